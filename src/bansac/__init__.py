@@ -1,0 +1,69 @@
+"""Robust estimation whose sampling learns: BANSAC (Piedade and Miraldo, ICCV 2023) in Python.
+
+The names below load on first use, so that ``import bansac`` costs next to nothing.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from bansac.estimate import (
+        estimate_essential,
+        estimate_fundamental,
+        estimate_homography,
+        estimate_relative_pose,
+        fit_circle,
+        fit_line,
+        fit_polynomial,
+        ransac,
+    )
+    from bansac.options import Options
+    from bansac.problems.contract import Problem
+    from bansac.result import RelativePose, Result, Trace
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Options",
+    "Problem",
+    "RelativePose",
+    "Result",
+    "Trace",
+    "__version__",
+    "estimate_essential",
+    "estimate_fundamental",
+    "estimate_homography",
+    "estimate_relative_pose",
+    "fit_circle",
+    "fit_line",
+    "fit_polynomial",
+    "ransac",
+]
+
+_MODULES = {
+    "Options": "bansac.options",
+    "Problem": "bansac.problems.contract",
+    "RelativePose": "bansac.result",
+    "Result": "bansac.result",
+    "Trace": "bansac.result",
+    "estimate_essential": "bansac.estimate",
+    "estimate_fundamental": "bansac.estimate",
+    "estimate_homography": "bansac.estimate",
+    "estimate_relative_pose": "bansac.estimate",
+    "fit_circle": "bansac.estimate",
+    "fit_line": "bansac.estimate",
+    "fit_polynomial": "bansac.estimate",
+    "ransac": "bansac.estimate",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return getattr(importlib.import_module(_MODULES[name]), name)
+    raise AttributeError(f"module 'bansac' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,250 @@
+r"""The dynamic Bayesian network: one belief a datum, updated by the classification of every accepted model.
+
+The network of a datum (sec:probability_model) has the hidden states x^0, ..., x^k (inlier or outlier) and the evidence
+c^1, ..., c^k. Under a Markov assumption of order m its exact inference is a recursion over the joint belief of the last
+m states (eq:Phi, eq:Phi_2, eq:Phi_3)::
+
+    belief(x^k, ...) = sum over the oldest x of P(x^k | c, x^{k-1}, ..., x^{k-m}) P(c | x^{k-1}) belief(x^{k-1}, ...)
+
+with P(c = inlier | x = inlier) = gamma and P(c = inlier | x = outlier) = 1 - gamma. The first m - 1 updates use the
+tables of the lower orders (eq:phi_markov_blanket_2, eq:phi_markov_blanket_3). The belief is normalised at every step:
+the products of the paper underflow after some hundred updates.
+
+For order 1 an update is a fractional-linear map of the odds r = belief(outlier) / belief(inlier), and the state is kept
+as these odds: a probability would stick at 1, odds do not. For all orders the odds of x^k are what sampling and
+stopping read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bansac.numeric.jit import kernel, part
+
+__all__ = [
+    "MAX_ODDS",
+    "MIN_ODDS",
+    "PAPER_CPT",
+    "gamma_1",
+    "gamma_2",
+    "gamma_3",
+    "initial_odds",
+    "pack_cpt",
+    "probabilities_from_odds",
+    "start_belief",
+    "summarize",
+    "tabulate_gamma",
+    "update_general",
+    "update_order_1",
+]
+
+MIN_ODDS = 1e-30
+MAX_ODDS = 1e30
+MIN_GAMMA = 1e-6
+MIN_PRIOR = 1e-6
+
+OUTLIER, INLIER = 0, 1
+
+# tab:prob_C, tab:cpt_2nd_markov and tab:cpt_3rd_markov. Axes: x^{k-1}, ..., x^{k-j}, c^k; index 1 is inlier.
+PAPER_CPT: tuple[Any, ...] = (
+    ((0.0, 0.2), (1.0, 1.0)),
+    (((0.0, 0.1), (0.1, 0.2)), ((0.7, 0.9), (0.8, 1.0))),
+    (
+        (((0.0, 0.05), (0.1, 0.2)), ((0.3, 0.1), (0.2, 0.3))),
+        (((0.2, 0.4), (0.5, 0.6)), ((0.7, 0.9), (0.8, 1.0))),
+    ),
+)
+
+
+def pack_cpt(cpt: Sequence[Any] | None, order: int) -> NDArray[np.float64]:
+    """Check the conditional probability tables of orders 1 to ``order`` and pack them for the kernels.
+
+    Parameters
+    ----------
+    cpt : sequence of array-like, optional
+        One table an order; table j has j + 1 axes of length 2 (x^{k-1}, ..., x^{k-j}, c^k). None takes the paper's.
+    order : {1, 2, 3}
+        Order of the Markov assumption.
+
+    Returns
+    -------
+    (order, 2 ** (order + 1)) ndarray
+        Row j - 1 holds table j, flat.
+
+    Raises
+    ------
+    ValueError
+        If a table is missing, has another shape, or holds something else than probabilities.
+    """
+    tables = PAPER_CPT if cpt is None else tuple(cpt)
+    if cpt is not None and len(tables) != order:
+        raise ValueError(f"cpt must hold one table for each of the orders 1 to {order}, got {len(tables)} tables")
+    packed = np.zeros((order, 2 ** (order + 1)))
+    for j, table in enumerate(tables[:order], start=1):
+        try:
+            values = np.asarray(table, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise ValueError(f"cpt[{j - 1}] must be an array of numbers, got {table!r}") from None
+        if values.shape != (2,) * (j + 1):
+            raise ValueError(f"cpt[{j - 1}] must have shape {(2,) * (j + 1)}, got {values.shape}")
+        if not np.all((values >= 0) & (values <= 1)):
+            raise ValueError(f"cpt[{j - 1}] must hold probabilities in [0, 1], got {values.tolist()}")
+        packed[j - 1, : values.size] = values.ravel()
+    return packed
+
+
+def gamma_1(inlier_ratio: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Leaky ReLU of the inlier ratio (supplement, first function of the section on the CPTs)."""
+    ratio = np.asarray(inlier_ratio, dtype=np.float64)
+    return np.where(ratio < 0.7143, 0.62 * ratio + 0.5, 0.2 * ratio + 0.8)
+
+
+def gamma_2(inlier_ratio: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Sigmoid of the inlier ratio (second function); below .3 it turns the evidence round, as printed."""
+    ratio = np.asarray(inlier_ratio, dtype=np.float64)
+    return np.asarray(0.5 / (0.5 + np.exp(-10.0 * (ratio - 0.3))))
+
+
+def gamma_3(inlier_ratio: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Hyperbolic tangent of three times the inlier ratio (third function)."""
+    return np.tanh(3.0 * np.asarray(inlier_ratio, dtype=np.float64))
+
+
+_GAMMAS: dict[str, Callable[[NDArray[np.float64]], Any]] = {"gamma_1": gamma_1, "gamma_2": gamma_2, "gamma_3": gamma_3}
+
+
+def tabulate_gamma(gamma: str | Callable[[NDArray[np.float64]], Any], n: int) -> NDArray[np.float64]:
+    """Evaluate gamma for 0, ..., n inliers among n data, clamped to [1e-6, 1 - 1e-6].
+
+    Without the clamp gamma_1(1) = 1 and gamma_3(0) = 0 would make a normalisation 0 / 0.
+
+    Raises
+    ------
+    ValueError
+        If a user's function does not return one probability for every inlier ratio.
+    """
+    function = _GAMMAS[gamma] if isinstance(gamma, str) else gamma
+    values = np.asarray(function(np.arange(n + 1) / max(n, 1)), dtype=np.float64)
+    if values.shape != (n + 1,):
+        raise ValueError(f"gamma must return an array of the shape of its argument, {(n + 1,)}, got {values.shape}")
+    if not np.all((values >= 0) & (values <= 1)):
+        raise ValueError("gamma must return probabilities in [0, 1] for every inlier ratio in [0, 1]")
+    return np.clip(values, MIN_GAMMA, 1 - MIN_GAMMA)
+
+
+def initial_odds(prior: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the odds (outlier over inlier) of prior inlier probabilities, clipped away from 0 and 1."""
+    clipped = np.clip(prior, MIN_PRIOR, 1 - MIN_PRIOR)
+    return (1 - clipped) / clipped
+
+
+def probabilities_from_odds(odds: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return P(x = inlier) for odds of outlier over inlier."""
+    return 1.0 / (1.0 + odds)
+
+
+@part
+def _clamp_odds(odds: float) -> float:
+    raised = odds if odds > MIN_ODDS else MIN_ODDS
+    return raised if raised < MAX_ODDS else MAX_ODDS
+
+
+@kernel
+def update_order_1(
+    odds: NDArray[np.float64], is_inlier: NDArray[np.bool_], gamma: float, cpt: NDArray[np.float64]
+) -> None:
+    """Update the odds of every datum by one classification (alg:pseudo-code).
+
+    With a = P(c | x^{k-1} = I), b = P(c | x^{k-1} = O), p = P(x^k = I | c, I) and q = P(x^k = I | c, O)::
+
+        r' = ((1 - p) a + (1 - q) b r) / (p a + q b r)
+    """
+    table = cpt[0]
+    out_out, out_in = (1 - table[0]) * gamma, table[0] * gamma
+    in_out, in_in = (1 - table[2]) * (1 - gamma), table[2] * (1 - gamma)
+    out_out_inlier, out_in_inlier = (1 - table[1]) * (1 - gamma), table[1] * (1 - gamma)
+    in_out_inlier, in_in_inlier = (1 - table[3]) * gamma, table[3] * gamma
+    for n in range(odds.size):
+        r = odds[n]
+        vote = is_inlier[n]
+        above = (in_out_inlier if vote else in_out) + (out_out_inlier if vote else out_out) * r
+        below = (in_in_inlier if vote else in_in) + (out_in_inlier if vote else out_in) * r
+        odds[n] = _clamp_odds(above / below)
+
+
+@kernel
+def start_belief(belief: NDArray[np.float64], odds: NDArray[np.float64]) -> None:
+    """Write the belief over x^0 into the first two rows of ``belief`` (2 ** order x N)."""
+    for n in range(odds.size):
+        p = 1.0 / (1.0 + odds[n])
+        belief[OUTLIER, n] = odds[n] * p
+        belief[INLIER, n] = p
+
+
+@kernel
+def update_general(
+    belief: NDArray[np.float64],
+    odds: NDArray[np.float64],
+    is_inlier: NDArray[np.bool_],
+    gamma: float,
+    cpt: NDArray[np.float64],
+    updates: int,
+    work: NDArray[np.float64],
+) -> None:
+    """Update the joint belief of every datum by one classification, for any order (eq:Phi_2, eq:Phi_3).
+
+    ``belief`` is 2 ** order x N. Its rows run over (x^{k-1}, x^{k-2}, ...), the newest state being the highest bit of
+    the row number. ``updates`` is the number of updates before this one: fewer than ``order`` states exist at first, so
+    the belief grows, and only then the oldest state is summed out. ``work`` has room for 2 ** (order + 1) numbers.
+    """
+    order = cpt.shape[0]
+    known = updates + 1 if updates < order else order  # states in the belief, hence the order of the table to use
+    grown = known + 1 if known < order else order  # states in the belief after the update
+    table = cpt[known - 1]
+    rows = 1 << known
+    newest = rows >> 1
+    for n in range(odds.size):
+        vote = 1 if is_inlier[n] else 0
+        for joint in range(2 * rows):
+            work[joint] = 0.0
+        for past in range(rows):
+            agrees = (past >= newest) == (vote == 1)
+            evidence = (gamma if agrees else 1 - gamma) * belief[past, n]
+            p = table[2 * past + vote]
+            kept = past if grown > known else past >> 1
+            work[kept] += (1 - p) * evidence
+            work[kept + (1 << (grown - 1))] += p * evidence
+        half = 1 << (grown - 1)
+        p_outlier = 0.0
+        p_inlier = 0.0
+        for row in range(half):
+            p_outlier += work[row]
+            p_inlier += work[half + row]
+        total = p_outlier + p_inlier  # at least the smallest gamma
+        for row in range(2 * half):
+            share = work[row] / total
+            belief[row, n] = share if share > MIN_ODDS else MIN_ODDS  # a state at exactly 0 could never come back
+        odds[n] = _clamp_odds(p_outlier / p_inlier)
+
+
+@kernel
+def summarize(odds: NDArray[np.float64], bits: NDArray[np.int64], tau: float) -> tuple[float, int]:
+    """Return the smallest odds, and the number of data with an inlier probability below ``tau`` (O-tilde).
+
+    ``bits`` is ``odds.view(np.int64)``: positive floats have the order of their bit patterns, and a minimum of integers
+    vectorises where one of floats does not (a tenth of the time).
+    """
+    limit = (1 - tau) / tau
+    smallest = bits[0]
+    where = 0
+    below = 0
+    for n in range(odds.size):
+        below += 1 if odds[n] > limit else 0
+        smallest = bits[n] if bits[n] < smallest else smallest
+    while bits[where] != smallest:
+        where += 1
+    return odds[where], below

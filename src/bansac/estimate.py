@@ -1,0 +1,621 @@
+"""The public functions: check the input, run the loop, build the result."""
+
+from __future__ import annotations
+
+import time
+from typing import Any, Unpack
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from bansac.options import PRESETS, Options, Settings, check_names
+from bansac.problems.contract import Problem
+from bansac.result import RelativePose, Result
+from bansac.runner import Outcome, run
+from bansac.significance import is_significant
+from bansac.validate import as_camera, as_points, as_probabilities, check_same_length
+
+__all__ = [
+    "estimate_essential",
+    "estimate_fundamental",
+    "estimate_homography",
+    "estimate_relative_pose",
+    "fit_circle",
+    "fit_line",
+    "fit_polynomial",
+    "ransac",
+]
+
+
+def estimate_homography(
+    x1: ArrayLike,
+    x2: ArrayLike,
+    *,
+    threshold: float | None = None,
+    scores: ArrayLike | None = None,
+    priors: ArrayLike | None = None,
+    preset: str | None = None,
+    options: Options | None = None,
+    **settings: Unpack[Settings],
+) -> Result:
+    """Estimate the homography between two images from matches with outliers.
+
+    Parameters
+    ----------
+    x1, x2 : (N, 2) array_like
+        Matched points in the first and the second image, in pixels; (N, 1, 2) works too.
+    threshold : float, optional
+        Largest transfer error ``|x2 - H x1|`` of an inlier, in pixels; 1 by default.
+    scores : (N,) array_like, optional
+        Quality of the matches, larger is better. In [0, 1] they are taken as prior inlier probabilities (P-BANSAC).
+    priors : (N,) array_like, optional
+        Prior inlier probabilities in [0, 1].
+    preset : {"paper"}, optional
+        ``"paper"`` is the paper's pipeline and settings.
+    options : Options, optional
+        All options at once.
+    **settings
+        Single options, see :class:`bansac.Options`; they go before ``options``. ``max_iterations`` is 1000 by default.
+
+    Returns
+    -------
+    Result
+        ``model`` is H (3 x 3, unit norm) with ``x2 ~ H x1``.
+
+    Raises
+    ------
+    ValueError
+        If an argument has the wrong shape, holds NaN or infinity, or is out of its range.
+    TypeError
+        If an option does not exist.
+
+    Examples
+    --------
+    >>> import numpy as np, bansac
+    >>> x1 = np.random.default_rng(0).uniform(0, 500, (100, 2))
+    >>> H, inliers = bansac.estimate_homography(x1, x1 + [10.0, 20.0])
+    >>> np.round(H / H[2, 2], 6)
+    array([[ 1.,  0., 10.],
+           [ 0.,  1., 20.],
+           [ 0.,  0.,  1.]])
+    """
+    from bansac.problems.homography import HOMOGRAPHY
+
+    started = time.perf_counter()
+    resolved = _resolve_options(options, preset, threshold, settings)
+    data = _as_matches(x1, x2)
+    return _solve(HOMOGRAPHY, data, _with_defaults(resolved, 1.0, 1000), scores, priors, started)
+
+
+def estimate_fundamental(
+    x1: ArrayLike,
+    x2: ArrayLike,
+    *,
+    threshold: float | None = None,
+    scores: ArrayLike | None = None,
+    priors: ArrayLike | None = None,
+    preset: str | None = None,
+    options: Options | None = None,
+    **settings: Unpack[Settings],
+) -> Result:
+    """Estimate the fundamental matrix of two images from matches with outliers.
+
+    Parameters
+    ----------
+    x1, x2 : (N, 2) array_like
+        Matched points in the first and the second image, in pixels; (N, 1, 2) works too.
+    threshold : float, optional
+        Largest Sampson distance of an inlier, in pixels; 0.5 by default.
+    scores, priors, preset, options
+        As in :func:`bansac.estimate_homography`.
+    **settings
+        Single options, see :class:`bansac.Options`. ``max_iterations`` is 10000 by default.
+
+    Returns
+    -------
+    Result
+        ``model`` is F (3 x 3, unit norm, rank 2) with ``x2^T F x1 = 0``.
+
+    Raises
+    ------
+    ValueError
+        If an argument has the wrong shape, holds NaN or infinity, or is out of its range.
+    TypeError
+        If an option does not exist.
+
+    Examples
+    --------
+    >>> import bansac
+    >>> from bansac.datasets.synthetic import epipolar_matches
+    >>> scene = epipolar_matches(200, inlier_ratio=0.6, noise=0.1, seed=1)
+    >>> result = bansac.estimate_fundamental(scene.x1, scene.x2)
+    >>> result.success
+    True
+    """
+    from bansac.problems.fundamental import FUNDAMENTAL
+
+    started = time.perf_counter()
+    resolved = _resolve_options(options, preset, threshold, settings)
+    data = _as_matches(x1, x2)
+    return _solve(FUNDAMENTAL, data, _with_defaults(resolved, 0.5, 10000), scores, priors, started)
+
+
+def estimate_essential(
+    x1: ArrayLike,
+    x2: ArrayLike,
+    K1: ArrayLike | None = None,
+    K2: ArrayLike | None = None,
+    *,
+    threshold: float | None = None,
+    scores: ArrayLike | None = None,
+    priors: ArrayLike | None = None,
+    preset: str | None = None,
+    options: Options | None = None,
+    **settings: Unpack[Settings],
+) -> Result:
+    """Estimate the essential matrix of two calibrated images from matches with outliers.
+
+    Parameters
+    ----------
+    x1, x2 : (N, 2) array_like
+        Matched points: in pixels where ``K1`` is given, else in normalised units (``K^-1`` applied).
+    K1, K2 : (3, 3) array_like, optional
+        Camera matrices; ``K2`` is ``K1`` where it is not given.
+    threshold : float, optional
+        Largest Sampson distance of an inlier: in pixels where ``K1`` is given and ``preset`` is not (it is divided by
+        the mean focal length), else in normalised units. By default it is 1e-3 in normalised units.
+    scores, priors, preset, options
+        As in :func:`bansac.estimate_homography`.
+    **settings
+        Single options, see :class:`bansac.Options`. ``max_iterations`` is 1000 by default.
+
+    Returns
+    -------
+    Result
+        ``model`` is E (3 x 3, singular values 1, 1, 0) with ``x2^T K2^-T E K1^-1 x1 = 0``; ``residuals`` have the unit
+        of the threshold.
+
+    Raises
+    ------
+    ValueError
+        If an argument has the wrong shape, holds NaN or infinity, or is out of its range.
+    TypeError
+        If an option does not exist.
+
+    Examples
+    --------
+    >>> import bansac
+    >>> from bansac.datasets.synthetic import epipolar_matches
+    >>> scene = epipolar_matches(200, inlier_ratio=0.6, noise=0.1, seed=1)
+    >>> result = bansac.estimate_essential(scene.x1, scene.x2, scene.K1, scene.K2, threshold=1.0)
+    >>> result.success
+    True
+    """
+    started = time.perf_counter()
+    resolved = _resolve_options(options, preset, threshold, settings)
+    return _solve_essential(x1, x2, K1, K2, scores, priors, preset, resolved, started)[0]
+
+
+def estimate_relative_pose(
+    x1: ArrayLike,
+    x2: ArrayLike,
+    K1: ArrayLike | None = None,
+    K2: ArrayLike | None = None,
+    *,
+    threshold: float | None = None,
+    scores: ArrayLike | None = None,
+    priors: ArrayLike | None = None,
+    preset: str | None = None,
+    options: Options | None = None,
+    **settings: Unpack[Settings],
+) -> Result:
+    """Estimate the motion between two calibrated cameras from matches with outliers.
+
+    The essential matrix of :func:`bansac.estimate_essential`, taken apart; of its four motions the one that puts most
+    of the inliers in front of both cameras is returned.
+
+    Parameters
+    ----------
+    x1, x2, K1, K2, threshold, scores, priors, preset, options, **settings
+        As in :func:`bansac.estimate_essential`.
+
+    Returns
+    -------
+    Result
+        ``model`` is a :class:`bansac.RelativePose` with the rotation ``R`` and the direction ``t`` of the translation:
+        ``X2 = R X1 + t``.
+
+    Raises
+    ------
+    ValueError
+        If an argument has the wrong shape, holds NaN or infinity, or is out of its range.
+    TypeError
+        If an option does not exist.
+
+    Examples
+    --------
+    >>> import bansac
+    >>> from bansac.datasets.synthetic import epipolar_matches
+    >>> scene = epipolar_matches(200, inlier_ratio=0.6, noise=0.1, seed=1)
+    >>> (R, t), inliers = bansac.estimate_relative_pose(scene.x1, scene.x2, scene.K1, scene.K2, threshold=1.0)
+    >>> R.shape, t.shape
+    ((3, 3), (3,))
+    """
+    from dataclasses import replace
+
+    from bansac.problems.essential import recover_pose
+
+    started = time.perf_counter()
+    resolved = _resolve_options(options, preset, threshold, settings)
+    result, rays = _solve_essential(x1, x2, K1, K2, scores, priors, preset, resolved, started)
+    if result.model is None:
+        return result
+    R, t, _ = recover_pose(result.model, rays[:2].T, rays[2:].T, result.inliers)
+    return replace(result, model=RelativePose(R, t), seconds=time.perf_counter() - started)
+
+
+def fit_line(
+    points: ArrayLike,
+    *,
+    threshold: float | None = None,
+    scores: ArrayLike | None = None,
+    priors: ArrayLike | None = None,
+    preset: str | None = None,
+    options: Options | None = None,
+    **settings: Unpack[Settings],
+) -> Result:
+    """Fit a line to points of the plane with outliers.
+
+    Parameters
+    ----------
+    points : (N, 2) array_like
+        The points.
+    threshold : float
+        Largest orthogonal distance of an inlier; it has to be given, here or in ``options``.
+    scores, priors, preset, options, **settings
+        As in :func:`bansac.estimate_homography`; ``max_iterations`` is 3000 by default.
+
+    Returns
+    -------
+    Result
+        ``model`` is (a, b, c) with ``a x + b y + c = 0`` and ``a^2 + b^2 = 1``.
+
+    Raises
+    ------
+    ValueError
+        If an argument has the wrong shape, holds NaN or infinity, or is out of its range.
+    TypeError
+        If an option does not exist.
+
+    Examples
+    --------
+    >>> import numpy as np, bansac
+    >>> x = np.linspace(0, 1, 50)
+    >>> line, inliers = bansac.fit_line(np.column_stack([x, 2 * x + 1]), threshold=0.01)
+    >>> bool(abs(-line[0] / line[1] - 2) < 1e-9)
+    True
+    """
+    from bansac.problems.line import LINE
+
+    return ransac(
+        LINE, points, threshold=threshold, scores=scores, priors=priors, preset=preset, options=options, **settings
+    )
+
+
+def fit_circle(
+    points: ArrayLike,
+    *,
+    threshold: float | None = None,
+    scores: ArrayLike | None = None,
+    priors: ArrayLike | None = None,
+    preset: str | None = None,
+    options: Options | None = None,
+    **settings: Unpack[Settings],
+) -> Result:
+    """Fit a circle to points of the plane with outliers.
+
+    Parameters
+    ----------
+    points : (N, 2) array_like
+        The points.
+    threshold : float
+        Largest distance of an inlier to the circle; it has to be given, here or in ``options``.
+    scores, priors, preset, options, **settings
+        As in :func:`bansac.estimate_homography`; ``max_iterations`` is 3000 by default.
+
+    Returns
+    -------
+    Result
+        ``model`` is (x, y, r): centre and radius.
+
+    Raises
+    ------
+    ValueError
+        If an argument has the wrong shape, holds NaN or infinity, or is out of its range.
+    TypeError
+        If an option does not exist.
+
+    Examples
+    --------
+    >>> import numpy as np, bansac
+    >>> angle = np.linspace(0, 6, 50)
+    >>> circle, inliers = bansac.fit_circle(np.column_stack([3 + np.cos(angle), np.sin(angle)]), threshold=0.01)
+    >>> bool(np.allclose(circle, [3, 0, 1]))
+    True
+    """
+    from bansac.problems.circle import CIRCLE
+
+    return ransac(
+        CIRCLE, points, threshold=threshold, scores=scores, priors=priors, preset=preset, options=options, **settings
+    )
+
+
+def fit_polynomial(
+    points: ArrayLike,
+    degree: int,
+    *,
+    threshold: float | None = None,
+    scores: ArrayLike | None = None,
+    priors: ArrayLike | None = None,
+    preset: str | None = None,
+    options: Options | None = None,
+    **settings: Unpack[Settings],
+) -> Result:
+    """Fit a polynomial curve y = c0 + c1 x + ... + cd x^d to points of the plane with outliers.
+
+    Parameters
+    ----------
+    points : (N, 2) array_like
+        The points.
+    degree : int
+        Degree d of the polynomial, 1 to 8.
+    threshold : float
+        Largest vertical distance of an inlier; it has to be given, here or in ``options``.
+    scores, priors, preset, options, **settings
+        As in :func:`bansac.estimate_homography`; ``max_iterations`` is 3000 by default.
+
+    Returns
+    -------
+    Result
+        ``model`` is (c0, ..., cd), the order of :mod:`numpy.polynomial`.
+
+    Raises
+    ------
+    ValueError
+        If an argument has the wrong shape, holds NaN or infinity, or is out of its range.
+    TypeError
+        If an option does not exist.
+
+    Examples
+    --------
+    >>> import numpy as np, bansac
+    >>> x = np.linspace(-1, 1, 50)
+    >>> curve, inliers = bansac.fit_polynomial(np.column_stack([x, 1 + x**2]), 2, threshold=0.01)
+    >>> bool(np.allclose(curve, [1, 0, 1]))
+    True
+    """
+    from bansac.problems.polynomial import polynomial
+
+    return ransac(
+        polynomial(degree),
+        points,
+        threshold=threshold,
+        scores=scores,
+        priors=priors,
+        preset=preset,
+        options=options,
+        **settings,
+    )
+
+
+def ransac(
+    problem: Problem,
+    data: ArrayLike,
+    *,
+    threshold: float | None = None,
+    scores: ArrayLike | None = None,
+    priors: ArrayLike | None = None,
+    preset: str | None = None,
+    options: Options | None = None,
+    **settings: Unpack[Settings],
+) -> Result:
+    """Estimate any model, built in or the user's, from data with outliers.
+
+    Parameters
+    ----------
+    problem : Problem
+        The model: see :class:`bansac.Problem`.
+    data : (N, channels) array_like
+        One row a datum.
+    threshold : float
+        Largest residual of an inlier, a distance; it has to be given, here or in ``options``.
+    scores, priors, preset, options
+        As in :func:`bansac.estimate_homography`.
+    **settings
+        Single options, see :class:`bansac.Options`. ``max_iterations`` is 3000 by default.
+
+    Returns
+    -------
+    Result
+        ``model`` has the problem's ``model_shape``.
+
+    Raises
+    ------
+    ValueError
+        If an argument has the wrong shape, holds NaN or infinity, or is out of its range.
+    TypeError
+        If an option does not exist.
+
+    Examples
+    --------
+    >>> import numpy as np, bansac
+    >>> from bansac.problems.line import LINE
+    >>> x = np.linspace(0, 1, 50)
+    >>> bansac.ransac(LINE, np.column_stack([x, x]), threshold=0.01).num_inliers
+    50
+    """
+    started = time.perf_counter()
+    if not isinstance(problem, Problem):
+        raise ValueError(f"problem must be a bansac.Problem, got {type(problem).__name__}")
+    resolved = _resolve_options(options, preset, threshold, settings)
+    if resolved.threshold is None:
+        raise ValueError(f"threshold must be given: {problem.name} has no default")
+    rows = as_points("data", data, problem.channels)
+    return _solve(problem, np.ascontiguousarray(rows.T), _with_defaults(resolved, None, 3000), scores, priors, started)
+
+
+def _resolve_options(
+    options: Options | None, preset: str | None, threshold: float | None, settings: Settings
+) -> Options:
+    """Merge preset, options and single settings; a later one goes before an earlier one."""
+    if preset is not None and preset not in PRESETS:
+        raise ValueError(f"preset must be one of {', '.join(map(repr, PRESETS))} or None; got {preset!r}")
+    if options is not None and not isinstance(options, Options):
+        raise ValueError(f"options must be a bansac.Options, got {type(options).__name__}")
+    check_names(settings)
+    changes: dict[str, Any] = dict(settings)
+    if threshold is not None:
+        changes["threshold"] = threshold
+    base = options if options is not None else Options()
+    return base.replace(**changes) if changes else base
+
+
+def _with_defaults(options: Options, threshold: float | None, max_iterations: int) -> Options:
+    changes: dict[str, Any] = {}
+    if options.threshold is None:
+        changes["threshold"] = threshold
+    if options.max_iterations is None:
+        changes["max_iterations"] = max(max_iterations, options.min_iterations)
+    return options.replace(**changes) if changes else options
+
+
+def _as_matches(x1: ArrayLike, x2: ArrayLike) -> NDArray[np.float64]:
+    """Check matched points and lay them out as 4 x N."""
+    first = as_points("x1", x1, 2)
+    second = as_points("x2", x2, 2)
+    check_same_length("x1", first, "x2", second)
+    data = np.empty((4, len(first)))
+    data[:2] = first.T
+    data[2:] = second.T
+    return data
+
+
+def _solve_essential(
+    x1: ArrayLike,
+    x2: ArrayLike,
+    K1: ArrayLike | None,
+    K2: ArrayLike | None,
+    scores: ArrayLike | None,
+    priors: ArrayLike | None,
+    preset: str | None,
+    options: Options,
+    started: float,
+) -> tuple[Result, NDArray[np.float64]]:
+    """Estimate an essential matrix; return it with the rays (4 x N, normalised units)."""
+    from bansac.problems.essential import ESSENTIAL
+
+    data = _as_matches(x1, x2)
+    unit = 1.0
+    if K1 is None and K2 is not None:
+        raise ValueError("K1 must be given where K2 is")
+    if K1 is not None:
+        camera1 = as_camera("K1", K1)
+        camera2 = camera1 if K2 is None else as_camera("K2", K2)
+        _apply_inverse(camera1, data[:2])
+        _apply_inverse(camera2, data[2:])
+        focal = (camera1[0, 0] + camera1[1, 1] + camera2[0, 0] + camera2[1, 1]) / 4
+        unit = 1.0 if preset == "paper" else float(focal)
+    options = _with_defaults(options, 1e-3 * unit, 1000)
+    return _solve(ESSENTIAL, data, options, scores, priors, started, unit), data
+
+
+def _apply_inverse(K: NDArray[np.float64], x: NDArray[np.float64]) -> None:
+    """Replace pixels by normalised coordinates, K^-1 (x, y, 1), in place."""
+    y = (x[1] - K[1, 2]) / K[1, 1]
+    x[0] = (x[0] - K[0, 2] - K[0, 1] * y) / K[0, 0]
+    x[1] = y
+
+
+def _solve(
+    problem: Problem,
+    data: NDArray[np.float64],
+    options: Options,
+    scores: ArrayLike | None,
+    priors: ArrayLike | None,
+    started: float,
+    unit: float = 1.0,
+) -> Result:
+    """Run the loop on checked data (channels x N); a residual of the problem times ``unit`` is the caller's."""
+    n = data.shape[1]
+    threshold, max_iterations = options.threshold, options.max_iterations
+    assert threshold is not None
+    assert max_iterations is not None
+    prior = _prior(scores, priors, n, options)
+    if n < problem.sample_size:
+        outcome = _no_data(prior, n, options)
+        message = f"{problem.name} needs at least {problem.sample_size} data, got {n}"
+    else:
+        outcome = run(problem, data, threshold / unit, options, prior, max_iterations)
+        message = ""
+    residuals = np.full(n, np.inf)
+    if outcome.model is not None:
+        problem.exact_residuals(data, outcome.model, 0, n, residuals)
+        residuals = np.sqrt(residuals) * unit
+        residuals[np.isnan(residuals)] = np.inf
+    inliers = residuals <= threshold
+    success, message = _judge(problem, outcome, int(np.count_nonzero(inliers)), n, message)
+    return Result(
+        model=None if outcome.model is None else outcome.model.reshape(problem.model_shape),
+        inliers=inliers,
+        residuals=residuals,
+        probabilities=outcome.probabilities,
+        score=outcome.score,
+        threshold=threshold,
+        iterations=outcome.iterations,
+        models_tested=outcome.models_tested,
+        stop_reason=outcome.stop_reason,
+        success=success,
+        message=message,
+        seed=int(options.seed),
+        seconds=time.perf_counter() - started,
+        trace=outcome.trace,
+    )
+
+
+def _prior(scores: ArrayLike | None, priors: ArrayLike | None, n: int, options: Options) -> NDArray[np.float64] | None:
+    """Return the prior inlier probabilities P^0 of the adaptive sampler."""
+    if scores is None and priors is None:
+        return None
+    if scores is not None and priors is not None:
+        raise ValueError("scores and priors cannot both be given: scores in [0, 1] are the prior")
+    if options.sampler != "bansac":
+        raise ValueError(f"scores and priors need sampler='bansac', the sampler is {options.sampler!r}")
+    if priors is not None:
+        return as_probabilities("priors", priors, n, "")
+    assert scores is not None
+    advice = "; bring them there, for example by 1 - SNN ratio, or give priors"
+    return as_probabilities("scores", scores, n, advice)
+
+
+def _no_data(prior: NDArray[np.float64] | None, n: int, options: Options) -> Outcome:
+    start = np.full(n, 0.5) if prior is None else prior
+    probabilities = start if options.sampler == "bansac" else None
+    return Outcome(None, 0.0, probabilities, 0, 0, "no_data", np.empty(0, np.int64), None)
+
+
+def _judge(problem: Problem, outcome: Outcome, support: int, n: int, message: str) -> tuple[bool, str]:
+    """Say whether the model has more support than chance, and in words what happened."""
+    if message:
+        return False, message
+    if outcome.model is None:
+        if outcome.models_tested == 0:
+            reason = f"all {outcome.iterations} samples were degenerate (coincident or collinear data?)"
+        else:
+            reason = f"none of the {outcome.models_tested} models tested has an inlier"
+        return False, f"no {problem.name} found: {reason}"
+    if not is_significant(support, n, problem.sample_size, outcome.models_tested, outcome.first_supports):
+        return False, (
+            f"the best {problem.name} has {support} of {n} inliers, no more than chance gives the best of "
+            f"{outcome.models_tested} models"
+        )
+    return True, f"{problem.name} with {support} of {n} inliers"

@@ -1,0 +1,59 @@
+"""How every kernel of the package is compiled.
+
+One place holds the flags, so that no kernel can silently be compiled with others:
+
+* ``error_model="numpy"``: a division by zero gives inf or NaN and costs no branch.
+* ``cache=True``: the compiled code is kept on disk, the next process loads it.
+* ``nogil=True``: other Python threads run while a kernel runs.
+* ``FAST_MATH`` lets sums and products be reordered, which is what makes a residual loop vectorise.
+  It never contains ``nnan`` or ``ninf``: a NaN residual has to stay an outlier.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from numba import njit
+
+__all__ = ["FAST_MATH", "compile_kernel", "fast_kernel", "kernel", "part"]
+
+FAST_MATH = {"reassoc", "contract", "arcp", "nsz"}
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def kernel(function: Function) -> Function:
+    """Compile ``function`` on its first call, with exact floating-point semantics."""
+    return njit(cache=True, nogil=True, error_model="numpy")(function)  # type: ignore[no-any-return]
+
+
+def fast_kernel(function: Function) -> Function:
+    """Compile ``function`` on its first call, letting the compiler reorder its arithmetic."""
+    return njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST_MATH)(  # type: ignore[no-any-return]
+        function
+    )
+
+
+def part(function: Function) -> Function:
+    """Mark a part of a larger kernel: it is compiled with its callers and not by itself.
+
+    A function compiled by itself costs some 50 ms on the first call ever, and its callers optimise it once more.
+    """
+    return njit(inline="always", error_model="numpy")(function)  # type: ignore[no-any-return]
+
+
+def compile_kernel(function: Callable[..., Any], signature: Any, *, fast: bool = False) -> Any:
+    """Compile ``function`` for one signature now.
+
+    The code is cached on disk where the function lives in a file; a function typed into a prompt has no file and is
+    compiled anew in each process.
+    """
+    flags = {"nogil": True, "error_model": "numpy", "fastmath": FAST_MATH if fast else False}
+    python_function = getattr(function, "py_func", function)
+    try:
+        return njit(signature, cache=True, **flags)(python_function)
+    except RuntimeError as error:
+        if "cannot cache function" not in str(error):
+            raise
+        return njit(signature, **flags)(python_function)

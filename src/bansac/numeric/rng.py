@@ -1,0 +1,59 @@
+"""Seeded random numbers for kernels: xoshiro256++ (Blackman and Vigna, 2021), its state an array of four uint64."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bansac.numeric.jit import kernel, part
+
+__all__ = ["next_index", "next_uint64", "seed_rng", "shuffle"]
+
+_MASK = 2**64 - 1
+_U17 = np.uint64(17)
+_U19 = np.uint64(19)
+_U23 = np.uint64(23)
+_U32 = np.uint64(32)
+_U41 = np.uint64(41)
+_U45 = np.uint64(45)
+
+
+def seed_rng(seed: int) -> NDArray[np.uint64]:
+    """Return a generator's state for ``seed`` by SplitMix64, as the authors of xoshiro advise."""
+    words = []
+    for i in range(1, 5):
+        z = (seed + i * 0x9E3779B97F4A7C15) & _MASK
+        z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
+        z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & _MASK
+        words.append(z ^ (z >> 31))
+    return np.array(words, np.uint64)
+
+
+@part
+def next_uint64(state: NDArray[np.uint64]) -> np.uint64:
+    """Return 64 random bits and step the generator."""
+    total = state[0] + state[3]
+    result = ((total << _U23) | (total >> _U41)) + state[0]
+    shifted = state[1] << _U17
+    state[2] ^= state[0]
+    state[3] ^= state[1]
+    state[1] ^= state[2]
+    state[0] ^= state[3]
+    state[2] ^= shifted
+    state[3] = (state[3] << _U45) | (state[3] >> _U19)
+    return result
+
+
+@part
+def next_index(state: NDArray[np.uint64], n: int) -> int:
+    """Return a uniform index in [0, n), for n below 2**31: the bias of the multiplication is at most n / 2**32."""
+    return np.int64(((next_uint64(state) >> _U32) * np.uint64(n)) >> _U32)
+
+
+@kernel
+def shuffle(state: NDArray[np.uint64], permutation: NDArray[np.int64]) -> None:
+    """Fill ``permutation`` with a random order of 0, ..., N - 1 (Fisher and Yates)."""
+    for i in range(permutation.size):
+        j = next_index(state, i + 1)
+        permutation[i] = permutation[j]
+        permutation[j] = i

@@ -1,0 +1,240 @@
+"""Every knob of a run, in one frozen dataclass that checks itself."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypedDict
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["PRESETS", "Options", "Settings"]
+
+SAMPLERS = ("uniform", "bansac")
+SCORINGS = ("inliers", "msac")
+VERIFICATIONS = ("sprt",)
+STOPPINGS = ("ransac", "sprt", "bansac")
+REFINEMENTS = ("least_squares",)
+GAMMAS = ("gamma_1", "gamma_2", "gamma_3")
+ACTIVATIONS = ("rho_1", "rho_2", "rho_3", "rho_4")
+PRESETS = ("paper",)
+
+TAU = 0.01
+TAU_WITH_PRIOR = 0.1
+
+Gamma = Callable[[NDArray[np.float64]], Any]
+
+
+class Settings(TypedDict, total=False):
+    """The options, but for the threshold, as keyword arguments of the public functions."""
+
+    confidence: float
+    max_iterations: int | None
+    min_iterations: int
+    max_seconds: float | None
+    seed: int
+    sampler: Literal["uniform", "bansac"]
+    scoring: Literal["inliers", "msac"]
+    verification: Literal["sprt"] | None
+    stopping: str | Sequence[str] | None
+    refinement: Literal["least_squares"] | None
+    order: int
+    gamma: Literal["gamma_1", "gamma_2", "gamma_3"] | Gamma
+    activation: Literal["rho_1", "rho_2", "rho_3", "rho_4"]
+    weight_floor: float
+    cpt: Sequence[Any] | None
+    tau: float | None
+    trace: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """Settings of a robust estimation.
+
+    The defaults are the paper's (Piedade and Miraldo, ICCV 2023).
+
+    Parameters
+    ----------
+    threshold : float, optional
+        Largest residual of an inlier, a distance (not squared). None takes the problem's default in the paper: 1 pixel
+        for homographies, 0.5 pixel for fundamental matrices, 1e-3 in normalised units for essential matrices. Lines,
+        circles, polynomials and a user's problem have no default.
+    confidence : float
+        Wished probability of having seen the best model when the run stops, in (0, 1).
+    max_iterations : int, optional
+        Most minimal samples that are drawn. None takes the problem's default in the paper.
+    min_iterations : int
+        Fewest minimal samples before a stopping criterion may end the run.
+    max_seconds : float, optional
+        Time limit. A run that it ends depends on the speed of the machine.
+    seed : int
+        Seed of the random numbers: the same seed and input give the same answer, bit for bit.
+    sampler : {"bansac", "uniform"}
+        ``"bansac"`` draws by the probabilities of the dynamic Bayesian network; ``"uniform"`` is RANSAC.
+    scoring : {"inliers", "msac"}
+        ``"inliers"`` counts; ``"msac"`` weighs every inlier by ``1 - (residual / threshold)**2``.
+    verification : {"sprt"} or None
+        Sequential probability ratio test, which abandons bad models early; None scores every model in full.
+    stopping : str or sequence of str, optional
+        Any of ``"ransac"``, ``"sprt"`` and ``"bansac"``, joined by ``"+"`` or as a sequence; the first to fire ends the
+        run. None runs all ``max_iterations``. ``"default"`` is ``"bansac+sprt"`` for the ``"bansac"`` sampler and
+        ``"sprt"`` for the uniform one, with ``"ransac"`` in the place of ``"sprt"`` without SPRT verification.
+    refinement : {"least_squares"} or None
+        Last step on the inliers of the best model.
+    order : {1, 2, 3}
+        Order of the Markov assumption.
+    gamma : {"gamma_1", "gamma_2", "gamma_3"} or callable
+        P(c = inlier | x = inlier) as a function of the inlier ratio, an array in [0, 1].
+    activation : {"rho_1", "rho_2", "rho_3", "rho_4"}
+        Sampling weight as a function of the probability.
+    weight_floor : float
+        Smallest sampling weight: no datum is ever out of reach.
+    cpt : sequence of array-like, optional
+        P(x^k = inlier | x^{k-1}, ..., x^{k-j}, c^k) for the orders j = 1, ..., ``order``. Table j has j + 1 axes of
+        length 2 in this order of the variables, index 1 meaning inlier. None takes the paper's tables.
+    tau : float, optional
+        Probability below which a datum counts as outlier for the ``"bansac"`` stop. None is 0.01, and 0.1 with a prior.
+    trace : bool
+        Record the course of the run.
+
+    Examples
+    --------
+    >>> from bansac import Options
+    >>> Options(threshold=2.0, stopping="bansac").replace(seed=7).seed
+    7
+    """
+
+    threshold: float | None = None
+    confidence: float = 0.999
+    max_iterations: int | None = None
+    min_iterations: int = 0
+    max_seconds: float | None = None
+    seed: int = 0
+    sampler: Literal["uniform", "bansac"] = "bansac"
+    scoring: Literal["inliers", "msac"] = "inliers"
+    verification: Literal["sprt"] | None = "sprt"
+    stopping: str | Sequence[str] | None = "default"
+    refinement: Literal["least_squares"] | None = "least_squares"
+    order: int = 1
+    gamma: str | Gamma = "gamma_1"
+    activation: Literal["rho_1", "rho_2", "rho_3", "rho_4"] = "rho_1"
+    weight_floor: float = 1.0
+    cpt: Sequence[Any] | None = None
+    tau: float | None = None
+    trace: bool = False
+
+    def __post_init__(self) -> None:
+        """Check every value."""
+        if self.threshold is not None:
+            _check_number("threshold", self.threshold, lambda v: v > 0, "a number > 0")
+        _check_number("confidence", self.confidence, lambda v: 0 < v < 1, "a number in (0, 1)")
+        if self.max_iterations is not None:
+            _check_integer("max_iterations", self.max_iterations, 1, 2**31 - 1)
+        _check_integer("min_iterations", self.min_iterations, 0, 2**31 - 1)
+        if self.max_iterations is not None and self.min_iterations > self.max_iterations:
+            raise ValueError(
+                f"min_iterations must be at most max_iterations ({self.max_iterations}), got {self.min_iterations}"
+            )
+        if self.max_seconds is not None:
+            _check_number("max_seconds", self.max_seconds, lambda v: v > 0, "a number > 0")
+        _check_integer("seed", self.seed, 0, 2**64 - 1)
+        _check_name("sampler", self.sampler, SAMPLERS)
+        _check_name("scoring", self.scoring, SCORINGS)
+        _check_name("verification", self.verification, VERIFICATIONS, optional=True)
+        _check_name("refinement", self.refinement, REFINEMENTS, optional=True)
+        if not callable(self.gamma):
+            _check_name("gamma", self.gamma, GAMMAS)
+        _check_name("activation", self.activation, ACTIVATIONS)
+        _check_integer("order", self.order, 1, 3)
+        _check_number("weight_floor", self.weight_floor, lambda v: 0 < v <= 100, "a number in (0, 100]")
+        if self.tau is not None:
+            _check_number("tau", self.tau, lambda v: 0 < v < 1, "a number in (0, 1)")
+        if not isinstance(self.trace, bool | np.bool_):
+            raise ValueError(f"trace must be True or False, got {self.trace!r}")
+        self._check_stopping(self.criteria)
+
+    @property
+    def criteria(self) -> tuple[str, ...]:
+        """Names of the stopping criteria, the default ones filled in."""
+        names = _names(self.stopping)
+        if names == ("default",):
+            bound = "sprt" if self.verification == "sprt" else "ransac"
+            return ("bansac", bound) if self.sampler == "bansac" else (bound,)
+        return tuple(dict.fromkeys(names))
+
+    def _check_stopping(self, names: tuple[str, ...]) -> None:
+        for name in names:
+            _check_name("stopping", name, STOPPINGS)
+        if "sprt" in names and self.verification != "sprt":
+            raise ValueError("stopping='sprt' needs verification='sprt': its bound comes from the history of the tests")
+        if "bansac" in names and self.sampler != "bansac":
+            raise ValueError(f"stopping='bansac' needs sampler='bansac': {self.sampler!r} keeps no probabilities")
+
+    def replace(self, **changes: Any) -> Options:
+        """Return a copy with ``changes`` applied.
+
+        Parameters
+        ----------
+        **changes
+            Any field of this class.
+
+        Returns
+        -------
+        Options
+            The changed copy; this one stays as it is.
+
+        Raises
+        ------
+        TypeError
+            If a name is no option.
+        ValueError
+            If a value is not allowed.
+        """
+        check_names(changes)
+        return dataclasses.replace(self, **changes)
+
+
+def check_names(settings: Iterable[str]) -> None:
+    """Raise a TypeError that names the alternatives where a setting is no option."""
+    known = [field.name for field in dataclasses.fields(Options)]
+    for name in settings:
+        if name not in known:
+            raise TypeError(f"unknown option {name!r}; the options are {', '.join(known)}")
+
+
+def _names(value: Any) -> tuple[str, ...]:
+    if value is None:
+        return ()
+    if isinstance(value, str):
+        return tuple(name.strip() for name in value.split("+") if name.strip())
+    try:
+        names = tuple(value)
+    except TypeError:
+        raise ValueError(f"stopping must be names joined by '+' or a sequence of names, got {value!r}") from None
+    return names
+
+
+def _check_name(argument: str, value: Any, names: Sequence[str], *, optional: bool = False) -> None:
+    if optional and value is None:
+        return
+    if not isinstance(value, str) or value not in names:
+        choices = ", ".join(repr(name) for name in names) + (" or None" if optional else "")
+        raise ValueError(f"{argument} must be one of {choices}; got {value!r}")
+
+
+def _check_number(argument: str, value: Any, holds: Callable[[float], bool], wanted: str) -> None:
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise ValueError(f"{argument} must be {wanted}, got {value!r}") from None
+    if isinstance(value, str | bytes) or not math.isfinite(number) or not holds(number):
+        raise ValueError(f"{argument} must be {wanted}, got {value!r}")
+
+
+def _check_integer(argument: str, value: Any, smallest: int, largest: int) -> None:
+    is_integer = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if not is_integer or not smallest <= int(value) <= largest:
+        raise ValueError(f"{argument} must be an integer in [{smallest}, {largest}], got {value!r}")

@@ -1,0 +1,1 @@
+"""One module a problem: minimal solver, residuals, non-minimal fit, checks."""

@@ -1,0 +1,194 @@
+"""The circle (c_x, c_y, r): the distance of a point p is | |p - c| - r |."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bansac.numeric.jit import fast_kernel, kernel
+from bansac.problems.contract import Problem
+from bansac.problems.line import normalize, weighted_centroid
+
+__all__ = ["CIRCLE"]
+
+# Three points are collinear where their triangle has less than this share of the area of its own bounding square.
+_COLLINEAR = 1e-6
+# Keeps the direction of a point at the very centre finite (it is 0 then).
+_TINY = 1e-300
+_NEWTON_STEPS = 20
+_GEOMETRIC_STEPS = 10
+
+
+def solve(
+    data: NDArray[np.float64], sample: NDArray[np.int64], models: NDArray[np.float64], scratch: NDArray[np.float64]
+) -> int:
+    """Circumscribe a triangle; collinear points give no circle.
+
+    Seen from the third point, the centre c has 2 u.c = |u|^2 and 2 v.c = |v|^2 for the other two, u and v.
+    """
+    x3, y3 = data[0, sample[2]], data[1, sample[2]]
+    ux, uy = data[0, sample[0]] - x3, data[1, sample[0]] - y3
+    vx, vy = data[0, sample[1]] - x3, data[1, sample[1]] - y3
+    uu, vv = ux * ux + uy * uy, vx * vx + vy * vy
+    area = ux * vy - uy * vx
+    if not abs(area) > _COLLINEAR * (uu + vv):
+        return 0
+    cx = 0.5 * (vy * uu - uy * vv) / area
+    cy = 0.5 * (ux * vv - vx * uu) / area
+    model = models[0]
+    model[0] = x3 + cx
+    model[1] = y3 + cy
+    model[2] = math.hypot(cx, cy)
+    return 1
+
+
+def residuals(
+    data: NDArray[np.floating], model: NDArray[np.floating], start: int, stop: int, out: NDArray[np.floating]
+) -> None:
+    """Compute squared geometric distances."""
+    x, y = data[0, start:stop], data[1, start:stop]
+    cx, cy, r = model[0], model[1], model[2]
+    for i in range(stop - start):
+        dx, dy = x[i] - cx, y[i] - cy
+        distance = np.sqrt(dx * dx + dy * dy) - r
+        out[i] = distance * distance
+
+
+def fit(
+    data: NDArray[np.float64], weights: NDArray[np.float64], model: NDArray[np.float64], scratch: NDArray[np.float64]
+) -> bool:
+    """Minimise the weighted sum of squared distances: Taubin's algebraic fit, then Gauss-Newton.
+
+    For a given centre the best radius is the mean distance, so that the steps are in the centre alone. A step that does
+    not lower the cost ends them.
+    """
+    found, cx, cy = _taubin_centre(data, weights)
+    if not found:
+        return False
+    cost, r, step_x, step_y = _geometric_step(data, weights, cx, cy)
+    for _ in range(_GEOMETRIC_STEPS):
+        new_cost, new_r, new_step_x, new_step_y = _geometric_step(data, weights, cx + step_x, cy + step_y)
+        if not new_cost < cost:
+            break
+        cx += step_x
+        cy += step_y
+        cost, r, step_x, step_y = new_cost, new_r, new_step_x, new_step_y
+    model[0] = cx
+    model[1] = cy
+    model[2] = r
+    return True
+
+
+@fast_kernel
+def _taubin_centre(data: NDArray[np.float64], weights: NDArray[np.float64]) -> tuple[bool, float, float]:
+    """Centre of the circle that fits the weighted points in the sense of Taubin (PAMI 1991), and whether there is one.
+
+    In coordinates about the centroid, with z = x^2 + y^2, it minimises sum (A z + B x + C y + D)^2 / (4 A^2 z + B^2 + C^2
+    + 4 A D). The minimum is the smallest root of a cubic in the moments, which Newton's method reaches from 0 without
+    overshooting (Chernov, Circular and linear regression, 2010, section 5.10).
+    """
+    x, y = data[0], data[1]
+    total, mx, my = weighted_centroid(x, y, weights)
+    if not total > 0.0:
+        return False, np.nan, np.nan
+    sxx, sxy, syy, sxz, syz, szz = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    for i in range(weights.size):
+        dx, dy = x[i] - mx, y[i] - my
+        z = dx * dx + dy * dy
+        sxx += weights[i] * dx * dx
+        sxy += weights[i] * dx * dy
+        syy += weights[i] * dy * dy
+        sxz += weights[i] * dx * z
+        syz += weights[i] * dy * z
+        szz += weights[i] * z * z
+    sz = (sxx + syy) / total
+    if not sz > 0.0:
+        return False, np.nan, np.nan
+    # Moments of points scaled to unit spread, so that every threshold below is free of scale.
+    sxx, sxy, syy = sxx / (total * sz), sxy / (total * sz), syy / (total * sz)
+    unit = math.sqrt(sz)
+    sxz, syz, szz = sxz / (total * sz * unit), syz / (total * sz * unit), szz / (total * sz * sz)
+    scatter = sxx * syy - sxy * sxy
+    if not scatter > _COLLINEAR * _COLLINEAR:
+        return False, np.nan, np.nan
+    variance = szz - 1.0
+    a3 = 4.0
+    a2 = -3.0 - szz
+    a1 = variance + 4.0 * scatter - sxz * sxz - syz * syz
+    a0 = sxz * (sxz * syy - syz * sxy) + syz * (syz * sxx - sxz * sxy) - variance * scatter
+    root = 0.0
+    value = a0
+    for _ in range(_NEWTON_STEPS):
+        slope = a1 + root * (2.0 * a2 + root * 3.0 * a3)
+        new_root = root - value / slope
+        new_value = a0 + new_root * (a1 + new_root * (a2 + new_root * a3))
+        if not abs(new_value) < abs(value):
+            break
+        root, value = new_root, new_value
+    determinant = root * root - root + scatter
+    cx = 0.5 * (sxz * (syy - root) - syz * sxy) / determinant
+    cy = 0.5 * (syz * (sxx - root) - sxz * sxy) / determinant
+    if not abs(cx) + abs(cy) < 1.0 / _COLLINEAR:
+        return False, np.nan, np.nan
+    return True, mx + unit * cx, my + unit * cy
+
+
+@fast_kernel
+def _geometric_step(
+    data: NDArray[np.float64], weights: NDArray[np.float64], cx: float, cy: float
+) -> tuple[float, float, float, float]:
+    """Return the cost and the radius that are best for a centre, and the Gauss-Newton step (x, y) of the centre.
+
+    With the radius eliminated the residual of a point at distance d_i in direction u_i from the centre is d_i - mean(d),
+    its Jacobian -(u_i - mean(u)).
+    """
+    x, y = data[0], data[1]
+    total, mean_d, mean_u, mean_v = 0.0, 0.0, 0.0, 0.0
+    for i in range(weights.size):
+        dx, dy = x[i] - cx, y[i] - cy
+        d = math.sqrt(dx * dx + dy * dy + _TINY)
+        total += weights[i]
+        mean_d += weights[i] * d
+        mean_u += weights[i] * (dx / d)
+        mean_v += weights[i] * (dy / d)
+    mean_d /= total
+    mean_u /= total
+    mean_v /= total
+    uu, uv, vv, ur, vr, rr = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    for i in range(weights.size):
+        dx, dy = x[i] - cx, y[i] - cy
+        d = math.sqrt(dx * dx + dy * dy + _TINY)
+        u, v, r = dx / d - mean_u, dy / d - mean_v, d - mean_d
+        uu += weights[i] * u * u
+        uv += weights[i] * u * v
+        vv += weights[i] * v * v
+        ur += weights[i] * u * r
+        vr += weights[i] * v * r
+        rr += weights[i] * r * r
+    determinant = uu * vv - uv * uv
+    if not determinant > 0.0:
+        return rr, mean_d, 0.0, 0.0
+    return rr, mean_d, (vv * ur - uv * vr) / determinant, (uu * vr - uv * ur) / determinant
+
+
+@kernel
+def denormalize(model: NDArray[np.float64], transform: NDArray[np.float64]) -> None:
+    """Undo ``normalize``: p -> p / scale + centroid."""
+    model[0] = model[0] / transform[0] + transform[1]
+    model[1] = model[1] / transform[0] + transform[2]
+    model[2] /= transform[0]
+
+
+CIRCLE = Problem(
+    name="circle",
+    channels=2,
+    sample_size=3,
+    model_shape=(3,),
+    solve=solve,
+    residuals=residuals,
+    fit=fit,
+    normalize=normalize,
+    denormalize=denormalize,
+)

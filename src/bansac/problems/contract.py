@@ -1,0 +1,235 @@
+"""What the loop needs to know about a problem: a few small functions with fixed signatures.
+
+One compiled loop serves every problem. The functions of a problem reach it as Numba first-class functions in the
+fields of one struct, so the loop is compiled and cached once and not once a problem, and a model that a user writes in
+Python runs as fast as the built-in ones.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numba import boolean, config, float32, float64, int64, types, void
+from numba.experimental import structref
+from numpy.typing import NDArray
+
+from bansac.numeric.jit import compile_kernel
+
+__all__ = ["Kernels", "Problem"]
+
+_POINTS = {"float32": float32, "float64": float64}
+
+SOLVE = types.FunctionType(int64(float64[:, ::1], int64[::1], float64[:, ::1], float64[::1]))
+FIT = types.FunctionType(boolean(float64[:, ::1], float64[::1], float64[::1], float64[::1]))
+IS_VALID = types.FunctionType(boolean(float64[:, ::1], float64[::1], int64[::1]))
+RESIDUALS = {
+    name: types.FunctionType(void(real[:, ::1], real[::1], int64, int64, real[::1])) for name, real in _POINTS.items()
+}
+
+
+@structref.register
+class _KernelsType(types.StructRef):  # type: ignore[misc]
+    """Numba type of the struct that carries a problem's functions into the loop."""
+
+
+class _KernelsProxy(structref.StructRefProxy):  # type: ignore[misc]
+    """The struct as Python sees it: opaque."""
+
+
+structref.define_boxing(_KernelsType, _KernelsProxy)
+
+
+class Kernels(NamedTuple):
+    """The struct's twin for interpreted runs (``NUMBA_DISABLE_JIT=1``)."""
+
+    solve: Any
+    residuals: Any
+    fit: Any
+    is_valid: Any
+
+
+def _kernels_type(precision: str) -> Any:
+    return _KernelsType(
+        (("solve", SOLVE), ("residuals", RESIDUALS[precision]), ("fit", FIT), ("is_valid", IS_VALID))
+    )
+
+
+def _pack_float32(solve, residuals, fit, is_valid):  # type: ignore[no-untyped-def]
+    kernels = structref.new(_KERNELS_FLOAT32)
+    kernels.solve = solve
+    kernels.residuals = residuals
+    kernels.fit = fit
+    kernels.is_valid = is_valid
+    return kernels
+
+
+def _pack_float64(solve, residuals, fit, is_valid):  # type: ignore[no-untyped-def]
+    kernels = structref.new(_KERNELS_FLOAT64)
+    kernels.solve = solve
+    kernels.residuals = residuals
+    kernels.fit = fit
+    kernels.is_valid = is_valid
+    return kernels
+
+
+_KERNELS_FLOAT32 = _kernels_type("float32")
+_KERNELS_FLOAT64 = _kernels_type("float64")
+
+
+@functools.cache
+def _packer(precision: str) -> Any:
+    """Compile the function that fills the struct."""
+    pack, kernels = (_pack_float32, _KERNELS_FLOAT32) if precision == "float32" else (_pack_float64, _KERNELS_FLOAT64)
+    return compile_kernel(pack, kernels(SOLVE, RESIDUALS[precision], FIT, IS_VALID))
+
+
+def always_valid(data: NDArray[np.float64], model: NDArray[np.float64], sample: NDArray[np.int64]) -> bool:
+    """Accept every model: the check of a problem that has none."""
+    return True
+
+
+def never_fit(
+    data: NDArray[np.float64], weights: NDArray[np.float64], model: NDArray[np.float64], scratch: NDArray[np.float64]
+) -> bool:
+    """Decline to fit: the non-minimal solver of a problem that has none."""
+    return False
+
+
+# What the functions of a problem are called with.
+_PARAMETERS = {
+    "solve": ("data", "sample", "models", "scratch"),
+    "residuals": ("data", "model", "start", "stop", "out"),
+    "fit": ("data", "weights", "model", "scratch"),
+    "is_valid": ("data", "model", "sample"),
+    "normalize": ("data", "transform"),
+    "denormalize": ("model", "transform"),
+    "canonical": ("model",),
+}
+
+
+def _check_size(field: str, value: Any, smallest: int) -> None:
+    if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < smallest:
+        raise ValueError(f"{field} must be an integer >= {smallest}, got {value!r}")
+
+
+def _check_function(field: str, function: Any, parameters: tuple[str, ...]) -> None:
+    wanted = f"{field} must be a function {field}({', '.join(parameters)})"
+    python_function = getattr(function, "py_func", function)
+    if not inspect.isfunction(python_function):
+        raise TypeError(f"{wanted}, got {function!r}")
+    found = inspect.signature(python_function)
+    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    if [p.kind in positional for p in found.parameters.values()] != [True] * len(parameters):
+        raise TypeError(f"{wanted}, got {python_function.__name__}{found.replace(return_annotation=found.empty)}")
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """A geometric model that can be estimated from data with outliers.
+
+    The functions are plain Python that Numba can compile. They get the data as ``channels x N`` float64 (structure of
+    arrays: ``data[0]`` holds the first coordinate of every point), and models as flat float64 arrays.
+
+    Parameters
+    ----------
+    name : str
+        Shown in messages.
+    channels : int
+        Coordinates of one datum, for example 4 for a match of two image points.
+    sample_size : int
+        Number of data in a minimal sample.
+    model_shape : tuple of int
+        Shape in which a model is returned to the caller.
+    solve : callable
+        ``solve(data, sample, models, scratch) -> int``: compute the models through the data ``sample`` (indices), write
+        them into the rows of ``models`` and return how many there are; 0 means a degenerate sample.
+    residuals : callable
+        ``residuals(data, model, start, stop, out)``: write the squared residuals of data ``start`` to ``stop`` into
+        ``out[0]`` to ``out[stop - start - 1]``. Take row views first (``x = data[0, start:stop]``): that vectorises.
+    fit : callable, optional
+        ``fit(data, weights, model, scratch) -> bool``: weighted least-squares fit to all data with non-zero weight,
+        written into ``model``; False where it is not determined. Without it no refinement takes place.
+    is_valid : callable, optional
+        ``is_valid(data, model, sample) -> bool``: a cheap check of a model before it is scored.
+    max_models : int
+        The most models that one sample can give.
+    scratch_size : int
+        Length of the float64 work array that ``solve`` and ``fit`` get.
+    solver_cost : float
+        Time of ``solve`` over the time of one residual, for the design of the sequential test (SPRT).
+    precision : {"float64", "float32"}
+        Number type in which the loop evaluates ``residuals``.
+    normalize : callable, optional
+        ``normalize(data, transform)``: bring ``data`` to a well-conditioned frame in place and write how into
+        ``transform`` (``1 + 2 * channels`` float64): ``transform[0]`` is the factor by which residual distances change.
+    denormalize : callable, optional
+        ``denormalize(model, transform)``: take ``model`` back to the caller's coordinates in place.
+    canonical : callable, optional
+        ``canonical(model)``: fix the scale and sign of a model that has a free one, in place.
+    """
+
+    name: str
+    channels: int
+    sample_size: int
+    model_shape: tuple[int, ...]
+    solve: Callable[..., Any]
+    residuals: Callable[..., Any]
+    fit: Callable[..., Any] | None = None
+    is_valid: Callable[..., Any] | None = None
+    max_models: int = 1
+    scratch_size: int = 0
+    solver_cost: float = 200.0
+    precision: Literal["float64", "float32"] = "float64"
+    normalize: Callable[..., Any] | None = None
+    denormalize: Callable[..., Any] | None = None
+    canonical: Callable[..., Any] | None = None
+
+    def __post_init__(self) -> None:
+        """Check every field, so that a slip is named here and not by the compiler."""
+        if not isinstance(self.name, str) or not self.name:
+            raise ValueError(f"name must be a string that is not empty, got {self.name!r}")
+        for field, smallest in (("channels", 1), ("sample_size", 1), ("max_models", 1), ("scratch_size", 0)):
+            _check_size(field, getattr(self, field), smallest)
+        if not isinstance(self.model_shape, tuple) or not self.model_shape:
+            raise ValueError(f"model_shape must be a tuple of sizes such as (3, 3) or (4,), got {self.model_shape!r}")
+        for size in self.model_shape:
+            _check_size("model_shape", size, 1)
+        if not isinstance(self.solver_cost, int | float | np.number) or not 0.0 < self.solver_cost < np.inf:
+            raise ValueError(f"solver_cost must be a number > 0, got {self.solver_cost!r}")
+        if self.precision not in _POINTS:
+            raise ValueError(f"precision must be 'float64' or 'float32', got {self.precision!r}")
+        for field, parameters in _PARAMETERS.items():
+            function = getattr(self, field)
+            if function is not None or field in ("solve", "residuals"):
+                _check_function(field, function, parameters)
+
+    @property
+    def model_size(self) -> int:
+        """Length of a model as a flat array."""
+        return int(np.prod(self.model_shape))
+
+    @functools.cached_property
+    def kernels(self) -> Any:
+        """The compiled functions in the form in which the loop takes them."""
+        fit = self.fit or never_fit
+        is_valid = self.is_valid or always_valid
+        if config.DISABLE_JIT:
+            return Kernels(*(getattr(f, "py_func", f) for f in (self.solve, self.residuals, fit, is_valid)))
+        return _packer(self.precision)(
+            compile_kernel(self.solve, SOLVE.signature),
+            compile_kernel(self.residuals, RESIDUALS[self.precision].signature, fast=True),
+            compile_kernel(fit, FIT.signature),
+            compile_kernel(is_valid, IS_VALID.signature),
+        )
+
+    @functools.cached_property
+    def exact_residuals(self) -> Any:
+        """The residuals compiled for float64, for the answer in the caller's coordinates."""
+        if config.DISABLE_JIT:
+            return getattr(self.residuals, "py_func", self.residuals)
+        return compile_kernel(self.residuals, RESIDUALS["float64"].signature, fast=True)

@@ -1,0 +1,149 @@
+"""The line a x + b y + c = 0 in the plane, with a^2 + b^2 = 1: the distance of a point is |a x + b y + c|."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bansac.numeric.jit import fast_kernel, kernel
+from bansac.problems.contract import Problem
+
+__all__ = ["LINE"]
+
+# Points nearer to each other than this share of their distance from the origin are taken for one point.
+_COINCIDENT = 1e-12
+# The points have no direction where the axes of their scatter differ by less than this share.
+_ISOTROPIC = 1e-12
+
+
+def solve(
+    data: NDArray[np.float64], sample: NDArray[np.int64], models: NDArray[np.float64], scratch: NDArray[np.float64]
+) -> int:
+    """Join two points; coincident points give no line."""
+    x1, y1 = data[0, sample[0]], data[1, sample[0]]
+    x2, y2 = data[0, sample[1]], data[1, sample[1]]
+    a, b = y1 - y2, x2 - x1
+    length = math.hypot(a, b)
+    if not length > _COINCIDENT * (math.hypot(x1, y1) + math.hypot(x2, y2)):
+        return 0
+    a /= length
+    b /= length
+    model = models[0]
+    model[0] = a
+    model[1] = b
+    model[2] = -0.5 * (a * (x1 + x2) + b * (y1 + y2))
+    return 1
+
+
+def residuals(
+    data: NDArray[np.floating], model: NDArray[np.floating], start: int, stop: int, out: NDArray[np.floating]
+) -> None:
+    """Compute squared orthogonal distances."""
+    x, y = data[0, start:stop], data[1, start:stop]
+    a, b, c = model[0], model[1], model[2]
+    for i in range(stop - start):
+        distance = a * x[i] + b * y[i] + c
+        out[i] = distance * distance
+
+
+def fit(
+    data: NDArray[np.float64], weights: NDArray[np.float64], model: NDArray[np.float64], scratch: NDArray[np.float64]
+) -> bool:
+    """Minimise the weighted sum of squared distances: total least squares.
+
+    The line runs through the weighted centroid along the major axis of the scatter, whose angle is
+    atan2(2 s_xy, s_xx - s_yy) / 2. A scatter without a major axis (no two distinct points, or a square) determines none.
+    """
+    x, y = data[0], data[1]
+    total, mx, my = weighted_centroid(x, y, weights)
+    if not total > 0.0:
+        return False
+    sxx, sxy, syy = 0.0, 0.0, 0.0
+    for i in range(weights.size):
+        dx, dy = x[i] - mx, y[i] - my
+        sxx += weights[i] * dx * dx
+        sxy += weights[i] * dx * dy
+        syy += weights[i] * dy * dy
+    if not math.hypot(sxx - syy, 2.0 * sxy) > _ISOTROPIC * (sxx + syy):
+        return False
+    if not sxx + syy > total * _COINCIDENT * _COINCIDENT * (mx * mx + my * my):
+        return False
+    angle = 0.5 * math.atan2(2.0 * sxy, sxx - syy)
+    a, b = -math.sin(angle), math.cos(angle)
+    model[0] = a
+    model[1] = b
+    model[2] = -(a * mx + b * my)
+    return True
+
+
+@fast_kernel
+def weighted_centroid(
+    x: NDArray[np.float64], y: NDArray[np.float64], weights: NDArray[np.float64]
+) -> tuple[float, float, float]:
+    """Return the sum of the weights and the weighted mean of the points, NaN where all weights are 0."""
+    total, mx, my = 0.0, 0.0, 0.0
+    for i in range(weights.size):
+        total += weights[i]
+        mx += weights[i] * x[i]
+        my += weights[i] * y[i]
+    if total > 0.0:
+        return total, mx / total, my / total
+    return 0.0, np.nan, np.nan
+
+
+@kernel
+def normalize(data: NDArray[np.float64], transform: NDArray[np.float64]) -> None:
+    """Bring the points to centroid 0 and unit spread, in place; ``transform`` is (scale, centroid, unused)."""
+    x, y = data[0], data[1]
+    n = max(x.size, 1)
+    mx, my = 0.0, 0.0
+    for i in range(x.size):
+        mx += x[i] / n
+        my += y[i] / n
+    spread = 0.0
+    for i in range(x.size):
+        x[i] -= mx
+        y[i] -= my
+        spread += (x[i] * x[i] + y[i] * y[i]) / (2 * n)
+    scale = 1.0 / math.sqrt(spread) if spread > 0.0 else 1.0
+    for i in range(x.size):
+        x[i] *= scale
+        y[i] *= scale
+    transform[0] = scale
+    transform[1] = mx
+    transform[2] = my
+
+
+@kernel
+def denormalize(model: NDArray[np.float64], transform: NDArray[np.float64]) -> None:
+    """Insert x -> scale (x - centroid) into the line, and divide by the scale to keep the normal's length."""
+    model[2] = model[2] / transform[0] - model[0] * transform[1] - model[1] * transform[2]
+
+
+@kernel
+def canonical(model: NDArray[np.float64]) -> None:
+    """Scale the normal to unit length and turn it so that b > 0, or a > 0 where b = 0."""
+    a, b = model[0], model[1]
+    length = math.hypot(a, b)
+    if length > 0.0:
+        scale = -1.0 / length if b < 0.0 or (b == 0.0 and a < 0.0) else 1.0 / length
+        model[0] = a * scale
+        model[1] = b * scale
+        model[2] *= scale
+
+
+LINE = Problem(
+    name="line",
+    channels=2,
+    sample_size=2,
+    model_shape=(3,),
+    solve=solve,
+    residuals=residuals,
+    fit=fit,
+    precision="float32",
+    normalize=normalize,
+    denormalize=denormalize,
+    canonical=canonical,
+)

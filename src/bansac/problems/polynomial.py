@@ -1,0 +1,213 @@
+"""The curve y = c_0 + c_1 x + ... + c_d x^d; the distance of a point is measured along y.
+
+The coefficients are in the order of ``numpy.polynomial``. All degrees share their functions, which read the degree from
+the length of the model, so that nothing is compiled for a second degree.
+"""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bansac.numeric.jit import kernel
+from bansac.problems.contract import Problem
+
+__all__ = ["MAX_DEGREE", "polynomial"]
+
+# Beyond this the powers of x are too nearly dependent for the coefficients to mean much.
+MAX_DEGREE = 8
+# Abscissae nearer than this share of the sample's largest are one.
+_REPEATED = 1e-12
+# Arrays of d + 1 numbers that ``fit`` needs.
+_WORK_ARRAYS = 6
+
+
+def solve(
+    data: NDArray[np.float64], sample: NDArray[np.int64], models: NDArray[np.float64], scratch: NDArray[np.float64]
+) -> int:
+    """Interpolate d + 1 points by Newton's divided differences; a repeated x gives no curve."""
+    n = sample.size
+    c = models[0]
+    largest = 0.0
+    for i in range(n):
+        c[i] = data[1, sample[i]]
+        largest = max(largest, abs(data[0, sample[i]]))
+    for order in range(1, n):
+        for i in range(n - 1, order - 1, -1):
+            step = data[0, sample[i]] - data[0, sample[i - order]]
+            if not abs(step) > _REPEATED * largest:
+                return 0
+            c[i] = (c[i] - c[i - 1]) / step
+    # From Newton's form to powers of x: multiply out (x - x_i) from the innermost.
+    for i in range(n - 2, -1, -1):
+        for j in range(i, n - 1):
+            c[j] -= data[0, sample[i]] * c[j + 1]
+    return 1
+
+
+def residuals(
+    data: NDArray[np.floating], model: NDArray[np.floating], start: int, stop: int, out: NDArray[np.floating]
+) -> None:
+    """Compute squared distances along y, by Horner's scheme for all points at once."""
+    x, y = data[0, start:stop], data[1, start:stop]
+    for i in range(stop - start):
+        out[i] = model[model.size - 1]
+    for k in range(model.size - 2, -1, -1):
+        c = model[k]
+        for i in range(stop - start):
+            out[i] = out[i] * x[i] + c
+    for i in range(stop - start):
+        distance = out[i] - y[i]
+        out[i] = distance * distance
+
+
+def fit(
+    data: NDArray[np.float64], weights: NDArray[np.float64], model: NDArray[np.float64], scratch: NDArray[np.float64]
+) -> bool:
+    """Minimise the weighted sum of squared distances in polynomials that are orthogonal on these very points.
+
+    With x mapped to t in [-1, 1] the monic polynomials p_{k+1} = (t - alpha_k) p_k - beta_k p_{k-1}, where
+    alpha_k = <t p_k, p_k> / <p_k, p_k> and beta_k = <p_k, p_k> / <p_{k-1}, p_{k-1}>, make the normal matrix diagonal
+    (Forsythe, Generation and use of orthogonal polynomials for data-fitting with a digital computer, 1957). A p_k that
+    vanishes on all points tells that there are only k different x.
+    """
+    x, y = data[0], data[1]
+    n = model.size
+    alpha, beta, gamma = scratch[0:n], scratch[n : 2 * n], scratch[2 * n : 3 * n]
+    powers, last_powers, c = scratch[3 * n : 4 * n], scratch[4 * n : 5 * n], scratch[5 * n : 6 * n]
+    low, high, total = np.inf, -np.inf, 0.0
+    for i in range(weights.size):
+        if weights[i] > 0.0:
+            low, high = min(low, x[i]), max(high, x[i])
+            total += weights[i]
+    centre, half = 0.5 * (low + high), 0.5 * (high - low)
+    if not half > _REPEATED * abs(centre):
+        return False
+
+    for j in range(n):
+        powers[j] = last_powers[j] = c[j] = 0.0
+    powers[0] = 1.0
+    last_norm = np.inf
+    for k in range(n):
+        norm, t_norm, dot = 0.0, 0.0, 0.0
+        for i in range(weights.size):
+            t = (x[i] - centre) / half
+            p, last_p, fitted = 1.0, 0.0, 0.0
+            for j in range(k):
+                fitted += gamma[j] * p
+                p, last_p = (t - alpha[j]) * p - beta[j] * last_p, p
+            norm += weights[i] * p * p
+            t_norm += weights[i] * p * p * t
+            dot += weights[i] * p * (y[i] - fitted)
+        if not norm > total * _REPEATED * _REPEATED:
+            return False
+        alpha[k], beta[k], gamma[k] = t_norm / norm, norm / last_norm, dot / norm
+        last_norm = norm
+        for j in range(k + 1):
+            c[j] += gamma[k] * powers[j]
+        for j in range(n - 1, -1, -1):
+            lower = powers[j - 1] if j > 0 else 0.0
+            last_powers[j], powers[j] = powers[j], lower - alpha[k] * powers[j] - beta[k] * last_powers[j]
+    _substitute(c, 1.0 / half, centre)
+    for j in range(n):
+        model[j] = c[j]
+    return True
+
+
+@kernel
+def _substitute(c: NDArray[np.float64], scale: float, centre: float) -> None:
+    """Turn the coefficients of a polynomial in t = scale (x - centre) into those in x, in place."""
+    power = 1.0
+    for j in range(1, c.size):
+        power *= scale
+        c[j] *= power
+    for i in range(c.size - 1):
+        for j in range(c.size - 2, i - 1, -1):
+            c[j] -= centre * c[j + 1]
+
+
+@kernel
+def normalize(data: NDArray[np.float64], transform: NDArray[np.float64]) -> None:
+    """Map x to [-1, 1] and y to mean 0 and unit spread; ``transform`` is (y scale, y mean, x scale, x centre, unused)."""
+    x, y = data[0], data[1]
+    n = max(x.size, 1)
+    low, high, mean = np.inf, -np.inf, 0.0
+    for i in range(x.size):
+        low, high = min(low, x[i]), max(high, x[i])
+        mean += y[i] / n
+    centre = 0.5 * (low + high) if x.size > 0 else 0.0
+    x_scale = 2.0 / (high - low) if high > low else 1.0
+    variance = 0.0
+    for i in range(x.size):
+        x[i] = (x[i] - centre) * x_scale
+        y[i] -= mean
+        variance += y[i] * y[i] / n
+    y_scale = 1.0 / np.sqrt(variance) if variance > 0.0 else 1.0
+    for i in range(x.size):
+        y[i] *= y_scale
+    transform[0] = y_scale
+    transform[1] = mean
+    transform[2] = x_scale
+    transform[3] = centre
+
+
+@kernel
+def denormalize(model: NDArray[np.float64], transform: NDArray[np.float64]) -> None:
+    """Undo ``normalize``, the substitution in x by the binomial theorem.
+
+    Far from x = 0 the powers of x cancel: with x near 1e6 the coefficients of a polynomial of degree 3 or more cannot hold
+    its values in double precision.
+    """
+    for j in range(model.size):
+        model[j] /= transform[0]
+    model[0] += transform[1]
+    _substitute(model, transform[2], transform[3])
+
+
+def polynomial(degree: int) -> Problem:
+    """Return the problem of fitting a polynomial of one degree.
+
+    Parameters
+    ----------
+    degree : int
+        Degree of the polynomial, 1 to 8.
+
+    Returns
+    -------
+    Problem
+        The same object for the same degree. The data have channels x and y; the model is c_0, ..., c_degree.
+
+    Raises
+    ------
+    ValueError
+        If ``degree`` is not an integer from 1 to 8.
+
+    Examples
+    --------
+    >>> from bansac.problems.polynomial import polynomial
+    >>> parabola = polynomial(2)
+    >>> parabola.sample_size, parabola.model_shape
+    (3, (3,))
+    """
+    is_integer = isinstance(degree, int | np.integer) and not isinstance(degree, bool)
+    if not is_integer or not 1 <= degree <= MAX_DEGREE:
+        raise ValueError(f"degree must be an integer from 1 to {MAX_DEGREE}, got {degree!r}")
+    return _problem(int(degree))
+
+
+@functools.cache
+def _problem(degree: int) -> Problem:
+    return Problem(
+        name=f"polynomial of degree {degree}",
+        channels=2,
+        sample_size=degree + 1,
+        model_shape=(degree + 1,),
+        solve=solve,
+        residuals=residuals,
+        fit=fit,
+        scratch_size=_WORK_ARRAYS * (degree + 1),
+        normalize=normalize,
+        denormalize=denormalize,
+    )

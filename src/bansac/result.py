@@ -1,0 +1,166 @@
+"""What a run answers: the model, the mask, the posterior of every datum, and why it stopped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["RelativePose", "Result", "Trace"]
+
+
+class RelativePose(NamedTuple):
+    """Motion from the first camera to the second: ``x2 = R @ x1 + t``.
+
+    Parameters
+    ----------
+    R : (3, 3) ndarray
+        Rotation.
+    t : (3,) ndarray
+        Direction of the translation, of unit length.
+    """
+
+    R: NDArray[np.float64]
+    t: NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Trace:
+    """The course of a run: one entry an iteration in every array.
+
+    Parameters
+    ----------
+    inlier_ratio : (K,) ndarray of float
+        Inlier ratio of the iteration's best model; NaN where no model passed the checks and the verification.
+    gamma : (K,) ndarray of float
+        P(c = inlier | x = inlier) in the update; NaN where there was none.
+    best_score : (K,) ndarray of float
+        Score of the best model so far.
+    best_inliers : (K,) ndarray of int
+        Inliers of the best model so far.
+    low_probability : (K,) ndarray of int
+        Data with a probability below tau (the paper's O-tilde).
+    outliers : (K,) ndarray of int
+        Outliers of the best model so far (the paper's O*).
+    required_iterations : (K,) ndarray of float
+        Iterations that the counting criteria ask for; inf where there is none.
+    snapshots : mapping of int to (N,) ndarray of float
+        Probabilities after 0, 2, 4, 9, 10, 11, 14, 100, 1000, 10000 iterations and after the last one.
+    """
+
+    inlier_ratio: NDArray[np.float64]
+    gamma: NDArray[np.float64]
+    best_score: NDArray[np.float64]
+    best_inliers: NDArray[np.int64]
+    low_probability: NDArray[np.int64]
+    outliers: NDArray[np.int64]
+    required_iterations: NDArray[np.float64]
+    snapshots: Mapping[int, NDArray[np.float64]] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        """Return the number of recorded iterations."""
+        return len(self.inlier_ratio)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Result:
+    """Answer of a robust estimation; unpacks as ``model, inliers``.
+
+    Parameters
+    ----------
+    model : ndarray, RelativePose or None
+        The model; None where no model was found at all.
+    inliers : (N,) ndarray of bool
+        ``residuals <= threshold`` of this model.
+    residuals : (N,) ndarray of float
+        Distance of every datum to the model, in the units of ``threshold``; inf where there is no model.
+    probabilities : (N,) ndarray of float or None
+        Posterior probability of every datum of being an inlier; None with a sampler that keeps none.
+    score : float
+        Score of the model in the run's measure: larger is better.
+    threshold : float
+        The threshold that was used.
+    iterations : int
+        Minimal samples drawn.
+    models_tested : int
+        Models that passed the checks and were scored, in full or in part.
+    stop_reason : str
+        The criterion that ended the run: ``"ransac"``, ``"sprt"``, ``"bansac"``, ``"max_iterations"``,
+        ``"max_seconds"``, or ``"no_data"`` where there were too few data to draw a sample.
+    success : bool
+        True where the model has more support than chance would give.
+    message : str
+        What happened, in words.
+    seed : int
+        The seed that was used.
+    seconds : float
+        Time from call to answer.
+    trace : Trace or None
+        The course of the run, with ``trace=True``.
+    """
+
+    model: Any
+    inliers: NDArray[np.bool_]
+    residuals: NDArray[np.float64]
+    probabilities: NDArray[np.float64] | None
+    score: float
+    threshold: float
+    iterations: int
+    models_tested: int
+    stop_reason: str
+    success: bool
+    message: str
+    seed: int
+    seconds: float
+    trace: Trace | None = None
+
+    def __iter__(self) -> Iterator[Any]:
+        """Unpack as ``model, inliers``."""
+        return iter((self.model, self.inliers))
+
+    @property
+    def num_inliers(self) -> int:
+        """Number of inliers."""
+        return int(np.count_nonzero(self.inliers))
+
+    @property
+    def inlier_ratio(self) -> float:
+        """Share of the data that are inliers; 0 where there are no data."""
+        return self.num_inliers / max(len(self.inliers), 1)
+
+    def __repr__(self) -> str:
+        """Summarise the result in a few lines."""
+        outcome = "success" if self.success else "failure"
+        return (
+            f"Result({outcome}: {self.message}\n"
+            f"       {self.num_inliers} of {len(self.inliers)} inliers at threshold {self.threshold:g}, "
+            f"{self.iterations} iterations, {self.models_tested} models, stopped by {self.stop_reason}, "
+            f"{1e3 * self.seconds:.2f} ms, seed {self.seed})"
+        )
+
+    def plot(self) -> Figure:
+        """Draw the course of the run.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            Inlier ratio, gamma and the stop counters over the iterations.
+
+        Raises
+        ------
+        ValueError
+            If the run was not traced.
+        ImportError
+            If Matplotlib is not installed.
+        """
+        if self.trace is None:
+            raise ValueError("this result has no trace; estimate with trace=True to draw the course of the run")
+        from bansac.plotting import plot_trace
+
+        return plot_trace(self.trace, n_points=len(self.inliers))

@@ -1,0 +1,221 @@
+"""One run of the loop: shuffle and normalise, iterate in slices, refine, come back to the caller's coordinates."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bansac.dbn import initial_odds, pack_cpt, probabilities_from_odds, start_belief, tabulate_gamma
+from bansac.loop import run_iterations
+from bansac.numeric.rng import seed_rng, shuffle
+from bansac.options import TAU, TAU_WITH_PRIOR, Options
+from bansac.problems.contract import Problem
+from bansac.refinement import refine_least_squares
+from bansac.result import Trace
+from bansac.sampling import ACTIVATION_CODES
+from bansac.state import BLOCK, FULL_MODELS, HISTORY, RUN, RUNNING, SETTINGS, STOP_REASONS, TRACE_COLUMNS, State
+
+__all__ = ["Outcome", "run"]
+
+SNAPSHOTS = (0, 2, 4, 9, 10, 11, 14, 100, 1000, 10000)
+
+_MAX_TESTS = 256
+
+# A slice lasts about 50 ms: then Ctrl-C and max_seconds are looked at.
+_SLICE_SECONDS = 0.05
+_SECONDS_AN_ITERATION = 4e-6
+_SECONDS_A_DATUM = 6e-9
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a run found, in the caller's coordinates and order; ``model`` is flat, None where nothing was found."""
+
+    model: NDArray[np.float64] | None
+    score: float
+    probabilities: NDArray[np.float64] | None
+    iterations: int
+    models_tested: int
+    stop_reason: str
+    first_supports: NDArray[np.int64]
+    trace: Trace | None
+
+
+def run(
+    problem: Problem,
+    data: NDArray[np.float64],
+    threshold: float,
+    options: Options,
+    prior: NDArray[np.float64] | None,
+    max_iterations: int,
+) -> Outcome:
+    """Search for the best model of ``data`` (channels x N, at least one minimal sample) and refine it."""
+    deadline = np.inf if options.max_seconds is None else time.perf_counter() + options.max_seconds
+    n = data.shape[1]
+    rng = seed_rng(options.seed)
+    order = np.empty(n, np.int64)
+    shuffle(rng, order)
+    shuffled = np.take(data, order, axis=1)
+    transform = np.empty(1 + 2 * problem.channels)
+    transform[0] = 1.0
+    if problem.normalize is not None:
+        problem.normalize(shuffled, transform)
+    points = shuffled.astype(problem.precision, copy=False)
+    settings = _settings(problem, options, threshold * transform[0], max_iterations, prior is not None)
+    state = _state(problem, points, options, rng, None if prior is None else prior[order])
+    progress = _progress(state, settings)
+    kernels = problem.kernels
+
+    recorder = _Recorder(order) if options.trace else None
+    stopped = _iterate(kernels, shuffled, points, settings, progress, state, deadline, recorder)
+
+    model = None
+    if progress["best_inliers"] > 0:
+        if options.refinement is not None:
+            refine_least_squares(kernels, shuffled, points, settings, progress, state, np.empty(n))
+        model = state.best_model.copy()
+        if problem.denormalize is not None:
+            problem.denormalize(model, transform)
+        if problem.canonical is not None:
+            problem.canonical(model)
+    return Outcome(
+        model=model,
+        score=float(progress["best_score"]) if model is not None else 0.0,
+        probabilities=_unshuffle(state.odds, order) if options.sampler == "bansac" else None,
+        iterations=int(progress["iterations"]),
+        models_tested=int(progress["models_tested"]),
+        stop_reason=stopped,
+        first_supports=state.supports[: int(progress["full_models"])],
+        trace=recorder.trace() if recorder is not None else None,
+    )
+
+
+def _iterate(
+    kernels: Any,
+    data: NDArray[np.float64],
+    points: NDArray[Any],
+    settings: Any,
+    progress: Any,
+    state: State,
+    deadline: float,
+    recorder: _Recorder | None,
+) -> str:
+    """Call the compiled loop slice by slice until it stops; return why it did."""
+    n = data.shape[1]
+    slice_length = max(1, int(_SLICE_SECONDS / (_SECONDS_AN_ITERATION + n * _SECONDS_A_DATUM)))
+    while progress["stop"] == RUNNING:
+        length = min(slice_length, int(settings["max_iterations"] - progress["iterations"]))
+        if recorder is not None:
+            length = recorder.begin(int(progress["iterations"]), length, state.odds)
+            state = state._replace(trace=recorder.rows)
+        run_iterations(kernels, data, points, settings, progress, state, length)
+        if recorder is not None:
+            recorder.end(int(progress["iterations"]), state.odds)
+        if time.perf_counter() > deadline and progress["stop"] == RUNNING:
+            return "max_seconds"
+    return STOP_REASONS[int(progress["stop"])]
+
+
+class _Recorder:
+    """Collects the rows of the trace and the probabilities at the paper's iterations."""
+
+    def __init__(self, order: NDArray[np.int64]) -> None:
+        self._order = order
+        self._parts: list[NDArray[np.float64]] = []
+        self._snapshots: dict[int, NDArray[np.float64]] = {}
+        self._start = 0
+        self.rows = np.empty((0, len(TRACE_COLUMNS)))
+
+    def begin(self, iterations: int, length: int, odds: NDArray[np.float64]) -> int:
+        """Make room for the next slice and end it at the next snapshot."""
+        if iterations == 0:
+            self._snapshots[0] = _unshuffle(odds, self._order)
+        length = min([length] + [at - iterations for at in SNAPSHOTS if at > iterations])
+        self._start = iterations
+        self.rows = np.empty((length, len(TRACE_COLUMNS)))
+        return length
+
+    def end(self, iterations: int, odds: NDArray[np.float64]) -> None:
+        """Keep what the slice has recorded."""
+        self._parts.append(self.rows[: iterations - self._start])
+        self._snapshots = {at: p for at, p in self._snapshots.items() if at in SNAPSHOTS}
+        self._snapshots[iterations] = _unshuffle(odds, self._order)
+
+    def trace(self) -> Trace:
+        """Return the record of the whole run."""
+        columns = dict(zip(TRACE_COLUMNS, np.concatenate(self._parts).T, strict=True))
+        for name in ("best_inliers", "low_probability", "outliers"):
+            columns[name] = columns[name].astype(np.int64)
+        return Trace(**columns, snapshots=self._snapshots)
+
+
+def _settings(problem: Problem, options: Options, threshold: float, max_iterations: int, has_prior: bool) -> Any:
+    criteria = options.criteria
+    default_tau = TAU_WITH_PRIOR if has_prior else TAU
+    values = {
+        "squared_threshold": threshold * threshold,
+        "confidence": options.confidence,
+        "max_iterations": max_iterations,
+        "min_iterations": options.min_iterations,
+        "adaptive": options.sampler == "bansac",
+        "msac": options.scoring == "msac",
+        "sprt": options.verification == "sprt",
+        "stop_ransac": "ransac" in criteria,
+        "stop_sprt": "sprt" in criteria,
+        "stop_bansac": "bansac" in criteria,
+        "activation": ACTIVATION_CODES[options.activation],
+        "weight_floor": options.weight_floor,
+        "tau": default_tau if options.tau is None else options.tau,
+        "solver_cost": problem.solver_cost,
+    }
+    return np.array([tuple(values[name] for name in SETTINGS.names or ())], SETTINGS)[0]
+
+
+def _state(
+    problem: Problem, points: NDArray[Any], options: Options, rng: NDArray[np.uint64], prior: NDArray[np.float64] | None
+) -> State:
+    n = points.shape[1]
+    adaptive = options.sampler == "bansac"
+    higher_order = adaptive and options.order > 1
+    odds = np.ones(n) if prior is None else initial_odds(prior)
+    state = State(
+        rng=rng,
+        sample=np.empty(problem.sample_size, np.int64),
+        models=np.empty((problem.max_models, problem.model_size)),
+        scratch=np.empty(problem.scratch_size),
+        best_model=np.zeros(problem.model_size),
+        model=np.empty(problem.model_size, points.dtype),
+        residuals=np.empty(BLOCK, points.dtype),
+        is_inlier=np.empty((2, n), np.bool_),
+        odds=odds,
+        odds_bits=odds.view(np.int64),
+        belief=np.zeros((2**options.order if higher_order else 0, n)),
+        belief_work=np.empty(2 ** (options.order + 1)),
+        gamma=tabulate_gamma(options.gamma, n) if adaptive else np.empty(0),
+        cpt=pack_cpt(options.cpt, options.order),
+        history=np.zeros((_MAX_TESTS, HISTORY)),
+        supports=np.zeros(FULL_MODELS, np.int64),
+        trace=np.empty((0, len(TRACE_COLUMNS))),
+    )
+    if higher_order:
+        start_belief(state.belief, state.odds)
+    return state
+
+
+def _progress(state: State, settings: Any) -> Any:
+    progress = np.zeros(1, RUN)[0]
+    progress["best_score"] = 0.0
+    progress["required_iterations"] = np.inf
+    progress["smallest_odds"] = state.odds.min()
+    return progress
+
+
+def _unshuffle(odds: NDArray[np.float64], order: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the probabilities in the caller's order."""
+    probabilities = np.empty_like(odds)
+    probabilities[order] = probabilities_from_odds(odds)
+    return probabilities

@@ -1,0 +1,119 @@
+"""Which data make up the next minimal sample."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bansac.numeric.jit import kernel, part
+from bansac.numeric.rng import next_index, next_uint64
+
+__all__ = ["ACTIVATION_CODES", "activation", "sample_uniform", "sample_weighted"]
+
+ACTIVATION_CODES = {"rho_1": 1, "rho_2": 2, "rho_3": 3, "rho_4": 4}
+
+# Rejection sampling gives up after this many draws: reached on average where the mean weight is below 1 / 128 of the
+# largest, and then one pass over the weights is cheaper.
+_MAX_DRAWS = 128
+
+_U32 = np.uint64(32)
+_LOW_BITS = np.uint64(0xFFFFFFFF)
+_TO_UNIT = 2.0**-32
+
+
+@kernel
+def sample_uniform(rng: NDArray[np.uint64], n: int, sample: NDArray[np.int64]) -> None:
+    """Draw ``sample.size`` distinct indices below ``n``, all subsets being equally probable (RANSAC)."""
+    drawn = 0
+    while drawn < sample.size:
+        candidate = next_index(rng, n)
+        if not _contains(sample, drawn, candidate):
+            sample[drawn] = candidate
+            drawn += 1
+
+
+@part
+def activation(code: int, p: float) -> float:
+    """Sampling weight of a datum with inlier probability ``p``: rho_1 to rho_4 of the supplement."""
+    if code == 1:
+        return 100.0 * p
+    if code == 2:
+        return 100.0 * p if p > 0.3 else 10.0 * p
+    if code == 3:
+        return 100.0 / (1.0 + math.exp(-10.0 * (p - 0.5)))
+    return 130.0 * math.tanh(p)
+
+
+@kernel
+def _weight(odds: float, code: int, floor: float) -> float:
+    weight = activation(code, 1.0 / (1.0 + odds))
+    return weight if weight > floor else floor
+
+
+@kernel
+def sample_weighted(
+    rng: NDArray[np.uint64],
+    odds: NDArray[np.float64],
+    smallest_odds: float,
+    code: int,
+    floor: float,
+    sample: NDArray[np.int64],
+) -> None:
+    """Draw distinct indices one after the other with probability proportional to ``max(rho(p), floor)``.
+
+    Rejection sampling: a uniform candidate is accepted with its weight over the largest weight, which belongs to
+    ``smallest_odds`` because every rho grows with p. A candidate drawn twice is rejected, which is drawing without
+    replacement. Where too few candidates are accepted, the exact draw over all weights takes over, so the distribution
+    is the same.
+    """
+    heaviest = _weight(smallest_odds, code, floor)
+    n = odds.size
+    for drawn in range(sample.size):
+        accepted = -1
+        for _ in range(_MAX_DRAWS):
+            bits = next_uint64(rng)
+            candidate = np.int64(((bits >> _U32) * np.uint64(n)) >> _U32)
+            height = np.float64(bits & _LOW_BITS) * _TO_UNIT * heaviest
+            if height < _weight(odds[candidate], code, floor) and not _contains(sample, drawn, candidate):
+                accepted = candidate
+                break
+        if accepted < 0:
+            accepted = _draw_exactly(rng, odds, code, floor, sample, drawn)
+        sample[drawn] = accepted
+
+
+@kernel
+def _draw_exactly(
+    rng: NDArray[np.uint64],
+    odds: NDArray[np.float64],
+    code: int,
+    floor: float,
+    sample: NDArray[np.int64],
+    drawn: int,
+) -> int:
+    """Draw one index by the cumulative sum of the weights of all data that are not in the sample yet."""
+    total = 0.0
+    for n in range(odds.size):
+        total += _weight(odds[n], code, floor)
+    for i in range(drawn):
+        total -= _weight(odds[sample[i]], code, floor)
+    remaining = np.float64(next_uint64(rng) >> _U32) * _TO_UNIT * total
+    last = 0
+    for n in range(odds.size):
+        if _contains(sample, drawn, n):
+            continue
+        last = n
+        remaining -= _weight(odds[n], code, floor)
+        if remaining < 0:
+            break
+    return last
+
+
+@part
+def _contains(sample: NDArray[np.int64], size: int, candidate: int) -> bool:
+    for i in range(size):
+        if sample[i] == candidate:
+            return True
+    return False

@@ -1,0 +1,42 @@
+"""How good a model is: the number of its inliers (RANSAC), or their truncated squared residuals (MSAC).
+
+Both measures grow with quality and give one inlier at most 1, so the best that ``k`` unseen data can add is ``k``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bansac.numeric.jit import fast_kernel
+
+__all__ = ["SCORING_CODES", "classify_block", "msac_gain"]
+
+SCORING_CODES = {"inliers": 0, "msac": 1}
+
+
+@fast_kernel
+def classify_block(residuals: NDArray[Any], squared_threshold: Any, is_inlier: NDArray[np.bool_]) -> int:
+    """Mark the squared residuals of a block that are at most ``squared_threshold`` and count them.
+
+    A NaN is an outlier. The counter is a float32 because that vectorises with the comparison (an integer counter takes
+    twice the time); it counts exactly up to 2**24, far more than a block holds.
+    """
+    count = np.float32(0)
+    for n in range(residuals.size):
+        inside = residuals[n] <= squared_threshold
+        is_inlier[n] = inside
+        count += np.float32(1) if inside else np.float32(0)
+    return np.int64(count)
+
+
+@fast_kernel
+def msac_gain(residuals: NDArray[Any], squared_threshold: Any) -> float:
+    """Return the sum over the inliers of a block of 1 - r^2 / t^2 (Torr and Zisserman, 2000)."""
+    gain = 0.0
+    inverse = 1 / squared_threshold
+    for n in range(residuals.size):
+        gain += 1 - residuals[n] * inverse if residuals[n] <= squared_threshold else 0.0
+    return gain

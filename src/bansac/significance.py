@@ -1,0 +1,74 @@
+"""Is the support of a model more than chance would give?
+
+A datum outside the minimal sample agrees with a bad model by chance, so the support of one bad model is binomial. A run
+looks at many models and returns the best: the tail is multiplied by the number of models tested (as in the
+non-randomness of PROSAC, Chum and Matas, 2005, and of VSAC, Ivashechkin et al., 2021).
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["chance_rate", "is_significant", "log_binomial_tail"]
+
+# Bad models are not alike: the best of many has a higher rate of chance inliers than the mean one. On uniform noise a
+# factor of 2 lets 3 % of cubic curves pass, one of 3 none of 300 runs of any problem.
+_SPREAD = 3.0
+
+# Chance may give a model of this support in one run of a thousand.
+_LOG_LEVEL = math.log(1e-3)
+
+
+def is_significant(support: int, n: int, sample_size: int, models_tested: int, first_supports: NDArray[np.int64]) -> bool:
+    """Say whether chance hardly gives the best of ``models_tested`` bad models so much support.
+
+    Parameters
+    ----------
+    support : int
+        Inliers of the model, its sample included.
+    n, sample_size, models_tested : int
+        Numbers of data, of data in a minimal sample, and of models that the run has looked at.
+    first_supports : (K,) ndarray of int
+        Inliers of the first models of the run.
+
+    Returns
+    -------
+    bool
+        True where the model is no product of chance.
+    """
+    if support <= sample_size:
+        return False
+    rate = chance_rate(support, n, sample_size, first_supports)
+    log_tail = log_binomial_tail(support - sample_size, n - sample_size, rate)
+    return bool(log_tail + math.log(max(models_tested, 1)) < _LOG_LEVEL)
+
+
+def chance_rate(support: int, n: int, sample_size: int, first_supports: NDArray[np.int64]) -> float:
+    """Estimate the probability that a datum agrees with a bad model, one inlier being added so that it is never 0.
+
+    A bad model is one with at most half of the support of the best, beyond the sample that fits in any case. Where
+    most data are inliers the first models are good already, and there may be no bad one among them.
+    """
+    beyond = np.maximum(first_supports - sample_size, 0)
+    bad = beyond[beyond <= (support - sample_size) / 2]
+    trials = max(len(bad), 1) * max(n - sample_size, 1)
+    return float(min(_SPREAD * (bad.sum() + 1) / (trials + 1), 1.0))
+
+
+def log_binomial_tail(k: int, n: int, p: float) -> float:
+    """Bound log P(X >= k) for X binomial with n trials of probability p, from above (Chernoff and Hoeffding).
+
+    The bound is -n KL(k / n || p), which is the tail's exponential rate; its error is a factor of some sqrt(n).
+    """
+    if k <= n * p:
+        return 0.0
+    if p <= 0 or k > n:
+        return -math.inf
+    share = k / n
+    divergence = share * math.log(share / p)
+    if k < n:
+        divergence += (1 - share) * math.log((1 - share) / (1 - p))
+    return -n * divergence

@@ -1,0 +1,114 @@
+"""What the compiled loop reads and writes, laid out in NumPy records and arrays.
+
+Everything lives outside the loop, so that the loop can run in slices, return to Python between them and go on as if it
+had never stopped. Records are passed to kernels by reference: ``run.iterations += 1`` in a kernel is seen by Python.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["BLOCK", "FULL_MODELS", "HISTORY", "RUN", "SETTINGS", "STOP_REASONS", "TRACE_COLUMNS", "State"]
+
+# Data are scored this many at a time: enough for SIMD, few enough to abandon a bad model early.
+BLOCK = 128
+
+# Fixed for a run.
+SETTINGS = np.dtype(
+    [
+        ("squared_threshold", np.float64),
+        ("confidence", np.float64),
+        ("max_iterations", np.int64),
+        ("min_iterations", np.int64),
+        ("adaptive", np.bool_),  # the BANSAC sampler, else uniform
+        ("msac", np.bool_),
+        ("sprt", np.bool_),
+        ("stop_ransac", np.bool_),
+        ("stop_sprt", np.bool_),
+        ("stop_bansac", np.bool_),
+        ("activation", np.int64),
+        ("weight_floor", np.float64),
+        ("tau", np.float64),
+        ("solver_cost", np.float64),
+    ],
+    align=True,
+)
+
+# Changes in the course of a run.
+RUN = np.dtype(
+    [
+        ("iterations", np.int64),
+        ("models_tested", np.int64),
+        ("stop", np.int64),  # index into STOP_REASONS
+        ("required_iterations", np.float64),
+        ("required_by", np.int64),  # index into STOP_REASONS
+        ("best_score", np.float64),
+        ("best_inliers", np.int64),
+        # the best model of the iteration: its row in models (-1: none), its mask's row in is_inlier
+        ("score", np.float64),
+        ("inliers", np.int64),
+        ("row", np.int64),
+        ("slot", np.int64),
+        # the network
+        ("updates", np.int64),
+        ("smallest_odds", np.float64),
+        ("low_probability", np.int64),
+        # the current sequential test
+        ("epsilon", np.float64),
+        ("delta", np.float64),
+        ("log_ratio_inlier", np.float64),
+        ("log_ratio_outlier", np.float64),
+        ("log_decision", np.float64),
+        ("first_block", np.int64),
+        ("tests", np.int64),
+        ("rejected_points", np.int64),
+        ("rejected_inliers", np.int64),
+        ("full_models", np.int64),  # scored in full before the test starts
+    ],
+    align=True,
+)
+
+# That many models are scored in full before the sequential test starts: a good early model is not lost, and they tell
+# how much support a bad model has (as OpenCV does since 4.7; Ivashechkin et al., 2021).
+FULL_MODELS = 20
+
+# One row a sequential test: epsilon, delta, log A, samples tested.
+HISTORY = 4
+
+STOP_REASONS = ("running", "max_iterations", "ransac", "sprt", "bansac")
+RUNNING, MAX_ITERATIONS, RANSAC, SPRT, BANSAC = range(5)
+
+TRACE_COLUMNS = (
+    "inlier_ratio",
+    "gamma",
+    "best_score",
+    "best_inliers",
+    "low_probability",
+    "outliers",
+    "required_iterations",
+)
+
+
+class State(NamedTuple):
+    """The arrays of a run."""
+
+    rng: NDArray[np.uint64]
+    sample: NDArray[np.int64]
+    models: NDArray[np.float64]  # max_models x model_size
+    scratch: NDArray[np.float64]
+    best_model: NDArray[np.float64]
+    model: NDArray[Any]  # one model in the type of the residuals
+    residuals: NDArray[Any]  # of one block
+    is_inlier: NDArray[np.bool_]  # 2 x N: the model at hand and the iteration's best
+    odds: NDArray[np.float64]  # outlier over inlier, one a datum
+    odds_bits: NDArray[np.int64]  # the same memory
+    belief: NDArray[np.float64]  # 2 ** order x N above order 1
+    belief_work: NDArray[np.float64]
+    gamma: NDArray[np.float64]  # by number of inliers
+    cpt: NDArray[np.float64]
+    history: NDArray[np.float64]
+    supports: NDArray[np.int64]  # inliers of the first models, those scored in full
+    trace: NDArray[np.float64]  # iterations of this slice x TRACE_COLUMNS, or no row

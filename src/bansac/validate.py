@@ -1,0 +1,73 @@
+"""Checks of what the caller passes: every error names the argument and what was found."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+__all__ = ["as_camera", "as_points", "as_probabilities", "check_same_length"]
+
+
+def as_points(argument: str, value: ArrayLike, channels: int) -> NDArray[np.float64]:
+    """Return an (N, channels) float64 array of finite numbers; (N, 1, channels) is taken too."""
+    array = _as_floats(argument, value)
+    if array.ndim == 3 and array.shape[1] == 1:
+        array = array[:, 0, :]
+    if array.size == 0 and array.ndim <= 2 and array.shape in ((0,), (0, channels)):
+        return np.empty((0, channels))
+    if array.ndim != 2 or array.shape[1] != channels:
+        raise ValueError(f"{argument} must have shape (N, {channels}), got {array.shape}")
+    _check_finite(argument, array)
+    return array
+
+
+def as_probabilities(argument: str, value: ArrayLike, n: int, advice: str) -> NDArray[np.float64]:
+    """Return n numbers in [0, 1] as float64; ``advice`` ends the message where they are out of this range."""
+    array = _as_floats(argument, value)
+    if array.shape != (n,):
+        raise ValueError(f"{argument} must have shape ({n},), one for each datum; got {array.shape}")
+    _check_finite(argument, array)
+    if n and (array.min() < 0 or array.max() > 1):
+        raise ValueError(f"{argument} must lie in [0, 1], got values in [{array.min():g}, {array.max():g}]{advice}")
+    return array
+
+
+def as_camera(argument: str, value: ArrayLike) -> NDArray[np.float64]:
+    """Return an upper-triangular camera matrix with positive focal lengths, scaled to K[2, 2] = 1."""
+    K = _as_floats(argument, value)
+    if K.shape != (3, 3):
+        raise ValueError(f"{argument} must have shape (3, 3), got {K.shape}")
+    _check_finite(argument, K)
+    if K[1, 0] != 0 or K[2, 0] != 0 or K[2, 1] != 0 or K[2, 2] == 0:
+        raise ValueError(f"{argument} must be an upper-triangular camera matrix, got {K.tolist()}")
+    K = K / K[2, 2]
+    if K[0, 0] <= 0 or K[1, 1] <= 0:
+        raise ValueError(f"{argument} must have positive focal lengths, got {K[0, 0]:g} and {K[1, 1]:g}")
+    return K
+
+
+def check_same_length(name1: str, array1: NDArray[np.float64], name2: str, array2: NDArray[np.float64]) -> None:
+    """Raise where two arrays differ in their number of rows."""
+    if len(array1) != len(array2):
+        raise ValueError(f"{name1} and {name2} must have equal lengths, got {len(array1)} and {len(array2)}")
+
+
+def _as_floats(argument: str, value: ArrayLike) -> NDArray[np.float64]:
+    try:
+        array = np.asarray(value)
+        if array.dtype.kind not in "biufO":
+            raise TypeError
+        return np.asarray(array, dtype=np.float64)
+    except (TypeError, ValueError):
+        kind = type(value).__name__
+        raise ValueError(f"{argument} must be an array of real numbers, got {kind} that is none") from None
+
+
+def _check_finite(argument: str, array: NDArray[np.float64]) -> None:
+    finite = np.isfinite(array)
+    if not finite.all():
+        where = tuple(int(i) for i in np.argwhere(~finite)[0])
+        raise ValueError(
+            f"{argument} must be finite, got {array[where]} at {list(where)} "
+            f"({np.count_nonzero(~finite)} of {array.size} values are not finite)"
+        )

@@ -1,0 +1,137 @@
+"""Circles against known answers and a plain Gauss-Newton fit."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bansac.numeric.jit import fast_kernel, kernel
+from bansac.problems import circle
+from bansac.problems.circle import CIRCLE
+from tests.reference import curves as reference
+
+solve = kernel(circle.solve)
+residuals = fast_kernel(circle.residuals)
+fit = kernel(circle.fit)
+
+seeds = st.integers(0, 2**32 - 1)
+
+
+def columns(points):
+    """Return points as channels x N."""
+    return np.ascontiguousarray(np.asarray(points, dtype=np.float64).T)
+
+
+def solve_points(points):
+    """Return the circle through three points, or None."""
+    models = np.empty((1, 3))
+    return models[0] if solve(columns(points), np.arange(3), models, np.empty(0)) else None
+
+
+def fit_points(points, weights):
+    """Return the circle fitted to weighted points, or None."""
+    model = np.full(3, np.nan)
+    if not fit(columns(points), weights, model, np.empty(0)):
+        assert np.isnan(model).all()
+        return None
+    return model
+
+
+def squared_distances(model, points, dtype=np.float64):
+    """Return squared residuals of all points."""
+    out = np.empty(len(points), dtype)
+    residuals(columns(points).astype(dtype), np.asarray(model, dtype), 0, len(points), out)
+    return out
+
+
+def arc(rng, n, extent, noise):
+    """Return points near a circle of radius 2 about (3, -1), over ``extent`` radians."""
+    angle = rng.uniform(0.0, extent, n)
+    return 2.0 * np.column_stack([np.cos(angle), np.sin(angle)]) + [3.0, -1.0] + rng.normal(0.0, noise, (n, 2))
+
+
+def test_known_circles():
+    np.testing.assert_allclose(solve_points([[1, 0], [0, 1], [-1, 0]]), [0.0, 0.0, 1.0], atol=1e-15)
+    np.testing.assert_allclose(solve_points([[0, 0], [6, 0], [0, 8]]), [3.0, 4.0, 5.0])
+    distances = squared_distances([3.0, 4.0, 5.0], [[3.0, 4.0], [3.0, 9.0], [3.0, 16.0]])
+    np.testing.assert_allclose(distances, [25.0, 0.0, 49.0])
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
+def test_collinear_and_coincident_points_give_no_circle(scale):
+    assert solve_points(scale * np.array([[0.0, 1.0], [1.0, 2.0], [3.0, 4.0]])) is None
+    assert solve_points(scale * np.array([[0.0, 1.0], [1.0, 2.0], [0.0, 1.0]])) is None
+    assert solve_points(scale * np.ones((3, 2))) is None
+    assert solve_points(scale * np.array([[0.0, 0.0], [1.0, 0.0], [2.0, 1e-3]])) is not None
+    assert solve_points([[np.nan, 0.0], [1.0, 0.0], [0.0, 1.0]]) is None
+
+
+@settings(deadline=None, max_examples=50)
+@given(seed=seeds)
+def test_solve_passes_through_all_three_points(seed):
+    points = np.random.default_rng(seed).normal(size=(3, 2))
+    model = solve_points(points)
+    assert reference.circle_distances(model, points).max() < 1e-9 * model[2]
+
+
+@settings(deadline=None, max_examples=30)
+@given(seed=seeds)
+def test_residuals_agree_with_the_reference_in_both_precisions(seed):
+    rng = np.random.default_rng(seed)
+    points, model = rng.normal(size=(40, 2)), np.abs(rng.normal(size=3))
+    wanted = reference.circle_distances(model, points)
+    np.testing.assert_allclose(np.sqrt(squared_distances(model, points)), wanted, atol=1e-12)
+    np.testing.assert_allclose(np.sqrt(squared_distances(model, points, np.float32)), wanted, atol=1e-5)
+
+
+@settings(deadline=None, max_examples=50)
+@given(seed=seeds, n=st.integers(5, 40), extent=st.floats(0.6, 6.28), offset=st.sampled_from([0.0, 1e3]))
+def test_fit_minimises_the_geometric_distance(seed, n, extent, offset):
+    rng = np.random.default_rng(seed)
+    points, weights = arc(rng, n, extent, 0.002), rng.uniform(0.1, 1.0, n)
+    model = fit_points(points + offset, weights)
+    wanted = reference.fit_circle(points, weights, np.array([3.0, -1.0, 2.0]))
+    cost, best = ((weights * reference.circle_distances(m, points) ** 2).sum() for m in (model - [offset, offset, 0], wanted))
+    assert cost <= best * (1.0 + 1e-4) + 1e-18
+
+
+def test_fit_of_exact_points_is_exact_and_ignores_weight_zero():
+    rng = np.random.default_rng(0)
+    points = np.vstack([arc(rng, 20, 1.0, 0.0), rng.normal(size=(20, 2))])
+    weights = np.where(np.arange(40) < 20, 1.0, 0.0)
+    np.testing.assert_allclose(fit_points(points, weights), [3.0, -1.0, 2.0], atol=1e-9)
+    # A point at the very centre has no direction; it must not spoil the fit of the others.
+    points[20] = [3.0, -1.0]
+    assert np.isfinite(fit_points(points, weights)).all()
+
+
+def test_fit_is_undetermined_for_collinear_points():
+    x = np.linspace(0.0, 1.0, 20)
+    for offset in (0.0, 1e6):
+        assert fit_points(np.column_stack([x, 2.0 * x]) + offset, np.ones(20)) is None
+        assert fit_points(np.zeros((20, 2)) + offset, np.ones(20)) is None
+    assert fit_points(np.column_stack([x, x**2]), np.zeros(20)) is None
+    assert fit_points(np.column_stack([x, x**2]), np.where(np.arange(20) < 2, 1.0, 0.0)) is None
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e6])
+def test_normalised_and_back_gives_the_same_circle(offset):
+    points = arc(np.random.default_rng(1), 30, 4.0, 0.01)
+    data, transform, models = columns(points + offset), np.empty(5), np.empty((1, 3))
+    circle.normalize(data, transform)
+    assert solve(data, np.array([4, 7, 20]), models, np.empty(0)) == 1
+    normalised = np.empty(30)
+    residuals(data, models[0], 0, 30, normalised)
+    circle.denormalize(models[0], transform)
+    np.testing.assert_allclose(models[0] - [offset, offset, 0.0], solve_points(points[[4, 7, 20]]), atol=1e-7)
+    distances = reference.circle_distances(models[0], points + offset)
+    np.testing.assert_allclose(np.sqrt(normalised), distances * transform[0], atol=1e-8)
+
+
+def test_problem_compiles():
+    out = np.empty(1)
+    CIRCLE.exact_residuals(np.ones((2, 1)), np.array([1.0, 0.0, 3.0]), 0, 1, out)
+    assert out[0] == pytest.approx(4.0)
+    assert CIRCLE.kernels is CIRCLE.kernels

@@ -1,0 +1,138 @@
+"""Lines against known answers and an SVD."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bansac.numeric.jit import fast_kernel, kernel
+from bansac.problems import line
+from bansac.problems.line import LINE
+from tests.reference import curves as reference
+
+solve = kernel(line.solve)
+residuals = fast_kernel(line.residuals)
+fit = kernel(line.fit)
+
+seeds = st.integers(0, 2**32 - 1)
+
+
+def columns(points):
+    """Return points as channels x N."""
+    return np.ascontiguousarray(np.asarray(points, dtype=np.float64).T)
+
+
+def solve_points(points):
+    """Return the canonical line through two points, or None."""
+    models = np.empty((1, 3))
+    if not solve(columns(points), np.arange(2), models, np.empty(0)):
+        return None
+    line.canonical(models[0])
+    return models[0]
+
+
+def fit_points(points, weights):
+    """Return the canonical line fitted to weighted points, or None."""
+    model = np.full(3, np.nan)
+    if not fit(columns(points), weights, model, np.empty(0)):
+        assert np.isnan(model).all()
+        return None
+    line.canonical(model)
+    return model
+
+
+def squared_distances(model, points, dtype=np.float64):
+    """Return squared residuals of all points."""
+    out = np.empty(len(points), dtype)
+    residuals(columns(points).astype(dtype), np.asarray(model, dtype), 0, len(points), out)
+    return out
+
+
+def test_known_lines():
+    np.testing.assert_allclose(solve_points([[0, 1], [5, 1]]), [0.0, 1.0, -1.0])
+    np.testing.assert_allclose(solve_points([[2, 0], [2, -3]]), [1.0, 0.0, -2.0])
+    np.testing.assert_allclose(solve_points([[0, 0], [3, 4]]), [-0.8, 0.6, 0.0], atol=1e-15)
+    np.testing.assert_allclose(squared_distances([-0.8, 0.6, 0.0], [[0.0, 5.0], [3.0, 4.0]]), [9.0, 0.0], atol=1e-15)
+
+
+@pytest.mark.parametrize("point", [[0.0, 0.0], [1.0, 2.0], [1e6, 1e6], [np.nan, 0.0]])
+def test_coincident_points_give_no_line(point):
+    assert solve_points([point, point]) is None
+
+
+@settings(deadline=None, max_examples=50)
+@given(seed=seeds, offset=st.sampled_from([0.0, 1e6]))
+def test_solve_passes_through_both_points(seed, offset):
+    points = np.random.default_rng(seed).normal(size=(2, 2)) + offset
+    model = solve_points(points)
+    assert np.hypot(model[0], model[1]) == pytest.approx(1.0)
+    assert model[1] >= 0.0
+    assert reference.line_distances(model, points).max() < 1e-14 * (1.0 + 100.0 * offset)
+
+
+@settings(deadline=None, max_examples=30)
+@given(seed=seeds)
+def test_residuals_agree_with_the_reference_in_both_precisions(seed):
+    rng = np.random.default_rng(seed)
+    points, model = rng.normal(size=(40, 2)), rng.normal(size=3)
+    line.canonical(model)
+    wanted = reference.line_distances(model, points)
+    np.testing.assert_allclose(np.sqrt(squared_distances(model, points)), wanted, atol=1e-12)
+    np.testing.assert_allclose(np.sqrt(squared_distances(model, points, np.float32)), wanted, atol=1e-5)
+
+
+@settings(deadline=None, max_examples=50)
+@given(seed=seeds, n=st.integers(2, 30), offset=st.sampled_from([0.0, 1e3]))
+def test_fit_is_total_least_squares(seed, n, offset):
+    rng = np.random.default_rng(seed)
+    points = rng.normal(size=(n, 2)) * [3.0, 0.5] @ np.linalg.qr(rng.normal(size=(2, 2)))[0] + offset
+    weights = rng.uniform(0.1, 1.0, n)
+    model, wanted = fit_points(points, weights), reference.fit_line(points, weights)
+    np.testing.assert_allclose(
+        squared_distances(model, points), reference.line_distances(wanted, points) ** 2, atol=1e-8
+    )
+
+
+def test_fit_ignores_weight_zero_and_is_undetermined_without_a_direction():
+    points = np.array([[0.0, 0.0], [1.0, 1.0], [2.0, 2.0], [5.0, -9.0]])
+    np.testing.assert_allclose(fit_points(points, np.array([1.0, 2.0, 1.0, 0.0])), [-(0.5**0.5), 0.5**0.5, 0], atol=1e-15)
+    assert fit_points(points, np.zeros(4)) is None
+    assert fit_points(points, np.array([0.0, 1.0, 0.0, 0.0])) is None
+    assert fit_points(np.full((4, 2), 1e6 / 3), np.ones(4)) is None
+    assert fit_points([[0, 0], [1, 0], [1, 1], [0, 1]], np.ones(4)) is None
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e6])
+def test_normalised_and_back_gives_the_same_line(offset):
+    rng = np.random.default_rng(0)
+    points = rng.uniform(0.0, 100.0, (30, 2))
+    data, transform, models = columns(points + offset), np.empty(5), np.empty((1, 3))
+    line.normalize(data, transform)
+    np.testing.assert_allclose(data.mean(axis=1), 0.0, atol=1e-9)
+    assert (data**2).mean() == pytest.approx(1.0)
+    assert solve(data, np.array([4, 7]), models, np.empty(0)) == 1
+    normalised = np.empty(30)
+    residuals(data, models[0], 0, 30, normalised)
+    line.denormalize(models[0], transform)
+    line.canonical(models[0])
+    wanted = solve_points(points[[4, 7]])
+    np.testing.assert_allclose(models[0][:2], wanted[:2], atol=1e-9)
+    distances = reference.line_distances(models[0], points + offset)
+    np.testing.assert_allclose(distances, reference.line_distances(wanted, points), atol=1e-7)
+    np.testing.assert_allclose(np.sqrt(normalised), distances * transform[0], atol=1e-7)
+
+
+def test_points_that_all_coincide_keep_their_scale():
+    data, transform = np.full((2, 4), 3.0), np.empty(5)
+    line.normalize(data, transform)
+    assert (data == 0.0).all()
+    assert transform[0] == 1.0
+
+
+def test_problem_compiles():
+    out = np.empty(1)
+    LINE.exact_residuals(np.ones((2, 1)), np.array([0.6, 0.8, 0.6]), 0, 1, out)
+    assert out[0] == pytest.approx(4.0)
+    assert LINE.kernels is LINE.kernels

@@ -1,0 +1,146 @@
+"""Polynomial curves against numpy.polynomial."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.polynomial import Polynomial
+
+from bansac.numeric.jit import fast_kernel, kernel
+from bansac.problems import polynomial as module
+from bansac.problems.polynomial import MAX_DEGREE, polynomial
+from tests.reference import curves as reference
+
+solve = kernel(module.solve)
+residuals = fast_kernel(module.residuals)
+fit = kernel(module.fit)
+
+seeds = st.integers(0, 2**32 - 1)
+degrees = st.integers(1, MAX_DEGREE)
+
+
+def columns(points):
+    """Return points as channels x N."""
+    return np.ascontiguousarray(np.asarray(points, dtype=np.float64).T)
+
+
+def solve_points(points):
+    """Return the coefficients of the curve through all ``points``, or None."""
+    models = np.empty((1, len(points)))
+    return models[0] if solve(columns(points), np.arange(len(points)), models, np.empty(0)) else None
+
+
+def fit_points(points, weights, degree):
+    """Return the coefficients fitted to weighted points, or None."""
+    model = np.full(degree + 1, np.nan)
+    if not fit(columns(points), weights, model, np.empty(polynomial(degree).scratch_size)):
+        assert np.isnan(model).all()
+        return None
+    return model
+
+
+def squared_distances(model, points, dtype=np.float64):
+    """Return squared residuals of all points."""
+    out = np.empty(len(points), dtype)
+    residuals(columns(points).astype(dtype), np.asarray(model, dtype), 0, len(points), out)
+    return out
+
+
+def test_known_curves():
+    np.testing.assert_allclose(solve_points([[0, 1], [2, 5]]), [1.0, 2.0])
+    np.testing.assert_allclose(solve_points([[-1, 1], [0, 0], [2, 4]]), [0.0, 0.0, 1.0], atol=1e-15)
+    np.testing.assert_allclose(squared_distances([1.0, 0.0, 1.0], [[2.0, 5.0], [2.0, 8.0]]), [0.0, 9.0])
+
+
+@settings(deadline=None, max_examples=50)
+@given(seed=seeds, degree=degrees)
+def test_solve_interpolates(seed, degree):
+    rng = np.random.default_rng(seed)
+    x = np.linspace(-1.0, 1.0, degree + 1) + rng.uniform(-0.05, 0.05, degree + 1)
+    points = np.column_stack([x, rng.normal(size=degree + 1)])
+    order = rng.permutation(degree + 1)
+    assert reference.polynomial_distances(solve_points(points[order]), points).max() < 1e-8
+
+
+@pytest.mark.parametrize("degree", range(1, MAX_DEGREE + 1))
+def test_a_repeated_abscissa_gives_no_curve(degree):
+    for offset in (0.0, 1e6):
+        points = np.column_stack([np.arange(degree + 1.0) + offset, np.arange(degree + 1.0)])
+        assert solve_points(points) is not None
+        points[0, 0] = points[-1, 0]
+        assert solve_points(points) is None
+
+
+@settings(deadline=None, max_examples=30)
+@given(seed=seeds, degree=degrees)
+def test_residuals_agree_with_the_reference_in_both_precisions(seed, degree):
+    rng = np.random.default_rng(seed)
+    points, model = rng.uniform(-1.0, 1.0, (40, 2)), rng.normal(size=degree + 1)
+    wanted = reference.polynomial_distances(model, points)
+    np.testing.assert_allclose(np.sqrt(squared_distances(model, points)), wanted, atol=1e-12)
+    np.testing.assert_allclose(np.sqrt(squared_distances(model, points, np.float32)), wanted, atol=1e-5)
+
+
+@settings(deadline=None, max_examples=50)
+@given(seed=seeds, degree=degrees, n=st.integers(9, 40))
+def test_fit_is_numpy_s_weighted_least_squares(seed, degree, n):
+    rng = np.random.default_rng(seed)
+    x = np.linspace(2.0, 5.0, n) + rng.uniform(-0.02, 0.02, n)
+    points, weights = np.column_stack([x, rng.normal(size=n)]), rng.uniform(0.1, 1.0, n)
+    wanted = reference.fit_polynomial(points, weights, degree)
+    np.testing.assert_allclose(Polynomial(fit_points(points, weights, degree))(x), wanted(x), atol=1e-4)
+
+
+def test_fit_ignores_weight_zero_and_needs_enough_abscissae():
+    x = np.arange(10.0)
+    points = np.column_stack([x, 1.0 + 2.0 * x - x**2])
+    points[7:, 1] += 100.0
+    weights = np.where(x < 7, 1.0, 0.0)
+    np.testing.assert_allclose(fit_points(points, weights, 2), [1.0, 2.0, -1.0], atol=1e-12)
+    assert fit_points(points, np.zeros(10), 1) is None
+    for degree in range(1, 7):
+        too_few = points.copy()
+        too_few[:, 0] = x % degree + 1e3
+        assert fit_points(too_few, np.ones(10), degree) is None
+
+
+@pytest.mark.parametrize(("degree", "offset", "atol"), [(1, 1e6, 1e-6), (2, 1e6, 1e-1), (3, 100.0, 1e-6), (8, 0.0, 1e-6)])
+def test_normalised_and_back_gives_the_same_curve(degree, offset, atol):
+    rng = np.random.default_rng(0)
+    points = np.column_stack([np.linspace(0.0, 10.0, 20) + rng.uniform(-0.2, 0.2, 20), rng.normal(size=20)])
+    data, transform, models = columns(points + offset), np.empty(5), np.empty((1, degree + 1))
+    module.normalize(data, transform)
+    assert np.abs(data[0]).max() == pytest.approx(1.0)
+    sample = np.linspace(0, 19, degree + 1).astype(np.int64)
+    assert solve(data, sample, models, np.empty(0)) == 1
+    normalised = np.empty(20)
+    residuals(data, models[0], 0, 20, normalised)
+    module.denormalize(models[0], transform)
+    distances = reference.polynomial_distances(models[0], points + offset)
+    np.testing.assert_allclose(distances[sample], 0.0, atol=atol)
+    np.testing.assert_allclose(np.sqrt(normalised) / transform[0], distances, rtol=1e-6, atol=atol)
+
+
+def test_normalise_keeps_coincident_points_finite():
+    data, transform = np.full((2, 4), 3.0), np.empty(5)
+    module.normalize(data, transform)
+    assert (data == 0.0).all()
+    assert transform[0] == 1.0
+
+
+def test_one_problem_a_degree_one_function_for_all():
+    assert polynomial(3) is polynomial(np.int64(3))
+    assert polynomial(3).model_shape == (4,)
+    assert polynomial(3).solve is polynomial(4).solve
+    assert polynomial(2).kernels is polynomial(2).kernels
+    out = np.empty(1)
+    polynomial(2).exact_residuals(np.full((2, 1), 2.0), np.array([1.0, 0.0, 1.0]), 0, 1, out)
+    assert out[0] == 9.0
+
+
+@pytest.mark.parametrize("degree", [0, 9, 2.0, "2", True, None])
+def test_a_bad_degree_is_named(degree):
+    with pytest.raises(ValueError, match="degree must be an integer from 1 to 8, got"):
+        polynomial(degree)

@@ -1,0 +1,1 @@
+"""Slow, literal reference versions of the kernels."""

@@ -1,0 +1,109 @@
+"""The network, written out from the paper's tables and sums, one datum and one state at a time."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+
+from bansac.dbn import MAX_ODDS, MIN_ODDS
+
+INLIER, OUTLIER = "inlier", "outlier"
+
+# tab:prob_C, tab:cpt_2nd_markov, tab:cpt_3rd_markov: P(x^k = inlier | x^{k-1}, ..., c^k), as printed, row by row.
+TABLE_1 = {
+    ((INLIER,), INLIER): 1.0,
+    ((INLIER,), OUTLIER): 1.0,
+    ((OUTLIER,), INLIER): 0.2,
+    ((OUTLIER,), OUTLIER): 0.0,
+}
+TABLE_2 = {
+    ((INLIER, INLIER), INLIER): 1.0,
+    ((INLIER, INLIER), OUTLIER): 0.8,
+    ((INLIER, OUTLIER), INLIER): 0.9,
+    ((INLIER, OUTLIER), OUTLIER): 0.7,
+    ((OUTLIER, INLIER), INLIER): 0.2,
+    ((OUTLIER, INLIER), OUTLIER): 0.1,
+    ((OUTLIER, OUTLIER), INLIER): 0.1,
+    ((OUTLIER, OUTLIER), OUTLIER): 0.0,
+}
+TABLE_3 = {
+    ((INLIER, INLIER, INLIER), INLIER): 1.0,
+    ((INLIER, INLIER, INLIER), OUTLIER): 0.8,
+    ((INLIER, INLIER, OUTLIER), INLIER): 0.9,
+    ((INLIER, INLIER, OUTLIER), OUTLIER): 0.7,
+    ((INLIER, OUTLIER, INLIER), INLIER): 0.6,
+    ((INLIER, OUTLIER, INLIER), OUTLIER): 0.5,
+    ((INLIER, OUTLIER, OUTLIER), INLIER): 0.4,
+    ((INLIER, OUTLIER, OUTLIER), OUTLIER): 0.2,
+    ((OUTLIER, INLIER, INLIER), INLIER): 0.3,
+    ((OUTLIER, INLIER, INLIER), OUTLIER): 0.2,
+    ((OUTLIER, INLIER, OUTLIER), INLIER): 0.1,
+    ((OUTLIER, INLIER, OUTLIER), OUTLIER): 0.3,
+    ((OUTLIER, OUTLIER, INLIER), INLIER): 0.2,
+    ((OUTLIER, OUTLIER, INLIER), OUTLIER): 0.1,
+    ((OUTLIER, OUTLIER, OUTLIER), INLIER): 0.05,
+    ((OUTLIER, OUTLIER, OUTLIER), OUTLIER): 0.0,
+}
+PAPER_TABLES = (TABLE_1, TABLE_2, TABLE_3)
+
+_BIT = {OUTLIER: 0, INLIER: 1}
+
+
+def tables_from_arrays(cpt):
+    """Write a CPT given as arrays in the form of the tables above."""
+    tables = []
+    for array in cpt:
+        values = np.asarray(array)
+        tables.append(
+            {
+                (past, c): float(values[tuple(_BIT[x] for x in past)][_BIT[c]])
+                for past in itertools.product((INLIER, OUTLIER), repeat=values.ndim - 1)
+                for c in (INLIER, OUTLIER)
+            }
+        )
+    return tuple(tables)
+
+
+def infer(prior, evidence, gammas, order, tables=PAPER_TABLES):
+    """Return P(x^k = inlier | c^1, ..., c^k) of one datum by the recursion of the paper, normalised at every step.
+
+    The belief maps (x^k, x^{k-1}, ...) to its probability. As in the kernels no state falls below MIN_ODDS.
+    """
+    belief = {(INLIER,): prior, (OUTLIER,): 1 - prior}
+    odds = (1 - prior) / prior
+    for c, gamma in zip(evidence, gammas, strict=True):
+        known = len(next(iter(belief)))
+        updated: dict[tuple[str, ...], float] = {}
+        for past, probability in belief.items():
+            likelihood = gamma if c == past[0] else 1 - gamma
+            p_inlier = tables[known - 1][past, c]
+            for x in (INLIER, OUTLIER):
+                states = (x, *past)[:order]
+                transition = p_inlier if x == INLIER else 1 - p_inlier
+                updated[states] = updated.get(states, 0.0) + transition * likelihood * probability
+        total = sum(updated.values())
+        inlier = sum(p for states, p in updated.items() if states[0] == INLIER)
+        outlier = sum(p for states, p in updated.items() if states[0] == OUTLIER)
+        odds = min(max(outlier / inlier, MIN_ODDS), MAX_ODDS) if inlier > 0 else MAX_ODDS
+        if order == 1:  # the state of the fast path is the clamped odds
+            belief = {(INLIER,): 1.0, (OUTLIER,): odds}
+        else:
+            belief = {states: max(p / total, MIN_ODDS) for states, p in updated.items()}
+    return 1 / (1 + odds)
+
+
+def infer_by_enumeration(prior, evidence, gammas, order, tables=PAPER_TABLES):
+    """Return the same by summing the joint probability over all paths of states (eq:joint_prob)."""
+    k = len(evidence)
+    totals = {INLIER: 0.0, OUTLIER: 0.0}
+    for path in itertools.product((INLIER, OUTLIER), repeat=k + 1):
+        joint = prior if path[0] == INLIER else 1 - prior
+        for j in range(1, k + 1):
+            c, gamma = evidence[j - 1], gammas[j - 1]
+            past = path[j - 1 :: -1][: min(j, order)]
+            p_inlier = tables[len(past) - 1][tuple(past), c]
+            joint *= p_inlier if path[j] == INLIER else 1 - p_inlier
+            joint *= gamma if c == path[j - 1] else 1 - gamma
+        totals[path[k]] += joint
+    return totals[INLIER] / (totals[INLIER] + totals[OUTLIER])

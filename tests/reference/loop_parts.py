@@ -1,0 +1,50 @@
+"""Literal versions of scoring, SPRT and the stopping bounds."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+
+
+def classify(residuals, squared_threshold):
+    return np.array([bool(r <= squared_threshold) for r in residuals], dtype=np.bool_)
+
+
+def msac(residuals, squared_threshold):
+    return sum(1 - float(r) / float(squared_threshold) for r in residuals if r <= squared_threshold)
+
+
+def all_inlier_probability(inliers, n, m):
+    """Number of all-inlier samples over number of samples."""
+    return Fraction(math.comb(inliers, m), math.comb(n, m))
+
+
+def ransac_iterations(inliers, n, m, confidence):
+    """Smallest real k with (1 - P)^k <= 1 - confidence."""
+    p = float(all_inlier_probability(inliers, n, m))
+    if p == 0:
+        return math.inf
+    return 1.0 if p == 1 else math.log(1 - confidence) / math.log1p(-p)
+
+
+def likelihood_ratio(inside, epsilon, delta):
+    """Likelihood of "bad" over "good" after each datum (Matas and Chum, 2005, eq. 1)."""
+    ratio = 1.0
+    course = []
+    for agrees in inside:
+        ratio *= delta / epsilon if agrees else (1 - delta) / (1 - epsilon)
+        course.append(ratio)
+    return course
+
+
+def decision_threshold(epsilon, delta, solver_cost, models_per_sample):
+    """A with A = K + log A, by bisection."""
+    information = (1 - delta) * math.log((1 - delta) / (1 - epsilon)) + delta * math.log(delta / epsilon)
+    k = solver_cost * information / models_per_sample + 1
+    low, high = k, 10 * k + 100
+    for _ in range(200):
+        middle = (low + high) / 2
+        low, high = (middle, high) if middle < k + math.log(middle) else (low, middle)
+    return low

@@ -1,0 +1,256 @@
+"""Bad input to every public function: a clear error, or success=False with the reason."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import bansac
+from bansac.problems.line import LINE
+
+RNG = np.random.default_rng(0)
+GOOD = RNG.uniform(0, 100, (30, 2))
+K = np.array([[500.0, 0, 50], [0, 500, 50], [0, 0, 1]])
+
+
+def matches(name, **settings):
+    return lambda x1, x2: getattr(bansac, name)(x1, x2, **settings)
+
+
+PAIR_FUNCTIONS = {
+    "estimate_homography": matches("estimate_homography"),
+    "estimate_fundamental": matches("estimate_fundamental", max_iterations=200),
+    "estimate_essential": matches("estimate_essential", max_iterations=200),
+    "estimate_essential with K": lambda x1, x2: bansac.estimate_essential(x1, x2, K, threshold=1.0, max_iterations=200),
+    "estimate_relative_pose": lambda x1, x2: bansac.estimate_relative_pose(x1, x2, K, K, max_iterations=200),
+}
+POINT_FUNCTIONS = {
+    "fit_line": lambda points: bansac.fit_line(points, threshold=0.5),
+    "fit_circle": lambda points: bansac.fit_circle(points, threshold=0.5),
+    "fit_polynomial": lambda points: bansac.fit_polynomial(points, 3, threshold=0.5),
+    "ransac": lambda points: bansac.ransac(LINE, points, threshold=0.5),
+}
+pairs = pytest.mark.parametrize("call", PAIR_FUNCTIONS.values(), ids=PAIR_FUNCTIONS.keys())
+clouds = pytest.mark.parametrize("call", POINT_FUNCTIONS.values(), ids=POINT_FUNCTIONS.keys())
+
+BAD_ARRAYS = {
+    "three columns": (np.zeros((30, 3)), "shape"),
+    "one row": (np.zeros(30), "shape"),
+    "a number": (3.0, "shape"),
+    "transposed": (GOOD.T, "shape"),
+    "nan": (np.where(np.arange(60).reshape(30, 2) == 7, np.nan, GOOD), "finite"),
+    "inf": (np.where(np.arange(60).reshape(30, 2) == 7, np.inf, GOOD), "finite"),
+    "text": ([["a", "b"]] * 30, "real numbers"),
+    "complex": (GOOD + 1j, "real numbers"),
+    "ragged": ([[1.0, 2.0], [3.0]], "real numbers"),
+    "none": (None, "real numbers|shape|finite"),
+}
+bad_arrays = pytest.mark.parametrize(("bad", "found"), BAD_ARRAYS.values(), ids=BAD_ARRAYS.keys())
+
+
+def assert_honest(result, n):
+    """The fields agree with one another, whatever was found."""
+    assert result.inliers.shape == result.residuals.shape == (n,)
+    assert result.inliers.dtype == np.bool_
+    assert np.array_equal(result.inliers, result.residuals <= result.threshold)
+    assert not np.isnan(result.residuals).any()
+    assert result.message
+    if result.probabilities is not None:
+        assert result.probabilities.shape == (n,)
+        assert ((result.probabilities >= 0) & (result.probabilities <= 1)).all()
+    if result.model is None:
+        assert not result.success
+        assert not result.inliers.any()
+    else:
+        assert all(np.isfinite(part).all() for part in np.atleast_1d(np.asarray(result.model, dtype=object)).ravel()[:1])
+
+
+@pairs
+@bad_arrays
+def test_bad_matches_raise_and_are_named(call, bad, found):
+    with pytest.raises(ValueError, match=rf"x1.*({found})"):
+        call(bad, GOOD)
+    with pytest.raises(ValueError, match=rf"x2.*({found})"):
+        call(GOOD, bad)
+
+
+@clouds
+@bad_arrays
+def test_bad_points_raise_and_are_named(call, bad, found):
+    with pytest.raises(ValueError, match=rf"data.*({found})"):
+        call(bad)
+
+
+@pairs
+def test_unequal_lengths_raise(call):
+    with pytest.raises(ValueError, match="x1 and x2 must have equal lengths, got 30 and 29"):
+        call(GOOD, GOOD[:-1])
+
+
+@pairs
+@pytest.mark.parametrize("n", [0, 1, 3])
+def test_too_few_matches_fail_with_the_reason(call, n):
+    result = call(GOOD[:n], GOOD[:n])
+    assert_honest(result, n)
+    assert result.model is None
+    assert result.stop_reason == "no_data"
+    assert f"got {n}" in result.message
+
+
+@clouds
+@pytest.mark.parametrize("n", [0, 1])
+def test_too_few_points_fail_with_the_reason(call, n):
+    result = call(GOOD[:n])
+    assert_honest(result, n)
+    assert result.model is None
+    assert f"got {n}" in result.message
+
+
+@pairs
+def test_coincident_matches_fail(call):
+    result = call(np.full((50, 2), 7.0), np.full((50, 2), 3.0))
+    assert_honest(result, 50)
+    assert not result.success
+
+
+@clouds
+def test_coincident_points_fail(call):
+    result = call(np.full((50, 2), 7.0))
+    assert_honest(result, 50)
+    assert not result.success
+
+
+def test_collinear_matches_give_no_homography():
+    x = np.linspace(0, 100, 50)
+    line = np.column_stack([x, 2 * x + 1])
+    result = bansac.estimate_homography(line, line + 5)
+    assert_honest(result, 50)
+    assert result.model is None
+    assert "degenerate" in result.message
+
+
+@pairs
+def test_collinear_matches_are_survived(call):
+    x = np.linspace(0, 100, 50)
+    assert_honest(call(np.column_stack([x, 2 * x + 1]), np.column_stack([x, 2 * x + 1]) + 5), 50)
+
+
+def test_collinear_points_give_no_circle():
+    x = np.linspace(0, 100, 50)
+    result = bansac.fit_circle(np.column_stack([x, 2 * x]), threshold=0.5)
+    assert_honest(result, 50)
+    assert not result.success
+
+
+@pairs
+def test_duplicates_of_a_minimal_sample_are_survived(call):
+    assert_honest(call(np.repeat(GOOD[:8], 10, axis=0), np.repeat(GOOD[8:16], 10, axis=0)), 80)
+
+
+@pairs
+def test_lists_integers_float32_and_opencv_shapes_give_the_same_answer(call):
+    whole = np.round(GOOD)
+    expected = call(whole, whole[:, ::-1] + 3)
+    for x1, x2 in [
+        (whole.tolist(), (whole[:, ::-1] + 3).tolist()),
+        (whole.astype(int), (whole[:, ::-1] + 3).astype(int)),
+        (whole.astype(np.float32), (whole[:, ::-1] + 3).astype(np.float32)),
+        (whole[:, None, :], (whole[:, ::-1] + 3)[:, None, :]),
+        (np.asfortranarray(whole), np.repeat(whole[:, ::-1] + 3, 2, axis=0)[::2]),
+    ]:
+        result = call(x1, x2)
+        assert np.array_equal(result.inliers, expected.inliers)
+        assert np.array_equal(result.residuals, expected.residuals)
+
+
+@pytest.mark.parametrize(
+    ("settings", "error", "found"),
+    [
+        ({"scores": np.ones(29)}, ValueError, r"scores must have shape \(30,\)"),
+        ({"scores": np.full(30, 2.0)}, ValueError, r"scores must lie in \[0, 1\].*SNN"),
+        ({"scores": np.full(30, np.nan)}, ValueError, "scores must be finite"),
+        ({"priors": np.full(30, -0.1)}, ValueError, r"priors must lie in \[0, 1\]"),
+        ({"priors": np.ones((30, 1))}, ValueError, "priors must have shape"),
+        ({"priors": np.ones(30), "scores": np.ones(30)}, ValueError, "cannot both"),
+        ({"priors": np.ones(30), "sampler": "uniform"}, ValueError, "sampler"),
+        ({"preset": "fast"}, ValueError, "preset must be one of 'paper'"),
+        ({"options": {"seed": 1}}, ValueError, "options must be a bansac.Options"),
+        ({"treshold": 1.0}, TypeError, "unknown option 'treshold'"),
+        ({"threshold": 0.0}, ValueError, "threshold"),
+        ({"gamma": lambda ratio: ratio[:-1]}, ValueError, "gamma"),
+        ({"cpt": [[[0, 1], [1, 2]]]}, ValueError, r"cpt\[0\]"),
+        ({"order": 2, "cpt": [[[0, 1], [1, 1]]]}, ValueError, "cpt must hold one table"),
+    ],
+)
+def test_bad_settings_raise_and_are_named(settings, error, found):
+    with pytest.raises(error, match=found):
+        bansac.estimate_homography(GOOD, GOOD + 1, **settings)
+
+
+@pytest.mark.parametrize(
+    ("camera", "found"),
+    [
+        (np.eye(2), "shape"),
+        (np.diag([500.0, -500, 1]), "focal"),
+        (np.ones((3, 3)), "upper-triangular"),
+        (np.diag([500.0, 500, np.nan]), "finite"),
+        ("K", "real numbers"),
+    ],
+)
+def test_bad_cameras_raise_and_are_named(camera, found):
+    with pytest.raises(ValueError, match=rf"K1.*{found}"):
+        bansac.estimate_essential(GOOD, GOOD, camera)
+    with pytest.raises(ValueError, match=rf"K2.*{found}"):
+        bansac.estimate_relative_pose(GOOD, GOOD, K, camera)
+    with pytest.raises(ValueError, match="K1 must be given"):
+        bansac.estimate_essential(GOOD, GOOD, K2=K)
+
+
+@pytest.mark.parametrize("degree", [0, 9, 2.5, "2"])
+def test_bad_degrees_raise(degree):
+    with pytest.raises(ValueError, match="degree"):
+        bansac.fit_polynomial(GOOD, degree, threshold=0.1)
+
+
+def test_a_threshold_is_asked_for_where_there_is_no_default():
+    for call in (bansac.fit_line, bansac.fit_circle, lambda points: bansac.fit_polynomial(points, 2)):
+        with pytest.raises(ValueError, match="threshold must be given"):
+            call(GOOD)
+
+
+def test_something_that_is_no_problem_is_refused():
+    with pytest.raises(ValueError, match="problem must be a bansac.Problem"):
+        bansac.ransac("line", GOOD, threshold=1.0)
+
+
+@pytest.mark.parametrize("sampler", ["bansac", "uniform"])
+def test_noise_is_no_success(sampler):
+    rng = np.random.default_rng(1)
+    runs = 60
+    failures = dict.fromkeys(["H", "F", "E", "line", "circle", "curve"], 0)
+    for seed in range(runs):
+        x1, x2 = rng.uniform(0, 1000, (2, 200, 2))
+        unit = rng.uniform(-1, 1, (200, 2))
+        settings = {"seed": seed, "sampler": sampler}
+        failures["H"] += not bansac.estimate_homography(x1, x2, **settings).success
+        failures["F"] += not bansac.estimate_fundamental(x1, x2, max_iterations=1000, **settings).success
+        failures["E"] += not bansac.estimate_essential(x1 / 1000, x2 / 1000, max_iterations=300, **settings).success
+        failures["line"] += not bansac.fit_line(unit, threshold=0.02, **settings).success
+        failures["circle"] += not bansac.fit_circle(unit, threshold=0.02, **settings).success
+        failures["curve"] += not bansac.fit_polynomial(unit, 3, threshold=0.02, **settings).success
+    assert min(failures.values()) >= runs - 1, failures
+
+
+def test_coordinates_of_a_map_give_the_same_homography():
+    rng = np.random.default_rng(2)
+    x1 = rng.uniform(0, 1000, (200, 2))
+    H = np.array([[1.1, 0.05, 20], [-0.03, 0.95, -10], [1e-5, 2e-5, 1]])
+    mapped = np.column_stack([x1, np.ones(200)]) @ H.T
+    x2 = mapped[:, :2] / mapped[:, 2:] + rng.normal(0, 0.2, (200, 2))
+    x2[:80] = rng.uniform(0, 1000, (80, 2))
+    near = bansac.estimate_homography(x1, x2)
+    far = bansac.estimate_homography(x1 + 1e6, x2 + 1e6)
+    assert near.success
+    assert far.success
+    assert np.array_equal(near.inliers, far.inliers)
+    assert far.residuals[far.inliers] == pytest.approx(near.residuals[near.inliers], abs=1e-3)

@@ -1,0 +1,88 @@
+"""Options check themselves."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from bansac import Options
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("threshold", 0),
+        ("threshold", -1.0),
+        ("threshold", float("nan")),
+        ("threshold", "2"),
+        ("confidence", 0.0),
+        ("confidence", 1.0),
+        ("confidence", None),
+        ("max_iterations", 0),
+        ("max_iterations", 10.5),
+        ("max_iterations", True),
+        ("min_iterations", -1),
+        ("max_seconds", 0),
+        ("seed", -1),
+        ("seed", 2**64),
+        ("seed", 1.0),
+        ("sampler", "prosaic"),
+        ("scoring", "magsac"),
+        ("verification", "bail"),
+        ("stopping", "never"),
+        ("stopping", 3),
+        ("refinement", "lm"),
+        ("order", 0),
+        ("order", 4),
+        ("gamma", "gamma_4"),
+        ("activation", "rho_5"),
+        ("weight_floor", 0.0),
+        ("weight_floor", 101.0),
+        ("tau", 1.0),
+        ("trace", "yes"),
+    ],
+)
+def test_a_bad_value_is_refused_and_named(name, value):
+    with pytest.raises(ValueError, match=name):
+        Options(**{name: value})
+
+
+@pytest.mark.parametrize(
+    ("settings", "criteria"),
+    [
+        ({}, ("bansac", "sprt")),
+        ({"sampler": "uniform"}, ("sprt",)),
+        ({"verification": None}, ("bansac", "ransac")),
+        ({"sampler": "uniform", "verification": None}, ("ransac",)),
+        ({"stopping": "bansac"}, ("bansac",)),
+        ({"stopping": "ransac + bansac+ransac"}, ("ransac", "bansac")),
+        ({"stopping": ["sprt", "ransac"]}, ("sprt", "ransac")),
+        ({"stopping": None}, ()),
+        ({"stopping": ()}, ()),
+    ],
+)
+def test_stopping_criteria(settings, criteria):
+    assert Options(**settings).criteria == criteria
+
+
+def test_impossible_combinations_are_refused():
+    with pytest.raises(ValueError, match="verification"):
+        Options(stopping="sprt", verification=None)
+    with pytest.raises(ValueError, match="sampler"):
+        Options(stopping="bansac", sampler="uniform")
+    with pytest.raises(ValueError, match="min_iterations"):
+        Options(min_iterations=11, max_iterations=10)
+
+
+def test_replace_names_the_options_where_one_does_not_exist():
+    with pytest.raises(TypeError, match=r"'treshold'.*threshold"):
+        Options().replace(treshold=1.0)
+    changed = Options(threshold=2.0).replace(seed=np.int64(3))
+    assert (changed.threshold, changed.seed) == (2.0, 3)
+
+
+def test_options_are_frozen():
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        Options().seed = 1
