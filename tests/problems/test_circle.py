@@ -93,7 +93,9 @@ def test_fit_minimises_the_geometric_distance(seed, n, extent, offset):
     points, weights = arc(rng, n, extent, 0.002), rng.uniform(0.1, 1.0, n)
     model = fit_points(points + offset, weights)
     wanted = reference.fit_circle(points, weights, np.array([3.0, -1.0, 2.0]))
-    cost, best = ((weights * reference.circle_distances(m, points) ** 2).sum() for m in (model - [offset, offset, 0], wanted))
+    cost, best = (
+        (weights * reference.circle_distances(m, points) ** 2).sum() for m in (model - [offset, offset, 0], wanted)
+    )
     assert cost <= best * (1.0 + 1e-4) + 1e-18
 
 

@@ -97,7 +97,9 @@ def test_fit_is_total_least_squares(seed, n, offset):
 
 def test_fit_ignores_weight_zero_and_is_undetermined_without_a_direction():
     points = np.array([[0.0, 0.0], [1.0, 1.0], [2.0, 2.0], [5.0, -9.0]])
-    np.testing.assert_allclose(fit_points(points, np.array([1.0, 2.0, 1.0, 0.0])), [-(0.5**0.5), 0.5**0.5, 0], atol=1e-15)
+    np.testing.assert_allclose(
+        fit_points(points, np.array([1.0, 2.0, 1.0, 0.0])), [-(0.5**0.5), 0.5**0.5, 0], atol=1e-15
+    )
     assert fit_points(points, np.zeros(4)) is None
     assert fit_points(points, np.array([0.0, 1.0, 0.0, 0.0])) is None
     assert fit_points(np.full((4, 2), 1e6 / 3), np.ones(4)) is None

@@ -106,7 +106,9 @@ def test_fit_ignores_weight_zero_and_needs_enough_abscissae():
         assert fit_points(too_few, np.ones(10), degree) is None
 
 
-@pytest.mark.parametrize(("degree", "offset", "atol"), [(1, 1e6, 1e-6), (2, 1e6, 1e-1), (3, 100.0, 1e-6), (8, 0.0, 1e-6)])
+@pytest.mark.parametrize(
+    ("degree", "offset", "atol"), [(1, 1e6, 1e-6), (2, 1e6, 1e-1), (3, 100.0, 1e-6), (8, 0.0, 1e-6)]
+)
 def test_normalised_and_back_gives_the_same_curve(degree, offset, atol):
     rng = np.random.default_rng(0)
     points = np.column_stack([np.linspace(0.0, 10.0, 20) + rng.uniform(-0.2, 0.2, 20), rng.normal(size=20)])

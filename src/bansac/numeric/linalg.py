@@ -9,55 +9,63 @@ from numpy.typing import NDArray
 
 from bansac.numeric.jit import kernel
 
-__all__ = ["smallest_eigenvector", "solve_linear"]
+__all__ = ["diagonalize", "smallest_eigenvector", "solve_linear"]
 
 _MAX_SWEEPS = 30
+_CONVERGED = 1e-32
+
+
+@kernel
+def diagonalize(a: NDArray[np.float64], vectors: NDArray[np.float64], n: int) -> None:
+    """Diagonalise a symmetric matrix: eigenvalues on the diagonal of ``a``, unit eigenvectors as rows of ``vectors``.
+
+    Both are n x n, flat, row by row. Cyclic Jacobi rotations (Golub and Van Loan, Matrix Computations, section 8.5).
+    """
+    for i in range(n * n):
+        vectors[i] = 0.0
+    for i in range(n):
+        vectors[i * n + i] = 1.0
+    for _ in range(_MAX_SWEEPS):
+        off, diagonal = 0.0, 0.0
+        for i in range(n):
+            diagonal += a[i * n + i] * a[i * n + i]
+            for j in range(i):
+                off += a[i * n + j] * a[i * n + j]
+        if not off > _CONVERGED * diagonal:
+            return
+        for p in range(n - 1):
+            for q in range(p + 1, n):
+                apq = a[p * n + q]
+                if apq == 0.0:
+                    continue
+                theta = (a[q * n + q] - a[p * n + p]) / (2.0 * apq)
+                t = math.copysign(1.0, theta) / (abs(theta) + math.sqrt(theta * theta + 1.0))
+                c = 1.0 / math.sqrt(t * t + 1.0)
+                s = t * c
+                for k in range(n):
+                    akp, akq = a[k * n + p], a[k * n + q]
+                    a[k * n + p], a[k * n + q] = c * akp - s * akq, s * akp + c * akq
+                for k in range(n):
+                    apk, aqk = a[p * n + k], a[q * n + k]
+                    a[p * n + k], a[q * n + k] = c * apk - s * aqk, s * apk + c * aqk
+                    vpk, vqk = vectors[p * n + k], vectors[q * n + k]
+                    vectors[p * n + k], vectors[q * n + k] = c * vpk - s * vqk, s * vpk + c * vqk
 
 
 @kernel
 def smallest_eigenvector(a: NDArray[np.float64], vector: NDArray[np.float64], work: NDArray[np.float64]) -> None:
     """Write the unit eigenvector of the smallest eigenvalue of a symmetric matrix into ``vector``.
 
-    Cyclic Jacobi rotations (Golub and Van Loan, Matrix Computations, section 8.5). ``a`` (n x n) is destroyed; ``work``
-    has room for n * n numbers.
+    ``a`` (n x n, flat) is destroyed; ``work`` has room for n * n numbers.
     """
     n = vector.size
-    v = work[: n * n].reshape(n, n)
-    for i in range(n):
-        for j in range(n):
-            v[i, j] = 1.0 if i == j else 0.0
-    for _ in range(_MAX_SWEEPS):
-        off, diagonal = 0.0, 0.0
-        for i in range(n):
-            diagonal += a[i, i] * a[i, i]
-            for j in range(i):
-                off += a[i, j] * a[i, j]
-        if not off > 1e-32 * diagonal:
-            break
-        for p in range(n - 1):
-            for q in range(p + 1, n):
-                if a[p, q] == 0.0:
-                    continue
-                theta = (a[q, q] - a[p, p]) / (2.0 * a[p, q])
-                t = 1.0 / (abs(theta) + math.sqrt(theta * theta + 1.0))
-                if theta < 0.0:
-                    t = -t
-                c = 1.0 / math.sqrt(t * t + 1.0)
-                s = t * c
-                for k in range(n):
-                    akp, akq = a[k, p], a[k, q]
-                    a[k, p], a[k, q] = c * akp - s * akq, s * akp + c * akq
-                for k in range(n):
-                    apk, aqk = a[p, k], a[q, k]
-                    a[p, k], a[q, k] = c * apk - s * aqk, s * apk + c * aqk
-                    vpk, vqk = v[p, k], v[q, k]
-                    v[p, k], v[q, k] = c * vpk - s * vqk, s * vpk + c * vqk
+    diagonalize(a, work, n)
     smallest = 0
     for i in range(1, n):
-        if a[i, i] < a[smallest, smallest]:
+        if a[i * n + i] < a[smallest * n + smallest]:
             smallest = i
     for i in range(n):
-        vector[i] = v[smallest, i]
+        vector[i] = work[smallest * n + i]
 
 
 @kernel

@@ -85,9 +85,9 @@ def fit(
 def _taubin_centre(data: NDArray[np.float64], weights: NDArray[np.float64]) -> tuple[bool, float, float]:
     """Centre of the circle that fits the weighted points in the sense of Taubin (PAMI 1991), and whether there is one.
 
-    In coordinates about the centroid, with z = x^2 + y^2, it minimises sum (A z + B x + C y + D)^2 / (4 A^2 z + B^2 + C^2
-    + 4 A D). The minimum is the smallest root of a cubic in the moments, which Newton's method reaches from 0 without
-    overshooting (Chernov, Circular and linear regression, 2010, section 5.10).
+    In coordinates about the centroid, with z = x^2 + y^2, it minimises mean(f^2) / mean(|grad f|^2) where
+    f = A z + B x + C y + D. The minimum is the smallest root of a cubic in the moments, which Newton's method reaches
+    from 0 without overshooting (Chernov, Circular and linear regression, 2010, section 5.10).
     """
     x, y = data[0], data[1]
     total, mx, my = weighted_centroid(x, y, weights)
@@ -141,8 +141,8 @@ def _geometric_step(
 ) -> tuple[float, float, float, float]:
     """Return the cost and the radius that are best for a centre, and the Gauss-Newton step (x, y) of the centre.
 
-    With the radius eliminated the residual of a point at distance d_i in direction u_i from the centre is d_i - mean(d),
-    its Jacobian -(u_i - mean(u)).
+    With the radius eliminated the residual of a point at distance d_i in direction u_i from the centre is
+    d_i - mean(d), its Jacobian -(u_i - mean(u)).
     """
     x, y = data[0], data[1]
     total, mean_d, mean_u, mean_v = 0.0, 0.0, 0.0, 0.0

@@ -54,9 +54,7 @@ class Kernels(NamedTuple):
 
 
 def _kernels_type(precision: str) -> Any:
-    return _KernelsType(
-        (("solve", SOLVE), ("residuals", RESIDUALS[precision]), ("fit", FIT), ("is_valid", IS_VALID))
-    )
+    return _KernelsType((("solve", SOLVE), ("residuals", RESIDUALS[precision]), ("fit", FIT), ("is_valid", IS_VALID)))
 
 
 def _pack_float32(solve, residuals, fit, is_valid):  # type: ignore[no-untyped-def]
@@ -128,6 +126,25 @@ def _check_function(field: str, function: Any, parameters: tuple[str, ...]) -> N
         raise TypeError(f"{wanted}, got {python_function.__name__}{found.replace(return_annotation=found.empty)}")
 
 
+def _check_fields(problem: Any) -> None:
+    if not isinstance(problem.name, str) or not problem.name:
+        raise ValueError(f"name must be a string that is not empty, got {problem.name!r}")
+    for field, smallest in (("channels", 1), ("sample_size", 1), ("max_models", 1), ("scratch_size", 0)):
+        _check_size(field, getattr(problem, field), smallest)
+    if not isinstance(problem.model_shape, tuple) or not problem.model_shape:
+        raise ValueError(f"model_shape must be a tuple of sizes such as (3, 3) or (4,), got {problem.model_shape!r}")
+    for size in problem.model_shape:
+        _check_size("model_shape", size, 1)
+    if not isinstance(problem.solver_cost, int | float | np.number) or not 0.0 < problem.solver_cost < np.inf:
+        raise ValueError(f"solver_cost must be a number > 0, got {problem.solver_cost!r}")
+    if problem.precision not in _POINTS:
+        raise ValueError(f"precision must be 'float64' or 'float32', got {problem.precision!r}")
+    for field, parameters in _PARAMETERS.items():
+        function = getattr(problem, field)
+        if function is not None or field in ("solve", "residuals"):
+            _check_function(field, function, parameters)
+
+
 @dataclass(frozen=True, eq=False)
 class Problem:
     """A geometric model that can be estimated from data with outliers.
@@ -191,22 +208,7 @@ class Problem:
 
     def __post_init__(self) -> None:
         """Check every field, so that a slip is named here and not by the compiler."""
-        if not isinstance(self.name, str) or not self.name:
-            raise ValueError(f"name must be a string that is not empty, got {self.name!r}")
-        for field, smallest in (("channels", 1), ("sample_size", 1), ("max_models", 1), ("scratch_size", 0)):
-            _check_size(field, getattr(self, field), smallest)
-        if not isinstance(self.model_shape, tuple) or not self.model_shape:
-            raise ValueError(f"model_shape must be a tuple of sizes such as (3, 3) or (4,), got {self.model_shape!r}")
-        for size in self.model_shape:
-            _check_size("model_shape", size, 1)
-        if not isinstance(self.solver_cost, int | float | np.number) or not 0.0 < self.solver_cost < np.inf:
-            raise ValueError(f"solver_cost must be a number > 0, got {self.solver_cost!r}")
-        if self.precision not in _POINTS:
-            raise ValueError(f"precision must be 'float64' or 'float32', got {self.precision!r}")
-        for field, parameters in _PARAMETERS.items():
-            function = getattr(self, field)
-            if function is not None or field in ("solve", "residuals"):
-                _check_function(field, function, parameters)
+        _check_fields(self)
 
     @property
     def model_size(self) -> int:

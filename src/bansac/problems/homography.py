@@ -11,12 +11,12 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bansac.numeric.jit import fast_kernel, kernel
+from bansac.numeric.jit import fast_kernel, kernel, part
 from bansac.problems.contract import Problem
 
 __all__ = ["HOMOGRAPHY", "homography_4pt"]
 
-# Three points are collinear where twice the area of their triangle is less than this share of the squared size of the sample.
+# Three points are collinear where twice the area of their triangle is below this share of the sample's squared size.
 _COLLINEAR = 1e-6
 # What is below this share of the largest eigenvalue in a fit is rounding.
 _VANISHING = 1e-13
@@ -114,11 +114,11 @@ def fit(
 ) -> bool:
     """Fit H to weighted matches: a direct linear transform that weighs every match by its depth.
 
-    With p = (x1, y1, 1) and the depth d = h3 . p a match has the algebraic error (h1 . p - d x2, h2 . p - d y2), which is d
-    times its transfer error. The plain transform minimises its mean square for |h| = 1; here mean(d^2) = 1 takes the
-    place of |h| = 1, the approximation of Taubin (PAMI 1991), so that a mean of the squared transfer errors is
-    minimised, in whatever frames. With the first points brought to mean(p p^T) = 1 the best first rows are
-    h1 = U h3 and h2 = V h3 where U = mean(x2 p p^T) and V = mean(y2 p p^T). What is left is to minimise h3^T M h3 with
+    With p = (x1, y1, 1) and the depth d = h3 . p a match has the algebraic error (h1 . p - d x2, h2 . p - d y2), which
+    is d times its transfer error. The plain transform minimises its mean square for |h| = 1; here mean(d^2) = 1 takes
+    the place of |h| = 1, the approximation of Taubin (PAMI 1991), so that a mean of the squared transfer errors is
+    minimised, in whatever frames. With the first points brought to mean(p p^T) = 1 the best first rows are h1 = U h3
+    and h2 = V h3 where U = mean(x2 p p^T) and V = mean(y2 p p^T). What is left is to minimise h3^T M h3 with
     M = mean((x2^2 + y2^2) p p^T) - U^2 - V^2 (the reduction to 3 x 3 is that of Harker and O'Leary, BMVC 2005).
     """
     found, frame = _find_frame(data, weights)
@@ -222,7 +222,7 @@ def _average(
     out[k + 8] = zz / total
 
 
-@kernel
+@part
 def _smallest_eigenvector(scratch: NDArray[np.float64], at: int, vanishing: float) -> tuple[bool, float, float]:
     """Eigenvector (x, y, 1) of the smallest eigenvalue of the 3 x 3 matrix at ``scratch[at]``.
 
@@ -327,8 +327,8 @@ def homography_4pt(x1: ArrayLike, x2: ArrayLike) -> NDArray[np.float64] | None:
     Returns
     -------
     (3, 3) ndarray or None
-        H with ``x2 ~ H x1``, of unit Frobenius norm and ``H[2, 2] > 0``; None where three of the points are collinear in an
-        image, or where no plane seen from one side can look like this in both.
+        H with ``x2 ~ H x1``, of unit Frobenius norm and ``H[2, 2] > 0``; None where three of the points are collinear
+        in an image, or where no plane seen from one side can look like this in both.
 
     Raises
     ------
@@ -358,10 +358,10 @@ def homography_4pt(x1: ArrayLike, x2: ArrayLike) -> NDArray[np.float64] | None:
     normalize(data, transform)
     if _solve(data, np.arange(4), models, np.empty(0)) == 0:
         return None
-    H = models[0]
-    denormalize(H, transform)
-    canonical(H)
-    return H.reshape(3, 3)
+    H: NDArray[np.float64] = models.reshape(3, 3)
+    denormalize(models[0], transform)
+    canonical(models[0])
+    return H
 
 
 _solve = kernel(solve)

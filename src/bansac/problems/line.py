@@ -54,7 +54,7 @@ def fit(
     """Minimise the weighted sum of squared distances: total least squares.
 
     The line runs through the weighted centroid along the major axis of the scatter, whose angle is
-    atan2(2 s_xy, s_xx - s_yy) / 2. A scatter without a major axis (no two distinct points, or a square) determines none.
+    atan2(2 s_xy, s_xx - s_yy) / 2. A scatter without a major axis (no two distinct points, a square) determines none.
     """
     x, y = data[0], data[1]
     total, mx, my = weighted_centroid(x, y, weights)

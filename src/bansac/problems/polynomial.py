@@ -7,6 +7,7 @@ the length of the model, so that nothing is compiled for a second degree.
 from __future__ import annotations
 
 import functools
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -130,7 +131,7 @@ def _substitute(c: NDArray[np.float64], scale: float, centre: float) -> None:
 
 @kernel
 def normalize(data: NDArray[np.float64], transform: NDArray[np.float64]) -> None:
-    """Map x to [-1, 1] and y to mean 0 and unit spread; ``transform`` is (y scale, y mean, x scale, x centre, unused)."""
+    """Map x to [-1, 1] and y to mean 0 and unit spread; ``transform`` is (y scale, y mean, x scale, x centre, -)."""
     x, y = data[0], data[1]
     n = max(x.size, 1)
     low, high, mean = np.inf, -np.inf, 0.0
@@ -157,8 +158,8 @@ def normalize(data: NDArray[np.float64], transform: NDArray[np.float64]) -> None
 def denormalize(model: NDArray[np.float64], transform: NDArray[np.float64]) -> None:
     """Undo ``normalize``, the substitution in x by the binomial theorem.
 
-    Far from x = 0 the powers of x cancel: with x near 1e6 the coefficients of a polynomial of degree 3 or more cannot hold
-    its values in double precision.
+    Far from x = 0 the powers of x cancel: with x near 1e6 the coefficients of a polynomial of degree 3 or more cannot
+    hold its values in double precision.
     """
     for j in range(model.size):
         model[j] /= transform[0]
@@ -191,10 +192,13 @@ def polynomial(degree: int) -> Problem:
     >>> parabola.sample_size, parabola.model_shape
     (3, (3,))
     """
-    is_integer = isinstance(degree, int | np.integer) and not isinstance(degree, bool)
-    if not is_integer or not 1 <= degree <= MAX_DEGREE:
-        raise ValueError(f"degree must be an integer from 1 to {MAX_DEGREE}, got {degree!r}")
+    _check_degree(degree)
     return _problem(int(degree))
+
+
+def _check_degree(degree: Any) -> None:
+    if isinstance(degree, bool) or not isinstance(degree, int | np.integer) or not 1 <= degree <= MAX_DEGREE:
+        raise ValueError(f"degree must be an integer from 1 to {MAX_DEGREE}, got {degree!r}")
 
 
 @functools.cache

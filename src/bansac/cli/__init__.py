@@ -1,0 +1,21 @@
+"""The ``bansac`` command: reading files, calling the library, showing and saving what it answers."""
+
+from __future__ import annotations
+
+import sys
+
+__all__ = ["main"]
+
+
+def main() -> None:
+    """Run the command line."""
+    try:
+        from bansac.cli.app import app
+    except KeyboardInterrupt:
+        raise SystemExit(130) from None
+    except ModuleNotFoundError as error:
+        if (error.name or "").split(".")[0] not in ("typer", "rich"):
+            raise
+        print(f"bansac: the command line needs {error.name}: pip install 'bansac[cli]'", file=sys.stderr)
+        raise SystemExit(2) from None
+    app()

@@ -1,0 +1,156 @@
+"""The answer of an estimation as the commands show it, print it as JSON and save it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import bansac
+from bansac.cli.console import NO_MODEL, report
+from bansac.result import RelativePose, Result
+
+__all__ = ["Answer", "estimate_two_view"]
+
+# Data at least this sure to be inliers or outliers are counted in the summary of the posterior.
+SURE = 0.9
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A result with its name and, for E, the motion.
+
+    Parameters
+    ----------
+    name : str
+        Name of the model, for example ``"H"``.
+    result : Result
+        The library's answer.
+    model : ndarray or None
+        The matrix or the coefficients; None where there is no model.
+    pose : RelativePose, optional
+        Motion between the cameras.
+    """
+
+    name: str
+    result: Result
+    model: NDArray[np.float64] | None
+    pose: RelativePose | None = None
+
+    @property
+    def exit_code(self) -> int:
+        """0 where a model was found that chance does not explain."""
+        return 0 if self.result.success else NO_MODEL
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the answer in the form of ``result.json``."""
+        result = self.result
+        document: dict[str, Any] = {
+            "model": self.name,
+            "parameters": self.model,
+            "success": result.success,
+            "message": result.message,
+            "num_data": len(result.inliers),
+            "num_inliers": result.num_inliers,
+            "inlier_ratio": result.inlier_ratio,
+            "threshold": result.threshold,
+            "score": result.score,
+            "iterations": result.iterations,
+            "models_tested": result.models_tested,
+            "stop_reason": result.stop_reason,
+            "seed": result.seed,
+            "seconds": result.seconds,
+            "posterior": self.posterior_summary(),
+            "bansac": bansac.__version__,
+        }
+        if self.pose is not None:
+            document |= {"R": self.pose.R, "t": self.pose.t}
+        return document
+
+    def posterior_summary(self) -> dict[str, int] | None:
+        """Count the data that are surely inliers, surely outliers and undecided; None without a posterior."""
+        p = self.result.probabilities
+        if p is None:
+            return None
+        inliers, outliers = int(np.sum(p >= SURE)), int(np.sum(p <= 1 - SURE))
+        return {"inlier": inliers, "outlier": outliers, "undecided": len(p) - inliers - outliers}
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Return what the answer says of every datum."""
+        arrays: dict[str, NDArray[Any]] = {"inliers": self.result.inliers, "residuals": self.result.residuals}
+        if self.result.probabilities is not None:
+            arrays["probabilities"] = self.result.probabilities
+        return arrays
+
+    def show(self) -> None:
+        """Print the answer for a reader."""
+        result = self.result
+        outcome = "" if result.success else "[bold red]failure:[/] "
+        report.print(f"{outcome}{result.message}")
+        report.print(
+            f"  {result.num_inliers} of {len(result.inliers)} inliers at threshold {result.threshold:g}; "
+            f"{result.iterations} iterations, {result.models_tested} models, stopped by {result.stop_reason}; "
+            f"{1e3 * result.seconds:.2f} ms, seed {result.seed}"
+        )
+        posterior = self.posterior_summary()
+        if posterior is not None:
+            report.print(
+                f"  posterior: {posterior['inlier']} at least {SURE:.0%} sure inliers, {posterior['outlier']} at least "
+                f"{SURE:.0%} sure outliers, {posterior['undecided']} undecided"
+            )
+        if self.model is not None:
+            _print_array(self.name, self.model)
+        if self.pose is not None:
+            _print_array("R", self.pose.R)
+            _print_array("t", self.pose.t)
+
+
+def estimate_two_view(
+    name: str,
+    x1: NDArray[np.float64],
+    x2: NDArray[np.float64],
+    K1: NDArray[np.float64] | None,
+    K2: NDArray[np.float64] | None,
+    **settings: Any,
+) -> Answer:
+    """Estimate H, F or E; E comes with the motion between the cameras.
+
+    Parameters
+    ----------
+    name : {"H", "F", "E"}
+        The model.
+    x1, x2 : (N, 2) ndarray
+        Matched points in pixels; for E without K1 and K2 in normalised units.
+    K1, K2 : (3, 3) ndarray or None
+        Camera matrices, for E.
+    **settings
+        Passed to the estimate function.
+
+    Returns
+    -------
+    Answer
+        The answer.
+    """
+    if name == "H":
+        result = bansac.estimate_homography(x1, x2, **settings)
+        return Answer(name, result, result.model)
+    if name == "F":
+        result = bansac.estimate_fundamental(x1, x2, **settings)
+        return Answer(name, result, result.model)
+    result = bansac.estimate_relative_pose(x1, x2, K1, K2, **settings)
+    if result.model is None:
+        return Answer(name, result, None)
+    return Answer(name, result, essential_matrix(result.model), result.model)
+
+
+def essential_matrix(pose: RelativePose) -> NDArray[np.float64]:
+    """Return E = [t]x R."""
+    x, y, z = pose.t
+    return np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]]) @ pose.R
+
+
+def _print_array(name: str, array: NDArray[np.float64]) -> None:
+    text = np.array2string(array, precision=6, suppress_small=True, prefix=f"  {name} = ")
+    report.print(f"  {name} = {text}", markup=False)

@@ -1,0 +1,48 @@
+"""The commands of ``bansac``, put together."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+import bansac
+from bansac.cli.bench import bench
+from bansac.cli.cache import app as cache_app
+from bansac.cli.console import command
+from bansac.cli.demo import demo
+from bansac.cli.estimate import estimate
+from bansac.cli.match import match
+
+__all__ = ["app"]
+
+app = typer.Typer(
+    name="bansac",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"bansac {bansac.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version and leave.")
+    ] = False,
+) -> None:
+    """Find geometric models in data full of outliers (BANSAC, ICCV 2023).
+
+    Exit codes: 0 a model was found, 1 none was found or it has no more support than chance, 2 bad input, 130 Ctrl-C.
+    """
+
+
+for function in (demo, match, estimate, bench):
+    app.command()(command(function))
+app.add_typer(cache_app, name="cache")

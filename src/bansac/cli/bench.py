@@ -1,0 +1,147 @@
+"""``bansac bench``: accuracy and time of estimators over folders of pairs with ground truth."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+from bansac.bench.methods import METHODS, select_methods
+from bansac.bench.report import build_report, installed_versions
+from bansac.bench.run import DEFAULTS, Journal, check_kind, count_turns, fingerprint, run
+from bansac.cli.arguments import JsonFlag, TwoViewModel
+from bansac.cli.console import notes, print_json, report, to_json
+from bansac.cli.output import write_atomically
+from bansac.datasets import PairSet, find_sets
+
+__all__ = ["bench"]
+
+
+def bench(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A set of pairs in h5 files, or a folder with sets.")],
+    model: Annotated[TwoViewModel, typer.Option(help="The model that is estimated.")],
+    methods: Annotated[str, typer.Option(help=f"Joined by commas, of: {', '.join(METHODS)}.")] = "bansac,p-bansac,uniform",
+    sets: Annotated[str, typer.Option(help="Run these sets only, joined by commas.")] = "",
+    exclude: Annotated[str, typer.Option(help="Leave these sets out, joined by commas.")] = "",
+    pairs: Annotated[int | None, typer.Option(help="Most pairs of a set. Default: 43.")] = None,
+    repeats: Annotated[int | None, typer.Option(help="Runs of every pair. Default: 5 for H, 2 for F and E.")] = None,
+    max_ratio: Annotated[
+        float | None, typer.Option(help="Use matches with an SNN ratio below this. Default: 0.6 for H, 0.85 for F and E.")
+    ] = None,
+    threshold: Annotated[
+        float | None, typer.Option(help="Default: 1 px for H, 0.5 px for F, 1e-3 in normalised units for E.")
+    ] = None,
+    confidence: Annotated[float | None, typer.Option(help="Default: 0.999.")] = None,
+    max_iterations: Annotated[int | None, typer.Option(help="Default: 1000 for H and E, 10000 for F.")] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write the report here as JSON; the journal beside it lets a broken run go on."),
+    ] = None,
+    json: JsonFlag = False,
+) -> None:
+    """Compare estimators on folders of image pairs with ground truth (RANSAC tutorial format).
+
+    The calls alone are timed, on one thread; the methods take turns pair by pair. Poses are judged by rotation and
+    translation error (mAA and AUC, degrees), homographies by the mean corner error (mAA, pixels).
+    """
+    given = {
+        "pairs": pairs,
+        "repeats": repeats,
+        "max_ratio": max_ratio,
+        "threshold": threshold,
+        "confidence": confidence,
+        "max_iterations": max_iterations,
+    }
+    changes: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    protocol = dataclasses.replace(DEFAULTS[model.value], **changes)
+    chosen_methods = select_methods(_split(methods), protocol.kind)
+    chosen_sets = _choose(find_sets(folder), _split(sets), _split(exclude))
+    for pair_set in chosen_sets:
+        check_kind(pair_set, protocol.kind)
+    journal = None
+    if out is not None:
+        _check_writable(out)
+        mark = fingerprint(protocol, chosen_methods, chosen_sets, installed_versions(chosen_methods))
+        journal = Journal(out.with_suffix(".jsonl"), mark)
+        if len(journal):
+            notes.print(f"bansac: going on with {out.with_suffix('.jsonl')}: {len(journal)} turns are done")
+
+    started = time.perf_counter()
+    with _progress(count_turns(chosen_sets, protocol)) as advance:
+        records = run(chosen_sets, chosen_methods, protocol, journal=journal, on_turn=advance)
+    document = build_report(records, chosen_methods, protocol, seconds=time.perf_counter() - started)
+    if out is not None and journal is not None:
+        write_atomically(out, lambda path: path.write_text(to_json(document) + "\n", encoding="utf-8"))
+        journal.close()
+    if json:
+        print_json(document)
+    else:
+        _show(document)
+
+
+def _split(names: str) -> list[str]:
+    return [name.strip() for name in names.split(",") if name.strip()]
+
+
+def _choose(found: list[PairSet], wanted: list[str], unwanted: list[str]) -> list[PairSet]:
+    names = [pair_set.name for pair_set in found]
+    for option, listed in (("--sets", wanted), ("--exclude", unwanted)):
+        for name in listed:
+            if name not in names:
+                raise ValueError(f"{option}: there is no set {name!r}; there are {', '.join(names)}")
+    chosen = [s for s in found if (not wanted or s.name in wanted) and s.name not in unwanted]
+    if not chosen:
+        raise ValueError(f"--exclude leaves none of the sets {', '.join(names)}")
+    repeated = {pair_set.name for pair_set in chosen if [s.name for s in chosen].count(pair_set.name) > 1}
+    if repeated:
+        raise ValueError(f"several sets below the folder are called {', '.join(sorted(repeated))}")
+    return chosen
+
+
+def _check_writable(out: Path) -> None:
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=out.parent).close()
+        if out.is_dir():
+            raise IsADirectoryError(None, "is a folder")
+    except OSError as error:
+        raise OSError(f"--out: cannot write {str(out)!r}: {error.strerror or error}") from None
+
+
+@contextlib.contextmanager
+def _progress(total: int) -> Iterator[Callable[[], None]]:
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=notes, transient=True, disable=not notes.is_terminal) as progress:
+        task = progress.add_task("pairs", total=total)
+        yield lambda: progress.advance(task)
+
+
+def _show(document: dict[str, Any]) -> None:
+    protocol = document["protocol"]
+    for name, entry in document["sets"].items():
+        _print_table(f"{name} ({entry['pairs']} pairs)", entry["methods"])
+    if len(document["sets"]) > 1:
+        _print_table(f"mean over {len(document['sets'])} sets", document["mean"])
+    report.print(
+        f"{protocol['kind']}: threshold {protocol['threshold']:g}, {protocol['max_iterations']} iterations, confidence "
+        f"{protocol['confidence']:g}, SNN ratio < {protocol['max_ratio']:g}, {protocol['repeats']} repetitions, one thread"
+    )
+
+
+def _print_table(title: str, methods: dict[str, dict[str, float]]) -> None:
+    table = Table(title=title, title_justify="left")
+    table.add_column("method")
+    for name in next(iter(methods.values())):
+        table.add_column(name.replace("_", " "), justify="right")
+    for method, figures in methods.items():
+        cells = [f"{value:.2f}" if name.startswith("ms") else f"{value:.3f}" for name, value in figures.items()]
+        table.add_row(method, *cells)
+    report.print(table)

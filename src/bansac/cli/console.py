@@ -1,0 +1,96 @@
+"""What a command says: reports on standard output, notes on standard error, and exit codes."""
+
+from __future__ import annotations
+
+import functools
+import json
+import math
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, NoReturn, ParamSpec
+
+import numpy as np
+import typer
+from rich.console import Console
+
+__all__ = ["BAD_INPUT", "INTERRUPTED", "NO_MODEL", "announce_compilation", "command", "notes", "print_json", "report"]
+
+NO_MODEL = 1
+BAD_INPUT = 2
+INTERRUPTED = 130
+
+report = Console(highlight=False, soft_wrap=True)
+notes = Console(stderr=True, highlight=False, soft_wrap=True)
+
+Parameters = ParamSpec("Parameters")
+
+
+def command(function: Callable[Parameters, None]) -> Callable[Parameters, None]:
+    """Turn the errors of bad input, a missing package and Ctrl-C into one line and an exit code."""
+
+    @functools.wraps(function)
+    def run(*args: Parameters.args, **kwargs: Parameters.kwargs) -> None:
+        try:
+            with announce_compilation():
+                function(*args, **kwargs)
+        except BrokenPipeError:  # the reader of a pipe has left
+            raise
+        except (ValueError, OSError, ImportError) as error:
+            _fail(str(error), BAD_INPUT)
+        except KeyboardInterrupt:
+            _fail("interrupted", INTERRUPTED)
+
+    return run
+
+
+def _fail(message: str, code: int) -> NoReturn:
+    notes.print(f"bansac: {message}", markup=False)
+    raise typer.Exit(code)
+
+
+@contextmanager
+def announce_compilation() -> Iterator[None]:
+    """Say so, once, when Numba has to compile: the first run on a machine takes seconds that no later one takes."""
+    from numba.core import event
+
+    listener = _Announcer()
+    event.register("numba:compile", listener)
+    try:
+        yield
+    finally:
+        event.unregister("numba:compile", listener)
+
+
+class _Announcer:
+    """Listens to Numba: loading a kernel from the cache is no compilation and says nothing."""
+
+    def __init__(self) -> None:
+        self._said = False
+
+    def notify(self, event: Any) -> None:
+        """Print the note at the first event."""
+        if not self._said:
+            self._said = True
+            notes.print("bansac: compiling kernels, first run only ...")
+
+
+def print_json(document: dict[str, Any]) -> None:
+    """Print one JSON document to standard output."""
+    typer.echo(to_json(document))
+
+
+def to_json(document: dict[str, Any]) -> str:
+    """Return ``document`` as strict JSON: arrays become lists, NaN and infinity null."""
+    return json.dumps(_plain(document), indent=2, allow_nan=False)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple | np.ndarray):
+        return [_plain(item) for item in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value

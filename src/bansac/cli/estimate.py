@@ -1,0 +1,116 @@
+"""``bansac estimate``: a model from a file of matches or points."""
+
+from __future__ import annotations
+
+from enum import Enum
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+from numpy.typing import NDArray
+
+import bansac
+from bansac.cli.answer import Answer, estimate_two_view
+from bansac.cli.arguments import (
+    CalibrationOption,
+    ConfidenceOption,
+    IterationsOption,
+    JsonFlag,
+    NoScoresFlag,
+    OutOption,
+    SamplerOption,
+    SeedOption,
+    ThresholdOption,
+    estimation_settings,
+)
+from bansac.cli.console import print_json
+from bansac.cli.inputs import read_calibration, read_matches, read_points
+from bansac.cli.output import OutputFolder
+
+__all__ = ["estimate"]
+
+
+class Model(str, Enum):
+    """What can be estimated."""
+
+    H = "H"
+    F = "F"
+    E = "E"
+    line = "line"
+    circle = "circle"
+    polynomial = "polynomial"
+
+
+def estimate(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Matches or points: csv, txt, npz or h5.")],
+    model: Annotated[Model, typer.Option(help="The model that is looked for.")],
+    degree: Annotated[int | None, typer.Option(help="Degree of the polynomial.")] = None,
+    pair: Annotated[str | None, typer.Option(help="Key of the pair in a matches.h5 of many pairs.")] = None,
+    calib: CalibrationOption = None,
+    threshold: ThresholdOption = None,
+    confidence: ConfidenceOption = None,
+    max_iterations: IterationsOption = None,
+    sampler: SamplerOption = "bansac",
+    seed: SeedOption = 0,
+    no_scores: NoScoresFlag = False,
+    out: OutOption = None,
+    json: JsonFlag = False,
+) -> None:
+    """Estimate a model from a file of matches (H, F, E) or points (line, circle, polynomial).
+
+    csv and txt: columns x1 y1 x2 y2 [score], or x y [score], with or without a header line. npz and h5: arrays x1 and
+    x2 (N x 2) or matches (N x 4), or points (N x 2); if there are any scores (N), and K, or K1 and K2. Scores in [0, 1]
+    are taken as prior probabilities. E without camera matrices takes points in normalised units.
+    """
+    settings = estimation_settings(threshold, confidence, max_iterations, seed, sampler)
+    if model.value in ("H", "F", "E"):
+        _refuse("--degree", degree, model)
+        matches = read_matches(file, pair)
+        K1, K2 = read_calibration(calib) if calib is not None else (matches.K1, matches.K2)
+        data = {"x1": matches.x1, "x2": matches.x2}
+        folder = OutputFolder(out) if out is not None else None
+        settings |= _prior(matches.scores, no_scores, sampler)
+        answer = estimate_two_view(model.value, matches.x1, matches.x2, K1, K2, **settings)
+    else:
+        _refuse("--calib", calib, model)
+        _refuse("--pair", pair, model)
+        points = read_points(file)
+        data = {"points": points.points}
+        folder = OutputFolder(out) if out is not None else None
+        settings |= _prior(points.scores, no_scores, sampler)
+        answer = _fit(model, points.points, degree, settings)
+
+    document = {"file": str(file), **answer.as_dict()}
+    if folder is not None:
+        folder.write_npz("data.npz", data | answer.arrays())
+        folder.write_json("result.json", document)
+    if json:
+        print_json(document)
+    else:
+        answer.show()
+    raise typer.Exit(answer.exit_code)
+
+
+def _fit(model: Model, points: NDArray[np.float64], degree: int | None, settings: dict[str, Any]) -> Answer:
+    if "threshold" not in settings:
+        raise ValueError(f"--threshold must be given for --model {model.value}: it has the unit of the points")
+    if model is Model.polynomial:
+        if degree is None:
+            raise ValueError("--degree must be given for --model polynomial")
+        result = bansac.fit_polynomial(points, degree, **settings)
+    else:
+        _refuse("--degree", degree, model)
+        fit = bansac.fit_line if model is Model.line else bansac.fit_circle
+        result = fit(points, **settings)
+    return Answer(model.value, result, result.model)
+
+
+def _refuse(name: str, value: object, model: Model) -> None:
+    if value is not None:
+        raise ValueError(f"{name} does not go with --model {model.value}")
+
+
+def _prior(scores: NDArray[np.float64] | None, no_scores: bool, sampler: str) -> dict[str, Any]:
+    """Return the scores as a setting where they are there and wanted; the uniform sampler has no use for them."""
+    return {} if scores is None or no_scores or sampler != "bansac" else {"scores": scores}

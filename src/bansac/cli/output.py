@@ -1,0 +1,86 @@
+"""Files that a command writes: whole or not at all, into a folder that is tried out before the work starts."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bansac.cli.console import to_json
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["OutputFolder", "write_atomically"]
+
+
+class OutputFolder:
+    """The folder of ``--out``.
+
+    Parameters
+    ----------
+    path : Path
+        It is made if it is not there.
+
+    Raises
+    ------
+    OSError
+        If files cannot be written there.
+    """
+
+    def __init__(self, path: Path) -> None:
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+            tempfile.TemporaryFile(dir=path).close()
+        except OSError as error:
+            raise OSError(f"--out: cannot write into {str(path)!r}: {error.strerror or error}") from None
+        self.path = path
+        self.files: list[str] = []
+
+    def write_json(self, name: str, document: Mapping[str, Any]) -> None:
+        """Write ``document`` as JSON."""
+        text = to_json(dict(document)) + "\n"
+        self._write(name, lambda path: path.write_text(text, encoding="utf-8"))
+
+    def write_npz(self, name: str, arrays: Mapping[str, Any]) -> None:
+        """Write ``arrays`` as a compressed NumPy archive."""
+        self._write(name, lambda path: np.savez_compressed(path, **arrays))
+
+    def write_figure(self, name: str, figure: Figure) -> None:
+        """Write ``figure`` as an image and close it."""
+        from matplotlib import pyplot as plt
+
+        self._write(name, lambda path: figure.savefig(path, dpi=120, bbox_inches="tight"))
+        plt.close(figure)
+
+    def _write(self, name: str, write: Callable[[Path], Any]) -> None:
+        write_atomically(self.path / name, write)
+        self.files.append(str(self.path / name))
+
+
+def write_atomically(path: Path, write: Callable[[Path], Any]) -> None:
+    """Let ``write`` fill a temporary file beside ``path`` and move it there when it is whole.
+
+    Parameters
+    ----------
+    path : Path
+        The file to be written.
+    write : callable
+        Gets the path of the temporary file, which has the suffix of ``path``.
+    """
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.stem}-", suffix=path.suffix)
+    os.close(handle)
+    temporary = Path(name)
+    try:
+        write(temporary)
+        # mkstemp makes files that only their owner may read; give this one the usual permissions.
+        mask = os.umask(0)
+        os.umask(mask)
+        temporary.chmod(0o666 & ~mask)
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)

@@ -1,0 +1,29 @@
+"""Data to estimate from: the tutorial's sets, made-up matches and curves, and a pair of images inside the package."""
+
+from __future__ import annotations
+
+from bansac.datasets.synthetic import (
+    CurvePoints,
+    EpipolarMatches,
+    HomographyMatches,
+    circle_points,
+    epipolar_matches,
+    homography_matches,
+    line_points,
+    polynomial_points,
+)
+from bansac.datasets.tutorial import Pair, PairSet, find_sets
+
+__all__ = [
+    "CurvePoints",
+    "EpipolarMatches",
+    "HomographyMatches",
+    "Pair",
+    "PairSet",
+    "circle_points",
+    "epipolar_matches",
+    "find_sets",
+    "homography_matches",
+    "line_points",
+    "polynomial_points",
+]

@@ -1,0 +1,283 @@
+"""Errors of poses and homographies, and the averages that tables of them are made of.
+
+The rotation and translation errors are those of the "RANSAC in 2020" tutorial, the mean average accuracy is that of the
+BANSAC paper (Sec. 5). A failed estimate counts: as 180 degrees, or as an infinite distance.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+__all__ = [
+    "FAILED_POSE",
+    "auc",
+    "corner_error",
+    "mean_average_accuracy",
+    "pose_error",
+    "rotation_error",
+    "translation_error",
+]
+
+FAILED_POSE = 180.0
+"""Error, in degrees, of a pose that was not found."""
+
+
+def rotation_error(R: ArrayLike | None, R_gt: ArrayLike) -> float:
+    """Angle of the rotation between two rotations.
+
+    Parameters
+    ----------
+    R : (3, 3) array_like or None
+        Estimated rotation; None, or one with NaN or inf, is a failure.
+    R_gt : (3, 3) array_like
+        True rotation.
+
+    Returns
+    -------
+    float
+        Angle in degrees, 0 to 180; 180 for a failure.
+
+    Raises
+    ------
+    ValueError
+        If a matrix is not 3 x 3, or the true one is not finite.
+
+    Examples
+    --------
+    >>> quarter_turn = [[0, -1, 0], [1, 0, 0], [0, 0, 1]]
+    >>> rotation_error(quarter_turn, [[1, 0, 0], [0, 1, 0], [0, 0, 1]])
+    90.0
+    """
+    true = _truth("R_gt", R_gt, (3, 3))
+    estimate = _estimate("R", R, (3, 3))
+    if estimate is None:
+        return FAILED_POSE
+    between = estimate @ true.T
+    # sin and cos together: either alone loses half the digits at one end of the range.
+    twice_sine = np.linalg.norm(
+        [between[2, 1] - between[1, 2], between[0, 2] - between[2, 0], between[1, 0] - between[0, 1]]
+    )
+    return float(np.degrees(np.arctan2(twice_sine, np.trace(between) - 1)))
+
+
+def translation_error(t: ArrayLike | None, t_gt: ArrayLike) -> float:
+    """Angle between two directions of translation, whatever their signs and lengths.
+
+    Parameters
+    ----------
+    t : (3,) or (3, 1) array_like, or None
+        Estimated translation; None, zero, or one with NaN or inf is a failure.
+    t_gt : (3,) or (3, 1) array_like
+        True translation.
+
+    Returns
+    -------
+    float
+        Angle in degrees, 0 to 90; 180 for a failure.
+
+    Raises
+    ------
+    ValueError
+        If a vector does not have three entries, or the true one is zero or not finite.
+
+    Examples
+    --------
+    >>> translation_error([0, 0, -2], [0, 3, 3])
+    45.0
+    """
+    true = _truth("t_gt", t_gt, (3,))
+    if not true.any():
+        raise ValueError("t_gt must not be zero: it has no direction")
+    estimate = _estimate("t", t, (3,))
+    if estimate is None or not estimate.any():
+        return FAILED_POSE
+    estimate, true = estimate / np.abs(estimate).max(), true / np.abs(true).max()
+    return float(np.degrees(np.arctan2(np.linalg.norm(np.cross(estimate, true)), abs(estimate @ true))))
+
+
+def pose_error(R: ArrayLike | None, t: ArrayLike | None, R_gt: ArrayLike, t_gt: ArrayLike) -> float:
+    """Return the larger of the rotation and the translation error.
+
+    Parameters
+    ----------
+    R, t : (3, 3) and (3,) array_like, or None
+        Estimated motion; None is a failure.
+    R_gt, t_gt : (3, 3) and (3,) array_like
+        True motion.
+
+    Returns
+    -------
+    float
+        Angle in degrees; 180 for a failure.
+
+    Raises
+    ------
+    ValueError
+        As :func:`rotation_error` and :func:`translation_error` do.
+
+    Examples
+    --------
+    >>> identity = [[1, 0, 0], [0, 1, 0], [0, 0, 1]]
+    >>> pose_error(identity, [1, 1, 0], identity, [1, 0, 0])
+    45.0
+    >>> pose_error(None, None, identity, [1, 0, 0])
+    180.0
+    """
+    return max(rotation_error(R, R_gt), translation_error(t, t_gt))
+
+
+def corner_error(H: ArrayLike | None, H_gt: ArrayLike, size: tuple[int, int] | ArrayLike) -> float:
+    """Mean distance between the corners of image 1 mapped by two homographies.
+
+    The corners are the centres of the four corner pixels: (0, 0), (w - 1, 0), (w - 1, h - 1) and (0, h - 1), where
+    pixel centres have whole coordinates.
+
+    Parameters
+    ----------
+    H : (3, 3) array_like or None
+        Estimated homography from image 1 to image 2; None, or one with NaN or inf, is a failure.
+    H_gt : (3, 3) array_like
+        True homography.
+    size : (h, w)
+        Height and width of image 1 in pixels.
+
+    Returns
+    -------
+    float
+        Distance in pixels of image 2; inf for a failure or a corner that goes to infinity.
+
+    Raises
+    ------
+    ValueError
+        If a matrix is not 3 x 3, the true one is not finite or sends a corner to infinity, or the size is not two
+        positive numbers.
+
+    Examples
+    --------
+    >>> shift = [[1, 0, 3], [0, 1, 4], [0, 0, 1]]
+    >>> corner_error(shift, [[1, 0, 0], [0, 1, 0], [0, 0, 1]], (480, 640))
+    5.0
+    """
+    height, width = _truth("size", size, (2,))
+    if height <= 0 or width <= 0:
+        raise ValueError(f"size must be (height, width), both positive, got ({height:g}, {width:g})")
+    corners = np.array([[0, 0, 1], [width - 1, 0, 1], [width - 1, height - 1, 1], [0, height - 1, 1]])
+    true = _project(_truth("H_gt", H_gt, (3, 3)), corners)
+    if not np.isfinite(true).all():
+        raise ValueError("H_gt sends a corner of the image to infinity")
+    estimate = _estimate("H", H, (3, 3))
+    if estimate is None:
+        return np.inf
+    mapped = _project(estimate, corners)
+    if not np.isfinite(mapped).all():
+        return np.inf
+    return float(np.hypot(*(mapped - true).T).mean())
+
+
+def mean_average_accuracy(errors: ArrayLike, threshold: float, steps: int = 100) -> float:
+    """Mean share of errors within a threshold, over evenly spaced thresholds from 1 up (the paper's mAA).
+
+    Parameters
+    ----------
+    errors : (N,) array_like
+        Errors, in the units of the threshold; inf and NaN are failures.
+    threshold : float
+        Largest threshold, at least 1.
+    steps : int, optional
+        Number of thresholds.
+
+    Returns
+    -------
+    float
+        Accuracy in [0, 1].
+
+    Raises
+    ------
+    ValueError
+        If there are no errors, one is negative, or the threshold or the number of steps is below 1.
+
+    Examples
+    --------
+    >>> mean_average_accuracy([0.5, 2.0, 3.0, 200.0], threshold=3, steps=3)  # shares 1/4, 2/4, 3/4
+    0.5
+    """
+    values = _errors(errors)
+    if not threshold >= 1 or not np.isfinite(threshold):
+        raise ValueError(f"threshold must be a finite number of at least 1, got {threshold}")
+    if steps < 1:
+        raise ValueError(f"steps must be at least 1, got {steps}")
+    shares = np.searchsorted(values, np.linspace(1, threshold, steps), side="right") / len(values)
+    return float(shares.mean())
+
+
+def auc(errors: ArrayLike, threshold: float) -> float:
+    """Area under the recall curve up to a threshold, divided by that threshold.
+
+    Recall at e is the share of errors <= e. The curve is a staircase and its area is exact: an error e counts
+    max(0, 1 - e / threshold). (Code that joins the steps by straight lines gives up to half a step more.)
+
+    Parameters
+    ----------
+    errors : (N,) array_like
+        Errors, in the units of the threshold; inf and NaN are failures.
+    threshold : float
+        End of the curve.
+
+    Returns
+    -------
+    float
+        Area in [0, 1].
+
+    Raises
+    ------
+    ValueError
+        If there are no errors, one is negative, or the threshold is not positive.
+
+    Examples
+    --------
+    >>> auc([0.0, 5.0, 180.0], threshold=10)
+    0.5
+    """
+    values = _errors(errors)
+    if not threshold > 0 or not np.isfinite(threshold):
+        raise ValueError(f"threshold must be positive and finite, got {threshold}")
+    return float(np.maximum(0, 1 - values / threshold).mean())
+
+
+def _project(H: NDArray[np.float64], points: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Map homogeneous points (N, 3) to (N, 2); inf or NaN at infinity."""
+    mapped = points @ (H / max(np.abs(H).max(), np.finfo(float).tiny)).T
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        return np.asarray(mapped[:, :2] / mapped[:, 2:])
+
+
+def _truth(name: str, value: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.float64]:
+    """Return a true value as finite float64 of a shape."""
+    array = _estimate(name, value, shape)
+    if array is None:
+        raise ValueError(f"{name} must be finite, got {value!r}")
+    return array
+
+
+def _estimate(name: str, value: ArrayLike | None, shape: tuple[int, ...]) -> NDArray[np.float64] | None:
+    """Return an estimate as float64 of a shape, None where it is missing or not finite."""
+    if value is None:
+        return None
+    array = np.asarray(value, dtype=np.float64)
+    if len(shape) == 1 and array.size == shape[0]:
+        array = array.reshape(shape)
+    if array.shape != shape:
+        raise ValueError(f"{name} must have shape {shape}, got {array.shape}")
+    return array if np.isfinite(array).all() else None
+
+
+def _errors(errors: ArrayLike) -> NDArray[np.float64]:
+    """Return errors in ascending order, failures as inf."""
+    values = np.asarray(errors, dtype=np.float64)
+    if values.ndim != 1 or not values.size:
+        raise ValueError(f"errors must be a non-empty list of numbers, got an array of shape {values.shape}")
+    values = np.sort(np.where(np.isnan(values), np.inf, values))
+    if values[0] < 0:
+        raise ValueError(f"errors must not be negative, got {values[0]:g}")
+    return values

@@ -1,0 +1,230 @@
+"""The tutorial's format: small sets written here, read back, and damaged in every way."""
+
+from __future__ import annotations
+
+import os
+
+import numpy as np
+import pytest
+
+from bansac.datasets import Pair, PairSet, epipolar_matches, find_sets
+
+h5py = pytest.importorskip("h5py", reason="reading the tutorial's sets needs h5py")
+
+
+def write(path, **data):
+    """Write one HDF5 file; keys have "_" for "-"."""
+    with h5py.File(path, "w") as file:
+        for key, value in data.items():
+            file[key.replace("_", "-")] = value
+
+
+def rotation(rng):
+    """Return a random rotation."""
+    Q = np.linalg.qr(rng.normal(size=(3, 3)))[0]
+    return Q * np.linalg.det(Q)
+
+
+@pytest.fixture
+def h_folder(tmp_path):
+    """Make a homography set of pairs p0-q .. p9-q with 10, 11, .. 19 matches."""
+    folder = tmp_path / "H" / "walls"
+    folder.mkdir(parents=True)
+    rng = np.random.default_rng(0)
+    keys = [f"p{i}_q" for i in range(10)]
+    write(folder / "matches.h5", **{k: rng.uniform(0, 99, (10 + i, 4)).astype("f4") for i, k in enumerate(keys)})
+    write(folder / "match_conf.h5", **{k: np.linspace(0.5, 0.9, 10 + i, dtype="f4") for i, k in enumerate(keys)})
+    write(folder / "Hgt.h5", **{k: np.diag([2.0, 1.0, 1.0 + i]) for i, k in enumerate(keys)})
+    write(folder / "size.h5", **{k: np.array([480, 640]) for k in keys})
+    return folder
+
+
+@pytest.fixture
+def ef_folder(tmp_path):
+    """Make a pose set of one pair whose world frame is neither camera's."""
+    folder = tmp_path / "EF" / "tower"
+    folder.mkdir(parents=True)
+    rng = np.random.default_rng(1)
+    scene = epipolar_matches(50, inlier_ratio=1.0, noise=0.0)
+    R1, T1 = rotation(rng), rng.normal(size=3)
+    R2, T2 = scene.R @ R1, scene.R @ T1 + scene.t
+    write(folder / "matches.h5", **{"a_b": np.hstack([scene.x1, scene.x2])})
+    write(folder / "match_conf.h5", **{"a_b": np.full((50, 1), 0.7)})
+    write(folder / "K1_K2.h5", **{"a_b": np.stack([scene.K, scene.K])[None]})
+    write(folder / "R.h5", a=R1, b=R2)
+    write(folder / "T.h5", a=T1[:, None], b=T2[:, None])
+    return folder
+
+
+def test_homography_pair_is_read_as_written(h_folder):
+    pairs = PairSet(h_folder)
+    assert (pairs.name, pairs.kind, len(pairs)) == ("walls", "H", 10)
+    assert pairs.keys == tuple(f"p{i}-q" for i in range(10))
+    pair = pairs.pair("p3-q")
+    with h5py.File(h_folder / "matches.h5") as file:
+        np.testing.assert_array_equal(np.hstack([pair.x1, pair.x2]), file["p3-q"][()])
+    assert pair.x1.dtype == pair.x2.dtype == pair.ratios.dtype == np.float64
+    np.testing.assert_array_equal(pair.H, np.diag([2, 1, 4]))
+    np.testing.assert_allclose(pair.scores, 1 - np.linspace(0.5, 0.9, 13), atol=1e-7)
+    assert pair.size1 == (480, 640)
+    assert pair.size2 is None
+    assert pair.F is None
+
+
+def test_relative_pose_and_matrices_explain_the_matches(ef_folder):
+    scene = epipolar_matches(50, inlier_ratio=1.0, noise=0.0)
+    pair = PairSet(ef_folder).pair("a-b")
+    np.testing.assert_allclose(pair.R, scene.R, atol=1e-12)
+    np.testing.assert_allclose(pair.t, scene.t, atol=1e-12)
+    np.testing.assert_allclose(pair.E, scene.E, atol=1e-12)
+    np.testing.assert_allclose(pair.F, scene.F, atol=1e-12)
+    assert pair.ratios.shape == (50,)
+    x1, x2 = (np.column_stack([x, np.ones(50)]) for x in (pair.x1, pair.x2))
+    np.testing.assert_allclose(np.einsum("ni,ij,nj->n", x2, pair.F, x1), 0, atol=1e-9)
+
+
+def test_filter_is_strict_and_keeps_the_order():
+    x = np.arange(8.0).reshape(4, 2)
+    pair = Pair("a-b", x, x + 100, ratios=np.array([0.84, 0.85, 0.2, 0.86]), H=np.eye(3))
+    kept = pair.filtered(0.85)
+    np.testing.assert_array_equal(kept.ratios, [0.84, 0.2])
+    np.testing.assert_array_equal(kept.x1, x[[0, 2]])
+    np.testing.assert_array_equal(kept.x2, x[[0, 2]] + 100)
+    assert len(kept) == 2
+    assert len(pair) == 4
+    assert kept.H is pair.H
+
+
+@pytest.mark.parametrize(
+    ("limit", "chosen"),
+    [(1, [0]), (2, [0, 9]), (4, [0, 3, 6, 9]), (43, range(10)), (10, range(10)), (None, range(10))],
+)
+def test_pairs_are_evenly_spaced(h_folder, limit, chosen):
+    assert [pair.key for pair in PairSet(h_folder).pairs(limit)] == [f"p{i}-q" for i in chosen]
+
+
+def test_find_sets_below_a_folder_and_at_it(h_folder, ef_folder, tmp_path):
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "labelled").mkdir()
+    write(tmp_path / "labelled" / "matches.h5", **{"a_b": np.zeros((1, 4))})  # without truth: no set
+    assert [(s.name, s.kind) for s in find_sets(tmp_path)] == [("tower", "EF"), ("walls", "H")]
+    assert [s.name for s in find_sets(str(h_folder))] == ["walls"]
+
+
+def test_image_names_may_contain_hyphens(ef_folder):
+    def rename(name, old, new):
+        with h5py.File(ef_folder / name, "a") as file:
+            file.move(old, new)
+
+    for name in ("matches.h5", "match_conf.h5", "K1_K2.h5"):
+        rename(name, "a-b", "st-peter-1-st-peter-2")
+    for name in ("R.h5", "T.h5"):
+        rename(name, "a", "st-peter-1")
+        rename(name, "b", "st-peter-2")
+    assert len(PairSet(ef_folder).pair("st-peter-1-st-peter-2")) == 50
+
+
+def test_no_folder_or_no_set_is_named(tmp_path):
+    with pytest.raises(FileNotFoundError, match="there is no folder .*nowhere"):
+        find_sets(tmp_path / "nowhere")
+    with pytest.raises(FileNotFoundError, match="there is no folder .*nowhere"):
+        PairSet(tmp_path / "nowhere")
+    with pytest.raises(FileNotFoundError, match=f"no set of pairs in {tmp_path} or below: a set is a folder with"):
+        find_sets(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["R.h5", "T.h5", "K1_K2.h5"])
+def test_a_missing_file_is_named(ef_folder, name):
+    (ef_folder / name).unlink()
+    with pytest.raises(FileNotFoundError, match=f"{name} is missing"):
+        find_sets(ef_folder)
+
+
+def test_a_folder_without_matches_names_all_that_is_missing(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"matches\.h5, match_conf\.h5, K1_K2\.h5, R\.h5, T\.h5 is missing"):
+        PairSet(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["matches.h5", "match_conf.h5", "K1_K2.h5", "R.h5", "T.h5"])
+@pytest.mark.parametrize("share", [0.0, 0.1, 0.5, 0.9])
+def test_a_truncated_file_is_named(ef_folder, name, share):
+    path = ef_folder / name
+    os.truncate(path, int(path.stat().st_size * share))
+    with pytest.raises(OSError, match=f"cannot read .*{name}"):
+        PairSet(ef_folder).pair("a-b")
+
+
+@pytest.mark.parametrize("name", ["match_conf.h5", "K1_K2.h5"])
+def test_a_pair_missing_from_one_file_is_named(ef_folder, name):
+    with h5py.File(ef_folder / name, "a") as file:
+        del file["a-b"]
+    with pytest.raises(OSError, match=f"{name} lacks 'a-b'"):
+        PairSet(ef_folder).pair("a-b")
+
+
+@pytest.mark.parametrize("name", ["R.h5", "T.h5"])
+def test_an_image_missing_from_one_file_is_named(ef_folder, name):
+    with h5py.File(ef_folder / name, "a") as file:
+        del file["b"]
+    with pytest.raises(OSError, match=f"{name} lacks"):
+        PairSet(ef_folder).pair("a-b")
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (np.zeros((5, 3)), r"must have shape \(N, 4\), got \(5, 3\)"),
+        (np.zeros((4, 5)), r"must have shape \(N, 4\), got \(4, 5\)"),
+        (np.full((50, 4), np.nan), "holds NaN or infinite values"),
+        (np.zeros((3, 4)), "3 matches but 50 ratios"),
+        (np.bytes_(b"text"), "cannot read 'a-b'"),
+    ],
+)
+def test_damaged_matches_are_named(ef_folder, value, message):
+    write(ef_folder / "matches.h5", **{"a_b": value})
+    with pytest.raises(OSError, match=message):
+        PairSet(ef_folder).pair("a-b")
+
+
+def test_a_group_in_place_of_numbers_is_named(ef_folder):
+    with h5py.File(ef_folder / "matches.h5", "w") as file:
+        file.create_group("a-b")
+    with pytest.raises(OSError, match=r"cannot read 'a-b' of .*matches\.h5"):
+        PairSet(ef_folder).pair("a-b")
+
+
+def test_a_set_without_pairs_is_named(ef_folder):
+    write(ef_folder / "matches.h5")
+    with pytest.raises(OSError, match=r"matches\.h5 holds no pairs"):
+        PairSet(ef_folder)
+
+
+def test_bad_arguments_are_named(h_folder):
+    pairs = PairSet(h_folder)
+    with pytest.raises(ValueError, match="the set walls has no pair 'p10-q'"):
+        pairs.pair("p10-q")
+    with pytest.raises(ValueError, match="limit must be at least 1, got 0"):
+        pairs.pairs(0)
+
+
+def test_pairs_without_matches_are_read(h_folder):
+    for name, shape in (("matches.h5", (0, 4)), ("match_conf.h5", (0,))):
+        with h5py.File(h_folder / name, "a") as file:
+            del file["p0-q"]
+            file["p0-q"] = np.empty(shape)
+    pair = PairSet(h_folder).pair("p0-q")
+    assert len(pair) == len(pair.filtered(0.6)) == 0
+
+
+@pytest.mark.skipif("BANSAC_DATA" not in os.environ, reason="set BANSAC_DATA to a folder of real sets")
+def test_real_matches_agree_with_their_truth():
+    for pairs in find_sets(os.environ["BANSAC_DATA"]):
+        pair = next(pairs.pairs(1)).filtered(0.85)
+        x1, x2 = (np.column_stack([x, np.ones(len(x))]) for x in (pair.x1, pair.x2))
+        if pairs.kind == "H":
+            mapped = x1 @ pair.H.T
+            distance = np.hypot(*(mapped[:, :2] / mapped[:, 2:] - pair.x2).T)
+        else:
+            lines = x1 @ pair.F.T
+            distance = np.abs((lines * x2).sum(axis=1)) / np.hypot(lines[:, 0], lines[:, 1])
+        assert np.mean(distance < 3) > 0.05, pairs

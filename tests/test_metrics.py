@@ -1,0 +1,173 @@
+"""Error measures against answers worked out by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bansac.metrics import (
+    auc,
+    corner_error,
+    mean_average_accuracy,
+    pose_error,
+    rotation_error,
+    translation_error,
+)
+
+I3 = np.eye(3)
+SIZE = (3, 5)  # corners (0, 0), (4, 0), (4, 2), (0, 2)
+
+
+def turn(degrees, axis=2):
+    """Return the rotation about a coordinate axis."""
+    c, s = np.cos(np.radians(degrees)), np.sin(np.radians(degrees))
+    R = np.eye(3)
+    i, j = [(1, 2), (2, 0), (0, 1)][axis]
+    R[[i, i, j, j], [i, j, i, j]] = c, -s, s, c
+    return R
+
+
+@pytest.mark.parametrize("degrees", [0.0, 1e-9, 1e-4, 30.0, 90.0, 179.0, 179.9999999, 180.0])
+@pytest.mark.parametrize("axis", [0, 1, 2])
+def test_rotation_error_is_the_angle_of_turn(degrees, axis):
+    start = turn(40, axis=1) @ turn(-70, axis=0)
+    assert rotation_error(turn(degrees, axis) @ start, start) == pytest.approx(degrees, abs=1e-12, rel=1e-6)
+
+
+@settings(max_examples=50)
+@given(st.integers(0, 2**32 - 1))
+def test_rotation_error_is_symmetric_and_bounded(seed):
+    A, B = (np.linalg.qr(m)[0] for m in np.random.default_rng(seed).normal(size=(2, 3, 3)))
+    A, B = A * np.linalg.det(A), B * np.linalg.det(B)
+    forth, back = rotation_error(A, B), rotation_error(B, A)
+    assert forth == pytest.approx(back, abs=1e-9)
+    assert 0 <= forth <= 180
+    cosine = np.clip((np.trace(A @ B.T) - 1) / 2, -1, 1)
+    assert np.cos(np.radians(forth)) == pytest.approx(cosine, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("t", "expected"),
+    [
+        ([1, 0, 0], 0.0),
+        ([-5, 0, 0], 0.0),
+        ([0, 2, 0], 90.0),
+        ([1, 1, 0], 45.0),
+        ([-1, 1, 0], 45.0),
+        ([np.sqrt(3), 0, 1], 30.0),
+        ([1e-200, 1e-200, 0], 45.0),
+        ([1e200, 1e200, 0], 45.0),
+        ([1, 1e-10, 0], np.degrees(1e-10)),
+        ([[1], [1], [0]], 45.0),
+    ],
+)
+def test_translation_error_ignores_sign_and_length(t, expected):
+    assert translation_error(t, [3, 0, 0]) == pytest.approx(expected, abs=1e-12)
+
+
+def test_pose_error_is_the_larger_of_both():
+    assert pose_error(turn(10), [1, 1, 0], I3, [1, 0, 0]) == pytest.approx(45)
+    assert pose_error(turn(60), [1, 1, 0], I3, [1, 0, 0]) == pytest.approx(60)
+
+
+@pytest.mark.parametrize("bad", [None, np.full((3, 3), np.nan), np.diag([1, 1, np.inf])])
+def test_a_missing_or_broken_rotation_counts_180(bad):
+    assert rotation_error(bad, I3) == 180
+    assert pose_error(bad, [1, 0, 0], I3, [1, 0, 0]) == 180
+
+
+@pytest.mark.parametrize("bad", [None, [np.nan, 0, 1], [np.inf, 0, 0], [0, 0, 0]])
+def test_a_missing_or_broken_translation_counts_180(bad):
+    assert translation_error(bad, [1, 0, 0]) == 180
+    assert pose_error(I3, bad, I3, [1, 0, 0]) == 180
+
+
+def test_corner_error_of_a_shift_is_its_length():
+    assert corner_error([[1, 0, 3], [0, 1, -4], [0, 0, 1]], I3, SIZE) == 5
+
+
+def test_corner_error_of_a_scaling():
+    # (x, y) -> (2x, y): the corners move by 0, 4, 4 and 0.
+    assert corner_error(np.diag([2, 1, 1]), I3, SIZE) == 2
+
+
+def test_corner_error_of_a_perspective():
+    # w = 1 + x / 4: (4, 0) -> (2, 0) and (4, 2) -> (2, 1), so the corners move by 0, 2, sqrt(5) and 0.
+    assert corner_error([[1, 0, 0], [0, 1, 0], [0.25, 0, 1]], I3, SIZE) == pytest.approx((2 + np.sqrt(5)) / 4)
+
+
+def test_corner_error_ignores_the_scale_of_both():
+    H = np.array([[1, 0.1, 3], [0, 1, -4], [0.001, 0, 1]])
+    assert corner_error(-1e-150 * H, 1e150 * I3, SIZE) == pytest.approx(corner_error(H, I3, SIZE))
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        None,
+        np.full((3, 3), np.nan),
+        np.zeros((3, 3)),
+        np.array([[1, 0, 0], [0, 1, 0], [-0.25, 0, 1]]),  # w = 0 at x = 4
+    ],
+)
+def test_corner_error_of_a_failure_is_infinite(bad):
+    assert corner_error(bad, I3, SIZE) == np.inf
+
+
+def test_mean_average_accuracy_by_hand():
+    # Thresholds 1, 2, 3, 4; shares within: 2/5 (an error at a threshold is within), 2/5, 3/5, 3/5.
+    errors = [0.0, 1.0, 2.5, 4.5, np.inf]
+    assert mean_average_accuracy(errors, 4, steps=4) == pytest.approx((2 + 2 + 3 + 3) / 20)
+
+
+def test_mean_average_accuracy_of_the_paper_has_100_thresholds_from_1():
+    # linspace(1, 5, 100) has 100 - 25 = 75 thresholds of at least 2: 1 + 4 * 24 / 99 < 2 <= 1 + 4 * 25 / 99.
+    assert mean_average_accuracy([2.0], 5) == pytest.approx(0.75)
+
+
+def test_auc_by_hand():
+    # Recall is 1/4 from 0, 2/4 from 2, 3/4 from 6, up to 8: areas (2 * 1 + 4 * 2 + 2 * 3) / 4 = 4, of 8.
+    assert auc([6.0, 0.0, 2.0, 100.0], 8) == pytest.approx(0.5)
+
+
+@settings(max_examples=50)
+@given(st.lists(st.floats(0, 30), min_size=1, max_size=20), st.floats(1, 20))
+def test_auc_is_the_integral_of_recall(errors, threshold):
+    steps = np.sort([0.0, threshold, *[e for e in errors if e < threshold]])
+    recall = [np.mean(np.array(errors) <= e) for e in steps[:-1]]
+    assert auc(errors, threshold) == pytest.approx(np.sum(recall * np.diff(steps)) / threshold, abs=1e-12)
+
+
+@pytest.mark.parametrize("average", [mean_average_accuracy, auc])
+def test_averages_count_nan_and_inf_as_failures(average):
+    assert average([0.0, np.nan], 5) == 0.5
+    assert average([0.0, np.inf], 5) == 0.5
+    assert average([0.0, 0.5][:1], 5) == 1
+    assert average([180.0, 5.1], 5) == 0
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: rotation_error(np.eye(2), I3), r"^R must have shape \(3, 3\), got \(2, 2\)"),
+        (lambda: rotation_error(I3, np.full((3, 3), np.nan)), "^R_gt must be finite"),
+        (lambda: translation_error([1, 2], [1, 0, 0]), r"^t must have shape \(3,\), got \(2,\)"),
+        (lambda: translation_error([1, 2, 3], [0, 0, 0]), "^t_gt must not be zero"),
+        (lambda: corner_error(np.eye(4), I3, SIZE), r"^H must have shape \(3, 3\)"),
+        (lambda: corner_error(I3, [[1, 0, 0], [0, 1, 0], [-0.25, 0, 1]], SIZE), "^H_gt sends a corner"),
+        (lambda: corner_error(I3, I3, (0, 5)), r"^size must be \(height, width\)"),
+        (lambda: corner_error(I3, I3, (1, 2, 3)), "^size must have shape"),
+        (lambda: mean_average_accuracy([], 5), "^errors must be a non-empty list"),
+        (lambda: mean_average_accuracy([[1.0]], 5), "^errors must be a non-empty list"),
+        (lambda: mean_average_accuracy([-1.0], 5), "^errors must not be negative"),
+        (lambda: mean_average_accuracy([1.0], 0.5), "^threshold must be a finite number of at least 1"),
+        (lambda: mean_average_accuracy([1.0], 5, steps=0), "^steps must be at least 1"),
+        (lambda: auc([1.0], 0), "^threshold must be positive"),
+        (lambda: auc([1.0], np.nan), "^threshold must be positive"),
+    ],
+)
+def test_bad_input_is_named(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()

@@ -1,0 +1,67 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import bansac
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def run_python(code: str) -> str:
+    return subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT / "src"
+    ).stdout
+
+
+@pytest.mark.parametrize("name", bansac.__all__)
+def test_public_name_resolves_and_is_documented(name: str) -> None:
+    value = getattr(bansac, name)
+    assert name in dir(bansac)
+    if name != "__version__":
+        assert value.__doc__
+
+
+def test_unknown_name_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="no_such_name"):
+        bansac.no_such_name  # noqa: B018
+
+
+def test_import_loads_neither_numba_nor_numpy() -> None:
+    heavy = run_python("import sys, bansac; print([m for m in ('numba', 'numpy', 'matplotlib') if m in sys.modules])")
+    assert heavy.strip() == "[]"
+
+
+def test_estimating_needs_none_of_the_extras() -> None:
+    code = """
+import sys
+for name in ("cv2", "matplotlib", "typer", "rich", "h5py", "pooch", "skimage", "scipy"):
+    sys.modules[name] = None  # importing it now raises ImportError
+import numpy as np, bansac
+x = np.linspace(0, 1, 50)
+print(bansac.fit_line(np.column_stack([x, 2 * x]), threshold=0.01).success)
+"""
+    assert run_python(code).strip() == "True"
+
+
+def test_command_without_typer_says_how_to_install_it() -> None:
+    code = "import sys; sys.modules['typer'] = None\nfrom bansac.cli import main; main()"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT / "src")
+    assert done.returncode == 2
+    assert "pip install 'bansac[cli]'" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_versions_of_package_and_citation_agree() -> None:
+    citation = (ROOT / "CITATION.cff").read_text()
+    assert f"\nversion: {bansac.__version__}\n" in citation
+    assert f"## {bansac.__version__}" in (ROOT / "CHANGELOG.md").read_text()
+
+
+def test_core_depends_on_numpy_and_numba_only() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert sorted(name.split(">")[0] for name in project["dependencies"]) == ["numba", "numpy"]
