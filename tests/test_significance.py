@@ -34,14 +34,14 @@ def test_rate_leaves_out_the_models_that_are_as_good_as_the_best():
 
 
 def test_support_of_the_sample_alone_is_never_significant():
-    assert not is_significant(4, 1000, 4, 1, np.array([4, 4]))
+    assert not is_significant(4, 1000, 4, 1, 1000, np.array([4, 4]))
 
 
 def test_a_model_of_half_of_the_data_is_significant_and_one_of_a_few_is_not():
     few = np.full(20, 5)
-    assert is_significant(50, 100, 4, 1000, few)
-    assert not is_significant(8, 100, 4, 1000, few)
+    assert is_significant(50, 100, 4, 1000, 100, few)
+    assert not is_significant(8, 100, 4, 1000, 100, few)
 
 
 def test_perfect_data_are_significant_although_every_model_is_good():
-    assert is_significant(100, 100, 4, 20, np.full(20, 100))
+    assert is_significant(100, 100, 4, 20, 100, np.full(20, 100))

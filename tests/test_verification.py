@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from bansac.numeric.jit import kernel
 from bansac.problems.line import LINE
-from bansac.state import BLOCK, HISTORY, RUN, SETTINGS
+from bansac.state import BLOCK, HISTORY, RUN, SETTINGS, make_record
 from bansac.verification import ABANDONED, REJECTED, decision_threshold, design_test, evaluate, learn_from_rejection
 from tests.reference import loop_parts as reference
 
@@ -34,10 +34,10 @@ def points_on_axis(inside):
 
 def run_evaluate(inside, *, log_decision=math.inf, to_beat=-1.0, msac=False, first_block=0, epsilon=0.5, delta=0.05):
     points = points_on_axis(inside)
-    settings = np.zeros(1, SETTINGS)[0]
+    settings = make_record(SETTINGS)
     settings["squared_threshold"] = 1e-4
     settings["msac"] = msac
-    run = np.zeros(1, RUN)[0]
+    run = make_record(RUN)
     run["first_block"] = first_block
     run["log_ratio_inlier"] = math.log(delta / epsilon)
     run["log_ratio_outlier"] = math.log((1 - delta) / (1 - epsilon))
@@ -95,7 +95,7 @@ def test_decision_threshold_solves_its_equation(epsilon, share, solver_cost, mod
 
 
 def designed(epsilon, delta):
-    run, history = np.zeros(1, RUN)[0], np.zeros((3, HISTORY))
+    run, history = make_record(RUN), np.zeros((3, HISTORY))
     design_test(run, history, 200.0, epsilon, delta)
     return run, history
 

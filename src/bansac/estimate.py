@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from bansac.options import PRESETS, Options, Settings, check_names
 from bansac.problems.contract import Problem
 from bansac.result import RelativePose, Result
-from bansac.runner import Outcome, run
+from bansac.runner import Outcome, chance_supports, run
 from bansac.significance import is_significant
 from bansac.validate import as_camera, as_points, as_probabilities, check_same_length
 
@@ -563,7 +563,7 @@ def _solve(
         residuals = np.sqrt(residuals) * unit
         residuals[np.isnan(residuals)] = np.inf
     inliers = residuals <= threshold
-    success, message = _judge(problem, outcome, int(np.count_nonzero(inliers)), n, message)
+    success, message = _judge(problem, data, threshold / unit, outcome, inliers, message)
     return Result(
         model=None if outcome.model is None else outcome.model.reshape(problem.model_shape),
         inliers=inliers,
@@ -603,8 +603,20 @@ def _no_data(prior: NDArray[np.float64] | None, n: int, options: Options) -> Out
     return Outcome(None, 0.0, probabilities, 0, 0, "no_data", np.empty(0, np.int64), None)
 
 
-def _judge(problem: Problem, outcome: Outcome, support: int, n: int, message: str) -> tuple[bool, str]:
-    """Say whether the model has more support than chance, and in words what happened."""
+def _judge(
+    problem: Problem,
+    data: NDArray[np.float64],
+    threshold: float,
+    outcome: Outcome,
+    inliers: NDArray[np.bool_],
+    message: str,
+) -> tuple[bool, str]:
+    """Say whether the model has more support than chance, and in words what happened.
+
+    The first models of the run tell how much support chance gives. Where they make the model look like chance they may
+    have been good themselves, drawn by a good prior; then models of the data that disagree with the result decide.
+    """
+    support, n = int(np.count_nonzero(inliers)), inliers.size
     if message:
         return False, message
     if outcome.model is None:
@@ -613,7 +625,14 @@ def _judge(problem: Problem, outcome: Outcome, support: int, n: int, message: st
         else:
             reason = f"none of the {outcome.models_tested} models tested has an inlier"
         return False, f"no {problem.name} found: {reason}"
-    if not is_significant(support, n, problem.sample_size, outcome.models_tested, outcome.first_supports):
+    facts = (support, n, problem.sample_size, outcome.models_tested)
+    if not is_significant(*facts, n, outcome.first_supports):
+        outliers = np.ascontiguousarray(data[:, ~inliers])
+        chance = chance_supports(problem, outliers, threshold)
+        significant = is_significant(*facts, outliers.shape[1], chance)
+    else:
+        significant = True
+    if not significant:
         return False, (
             f"the best {problem.name} has {support} of {n} inliers, no more than chance gives the best of "
             f"{outcome.models_tested} models"

@@ -17,9 +17,9 @@ from bansac.problems.contract import Problem
 from bansac.refinement import refine_least_squares
 from bansac.result import Trace
 from bansac.sampling import ACTIVATION_CODES
-from bansac.state import BLOCK, FULL_MODELS, HISTORY, RUN, RUNNING, SETTINGS, STOP_REASONS, TRACE_COLUMNS, State
+from bansac.state import BLOCK, FULL_MODELS, HISTORY, RUN, RUNNING, SETTINGS, STOP_REASONS, TRACE_COLUMNS, State, make_record
 
-__all__ = ["Outcome", "run"]
+__all__ = ["Outcome", "chance_supports", "run"]
 
 SNAPSHOTS = (0, 2, 4, 9, 10, 11, 14, 100, 1000, 10000)
 
@@ -67,7 +67,7 @@ def run(
     points = shuffled.astype(problem.precision, copy=False)
     settings = _settings(problem, options, threshold * transform[0], max_iterations, prior is not None)
     state = _state(problem, points, options, rng, None if prior is None else prior[order])
-    progress = _progress(state, settings)
+    progress = make_record(RUN, required_iterations=np.inf, smallest_odds=state.odds.min())
     kernels = problem.kernels
 
     recorder = _Recorder(order) if options.trace else None
@@ -92,6 +92,14 @@ def run(
         first_supports=state.supports[: int(progress["full_models"])],
         trace=recorder.trace() if recorder is not None else None,
     )
+
+
+def chance_supports(problem: Problem, data: NDArray[np.float64], threshold: float) -> NDArray[np.int64]:
+    """Return the support of a few models of uniform samples of ``data``, each scored in full."""
+    if data.shape[1] < 2 * problem.sample_size:
+        return np.empty(0, np.int64)
+    options = Options(sampler="uniform", verification=None, stopping=None, refinement=None)
+    return run(problem, data, threshold, options, None, FULL_MODELS).first_supports
 
 
 def _iterate(
@@ -156,23 +164,23 @@ class _Recorder:
 def _settings(problem: Problem, options: Options, threshold: float, max_iterations: int, has_prior: bool) -> Any:
     criteria = options.criteria
     default_tau = TAU_WITH_PRIOR if has_prior else TAU
-    values = {
-        "squared_threshold": threshold * threshold,
-        "confidence": options.confidence,
-        "max_iterations": max_iterations,
-        "min_iterations": options.min_iterations,
-        "adaptive": options.sampler == "bansac",
-        "msac": options.scoring == "msac",
-        "sprt": options.verification == "sprt",
-        "stop_ransac": "ransac" in criteria,
-        "stop_sprt": "sprt" in criteria,
-        "stop_bansac": "bansac" in criteria,
-        "activation": ACTIVATION_CODES[options.activation],
-        "weight_floor": options.weight_floor,
-        "tau": default_tau if options.tau is None else options.tau,
-        "solver_cost": problem.solver_cost,
-    }
-    return np.array([tuple(values[name] for name in SETTINGS.names or ())], SETTINGS)[0]
+    return make_record(
+        SETTINGS,
+        squared_threshold=threshold * threshold,
+        confidence=options.confidence,
+        max_iterations=max_iterations,
+        min_iterations=options.min_iterations,
+        adaptive=options.sampler == "bansac",
+        msac=options.scoring == "msac",
+        sprt=options.verification == "sprt",
+        stop_ransac="ransac" in criteria,
+        stop_sprt="sprt" in criteria,
+        stop_bansac="bansac" in criteria,
+        activation=ACTIVATION_CODES[options.activation],
+        weight_floor=options.weight_floor,
+        tau=default_tau if options.tau is None else options.tau,
+        solver_cost=problem.solver_cost,
+    )
 
 
 def _state(
@@ -204,14 +212,6 @@ def _state(
     if higher_order:
         start_belief(state.belief, state.odds)
     return state
-
-
-def _progress(state: State, settings: Any) -> Any:
-    progress = np.zeros(1, RUN)[0]
-    progress["best_score"] = 0.0
-    progress["required_iterations"] = np.inf
-    progress["smallest_odds"] = state.odds.min()
-    return progress
 
 
 def _unshuffle(odds: NDArray[np.float64], order: NDArray[np.int64]) -> NDArray[np.float64]:

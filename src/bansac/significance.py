@@ -22,7 +22,9 @@ _SPREAD = 3.0
 _LOG_LEVEL = math.log(1e-3)
 
 
-def is_significant(support: int, n: int, sample_size: int, models_tested: int, first_supports: NDArray[np.int64]) -> bool:
+def is_significant(
+    support: int, n: int, sample_size: int, models_tested: int, chance_n: int, chance_supports: NDArray[np.int64]
+) -> bool:
     """Say whether chance hardly gives the best of ``models_tested`` bad models so much support.
 
     Parameters
@@ -31,8 +33,10 @@ def is_significant(support: int, n: int, sample_size: int, models_tested: int, f
         Inliers of the model, its sample included.
     n, sample_size, models_tested : int
         Numbers of data, of data in a minimal sample, and of models that the run has looked at.
-    first_supports : (K,) ndarray of int
-        Inliers of the first models of the run.
+    chance_n : int
+        Number of data from which ``chance_supports`` come.
+    chance_supports : (K,) ndarray of int
+        Inliers of models that are likely bad, their samples included.
 
     Returns
     -------
@@ -41,18 +45,18 @@ def is_significant(support: int, n: int, sample_size: int, models_tested: int, f
     """
     if support <= sample_size:
         return False
-    rate = chance_rate(support, n, sample_size, first_supports)
+    rate = chance_rate(support, chance_n, sample_size, chance_supports)
     log_tail = log_binomial_tail(support - sample_size, n - sample_size, rate)
     return bool(log_tail + math.log(max(models_tested, 1)) < _LOG_LEVEL)
 
 
-def chance_rate(support: int, n: int, sample_size: int, first_supports: NDArray[np.int64]) -> float:
+def chance_rate(support: int, n: int, sample_size: int, supports: NDArray[np.int64]) -> float:
     """Estimate the probability that a datum agrees with a bad model, one inlier being added so that it is never 0.
 
     A bad model is one with at most half of the support of the best, beyond the sample that fits in any case. Where
     most data are inliers the first models are good already, and there may be no bad one among them.
     """
-    beyond = np.maximum(first_supports - sample_size, 0)
+    beyond = np.maximum(supports - sample_size, 0)
     bad = beyond[beyond <= (support - sample_size) / 2]
     trials = max(len(bad), 1) * max(n - sample_size, 1)
     return float(min(_SPREAD * (bad.sum() + 1) / (trials + 1), 1.0))

@@ -9,9 +9,10 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+from numba import config
 from numpy.typing import NDArray
 
-__all__ = ["BLOCK", "FULL_MODELS", "HISTORY", "RUN", "SETTINGS", "STOP_REASONS", "TRACE_COLUMNS", "State"]
+__all__ = ["BLOCK", "FULL_MODELS", "HISTORY", "RUN", "SETTINGS", "STOP_REASONS", "TRACE_COLUMNS", "State", "make_record"]
 
 # Data are scored this many at a time: enough for SIMD, few enough to abandon a bad model early.
 BLOCK = 128
@@ -90,6 +91,14 @@ TRACE_COLUMNS = (
     "outliers",
     "required_iterations",
 )
+
+
+def make_record(dtype: np.dtype[np.void], **values: Any) -> Any:
+    """Return a record with these values and zeros elsewhere, for kernels and, with attributes, for interpreted runs."""
+    array = np.zeros(1, dtype)
+    for name, value in values.items():
+        array[name] = value
+    return array.view(np.recarray)[0] if config.DISABLE_JIT else array[0]
 
 
 class State(NamedTuple):

@@ -94,7 +94,7 @@ def decision_threshold(epsilon: float, delta: float, solver_cost: float, models_
     information = (1 - delta) * math.log((1 - delta) / (1 - epsilon)) + delta * math.log(delta / epsilon)
     offset = solver_cost * information / models_per_sample + 1
     decision = offset
-    for _ in range(10):
+    for _ in range(40):
         decision = offset + math.log(decision)
     return math.log(decision)
 

@@ -128,9 +128,9 @@ def test_bad_arguments_are_named(make, argument, value):
 
 
 def test_bad_sizes_and_degrees_are_named():
-    with pytest.raises(ValueError, match="^size must be"):
+    with pytest.raises(ValueError, match=r"^size must be"):
         homography_matches(size=(1, 640))
-    with pytest.raises(ValueError, match="^size must be"):
+    with pytest.raises(ValueError, match=r"^size must be"):
         epipolar_matches(size=(480, 0))
-    with pytest.raises(ValueError, match="^degree must be at least 0, got -1"):
+    with pytest.raises(ValueError, match=r"^degree must be at least 0, got -1"):
         polynomial_points(degree=-1)

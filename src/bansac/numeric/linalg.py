@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from bansac.numeric.jit import kernel
 
-__all__ = ["diagonalize", "smallest_eigenvector", "solve_linear"]
+__all__ = ["copy_smallest", "diagonalize", "smallest_eigenvector", "solve_linear"]
 
 _MAX_SWEEPS = 30
 _CONVERGED = 1e-32
@@ -53,19 +53,29 @@ def diagonalize(a: NDArray[np.float64], vectors: NDArray[np.float64], n: int) ->
 
 
 @kernel
-def smallest_eigenvector(a: NDArray[np.float64], vector: NDArray[np.float64], work: NDArray[np.float64]) -> None:
-    """Write the unit eigenvector of the smallest eigenvalue of a symmetric matrix into ``vector``.
-
-    ``a`` (n x n, flat) is destroyed; ``work`` has room for n * n numbers.
-    """
+def copy_smallest(a: NDArray[np.float64], vectors: NDArray[np.float64], vector: NDArray[np.float64]) -> None:
+    """Copy the eigenvector of the smallest eigenvalue out of the result of ``diagonalize``."""
     n = vector.size
-    diagonalize(a, work, n)
     smallest = 0
     for i in range(1, n):
         if a[i * n + i] < a[smallest * n + smallest]:
             smallest = i
     for i in range(n):
-        vector[i] = work[smallest * n + i]
+        vector[i] = vectors[smallest * n + i]
+
+
+@kernel
+def smallest_eigenvector(a: NDArray[np.float64], vector: NDArray[np.float64], work: NDArray[np.float64]) -> None:
+    """Write the unit eigenvector of the smallest eigenvalue of a symmetric n x n matrix into ``vector``.
+
+    ``work`` has room for 2 * n * n numbers.
+    """
+    n = vector.size
+    for i in range(n):
+        for j in range(n):
+            work[i * n + j] = a[i, j]
+    diagonalize(work, work[n * n :], n)
+    copy_smallest(work, work[n * n :], vector)
 
 
 @kernel

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bansac.numeric.jit import kernel
-from bansac.numeric.linalg import smallest_eigenvector
+from bansac.numeric.linalg import copy_smallest, diagonalize
 from bansac.numeric.polynomial import cubic_roots
 from bansac.problems.contract import Problem
 from bansac.problems.epipolar import FIT_SCRATCH, fit_eight_point, is_oriented, residuals
@@ -107,11 +107,12 @@ def fit(
     """Fit F to weighted matches: eight-point algorithm, then the nearest matrix of rank 2."""
     if not fit_eight_point(data, weights, model, scratch):
         return False
-    normal, null, work = scratch[:9], scratch[9:12], scratch[12:21]
+    normal, null, vectors = scratch[:9], scratch[9:12], scratch[12:21]
     for i in range(3):
         for j in range(3):
             normal[3 * i + j] = model[i] * model[j] + model[3 + i] * model[3 + j] + model[6 + i] * model[6 + j]
-    smallest_eigenvector(normal, null, work)
+    diagonalize(normal, vectors, 3)
+    copy_smallest(normal, vectors, null)
     for i in range(3):  # F (I - v v^T) with v the right singular vector of the smallest singular value
         along = model[3 * i] * null[0] + model[3 * i + 1] * null[1] + model[3 * i + 2] * null[2]
         for j in range(3):
