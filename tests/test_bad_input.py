@@ -62,7 +62,8 @@ def assert_honest(result, n):
         assert not result.success
         assert not result.inliers.any()
     else:
-        assert all(np.isfinite(part).all() for part in np.atleast_1d(np.asarray(result.model, dtype=object)).ravel()[:1])
+        parts = result.model if isinstance(result.model, tuple) else (result.model,)
+        assert all(np.isfinite(part).all() for part in parts)
 
 
 @pairs

@@ -194,7 +194,8 @@ def _root_sift(
     if len(keypoints) < 2:
         height, width = grey.shape
         raise ValueError(
-            f"{name} ({width} x {height} pixels) has {len(keypoints)} features, two are needed: it is too small or too plain"
+            f"{name} ({width} x {height} pixels) has {len(keypoints)} features, two are needed: "
+            "it is too small or too plain"
         )
     # OpenCV keeps ties, and so at times more than it was asked for.
     strongest = np.argsort([-k.response for k in keypoints], kind="stable")[:max_features]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,12 +27,14 @@ if TYPE_CHECKING:
 __all__ = ["plot_matches", "plot_probability_evolution", "plot_trace", "save_figure"]
 
 _Array = NDArray[np.float64]
+_Outline = tuple[str, str, Any, _Array]  # name, colour, line style, points
 
 # Red to blue by way of pale yellow: both ends stand out from a grey image, also to colour-blind eyes.
 _COLORS = ["#d7191c", "#f46d43", "#fdae61", "#fee090", "#abd9e9", "#57b5f0", "#1687ff"]
 _TRUE, _ESTIMATED, _INK, _FAINT = "#2ecc40", "#ff3b30", "#222222", "#8a8a8a"
 _GAP = 0.02  # between the two images, as a share of the width of image 1
-_WIDTH = 10.0  # of a figure, in inches
+# Inches: two images, a title, a colour bar with its labels, a gap, the margin of a figure.
+_WIDTH, _TITLE, _BAR, _SPACE, _MARGIN = 10.0, 0.3, 0.85, 0.15, 0.1
 
 
 def plot_matches(
@@ -99,19 +102,24 @@ def plot_matches(
     else:
         values = np.ones(len(points1)) if mask is None else mask.astype(np.float64)
 
+    top = _TITLE if title else 0.0
+    bar = None
     if ax is None:
-        width = 0.93 if probabilities is not None else 1.0  # the rest is the colour bar's
-        figure = _new_figure(_WIDTH, _WIDTH * width / _aspect(gray1, gray2) + (0.45 if title else 0.15))
-        ax = figure.add_subplot()
+        panel = _WIDTH, _WIDTH / _aspect(gray1, gray2)
+        size = panel[0] + (_BAR if probabilities is not None else 0.0), panel[1] + top
+        figure = _new_figure(*size)
+        ax = _place(figure, 0, top, *panel)
+        if probabilities is not None:
+            bar = _place(figure, panel[0] + _SPACE, top, _SPACE, panel[1])
     else:
-        figure = ax.get_figure(root=True)
+        figure = ax.get_figure(root=True) or _new_figure(_WIDTH, _WIDTH)
     _draw_matches(
         ax, gray1, gray2, points1[shown], points2[shown], values[shown], None if mask is None else mask[shown]
     )
     if title:
         ax.set_title(title)
     if probabilities is not None:
-        _color_bar(figure, [ax])
+        _color_bar(figure, ax, bar)
     return figure
 
 
@@ -166,9 +174,10 @@ def plot_probability_evolution(
     --------
     >>> grey = np.full((60, 80), 0.5)
     >>> points = [[10, 20], [30, 40]]
-    >>> figure = plot_probability_evolution(grey, grey, points, points, {0: [0.5, 0.5], 7: [0.9, 0.8]}, iterations=(0, 10))
+    >>> snapshots = {0: [0.5, 0.5], 7: [0.9, 0.8]}
+    >>> figure = plot_probability_evolution(grey, grey, points, points, snapshots, iterations=(0, 10))
     >>> [ax.get_title() for ax in figure.axes[:2]]
-    ['Start', 'Iteration 10 (as after 7)']
+    ['Start', 'Iteration 10 (last record: 7)']
     """
     gray1, gray2 = read_image(image1), read_image(image2)
     points1, points2 = _as_matches(x1, x2)
@@ -187,23 +196,24 @@ def plot_probability_evolution(
 
     columns = 1 if len(panels) == 1 else 2
     rows = -(-len(panels) // columns)
-    panel_width = 5.0
-    panel_height = panel_width / _aspect(gray1, gray2) + 0.3
-    # The outlined image is as high as the panels together, but no wider than one of them.
-    outline_width = min(rows * panel_height * gray2.shape[1] / gray2.shape[0], panel_width) if outlines else 0.0
-    figure = _new_figure(columns * panel_width + outline_width + 0.8, rows * panel_height)
-    ratios = [panel_width] * columns + ([outline_width] if outlines else [])
-    grid = figure.add_gridspec(rows, len(ratios), width_ratios=ratios)
-    axes = []
+    panel = _WIDTH / 2, _WIDTH / 2 / _aspect(gray1, gray2)
+    step = panel[0] + _SPACE, panel[1] + _TITLE
+    height = rows * step[1]
+    bar_left = columns * step[0]
+    # The outlined image fills the height of the panels, its legend below, but is no wider than one of them.
+    outline_height = height - 2 * _TITLE
+    outline_width = min(outline_height * _outlined_aspect(gray2, outlines), panel[0]) if outlines else 0.0
+    figure = _new_figure(bar_left + _BAR + outline_width, height)
+    first = None
     for k, (title, values) in enumerate(panels):
-        ax = figure.add_subplot(grid[k // columns, k % columns])
+        ax = _place(figure, k % columns * step[0], k // columns * step[1] + _TITLE, *panel)
         _draw_matches(ax, gray1, gray2, points1[shown], points2[shown], values[shown])
         ax.set_title(title, fontsize="medium")
-        axes.append(ax)
+        first = first or ax
+    bar = _place(figure, bar_left, _TITLE, _SPACE, height - _TITLE)
+    _color_bar(figure, first, bar)
     if outlines:
-        ax = figure.add_subplot(grid[:, columns])
-        _draw_outlines(ax, gray2, outlines)
-    _color_bar(figure, axes)
+        _draw_outlines(_place(figure, bar_left + _BAR, _TITLE, outline_width, outline_height), gray2, outlines)
     return figure
 
 
@@ -240,6 +250,7 @@ def plot_trace(trace: Trace, *, n_points: int | None = None) -> Figure:
     iteration = np.arange(1, steps + 1)
     counting = bool(np.isfinite(trace.required_iterations).any())
     figure = _new_figure(8.0, 7.6 if counting else 6.0)
+    figure.set_layout_engine("constrained")
     axes = figure.subplots(3 + counting, 1, sharex=True)
 
     ax = axes[0]
@@ -348,7 +359,7 @@ def _draw_matches(
     segments = np.stack([ends1, ends2], axis=1)
     ax.add_collection(LineCollection(list(segments), colors=rgba, linewidths=0.8, capstyle="round"), autolim=False)
     ends = np.concatenate([ends1, ends2])
-    ax.scatter(*ends.T, s=6, c=np.tile(rgba, (2, 1)), linewidths=0, zorder=3)
+    ax.scatter(ends[:, 0], ends[:, 1], s=6, c=np.tile(rgba, (2, 1)), linewidths=0, zorder=3)
 
 
 def _show(ax: Axes, gray: NDArray[np.uint8], span: tuple[float, float], height: float | None = None) -> None:
@@ -358,24 +369,35 @@ def _show(ax: Axes, gray: NDArray[np.uint8], span: tuple[float, float], height: 
     ax.imshow(gray, cmap="gray", vmin=0, vmax=360, extent=extent, interpolation="antialiased")
 
 
-def _draw_outlines(ax: Axes, gray2: NDArray[np.uint8], outlines: list[tuple[str, str, Any, _Array]]) -> None:
+def _draw_outlines(ax: Axes, gray2: NDArray[np.uint8], outlines: list[_Outline]) -> None:
     """Draw image 2 and quadrilaterals on it, with a margin where they reach beyond."""
-    height, width = gray2.shape
     ax.imshow(gray2, cmap="gray", vmin=0, vmax=255, interpolation="antialiased")
     for name, color, style, outline in outlines:
         ax.plot(
             *outline.T, color=color, linestyle=style, linewidth=2.2, label=f"image 1, {name}", solid_joinstyle="round"
         )
-    # A wild estimate must not shrink the image: a quarter of its side is the widest margin.
-    corners = np.array([[0.0, 0.0], [width, height]])
-    margin = 0.25 * corners[1]
-    points = np.concatenate([outline for *_, outline in outlines])
-    points = np.concatenate([corners, np.clip(points[np.isfinite(points).all(axis=1)], -margin, corners[1] + margin)])
-    low, high = points.min(axis=0) - 0.01 * width, points.max(axis=0) + 0.01 * width
+    low, high = _outlined_limits(gray2, outlines)
     ax.set(xlim=(low[0], high[0]), ylim=(high[1], low[1]))
     ax.set_axis_off()
     ax.set_title("Image 1 seen in image 2", fontsize="medium")
-    ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.01), ncols=2, frameon=False, fontsize="small")
+    ax.legend(loc="upper center", bbox_to_anchor=(0.5, 0), ncols=2, frameon=False, fontsize="small")
+
+
+def _outlined_limits(gray2: NDArray[np.uint8], outlines: list[_Outline]) -> tuple[_Array, _Array]:
+    """Return the upper left and lower right end of what :func:`_draw_outlines` shows."""
+    # A wild estimate must not shrink the image: a quarter of its side is the widest margin.
+    corners = np.array([[-0.5, -0.5], [gray2.shape[1] - 0.5, gray2.shape[0] - 0.5]])
+    margin = 0.25 * corners[1]
+    reach = np.concatenate([outline for *_, outline in outlines])
+    reach = np.clip(reach[np.isfinite(reach).all(axis=1)], -margin, corners[1] + margin)
+    points = np.concatenate([corners, reach])
+    border = 0.01 * gray2.shape[1]
+    return points.min(axis=0) - border, points.max(axis=0) + border
+
+
+def _outlined_aspect(gray2: NDArray[np.uint8], outlines: list[_Outline]) -> float:
+    low, high = _outlined_limits(gray2, outlines)
+    return float(np.divide(*(high - low)))
 
 
 def _outline(argument: str, H: ArrayLike, shape: tuple[int, ...]) -> _Array:
@@ -386,7 +408,7 @@ def _outline(argument: str, H: ArrayLike, shape: tuple[int, ...]) -> _Array:
     height, width = shape
     corners = np.array([[0, 0], [width - 1, 0], [width - 1, height - 1], [0, height - 1], [0, 0]], dtype=np.float64)
     along = np.linspace(0, 1, 65)[:, None]
-    points = np.concatenate([(1 - along) * a + along * b for a, b in zip(corners[:-1], corners[1:], strict=True)])
+    points = np.concatenate([(1 - along) * a + along * b for a, b in pairwise(corners)])
     mapped = np.column_stack([points, np.ones(len(points))]) @ matrix.T
     centre = matrix[2] @ [(width - 1) / 2, (height - 1) / 2, 1]
     depth = mapped[:, 2] * np.sign(centre)
@@ -402,12 +424,12 @@ def _snapshot_at(snapshots: Mapping[int, ArrayLike], iteration: int, n: int) -> 
     used = max(before)
     title = "Start" if iteration == 0 else f"Iteration {iteration}"
     if used != iteration:
-        title += f" (as after {used})"
+        title += f" (last record: {used})"
     return title, as_probabilities(f"snapshots[{used}]", snapshots[used], n, "")
 
 
 def _dots(ax: Axes, iteration: NDArray[np.int64], values: _Array, label: str | None) -> None:
-    ax.plot(iteration, values, ".", color="#1687ff", markersize=3, alpha=0.6, markeredgewidth=0, label=label)
+    ax.plot(iteration, values, ".", color="#1687ff", markersize=5, alpha=0.5, markeredgewidth=0, label=label)
 
 
 def _color_map() -> Any:
@@ -416,13 +438,14 @@ def _color_map() -> Any:
     return LinearSegmentedColormap.from_list("probability", _COLORS)
 
 
-def _color_bar(figure: Figure, axes: list[Axes]) -> None:
+def _color_bar(figure: Figure, ax: Axes | None, bar: Axes | None) -> None:
+    """Draw the scale of probabilities into ``bar``, or beside ``ax``."""
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import Normalize
 
-    bar = figure.colorbar(ScalarMappable(Normalize(0, 1), _color_map()), ax=figure.axes, fraction=0.03, pad=0.01)
-    bar.set_label("probability of being an inlier")
-    bar.outline.set_visible(False)  # type: ignore[operator]
+    scale = figure.colorbar(ScalarMappable(Normalize(0, 1), _color_map()), ax=ax, cax=bar)
+    scale.set_label("probability of being an inlier")
+    scale.ax.spines["outline"].set_visible(False)
 
 
 def _new_figure(width: float, height: float) -> Figure:
@@ -430,12 +453,20 @@ def _new_figure(width: float, height: float) -> Figure:
         from matplotlib.figure import Figure
     except ImportError as error:
         raise ImportError("figures need Matplotlib: pip install 'bansac[plot]'") from error
-    return Figure(figsize=(width, height), layout="constrained")
+    return Figure(figsize=(width + 2 * _MARGIN, height + 2 * _MARGIN))
+
+
+def _place(figure: Figure, left: float, top: float, width: float, height: float) -> Axes:
+    """Add axes at a place in inches, counted from the upper left corner within the margin."""
+    total = figure.get_size_inches()
+    lower_left = np.array([left + _MARGIN, total[1] - _MARGIN - top - height])
+    return figure.add_axes((*(lower_left / total), *([width, height] / total)))
 
 
 def _aspect(gray1: NDArray[np.uint8], gray2: NDArray[np.uint8]) -> float:
     """Width by height of the pair, side by side at one height."""
-    return gray1.shape[1] / gray1.shape[0] * (1 + _GAP) + gray2.shape[1] / gray2.shape[0]
+    (height1, width1), (height2, width2) = gray1.shape, gray2.shape
+    return float(width1 / height1 * (1 + _GAP) + width2 / height2)
 
 
 def _subset(n: int, max_matches: int, seed: int) -> NDArray[np.int64]:

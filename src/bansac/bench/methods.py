@@ -198,6 +198,7 @@ def _poselib(*, progressive: bool = False) -> Callable[[Task], Any]:
 
         options = {
             "max_iterations": task.max_iterations,
+            "min_iterations": 10,  # not its default of 1000: it may stop as early as the others
             "success_prob": task.confidence,
             "seed": task.seed,
             "progressive_sampling": progressive,
@@ -216,9 +217,9 @@ def _poselib(*, progressive: bool = False) -> Callable[[Task], Any]:
 def _poselib_matrix(answer: Any) -> Array:
     """Return the matrix, for E the essential matrix of the pose."""
     if isinstance(answer, np.ndarray):
-        return cast(Array, answer)
+        return answer
     x, y, z = answer.t
-    return np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]]) @ np.asarray(answer.R)
+    return np.asarray(np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]]) @ answer.R)
 
 
 def _pydegensac(task: Task) -> Any:

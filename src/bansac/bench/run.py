@@ -93,7 +93,7 @@ class Record:
     seconds : float
         Duration of the call.
     errors : tuple of float
-        Rotation and translation error in degrees (180 for a failure), or the corner error in pixels (inf for a failure).
+        Rotation and translation error in degrees (180 for a failure), or corner error in pixels (inf for a failure).
     """
 
     set: str
@@ -163,7 +163,9 @@ def _read_journal(path: Path, fingerprint: str) -> list[dict[str, Any]]:
     return lines[1:]
 
 
-def fingerprint(protocol: Protocol, methods: Sequence[Method], sets: Sequence[PairSet], versions: dict[str, str]) -> str:
+def fingerprint(
+    protocol: Protocol, methods: Sequence[Method], sets: Sequence[PairSet], versions: dict[str, str]
+) -> str:
     """Return a digest of all that the turns of a run depend on, the source of this package among it.
 
     Parameters
@@ -319,7 +321,7 @@ def make_task(pair: Pair, protocol: Protocol, seed: int) -> Task:
     Task
         What the methods get.
     """
-    x1, x2 = (_normalised_points(pair) if protocol.kind == "E" else (pair.x1, pair.x2))
+    x1, x2 = _normalised_points(pair) if protocol.kind == "E" else (pair.x1, pair.x2)
     return Task(
         kind=protocol.kind,
         x1=np.ascontiguousarray(x1, np.float64),
@@ -380,6 +382,4 @@ def _normalise(K: Array, points: Array) -> Array:
 def _order(task: Task) -> Task:
     """Return the task with the best matches first."""
     best_first = np.argsort(-task.scores, kind="stable")
-    return dataclasses.replace(
-        task, x1=task.x1[best_first], x2=task.x2[best_first], scores=task.scores[best_first]
-    )
+    return dataclasses.replace(task, x1=task.x1[best_first], x2=task.x2[best_first], scores=task.scores[best_first])

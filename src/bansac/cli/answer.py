@@ -90,9 +90,8 @@ class Answer:
         outcome = "" if result.success else "[bold red]failure:[/] "
         report.print(f"{outcome}{result.message}")
         report.print(
-            f"  {result.num_inliers} of {len(result.inliers)} inliers at threshold {result.threshold:g}; "
-            f"{result.iterations} iterations, {result.models_tested} models, stopped by {result.stop_reason}; "
-            f"{1e3 * result.seconds:.2f} ms, seed {result.seed}"
+            f"  threshold {result.threshold:g}, {result.iterations} iterations, {result.models_tested} models, stopped by "
+            f"{result.stop_reason}, {1e3 * result.seconds:.2f} ms, seed {result.seed}"
         )
         posterior = self.posterior_summary()
         if posterior is not None:

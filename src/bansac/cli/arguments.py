@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from enum import Enum
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 import typer
+from numpy.typing import NDArray
 
 __all__ = [
     "CalibrationOption",
@@ -20,10 +22,11 @@ __all__ = [
     "ThresholdOption",
     "TwoViewModel",
     "estimation_settings",
+    "scores_setting",
 ]
 
 
-class TwoViewModel(str, Enum):
+class TwoViewModel(StrEnum):
     """Models of two views, by the letter of their matrix."""
 
     H = "H"
@@ -63,3 +66,8 @@ def estimation_settings(
     """Return the keyword arguments of an estimate function, without those that were left out."""
     given = {"threshold": threshold, "confidence": confidence, "max_iterations": max_iterations}
     return {name: value for name, value in given.items() if value is not None} | {"seed": seed, "sampler": sampler}
+
+
+def scores_setting(scores: NDArray[np.float64] | None, no_scores: bool, sampler: str) -> dict[str, Any]:
+    """Return the scores as a keyword argument where they are there and wanted; only ``bansac`` has a use for them."""
+    return {} if scores is None or no_scores or sampler != "bansac" else {"scores": scores}

@@ -24,17 +24,20 @@ from bansac.datasets import PairSet, find_sets
 
 __all__ = ["bench"]
 
+DEFAULT_METHODS = "bansac,p-bansac,uniform"
+
 
 def bench(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="A set of pairs in h5 files, or a folder with sets.")],
     model: Annotated[TwoViewModel, typer.Option(help="The model that is estimated.")],
-    methods: Annotated[str, typer.Option(help=f"Joined by commas, of: {', '.join(METHODS)}.")] = "bansac,p-bansac,uniform",
+    methods: Annotated[str, typer.Option(help=f"Joined by commas, of: {', '.join(METHODS)}.")] = DEFAULT_METHODS,
     sets: Annotated[str, typer.Option(help="Run these sets only, joined by commas.")] = "",
     exclude: Annotated[str, typer.Option(help="Leave these sets out, joined by commas.")] = "",
     pairs: Annotated[int | None, typer.Option(help="Most pairs of a set. Default: 43.")] = None,
     repeats: Annotated[int | None, typer.Option(help="Runs of every pair. Default: 5 for H, 2 for F and E.")] = None,
     max_ratio: Annotated[
-        float | None, typer.Option(help="Use matches with an SNN ratio below this. Default: 0.6 for H, 0.85 for F and E.")
+        float | None,
+        typer.Option(help="Use matches of a lower SNN ratio. Default: 0.6 for H, 0.85 for F and E."),
     ] = None,
     threshold: Annotated[
         float | None, typer.Option(help="Default: 1 px for H, 0.5 px for F, 1e-3 in normalised units for E.")
@@ -43,7 +46,7 @@ def bench(
     max_iterations: Annotated[int | None, typer.Option(help="Default: 1000 for H and E, 10000 for F.")] = None,
     out: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Write the report here as JSON; the journal beside it lets a broken run go on."),
+        typer.Option(metavar="FILE", help="Write the report here; from the journal beside it a broken run goes on."),
     ] = None,
     json: JsonFlag = False,
 ) -> None:
@@ -132,7 +135,7 @@ def _show(document: dict[str, Any]) -> None:
         _print_table(f"mean over {len(document['sets'])} sets", document["mean"])
     report.print(
         f"{protocol['kind']}: threshold {protocol['threshold']:g}, {protocol['max_iterations']} iterations, confidence "
-        f"{protocol['confidence']:g}, SNN ratio < {protocol['max_ratio']:g}, {protocol['repeats']} repetitions, one thread"
+        f"{protocol['confidence']:g}, SNN ratio < {protocol['max_ratio']:g}, {protocol['repeats']} repeats, one thread"
     )
 
 

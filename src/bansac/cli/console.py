@@ -53,25 +53,21 @@ def announce_compilation() -> Iterator[None]:
     """Say so, once, when Numba has to compile: the first run on a machine takes seconds that no later one takes."""
     from numba.core import event
 
-    listener = _Announcer()
-    event.register("numba:compile", listener)
-    try:
+    class Announcer(event.Listener):  # type: ignore[misc]
+        """Speaks at the first compilation; loading a kernel from the cache is none."""
+
+        said = False
+
+        def on_start(self, event: Any) -> None:
+            if not self.said:
+                self.said = True
+                notes.print("bansac: compiling kernels, first run only ...")
+
+        def on_end(self, event: Any) -> None:
+            pass
+
+    with event.install_listener("numba:compile", Announcer()):
         yield
-    finally:
-        event.unregister("numba:compile", listener)
-
-
-class _Announcer:
-    """Listens to Numba: loading a kernel from the cache is no compilation and says nothing."""
-
-    def __init__(self) -> None:
-        self._said = False
-
-    def notify(self, event: Any) -> None:
-        """Print the note at the first event."""
-        if not self._said:
-            self._said = True
-            notes.print("bansac: compiling kernels, first run only ...")
 
 
 def print_json(document: dict[str, Any]) -> None:

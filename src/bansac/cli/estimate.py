@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from enum import Enum
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -23,6 +23,7 @@ from bansac.cli.arguments import (
     SeedOption,
     ThresholdOption,
     estimation_settings,
+    scores_setting,
 )
 from bansac.cli.console import print_json
 from bansac.cli.inputs import read_calibration, read_matches, read_points
@@ -31,7 +32,7 @@ from bansac.cli.output import OutputFolder
 __all__ = ["estimate"]
 
 
-class Model(str, Enum):
+class Model(StrEnum):
     """What can be estimated."""
 
     H = "H"
@@ -46,7 +47,7 @@ def estimate(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Matches or points: csv, txt, npz or h5.")],
     model: Annotated[Model, typer.Option(help="The model that is looked for.")],
     degree: Annotated[int | None, typer.Option(help="Degree of the polynomial.")] = None,
-    pair: Annotated[str | None, typer.Option(help="Key of the pair in a matches.h5 of many pairs.")] = None,
+    pair: Annotated[str | None, typer.Option(help="Name of a pair; FILE is then a folder of h5 files.")] = None,
     calib: CalibrationOption = None,
     threshold: ThresholdOption = None,
     confidence: ConfidenceOption = None,
@@ -70,7 +71,7 @@ def estimate(
         K1, K2 = read_calibration(calib) if calib is not None else (matches.K1, matches.K2)
         data = {"x1": matches.x1, "x2": matches.x2}
         folder = OutputFolder(out) if out is not None else None
-        settings |= _prior(matches.scores, no_scores, sampler)
+        settings |= scores_setting(matches.scores, no_scores, sampler)
         answer = estimate_two_view(model.value, matches.x1, matches.x2, K1, K2, **settings)
     else:
         _refuse("--calib", calib, model)
@@ -78,7 +79,7 @@ def estimate(
         points = read_points(file)
         data = {"points": points.points}
         folder = OutputFolder(out) if out is not None else None
-        settings |= _prior(points.scores, no_scores, sampler)
+        settings |= scores_setting(points.scores, no_scores, sampler)
         answer = _fit(model, points.points, degree, settings)
 
     document = {"file": str(file), **answer.as_dict()}
@@ -109,8 +110,3 @@ def _fit(model: Model, points: NDArray[np.float64], degree: int | None, settings
 def _refuse(name: str, value: object, model: Model) -> None:
     if value is not None:
         raise ValueError(f"{name} does not go with --model {model.value}")
-
-
-def _prior(scores: NDArray[np.float64] | None, no_scores: bool, sampler: str) -> dict[str, Any]:
-    """Return the scores as a setting where they are there and wanted; the uniform sampler has no use for them."""
-    return {} if scores is None or no_scores or sampler != "bansac" else {"scores": scores}

@@ -53,9 +53,9 @@ def read_matches(path: Path, pair: str | None = None) -> Matches:
           another order.
         * ``.npz`` or ``.h5``: ``x1`` and ``x2`` (N, 2), or ``matches`` (N, 4); if there are any, ``scores`` (N), and
           ``K``, or ``K1`` and ``K2`` (3, 3).
-        * the ``matches.h5`` of a folder of pairs (RANSAC tutorial format), with ``pair``.
+        * with ``pair``: a folder in the RANSAC tutorial's format.
     pair : str, optional
-        Key of a pair in a ``matches.h5``; its scores (1 - SNN ratio) and camera matrices come from the files beside it.
+        Key of the pair in such a folder; its scores are 1 - SNN ratio.
 
     Returns
     -------
@@ -248,7 +248,10 @@ def _read_arrays(path: Path) -> dict[str, Any]:
                 return dict(archive)
         except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
             raise _unreadable(path, error) from None
-    h5py = _import_h5py()
+    try:
+        import h5py
+    except ModuleNotFoundError:
+        raise ModuleNotFoundError("h5 files need h5py: pip install 'bansac[data]'", name="h5py") from None
     try:
         with h5py.File(path, "r") as file:
             return {name: item[()] for name, item in file.items() if isinstance(item, h5py.Dataset)}
@@ -256,39 +259,11 @@ def _read_arrays(path: Path) -> dict[str, Any]:
         raise _unreadable(path, error) from None
 
 
-def _read_pair(path: Path, pair: str) -> Matches:
-    """Read one pair of a folder in the RANSAC tutorial's format."""
-    matches = _array(path, _read_entry(path, pair), pair, (None, 4))
-    scores = K1 = K2 = None
-    confidence = path.with_name("match_conf.h5")
-    if confidence.exists():
-        ratio = _array(confidence, _read_entry(confidence, pair), pair, (len(matches),))
-        scores = np.clip(1.0 - ratio, 0.0, 1.0)
-    cameras = path.with_name("K1_K2.h5")
-    if cameras.exists():
-        K1, K2 = _array(cameras, _read_entry(cameras, pair), pair, (1, 2, 3, 3))[0]
-    return Matches(matches[:, :2], matches[:, 2:], scores, K1, K2)
+def _read_pair(folder: Path, key: str) -> Matches:
+    from bansac.datasets import PairSet
 
-
-def _read_entry(path: Path, name: str) -> dict[str, Any]:
-    h5py = _import_h5py()
-    try:
-        with h5py.File(path, "r") as file:
-            if name in file:
-                return {name: file[name][()]}
-            keys = sorted(file)
-    except OSError as error:
-        raise _unreadable(path, error) from None
-    shown = ", ".join(keys[:5]) + (", ..." if len(keys) > 5 else "")
-    raise ValueError(f"{path}: --pair {name!r} is not there; it has {shown}")
-
-
-def _import_h5py() -> Any:
-    try:
-        import h5py
-    except ModuleNotFoundError:
-        raise ModuleNotFoundError("h5 files need h5py: pip install 'bansac[data]'", name="h5py") from None
-    return h5py
+    pair = PairSet(folder).pair(key)
+    return Matches(pair.x1, pair.x2, np.clip(pair.scores, 0.0, 1.0), pair.K1, pair.K2)
 
 
 def _scores(path: Path, arrays: dict[str, Any], n: int) -> Array | None:

@@ -51,11 +51,10 @@ class OutputFolder:
         self._write(name, lambda path: np.savez_compressed(path, **arrays))
 
     def write_figure(self, name: str, figure: Figure) -> None:
-        """Write ``figure`` as an image and close it."""
-        from matplotlib import pyplot as plt
+        """Write ``figure`` as an image."""
+        from bansac.plotting import save_figure
 
-        self._write(name, lambda path: figure.savefig(path, dpi=120, bbox_inches="tight"))
-        plt.close(figure)
+        self._write(name, lambda path: save_figure(figure, path))
 
     def _write(self, name: str, write: Callable[[Path], Any]) -> None:
         write_atomically(self.path / name, write)

@@ -16,7 +16,7 @@ __all__ = ["STURM_SCRATCH", "cubic_roots", "sturm_roots"]
 
 _TINY = 1e-14
 _MAX_STEPS = 60
-_PRECISION = 1e-14
+_PRECISION = 1e-9  # of a Newton step: the next one would be its square
 
 
 @kernel
@@ -71,10 +71,14 @@ def _quadratic_roots(c0: float, c1: float, c2: float, negligible: float, roots: 
     return 2
 
 
-# Work space of ``sturm_roots`` for degrees up to 10: the chain, the degrees of its members, the stack of intervals.
-_ROW = 11
-_DEGREES = _ROW * 11
-_STACK = _DEGREES + 11
+# Work space of ``sturm_roots`` for degrees up to 10: the polynomial, two members of the chain (p_{k-1} and p_k), the
+# quotients with their lengths and scales, the stack of intervals.
+_PREVIOUS = 11
+_CURRENT = 22
+_QUOTIENTS = 33
+_LENGTHS = _QUOTIENTS + 22
+_SCALES = _LENGTHS + 11
+_STACK = _SCALES + 11
 STURM_SCRATCH = _STACK + 4 * 11
 
 
@@ -138,52 +142,69 @@ def _split(low: float, high: float) -> float:
 
 @kernel
 def _sturm_chain(c: NDArray[np.float64], degree: int, scratch: NDArray[np.float64]) -> int:
-    """Write p, p' and the negated remainders of Euclid's algorithm, each scaled; return how many there are."""
+    """Divide p by p', and so on as in Euclid's algorithm; keep the quotients and return how many there are.
+
+    With p_0 = p, p_1 = p' / degree and p_{k-1} = q_k p_k - s_k p_{k+1} the quotients q_k and the positive scales s_k give
+    back the values of all members from those of the last one, a constant, in a few operations each.
+    """
     for i in range(degree + 1):
         scratch[i] = c[i] / c[degree]
+        scratch[_PREVIOUS + i] = scratch[i]
     for i in range(degree):
-        scratch[_ROW + i] = (i + 1) * scratch[i + 1] / degree
-    scratch[_DEGREES], scratch[_DEGREES + 1] = degree, degree - 1
-    members = 2
-    while scratch[_DEGREES + members - 1] > 0:
-        first, second, third = _ROW * (members - 2), _ROW * (members - 1), _ROW * members
-        n, m = int(scratch[_DEGREES + members - 2]), int(scratch[_DEGREES + members - 1])
-        for i in range(n + 1):
-            scratch[third + i] = scratch[first + i]
+        scratch[_CURRENT + i] = (i + 1) * scratch[i + 1] / degree
+    n, m = degree, degree - 1
+    members, at = 0, _QUOTIENTS
+    previous, current = _PREVIOUS, _CURRENT
+    while True:
+        leading = 1.0 / scratch[current + m]
         for k in range(n - m, -1, -1):
-            factor = scratch[third + m + k] / scratch[second + m]
+            factor = scratch[previous + m + k] * leading
+            scratch[at + k] = factor
             for i in range(m):
-                scratch[third + k + i] -= factor * scratch[second + i]
+                scratch[previous + k + i] -= factor * scratch[current + i]
+        scratch[_LENGTHS + members] = n - m
+        at += n - m + 1
         largest = 0.0
         for i in range(m):
-            size = abs(scratch[third + i])
+            size = abs(scratch[previous + i])
             largest = size if size > largest else largest
+        scratch[_SCALES + members] = largest
+        members += 1
         if largest == 0.0:
-            break
+            return members
         rest = m - 1
-        while rest > 0 and not abs(scratch[third + rest]) > _TINY * largest:
+        while rest > 0 and not abs(scratch[previous + rest]) > _TINY * largest:
             rest -= 1
         scale = -1.0 / largest
         for i in range(rest + 1):
-            scratch[third + i] *= scale
-        scratch[_DEGREES + members] = rest
-        members += 1
-    return members
+            scratch[previous + i] *= scale
+        previous, current = current, previous
+        n, m = m, rest
+        if at + n - m + 1 > _LENGTHS:  # cannot be: the degrees of the quotients add up to that of the polynomial
+            return members
 
 
 @kernel
 def _sign_changes(scratch: NDArray[np.float64], members: int, x: float) -> int:
-    """Count the sign changes of the chain at ``x``, zeros being passed over."""
+    """Count the sign changes of the chain at ``x``, zeros being passed over.
+
+    The chain ends with a member p_K that divides all others. It is left out: its sign has no part in the changes.
+    """
     changes = 0
-    last = 0.0
+    above, value = 0.0, 1.0  # p_{k+1} and p_k over p_K
+    at = _QUOTIENTS
     for k in range(members):
-        base = _ROW * k
-        degree = int(scratch[_DEGREES + k])
-        value = scratch[base + degree]
-        for i in range(degree - 1, -1, -1):
-            value = value * x + scratch[base + i]
-        changes += 1 if value * last < 0.0 else 0
-        last = math.copysign(1.0, value) if value != 0.0 else last
+        at += int(scratch[_LENGTHS + k]) + 1
+    for k in range(members - 1, -1, -1):
+        length = int(scratch[_LENGTHS + k])
+        at -= length + 1
+        quotient = scratch[at + length]
+        for i in range(length - 1, -1, -1):
+            quotient = quotient * x + scratch[at + i]
+        below = quotient * value - scratch[_SCALES + k] * above
+        last = value if value != 0.0 else above
+        changes += 1 if below * last < 0.0 else 0
+        above, value = value, below
     return changes
 
 

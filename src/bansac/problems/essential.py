@@ -19,24 +19,7 @@ from bansac.problems.epipolar import FIT_SCRATCH, fit_eight_point, is_oriented, 
 
 __all__ = ["ESSENTIAL", "decompose_essential", "essential_5pt", "recover_pose"]
 
-# Monomials of x, y, z in the order of Nister's table; a linear form has the coefficients of x, y, z, 1.
-_CUBIC = (
-    "xxx", "yyy", "xxy", "xyy", "xxz", "xx", "yyz", "yy", "xyz", "xy",
-    "xzz", "xz", "x", "yzz", "yz", "y", "zzz", "zz", "z", "",
-)  # fmt: skip
-_QUADRATIC = ("xx", "xy", "xz", "x", "yy", "yz", "y", "zz", "z", "")
-_LINEAR = ("x", "y", "z", "")
-
-
-def _product_table(left: tuple[str, ...], right: tuple[str, ...], product: tuple[str, ...]) -> NDArray[np.int64]:
-    """Tell to which monomial of ``product`` each product of two monomials belongs."""
-    return np.array([[product.index("".join(sorted(a + b))) for b in right] for a in left])
-
-
 _NEGLIGIBLE = 1e-14
-
-_LINEAR_LINEAR = _product_table(_LINEAR, _LINEAR, _QUADRATIC)
-_QUADRATIC_LINEAR = _product_table(_QUADRATIC, _LINEAR, _CUBIC)
 
 # Scratch: null space (4 x 9), E E^T (6 x 10), constraints (10 x 20), polynomials, roots.
 _NULL = 0
@@ -190,19 +173,51 @@ def _symmetric(i: int, j: int) -> int:
 
 @kernel
 def _multiply_linear(a: NDArray[np.float64], b: NDArray[np.float64], sign: float, product: NDArray[np.float64]) -> None:
-    """Add sign * a * b, a quadratic form, to ``product``."""
-    for i in range(4):
-        factor = sign * a[i]
-        for j in range(4):
-            product[_LINEAR_LINEAR[i, j]] += factor * b[j]
+    """Add sign * a * b to ``product``: linear forms over x, y, z, 1; a quadratic over xx, xy, xz, x, yy, yz, y, zz, z, 1."""
+    a0, a1, a2, a3 = sign * a[0], sign * a[1], sign * a[2], sign * a[3]
+    b0, b1, b2, b3 = b[0], b[1], b[2], b[3]
+    product[0] += a0 * b0
+    product[1] += a0 * b1 + a1 * b0
+    product[2] += a0 * b2 + a2 * b0
+    product[3] += a0 * b3 + a3 * b0
+    product[4] += a1 * b1
+    product[5] += a1 * b2 + a2 * b1
+    product[6] += a1 * b3 + a3 * b1
+    product[7] += a2 * b2
+    product[8] += a2 * b3 + a3 * b2
+    product[9] += a3 * b3
 
 
 @kernel
 def _multiply_quadratic(a: NDArray[np.float64], b: NDArray[np.float64], product: NDArray[np.float64]) -> None:
-    """Add the product of a quadratic and a linear form, a cubic form, to ``product``."""
-    for i in range(10):
-        for j in range(4):
-            product[_QUADRATIC_LINEAR[i, j]] += a[i] * b[j]
+    """Add a * b, a quadratic and a linear form, to ``product``, a cubic.
+
+    Its monomials are in the order of Nister's table: xxx, yyy, xxy, xyy, xxz, xx, yyz, yy, xyz, xy, which are to be
+    eliminated, and xzz, xz, x, yzz, yz, y, zzz, zz, z, 1.
+    """
+    a0, a1, a2, a3, a4 = a[0], a[1], a[2], a[3], a[4]
+    a5, a6, a7, a8, a9 = a[5], a[6], a[7], a[8], a[9]
+    b0, b1, b2, b3 = b[0], b[1], b[2], b[3]
+    product[0] += a0 * b0
+    product[1] += a4 * b1
+    product[2] += a0 * b1 + a1 * b0
+    product[3] += a1 * b1 + a4 * b0
+    product[4] += a0 * b2 + a2 * b0
+    product[5] += a0 * b3 + a3 * b0
+    product[6] += a4 * b2 + a5 * b1
+    product[7] += a4 * b3 + a6 * b1
+    product[8] += a1 * b2 + a2 * b1 + a5 * b0
+    product[9] += a1 * b3 + a3 * b1 + a6 * b0
+    product[10] += a2 * b2 + a7 * b0
+    product[11] += a2 * b3 + a3 * b2 + a8 * b0
+    product[12] += a3 * b3 + a9 * b0
+    product[13] += a5 * b2 + a7 * b1
+    product[14] += a5 * b3 + a6 * b2 + a8 * b1
+    product[15] += a6 * b3 + a9 * b1
+    product[16] += a7 * b2
+    product[17] += a7 * b3 + a8 * b2
+    product[18] += a8 * b3 + a9 * b2
+    product[19] += a9 * b3
 
 
 @kernel
@@ -478,18 +493,27 @@ def essential_5pt(x1: ArrayLike, x2: ArrayLike) -> NDArray[np.float64]:
     >>> bool(np.min(np.linalg.norm(np.abs(E) - [[0, 0, 0], [0, 0, 1], [0, 1, 0]], axis=(1, 2))) < 1e-6)
     True
     """
-    data = np.empty((4, 5))
-    for name, points, rows in (("x1", x1, data[:2]), ("x2", x2, data[2:])):
-        array = np.asarray(points, dtype=np.float64)
-        if array.shape == (5, 3):
-            array = array[:, :2] / array[:, 2:]
-        elif array.shape != (5, 2):
-            raise ValueError(f"{name} must have shape (5, 2) or (5, 3), got {array.shape}")
-        rows[:] = array.T
-    models = np.empty((10, 9))
-    count = _solve(data, _FIVE, models, np.empty(_SCRATCH))
-    return models[:count].reshape(count, 3, 3)
+    first = np.ascontiguousarray(x1, dtype=np.float64)
+    second = np.ascontiguousarray(x2, dtype=np.float64)
+    for name, points in (("x1", first), ("x2", second)):
+        if points.shape != (5, 2) and points.shape != (5, 3):
+            raise ValueError(f"{name} must have shape (5, 2) or (5, 3), got {points.shape}")
+    models: NDArray[np.float64] = _solve_arrays(first, second)
+    return models
 
 
-_FIVE = np.arange(5)
 _solve = kernel(solve)
+
+
+@kernel
+def _solve_arrays(x1: NDArray[np.float64], x2: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Lay five points or rays out for ``solve`` and return its models; one call into compiled code is the fastest."""
+    data = np.empty((4, 5))
+    for i in range(5):
+        depth1 = x1[i, 2] if x1.shape[1] == 3 else 1.0
+        depth2 = x2[i, 2] if x2.shape[1] == 3 else 1.0
+        data[0, i], data[1, i] = x1[i, 0] / depth1, x1[i, 1] / depth1
+        data[2, i], data[3, i] = x2[i, 0] / depth2, x2[i, 1] / depth2
+    models = np.empty((10, 3, 3))
+    count = _solve(data, np.arange(5), models.reshape(10, 9), np.empty(_SCRATCH))
+    return models[:count]

@@ -1,0 +1,87 @@
+"""``bansac match``: two images in, the geometry between them out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from bansac.cli.answer import estimate_two_view
+from bansac.cli.arguments import (
+    CalibrationOption,
+    ConfidenceOption,
+    IterationsOption,
+    JsonFlag,
+    NoScoresFlag,
+    OutOption,
+    SamplerOption,
+    SeedOption,
+    ThresholdOption,
+    TwoViewModel,
+    estimation_settings,
+    scores_setting,
+)
+from bansac.cli.console import print_json, report
+from bansac.cli.figures import write_figures
+from bansac.cli.inputs import read_calibration
+from bansac.cli.output import OutputFolder
+
+__all__ = ["match"]
+
+# Ratio test of Lowe's matches, by model.
+DEFAULT_RATIOS = {"H": 0.8, "F": 0.85, "E": 0.85}
+
+
+def match(
+    image1: Annotated[Path, typer.Argument(metavar="IMG1", help="First image.")],
+    image2: Annotated[Path, typer.Argument(metavar="IMG2", help="Second image.")],
+    model: Annotated[TwoViewModel, typer.Option(help="Homography, fundamental or essential matrix.")],
+    calib: CalibrationOption = None,
+    ratio: Annotated[
+        float | None, typer.Option(help="Keep matches up to this SNN ratio. Default: 0.8 for H, 0.85 for F and E.")
+    ] = None,
+    threshold: ThresholdOption = None,
+    confidence: ConfidenceOption = None,
+    max_iterations: IterationsOption = None,
+    sampler: SamplerOption = "bansac",
+    seed: SeedOption = 0,
+    no_scores: NoScoresFlag = False,
+    out: OutOption = None,
+    json: JsonFlag = False,
+) -> None:
+    """Match two images (RootSIFT) and estimate the geometry between them.
+
+    The scores 1 - ratio of the matches are taken as prior probabilities (P-BANSAC). E needs --calib; its threshold is
+    in pixels. With --out: result.json, matches.npz (x1, x2, scores, inliers, probabilities, residuals) and figures.
+    """
+    if model is TwoViewModel.E and calib is None:
+        raise ValueError("--calib must be given for --model E: it needs the camera matrices")
+    if model is not TwoViewModel.E and calib is not None:
+        raise ValueError(f"--calib does not go with --model {model.value}")
+    settings = estimation_settings(threshold, confidence, max_iterations, seed, sampler)
+    K1, K2 = read_calibration(calib) if calib is not None else (None, None)
+    folder = OutputFolder(out) if out is not None else None
+
+    from bansac.matching import match_images
+
+    matches = match_images(image1, image2, ratio=ratio if ratio is not None else DEFAULT_RATIOS[model.value])
+    settings |= scores_setting(matches.scores, no_scores, sampler)
+    answer = estimate_two_view(model.value, matches.x1, matches.x2, K1, K2, trace=folder is not None, **settings)
+
+    document = {"images": [str(image1), str(image2)], **answer.as_dict()}
+    if folder is not None:
+        arrays = {"x1": matches.x1, "x2": matches.x2, "scores": matches.scores}
+        if K1 is not None and K2 is not None:
+            arrays |= {"K1": K1, "K2": K2}
+        folder.write_npz("matches.npz", arrays | answer.arrays())
+        write_figures(folder, image1, image2, matches.x1, matches.x2, answer)
+        folder.write_json("result.json", document)
+    if json:
+        print_json(document)
+    else:
+        report.print(f"{len(matches)} matches")
+        answer.show()
+        if folder is not None:
+            report.print(f"wrote {', '.join(folder.files)}", markup=False)
+    raise typer.Exit(answer.exit_code)
