@@ -175,7 +175,7 @@ def test_lists_integers_float32_and_opencv_shapes_give_the_same_answer(call):
         ({"priors": np.ones(30), "scores": np.ones(30)}, ValueError, "cannot both"),
         ({"priors": np.ones(30), "sampler": "uniform"}, ValueError, "sampler"),
         ({"preset": "fast"}, ValueError, "preset must be one of 'paper'"),
-        ({"options": {"seed": 1}}, ValueError, "options must be a bansac.Options"),
+        ({"options": {"seed": 1}}, ValueError, r"options must be a bansac\.Options"),
         ({"treshold": 1.0}, TypeError, "unknown option 'treshold'"),
         ({"threshold": 0.0}, ValueError, "threshold"),
         ({"gamma": lambda ratio: ratio[:-1]}, ValueError, "gamma"),
@@ -220,7 +220,7 @@ def test_a_threshold_is_asked_for_where_there_is_no_default():
 
 
 def test_something_that_is_no_problem_is_refused():
-    with pytest.raises(ValueError, match="problem must be a bansac.Problem"):
+    with pytest.raises(ValueError, match=r"problem must be a bansac\.Problem"):
         bansac.ransac("line", GOOD, threshold=1.0)
 
 

@@ -73,7 +73,9 @@ def test_bail_out_is_exact(inside, to_beat):
 def test_rejection_follows_the_likelihood_ratio_at_the_ends_of_blocks(inside, log_decision, block):
     blocks = (len(inside) + BLOCK - 1) // BLOCK
     first = block % blocks
-    order = np.concatenate([np.arange(len(inside))[b * BLOCK : (b + 1) * BLOCK] for b in np.roll(range(blocks), -first)])
+    order = np.concatenate(
+        [np.arange(len(inside))[b * BLOCK : (b + 1) * BLOCK] for b in np.roll(range(blocks), -first)]
+    )
     course = reference.likelihood_ratio(np.array(inside)[order], 0.5, 0.05)
     lengths = [min(BLOCK, len(inside) - ((first + b) % blocks) * BLOCK) for b in range(blocks)]
     ends = np.cumsum(lengths) - 1

@@ -86,7 +86,13 @@ def run_iterations(
 
 @part
 def _evaluate_hypotheses(
-    kernels: Any, data: NDArray[np.float64], points: NDArray[Any], settings: Any, run: Any, state: State, hypotheses: int
+    kernels: Any,
+    data: NDArray[np.float64],
+    points: NDArray[Any],
+    settings: Any,
+    run: Any,
+    state: State,
+    hypotheses: int,
 ) -> None:
     """Score all models of a sample and leave in ``run`` the best of those that were scored to the end.
 
@@ -125,7 +131,7 @@ def _evaluate_hypotheses(
 
 
 @part
-def _count_support(settings: Any, run: Any, state: State, n: int, inliers: int) -> None:
+def _count_support(settings: Any, run: Any, state: State, n: int, inliers: np.int64) -> None:
     """Learn from the first models how much support a bad one has; then start the sequential test."""
     state.supports[run.full_models] = inliers
     run.full_models += 1

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from importlib.util import find_spec
+from io import BytesIO
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -92,7 +94,9 @@ def match_images(
     --------
     >>> from bansac.datasets import load_demo
     >>> demo = load_demo()
-    >>> matches = match_images(demo.image1, demo.image2, ratio=0.8, mutual=True)  # doctest: +SKIP
+    >>> matches = match_images(demo.image1, demo.image2, ratio=0.8, mutual=True)
+    >>> len(matches) > 100
+    True
     """
     if not 0 < ratio <= 1:
         raise ValueError(f"ratio must lie in (0, 1], got {ratio}")
@@ -133,7 +137,7 @@ def read_image(image: ImageLike, *, color: bool = False) -> NDArray[np.uint8]:
     ValueError
         If the array has no shape or range of an image.
     ImportError
-        If OpenCV is needed (for a file) and not installed.
+        If the image is a file and neither OpenCV nor Pillow is installed.
 
     Examples
     --------
@@ -148,17 +152,37 @@ def read_image(image: ImageLike, *, color: bool = False) -> NDArray[np.uint8]:
 
 
 def _read_file(path: Path) -> NDArray[np.uint8]:
-    """Decode a file to grey or RGB bytes."""
-    cv2 = _opencv()
-    # Decoded from memory: cv2.imread prints warnings and does not say why it fails.
-    content = np.frombuffer(path.read_bytes(), dtype=np.uint8)
+    """Decode a file to RGB bytes."""
+    content = path.read_bytes()
+    decode = _decode_with_opencv if find_spec("cv2") else _decode_with_pillow
     try:
-        pixels = cv2.imdecode(content, cv2.IMREAD_COLOR | cv2.IMREAD_IGNORE_ORIENTATION) if len(content) else None
-    except cv2.error:
+        return decode(content)
+    except ValueError:
+        raise OSError(f"cannot read {path} as an image ({len(content)} bytes)") from None
+
+
+def _decode_with_opencv(content: bytes) -> NDArray[np.uint8]:
+    cv2 = _opencv()
+    try:
+        pixels = cv2.imdecode(np.frombuffer(content, np.uint8), cv2.IMREAD_COLOR | cv2.IMREAD_IGNORE_ORIENTATION)
+    except cv2.error:  # an empty file
         pixels = None
     if pixels is None:
-        raise OSError(f"cannot read {path} as an image ({len(content)} bytes)")
+        raise ValueError("no image")
     return np.ascontiguousarray(pixels[:, :, ::-1])
+
+
+def _decode_with_pillow(content: bytes) -> NDArray[np.uint8]:
+    """Decode with what Matplotlib brings along, so that figures need no OpenCV."""
+    try:
+        from PIL import Image
+    except ImportError as error:
+        raise ImportError("reading images needs OpenCV: pip install 'bansac[match]'") from error
+    try:
+        with Image.open(BytesIO(content)) as image:
+            return np.array(image.convert("RGB"))
+    except (OSError, SyntaxError, Image.DecompressionBombError) as error:
+        raise ValueError("no image") from error
 
 
 def _as_bytes(image: ArrayLike) -> NDArray[np.uint8]:
@@ -233,5 +257,5 @@ def _opencv() -> Any:
     try:
         import cv2
     except ImportError as error:
-        raise ImportError("reading and matching images needs OpenCV: pip install 'bansac[match]'") from error
+        raise ImportError("matching images needs OpenCV: pip install 'bansac[match]'") from error
     return cv2

@@ -1,7 +1,7 @@
 """Pictures of matches and runs: who is believed an inlier, how that belief grew, and why the run stopped.
 
 Every function returns a :class:`matplotlib.figure.Figure` made without pyplot: nothing to close, no global state, no
-window. In a notebook the figure shows itself; :func:`save_figure` writes it to a file.
+window. :func:`save_figure` writes it to a file.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _Outline = tuple[str, str, Any, _Array]  # name, colour, line style, points
 
 # Red to blue by way of pale yellow: both ends stand out from a grey image, also to colour-blind eyes.
 _COLORS = ["#d7191c", "#f46d43", "#fdae61", "#fee090", "#abd9e9", "#57b5f0", "#1687ff"]
-_TRUE, _ESTIMATED, _INK, _FAINT = "#2ecc40", "#ff3b30", "#222222", "#8a8a8a"
+_TRUE, _ESTIMATED, _FAINT = "#2ecc40", "#ff3b30", "#8a8a8a"
 _GAP = 0.02  # between the two images, as a share of the width of image 1
 # Inches: two images, a title, a colour bar with its labels, a gap, the margin of a figure.
 _WIDTH, _TITLE, _BAR, _SPACE, _MARGIN = 10.0, 0.3, 0.85, 0.15, 0.1
@@ -112,7 +112,7 @@ def plot_matches(
         if probabilities is not None:
             bar = _place(figure, panel[0] + _SPACE, top, _SPACE, panel[1])
     else:
-        figure = ax.get_figure(root=True) or _new_figure(_WIDTH, _WIDTH)
+        figure = ax.figure.figure  # that of the axes, or the one around it if that is a SubFigure
     _draw_matches(
         ax, gray1, gray2, points1[shown], points2[shown], values[shown], None if mask is None else mask[shown]
     )

@@ -40,9 +40,7 @@ def refine_least_squares(
     for kept in range(_ROUNDS + 1):
         for i in range(fitted.size):
             state.model[i] = fitted[i]
-        score, inliers = evaluate(
-            kernels, points, state.model, state.residuals, is_inlier, settings, run, -1.0, np.inf
-        )
+        score, inliers = evaluate(kernels, points, state.model, state.residuals, is_inlier, settings, run, -1.0, np.inf)
         if kept > 0:
             if score < run.best_score:
                 return kept - 1

@@ -17,7 +17,18 @@ from bansac.problems.contract import Problem
 from bansac.refinement import refine_least_squares
 from bansac.result import Trace
 from bansac.sampling import ACTIVATION_CODES
-from bansac.state import BLOCK, FULL_MODELS, HISTORY, RUN, RUNNING, SETTINGS, STOP_REASONS, TRACE_COLUMNS, State, make_record
+from bansac.state import (
+    BLOCK,
+    FULL_MODELS,
+    HISTORY,
+    RUN,
+    RUNNING,
+    SETTINGS,
+    STOP_REASONS,
+    TRACE_COLUMNS,
+    State,
+    make_record,
+)
 
 __all__ = ["Outcome", "chance_supports", "run"]
 

@@ -36,7 +36,7 @@ def sample_uniform(rng: NDArray[np.uint64], n: int, sample: NDArray[np.int64]) -
 
 @part
 def activation(code: int, p: float) -> float:
-    """Sampling weight of a datum with inlier probability ``p``: rho_1 to rho_4 of the supplement."""
+    """Return the sampling weight of a datum with inlier probability ``p``: rho_1 to rho_4 of the supplement."""
     if code == 1:
         return 100.0 * p
     if code == 2:
@@ -71,7 +71,7 @@ def sample_weighted(
     heaviest = _weight(smallest_odds, code, floor)
     n = odds.size
     for drawn in range(sample.size):
-        accepted = -1
+        accepted = np.int64(-1)
         for _ in range(_MAX_DRAWS):
             bits = next_uint64(rng)
             candidate = np.int64(((bits >> _U32) * np.uint64(n)) >> _U32)
@@ -92,7 +92,7 @@ def _draw_exactly(
     floor: float,
     sample: NDArray[np.int64],
     drawn: int,
-) -> int:
+) -> np.int64:
     """Draw one index by the cumulative sum of the weights of all data that are not in the sample yet."""
     total = 0.0
     for n in range(odds.size):
@@ -100,11 +100,11 @@ def _draw_exactly(
     for i in range(drawn):
         total -= _weight(odds[sample[i]], code, floor)
     remaining = np.float64(next_uint64(rng) >> _U32) * _TO_UNIT * total
-    last = 0
+    last = np.int64(0)
     for n in range(odds.size):
         if _contains(sample, drawn, n):
             continue
-        last = n
+        last = np.int64(n)
         remaining -= _weight(odds[n], code, floor)
         if remaining < 0:
             break
@@ -112,8 +112,8 @@ def _draw_exactly(
 
 
 @part
-def _contains(sample: NDArray[np.int64], size: int, candidate: int) -> bool:
+def _contains(sample: NDArray[np.int64], size: int, candidate: int | np.int64) -> bool:
+    found = False
     for i in range(size):
-        if sample[i] == candidate:
-            return True
-    return False
+        found |= sample[i] == candidate
+    return found

@@ -18,7 +18,7 @@ SCORING_CODES = {"inliers": 0, "msac": 1}
 
 
 @fast_kernel
-def classify_block(residuals: NDArray[Any], squared_threshold: Any, is_inlier: NDArray[np.bool_]) -> int:
+def classify_block(residuals: NDArray[Any], squared_threshold: Any, is_inlier: NDArray[np.bool_]) -> np.int64:
     """Mark the squared residuals of a block that are at most ``squared_threshold`` and count them.
 
     A NaN is an outlier. The counter is a float32 because that vectorises with the comparison (an integer counter takes

@@ -1,4 +1,4 @@
-"""Is the support of a model more than chance would give?
+"""Tell a model with structure behind it from a product of chance.
 
 A datum outside the minimal sample agrees with a bad model by chance, so the support of one bad model is binomial. A run
 looks at many models and returns the best: the tail is multiplied by the number of models tested (as in the

@@ -12,7 +12,17 @@ import numpy as np
 from numba import config
 from numpy.typing import NDArray
 
-__all__ = ["BLOCK", "FULL_MODELS", "HISTORY", "RUN", "SETTINGS", "STOP_REASONS", "TRACE_COLUMNS", "State", "make_record"]
+__all__ = [
+    "BLOCK",
+    "FULL_MODELS",
+    "HISTORY",
+    "RUN",
+    "SETTINGS",
+    "STOP_REASONS",
+    "TRACE_COLUMNS",
+    "State",
+    "make_record",
+]
 
 # Data are scored this many at a time: enough for SIMD, few enough to abandon a bad model early.
 BLOCK = 128

@@ -12,7 +12,7 @@ def as_points(argument: str, value: ArrayLike, channels: int) -> NDArray[np.floa
     """Return an (N, channels) float64 array of finite numbers; (N, 1, channels) is taken too."""
     array = _as_floats(argument, value)
     if array.ndim == 3 and array.shape[1] == 1:
-        array = array[:, 0, :]
+        array = np.asarray(array[:, 0, :])
     if array.size == 0 and array.ndim <= 2 and array.shape in ((0,), (0, channels)):
         return np.empty((0, channels))
     if array.ndim != 2 or array.shape[1] != channels:
@@ -34,13 +34,13 @@ def as_probabilities(argument: str, value: ArrayLike, n: int, advice: str) -> ND
 
 def as_camera(argument: str, value: ArrayLike) -> NDArray[np.float64]:
     """Return an upper-triangular camera matrix with positive focal lengths, scaled to K[2, 2] = 1."""
-    K = _as_floats(argument, value)
+    K = _as_floats(argument, value).copy()
     if K.shape != (3, 3):
         raise ValueError(f"{argument} must have shape (3, 3), got {K.shape}")
     _check_finite(argument, K)
     if K[1, 0] != 0 or K[2, 0] != 0 or K[2, 1] != 0 or K[2, 2] == 0:
         raise ValueError(f"{argument} must be an upper-triangular camera matrix, got {K.tolist()}")
-    K = K / K[2, 2]
+    K /= K[2, 2]
     if K[0, 0] <= 0 or K[1, 1] <= 0:
         raise ValueError(f"{argument} must have positive focal lengths, got {K[0, 0]:g} and {K[1, 1]:g}")
     return K

@@ -42,7 +42,7 @@ def evaluate(
     run: Any,
     to_beat: float,
     log_decision: float,
-) -> tuple[float, int]:
+) -> tuple[float, np.int64]:
     """Score ``model`` and mark its inliers in ``is_inlier``.
 
     Parameters
@@ -66,7 +66,7 @@ def evaluate(
     squared_threshold = residuals.dtype.type(settings.squared_threshold)
     blocks = (n + BLOCK - 1) // BLOCK
     score = 0.0
-    inliers = 0
+    inliers = np.int64(0)
     seen = 0
     for step in range(blocks):
         block = run.first_block + step
@@ -80,11 +80,11 @@ def evaluate(
         seen += stop - start
         score += msac_gain(block_residuals, squared_threshold) if settings.msac else np.float64(count)
         if score + (n - seen) <= to_beat:
-            return score, ABANDONED
+            return score, np.int64(ABANDONED)
         if inliers * run.log_ratio_inlier + (seen - inliers) * run.log_ratio_outlier > log_decision:
             run.rejected_points += seen
             run.rejected_inliers += inliers
-            return score, REJECTED
+            return score, np.int64(REJECTED)
     return score, inliers
 
 

@@ -90,8 +90,8 @@ class Answer:
         outcome = "" if result.success else "[bold red]failure:[/] "
         report.print(f"{outcome}{result.message}")
         report.print(
-            f"  threshold {result.threshold:g}, {result.iterations} iterations, {result.models_tested} models, stopped by "
-            f"{result.stop_reason}, {1e3 * result.seconds:.2f} ms, seed {result.seed}"
+            f"  threshold {result.threshold:g}, {result.iterations} iterations, {result.models_tested} models, "
+            f"stopped by {result.stop_reason}, {1e3 * result.seconds:.2f} ms, seed {result.seed}"
         )
         posterior = self.posterior_summary()
         if posterior is not None:
@@ -151,5 +151,5 @@ def essential_matrix(pose: RelativePose) -> NDArray[np.float64]:
 
 
 def _print_array(name: str, array: NDArray[np.float64]) -> None:
-    text = np.array2string(array, precision=6, suppress_small=True, prefix=f"  {name} = ")
+    text = np.array2string(array, formatter={"float_kind": "{:12.6g}".format}, prefix=f"  {name} = ")
     report.print(f"  {name} = {text}", markup=False)

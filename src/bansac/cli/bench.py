@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.box import SIMPLE
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
@@ -140,11 +141,23 @@ def _show(document: dict[str, Any]) -> None:
 
 
 def _print_table(title: str, methods: dict[str, dict[str, float]]) -> None:
-    table = Table(title=title, title_justify="left")
+    table = Table(title=title, title_justify="left", box=SIMPLE)
     table.add_column("method")
-    for name in next(iter(methods.values())):
-        table.add_column(name.replace("_", " "), justify="right")
-    for method, figures in methods.items():
-        cells = [f"{value:.2f}" if name.startswith("ms") else f"{value:.3f}" for name, value in figures.items()]
-        table.add_row(method, *cells)
+    rows = {method: _cells(figures) for method, figures in methods.items()}
+    for heading in next(iter(rows.values())):
+        table.add_column(heading, justify="right")
+    for method, cells in rows.items():
+        table.add_row(method, *cells.values())
     report.print(table)
+
+
+def _cells(figures: dict[str, float]) -> dict[str, str]:
+    """Join the figures of one measure in one cell: ``AUC 5/10/20`` and ``.613/.716/.811``."""
+    cells: dict[str, list[str]] = {}
+    headings: dict[str, list[str]] = {}
+    for name, value in figures.items():
+        measure, limit = name.replace("ms_", "ms@").split("@")
+        measure = measure.replace("_", " ")
+        headings.setdefault(measure, []).append(limit)
+        cells.setdefault(measure, []).append(f"{value:.2f}" if measure == "ms" else f"{value:.3f}".lstrip("0"))
+    return {f"{measure} {'/'.join(headings[measure])}": "/".join(cells[measure]) for measure in cells}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bansac.datasets.demo import DemoPair, StereoPair, load_demo, load_motorcycle
 from bansac.datasets.synthetic import (
     CurvePoints,
     EpipolarMatches,
@@ -16,14 +17,18 @@ from bansac.datasets.tutorial import Pair, PairSet, find_sets
 
 __all__ = [
     "CurvePoints",
+    "DemoPair",
     "EpipolarMatches",
     "HomographyMatches",
     "Pair",
     "PairSet",
+    "StereoPair",
     "circle_points",
     "epipolar_matches",
     "find_sets",
     "homography_matches",
     "line_points",
+    "load_demo",
+    "load_motorcycle",
     "polynomial_points",
 ]

@@ -87,8 +87,8 @@ def sturm_roots(c: NDArray[np.float64], degree: int, roots: NDArray[np.float64],
     """Write the distinct real roots of a polynomial of degree at most 10 into ``roots`` and return their number.
 
     Sturm's theorem counts the roots of an interval. Intervals are split until each holds one root, which is then found
-    by Newton's method inside of the interval. Roots outside of Cauchy's bound do not exist. ``scratch`` holds
-    ``STURM_SCRATCH`` numbers.
+    by Newton's method inside of the interval. Roots outside of Cauchy's bound do not exist. Whether a double root is
+    found is a matter of rounding. ``scratch`` holds ``STURM_SCRATCH`` numbers.
     """
     size = 0.0
     for i in range(degree + 1):
@@ -144,8 +144,8 @@ def _split(low: float, high: float) -> float:
 def _sturm_chain(c: NDArray[np.float64], degree: int, scratch: NDArray[np.float64]) -> int:
     """Divide p by p', and so on as in Euclid's algorithm; keep the quotients and return how many there are.
 
-    With p_0 = p, p_1 = p' / degree and p_{k-1} = q_k p_k - s_k p_{k+1} the quotients q_k and the positive scales s_k give
-    back the values of all members from those of the last one, a constant, in a few operations each.
+    With p_0 = p, p_1 = p' / degree and p_{k-1} = q_k p_k - s_k p_{k+1} the quotients q_k and the positive scales s_k
+    give back the values of all members from those of the last one, a constant, in a few operations each.
     """
     for i in range(degree + 1):
         scratch[i] = c[i] / c[degree]
@@ -180,8 +180,6 @@ def _sturm_chain(c: NDArray[np.float64], degree: int, scratch: NDArray[np.float6
             scratch[previous + i] *= scale
         previous, current = current, previous
         n, m = m, rest
-        if at + n - m + 1 > _LENGTHS:  # cannot be: the degrees of the quotients add up to that of the polynomial
-            return members
 
 
 @kernel
@@ -210,11 +208,13 @@ def _sign_changes(scratch: NDArray[np.float64], members: int, x: float) -> int:
 
 @kernel
 def _find_root(p: NDArray[np.float64], degree: int, low: float, high: float) -> float:
-    """Find the root of ``p`` in an interval that holds one: Newton's method, bisection where it leaves the interval."""
+    """Find the root of ``p`` in (low, high], which holds one: Newton's method, or splits where it leaves or is slow."""
     value = p[degree]
     for i in range(degree - 1, -1, -1):
-        value = value * low + p[i]
-    rising = value < 0.0
+        value = value * high + p[i]
+    if value == 0.0:
+        return high
+    rising = value > 0.0
     x = _split(low, high)
     last_step = np.inf
     for _ in range(_MAX_STEPS):

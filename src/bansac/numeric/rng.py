@@ -33,7 +33,7 @@ def seed_rng(seed: int) -> NDArray[np.uint64]:
 def next_uint64(state: NDArray[np.uint64]) -> np.uint64:
     """Return 64 random bits and step the generator."""
     total = state[0] + state[3]
-    result = ((total << _U23) | (total >> _U41)) + state[0]
+    result: np.uint64 = ((total << _U23) | (total >> _U41)) + state[0]
     shifted = state[1] << _U17
     state[2] ^= state[0]
     state[3] ^= state[1]
@@ -45,7 +45,7 @@ def next_uint64(state: NDArray[np.uint64]) -> np.uint64:
 
 
 @part
-def next_index(state: NDArray[np.uint64], n: int) -> int:
+def next_index(state: NDArray[np.uint64], n: int) -> np.int64:
     """Return a uniform index in [0, n), for n below 2**31: the bias of the multiplication is at most n / 2**32."""
     return np.int64(((next_uint64(state) >> _U32) * np.uint64(n)) >> _U32)
 

@@ -44,8 +44,8 @@ def residuals(
 def is_oriented(data: NDArray[np.float64], model: NDArray[np.float64], sample: NDArray[np.int64]) -> bool:
     """Check that the sample's points can all lie in front of both cameras (Chum, Werner and Matas, ICPR 2004).
 
-    The epipolar line F x1 and the line through the epipole e2 and x2 are the same line; its two forms must have one sign
-    ratio for all points. e2 is the cross product of two columns of F, of the pair for which it is largest.
+    The epipolar line F x1 and the line through the epipole e2 and x2 are the same line; its two forms must have one
+    sign ratio for all points. e2 is the cross product of two columns of F, of the pair for which it is largest.
     """
     ex, ey, ez, size = 0.0, 0.0, 0.0, -1.0
     for j in range(3):

@@ -83,8 +83,9 @@ def _null_space(
 ) -> bool:
     """Write an orthonormal basis X, Y, Z, W of the matrices that agree with five matches.
 
-    ``forms[4 * i : 4 * i + 4]`` becomes entry i of the four basis matrices. Householder reflections bring the transposed
-    equations (9 x 5, stored as ``rows``, 5 x 9) to triangular form; applied to the last four unit vectors they give the basis.
+    ``forms[4 * i : 4 * i + 4]`` becomes entry i of the four basis matrices. Householder reflections bring the
+    transposed equations (9 x 5, stored as ``rows``, 5 x 9) to triangular form; applied to the last four unit vectors
+    they give the basis.
     """
     for r in range(5):
         i = sample[r]
@@ -173,7 +174,10 @@ def _symmetric(i: int, j: int) -> int:
 
 @kernel
 def _multiply_linear(a: NDArray[np.float64], b: NDArray[np.float64], sign: float, product: NDArray[np.float64]) -> None:
-    """Add sign * a * b to ``product``: linear forms over x, y, z, 1; a quadratic over xx, xy, xz, x, yy, yz, y, zz, z, 1."""
+    """Add sign * a * b to ``product``: two linear forms over x, y, z, 1 give a quadratic one.
+
+    Its monomials are xx, xy, xz, x, yy, yz, y, zz, z, 1.
+    """
     a0, a1, a2, a3 = sign * a[0], sign * a[1], sign * a[2], sign * a[3]
     b0, b1, b2, b3 = b[0], b[1], b[2], b[3]
     product[0] += a0 * b0
@@ -222,7 +226,7 @@ def _multiply_quadratic(a: NDArray[np.float64], b: NDArray[np.float64], product:
 
 @kernel
 def _eliminate(constraints: NDArray[np.float64]) -> bool:
-    """Bring the first ten columns of the 10 x 20 constraints to the identity, in the last six rows (all that is needed)."""
+    """Bring the first ten columns of the 10 x 20 constraints to the identity, in the last six rows (all we need)."""
     for k in range(10):
         pivot, largest = k, 0.0
         for r in range(k, 10):
@@ -252,9 +256,9 @@ def _eliminate(constraints: NDArray[np.float64]) -> bool:
 def _resultant(constraints: NDArray[np.float64], polynomials: NDArray[np.float64]) -> None:
     """Eliminate x and y from the last six rows.
 
-    Row e has the leading monomial z times that of the next row f, so e - z f is linear in x and y with coefficients in z:
-    three of these make a 3 x 3 matrix B(z) with B(z) (x, y, 1)^T = 0. ``polynomials`` gets, in increasing order, p, q and r
-    with x = p / r and y = q / r (8 numbers each), B (3 rows of 4, 4 and 5 numbers), and det B (11 numbers).
+    Row e has the leading monomial z times that of the next row f, so e - z f is linear in x and y with coefficients in
+    z: three of these make a 3 x 3 matrix B(z) with B(z) (x, y, 1)^T = 0. ``polynomials`` gets, in increasing order, p, q
+    and r with x = p / r and y = q / r (8 numbers each), B (3 rows of 4, 4 and 5 numbers), and det B (11 numbers).
     """
     for i in range(24):
         polynomials[i] = 0.0
@@ -271,18 +275,18 @@ def _resultant(constraints: NDArray[np.float64], polynomials: NDArray[np.float64
             for i in range(size):  # e and f have the highest power first
                 out[size - 1 - i] += e[start + i]
                 out[size - i] -= f[start + i]
-    k, l, m = polynomials[24:], polynomials[37:], polynomials[50:]
+    first, second, third = polynomials[24:], polynomials[37:], polynomials[50:]
     p, q, r = polynomials[0:], polynomials[8:], polynomials[16:]
-    _add_product(k[4:], 4, l[8:], 5, 1.0, p)
-    _add_product(l[4:], 4, k[8:], 5, -1.0, p)
-    _add_product(k[8:], 5, l, 4, 1.0, q)
-    _add_product(l[8:], 5, k, 4, -1.0, q)
-    _add_product(k, 4, l[4:], 4, 1.0, r)
-    _add_product(l, 4, k[4:], 4, -1.0, r)
+    _add_product(first[4:], 4, second[8:], 5, 1.0, p)
+    _add_product(second[4:], 4, first[8:], 5, -1.0, p)
+    _add_product(first[8:], 5, second, 4, 1.0, q)
+    _add_product(second[8:], 5, first, 4, -1.0, q)
+    _add_product(first, 4, second[4:], 4, 1.0, r)
+    _add_product(second, 4, first[4:], 4, -1.0, r)
     determinant = polynomials[_DETERMINANT:]
-    _add_product(p, 8, m, 4, 1.0, determinant)
-    _add_product(q, 8, m[4:], 4, 1.0, determinant)
-    _add_product(r, 7, m[8:], 5, 1.0, determinant)
+    _add_product(p, 8, third, 4, 1.0, determinant)
+    _add_product(q, 8, third[4:], 4, 1.0, determinant)
+    _add_product(r, 7, third[8:], 5, 1.0, determinant)
 
 
 @kernel

@@ -1,0 +1,183 @@
+"""Two pairs of images to try things on: one inside this package, one of scikit-image.
+
+The pair inside is drawn by ``scripts/render_demo_pair.py``, with its matches worked out beforehand: :func:`load_demo`
+needs NumPy alone.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from io import BytesIO
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["DemoPair", "StereoPair", "load_demo", "load_motorcycle"]
+
+ASSETS = Path(__file__).parent / "assets"
+IMAGE1, IMAGE2, MATCHES = "demo_1.jpg", "demo_2.jpg", "demo.npz"
+
+_Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class DemoPair:
+    """Two views of a wall of posters.
+
+    Parameters
+    ----------
+    x1, x2 : (N, 2) ndarray
+        Matches in pixels: RootSIFT, one-way nearest neighbours, SNN ratio at most 0.95.
+    ratios : (N,) ndarray
+        SNN ratios; lower is better.
+    H : (3, 3) ndarray
+        True homography from image 1 to image 2.
+    size1, size2 : (int, int)
+        Height and width of the images.
+    image1, image2 : Path
+        The images.
+    """
+
+    x1: _Array
+    x2: _Array
+    ratios: _Array
+    H: _Array
+    size1: tuple[int, int]
+    size2: tuple[int, int]
+    image1: Path
+    image2: Path
+
+    def __len__(self) -> int:
+        """Return the number of matches."""
+        return len(self.x1)
+
+    @property
+    def scores(self) -> _Array:
+        """The paper's scores, 1 - ratio: larger is better."""
+        return 1 - self.ratios
+
+    def inliers(self, threshold: float = 3.0) -> NDArray[np.bool_]:
+        """Return which matches the true homography maps to within ``threshold`` pixels."""
+        mapped = np.column_stack([self.x1, np.ones(len(self))]) @ self.H.T
+        return np.asarray(np.hypot(*(mapped[:, :2] / mapped[:, 2:] - self.x2).T) <= threshold)
+
+
+@dataclass(frozen=True, eq=False)
+class StereoPair:
+    """Two photographs of a still scene by a rectified stereo camera, and the truth that follows from it.
+
+    Parameters
+    ----------
+    image1, image2 : (H, W, 3) ndarray of uint8
+        Left and right image, RGB.
+    disparity : (H, W) ndarray
+        How far left of its place in image 1 a point is seen in image 2, in pixels; NaN where it is not known.
+    F : (3, 3) ndarray
+        True fundamental matrix, of unit norm: matches lie in one row.
+    """
+
+    image1: NDArray[np.uint8]
+    image2: NDArray[np.uint8]
+    disparity: _Array
+    F: _Array
+
+    def inliers(self, x1: _Array, x2: _Array, threshold: float = 2.0) -> NDArray[np.bool_]:
+        """Return which matches are true by the disparity: stricter than F, which tells rows alone.
+
+        Parameters
+        ----------
+        x1, x2 : (N, 2) ndarray
+            Matches in pixels.
+        threshold : float, optional
+            Largest distance, in pixels, between ``x2`` and ``x1`` moved by the disparity of the pixel it lies in.
+
+        Returns
+        -------
+        (N,) ndarray of bool
+            False, too, where the disparity is not known.
+        """
+        height, width = self.disparity.shape
+        column = np.clip(np.round(x1[:, 0]).astype(int), 0, width - 1)
+        row = np.clip(np.round(x1[:, 1]).astype(int), 0, height - 1)
+        expected = x1 - np.column_stack([self.disparity[row, column], np.zeros(len(x1))])
+        return np.asarray(np.hypot(*(x2 - expected).T) <= threshold)  # comparisons with NaN are False
+
+
+def load_demo(folder: str | os.PathLike[str] | None = None) -> DemoPair:
+    """Load the pair inside this package.
+
+    Parameters
+    ----------
+    folder : str or path or None, optional
+        A folder with another pair, as ``scripts/render_demo_pair.py`` writes it.
+
+    Returns
+    -------
+    DemoPair
+        Matches, truth and the paths of the images.
+
+    Raises
+    ------
+    OSError
+        If a file is missing or damaged.
+
+    Examples
+    --------
+    >>> demo = load_demo()
+    >>> bool(0.2 < demo.inliers(threshold=3.0).mean() < 0.5)
+    True
+    """
+    folder = ASSETS if folder is None else Path(folder)
+    path = folder / MATCHES
+    try:
+        with np.load(BytesIO(path.read_bytes())) as data:  # np.load leaves a damaged file open
+            numbers = {name: np.asarray(data[name], dtype=np.float64) for name in ("x1", "x2", "ratios", "H")}
+            (height1, width1), (height2, width2) = data["size1"].tolist(), data["size2"].tolist()
+    except FileNotFoundError:
+        raise
+    except Exception as error:  # a damaged archive raises errors of zipfile, zlib, NumPy and others
+        raise OSError(f"cannot read {path}: {error}") from error
+    return DemoPair(
+        **numbers,
+        size1=(height1, width1),
+        size2=(height2, width2),
+        image1=folder / IMAGE1,
+        image2=folder / IMAGE2,
+    )
+
+
+def load_motorcycle() -> StereoPair:
+    """Load the motorcycle of the Middlebury 2014 stereo benchmark, as scikit-image has it.
+
+    The images are rectified: a point (x, y) of image 1 with disparity d is seen at (x - d, y) in image 2. So F is
+    [[0, 0, 0], [0, 0, -1], [0, 1, 0]] up to scale. scikit-image may have to download the images once.
+
+    Returns
+    -------
+    StereoPair
+        Images, disparity and fundamental matrix.
+
+    Raises
+    ------
+    ImportError
+        If scikit-image is not installed.
+    OSError
+        If the images are neither there nor to be downloaded.
+    """
+    try:
+        from skimage.data import stereo_motorcycle
+    except ImportError as error:
+        raise ImportError("the motorcycle comes with scikit-image: pip install scikit-image pooch") from error
+    try:
+        left, right, disparity = stereo_motorcycle()
+    except (
+        Exception
+    ) as error:  # without the file: errors of pooch, requests and others; without pooch: ModuleNotFoundError
+        raise OSError(
+            f"scikit-image cannot load its stereo_motorcycle (it is downloaded once, by pooch): {error}"
+        ) from error
+    disparity = np.where(np.isfinite(disparity), disparity, np.nan).astype(np.float64)
+    F = np.array([[0.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]]) / np.sqrt(2)
+    return StereoPair(np.asarray(left), np.asarray(right), disparity, F)

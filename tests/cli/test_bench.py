@@ -1,0 +1,98 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bansac.cli import bench as bench_module
+from tests.bench.sets import write_homography_set, write_pose_set
+
+
+@pytest.fixture
+def sets(tmp_path: Path) -> Path:
+    write_pose_set(tmp_path / "sets" / "room", pairs=2)
+    write_pose_set(tmp_path / "sets" / "yard", pairs=2)
+    return tmp_path / "sets"
+
+
+def test_report(bansac: Any, sets: Path, tmp_path: Path) -> None:
+    out = tmp_path / "reports" / "E.json"
+    document = bansac.json(
+        "bench", sets, "--model", "E", "--methods", "p-bansac,uniform", "--repeats", "1", "--out", out
+    )
+    assert json.loads(out.read_text()) == document
+    assert document["protocol"] == {
+        "kind": "E",
+        "threshold": 1e-3,
+        "max_iterations": 1000,
+        "confidence": 0.999,
+        "max_ratio": 0.85,
+        "min_matches": 26,
+        "pairs": 43,
+        "repeats": 1,
+    }
+    assert set(document["sets"]) == {"room", "yard"}
+    assert set(document["mean"]["p-bansac"]) >= {"mAA_R@5", "mAA_t@10", "AUC@5", "AUC@10", "AUC@20", "ms_mean"}
+    assert document["mean"]["p-bansac"]["AUC@10"] > 0.8
+
+
+def test_tables(bansac: Any, sets: Path) -> None:
+    shown = bansac("bench", sets, "--model", "F", "--methods", "bansac", "--repeats", "1", "--exclude", "yard").stdout
+    assert "room (2 pairs)" in shown
+    assert "AUC 5/10/20" in shown
+    assert "yard" not in shown
+
+
+def test_homographies_and_settings(bansac: Any, tmp_path: Path) -> None:
+    folder = write_homography_set(tmp_path / "wall")
+    document = bansac.json("bench", folder, "--model", "H", "--pairs", "2", "--threshold", "2", "--max-ratio", "0.9")
+    assert document["sets"]["wall"]["pairs"] == 2
+    assert document["protocol"]["threshold"] == 2
+    assert document["protocol"]["max_ratio"] == 0.9
+    assert document["mean"]["p-bansac"]["mAA@10"] > 0.9
+
+
+def test_interrupted_run_goes_on(bansac: Any, sets: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    out = tmp_path / "F.json"
+    arguments = ("bench", sets, "--model", "F", "--methods", "bansac", "--repeats", "1", "--out", out)
+
+    def interrupted(*positional: Any, on_turn: Any, **settings: Any) -> Any:
+        def stop() -> None:
+            raise KeyboardInterrupt
+
+        return run(*positional, on_turn=stop, **settings)
+
+    run = bench_module.run
+    with monkeypatch.context() as patch:
+        patch.setattr(bench_module, "run", interrupted)
+        assert "interrupted" in bansac(*arguments, code=130).stderr
+    assert not out.exists()
+    assert "going on with" in bansac(*arguments).stderr
+    assert out.exists()
+    assert "going on with" not in bansac(*arguments).stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--model", "E", "--methods", "nobody"], "unknown method 'nobody'"),
+        (["--model", "H"], "has poses as truth"),
+        (["--model", "E", "--sets", "cellar"], "--sets: there is no set 'cellar'; there are room, yard"),
+        (["--model", "E", "--exclude", "room,yard"], "--exclude leaves none"),
+        (["--model", "E", "--repeats", "0"], "repeats must be at least 1"),
+        (["--model", "E", "--max-ratio", "0.1"], "no pair with 26 matches"),
+    ],
+)
+def test_bad_argument_is_named(bansac: Any, sets: Path, arguments: list[str], message: str) -> None:
+    assert message in bansac.refused("bench", sets, *arguments)
+
+
+def test_bad_folder_is_named(bansac: Any, sets: Path, tmp_path: Path, blocked: Path) -> None:
+    assert "nowhere" in bansac.refused("bench", tmp_path / "nowhere", "--model", "E")
+    assert "--out: cannot write" in bansac.refused("bench", sets, "--model", "E", "--out", blocked)
+    assert "is a folder" in bansac.refused("bench", sets, "--model", "E", "--out", tmp_path)
+    broken = sets / "room" / "matches.h5"
+    broken.write_bytes(broken.read_bytes()[:1000])
+    assert "matches.h5" in bansac.refused("bench", sets, "--model", "E")

@@ -1,0 +1,130 @@
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import bansac as library
+from bansac.cache import cache_folders, clear_cache, inspect_cache
+from bansac.cli.console import to_json
+from bansac.cli.output import OutputFolder, write_atomically
+
+SOURCE = Path(library.__file__).resolve().parents[1]
+
+
+def run_command(*arguments: str | Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run the command in a process of its own."""
+    return subprocess.run(
+        [sys.executable, "-m", "bansac.cli", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        env=os.environ | {"PYTHONPATH": str(SOURCE)} | environment,
+    )
+
+
+def test_version(bansac: Any) -> None:
+    assert bansac("--version").stdout == f"bansac {library.__version__}\n"
+
+
+@pytest.mark.parametrize("command", ["demo", "match", "estimate", "bench", "cache"])
+def test_help(bansac: Any, command: str) -> None:
+    assert f"{command} [OPTIONS]" in bansac(command, "--help").stdout
+
+
+def test_unknown_command(bansac: Any) -> None:
+    assert "no-such" in bansac.refused("no-such")
+
+
+def test_first_run_says_that_it_compiles_and_the_cache_can_be_cleared(tmp_path: Path, matches_csv: Path) -> None:
+    cache = str(tmp_path / "numba")
+    line = matches_csv.with_name("line.csv")
+    line.write_text("\n".join(f"{x},{2 * x}" for x in range(30)))
+    arguments = ("estimate", line, "--model", "line", "--threshold", "0.1", "--json")
+    first = run_command(*arguments, NUMBA_CACHE_DIR=cache)
+    assert first.stderr == "bansac: compiling kernels, first run only ...\n"
+    second = run_command(*arguments, NUMBA_CACHE_DIR=cache)
+    assert second.stderr == ""
+    keep = ("parameters", "num_inliers", "iterations")
+    assert [json.loads(first.stdout)[k] for k in keep] == [json.loads(second.stdout)[k] for k in keep]
+
+    theirs = tmp_path / "numba" / "somebody_else"
+    theirs.mkdir()
+    (theirs / "model.nbi").write_text("")
+    info = json.loads(run_command("cache", "info", "--json", NUMBA_CACHE_DIR=cache).stdout)
+    assert info["files"] > 4
+    assert all(folder.startswith(cache) for folder in info["folders"])
+    cleared = json.loads(run_command("cache", "clear", "--json", NUMBA_CACHE_DIR=cache).stdout)
+    assert cleared["files"] == info["files"]
+    assert [path.name for path in Path(cache).rglob("*.nb?")] == ["model.nbi"]
+
+
+def test_cache_beside_the_modules_is_found(tmp_path: Path) -> None:
+    code = "import bansac.cache as c; print(*c.cache_folders(), sep='\\n')"
+    environment = {name: value for name, value in os.environ.items() if name != "NUMBA_CACHE_DIR"}
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment, cwd=SOURCE
+    )
+    assert str(SOURCE / "bansac" / "numeric" / "__pycache__") in done.stdout.splitlines()
+
+
+def test_clearing_leaves_other_files(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name in ("loop.run-1.py311.nbi", "loop.run-1.py311.1.nbc", "loop.cpython-311.pyc"):
+        (tmp_path / name).write_text("123")
+    monkeypatch.setattr("bansac.cache.cache_folders", lambda: (tmp_path,))
+    assert (inspect_cache().files, inspect_cache().size) == (2, 6)
+    assert clear_cache().files == 2
+    assert [path.name for path in tmp_path.iterdir()] == ["loop.cpython-311.pyc"]
+    assert len(cache_folders()) > 1
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGINT for another process")
+def test_ctrl_c_ends_at_once_with_130(tmp_path: Path) -> None:
+    path = tmp_path / "noise.npz"
+    np.savez(path, matches=np.random.default_rng(0).uniform(0, 500, (20000, 4)))
+    arguments = ["estimate", str(path), "--model", "F", "--sampler", "uniform", "--max-iterations", "2000000000"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "bansac.cli", *arguments],
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"PYTHONPATH": str(SOURCE)},
+    )
+    time.sleep(2)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "Traceback" not in errors
+
+
+def test_json_is_strict() -> None:
+    document = {"a": np.float64(np.inf), "b": np.array([[1.0, np.nan]]), "c": (np.int64(3), True, None), 4: "x"}
+    assert json.loads(to_json(document)) == {"a": None, "b": [[1.0, None]], "c": [3, True, None], "4": "x"}
+
+
+def test_files_are_whole_or_not_there(tmp_path: Path) -> None:
+    folder = OutputFolder(tmp_path / "out")
+    folder.write_json("a.json", {"x": 1})
+
+    def fails(path: Path) -> None:
+        path.write_text("half of it")
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        write_atomically(folder.path / "a.json", fails)
+    assert json.loads((folder.path / "a.json").read_text()) == {"x": 1}
+    assert [path.name for path in folder.path.iterdir()] == ["a.json"]
+
+
+def test_broken_pipe_is_silent(tmp_path: Path) -> None:
+    command = f"{sys.executable} -m bansac.cli bench --help | head -c 1"
+    done = subprocess.run(
+        ["bash", "-c", command], capture_output=True, text=True, env=os.environ | {"PYTHONPATH": str(SOURCE)}
+    )
+    assert "Traceback" not in done.stderr

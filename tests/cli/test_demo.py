@@ -1,0 +1,58 @@
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bansac.cli import demo as demo_module
+
+
+@pytest.fixture
+def without_stereo(monkeypatch: pytest.MonkeyPatch) -> None:
+    def load() -> None:
+        raise OSError("not today")
+
+    monkeypatch.setattr(demo_module, "load_motorcycle", load)
+
+
+@pytest.mark.usefixtures("without_stereo")
+def test_demo_recovers_the_exact_homography(bansac: Any, tmp_path: Path) -> None:
+    document = bansac.json("demo", "--out", tmp_path)
+    methods = document["homography"]["methods"]
+    assert list(methods) == ["uniform", "bansac", "p-bansac"]
+    assert methods["p-bansac"]["corner_error"] < 3
+    assert methods["p-bansac"]["num_inliers"] > 0.9 * document["homography"]["num_true_inliers"]
+    assert "stereo" not in document
+    assert json.loads((tmp_path / "result.json").read_text()) == document
+    figures = {path.name for path in tmp_path.glob("*.png")}
+    assert figures == {"demo_matches.png", "demo_trace.png", "demo_probabilities.png"}
+
+
+@pytest.mark.usefixtures("without_stereo")
+def test_demo_for_readers_without_any_extra(bansac: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    monkeypatch.setitem(sys.modules, "cv2", None)
+    result = bansac("demo", "--out", tmp_path)
+    assert "corner error" in result.stdout
+    assert "p-bansac" in result.stdout
+    assert "not today" in result.stderr
+    assert "pip install 'bansac[plot]'" in result.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["result.json"]
+
+
+def test_stereo_pair_follows_where_it_is_installed(bansac: Any) -> None:
+    pytest.importorskip("skimage", reason="the stereo pair comes with scikit-image")
+    try:
+        demo_module.load_motorcycle()
+    except OSError as error:
+        pytest.skip(f"scikit-image has no stereo pair here: {error}")
+    stereo = bansac.json("demo")["stereo"]
+    assert stereo["num_true_inliers"] > 0.8 * stereo["num_true"]
+    assert stereo["median_distance_of_true"] < 0.5
+
+
+def test_unwritable_out(bansac: Any, blocked: Path) -> None:
+    assert "--out: cannot write" in bansac.refused("demo", "--out", blocked)

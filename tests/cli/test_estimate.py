@@ -1,0 +1,236 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+import pytest
+
+import bansac as library
+from bansac.datasets import circle_points, line_points
+from bansac.metrics import corner_error, rotation_error, translation_error
+from tests.bench.sets import write_pose_set
+
+
+def test_homography_of_a_csv_is_the_librarys(bansac: Any, matches_csv: Path, plane: Any) -> None:
+    document = bansac.json("estimate", matches_csv, "--model", "H", "--seed", "4")
+    expected = library.estimate_homography(plane.x1, plane.x2, seed=4)
+    np.testing.assert_allclose(document["parameters"], expected.model, rtol=1e-12)
+    assert document["num_inliers"] == expected.num_inliers
+    assert document["seed"] == 4
+    assert document["success"] is True
+    assert sum(document["posterior"].values()) == 150
+    assert corner_error(document["parameters"], plane.H, plane.size) < 1
+
+
+@pytest.mark.parametrize("suffix", ["npz", "h5"])
+@pytest.mark.parametrize("layout", ["x1 and x2", "matches"])
+def test_arrays(bansac: Any, tmp_path: Path, plane: Any, suffix: str, layout: str) -> None:
+    arrays = {"x1": plane.x1, "x2": plane.x2}
+    if layout == "matches":
+        arrays = {"matches": np.hstack([plane.x1, plane.x2])}
+    path = tmp_path / f"arrays.{suffix}"
+    if suffix == "npz":
+        np.savez(path, **arrays)
+    else:
+        with h5py.File(path, "w") as file:
+            for name, array in arrays.items():
+                file[name] = array
+    document = bansac.json("estimate", path, "--model", "H")
+    np.testing.assert_allclose(document["parameters"], library.estimate_homography(plane.x1, plane.x2).model)
+
+
+def test_header_puts_columns_in_any_order_and_scores_are_the_prior(bansac: Any, tmp_path: Path, plane: Any) -> None:
+    scores = np.where(plane.inliers, 0.8, 0.2)
+    table = np.column_stack([scores, plane.x2, plane.x1])
+    path = tmp_path / "matches.txt"
+    np.savetxt(path, table, header="score x2 y2 x1 y1", comments="", fmt="%.17g")
+    document = bansac.json("estimate", path, "--model", "F")
+    assert document["parameters"] == library.estimate_fundamental(plane.x1, plane.x2, scores=scores).model.tolist()
+    without = bansac.json("estimate", path, "--model", "F", "--no-scores")
+    assert without["parameters"] == library.estimate_fundamental(plane.x1, plane.x2).model.tolist()
+    uniform = bansac.json("estimate", path, "--model", "F", "--sampler", "uniform")
+    assert uniform["posterior"] is None
+
+
+@pytest.mark.parametrize("calibration", ["json", "npz", "txt", "two.txt", "in the file"])
+def test_essential_matrix_with_motion(bansac: Any, tmp_path: Path, scene: Any, calibration: str) -> None:
+    path = tmp_path / "matches.npz"
+    cameras = {"K1": scene.K, "K2": scene.K}
+    np.savez(path, x1=scene.x1, x2=scene.x2, **(cameras if calibration == "in the file" else {}))
+    arguments = []
+    if calibration != "in the file":
+        calib = tmp_path / f"calib.{calibration}"
+        if calibration == "json":
+            calib.write_text(json.dumps({"K": scene.K.tolist()}))
+        elif calibration == "npz":
+            np.savez(calib, **cameras)
+        else:
+            np.savetxt(calib, np.vstack([scene.K] * (2 if calibration == "two.txt" else 1)), header="cameras")
+        arguments = ["--calib", calib]
+    document = bansac.json("estimate", path, "--model", "E", "--threshold", "1", *arguments)
+    assert rotation_error(document["R"], scene.R) < 0.5
+    assert translation_error(document["t"], scene.t) < 2
+    np.testing.assert_allclose(np.linalg.svd(np.array(document["parameters"]))[1], [1, 1, 0], atol=1e-9)
+
+
+def test_pair_of_a_set(bansac: Any, tmp_path: Path) -> None:
+    folder = write_pose_set(tmp_path / "room")
+    document = bansac.json("estimate", folder, "--pair", "1a-1b", "--model", "E", "--threshold", "1")
+    assert document["success"] is True
+    assert document["num_data"] == 120
+    assert "1a-2b" in bansac.refused("estimate", folder, "--pair", "1a-2b", "--model", "E")
+
+
+def test_curves(bansac: Any, tmp_path: Path) -> None:
+    line, circle = line_points(100, seed=1), circle_points(100, seed=1)
+    np.savetxt(tmp_path / "line.csv", line.points, delimiter=",", header="x,y", comments="")
+    np.savez(tmp_path / "circle.npz", points=circle.points)
+    found = bansac.json("estimate", tmp_path / "line.csv", "--model", "line", "--threshold", "0.05")
+    assert abs(np.dot(found["parameters"][:2], line.model[:2])) == pytest.approx(1, abs=1e-2)
+    found = bansac.json("estimate", tmp_path / "circle.npz", "--model", "circle", "--threshold", "0.05")
+    np.testing.assert_allclose(found["parameters"], circle.model, atol=0.1)
+    polynomial = ("--model", "polynomial", "--degree", "1", "--threshold", "0.05")
+    assert len(bansac.json("estimate", tmp_path / "line.csv", *polynomial)["parameters"]) == 2
+
+
+def test_out_holds_the_answer_and_feeds_the_next_run(bansac: Any, tmp_path: Path, matches_csv: Path) -> None:
+    out = tmp_path / "deep" / "out"
+    document = bansac.json("estimate", matches_csv, "--model", "H", "--out", out)
+    assert json.loads((out / "result.json").read_text()) == document
+    assert sorted(path.name for path in out.iterdir()) == ["data.npz", "result.json"]
+    with np.load(out / "data.npz") as data:
+        assert int(data["inliers"].sum()) == document["num_inliers"]
+        assert data["probabilities"].shape == data["residuals"].shape == (150,)
+        np.testing.assert_array_equal(data["inliers"], data["residuals"] <= document["threshold"])
+    again = bansac.json("estimate", out / "data.npz", "--model", "H")
+    assert again["parameters"] == document["parameters"]
+
+
+def test_report_for_readers(bansac: Any, matches_csv: Path) -> None:
+    shown = bansac("estimate", matches_csv, "--model", "H").stdout
+    assert "90 of 150 inliers" in shown
+    assert "H = [[" in shown
+    assert "posterior:" in shown
+
+
+def test_noise_is_no_model_and_exit_code_1(bansac: Any, tmp_path: Path) -> None:
+    path = tmp_path / "noise.csv"
+    np.savetxt(path, np.random.default_rng(0).uniform(0, 500, (60, 4)), delimiter=",")
+    document = bansac.json("estimate", path, "--model", "H", code=1)
+    assert document["success"] is False
+    assert "chance" in document["message"]
+
+
+def test_too_few_data_are_no_model_and_strict_json(bansac: Any, write: Any) -> None:
+    document = bansac.json("estimate", write("few.csv", "1,2,3,4\n5,6,7,8\n"), "--model", "H", code=1)
+    assert document["parameters"] is None
+    assert document["num_data"] == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("empty.csv", "", "empty.csv: holds no rows"),
+        ("header.csv", "x1,y1,x2,y2\n", "header.csv: holds no rows"),
+        ("three.csv", "1,2,3\n", "three.csv: line 1 has 3 columns, expected 4 or 5"),
+        ("ragged.csv", "1,2,3,4\n# remark\n1,2,3\n", "ragged.csv: line 3 has 3 columns, expected 4"),
+        ("nan.csv", "1,2,3,4\n1,nan,3,4\n", "nan.csv: line 2: 'nan' is no finite number"),
+        ("word.csv", "1,2,3,4\n1,two,3,4\n", "word.csv: line 2: 'two' is no finite number"),
+        ("names.csv", "a,b,c,d\n1,2,3,4\n", "names.csv: the header has no column x1, y1, x2, y2"),
+        ("matches.xlsx", "", "matches.xlsx: the suffix must be one of .csv, .txt, .npz, .h5, .hdf5"),
+        ("broken.npz", "this is no archive", "broken.npz: cannot be read"),
+        ("broken.h5", "this is no archive", "broken.h5: cannot be read"),
+        ("scores.csv", "1,2,3,4,5\n" * 10, "scores"),
+    ],
+)
+def test_bad_file_is_named(bansac: Any, write: Any, name: str, text: str, message: str) -> None:
+    assert message in bansac.refused("estimate", write(name, text), "--model", "H")
+
+
+@pytest.mark.parametrize(
+    ("arrays", "message"),
+    [
+        ({"y": np.zeros(3)}, "has no array 'x1'; it has y"),
+        ({"x1": np.zeros((5, 2))}, "has no array 'x2'"),
+        ({"x1": np.zeros((5, 3)), "x2": np.zeros((5, 2))}, "x1 must have the shape (N, 2), got (5, 3)"),
+        ({"x1": np.zeros((5, 2)), "x2": np.zeros((4, 2))}, "x2 must have the shape (5, 2), got (4, 2)"),
+        ({"matches": np.full((5, 4), np.inf)}, "matches must be finite, got inf at [0, 0]"),
+        ({"matches": np.array([["a"] * 4])}, "matches must hold numbers"),
+        ({"matches": np.zeros((5, 4)), "scores": np.zeros(4)}, "scores must have the shape (5), got (4,)"),
+        ({"matches": np.zeros((5, 4)), "K1": np.eye(3)}, "must hold K, or K1 and K2"),
+    ],
+)
+def test_bad_array_is_named(bansac: Any, tmp_path: Path, arrays: dict[str, Any], message: str) -> None:
+    np.savez(tmp_path / "bad.npz", **arrays)
+    found = bansac.refused("estimate", tmp_path / "bad.npz", "--model", "H")
+    assert "bad.npz" in found
+    assert message in found
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("c.json", "{", "c.json: not JSON"),
+        ("c.json", "[1]", "c.json: must hold an object"),
+        ("c.json", '{"K2": 1}', "c.json: must hold K, or K1 and K2; it has K2"),
+        ("c.json", '{"K": [[1, 0], [0, 1]]}', "c.json: K must have the shape (3, 3), got (2, 2)"),
+        ("c.json", '{"K": [[0, 0, 0], [0, 1, 0], [0, 0, 1]]}', "c.json: K must be a camera matrix"),
+        ("c.txt", "1 0 0\n0 1 0\n", "c.txt: must hold 3 rows of 3 numbers (K) or 6 (K1, then K2), got 2 rows"),
+        ("c.txt", "a b c\n" * 3, "c.txt: K1 must hold numbers"),
+    ],
+)
+def test_bad_calibration_is_named(
+    bansac: Any, matches_csv: Path, write: Any, name: str, text: str, message: str
+) -> None:
+    assert message in bansac.refused("estimate", matches_csv, "--model", "E", "--calib", write(name, text))
+
+
+def test_truncated_h5_is_named(bansac: Any, tmp_path: Path) -> None:
+    path = tmp_path / "cut.h5"
+    with h5py.File(path, "w") as file:
+        file["matches"] = np.random.default_rng(0).uniform(size=(5000, 4))
+    path.write_bytes(path.read_bytes()[:10000])
+    assert "cut.h5: cannot be read" in bansac.refused("estimate", path, "--model", "H")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--model", "H", "--threshold", "-1"], "threshold"),
+        (["--model", "H", "--confidence", "2"], "confidence"),
+        (["--model", "H", "--max-iterations", "0"], "max_iterations"),
+        (["--model", "H", "--seed", "-1"], "seed"),
+        (["--model", "H", "--sampler", "magic"], "sampler"),
+        (["--model", "H", "--degree", "2"], "--degree does not go with --model H"),
+        (["--model", "line"], "--threshold must be given"),
+        (["--model", "Q"], "--model"),
+        (["--model", "H", "--no-such-option"], "--no-such-option"),
+        ([], "--model"),
+    ],
+)
+def test_bad_argument_is_named(bansac: Any, matches_csv: Path, arguments: list[str], message: str) -> None:
+    points = matches_csv.with_name("points.csv")
+    points.write_text("1,2\n3,4\n")
+    file = points if "line" in arguments else matches_csv
+    assert message in bansac.refused("estimate", file, *arguments)
+
+
+def test_degree_is_asked_for(bansac: Any, write: Any) -> None:
+    file = write("points.csv", "1,2\n3,4\n")
+    assert "--degree" in bansac.refused("estimate", file, "--model", "polynomial", "--threshold", "1")
+
+
+def test_missing_file_is_named(bansac: Any, tmp_path: Path) -> None:
+    found = bansac.refused("estimate", tmp_path / "nowhere.csv", "--model", "H")
+    assert "nowhere.csv: cannot be read: No such file" in found
+
+
+def test_unwritable_out_is_found_before_the_work(
+    bansac: Any, matches_csv: Path, blocked: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(library, "estimate_homography", None, raising=False)  # calling it would be a TypeError
+    found = bansac.refused("estimate", matches_csv, "--model", "H", "--out", blocked)
+    assert "--out: cannot write into" in found

@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from bansac.datasets import load_demo
+from bansac.metrics import corner_error
+
+
+def test_match_finds_the_known_homography(bansac: Any, tmp_path: Path) -> None:
+    pair = load_demo()
+    document = bansac.json("match", pair.image1, pair.image2, "--model", "H", "--out", tmp_path / "out")
+    assert corner_error(document["parameters"], pair.H, pair.size1) < 5
+    written = {path.name for path in (tmp_path / "out").iterdir()}
+    assert written == {"result.json", "matches.npz", "matches.png", "trace.png", "probabilities.png"}
+    with np.load(tmp_path / "out" / "matches.npz") as arrays:
+        assert set(arrays) == {"x1", "x2", "scores", "inliers", "probabilities", "residuals"}
+        assert len(arrays["x1"]) == document["num_data"]
+        assert arrays["scores"].min() >= 0.2 - 1e-9
+
+
+def test_essential_matrix_goes_through_a_calibration(bansac: Any, tmp_path: Path) -> None:
+    pair = load_demo()
+    height, width = pair.size1
+    calibration = tmp_path / "K.json"
+    calibration.write_text(json.dumps({"K": [[width, 0, width / 2], [0, width, height / 2], [0, 0, 1]]}))
+    shown = bansac("match", pair.image1, pair.image2, "--model", "E", "--calib", calibration).stdout
+    for name in ("E", "R", "t"):
+        assert f"  {name} = [" in shown
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--model", "E"], "--calib must be given"),
+        (["--model", "H", "--calib", "K.json"], "--calib does not go with --model H"),
+        (["--model", "H", "--ratio", "1.5"], "ratio"),
+        (["--model", "E", "--calib", "nowhere.json"], "nowhere.json: cannot be read"),
+    ],
+)
+def test_bad_argument_is_named(bansac: Any, arguments: list[str], message: str) -> None:
+    pair = load_demo()
+    assert message in bansac.refused("match", pair.image1, pair.image2, *arguments)
+
+
+def test_bad_image_is_named(bansac: Any, write: Any) -> None:
+    pair = load_demo()
+    assert "nowhere.jpg" in bansac.refused("match", pair.image1, "nowhere.jpg", "--model", "H")
+    text = write("text.jpg", "no image")
+    assert "text.jpg" in bansac.refused("match", text, pair.image2, "--model", "H")
+
+
+def test_unwritable_out(bansac: Any, blocked: Path) -> None:
+    pair = load_demo()
+    assert "--out: cannot write" in bansac.refused("match", pair.image1, pair.image2, "--model", "H", "--out", blocked)

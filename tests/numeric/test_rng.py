@@ -1,0 +1,82 @@
+"""xoshiro256++ against its definition in Python integers."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bansac.numeric.jit import kernel
+from bansac.numeric.rng import next_index, next_uint64, seed_rng, shuffle
+
+MASK = 2**64 - 1
+
+
+@kernel
+def draw(state):
+    return next_uint64(state)
+
+
+@kernel
+def draw_index(state, n):
+    return next_index(state, n)
+
+
+def rotate(x, k):
+    return ((x << k) | (x >> (64 - k))) & MASK
+
+
+def reference(state):
+    """Blackman and Vigna's generator, step by step."""
+    s = [int(word) for word in state]
+    while True:
+        yield (rotate((s[0] + s[3]) & MASK, 23) + s[0]) & MASK
+        t = (s[1] << 17) & MASK
+        s[2] ^= s[0]
+        s[3] ^= s[1]
+        s[1] ^= s[2]
+        s[0] ^= s[3]
+        s[2] ^= t
+        s[3] = rotate(s[3], 45)
+
+
+@given(st.integers(0, MASK))
+def test_the_generator_is_xoshiro(seed):
+    state = seed_rng(seed)
+    expected = reference(state.copy())
+    first = next(expected)  # the generator reads the state now
+    assert [int(draw(state)) for _ in range(20)] == [first, *(next(expected) for _ in range(19))]
+
+
+def test_seeding_is_splitmix64():
+    # The first outputs of SplitMix64 for the seed 1234567, from its authors' page.
+    assert seed_rng(1234567).tolist() == [
+        6457827717110365317,
+        3203168211198807973,
+        9817491932198370423,
+        4593380528125082431,
+    ]
+
+
+@given(st.integers(0, MASK), st.integers(1, 10_000))
+def test_indices_are_in_range(seed, n):
+    state = seed_rng(seed)
+    assert all(0 <= draw_index(state, n) < n for _ in range(20))
+
+
+@given(st.integers(0, MASK), st.integers(0, 200))
+def test_a_shuffle_is_a_permutation(seed, n):
+    order = np.empty(n, np.int64)
+    shuffle(seed_rng(seed), order)
+    assert sorted(order.tolist()) == list(range(n))
+
+
+def test_shuffles_of_three_are_equally_probable():
+    state, order = seed_rng(5), np.empty(3, np.int64)
+    counts: dict[tuple[int, ...], int] = {}
+    for _ in range(6000):
+        shuffle(state, order)
+        key = tuple(order.tolist())
+        counts[key] = counts.get(key, 0) + 1
+    assert len(counts) == 6
+    assert all(abs(count - 1000) < 130 for count in counts.values())

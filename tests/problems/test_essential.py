@@ -1,0 +1,122 @@
+"""Essential matrix: five-point solver, fit, decomposition."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bansac.numeric.jit import kernel
+from bansac.problems.essential import ESSENTIAL, decompose_essential, essential_5pt, recover_pose
+from tests.reference import epipolar as reference
+
+fit = kernel(ESSENTIAL.fit)
+seeds = st.integers(0, 2**32)
+
+
+def test_five_points_give_the_truth_among_the_models():
+    rng = np.random.default_rng(0)
+    found = 0
+    for _ in range(1000):
+        data, R, t = reference.random_scene(rng, 5)
+        models = essential_5pt(data[:2].T, data[2:].T)
+        found += any(reference.distance_up_to_scale(E, reference.cross_matrix(t) @ R) < 1e-6 for E in models)
+    assert found >= 993
+
+
+@given(seeds)
+def test_every_model_is_essential_and_agrees_with_its_sample(seed):
+    data = np.random.default_rng(seed).uniform(-1, 1, (4, 5))
+    models = essential_5pt(data[:2].T, data[2:].T)
+    assert len(models) <= 10
+    x1, x2 = reference.homogeneous(data)
+    for E in models:
+        size = np.abs(E).max()
+        assert np.linalg.norm(E) == pytest.approx(np.sqrt(2))
+        assert np.abs(np.einsum("in,ij,jn->n", x2, E, x1)).max() < 1e-7 * size
+        trace_constraint = 2 * E @ E.T @ E - np.trace(E @ E.T) * E
+        # The worst root of a random sample has lost half of the digits.
+        assert np.abs(trace_constraint).max() < 1e-3
+
+
+def test_number_of_models_has_the_parity_and_the_mean_of_nisters_polynomial():
+    rng = np.random.default_rng(1)
+    counts = np.array([len(essential_5pt(*np.split(reference.random_scene(rng, 5)[0].T, 2, axis=1))) for _ in range(500)])
+    assert (counts % 2 == 0).mean() > 0.99  # complex roots come in pairs
+    assert 4 < counts.mean() < 5.5  # Nister reports 4.55 on average
+
+
+def test_rays_and_points_give_the_same_models():
+    data, _, _ = reference.random_scene(np.random.default_rng(2), 5)
+    rays1, rays2 = (np.vstack([rows, np.ones(5)]).T for rows in (data[:2], data[2:]))
+    rays1 /= np.linalg.norm(rays1, axis=1, keepdims=True)
+    expected = essential_5pt(data[:2].T, data[2:].T)
+    for models in (essential_5pt(rays1, rays2), essential_5pt(rays1.tolist(), rays2.tolist())):
+        assert len(models) == len(expected)
+        assert models == pytest.approx(expected, abs=1e-6)
+
+
+@pytest.mark.parametrize("bad", [np.zeros((4, 2)), np.zeros((5, 4)), np.zeros(10)])
+def test_five_point_solver_refuses_other_shapes(bad):
+    with pytest.raises(ValueError, match="x1 must have shape"):
+        essential_5pt(bad, np.zeros((5, 2)))
+    with pytest.raises(ValueError, match="x2 must have shape"):
+        essential_5pt(np.zeros((5, 2)), bad)
+
+
+def test_degenerate_samples_have_no_model():
+    assert len(essential_5pt(np.zeros((5, 2)), np.zeros((5, 2)))) == 0
+    assert len(essential_5pt(np.ones((5, 2)), np.full((5, 2), 2.0))) == 0
+
+
+@given(seeds)
+def test_fit_gives_the_nearest_essential_matrix_of_the_eight_point_solution(seed):
+    rng = np.random.default_rng(seed)
+    data, _, _ = reference.random_scene(rng, 60)
+    data += rng.normal(0, 1e-3, data.shape)
+    weights = rng.uniform(0.1, 1, 60) * (rng.uniform(size=60) < 0.7)
+    model = np.empty(9)
+    assert fit(data, weights, model, np.empty(ESSENTIAL.scratch_size))
+    U, _, Vt = np.linalg.svd(reference.eight_point(data, weights))
+    assert reference.distance_up_to_scale(model, U @ np.diag([1, 1, 0]) @ Vt) < 1e-5
+    assert np.linalg.svd(model.reshape(3, 3))[1] == pytest.approx([1, 1, 0], abs=1e-9)
+
+
+def test_canonical_has_singular_values_one_one_zero():
+    model = np.random.default_rng(0).normal(size=9)
+    ESSENTIAL.canonical(model)
+    assert np.linalg.svd(model.reshape(3, 3))[1] == pytest.approx([1, 1, 0], abs=1e-12)
+    assert model[np.argmax(np.abs(model))] > 0
+
+
+@given(seeds)
+def test_decomposition_gives_back_the_motion(seed):
+    rng = np.random.default_rng(seed)
+    _, R, t = reference.random_scene(rng, 1)
+    E = reference.cross_matrix(t) @ R
+    R1, R2, direction = decompose_essential(rng.choice([-2.0, 0.5]) * E)
+    assert min(np.abs(R1 - R).max(), np.abs(R2 - R).max()) < 1e-9
+    assert abs(direction @ t) == pytest.approx(1)
+    for rotation in (R1, R2):
+        assert np.linalg.det(rotation) == pytest.approx(1)
+        assert reference.distance_up_to_scale(reference.cross_matrix(direction) @ rotation, E) < 1e-9
+
+
+@given(seeds)
+def test_pose_with_all_points_in_front_is_chosen(seed):
+    rng = np.random.default_rng(seed)
+    data, R, t = reference.random_scene(rng, 30)
+    inliers = np.ones(30, np.bool_)
+    inliers[:12] = False
+    data[:, :12] = rng.uniform(-1, 1, (4, 12))
+    found_R, found_t, in_front = recover_pose(reference.cross_matrix(t) @ R, data[:2].T, data[2:].T, inliers)
+    assert in_front == 18
+    assert found_R == pytest.approx(R, abs=1e-9)
+    assert found_t == pytest.approx(t, abs=1e-9)
+
+
+@pytest.mark.parametrize("bad", [np.eye(2), np.full((3, 3), np.nan)])
+def test_decomposition_refuses_what_is_no_matrix(bad):
+    with pytest.raises(ValueError, match="E must be a finite 3 x 3 matrix"):
+        decompose_essential(bad)

@@ -1,0 +1,71 @@
+"""Two views: literal residuals, checks and solvers in NumPy, and random scenes with exact truth."""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+def cross_matrix(t):
+    return np.array([[0, -t[2], t[1]], [t[2], 0, -t[0]], [-t[1], t[0], 0]])
+
+
+def random_rotation(rng, largest=0.8):
+    axis = rng.normal(size=3)
+    axis /= np.linalg.norm(axis)
+    angle = rng.uniform(0, largest)
+    K = cross_matrix(axis)
+    return np.eye(3) + np.sin(angle) * K + (1 - np.cos(angle)) * K @ K
+
+
+def random_scene(rng, n):
+    """Return noise-free matches (4 x n, normalised coordinates), R and t; all points lie in front of both cameras."""
+    R = random_rotation(rng)
+    t = rng.normal(size=3)
+    t /= np.linalg.norm(t)
+    X = np.empty((3, 0))
+    while X.shape[1] < n:
+        points = np.vstack([rng.uniform(-2, 2, (2, 4 * n)), rng.uniform(3, 8, (1, 4 * n))])
+        X = np.hstack([X, points[:, (R @ points + t[:, None])[2] > 0.5]])
+    X = X[:, :n]
+    Y = R @ X + t[:, None]
+    return np.ascontiguousarray(np.vstack([X[:2] / X[2], Y[:2] / Y[2]])), R, t
+
+
+def homogeneous(data):
+    ones = np.ones(data.shape[1])
+    return np.vstack([data[:2], ones]), np.vstack([data[2:], ones])
+
+
+def sampson(data, F):
+    x1, x2 = homogeneous(data)
+    lines2, lines1 = F @ x1, F.T @ x2
+    algebraic = np.einsum("in,in->n", x2, lines2)
+    return algebraic**2 / (lines2[0] ** 2 + lines2[1] ** 2 + lines1[0] ** 2 + lines1[1] ** 2)
+
+
+def is_oriented(data, F):
+    x1, x2 = homogeneous(data)
+    epipole = np.linalg.svd(F.T)[2][2]
+    signs = np.sign(np.einsum("in,in->n", np.cross(epipole, x2.T).T, F @ x1))
+    return not ((signs > 0).any() and (signs < 0).any())
+
+
+def eight_point(data, weights):
+    """Weighted normalised eight-point algorithm, without a constraint on the singular values."""
+    used = weights > 0
+    T = []
+    for rows in (data[:2, used], data[2:, used]):
+        w = weights[used]
+        centre = (rows * w).sum(axis=1) / w.sum()
+        scale = np.sqrt(2 * w.sum() / (w * ((rows - centre[:, None]) ** 2).sum(axis=0)).sum())
+        T.append(np.array([[scale, 0, -scale * centre[0]], [0, scale, -scale * centre[1]], [0, 0, 1]]))
+    x1, x2 = homogeneous(data[:, used])
+    a, b = T[0] @ x1, T[1] @ x2
+    A = np.einsum("in,jn->nij", b, a).reshape(-1, 9) * np.sqrt(weights[used])[:, None]
+    return T[1].T @ np.linalg.svd(A)[2][8].reshape(3, 3) @ T[0]
+
+
+def distance_up_to_scale(A, B):
+    """Largest difference of two matrices scaled to unit norm, whatever their signs."""
+    a, b = np.ravel(A) / np.linalg.norm(A), np.ravel(B) / np.linalg.norm(B)
+    return min(np.abs(a - b).max(), np.abs(a + b).max())
