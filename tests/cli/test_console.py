@@ -120,11 +120,3 @@ def test_files_are_whole_or_not_there(tmp_path: Path) -> None:
         write_atomically(folder.path / "a.json", fails)
     assert json.loads((folder.path / "a.json").read_text()) == {"x": 1}
     assert [path.name for path in folder.path.iterdir()] == ["a.json"]
-
-
-def test_broken_pipe_is_silent(tmp_path: Path) -> None:
-    command = f"{sys.executable} -m bansac.cli bench --help | head -c 1"
-    done = subprocess.run(
-        ["bash", "-c", command], capture_output=True, text=True, env=os.environ | {"PYTHONPATH": str(SOURCE)}
-    )
-    assert "Traceback" not in done.stderr

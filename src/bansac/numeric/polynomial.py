@@ -208,13 +208,16 @@ def _sign_changes(scratch: NDArray[np.float64], members: int, x: float) -> int:
 
 @kernel
 def _find_root(p: NDArray[np.float64], degree: int, low: float, high: float) -> float:
-    """Find the root of ``p`` in (low, high], which holds one: Newton's method, or splits where it leaves or is slow."""
+    """Find the root of ``p`` in an interval that holds one: Newton's method, or splits where it leaves or is slow."""
     value = p[degree]
     for i in range(degree - 1, -1, -1):
-        value = value * high + p[i]
-    if value == 0.0:
-        return high
-    rising = value > 0.0
+        value = value * low + p[i]
+    rising = value < 0.0
+    if value == 0.0:  # a root at the border, which belongs to the neighbour
+        value = p[degree]
+        for i in range(degree - 1, -1, -1):
+            value = value * high + p[i]
+        rising = value > 0.0
     x = _split(low, high)
     last_step = np.inf
     for _ in range(_MAX_STEPS):
