@@ -21,8 +21,8 @@ def test_diagonalisation_agrees_with_numpy(seed, n):
     diagonalize(a, vectors, n)
     values, V = a.reshape(n, n).diagonal(), vectors.reshape(n, n)
     assert np.sort(values) == pytest.approx(np.linalg.eigvalsh(A), abs=1e-10)
-    assert V @ V.T == pytest.approx(np.eye(n), abs=1e-10)
-    assert V @ A @ V.T == pytest.approx(np.diag(values), abs=1e-9)
+    assert pytest.approx(np.eye(n), abs=1e-10) == V @ V.T
+    assert pytest.approx(np.diag(values), abs=1e-9) == V @ A @ V.T
 
 
 @given(seeds, st.integers(1, 9))

@@ -42,7 +42,9 @@ def test_every_model_is_essential_and_agrees_with_its_sample(seed):
 
 def test_number_of_models_has_the_parity_and_the_mean_of_nisters_polynomial():
     rng = np.random.default_rng(1)
-    counts = np.array([len(essential_5pt(*np.split(reference.random_scene(rng, 5)[0].T, 2, axis=1))) for _ in range(500)])
+    counts = np.array(
+        [len(essential_5pt(*np.split(reference.random_scene(rng, 5)[0].T, 2, axis=1))) for _ in range(500)]
+    )
     assert (counts % 2 == 0).mean() > 0.99  # complex roots come in pairs
     assert 4 < counts.mean() < 5.5  # Nister reports 4.55 on average
 

@@ -1,0 +1,307 @@
+"""The public functions end to end: known geometry, options that have an effect, results that agree with themselves."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import bansac
+from bansac.datasets.synthetic import (
+    circle_points,
+    epipolar_matches,
+    homography_matches,
+    line_points,
+    polynomial_points,
+)
+from bansac.metrics import corner_error, rotation_error, translation_error
+from tests.reference import epipolar as reference
+
+
+@pytest.fixture(scope="module")
+def plane():
+    return homography_matches(400, inlier_ratio=0.4, noise=0.3, seed=3)
+
+
+@pytest.fixture(scope="module")
+def scene():
+    return epipolar_matches(400, inlier_ratio=0.6, noise=0.2, seed=4)
+
+
+METHODS = {
+    "uniform": {"sampler": "uniform"},
+    "bansac": {},
+    "order 2": {"order": 2},
+    "order 3": {"order": 3},
+    "no verification": {"verification": None},
+    "msac": {"scoring": "msac"},
+}
+methods = pytest.mark.parametrize("method", METHODS.values(), ids=METHODS.keys())
+
+
+@methods
+def test_homography_of_a_known_plane(plane, method):
+    result = bansac.estimate_homography(plane.x1, plane.x2, **method)
+    assert result.success
+    assert corner_error(result.model, plane.H, plane.size) < 2
+    assert (result.inliers & plane.inliers).sum() > 0.8 * plane.inliers.sum()
+
+
+@methods
+def test_fundamental_matrix_of_a_known_scene(scene, method):
+    result = bansac.estimate_fundamental(scene.x1, scene.x2, **method)
+    assert result.success
+    data = np.vstack([scene.x1.T, scene.x2.T])[:, scene.inliers]
+    assert np.median(np.sqrt(reference.sampson(data, result.model))) < 0.5
+    assert np.linalg.svd(result.model)[1][2] < 1e-12
+
+
+@methods
+def test_pose_of_a_known_scene(scene, method):
+    result = bansac.estimate_relative_pose(scene.x1, scene.x2, scene.K, scene.K, threshold=1.0, **method)
+    assert result.success
+    assert rotation_error(result.model.R, scene.R) < 1
+    assert translation_error(result.model.t, scene.t) < 3
+
+
+def test_essential_matrix_in_pixels_and_in_normalised_units_is_the_same(scene):
+    def normalise(x, K):
+        return (x - K[:2, 2]) / np.diag(K)[:2]
+
+    focal = (scene.K[0, 0] + scene.K[1, 1]) / 2
+    pixels = bansac.estimate_essential(scene.x1, scene.x2, scene.K, scene.K, threshold=0.8)
+    rays = bansac.estimate_essential(normalise(scene.x1, scene.K), normalise(scene.x2, scene.K), threshold=0.8 / focal)
+    assert pixels.model == pytest.approx(rays.model)
+    assert np.array_equal(pixels.inliers, rays.inliers)
+    assert pixels.residuals == pytest.approx(focal * rays.residuals)
+    paper = bansac.estimate_essential(scene.x1, scene.x2, scene.K, preset="paper")
+    assert paper.threshold == 1e-3
+    assert np.linalg.svd(paper.model)[1] == pytest.approx([1, 1, 0])
+
+
+@methods
+@pytest.mark.parametrize("seed", [0, 1])
+def test_curves_of_known_points(method, seed):
+    line = line_points(200, inlier_ratio=0.4, noise=0.005, seed=seed)
+    found = bansac.fit_line(line.points, threshold=0.02, **method)
+    assert found.model * np.sign(found.model[:2] @ line.model[:2]) == pytest.approx(line.model, abs=0.02)
+    circle = circle_points(200, inlier_ratio=0.4, noise=0.005, seed=seed)
+    assert bansac.fit_circle(circle.points, threshold=0.02, **method).model == pytest.approx(circle.model, abs=0.02)
+    curve = polynomial_points(200, degree=3, inlier_ratio=0.6, noise=0.005, seed=seed)
+    found = bansac.fit_polynomial(curve.points, 3, threshold=0.02, **method)
+    x = np.linspace(-1, 1, 50)
+    assert np.polynomial.polynomial.polyval(x, found.model) == pytest.approx(
+        np.polynomial.polynomial.polyval(x, curve.model), abs=0.15
+    )
+
+
+@pytest.mark.parametrize("scoring", ["inliers", "msac"])
+def test_mask_and_residuals_are_those_of_the_returned_model(plane, scene, scoring):
+    result = bansac.estimate_homography(plane.x1, plane.x2, scoring=scoring)
+    mapped = np.column_stack([plane.x1, np.ones(len(plane.x1))]) @ result.model.T
+    distances = np.linalg.norm(mapped[:, :2] / mapped[:, 2:] - plane.x2, axis=1)
+    assert result.residuals == pytest.approx(distances, abs=1e-6)
+    assert np.array_equal(result.inliers, result.residuals <= result.threshold)
+    result = bansac.estimate_fundamental(scene.x1, scene.x2, scoring=scoring)
+    expected = np.sqrt(reference.sampson(np.vstack([scene.x1.T, scene.x2.T]), result.model))
+    assert result.residuals == pytest.approx(expected, abs=1e-6)
+    assert np.array_equal(result.inliers, result.residuals <= result.threshold)
+
+
+def test_a_result_unpacks_and_shows_itself(plane):
+    result = bansac.estimate_homography(plane.x1, plane.x2, seed=5)
+    model, inliers = result
+    assert model is result.model
+    assert inliers is result.inliers
+    assert result.num_inliers == inliers.sum()
+    assert result.inlier_ratio == inliers.mean()
+    assert "success" in repr(result)
+    assert "seed 5" in repr(result)
+    assert result.seconds > 0
+    with pytest.raises(ValueError, match="trace=True"):
+        result.plot()
+
+
+def test_probabilities_tell_inliers_from_outliers(plane):
+    result = bansac.estimate_homography(plane.x1, plane.x2, stopping="bansac", max_iterations=50_000)
+    assert result.stop_reason == "bansac"
+    assert np.mean(result.probabilities[plane.inliers] > 0.5) > 0.8
+    assert np.mean(result.probabilities[~plane.inliers] < 0.01) > 0.9
+    assert np.count_nonzero(result.probabilities < 0.01) >= len(plane.x1) - result.num_inliers - 20
+    assert bansac.estimate_homography(plane.x1, plane.x2, sampler="uniform").probabilities is None
+
+
+def test_a_good_prior_needs_fewer_iterations_and_a_wrong_one_is_unlearnt(plane):
+    def iterations(priors):
+        runs = [bansac.estimate_homography(plane.x1, plane.x2, priors=priors, seed=seed) for seed in range(20)]
+        assert all(run.success for run in runs)
+        return np.mean([run.iterations for run in runs])
+
+    good = np.where(plane.inliers, 0.8, 0.2)
+    assert iterations(good) < iterations(None)
+    wrong = bansac.estimate_homography(plane.x1, plane.x2, priors=1 - good, max_iterations=50_000)
+    assert wrong.success
+    assert corner_error(wrong.model, plane.H, plane.size) < 3
+
+
+def test_scores_in_unit_range_are_the_prior(plane):
+    scores = np.random.default_rng(0).uniform(size=len(plane.x1))
+    by_scores = bansac.estimate_homography(plane.x1, plane.x2, scores=scores)
+    by_priors = bansac.estimate_homography(plane.x1, plane.x2, priors=scores)
+    assert np.array_equal(by_scores.model, by_priors.model)
+    traced = bansac.estimate_homography(plane.x1, plane.x2, scores=scores, trace=True)
+    assert traced.trace.snapshots[0] == pytest.approx(np.clip(scores, 1e-6, 1 - 1e-6))
+
+
+CHANGES = {
+    "threshold": 3.0,
+    "confidence": 0.5,
+    "max_iterations": 20,
+    "min_iterations": 900,
+    "seed": 9,
+    "sampler": "uniform",
+    "scoring": "msac",
+    "verification": None,
+    "stopping": None,
+    "refinement": None,
+    "order": 3,
+    "gamma": "gamma_3",
+    "activation": "rho_3",
+    "weight_floor": 30.0,
+    "cpt": [[[0.1, 0.5], [0.6, 1.0]]],
+    "tau": 0.3,
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_every_option_has_an_effect(name):
+    # Both counting options act where the run would stop before its last iteration.
+    ratio = 0.6 if name in ("min_iterations", "stopping") else 0.3
+    hard = homography_matches(300, inlier_ratio=ratio, noise=0.5, seed=8)
+    settings = {"stopping": "bansac", "max_iterations": 50_000} if name == "tau" else {}
+    default = bansac.estimate_homography(hard.x1, hard.x2, **settings)
+    changed = bansac.estimate_homography(hard.x1, hard.x2, **{**settings, name: CHANGES[name]})
+    assert not (
+        np.array_equal(default.model, changed.model)
+        and default.iterations == changed.iterations
+        and np.array_equal(default.inliers, changed.inliers)
+    )
+
+
+def test_options_object_and_single_settings_mix(plane):
+    options = bansac.Options(threshold=2.0, seed=3)
+    whole = bansac.estimate_homography(plane.x1, plane.x2, options=options)
+    single = bansac.estimate_homography(plane.x1, plane.x2, threshold=2.0, seed=3)
+    assert np.array_equal(whole.model, single.model)
+    assert bansac.estimate_homography(plane.x1, plane.x2, options=options, seed=4).seed == 4
+    assert bansac.fit_line(plane.x1, options=options).threshold == 2.0
+
+
+def test_the_default_is_the_paper(plane, scene):
+    for call in (
+        lambda **s: bansac.estimate_homography(plane.x1, plane.x2, **s),
+        lambda **s: bansac.estimate_fundamental(scene.x1, scene.x2, **s),
+    ):
+        assert np.array_equal(call().model, call(preset="paper").model)
+
+
+def test_a_user_function_for_gamma_is_used(plane):
+    def gamma(ratio):
+        return np.where(ratio < 0.7143, 0.62 * ratio + 0.5, 0.2 * ratio + 0.8)
+
+    own = bansac.estimate_homography(plane.x1, plane.x2, gamma=gamma)
+    named = bansac.estimate_homography(plane.x1, plane.x2, gamma="gamma_1")
+    assert np.array_equal(own.probabilities, named.probabilities)
+
+
+def test_stop_reasons(plane):
+    def reason(**settings):
+        return bansac.estimate_homography(plane.x1, plane.x2, **settings).stop_reason
+
+    assert reason(stopping=None, max_iterations=50) == "max_iterations"
+    assert reason(stopping="bansac", max_iterations=50_000) == "bansac"
+    assert reason(stopping="ransac", sampler="uniform") == "ransac"
+    assert reason(stopping="sprt", sampler="uniform", confidence=0.9) == "sprt"
+    assert reason(stopping=None, max_iterations=2**31 - 1, max_seconds=0.01) == "max_seconds"
+
+
+def test_a_trace_records_the_run(plane):
+    result = bansac.estimate_homography(plane.x1, plane.x2, trace=True, stopping=None, max_iterations=1500)
+    trace = result.trace
+    assert len(trace) == result.iterations == 1500
+    assert set(trace.snapshots) == {0, 2, 4, 9, 10, 11, 14, 100, 1000, 1500}
+    assert (trace.snapshots[0] == 0.5).all()
+    assert np.array_equal(trace.snapshots[1500], result.probabilities)
+    assert (np.diff(trace.best_inliers) >= 0).all()
+    assert np.array_equal(trace.outliers, len(plane.x1) - trace.best_inliers)
+    updated = ~np.isnan(trace.gamma)
+    assert np.array_equal(updated, ~np.isnan(trace.inlier_ratio))
+    ratio = trace.inlier_ratio[updated]
+    assert trace.gamma[updated] == pytest.approx(np.where(ratio < 0.7143, 0.62 * ratio + 0.5, 0.2 * ratio + 0.8))
+    # The network rejects on the strength of the updates: many iterations have none under SPRT.
+    assert 0 < updated.sum() < 1500
+
+
+def test_without_verification_every_valid_iteration_updates(plane):
+    result = bansac.estimate_homography(
+        plane.x1, plane.x2, trace=True, verification=None, stopping=None, max_iterations=200
+    )
+    updated = ~np.isnan(result.trace.gamma)
+    assert updated.sum() > 30  # the others drew degenerate samples, which never update
+
+
+def test_tracing_and_slicing_do_not_change_the_answer(plane, monkeypatch):
+    settings = {"stopping": None, "max_iterations": 300}
+    plain = bansac.estimate_homography(plane.x1, plane.x2, **settings)
+    traced = bansac.estimate_homography(plane.x1, plane.x2, trace=True, **settings)
+    monkeypatch.setattr("bansac.runner._SLICE_SECONDS", 1e-6)
+    sliced = bansac.estimate_homography(plane.x1, plane.x2, **settings)
+    for other in (traced, sliced):
+        assert np.array_equal(plain.model, other.model)
+        assert np.array_equal(plain.probabilities, other.probabilities)
+
+
+def test_an_interrupt_between_slices_gets_through(plane, monkeypatch):
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("bansac.runner.run_iterations", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        bansac.estimate_homography(plane.x1, plane.x2)
+
+
+PROGRAM = """
+import hashlib, numpy as np, bansac
+from bansac.datasets.synthetic import epipolar_matches
+scene = epipolar_matches(200, inlier_ratio=0.5, noise=0.3, seed=1)
+for result in (
+    bansac.estimate_homography(scene.x1, scene.x2, max_iterations=300),
+    bansac.estimate_fundamental(scene.x1, scene.x2, max_iterations=300),
+    bansac.estimate_essential(scene.x1, scene.x2, scene.K, max_iterations=100),
+):
+    bits = result.model.tobytes() + result.inliers.tobytes() + result.probabilities.tobytes()
+    print(hashlib.sha256(bits).hexdigest())
+"""
+
+
+def test_same_seed_same_bits_in_other_processes():
+    answers = {
+        subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True).stdout
+        for _ in range(3)
+    }
+    assert len(answers) == 1
+    assert len(answers.pop().split()) == 3
+
+
+def test_threads_do_not_change_the_answer(plane):
+    from concurrent.futures import ThreadPoolExecutor
+
+    def run(seed):
+        return bansac.estimate_homography(plane.x1, plane.x2, seed=seed).model
+
+    expected = [run(seed) for seed in range(8)]
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(run, range(8)))
+    assert all(np.array_equal(a, b) for a, b in zip(expected, found, strict=True))
