@@ -86,9 +86,12 @@ def run(
 
     model = None
     if progress["best_inliers"] > 0:
+        model = state.best_model
         if options.refinement is not None:
-            refine_least_squares(kernels, shuffled, points, settings, progress, state, np.empty(n))
-        model = state.best_model.copy()
+            models = np.stack([model, model])
+            work = (state.scratch, state.model, state.residuals, state.is_inlier[0], np.empty(n))
+            refine_least_squares(kernels, shuffled, points, settings, progress, models, *work)
+            model = models[0]
         if problem.denormalize is not None:
             problem.denormalize(model, transform)
         if problem.canonical is not None:

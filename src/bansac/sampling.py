@@ -41,9 +41,10 @@ def activation(code: int, p: float) -> float:
         return 100.0 * p
     if code == 2:
         return 100.0 * p if p > 0.3 else 10.0 * p
+    exponential = math.exp(-10.0 * (p - 0.5) if code == 3 else 2.0 * p)
     if code == 3:
-        return 100.0 / (1.0 + math.exp(-10.0 * (p - 0.5)))
-    return 130.0 * math.tanh(p)
+        return 100.0 / (1.0 + exponential)
+    return 130.0 * (1.0 - 2.0 / (exponential + 1.0))  # tanh
 
 
 @kernel

@@ -18,7 +18,8 @@ def test_diagonalisation_agrees_with_numpy(seed, n):
     A = rng.normal(size=(n, n))
     A += A.T
     a, vectors = A.ravel().copy(), np.empty(n * n)
-    diagonalize(a, vectors, n)
+    smallest = np.empty(n)
+    diagonalize(a, vectors, smallest)
     values, V = a.reshape(n, n).diagonal(), vectors.reshape(n, n)
     assert np.sort(values) == pytest.approx(np.linalg.eigvalsh(A), abs=1e-10)
     assert pytest.approx(np.eye(n), abs=1e-10) == V @ V.T

@@ -9,18 +9,20 @@ from numpy.typing import NDArray
 
 from bansac.numeric.jit import kernel
 
-__all__ = ["copy_smallest", "diagonalize", "smallest_eigenvector", "solve_linear"]
+__all__ = ["diagonalize", "smallest_eigenvector", "solve_linear"]
 
 _MAX_SWEEPS = 30
 _CONVERGED = 1e-32
 
 
 @kernel
-def diagonalize(a: NDArray[np.float64], vectors: NDArray[np.float64], n: int) -> None:
+def diagonalize(a: NDArray[np.float64], vectors: NDArray[np.float64], vector: NDArray[np.float64]) -> None:
     """Diagonalise a symmetric matrix: eigenvalues on the diagonal of ``a``, unit eigenvectors as rows of ``vectors``.
 
-    Both are n x n, flat, row by row. Cyclic Jacobi rotations (Golub and Van Loan, Matrix Computations, section 8.5).
+    Both are n x n, flat, row by row. The eigenvector of the smallest eigenvalue goes into ``vector`` as well, whose
+    size is n. Cyclic Jacobi rotations (Golub and Van Loan, Matrix Computations, section 8.5).
     """
+    n = vector.size
     for i in range(n * n):
         vectors[i] = 0.0
     for i in range(n):
@@ -32,7 +34,7 @@ def diagonalize(a: NDArray[np.float64], vectors: NDArray[np.float64], n: int) ->
             for j in range(i):
                 off += a[i * n + j] * a[i * n + j]
         if not off > _CONVERGED * diagonal:
-            return
+            break
         for p in range(n - 1):
             for q in range(p + 1, n):
                 apq = a[p * n + q]
@@ -50,12 +52,6 @@ def diagonalize(a: NDArray[np.float64], vectors: NDArray[np.float64], n: int) ->
                     a[p * n + k], a[q * n + k] = c * apk - s * aqk, s * apk + c * aqk
                     vpk, vqk = vectors[p * n + k], vectors[q * n + k]
                     vectors[p * n + k], vectors[q * n + k] = c * vpk - s * vqk, s * vpk + c * vqk
-
-
-@kernel
-def copy_smallest(a: NDArray[np.float64], vectors: NDArray[np.float64], vector: NDArray[np.float64]) -> None:
-    """Copy the eigenvector of the smallest eigenvalue out of the result of ``diagonalize``."""
-    n = vector.size
     smallest = 0
     for i in range(1, n):
         if a[i * n + i] < a[smallest * n + smallest]:
@@ -74,8 +70,7 @@ def smallest_eigenvector(a: NDArray[np.float64], vector: NDArray[np.float64], wo
     for i in range(n):
         for j in range(n):
             work[i * n + j] = a[i, j]
-    diagonalize(work, work[n * n :], n)
-    copy_smallest(work, work[n * n :], vector)
+    diagonalize(work, work[n * n :], vector)
 
 
 @kernel

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bansac.numeric.jit import fast_kernel, kernel
-from bansac.numeric.linalg import copy_smallest, diagonalize
+from bansac.numeric.linalg import diagonalize
 
 __all__ = ["FIT_SCRATCH", "fit_eight_point", "is_oriented", "residuals"]
 
@@ -87,8 +87,7 @@ def fit_eight_point(
     normal = scratch[:81]
     _accumulate(data, weights, ax, ay, a_scale, bx, by, b_scale, normal)
     f, vectors = scratch[81:90], scratch[90:171]
-    diagonalize(normal, vectors, 9)
-    copy_smallest(normal, vectors, f)
+    diagonalize(normal, vectors, f)
     for i in range(3):  # F T1: columns
         model[3 * i] = f[3 * i] * a_scale
         model[3 * i + 1] = f[3 * i + 1] * a_scale

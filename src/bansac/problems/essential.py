@@ -21,14 +21,15 @@ __all__ = ["ESSENTIAL", "decompose_essential", "essential_5pt", "recover_pose"]
 
 _NEGLIGIBLE = 1e-14
 
-# Scratch: null space (4 x 9), E E^T (6 x 10), constraints (10 x 20), polynomials, roots.
-_NULL = 0
-_FORMS = _NULL + 45  # the 9 linear forms of E
-_SQUARE = _FORMS + 36
-_CONSTRAINTS = _SQUARE + 70
-_POLYNOMIALS = _CONSTRAINTS + 200
-_DETERMINANT = 63  # within the polynomials
-_ROOTS = _POLYNOMIALS + _DETERMINANT + 11
+# Layout of the scratch array. Helpers get it whole, with places in it: slices of arrays compile slowly.
+_ROWS = 0  # the five equations, 5 x 9
+_BASIS = _ROWS + 45  # X, Y, Z, W, 4 x 9
+_SQUARE = _BASIS + 36  # six quadratic forms, and the trace
+_CONSTRAINTS = _SQUARE + 70  # 10 x 20
+_B = _CONSTRAINTS + 200  # 3 x 3 polynomials of 5 coefficients
+_P = _B + 45  # p, q and r, 9 coefficients each
+_DETERMINANT = _P + 27
+_ROOTS = _DETERMINANT + 13
 _STURM = _ROOTS + 10
 _SCRATCH = max(_STURM + STURM_SCRATCH, FIT_SCRATCH)
 
@@ -42,31 +43,31 @@ def solve(
     2 E E^T E = tr(E E^T) E are brought to a triangular form, from which x and y are eliminated; what remains is a
     polynomial of degree 10 in z.
     """
-    forms = scratch[_FORMS:_SQUARE]
-    if not _null_space(data, sample, scratch[_NULL:_FORMS], forms):
+    if not _find_null_space(data, sample, scratch):
         return 0
-    constraints = scratch[_CONSTRAINTS:_POLYNOMIALS]
-    _build_constraints(forms, scratch[_SQUARE:_CONSTRAINTS], constraints)
-    if not _eliminate(constraints):
+    _build_constraints(scratch)
+    if not _eliminate(scratch):
         return 0
-    polynomials = scratch[_POLYNOMIALS:_ROOTS]
-    _resultant(constraints, polynomials)
-    roots = scratch[_ROOTS:_STURM]
-    found = sturm_roots(polynomials[_DETERMINANT:], 10, roots, scratch[_STURM:])
+    _build_determinant(scratch)
+    found = sturm_roots(scratch[_DETERMINANT:_ROOTS], 10, scratch[_ROOTS:_STURM], scratch[_STURM:])
     count = 0
     for k in range(found):
-        z = roots[k]
-        p, q, r = 0.0, 0.0, 0.0
+        z = scratch[_ROOTS + k]
+        p = 0.0
+        q = 0.0
+        r = 0.0
         for i in range(7, -1, -1):
-            p = p * z + polynomials[i]
-            q = q * z + polynomials[8 + i]
-            r = r * z + polynomials[16 + i]
+            p = p * z + scratch[_P + i]
+            q = q * z + scratch[_P + 9 + i]
+            r = r * z + scratch[_P + 18 + i]
         if r == 0.0:
             continue
-        x, y = p / r, q / r
+        x = p / r
+        y = q / r
         square = 0.0
         for i in range(9):
-            entry = x * forms[4 * i] + y * forms[4 * i + 1] + z * forms[4 * i + 2] + forms[4 * i + 3]
+            entry = x * scratch[_BASIS + i] + y * scratch[_BASIS + 9 + i]
+            entry += z * scratch[_BASIS + 18 + i] + scratch[_BASIS + 27 + i]
             models[count, i] = entry
             square += entry * entry
         if 0.0 < square < np.inf:
@@ -78,92 +79,86 @@ def solve(
 
 
 @kernel
-def _null_space(
-    data: NDArray[np.float64], sample: NDArray[np.int64], rows: NDArray[np.float64], forms: NDArray[np.float64]
-) -> bool:
-    """Write an orthonormal basis X, Y, Z, W of the matrices that agree with five matches.
+def _find_null_space(data: NDArray[np.float64], sample: NDArray[np.int64], scratch: NDArray[np.float64]) -> bool:
+    """Find an orthonormal basis X, Y, Z, W of the matrices that agree with five matches.
 
-    ``forms[4 * i : 4 * i + 4]`` becomes entry i of the four basis matrices. Householder reflections bring the
-    transposed equations (9 x 5, stored as ``rows``, 5 x 9) to triangular form; applied to the last four unit vectors
+    Householder reflections bring the transposed equations to triangular form; applied to the last four unit vectors
     they give the basis.
     """
     for r in range(5):
-        i = sample[r]
-        x1, y1, x2, y2 = data[0, i], data[1, i], data[2, i], data[3, i]
-        row = rows[9 * r : 9 * r + 9]
-        row[0], row[1], row[2] = x2 * x1, x2 * y1, x2
-        row[3], row[4], row[5] = y2 * x1, y2 * y1, y2
-        row[6], row[7], row[8] = x1, y1, 1.0
+        n = sample[r]
+        for i in range(3):
+            second = data[2 + i, n] if i < 2 else 1.0
+            row = _ROWS + 9 * r + 3 * i
+            scratch[row] = second * data[0, n]
+            scratch[row + 1] = second * data[1, n]
+            scratch[row + 2] = second
     for k in range(5):
-        v = rows[9 * k : 9 * k + 9]
+        v = _ROWS + 9 * k
         square = 0.0
         for i in range(k, 9):
-            square += v[i] * v[i]
+            square += scratch[v + i] * scratch[v + i]
         if not square > _NEGLIGIBLE:
             return False
-        norm = math.sqrt(square)
-        head = v[k] + math.copysign(norm, v[k])
-        scale = math.sqrt(2.0 / (square - v[k] * v[k] + head * head))  # |v|^2 becomes 2: the reflection is I - v v^T
-        v[k] = head
+        old = scratch[v + k]
+        new = old + math.copysign(math.sqrt(square), old)
+        scratch[v + k] = new
+        scale = math.sqrt(2.0 / (square - old * old + new * new))  # |v|^2 becomes 2: the reflection is I - v v^T
         for i in range(k, 9):
-            v[i] *= scale
+            scratch[v + i] *= scale
         for r in range(k + 1, 5):
-            _reflect(v, k, rows[9 * r : 9 * r + 9], 1)
-    for i in range(36):
-        forms[i] = 0.0
+            _reflect(scratch, v, k, _ROWS + 9 * r)
     for column in range(4):
-        forms[4 * (5 + column) + column] = 1.0
+        vector = _BASIS + 9 * column
+        for i in range(9):
+            scratch[vector + i] = 1.0 if i == 5 + column else 0.0
         for k in range(4, -1, -1):
-            _reflect(rows[9 * k : 9 * k + 9], k, forms[column:], 4)
+            _reflect(scratch, _ROWS + 9 * k, k, vector)
     return True
 
 
 @kernel
-def _reflect(v: NDArray[np.float64], first: int, vector: NDArray[np.float64], stride: int) -> None:
-    """Apply the Householder reflection I - v v^T to the nine numbers ``vector[::stride]``."""
+def _reflect(scratch: NDArray[np.float64], v: int, first: int, vector: int) -> None:
+    """Apply the Householder reflection I - v v^T, v being zero before its entry ``first``, to a vector of nine."""
     along = 0.0
     for i in range(first, 9):
-        along += v[i] * vector[stride * i]
+        along += scratch[v + i] * scratch[vector + i]
     for i in range(first, 9):
-        vector[stride * i] -= along * v[i]
+        scratch[vector + i] -= along * scratch[v + i]
 
 
 @kernel
-def _build_constraints(
-    forms: NDArray[np.float64], square: NDArray[np.float64], constraints: NDArray[np.float64]
-) -> None:
-    """Write det E = 0 and E E^T E - tr(E E^T) E / 2 = 0 as ten rows of twenty coefficients."""
-    for i in range(60):
-        square[i] = 0.0
+def _build_constraints(scratch: NDArray[np.float64]) -> None:
+    """Write E E^T E - tr(E E^T) E / 2 = 0 and det E = 0 as ten rows of twenty coefficients."""
+    trace = _SQUARE + 60
+    for i in range(70):
+        scratch[_SQUARE + i] = 0.0
     for i in range(200):
-        constraints[i] = 0.0
-    trace = square[60:70]
-    for m in range(10):
-        trace[m] = 0.0
+        scratch[_CONSTRAINTS + i] = 0.0
     for i in range(3):
         for j in range(i, 3):
-            entry = square[10 * _symmetric(i, j) :]
             for k in range(3):
-                _multiply_linear(forms[4 * (3 * i + k) :], forms[4 * (3 * j + k) :], 1.0, entry)
+                first = _BASIS + 3 * i + k
+                _multiply_linear(scratch, first, _BASIS + 3 * j + k, 1.0, _SQUARE + 10 * _symmetric(i, j))
         for m in range(10):
-            trace[m] += 0.5 * square[10 * _symmetric(i, i) + m]
+            scratch[trace + m] += 0.5 * scratch[_SQUARE + 10 * _symmetric(i, i) + m]
     for i in range(3):
         for m in range(10):
-            square[10 * _symmetric(i, i) + m] -= trace[m]
+            scratch[_SQUARE + 10 * _symmetric(i, i) + m] -= scratch[trace + m]
     for i in range(3):
         for j in range(3):
-            row = constraints[20 * (3 * i + j + 1) :]
             for k in range(3):
-                low, high = (i, k) if i < k else (k, i)
-                _multiply_quadratic(square[10 * _symmetric(low, high) :], forms[4 * (3 * k + j) :], row)
-    minor = square[:10]
-    for j in range(3):
-        k, m = (j + 1) % 3, (j + 2) % 3
-        for i in range(10):
-            minor[i] = 0.0
-        _multiply_linear(forms[4 * (3 + k) :], forms[4 * (6 + m) :], 1.0, minor)
-        _multiply_linear(forms[4 * (3 + m) :], forms[4 * (6 + k) :], -1.0, minor)
-        _multiply_quadratic(minor, forms[4 * j :], constraints)
+                square = _SQUARE + 10 * (_symmetric(i, k) if i < k else _symmetric(k, i))
+                _multiply_quadratic(scratch, square, _BASIS + 3 * k + j, _CONSTRAINTS + 20 * (3 * i + j))
+    for j in range(3):  # the squares are not needed any more: their place takes the minors of the first row
+        minor = _SQUARE + 10 * j
+        for m in range(10):
+            scratch[minor + m] = 0.0
+        k = j + 1 if j < 2 else 0
+        m = k + 1 if k < 2 else 0
+        _multiply_linear(scratch, _BASIS + 3 + k, _BASIS + 6 + m, 1.0, minor)
+        _multiply_linear(scratch, _BASIS + 3 + m, _BASIS + 6 + k, -1.0, minor)
+        _multiply_quadratic(scratch, minor, _BASIS + j, _CONSTRAINTS + 180)
 
 
 @kernel
@@ -173,131 +168,136 @@ def _symmetric(i: int, j: int) -> int:
 
 
 @kernel
-def _multiply_linear(a: NDArray[np.float64], b: NDArray[np.float64], sign: float, product: NDArray[np.float64]) -> None:
-    """Add sign * a * b to ``product``: two linear forms over x, y, z, 1 give a quadratic one.
+def _multiply_linear(scratch: NDArray[np.float64], a: int, b: int, sign: float, out: int) -> None:
+    """Add sign times the product of two linear forms over x, y, z, 1 to a quadratic one.
 
-    Its monomials are xx, xy, xz, x, yy, yz, y, zz, z, 1.
+    A form is an entry of E, its coefficients are those of X, Y, Z, W. The monomials of the product are xx, xy, xz, x,
+    yy, yz, y, zz, z, 1.
     """
-    a0, a1, a2, a3 = sign * a[0], sign * a[1], sign * a[2], sign * a[3]
-    b0, b1, b2, b3 = b[0], b[1], b[2], b[3]
-    product[0] += a0 * b0
-    product[1] += a0 * b1 + a1 * b0
-    product[2] += a0 * b2 + a2 * b0
-    product[3] += a0 * b3 + a3 * b0
-    product[4] += a1 * b1
-    product[5] += a1 * b2 + a2 * b1
-    product[6] += a1 * b3 + a3 * b1
-    product[7] += a2 * b2
-    product[8] += a2 * b3 + a3 * b2
-    product[9] += a3 * b3
+    a0 = sign * scratch[a]
+    a1 = sign * scratch[a + 9]
+    a2 = sign * scratch[a + 18]
+    a3 = sign * scratch[a + 27]
+    b0 = scratch[b]
+    b1 = scratch[b + 9]
+    b2 = scratch[b + 18]
+    b3 = scratch[b + 27]
+    scratch[out] += a0 * b0
+    scratch[out + 1] += a0 * b1 + a1 * b0
+    scratch[out + 2] += a0 * b2 + a2 * b0
+    scratch[out + 3] += a0 * b3 + a3 * b0
+    scratch[out + 4] += a1 * b1
+    scratch[out + 5] += a1 * b2 + a2 * b1
+    scratch[out + 6] += a1 * b3 + a3 * b1
+    scratch[out + 7] += a2 * b2
+    scratch[out + 8] += a2 * b3 + a3 * b2
+    scratch[out + 9] += a3 * b3
 
 
 @kernel
-def _multiply_quadratic(a: NDArray[np.float64], b: NDArray[np.float64], product: NDArray[np.float64]) -> None:
-    """Add a * b, a quadratic and a linear form, to ``product``, a cubic.
+def _multiply_quadratic(scratch: NDArray[np.float64], a: int, b: int, out: int) -> None:
+    """Add the product of a quadratic and a linear form to a cubic one.
 
     Its monomials are in the order of Nister's table: xxx, yyy, xxy, xyy, xxz, xx, yyz, yy, xyz, xy, which are to be
     eliminated, and xzz, xz, x, yzz, yz, y, zzz, zz, z, 1.
     """
-    a0, a1, a2, a3, a4 = a[0], a[1], a[2], a[3], a[4]
-    a5, a6, a7, a8, a9 = a[5], a[6], a[7], a[8], a[9]
-    b0, b1, b2, b3 = b[0], b[1], b[2], b[3]
-    product[0] += a0 * b0
-    product[1] += a4 * b1
-    product[2] += a0 * b1 + a1 * b0
-    product[3] += a1 * b1 + a4 * b0
-    product[4] += a0 * b2 + a2 * b0
-    product[5] += a0 * b3 + a3 * b0
-    product[6] += a4 * b2 + a5 * b1
-    product[7] += a4 * b3 + a6 * b1
-    product[8] += a1 * b2 + a2 * b1 + a5 * b0
-    product[9] += a1 * b3 + a3 * b1 + a6 * b0
-    product[10] += a2 * b2 + a7 * b0
-    product[11] += a2 * b3 + a3 * b2 + a8 * b0
-    product[12] += a3 * b3 + a9 * b0
-    product[13] += a5 * b2 + a7 * b1
-    product[14] += a5 * b3 + a6 * b2 + a8 * b1
-    product[15] += a6 * b3 + a9 * b1
-    product[16] += a7 * b2
-    product[17] += a7 * b3 + a8 * b2
-    product[18] += a8 * b3 + a9 * b2
-    product[19] += a9 * b3
+    a0 = scratch[a]
+    a1 = scratch[a + 1]
+    a2 = scratch[a + 2]
+    a3 = scratch[a + 3]
+    a4 = scratch[a + 4]
+    a5 = scratch[a + 5]
+    a6 = scratch[a + 6]
+    a7 = scratch[a + 7]
+    a8 = scratch[a + 8]
+    a9 = scratch[a + 9]
+    b0 = scratch[b]
+    b1 = scratch[b + 9]
+    b2 = scratch[b + 18]
+    b3 = scratch[b + 27]
+    scratch[out] += a0 * b0
+    scratch[out + 1] += a4 * b1
+    scratch[out + 2] += a0 * b1 + a1 * b0
+    scratch[out + 3] += a1 * b1 + a4 * b0
+    scratch[out + 4] += a0 * b2 + a2 * b0
+    scratch[out + 5] += a0 * b3 + a3 * b0
+    scratch[out + 6] += a4 * b2 + a5 * b1
+    scratch[out + 7] += a4 * b3 + a6 * b1
+    scratch[out + 8] += a1 * b2 + a2 * b1 + a5 * b0
+    scratch[out + 9] += a1 * b3 + a3 * b1 + a6 * b0
+    scratch[out + 10] += a2 * b2 + a7 * b0
+    scratch[out + 11] += a2 * b3 + a3 * b2 + a8 * b0
+    scratch[out + 12] += a3 * b3 + a9 * b0
+    scratch[out + 13] += a5 * b2 + a7 * b1
+    scratch[out + 14] += a5 * b3 + a6 * b2 + a8 * b1
+    scratch[out + 15] += a6 * b3 + a9 * b1
+    scratch[out + 16] += a7 * b2
+    scratch[out + 17] += a7 * b3 + a8 * b2
+    scratch[out + 18] += a8 * b3 + a9 * b2
+    scratch[out + 19] += a9 * b3
 
 
 @kernel
-def _eliminate(constraints: NDArray[np.float64]) -> bool:
-    """Bring the first ten columns of the 10 x 20 constraints to the identity, in the last six rows (all we need)."""
+def _eliminate(scratch: NDArray[np.float64]) -> bool:
+    """Bring the first ten columns of the constraints to the identity, in the last six rows: no more is needed."""
     for k in range(10):
-        pivot, largest = k, 0.0
+        pivot = k
+        largest = 0.0
         for r in range(k, 10):
-            size = abs(constraints[20 * r + k])
+            size = abs(scratch[_CONSTRAINTS + 20 * r + k])
             if size > largest:
-                pivot, largest = r, size
+                pivot = r
+                largest = size
         if not largest > _NEGLIGIBLE:
             return False
-        top = constraints[20 * k : 20 * k + 20]
-        other = constraints[20 * pivot : 20 * pivot + 20]
-        scale = 1.0 / other[k]
+        top = _CONSTRAINTS + 20 * k
+        other = _CONSTRAINTS + 20 * pivot
+        scale = 1.0 / scratch[other + k]
         for c in range(k, 20):
-            entry = other[c] * scale
-            other[c] = top[c]
-            top[c] = entry
+            entry = scratch[other + c] * scale
+            scratch[other + c] = scratch[top + c]
+            scratch[top + c] = entry
         for r in range(4 if k > 4 else k + 1, 10):
             if r == k:
                 continue
-            row = constraints[20 * r : 20 * r + 20]
-            factor = row[k]
+            row = _CONSTRAINTS + 20 * r
+            factor = scratch[row + k]
             for c in range(k, 20):
-                row[c] -= factor * top[c]
+                scratch[row + c] -= factor * scratch[top + c]
     return True
 
 
 @kernel
-def _resultant(constraints: NDArray[np.float64], polynomials: NDArray[np.float64]) -> None:
+def _build_determinant(scratch: NDArray[np.float64]) -> None:
     """Eliminate x and y from the last six rows.
 
     Row e has the leading monomial z times that of the next row f, so e - z f is linear in x and y with coefficients in
-    z: three of these make a 3 x 3 matrix B(z) with B(z) (x, y, 1)^T = 0. ``polynomials`` gets, in increasing order, p, q
-    and r with x = p / r and y = q / r (8 numbers each), B (3 rows of 4, 4 and 5 numbers), and det B (11 numbers).
+    z: three of these make a 3 x 3 matrix B(z) with B(z) (x, y, 1)^T = 0. What is left are det B, and p, q and r with
+    x = p / r and y = q / r. Coefficients of powers of z stand in increasing order.
     """
-    for i in range(24):
-        polynomials[i] = 0.0
-    for i in range(11):
-        polynomials[_DETERMINANT + i] = 0.0
+    for i in range(_B, _ROOTS):
+        scratch[i] = 0.0
     for m in range(3):
-        e = constraints[20 * (4 + 2 * m) + 10 :]
-        f = constraints[20 * (5 + 2 * m) + 10 :]
-        row = polynomials[24 + 13 * m :]
-        for part, (start, size) in enumerate(((0, 3), (3, 3), (6, 4))):
-            out = row[4 * part :]
-            for i in range(size + 1):
-                out[i] = 0.0
-            for i in range(size):  # e and f have the highest power first
-                out[size - 1 - i] += e[start + i]
-                out[size - i] -= f[start + i]
-    first, second, third = polynomials[24:], polynomials[37:], polynomials[50:]
-    p, q, r = polynomials[0:], polynomials[8:], polynomials[16:]
-    _add_product(first[4:], 4, second[8:], 5, 1.0, p)
-    _add_product(second[4:], 4, first[8:], 5, -1.0, p)
-    _add_product(first[8:], 5, second, 4, 1.0, q)
-    _add_product(second[8:], 5, first, 4, -1.0, q)
-    _add_product(first, 4, second[4:], 4, 1.0, r)
-    _add_product(second, 4, first[4:], 4, -1.0, r)
-    determinant = polynomials[_DETERMINANT:]
-    _add_product(p, 8, third, 4, 1.0, determinant)
-    _add_product(q, 8, third[4:], 4, 1.0, determinant)
-    _add_product(r, 7, third[8:], 5, 1.0, determinant)
-
-
-@kernel
-def _add_product(
-    a: NDArray[np.float64], a_size: int, b: NDArray[np.float64], b_size: int, sign: float, product: NDArray[np.float64]
-) -> None:
-    """Add sign * a * b, polynomials of ``a_size`` and ``b_size`` coefficients, to ``product``."""
-    for i in range(a_size):
-        factor = sign * a[i]
-        for j in range(b_size):
-            product[i + j] += factor * b[j]
+        for part in range(3):
+            e = _CONSTRAINTS + 20 * (4 + 2 * m) + 10 + 3 * part
+            f = e + 20
+            out = _B + 15 * m + 5 * part
+            size = 4 if part == 2 else 3
+            for i in range(size):  # in e and f the highest power comes first
+                scratch[out + size - 1 - i] += scratch[e + i]
+                scratch[out + size - i] -= scratch[f + i]
+    for i in range(5):
+        for j in range(5):
+            first = _B + i
+            second = _B + 15 + j
+            scratch[_P + i + j] += scratch[first + 5] * scratch[second + 10] - scratch[second + 5] * scratch[first + 10]
+            scratch[_P + 9 + i + j] += scratch[first + 10] * scratch[second] - scratch[second + 10] * scratch[first]
+            scratch[_P + 18 + i + j] += scratch[first] * scratch[second + 5] - scratch[second] * scratch[first + 5]
+    for i in range(8):
+        for j in range(5):
+            third = _B + 30 + j
+            term = scratch[_P + i] * scratch[third] + scratch[_P + 9 + i] * scratch[third + 5]
+            scratch[_DETERMINANT + i + j] += term + scratch[_P + 18 + i] * scratch[third + 10]
 
 
 def fit(
@@ -310,11 +310,11 @@ def fit(
 @kernel
 def _equalize(model: NDArray[np.float64], scratch: NDArray[np.float64]) -> bool:
     """Replace a 3 x 3 matrix A = U S V^T by U diag(1, 1, 0) V^T = sum over the two largest of A v v^T / |A v|."""
-    normal, vectors, result = scratch[:9], scratch[9:18], scratch[18:27]
+    normal, vectors, result, null = scratch[:9], scratch[9:18], scratch[18:27], scratch[27:30]
     for i in range(3):
         for j in range(3):
             normal[3 * i + j] = model[i] * model[j] + model[3 + i] * model[3 + j] + model[6 + i] * model[6 + j]
-    diagonalize(normal, vectors, 3)
+    diagonalize(normal, vectors, null)
     smallest = 0
     for i in range(1, 3):
         smallest = i if normal[4 * i] < normal[4 * smallest] else smallest

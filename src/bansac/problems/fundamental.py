@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bansac.numeric.jit import kernel
-from bansac.numeric.linalg import copy_smallest, diagonalize
+from bansac.numeric.linalg import diagonalize
 from bansac.numeric.polynomial import cubic_roots
 from bansac.problems.contract import Problem
 from bansac.problems.epipolar import FIT_SCRATCH, fit_eight_point, is_oriented, residuals
@@ -111,8 +111,7 @@ def fit(
     for i in range(3):
         for j in range(3):
             normal[3 * i + j] = model[i] * model[j] + model[3 + i] * model[3 + j] + model[6 + i] * model[6 + j]
-    diagonalize(normal, vectors, 3)
-    copy_smallest(normal, vectors, null)
+    diagonalize(normal, vectors, null)
     for i in range(3):  # F (I - v v^T) with v the right singular vector of the smallest singular value
         along = model[3 * i] * null[0] + model[3 * i + 1] * null[1] + model[3 * i + 2] * null[2]
         for j in range(3):
