@@ -74,7 +74,7 @@ def estimate_homography(
     >>> import numpy as np, bansac
     >>> x1 = np.random.default_rng(0).uniform(0, 500, (100, 2))
     >>> H, inliers = bansac.estimate_homography(x1, x1 + [10.0, 20.0])
-    >>> np.round(H / H[2, 2], 6)
+    >>> np.round(H / H[2, 2], 6) + 0.0
     array([[ 1.,  0., 10.],
            [ 0.,  1., 20.],
            [ 0.,  0.,  1.]])
@@ -187,7 +187,7 @@ def estimate_essential(
     >>> import bansac
     >>> from bansac.datasets.synthetic import epipolar_matches
     >>> scene = epipolar_matches(200, inlier_ratio=0.6, noise=0.1, seed=1)
-    >>> result = bansac.estimate_essential(scene.x1, scene.x2, scene.K1, scene.K2, threshold=1.0)
+    >>> result = bansac.estimate_essential(scene.x1, scene.x2, scene.K, threshold=1.0)
     >>> result.success
     True
     """
@@ -237,7 +237,7 @@ def estimate_relative_pose(
     >>> import bansac
     >>> from bansac.datasets.synthetic import epipolar_matches
     >>> scene = epipolar_matches(200, inlier_ratio=0.6, noise=0.1, seed=1)
-    >>> (R, t), inliers = bansac.estimate_relative_pose(scene.x1, scene.x2, scene.K1, scene.K2, threshold=1.0)
+    >>> (R, t), inliers = bansac.estimate_relative_pose(scene.x1, scene.x2, scene.K, threshold=1.0)
     >>> R.shape, t.shape
     ((3, 3), (3,))
     """

@@ -499,25 +499,29 @@ def essential_5pt(x1: ArrayLike, x2: ArrayLike) -> NDArray[np.float64]:
     """
     first = np.ascontiguousarray(x1, dtype=np.float64)
     second = np.ascontiguousarray(x2, dtype=np.float64)
-    for name, points in (("x1", first), ("x2", second)):
-        if points.shape != (5, 2) and points.shape != (5, 3):
-            raise ValueError(f"{name} must have shape (5, 2) or (5, 3), got {points.shape}")
+    if first.shape not in _FIVE_POINTS:
+        raise ValueError(f"x1 must have shape (5, 2) or (5, 3), got {first.shape}")
+    if second.shape not in _FIVE_POINTS:
+        raise ValueError(f"x2 must have shape (5, 2) or (5, 3), got {second.shape}")
     models: NDArray[np.float64] = _solve_arrays(first, second)
     return models
 
 
+_FIVE_POINTS = ((5, 2), (5, 3))
+_ORDER = np.arange(5)
 _solve = kernel(solve)
 
 
 @kernel
 def _solve_arrays(x1: NDArray[np.float64], x2: NDArray[np.float64]) -> NDArray[np.float64]:
     """Lay five points or rays out for ``solve`` and return its models; one call into compiled code is the fastest."""
-    data = np.empty((4, 5))
+    scratch = np.empty(_SCRATCH + 20)
+    data = scratch[_SCRATCH:].reshape(4, 5)
     for i in range(5):
         depth1 = x1[i, 2] if x1.shape[1] == 3 else 1.0
         depth2 = x2[i, 2] if x2.shape[1] == 3 else 1.0
         data[0, i], data[1, i] = x1[i, 0] / depth1, x1[i, 1] / depth1
         data[2, i], data[3, i] = x2[i, 0] / depth2, x2[i, 1] / depth2
     models = np.empty((10, 3, 3))
-    count = _solve(data, np.arange(5), models.reshape(10, 9), np.empty(_SCRATCH))
+    count = _solve(data, _ORDER, models.reshape(10, 9), scratch)
     return models[:count]
