@@ -1,4 +1,4 @@
-"""Does a run fail on noise, and does it give the same bits every time?
+"""Check that runs fail on noise, and that they give the same bits every time.
 
     python benchmarks/honesty.py [--runs 1000] [--processes 20] [--json FILE]
 

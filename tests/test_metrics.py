@@ -128,16 +128,19 @@ def test_mean_average_accuracy_of_the_paper_has_100_thresholds_from_1():
 
 
 def test_auc_by_hand():
-    # Recall is 1/4 from 0, 2/4 from 2, 3/4 from 6, up to 8: areas (2 * 1 + 4 * 2 + 2 * 3) / 4 = 4, of 8.
-    assert auc([6.0, 0.0, 2.0, 100.0], 8) == pytest.approx(0.5)
+    # (0, 1/4), (2, 2/4), (6, 3/4), (8, 3/4): areas 2 * 3/8 + 4 * 5/8 + 2 * 6/8 = 4.75, of 8.
+    assert auc([6.0, 0.0, 2.0, 100.0], 8) == pytest.approx(4.75 / 8)
 
 
 @settings(max_examples=50)
 @given(st.lists(st.floats(0, 30), min_size=1, max_size=20), st.floats(1, 20))
-def test_auc_is_the_integral_of_recall(errors, threshold):
-    steps = np.sort([0.0, threshold, *[e for e in errors if e < threshold]])
-    recall = [np.mean(np.array(errors) <= e) for e in steps[:-1]]
-    assert auc(errors, threshold) == pytest.approx(np.sum(recall * np.diff(steps)) / threshold, abs=1e-12)
+def test_auc_is_the_integral_of_the_joined_recall(errors, threshold):
+    area, last, recall = 0.0, 0.0, 0.0
+    for e in sorted(e for e in errors if e < threshold):
+        area += (e - last) * (recall + 0.5 / len(errors))
+        last, recall = e, recall + 1 / len(errors)
+    area += (threshold - last) * recall
+    assert auc(errors, threshold) == pytest.approx(area / threshold, abs=1e-12)
 
 
 @pytest.mark.parametrize("average", [mean_average_accuracy, auc])

@@ -17,6 +17,7 @@ stopping read.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -80,11 +81,13 @@ def pack_cpt(cpt: Sequence[Any] | None, order: int) -> NDArray[np.float64]:
     ValueError
         If a table is missing, has another shape, or holds something else than probabilities.
     """
-    tables = PAPER_CPT if cpt is None else tuple(cpt)
-    if cpt is not None and len(tables) != order:
+    if cpt is None:
+        return _packed_paper_cpt(order)
+    tables = tuple(cpt)
+    if len(tables) != order:
         raise ValueError(f"cpt must hold one table for each of the orders 1 to {order}, got {len(tables)} tables")
     packed = np.zeros((order, 2 ** (order + 1)))
-    for j, table in enumerate(tables[:order], start=1):
+    for j, table in enumerate(tables, start=1):
         try:
             values = np.asarray(table, dtype=np.float64)
         except (TypeError, ValueError):
@@ -95,6 +98,11 @@ def pack_cpt(cpt: Sequence[Any] | None, order: int) -> NDArray[np.float64]:
             raise ValueError(f"cpt[{j - 1}] must hold probabilities in [0, 1], got {values.tolist()}")
         packed[j - 1, : values.size] = values.ravel()
     return packed
+
+
+@functools.cache
+def _packed_paper_cpt(order: int) -> NDArray[np.float64]:
+    return pack_cpt(PAPER_CPT[:order], order)
 
 
 def gamma_1(inlier_ratio: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -8,7 +8,7 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bansac.options import PRESETS, Options, Settings, check_names
+from bansac.options import PRESETS, Options, Settings
 from bansac.problems.contract import Problem
 from bansac.result import RelativePose, Result
 from bansac.runner import Outcome, chance_supports, run
@@ -82,9 +82,8 @@ def estimate_homography(
     from bansac.problems.homography import HOMOGRAPHY
 
     started = time.perf_counter()
-    resolved = _resolve_options(options, preset, threshold, settings)
-    data = _as_matches(x1, x2)
-    return _solve(HOMOGRAPHY, data, _with_defaults(resolved, 1.0, 1000), scores, priors, started)
+    resolved = _resolve_options(options, preset, threshold, settings, 1.0, 1000)
+    return _solve(HOMOGRAPHY, _as_matches(x1, x2), resolved, scores, priors, started)
 
 
 def estimate_fundamental(
@@ -135,9 +134,8 @@ def estimate_fundamental(
     from bansac.problems.fundamental import FUNDAMENTAL
 
     started = time.perf_counter()
-    resolved = _resolve_options(options, preset, threshold, settings)
-    data = _as_matches(x1, x2)
-    return _solve(FUNDAMENTAL, data, _with_defaults(resolved, 0.5, 10000), scores, priors, started)
+    resolved = _resolve_options(options, preset, threshold, settings, 0.5, 10000)
+    return _solve(FUNDAMENTAL, _as_matches(x1, x2), resolved, scores, priors, started)
 
 
 def estimate_essential(
@@ -191,9 +189,12 @@ def estimate_essential(
     >>> result.success
     True
     """
+    from bansac.problems.essential import ESSENTIAL
+
     started = time.perf_counter()
-    resolved = _resolve_options(options, preset, threshold, settings)
-    return _solve_essential(x1, x2, K1, K2, scores, priors, preset, resolved, started)[0]
+    data, unit = _as_rays(x1, x2, K1, K2, preset)
+    resolved = _resolve_options(options, preset, threshold, settings, 1e-3 * unit, 1000)
+    return _solve(ESSENTIAL, data, resolved, scores, priors, started, unit)
 
 
 def estimate_relative_pose(
@@ -243,11 +244,12 @@ def estimate_relative_pose(
     """
     from dataclasses import replace
 
-    from bansac.problems.essential import recover_pose
+    from bansac.problems.essential import ESSENTIAL, recover_pose
 
     started = time.perf_counter()
-    resolved = _resolve_options(options, preset, threshold, settings)
-    result, rays = _solve_essential(x1, x2, K1, K2, scores, priors, preset, resolved, started)
+    rays, unit = _as_rays(x1, x2, K1, K2, preset)
+    resolved = _resolve_options(options, preset, threshold, settings, 1e-3 * unit, 1000)
+    result = _solve(ESSENTIAL, rays, resolved, scores, priors, started, unit)
     if result.model is None:
         return result
     R, t, _ = recover_pose(result.model, rays[:2].T, rays[2:].T, result.inliers)
@@ -457,36 +459,38 @@ def ransac(
     started = time.perf_counter()
     if not isinstance(problem, Problem):
         raise ValueError(f"problem must be a bansac.Problem, got {type(problem).__name__}")
-    resolved = _resolve_options(options, preset, threshold, settings)
+    resolved = _resolve_options(options, preset, threshold, settings, None, 3000)
     if resolved.threshold is None:
         raise ValueError(f"threshold must be given: {problem.name} has no default")
     rows = as_points("data", data, problem.channels)
-    return _solve(problem, np.ascontiguousarray(rows.T), _with_defaults(resolved, None, 3000), scores, priors, started)
+    return _solve(problem, np.ascontiguousarray(rows.T), resolved, scores, priors, started)
 
 
 def _resolve_options(
-    options: Options | None, preset: str | None, threshold: float | None, settings: Settings
+    options: Options | None,
+    preset: str | None,
+    threshold: float | None,
+    settings: Settings,
+    default_threshold: float | None,
+    default_iterations: int,
 ) -> Options:
-    """Merge preset, options and single settings; a later one goes before an earlier one."""
+    """Merge options and single settings, which go before them, and fill in the problem's defaults."""
     if preset is not None and preset not in PRESETS:
         raise ValueError(f"preset must be one of {', '.join(map(repr, PRESETS))} or None; got {preset!r}")
     if options is not None and not isinstance(options, Options):
         raise ValueError(f"options must be a bansac.Options, got {type(options).__name__}")
-    check_names(settings)
+    base = options if options is not None else _DEFAULTS
     changes: dict[str, Any] = dict(settings)
-    if threshold is not None:
-        changes["threshold"] = threshold
-    base = options if options is not None else Options()
-    return base.replace(**changes) if changes else base
+    changes["threshold"] = base.threshold if threshold is None else threshold
+    if changes["threshold"] is None:
+        changes["threshold"] = default_threshold
+    if changes.get("max_iterations", base.max_iterations) is None:
+        fewest = changes.get("min_iterations", base.min_iterations)
+        changes["max_iterations"] = max(default_iterations, fewest) if isinstance(fewest, int) else default_iterations
+    return base.replace(**changes)
 
 
-def _with_defaults(options: Options, threshold: float | None, max_iterations: int) -> Options:
-    changes: dict[str, Any] = {}
-    if options.threshold is None:
-        changes["threshold"] = threshold
-    if options.max_iterations is None:
-        changes["max_iterations"] = max(max_iterations, options.min_iterations)
-    return options.replace(**changes) if changes else options
+_DEFAULTS = Options()
 
 
 def _as_matches(x1: ArrayLike, x2: ArrayLike) -> NDArray[np.float64]:
@@ -500,33 +504,21 @@ def _as_matches(x1: ArrayLike, x2: ArrayLike) -> NDArray[np.float64]:
     return data
 
 
-def _solve_essential(
-    x1: ArrayLike,
-    x2: ArrayLike,
-    K1: ArrayLike | None,
-    K2: ArrayLike | None,
-    scores: ArrayLike | None,
-    priors: ArrayLike | None,
-    preset: str | None,
-    options: Options,
-    started: float,
-) -> tuple[Result, NDArray[np.float64]]:
-    """Estimate an essential matrix; return it with the rays (4 x N, normalised units)."""
-    from bansac.problems.essential import ESSENTIAL
-
+def _as_rays(
+    x1: ArrayLike, x2: ArrayLike, K1: ArrayLike | None, K2: ArrayLike | None, preset: str | None
+) -> tuple[NDArray[np.float64], float]:
+    """Check matched points and bring them to normalised units (4 x N); return also the caller's unit of the threshold."""
     data = _as_matches(x1, x2)
-    unit = 1.0
-    if K1 is None and K2 is not None:
-        raise ValueError("K1 must be given where K2 is")
-    if K1 is not None:
-        camera1 = as_camera("K1", K1)
-        camera2 = camera1 if K2 is None else as_camera("K2", K2)
-        _apply_inverse(camera1, data[:2])
-        _apply_inverse(camera2, data[2:])
-        focal = (camera1[0, 0] + camera1[1, 1] + camera2[0, 0] + camera2[1, 1]) / 4
-        unit = 1.0 if preset == "paper" else float(focal)
-    options = _with_defaults(options, 1e-3 * unit, 1000)
-    return _solve(ESSENTIAL, data, options, scores, priors, started, unit), data
+    if K1 is None:
+        if K2 is not None:
+            raise ValueError("K1 must be given where K2 is")
+        return data, 1.0
+    camera1 = as_camera("K1", K1)
+    camera2 = camera1 if K2 is None else as_camera("K2", K2)
+    _apply_inverse(camera1, data[:2])
+    _apply_inverse(camera2, data[2:])
+    focal = (camera1[0, 0] + camera1[1, 1] + camera2[0, 0] + camera2[1, 1]) / 4
+    return data, 1.0 if preset == "paper" else float(focal)
 
 
 def _apply_inverse(K: NDArray[np.float64], x: NDArray[np.float64]) -> None:

@@ -78,7 +78,7 @@ def run(
     points = shuffled.astype(problem.precision, copy=False)
     settings = _settings(problem, options, threshold * transform[0], max_iterations, prior is not None)
     state = _state(problem, points, options, rng, None if prior is None else prior[order])
-    progress = make_record(RUN, required_iterations=np.inf, smallest_odds=state.odds.min())
+    progress = make_record(RUN, required_iterations=np.inf, smallest_odds=1.0 if prior is None else state.odds.min())
     kernels = problem.kernels
 
     recorder = _Recorder(order) if options.trace else None

@@ -77,7 +77,11 @@ def sample_weighted(
             bits = next_uint64(rng)
             candidate = np.int64(((bits >> _U32) * np.uint64(n)) >> _U32)
             height = np.float64(bits & _LOW_BITS) * _TO_UNIT * heaviest
-            if height < _weight(odds[candidate], code, floor) and not _contains(sample, drawn, candidate):
+            if code == 1:  # 100 p > height without a division
+                chosen = height < floor or height * (1.0 + odds[candidate]) < 100.0
+            else:
+                chosen = height < _weight(odds[candidate], code, floor)
+            if chosen and not _contains(sample, drawn, candidate):
                 accepted = candidate
                 break
         if accepted < 0:
