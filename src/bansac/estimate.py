@@ -507,7 +507,7 @@ def _as_matches(x1: ArrayLike, x2: ArrayLike) -> NDArray[np.float64]:
 def _as_rays(
     x1: ArrayLike, x2: ArrayLike, K1: ArrayLike | None, K2: ArrayLike | None, preset: str | None
 ) -> tuple[NDArray[np.float64], float]:
-    """Check matched points and bring them to normalised units (4 x N); return also the caller's unit of the threshold."""
+    """Check matched points and bring them to normalised units (4 x N); return them and the unit of the threshold."""
     data = _as_matches(x1, x2)
     if K1 is None:
         if K2 is not None:

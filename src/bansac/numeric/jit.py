@@ -6,7 +6,10 @@ One place holds the flags, so that no kernel can silently be compiled with other
 * ``cache=True``: the compiled code is kept on disk, the next process loads it.
 * ``nogil=True``: other Python threads run while a kernel runs.
 * ``FAST_MATH`` lets sums and products be reordered, which is what makes a residual loop vectorise.
-  It never contains ``nnan`` or ``ninf``: a NaN residual has to stay an outlier.
+  It never contains ``nnan`` or ``ninf``: a NaN residual has to stay an outlier. A function that other kernels call
+  exists in several compiled copies, which may be reordered in different ways, and which copy runs depends on what was
+  loaded from the cache: results would not repeat bit by bit. So only functions that are entered from outside
+  (residuals), or whose result is exact in any order (counts), are compiled with it.
 """
 
 from __future__ import annotations

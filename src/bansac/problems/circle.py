@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from bansac.numeric.jit import fast_kernel, kernel
+from bansac.numeric.jit import kernel
 from bansac.problems.contract import Problem
 from bansac.problems.line import normalize, weighted_centroid
 
@@ -81,7 +81,7 @@ def fit(
     return True
 
 
-@fast_kernel
+@kernel
 def _taubin_centre(data: NDArray[np.float64], weights: NDArray[np.float64]) -> tuple[bool, float, float]:
     """Centre of the circle that fits the weighted points in the sense of Taubin (PAMI 1991), and whether there is one.
 
@@ -135,7 +135,7 @@ def _taubin_centre(data: NDArray[np.float64], weights: NDArray[np.float64]) -> t
     return True, mx + unit * cx, my + unit * cy
 
 
-@fast_kernel
+@kernel
 def _geometric_step(
     data: NDArray[np.float64], weights: NDArray[np.float64], cx: float, cy: float
 ) -> tuple[float, float, float, float]:

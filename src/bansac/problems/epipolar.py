@@ -10,7 +10,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from bansac.numeric.jit import fast_kernel, kernel
+from bansac.numeric.jit import kernel
 from bansac.numeric.linalg import diagonalize
 
 __all__ = ["FIT_SCRATCH", "fit_eight_point", "is_oriented", "residuals"]
@@ -99,7 +99,7 @@ def fit_eight_point(
     return True
 
 
-@fast_kernel
+@kernel
 def _hartley(
     x: NDArray[np.float64], y: NDArray[np.float64], weights: NDArray[np.float64]
 ) -> tuple[float, float, float]:

@@ -11,7 +11,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bansac.numeric.jit import fast_kernel, kernel, part
+from bansac.numeric.jit import kernel, part
 from bansac.problems.contract import Problem
 
 __all__ = ["HOMOGRAPHY", "homography_4pt"]
@@ -152,7 +152,7 @@ def fit(
     return True
 
 
-@fast_kernel
+@kernel
 def _find_frame(data: NDArray[np.float64], weights: NDArray[np.float64]) -> tuple[bool, Frame]:
     """Find the frame of a fit; False where the points of image 1 are collinear.
 
@@ -185,7 +185,7 @@ def _find_frame(data: NDArray[np.float64], weights: NDArray[np.float64]) -> tupl
     return True, (mx1, my1, l11, xy / l11, math.sqrt(determinant) / l11, mx2 / total, my2 / total)
 
 
-@fast_kernel
+@kernel
 def _average(
     data: NDArray[np.float64],
     weights: NDArray[np.float64],

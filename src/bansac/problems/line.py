@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from bansac.numeric.jit import fast_kernel, kernel
+from bansac.numeric.jit import kernel
 from bansac.problems.contract import Problem
 
 __all__ = ["LINE"]
@@ -78,7 +78,7 @@ def fit(
     return True
 
 
-@fast_kernel
+@kernel
 def weighted_centroid(
     x: NDArray[np.float64], y: NDArray[np.float64], weights: NDArray[np.float64]
 ) -> tuple[float, float, float]:
