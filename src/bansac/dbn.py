@@ -122,7 +122,11 @@ def gamma_3(inlier_ratio: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.tanh(3.0 * np.asarray(inlier_ratio, dtype=np.float64))
 
 
-_GAMMAS: dict[str, Callable[[NDArray[np.float64]], Any]] = {"gamma_1": gamma_1, "gamma_2": gamma_2, "gamma_3": gamma_3}
+_GAMMAS: dict[str, Callable[[NDArray[np.float64]], NDArray[np.float64]]] = {
+    "gamma_1": gamma_1,
+    "gamma_2": gamma_2,
+    "gamma_3": gamma_3,
+}
 
 
 def tabulate_gamma(gamma: str | Callable[[NDArray[np.float64]], Any], n: int) -> NDArray[np.float64]:
@@ -135,8 +139,10 @@ def tabulate_gamma(gamma: str | Callable[[NDArray[np.float64]], Any], n: int) ->
     ValueError
         If a user's function does not return one probability for every inlier ratio.
     """
-    function = _GAMMAS[gamma] if isinstance(gamma, str) else gamma
-    values = np.asarray(function(np.arange(n + 1) / max(n, 1)), dtype=np.float64)
+    ratios = np.arange(n + 1) / max(n, 1)
+    if isinstance(gamma, str):
+        return np.asarray(np.minimum(np.maximum(_GAMMAS[gamma](ratios), MIN_GAMMA), 1 - MIN_GAMMA))
+    values = np.asarray(gamma(ratios), dtype=np.float64)
     if values.shape != (n + 1,):
         raise ValueError(f"gamma must return an array of the shape of its argument, {(n + 1,)}, got {values.shape}")
     if not np.all((values >= 0) & (values <= 1)):

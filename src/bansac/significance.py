@@ -56,10 +56,10 @@ def chance_rate(support: int, n: int, sample_size: int, supports: NDArray[np.int
     A bad model is one with at most half of the support of the best, beyond the sample that fits in any case. Where
     most data are inliers the first models are good already, and there may be no bad one among them.
     """
-    beyond = np.maximum(supports - sample_size, 0)
-    bad = beyond[beyond <= (support - sample_size) / 2]
+    beyond = [max(inliers - sample_size, 0) for inliers in supports.tolist()]
+    bad = [inliers for inliers in beyond if inliers <= (support - sample_size) / 2]
     trials = max(len(bad), 1) * max(n - sample_size, 1)
-    return float(min(_SPREAD * (bad.sum() + 1) / (trials + 1), 1.0))
+    return float(min(_SPREAD * (sum(bad) + 1) / (trials + 1), 1.0))
 
 
 def log_binomial_tail(k: int, n: int, p: float) -> float:
