@@ -22,9 +22,6 @@ GAMMAS = ("gamma_1", "gamma_2", "gamma_3")
 ACTIVATIONS = ("rho_1", "rho_2", "rho_3", "rho_4")
 PRESETS = ("paper",)
 
-TAU = 0.01
-TAU_WITH_PRIOR = 0.1
-
 Gamma = Callable[[NDArray[np.float64]], Any]
 
 
@@ -46,7 +43,7 @@ class Settings(TypedDict, total=False):
     activation: Literal["rho_1", "rho_2", "rho_3", "rho_4"]
     weight_floor: float
     cpt: Sequence[Any] | None
-    tau: float | None
+    tau: float
     trace: bool
 
 
@@ -95,8 +92,9 @@ class Options:
     cpt : sequence of array-like, optional
         P(x^k = inlier | x^{k-1}, ..., x^{k-j}, c^k) for the orders j = 1, ..., ``order``. Table j has j + 1 axes of
         length 2 in this order of the variables, index 1 meaning inlier. None takes the paper's tables.
-    tau : float, optional
-        Probability below which a datum counts as outlier for the ``"bansac"`` stop. None is 0.01, and 0.1 with a prior.
+    tau : float
+        Probability below which a datum counts as outlier for the ``"bansac"`` stop. The paper has 0.1 for P-BANSAC, but
+        together with PROSAC's stopping criterion; next to SPRT's it ends too early (see docs/results.md).
     trace : bool
         Record the course of the run.
 
@@ -123,7 +121,7 @@ class Options:
     activation: Literal["rho_1", "rho_2", "rho_3", "rho_4"] = "rho_1"
     weight_floor: float = 1.0
     cpt: Sequence[Any] | None = None
-    tau: float | None = None
+    tau: float = 0.01
     trace: bool = False
 
     def __post_init__(self) -> None:
@@ -150,8 +148,7 @@ class Options:
         _check_name("activation", self.activation, ACTIVATIONS)
         _check_integer("order", self.order, 1, 3)
         _check_number("weight_floor", self.weight_floor, lambda v: 0 < v <= 100, "a number in (0, 100]")
-        if self.tau is not None:
-            _check_number("tau", self.tau, lambda v: 0 < v < 1, "a number in (0, 1)")
+        _check_number("tau", self.tau, lambda v: 0 < v < 1, "a number in (0, 1)")
         if not isinstance(self.trace, bool | np.bool_):
             raise ValueError(f"trace must be True or False, got {self.trace!r}")
         self._check_stopping(self.criteria)

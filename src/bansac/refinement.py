@@ -12,7 +12,7 @@ from bansac.verification import evaluate
 
 __all__ = ["refine_least_squares"]
 
-_ROUNDS = 3
+_ROUNDS = 10
 
 
 @kernel
@@ -29,9 +29,10 @@ def refine_least_squares(
     is_inlier: NDArray[np.bool_],
     weights: NDArray[np.float64],
 ) -> int:
-    """Fit the best model to its inliers by the problem's non-minimal solver, up to three times.
+    """Fit the best model to its inliers by the problem's non-minimal solver, again and again.
 
-    A fit is kept only if its score is no worse; the rounds end when the inliers do not change any more. The first row
+    A fit is kept only if its score is no worse; the rounds end when the inliers do not change any more. A minimal
+    model misses many inliers of a homography, which come in round by round: one to three rounds are too few. The first row
     of ``models`` is the best model, which is replaced, the second one is work space; so are the other arrays, of the
     sizes that ``State`` says, and ``weights`` of length N. Returns the number of fits that were kept.
     """

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from bansac.dbn import initial_odds, pack_cpt, probabilities_from_odds, start_belief, tabulate_gamma
 from bansac.loop import run_iterations
 from bansac.numeric.rng import seed_rng, shuffle
-from bansac.options import TAU, TAU_WITH_PRIOR, Options
+from bansac.options import Options
 from bansac.problems.contract import Problem
 from bansac.refinement import refine_least_squares
 from bansac.result import Trace
@@ -76,7 +76,7 @@ def run(
     if problem.normalize is not None:
         problem.normalize(shuffled, transform)
     points = shuffled.astype(problem.precision, copy=False)
-    settings = _settings(problem, options, threshold * transform[0], max_iterations, prior is not None)
+    settings = _settings(problem, options, threshold * transform[0], max_iterations)
     state = _state(problem, points, options, rng, None if prior is None else prior[order])
     progress = make_record(RUN, required_iterations=np.inf, smallest_odds=1.0 if prior is None else state.odds.min())
     kernels = problem.kernels
@@ -175,9 +175,8 @@ class _Recorder:
         return Trace(**columns, snapshots=self._snapshots)
 
 
-def _settings(problem: Problem, options: Options, threshold: float, max_iterations: int, has_prior: bool) -> Any:
+def _settings(problem: Problem, options: Options, threshold: float, max_iterations: int) -> Any:
     criteria = options.criteria
-    default_tau = TAU_WITH_PRIOR if has_prior else TAU
     return make_record(
         SETTINGS,
         squared_threshold=threshold * threshold,
@@ -192,7 +191,7 @@ def _settings(problem: Problem, options: Options, threshold: float, max_iteratio
         stop_bansac="bansac" in criteria,
         activation=ACTIVATION_CODES[options.activation],
         weight_floor=options.weight_floor,
-        tau=default_tau if options.tau is None else options.tau,
+        tau=options.tau,
         solver_cost=problem.solver_cost,
     )
 
