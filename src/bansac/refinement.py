@@ -31,10 +31,11 @@ def refine_least_squares(
 ) -> int:
     """Fit the best model to its inliers by the problem's non-minimal solver, again and again.
 
-    A fit is kept only if its score is no worse; the rounds end when the inliers do not change any more. A minimal
-    model misses many inliers of a homography, which come in round by round: one to three rounds are too few. The first row
-    of ``models`` is the best model, which is replaced, the second one is work space; so are the other arrays, of the
-    sizes that ``State`` says, and ``weights`` of length N. Returns the number of fits that were kept.
+    A fit is kept only if its score is no worse; the rounds end when the inliers do not change any more. A minimal model
+    misses many inliers of a homography, which come in round by round: one to three rounds are too few.
+
+    The first row of ``models`` is the best model, which is replaced, the second one is work space; so are the other
+    arrays, of the sizes that ``State`` says, and ``weights`` of length N. Returns the number of fits that were kept.
     """
     best, fitted = models[0], models[1]
     for i in range(best.size):
