@@ -89,7 +89,7 @@ def test_canonical_has_singular_values_one_one_zero():
     model = np.random.default_rng(0).normal(size=9)
     ESSENTIAL.canonical(model)
     assert np.linalg.svd(model.reshape(3, 3))[1] == pytest.approx([1, 1, 0], abs=1e-12)
-    assert model[np.argmax(np.abs(model))] > 0
+    assert model[np.flatnonzero(np.abs(model) > 0.5 * np.abs(model).max())[0]] > 0
 
 
 @given(seeds)
@@ -122,3 +122,46 @@ def test_pose_with_all_points_in_front_is_chosen(seed):
 def test_decomposition_refuses_what_is_no_matrix(bad):
     with pytest.raises(ValueError, match="E must be a finite 3 x 3 matrix"):
         decompose_essential(bad)
+
+
+def test_rays_may_point_backwards_but_must_be_finite():
+    data, _, _ = reference.random_scene(np.random.default_rng(4), 5)
+    rays = [np.vstack([rows, np.ones(5)]).T for rows in (data[:2], data[2:])]
+    expected = essential_5pt(*rays)
+    assert essential_5pt(-3.0 * rays[0], rays[1]) == pytest.approx(expected, abs=1e-6)
+    for k, name in enumerate(("x1", "x2")):
+        bad = [r.copy() for r in rays]
+        bad[k][2, 1] = np.nan
+        with pytest.raises(ValueError, match=f"{name} must be finite"):
+            essential_5pt(*bad)
+
+
+def test_fit_declines_fewer_than_eight_matches_and_leaves_the_model():
+    data, _, _ = reference.random_scene(np.random.default_rng(6), 20)
+    weights, model = np.where(np.arange(20) < 7, 1.0, 0.0), np.full(9, 7.0)
+    assert not fit(data, weights, model, np.empty(ESSENTIAL.scratch_size))
+    assert (model == 7).all()
+
+
+@pytest.mark.parametrize(
+    ("x1", "x2", "inliers", "message"),
+    [
+        (np.zeros((4, 3)), np.zeros((4, 2)), None, r"x1 must have shape \(N, 2\), got \(4, 3\)"),
+        (np.zeros((4, 2)), np.zeros((5, 2)), None, r"x2 must have the shape of x1, \(4, 2\), got \(5, 2\)"),
+        (np.zeros((4, 2)), np.zeros((4, 2)), [True], r"inliers must have shape \(4,\), got \(1,\)"),
+    ],
+)
+def test_pose_names_the_bad_argument(x1, x2, inliers, message):
+    with pytest.raises(ValueError, match=message):
+        recover_pose(np.diag([1.0, 1.0, 0.0]), x1, x2, inliers)
+
+
+def test_sideways_motion_is_found():
+    rng = np.random.default_rng(7)
+    found = 0
+    for _ in range(200):
+        x1 = rng.uniform(-1, 1, (5, 2))
+        x2 = x1 + np.outer(1 / rng.uniform(2, 8, 5), [1, 0])
+        truth = reference.cross_matrix([1, 0, 0])
+        found += any(reference.distance_up_to_scale(E, truth) < 1e-6 for E in essential_5pt(x1, x2))
+    assert found >= 190

@@ -138,3 +138,25 @@ def test_normalise_survives_coincident_points():
     FUNDAMENTAL.normalize(data, transform)
     assert transform[0] == 1
     assert (data == 0).all()
+
+
+def test_fit_declines_the_matches_of_a_plane():
+    x = np.random.default_rng(5).uniform(-1, 1, (2, 30))
+    H = np.array([[1.1, 0.1, 0.2], [-0.1, 0.9, 0.1], [0.05, 0.1, 1.0]])
+    mapped = H @ np.vstack([x, np.ones(30)])
+    model = np.full(9, 7.0)
+    data = np.vstack([x, mapped[:2] / mapped[2]])
+    assert not fit(data, np.ones(30), model, np.empty(FUNDAMENTAL.scratch_size))
+    assert (model == 7).all()
+
+
+def test_canonical_sign_does_not_hang_on_rounding():
+    for epsilon in (1e-15, -1e-15):
+        F = np.array([[0, -1 - epsilon, 0.4], [1, 0, 0], [-0.4, 0, 0]])
+        for sign in (1, -1):
+            model = sign * F.ravel()
+            FUNDAMENTAL.canonical(model)
+            assert model[1] > 0
+    zero = np.zeros(9)
+    FUNDAMENTAL.canonical(zero)
+    assert (zero == 0).all()

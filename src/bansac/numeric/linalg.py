@@ -9,92 +9,123 @@ from numpy.typing import NDArray
 
 from bansac.numeric.jit import kernel
 
-__all__ = ["diagonalize", "smallest_eigenvector", "solve_linear"]
+__all__ = ["smallest_eigenvector", "solve_linear"]
 
-_MAX_SWEEPS = 30
-_CONVERGED = 1e-32
+# Added to the eigenvalues of a semidefinite matrix, as a share of its trace: more than rounding, less than data.
+_SHIFT = 1e-14
+# A pivot up to this many times the shift is the shift.
+_VANISHING = 100.0
+# Squaring k times leaves the share (smallest eigenvalue / next one)^(2^k) of the wrong eigenvectors.
+_SQUARINGS = 30
+_CONVERGED = 1e-15
+# Below this share of its size a matrix is singular.
+_SINGULAR = 1e-14
 
 
 @kernel
-def diagonalize(a: NDArray[np.float64], vectors: NDArray[np.float64], vector: NDArray[np.float64]) -> None:
-    """Diagonalise a symmetric matrix: eigenvalues on the diagonal of ``a``, unit eigenvectors as rows of ``vectors``.
+def smallest_eigenvector(a: NDArray[np.float64], vector: NDArray[np.float64], work: NDArray[np.float64]) -> bool:
+    """Write the unit eigenvector of the smallest eigenvalue of a positive semidefinite matrix into ``vector``.
 
-    Both are n x n, flat, row by row. The eigenvector of the smallest eigenvalue goes into ``vector`` as well, whose
-    size is n. Cyclic Jacobi rotations (Golub and Van Loan, Matrix Computations, section 8.5).
+    The power method on the inverse, where the inverse itself is squared again and again: a small gap between the
+    eigenvalues costs a few steps and not thousands. ``a`` (n x n, symmetric) is destroyed; ``work`` has room for n * n
+    numbers. False, and any vector of the null space, where two or more eigenvalues vanish next to the trace.
     """
     n = vector.size
-    for i in range(n * n):
-        vectors[i] = 0.0
+    trace = 0.0
     for i in range(n):
-        vectors[i * n + i] = 1.0
-    for _ in range(_MAX_SWEEPS):
-        off, diagonal = 0.0, 0.0
+        vector[i] = 1.0 if i == 0 else 0.0
+        trace += a[i, i]
+    if not 0.0 < trace < np.inf:
+        return False
+    for i in range(n):
+        a[i, i] += _SHIFT * trace
+    vanishing = _invert(a, _VANISHING * _SHIFT * trace)
+    for _ in range(_SQUARINGS):
+        largest = 0.0
         for i in range(n):
-            diagonal += a[i * n + i] * a[i * n + i]
-            for j in range(i):
-                off += a[i * n + j] * a[i * n + j]
-        if not off > _CONVERGED * diagonal:
+            largest = max(largest, abs(a[i, i]))
+        trace, square, scale = 0.0, 0.0, 1.0 / largest
+        for i in range(n):
+            trace += a[i, i] * scale
+            for j in range(n):
+                a[i, j] *= scale
+                square += a[i, j] * a[i, j]
+        # Of rank 1 when the squares of the eigenvalues have the sum of the eigenvalues squared.
+        if square >= (1.0 - _CONVERGED) * trace * trace:
             break
-        for p in range(n - 1):
-            for q in range(p + 1, n):
-                apq = a[p * n + q]
-                if apq == 0.0:
-                    continue
-                theta = (a[q * n + q] - a[p * n + p]) / (2.0 * apq)
-                t = math.copysign(1.0, theta) / (abs(theta) + math.sqrt(theta * theta + 1.0))
-                c = 1.0 / math.sqrt(t * t + 1.0)
-                s = t * c
-                for k in range(n):
-                    akp, akq = a[k * n + p], a[k * n + q]
-                    a[k * n + p], a[k * n + q] = c * akp - s * akq, s * akp + c * akq
-                for k in range(n):
-                    apk, aqk = a[p * n + k], a[q * n + k]
-                    a[p * n + k], a[q * n + k] = c * apk - s * aqk, s * apk + c * aqk
-                    vpk, vqk = vectors[p * n + k], vectors[q * n + k]
-                    vectors[p * n + k], vectors[q * n + k] = c * vpk - s * vqk, s * vpk + c * vqk
-    smallest = 0
+        for i in range(n):
+            for j in range(n):
+                work[n * i + j] = 0.0
+            for k in range(n):
+                factor = a[i, k]
+                for j in range(n):
+                    work[n * i + j] += factor * a[k, j]
+        for i in range(n):
+            for j in range(n):
+                a[i, j] = work[n * i + j]
+    best = 0
     for i in range(1, n):
-        if a[i * n + i] < a[smallest * n + smallest]:
-            smallest = i
+        best = i if abs(a[i, i]) > abs(a[best, best]) else best
+    square = 0.0
     for i in range(n):
-        vector[i] = vectors[smallest * n + i]
+        square += a[best, i] * a[best, i]
+    for i in range(n):
+        vector[i] = a[best, i] / math.sqrt(square)
+    return vanishing < 2
 
 
 @kernel
-def smallest_eigenvector(a: NDArray[np.float64], vector: NDArray[np.float64], work: NDArray[np.float64]) -> None:
-    """Write the unit eigenvector of the smallest eigenvalue of a symmetric n x n matrix into ``vector``.
+def _invert(a: NDArray[np.float64], vanishing: float) -> int:
+    """Replace a symmetric positive definite matrix by minus its inverse; return how many pivots are ``vanishing``.
 
-    ``work`` has room for 2 * n * n numbers.
+    Beaton's sweep operator, the largest pivot first. The diagonal elements that were pivots are negative.
     """
-    n = vector.size
-    for i in range(n):
+    n = a.shape[0]
+    count = 0
+    for _ in range(n):
+        k = 0
+        for i in range(1, n):
+            k = i if a[i, i] > a[k, k] else k
+        pivot = a[k, k]
+        if not pivot > vanishing:
+            count += 1
+        for i in range(n):
+            if i == k:
+                continue
+            factor = a[i, k] / pivot
+            for j in range(n):
+                a[i, j] -= factor * a[k, j]
+            a[i, k] = factor
         for j in range(n):
-            work[i * n + j] = a[i, j]
-    diagonalize(work, work[n * n :], vector)
+            a[k, j] /= pivot
+        a[k, k] = -1.0 / pivot
+    return count
 
 
 @kernel
 def solve_linear(a: NDArray[np.float64], b: NDArray[np.float64]) -> bool:
-    """Solve a x = b by Gaussian elimination with partial pivoting; x replaces b, a is destroyed; False if singular."""
+    """Solve a x = b by Gaussian elimination with partial pivoting, in place: ``b`` becomes x and ``a`` is destroyed.
+
+    False, and ``b`` is not to be used, where a pivot vanishes next to the largest element of ``a``.
+    """
     n = b.size
     largest = 0.0
     for i in range(n):
         for j in range(n):
-            largest = abs(a[i, j]) if abs(a[i, j]) > largest else largest
+            largest = max(largest, abs(a[i, j]))
     for k in range(n):
         pivot = k
         for i in range(k + 1, n):
-            if abs(a[i, k]) > abs(a[pivot, k]):
-                pivot = i
-        if not abs(a[pivot, k]) > 1e-14 * largest:
+            pivot = i if abs(a[i, k]) > abs(a[pivot, k]) else pivot
+        if not abs(a[pivot, k]) > _SINGULAR * largest:
             return False
         if pivot != k:
-            for j in range(n):
+            for j in range(k, n):
                 a[k, j], a[pivot, j] = a[pivot, j], a[k, j]
             b[k], b[pivot] = b[pivot], b[k]
         for i in range(k + 1, n):
             factor = a[i, k] / a[k, k]
-            for j in range(k, n):
+            for j in range(k + 1, n):
                 a[i, j] -= factor * a[k, j]
             b[i] -= factor * b[k]
     for k in range(n - 1, -1, -1):

@@ -10,234 +10,258 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from bansac.numeric.jit import kernel
+from bansac.numeric.jit import kernel, part
 
 __all__ = ["STURM_SCRATCH", "cubic_roots", "sturm_roots"]
 
-_TINY = 1e-14
-_MAX_STEPS = 60
-_PRECISION = 1e-9  # of a Newton step: the next one would be its square
+# A coefficient below this share of the others is rounding.
+_NEGLIGIBLE = 1e-14
+_THIRD = 2.0 * math.pi / 3.0
 
 
 @kernel
 def cubic_roots(c: NDArray[np.float64], roots: NDArray[np.float64]) -> int:
-    """Write the distinct real roots of a cubic into ``roots`` and return how many there are (0 to 3).
+    """Write the real roots of a cubic into ``roots`` and return how many there are (0 to 3).
 
-    Vieta's trigonometric form for three real roots, Cardano's for one, each polished by Newton's method. A cubic whose
-    leading coefficient vanishes next to the others is solved as a quadratic or a line.
+    Viete's trigonometric form for three real roots, Cardano's for one (Press et al., Numerical Recipes, section 5.6),
+    each polished by Newton's method. A cubic whose leading coefficient vanishes next to the others is solved as a
+    quadratic or a line.
     """
     size = abs(c[0]) + abs(c[1]) + abs(c[2]) + abs(c[3])
-    if not abs(c[3]) > _TINY * size:
-        return _quadratic_roots(c[0], c[1], c[2], _TINY * size, roots)
+    if not size < np.inf:
+        return 0
+    if not abs(c[3]) > _NEGLIGIBLE * size:
+        return _quadratic_roots(c, _NEGLIGIBLE * size, roots)
     a, b, d = c[2] / c[3], c[1] / c[3], c[0] / c[3]
     shift = a / 3.0
     q = shift * shift - b / 3.0
-    r = shift * shift * shift - shift * b / 2.0 + d / 2.0
-    count = 1
-    if r * r < q * q * q:
-        angle = math.acos(max(-1.0, min(1.0, r / math.sqrt(q * q * q))))
-        radius = -2.0 * math.sqrt(q)
-        for k in range(3):
-            roots[k] = radius * math.cos((angle + 2.0 * math.pi * (k - 1)) / 3.0) - shift
+    r = shift * (shift * shift - 0.5 * b) + 0.5 * d
+    cube = q * q * q
+    if r * r < cube:
         count = 3
+        root = math.sqrt(q)
+        angle = math.acos(r / (q * root)) / 3.0
+        for k in range(3):
+            roots[k] = -2.0 * root * math.cos(angle + (k - 1) * _THIRD) - shift
     else:
-        big = math.copysign((abs(r) + math.sqrt(r * r - q * q * q)) ** (1.0 / 3.0), -r)
+        count = 1
+        big = -math.copysign((abs(r) + math.sqrt(r * r - cube)) ** (1.0 / 3.0), r)
         roots[0] = big + (q / big if big != 0.0 else 0.0) - shift
     for k in range(count):
-        x = roots[k]
         for _ in range(2):
+            x = roots[k]
             slope = (3.0 * x + 2.0 * a) * x + b
-            if slope != 0.0:
-                x -= (((x + a) * x + b) * x + d) / slope
-        roots[k] = x
+            step = (((x + a) * x + b) * x + d) / slope
+            # At a double root the slope is rounding; a step that is not small is none.
+            if abs(step) < 1e-3 * abs(x):
+                roots[k] = x - step
     return count
 
 
 @kernel
-def _quadratic_roots(c0: float, c1: float, c2: float, negligible: float, roots: NDArray[np.float64]) -> int:
-    if not abs(c2) > negligible:
-        if not abs(c1) > negligible:
-            return 0
-        roots[0] = -c0 / c1
-        return 1
-    discriminant = c1 * c1 - 4.0 * c2 * c0
+def _quadratic_roots(c: NDArray[np.float64], negligible: float, roots: NDArray[np.float64]) -> int:
+    """Write the real roots of c[0] + c[1] x + c[2] x^2 without cancellation."""
+    if not abs(c[2]) > negligible:
+        roots[0] = -c[0] / c[1]
+        return 1 if abs(c[1]) > negligible else 0
+    discriminant = c[1] * c[1] - 4.0 * c[2] * c[0]
     if discriminant < 0.0:
         return 0
-    half = -0.5 * (c1 + math.copysign(math.sqrt(discriminant), c1))
-    roots[0] = half / c2
-    if half == 0.0:
-        return 1
-    roots[1] = c0 / half
+    half = -0.5 * (c[1] + math.copysign(math.sqrt(discriminant), c[1]))
+    roots[0] = half / c[2]
+    roots[1] = c[0] / half if half != 0.0 else roots[0]
     return 2
 
 
-# Work space of ``sturm_roots`` for degrees up to 10: the polynomial, two members of the chain (p_{k-1} and p_k), the
-# quotients with their lengths and scales, the stack of intervals.
-_PREVIOUS = 11
-_CURRENT = 22
-_QUOTIENTS = 33
-_LENGTHS = _QUOTIENTS + 22
-_SCALES = _LENGTHS + 11
-_STACK = _SCALES + 11
-STURM_SCRATCH = _STACK + 4 * 11
+_MAX_DEGREE = 10
+# Places in the scratch of ``sturm_roots``: two dividends of Euclid's algorithm; the quotients, their degrees and the
+# factors of the remainders; the intervals to be split and those with one root, each a row of four numbers.
+_QUOTIENTS = 2 * (_MAX_DEGREE + 1)
+_DEGREES = _QUOTIENTS + 2 * _MAX_DEGREE
+_FACTORS = _DEGREES + _MAX_DEGREE
+_INTERVALS = _FACTORS + _MAX_DEGREE
+_BRACKETS = _INTERVALS + 4 * (_MAX_DEGREE + 1)
+STURM_SCRATCH = _BRACKETS + 4 * _MAX_DEGREE
+
+# Halvings of intervals, and rounds of Halley's method, after which the search is over.
+_MAX_SPLITS = 1000
+_MAX_ROUNDS = 100
+# Halley's method cubes the relative error: after a step of this size only rounding is left.
+_LAST_STEP = 1e-6
 
 
 @kernel
 def sturm_roots(c: NDArray[np.float64], degree: int, roots: NDArray[np.float64], scratch: NDArray[np.float64]) -> int:
-    """Write the distinct real roots of a polynomial of degree at most 10 into ``roots`` and return their number.
+    """Write the real roots of odd multiplicity of a polynomial of degree at most 10; return how many there are.
 
-    Sturm's theorem counts the roots of an interval. Intervals are split until each holds one root, which is then found
-    by Newton's method inside of the interval. Roots outside of Cauchy's bound do not exist. Whether a double root is
-    found is a matter of rounding. ``scratch`` holds ``STURM_SCRATCH`` numbers.
+    Sturm's theorem tells how many roots an interval has. Intervals are split until each has one root, which Halley's
+    method then finds without leaving the interval. ``scratch`` holds ``STURM_SCRATCH`` numbers. The roots are in no
+    particular order.
     """
     size = 0.0
     for i in range(degree + 1):
         size += abs(c[i])
-    while degree > 0 and not abs(c[degree]) > _TINY * _TINY * size:
-        degree -= 1
-    if degree == 0 or not size < np.inf:
+    if not size < np.inf:
         return 0
-    members = _sturm_chain(c, degree, scratch)
-    bound = 0.0
-    for i in range(degree):
-        ratio = abs(c[i] / c[degree])
-        bound = ratio if ratio > bound else bound
-    bound += 1.0
-    stack = scratch[_STACK:]
-    stack[0], stack[1] = -bound, bound
-    stack[2], stack[3] = _sign_changes(scratch, members, -bound), _sign_changes(scratch, members, bound)
-    depth, count = 1, 0
-    while depth > 0:  # every interval on the stack holds a root, so there are at most ten
-        depth -= 1
-        top = 4 * depth
-        low, high, changes_low, changes_high = stack[top], stack[top + 1], stack[top + 2], stack[top + 3]
-        middle = _split(low, high)
-        if changes_low - changes_high <= 1.0 or not low < middle < high:
-            if changes_low > changes_high:
-                roots[count] = _find_root(scratch, degree, low, high)
-                count += 1
+    while degree > 0 and not abs(c[degree]) > _NEGLIGIBLE * _NEGLIGIBLE * size:
+        degree -= 1
+    if degree == 0:
+        return 0
+    members, more, fewer = _sturm_chain(c, degree, scratch)
+    bound = 1.01 * size / abs(c[degree])  # more than Cauchy's
+    top = _INTERVALS
+    scratch[top], scratch[top + 1], scratch[top + 2], scratch[top + 3] = -bound, bound, more, fewer
+    waiting, isolated = 1, 0
+    for _ in range(_MAX_SPLITS):
+        if waiting == 0:
+            break
+        waiting -= 1
+        top = _INTERVALS + 4 * waiting
+        low, high, more, fewer = scratch[top], scratch[top + 1], scratch[top + 2], scratch[top + 3]
+        middle = _middle(low, high)
+        if not more > fewer + 1.0 or not low < middle < high:
+            if more > fewer and isolated < degree:
+                bracket = _BRACKETS + 4 * isolated
+                scratch[bracket], scratch[bracket + 1], scratch[bracket + 2] = low, high, middle
+                isolated += 1
             continue
-        changes = _sign_changes(scratch, members, middle) + 0.0
-        if changes > changes_high:
-            stack[top], stack[top + 1], stack[top + 2], stack[top + 3] = middle, high, changes, changes_high
-            depth += 1
+        changes = _sign_changes(scratch, members, middle)
+        if more > changes:
+            scratch[top], scratch[top + 1], scratch[top + 2], scratch[top + 3] = low, middle, more, changes
+            waiting += 1
             top += 4
-        if changes_low > changes:
-            stack[top], stack[top + 1], stack[top + 2], stack[top + 3] = low, middle, changes_low, changes
-            depth += 1
-    return count
+        if changes > fewer:
+            scratch[top], scratch[top + 1], scratch[top + 2], scratch[top + 3] = middle, high, changes, fewer
+            waiting += 1
+    return _find_roots(c, degree, isolated, roots, scratch)
 
 
-@kernel
-def _split(low: float, high: float) -> float:
-    """Return a point inside the interval: 0 where it changes sign, the geometric mean where it spans magnitudes."""
-    if low < 0.0 < high:
-        return 0.0
-    if low >= 0.0 and high > 4.0 * low:
-        return math.sqrt(low * high) if low >= 1e-3 else (1e-3 if high > 1e-2 else 0.5 * (low + high))
-    if high <= 0.0 and low < 4.0 * high:
-        return -math.sqrt(low * high) if high <= -1e-3 else (-1e-3 if low < -1e-2 else 0.5 * (low + high))
-    return 0.5 * (low + high)
+@part
+def _middle(low: float, high: float) -> float:
+    """Return the point about halfway in x / (1 + |x|), a measure by which no magnitude is far away.
 
-
-@kernel
-def _sturm_chain(c: NDArray[np.float64], degree: int, scratch: NDArray[np.float64]) -> int:
-    """Divide p by p', and so on as in Euclid's algorithm; keep the quotients and return how many there are.
-
-    With p_0 = p, p_1 = p' / degree and p_{k-1} = q_k p_k - s_k p_{k+1} the quotients q_k and the positive scales s_k
-    give back the values of all members from those of the last one, a constant, in a few operations each.
+    The exact middle would often be a round number, and so a root, which would lie in neither half.
     """
+    u = 0.4871 * (low / (1.0 + abs(low))) + 0.5129 * (high / (1.0 + abs(high)))
+    return u / (1.0 - abs(u))
+
+
+@part
+def _sturm_chain(c: NDArray[np.float64], degree: int, scratch: NDArray[np.float64]) -> tuple[int, float, float]:
+    """Write the quotients of Euclid's algorithm for p and p'; return their number and the sign changes at -inf and inf.
+
+    p_{k-1} = q_k p_k - s_k p_{k+1} with s_k > 0 chosen such that the remainder p_{k+1} is of size 1. The last p_k
+    divides all others. What the chain is wanted for are changes of sign, which it keeps when it is divided by it.
+    """
+    upper, lower = 0, _MAX_DEGREE + 1
+    scale = 1.0 / c[degree]
     for i in range(degree + 1):
-        scratch[i] = c[i] / c[degree]
-        scratch[_PREVIOUS + i] = scratch[i]
+        scratch[upper + i] = scale * c[i]
+    scale = 1.0 / degree
     for i in range(degree):
-        scratch[_CURRENT + i] = (i + 1) * scratch[i + 1] / degree
+        scratch[lower + i] = scale * (i + 1) * scratch[i + 1]
     n, m = degree, degree - 1
-    members, at = 0, _QUOTIENTS
-    previous, current = _PREVIOUS, _CURRENT
-    while True:
-        leading = 1.0 / scratch[current + m]
-        for k in range(n - m, -1, -1):
-            factor = scratch[previous + m + k] * leading
-            scratch[at + k] = factor
+    quotient = _QUOTIENTS
+    members, more, fewer = 0, 0.0, 0.0
+    while members < degree:
+        leading = 1.0 / scratch[lower + m]
+        # p_{k-1} and p_k differ in sign at infinity where q_k is negative.
+        opposite = scratch[upper + n] * leading < 0.0
+        fewer += 1.0 if opposite else 0.0
+        more += 1.0 if opposite != ((n - m) % 2 == 1) else 0.0
+        scratch[_DEGREES + members] = n - m
+        for k in range(n - m, -1, -1):  # long division, the highest power first
+            factor = scratch[upper + m + k] * leading
+            scratch[quotient] = factor
+            quotient += 1
             for i in range(m):
-                scratch[previous + k + i] -= factor * scratch[current + i]
-        scratch[_LENGTHS + members] = n - m
-        at += n - m + 1
-        largest = 0.0
+                scratch[upper + k + i] -= factor * scratch[lower + i]
+        size = 0.0
         for i in range(m):
-            size = abs(scratch[previous + i])
-            largest = size if size > largest else largest
-        scratch[_SCALES + members] = largest
+            size += abs(scratch[upper + i])
+        scratch[_FACTORS + members] = size
         members += 1
-        if largest == 0.0:
-            return members
-        rest = m - 1
-        while rest > 0 and not abs(scratch[previous + rest]) > _TINY * largest:
-            rest -= 1
-        scale = -1.0 / largest
-        for i in range(rest + 1):
-            scratch[previous + i] *= scale
-        previous, current = current, previous
-        n, m = m, rest
+        if not size > _NEGLIGIBLE:
+            break
+        scale = -1.0 / size
+        for i in range(m):
+            scratch[upper + i] *= scale
+        n, m = m, m - 1
+        while m > 0 and not abs(scratch[upper + m]) > _NEGLIGIBLE:
+            m -= 1
+        upper, lower = lower, upper
+    return members, more, fewer
 
 
-@kernel
-def _sign_changes(scratch: NDArray[np.float64], members: int, x: float) -> int:
-    """Count the sign changes of the chain at ``x``, zeros being passed over.
-
-    The chain ends with a member p_K that divides all others. It is left out: its sign has no part in the changes.
-    """
-    changes = 0
-    above, value = 0.0, 1.0  # p_{k+1} and p_k over p_K
-    at = _QUOTIENTS
+@part
+def _sign_changes(scratch: NDArray[np.float64], members: int, x: float) -> float:
+    """Count the sign changes of the chain at ``x``; zero counts as positive, which is right on one side of ``x``."""
+    changes = 0.0
+    value, following = 1.0, 0.0
+    quotient = _QUOTIENTS
     for k in range(members):
-        at += int(scratch[_LENGTHS + k]) + 1
+        quotient += int(scratch[_DEGREES + k]) + 1
     for k in range(members - 1, -1, -1):
-        length = int(scratch[_LENGTHS + k])
-        at -= length + 1
-        quotient = scratch[at + length]
-        for i in range(length - 1, -1, -1):
-            quotient = quotient * x + scratch[at + i]
-        below = quotient * value - scratch[_SCALES + k] * above
-        last = value if value != 0.0 else above
-        changes += 1 if below * last < 0.0 else 0
-        above, value = value, below
+        degree = int(scratch[_DEGREES + k])
+        quotient -= degree + 1
+        q = scratch[quotient]
+        for i in range(1, degree + 1):
+            q = q * x + scratch[quotient + i]
+        value, following = q * value - scratch[_FACTORS + k] * following, value
+        if (value < 0.0) != (following < 0.0):
+            changes += 1.0
     return changes
 
 
-@kernel
-def _find_root(p: NDArray[np.float64], degree: int, low: float, high: float) -> float:
-    """Find the root of ``p`` in an interval that holds one: Newton's method, or splits where it leaves or is slow."""
-    value = p[degree]
-    for i in range(degree - 1, -1, -1):
-        value = value * low + p[i]
-    rising = value < 0.0
-    if value == 0.0:  # a root at the border, which belongs to the neighbour
-        value = p[degree]
+@part
+def _find_roots(
+    c: NDArray[np.float64], degree: int, count: int, roots: NDArray[np.float64], scratch: NDArray[np.float64]
+) -> int:
+    """Find the roots of a polynomial in intervals that have one, by Halley's method with bisection as its safeguard.
+
+    Each round improves all roots that are not yet found: independent chains of arithmetic, which a processor overlaps.
+    """
+    searched = 0
+    for k in range(count):
+        low, high = scratch[_BRACKETS + 4 * k], scratch[_BRACKETS + 4 * k + 1]
+        at_low, at_high = c[degree], c[degree]
         for i in range(degree - 1, -1, -1):
-            value = value * high + p[i]
-        rising = value > 0.0
-    x = _split(low, high)
-    last_step = np.inf
-    for _ in range(_MAX_STEPS):
-        value, slope = p[degree], 0.0
-        for i in range(degree - 1, -1, -1):
-            slope = slope * x + value
-            value = value * x + p[i]
-        if (value < 0.0) == rising:
-            low = x
-        else:
-            high = x
-        step = value / slope if slope != 0.0 else np.inf
-        updated = x - step
-        if abs(step) <= _PRECISION * abs(x):
-            return updated
-        if not low < updated < high or abs(step) > 0.5 * last_step:  # Newton leaves the interval, or is slow
-            updated = _split(low, high)
-            step = updated - x
-            if not low < updated < high:
-                return x
-        last_step = abs(step)
-        x = updated
-    return x
+            at_low = at_low * low + c[i]
+            at_high = at_high * high + c[i]
+        if (at_low < 0.0) != (at_high < 0.0):  # always, but for roots of even multiplicity
+            at = _BRACKETS + 4 * searched
+            scratch[at], scratch[at + 1] = low, high
+            scratch[at + 2], scratch[at + 3] = scratch[_BRACKETS + 4 * k + 2], 1.0 if at_high > at_low else -1.0
+            searched += 1
+    found = 0
+    for _ in range(_MAX_ROUNDS):
+        if searched == 0:
+            break
+        for k in range(searched - 1, -1, -1):
+            at = _BRACKETS + 4 * k
+            low, high, x, rising = scratch[at], scratch[at + 1], scratch[at + 2], scratch[at + 3]
+            value, slope, bend = c[degree], 0.0, 0.0  # p, p' and p'' / 2
+            for i in range(degree - 1, -1, -1):
+                bend = bend * x + slope
+                slope = slope * x + value
+                value = value * x + c[i]
+            step = value * slope / (slope * slope - value * bend)
+            if abs(step) <= _LAST_STEP * abs(x):
+                roots[found] = x - step
+                found += 1
+                searched -= 1
+                last = _BRACKETS + 4 * searched
+                for i in range(4):
+                    scratch[at + i] = scratch[last + i]
+                continue
+            if rising * value < 0.0:
+                low = x
+            else:
+                high = x
+            x = x - step
+            scratch[at], scratch[at + 1] = low, high
+            scratch[at + 2] = x if low < x < high else _middle(low, high)
+    for k in range(searched):  # multiple roots, which are approached slowly
+        roots[found] = scratch[_BRACKETS + 4 * k + 2]
+        found += 1
+    return found

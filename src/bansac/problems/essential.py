@@ -11,39 +11,97 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bansac.numeric.jit import kernel
-from bansac.numeric.linalg import diagonalize
+from bansac.numeric.jit import fast_kernel, kernel, part
 from bansac.numeric.polynomial import STURM_SCRATCH, sturm_roots
 from bansac.problems.contract import Problem
-from bansac.problems.epipolar import FIT_SCRATCH, fit_eight_point, is_oriented, residuals
+from bansac.problems.epipolar import (
+    FIT_SCRATCH,
+    fit_eight_point,
+    fix_sign,
+    is_oriented,
+    remove_smallest_singular_value,
+    residuals,
+    write_equation,
+)
 
 __all__ = ["ESSENTIAL", "decompose_essential", "essential_5pt", "recover_pose"]
 
-_NEGLIGIBLE = 1e-14
+# The monomials of linear, quadratic and cubic forms in x, y, z; the cubic ones in the order of Nister's table, where
+# the first ten are eliminated.
+_LINEAR = ("x", "y", "z", "")
+_QUADRATIC = ("xx", "xy", "xz", "x", "yy", "yz", "y", "zz", "z", "")
+_CUBIC = (
+    *("xxx", "yyy", "xxy", "xyy", "xxz", "xx", "yyz", "yy", "xyz", "xy"),
+    *("xzz", "xz", "x", "yzz", "yz", "y", "zzz", "zz", "z", ""),
+)
 
-# Layout of the scratch array. Helpers get it whole, with places in it: slices of arrays compile slowly.
-_ROWS = 0  # the five equations, 5 x 9
-_BASIS = _ROWS + 45  # X, Y, Z, W, 4 x 9
-_SQUARE = _BASIS + 36  # six quadratic forms, and the trace
-_CONSTRAINTS = _SQUARE + 70  # 10 x 20
-_B = _CONSTRAINTS + 200  # 3 x 3 polynomials of 5 coefficients
-_P = _B + 45  # p, q and r, 9 coefficients each
-_DETERMINANT = _P + 27
+
+def _product_table(left: tuple[str, ...], right: tuple[str, ...], product: tuple[str, ...]) -> NDArray[np.int64]:
+    """Tell for each pair of monomials which monomial their product is."""
+    return np.array([product.index("".join(sorted(a + b))) for a in left for b in right])
+
+
+_LINEAR_TIMES_LINEAR = _product_table(_LINEAR, _LINEAR, _QUADRATIC)
+_QUADRATIC_TIMES_LINEAR = _product_table(_QUADRATIC, _LINEAR, _CUBIC)
+
+# The nine quadratic forms that the constraints are made of, as sums of sign * (entry of E) * (entry of E): the upper
+# triangle of E E^T, then the cofactors of the first row of E.
+_SUMS = np.array(
+    [[(3 * i + k, 3 * j + k, 1) for k in range(3)] for i in range(3) for j in range(i, 3)]
+    + [[(3 + (j + 1) % 3, 6 + (j + 2) % 3, 1), (3 + (j + 2) % 3, 6 + (j + 1) % 3, -1), (0, 0, 0)] for j in range(3)]
+)
+# The ten constraints as sums of three products of a quadratic form and an entry of E: the nine elements of
+# (E E^T - trace / 2) E, then det E.
+_CONSTRAINTS = np.array(
+    [[(((0, 1, 2), (1, 3, 4), (2, 4, 5))[i][k], 3 * k + j) for k in range(3)] for i in range(3) for j in range(3)]
+    + [[(6 + k, k) for k in range(3)]]
+)
+
+# Orthonormal combinations of the last four unit vectors. With those themselves W would go with the last entry of E; it
+# vanishes when a camera moves sideways, for example, and no such E has the weight 1 of W.
+_SIGNS = ((1, 1, 1, 1), (1, -1, 1, -1), (1, 1, -1, -1), (1, -1, -1, 1))
+_COMBINATIONS = np.array([entry for signs in _SIGNS for entry in (0, 0, 0, 0, 0, *signs)]) / 2
+
+# Places in the scratch. The equations of the five points; the matrices X, Y, Z, W, and room; the quadratic forms; the
+# constraints; the three rows of B(z); the cofactors of its last row; det B(z); its roots.
+_FORMS = 5 * 9
+_QUADRATICS = 81 + 9
+_MATRIX = _QUADRATICS + 9 * 10
+_B = _MATRIX + 10 * 20
+_COFACTORS = _B + 3 * 15
+_DETERMINANT = _COFACTORS + 3 * 9
 _ROOTS = _DETERMINANT + 13
 _STURM = _ROOTS + 10
-_SCRATCH = max(_STURM + STURM_SCRATCH, FIT_SCRATCH)
+# ``fit`` needs a matrix beside the scratch of the eight-point algorithm.
+_FIT = FIT_SCRATCH
+_SCRATCH = max(_STURM + STURM_SCRATCH, _FIT + 9)
+
+# What is left of an equation that depends on others, squared.
+_DEPENDENT = 1e-28
+# Pivots of the elimination (E has unit basis matrices) and s1 s2 / (s1^2 + s2^2) of a matrix of rank 1.
+_SINGULAR = 1e-13
+_RANK_ONE = 1e-9
 
 
 def solve(
     data: NDArray[np.float64], sample: NDArray[np.int64], models: NDArray[np.float64], scratch: NDArray[np.float64]
 ) -> int:
-    """Compute the up to ten essential matrices of five matches.
+    """Compute the up to ten essential matrices of five matches, of Frobenius norm sqrt(2)."""
+    for r in range(5):
+        i = sample[r]
+        write_equation(data[0, i], data[1, i], 1.0, data[2, i], data[3, i], 1.0, scratch, 9 * r)
+    return _solve_equations(models, scratch)
 
-    The matrices that agree with the matches are E = x X + y Y + z Z + W. The ten cubic constraints det E = 0 and
+
+@part
+def _solve_equations(models: NDArray[np.float64], scratch: NDArray[np.float64]) -> int:
+    """Compute the essential matrices that satisfy five linear equations.
+
+    The matrices that do are E = x X + y Y + z Z + W. The ten cubic constraints det E = 0 and
     2 E E^T E = tr(E E^T) E are brought to a triangular form, from which x and y are eliminated; what remains is a
     polynomial of degree 10 in z.
     """
-    if not _find_null_space(data, sample, scratch):
+    if not _null_space(scratch):
         return 0
     _build_constraints(scratch)
     if not _eliminate(scratch):
@@ -53,21 +111,11 @@ def solve(
     count = 0
     for k in range(found):
         z = scratch[_ROOTS + k]
-        p = 0.0
-        q = 0.0
-        r = 0.0
-        for i in range(7, -1, -1):
-            p = p * z + scratch[_P + i]
-            q = q * z + scratch[_P + 9 + i]
-            r = r * z + scratch[_P + 18 + i]
-        if r == 0.0:
-            continue
-        x = p / r
-        y = q / r
+        x, y = _back_substitute(scratch, z)
         square = 0.0
         for i in range(9):
-            entry = x * scratch[_BASIS + i] + y * scratch[_BASIS + 9 + i]
-            entry += z * scratch[_BASIS + 18 + i] + scratch[_BASIS + 27 + i]
+            f = _FORMS + i
+            entry = x * scratch[f] + y * scratch[f + 9] + z * scratch[f + 18] + scratch[f + 27]
             models[count, i] = entry
             square += entry * entry
         if 0.0 < square < np.inf:
@@ -79,271 +127,272 @@ def solve(
 
 
 @kernel
-def _find_null_space(data: NDArray[np.float64], sample: NDArray[np.int64], scratch: NDArray[np.float64]) -> bool:
-    """Find an orthonormal basis X, Y, Z, W of the matrices that agree with five matches.
+def _null_space(a: NDArray[np.float64]) -> bool:
+    """Write an orthonormal basis of the matrices that satisfy five equations; False where the equations are dependent.
 
-    Householder reflections bring the transposed equations to triangular form; applied to the last four unit vectors
-    they give the basis.
+    ``a`` has the equations in its first five rows of nine numbers, and gets the basis in the next four; nine numbers of
+    scratch follow. Householder reflections bring the equations to triangular form; applied to the last four unit
+    vectors, which are mixed before, they give the basis (Golub and Van Loan, Matrix Computations, section 5.2).
     """
-    for r in range(5):
-        n = sample[r]
-        for i in range(3):
-            second = data[2 + i, n] if i < 2 else 1.0
-            row = _ROWS + 9 * r + 3 * i
-            scratch[row] = second * data[0, n]
-            scratch[row + 1] = second * data[1, n]
-            scratch[row + 2] = second
     for k in range(5):
-        v = _ROWS + 9 * k
-        square = 0.0
-        for i in range(k, 9):
-            square += scratch[v + i] * scratch[v + i]
-        if not square > _NEGLIGIBLE:
+        v = 9 * k
+        square = _dot(a, v, v)
+        for i in range(k):
+            a[v + i] = 0.0
+        rest = _dot(a, v, v)
+        if not rest > _DEPENDENT * square or not 0.0 < square < np.inf:
             return False
-        old = scratch[v + k]
-        new = old + math.copysign(math.sqrt(square), old)
-        scratch[v + k] = new
-        scale = math.sqrt(2.0 / (square - old * old + new * new))  # |v|^2 becomes 2: the reflection is I - v v^T
-        for i in range(k, 9):
-            scratch[v + i] *= scale
-        for r in range(k + 1, 5):
-            _reflect(scratch, v, k, _ROWS + 9 * r)
-    for column in range(4):
-        vector = _BASIS + 9 * column
-        for i in range(9):
-            scratch[vector + i] = 1.0 if i == 5 + column else 0.0
-        for k in range(4, -1, -1):
-            _reflect(scratch, _ROWS + 9 * k, k, vector)
+        # The reflection I - factor v v^T takes the row to a multiple of the unit vector k.
+        length = math.copysign(math.sqrt(rest), a[v + k])
+        a[v + k] += length
+        factor = 1.0 / (length * a[v + k])
+        a[81 + k] = factor
+        for row in range(v + 9, 45, 9):
+            _reflect(a, v, factor, row)
+    for i in range(36):
+        a[45 + i] = _COMBINATIONS[i]
+    for k in range(4, -1, -1):
+        factor = a[81 + k]
+        for row in range(45, 81, 9):
+            _reflect(a, 9 * k, factor, row)
     return True
 
 
-@kernel
-def _reflect(scratch: NDArray[np.float64], v: int, first: int, vector: int) -> None:
-    """Apply the Householder reflection I - v v^T, v being zero before its entry ``first``, to a vector of nine."""
-    along = 0.0
-    for i in range(first, 9):
-        along += scratch[v + i] * scratch[vector + i]
-    for i in range(first, 9):
-        scratch[vector + i] -= along * scratch[v + i]
+@part
+def _reflect(a: NDArray[np.float64], v: int, factor: float, row: int) -> None:
+    """Apply the reflection I - factor v v^T to a row of nine numbers."""
+    along = factor * _dot(a, v, row)
+    for i in range(9):
+        a[row + i] -= along * a[v + i]
+
+
+@part
+def _dot(a: NDArray[np.float64], first: int, second: int) -> float:
+    """Return the inner product of two rows of nine numbers, as three sums that run side by side."""
+    x, y, z = 0.0, 0.0, 0.0
+    for i in range(0, 9, 3):
+        x += a[first + i] * a[second + i]
+        y += a[first + i + 1] * a[second + i + 1]
+        z += a[first + i + 2] * a[second + i + 2]
+    return x + y + z
 
 
 @kernel
 def _build_constraints(scratch: NDArray[np.float64]) -> None:
-    """Write E E^T E - tr(E E^T) E / 2 = 0 and det E = 0 as ten rows of twenty coefficients."""
-    trace = _SQUARE + 60
-    for i in range(70):
-        scratch[_SQUARE + i] = 0.0
-    for i in range(200):
-        scratch[_CONSTRAINTS + i] = 0.0
-    for i in range(3):
-        for j in range(i, 3):
-            for k in range(3):
-                first = _BASIS + 3 * i + k
-                _multiply_linear(scratch, first, _BASIS + 3 * j + k, 1.0, _SQUARE + 10 * _symmetric(i, j))
-        for m in range(10):
-            scratch[trace + m] += 0.5 * scratch[_SQUARE + 10 * _symmetric(i, i) + m]
-    for i in range(3):
-        for m in range(10):
-            scratch[_SQUARE + 10 * _symmetric(i, i) + m] -= scratch[trace + m]
-    for i in range(3):
-        for j in range(3):
-            for k in range(3):
-                square = _SQUARE + 10 * (_symmetric(i, k) if i < k else _symmetric(k, i))
-                _multiply_quadratic(scratch, square, _BASIS + 3 * k + j, _CONSTRAINTS + 20 * (3 * i + j))
-    for j in range(3):  # the squares are not needed any more: their place takes the minors of the first row
-        minor = _SQUARE + 10 * j
-        for m in range(10):
-            scratch[minor + m] = 0.0
-        k = j + 1 if j < 2 else 0
-        m = k + 1 if k < 2 else 0
-        _multiply_linear(scratch, _BASIS + 3 + k, _BASIS + 6 + m, 1.0, minor)
-        _multiply_linear(scratch, _BASIS + 3 + m, _BASIS + 6 + k, -1.0, minor)
-        _multiply_quadratic(scratch, minor, _BASIS + j, _CONSTRAINTS + 180)
-
-
-@kernel
-def _symmetric(i: int, j: int) -> int:
-    """Index of entry (i, j), i <= j, of a symmetric 3 x 3 matrix stored as its upper triangle."""
-    return 2 * i + j - (1 if i == 2 else 0)
-
-
-@kernel
-def _multiply_linear(scratch: NDArray[np.float64], a: int, b: int, sign: float, out: int) -> None:
-    """Add sign times the product of two linear forms over x, y, z, 1 to a quadratic one.
-
-    A form is an entry of E, its coefficients are those of X, Y, Z, W. The monomials of the product are xx, xy, xz, x,
-    yy, yz, y, zz, z, 1.
-    """
-    a0 = sign * scratch[a]
-    a1 = sign * scratch[a + 9]
-    a2 = sign * scratch[a + 18]
-    a3 = sign * scratch[a + 27]
-    b0 = scratch[b]
-    b1 = scratch[b + 9]
-    b2 = scratch[b + 18]
-    b3 = scratch[b + 27]
-    scratch[out] += a0 * b0
-    scratch[out + 1] += a0 * b1 + a1 * b0
-    scratch[out + 2] += a0 * b2 + a2 * b0
-    scratch[out + 3] += a0 * b3 + a3 * b0
-    scratch[out + 4] += a1 * b1
-    scratch[out + 5] += a1 * b2 + a2 * b1
-    scratch[out + 6] += a1 * b3 + a3 * b1
-    scratch[out + 7] += a2 * b2
-    scratch[out + 8] += a2 * b3 + a3 * b2
-    scratch[out + 9] += a3 * b3
-
-
-@kernel
-def _multiply_quadratic(scratch: NDArray[np.float64], a: int, b: int, out: int) -> None:
-    """Add the product of a quadratic and a linear form to a cubic one.
-
-    Its monomials are in the order of Nister's table: xxx, yyy, xxy, xyy, xxz, xx, yyz, yy, xyz, xy, which are to be
-    eliminated, and xzz, xz, x, yzz, yz, y, zzz, zz, z, 1.
-    """
-    a0 = scratch[a]
-    a1 = scratch[a + 1]
-    a2 = scratch[a + 2]
-    a3 = scratch[a + 3]
-    a4 = scratch[a + 4]
-    a5 = scratch[a + 5]
-    a6 = scratch[a + 6]
-    a7 = scratch[a + 7]
-    a8 = scratch[a + 8]
-    a9 = scratch[a + 9]
-    b0 = scratch[b]
-    b1 = scratch[b + 9]
-    b2 = scratch[b + 18]
-    b3 = scratch[b + 27]
-    scratch[out] += a0 * b0
-    scratch[out + 1] += a4 * b1
-    scratch[out + 2] += a0 * b1 + a1 * b0
-    scratch[out + 3] += a1 * b1 + a4 * b0
-    scratch[out + 4] += a0 * b2 + a2 * b0
-    scratch[out + 5] += a0 * b3 + a3 * b0
-    scratch[out + 6] += a4 * b2 + a5 * b1
-    scratch[out + 7] += a4 * b3 + a6 * b1
-    scratch[out + 8] += a1 * b2 + a2 * b1 + a5 * b0
-    scratch[out + 9] += a1 * b3 + a3 * b1 + a6 * b0
-    scratch[out + 10] += a2 * b2 + a7 * b0
-    scratch[out + 11] += a2 * b3 + a3 * b2 + a8 * b0
-    scratch[out + 12] += a3 * b3 + a9 * b0
-    scratch[out + 13] += a5 * b2 + a7 * b1
-    scratch[out + 14] += a5 * b3 + a6 * b2 + a8 * b1
-    scratch[out + 15] += a6 * b3 + a9 * b1
-    scratch[out + 16] += a7 * b2
-    scratch[out + 17] += a7 * b3 + a8 * b2
-    scratch[out + 18] += a8 * b3 + a9 * b2
-    scratch[out + 19] += a9 * b3
+    """Write the ten constraints as rows of twenty coefficients."""
+    for i in range(_QUADRATICS, _B):
+        scratch[i] = 0.0
+    for q in range(9):
+        out = _QUADRATICS + 10 * q
+        for k in range(3):
+            left, right, sign = _FORMS + _SUMS[q, k, 0], _FORMS + _SUMS[q, k, 1], _SUMS[q, k, 2]
+            for a in range(4):
+                factor = sign * scratch[left + 9 * a]
+                for b in range(4):
+                    scratch[out + _LINEAR_TIMES_LINEAR[4 * a + b]] += factor * scratch[right + 9 * b]
+    for m in range(10):
+        half = 0.5 * (scratch[_QUADRATICS + m] + scratch[_QUADRATICS + 30 + m] + scratch[_QUADRATICS + 50 + m])
+        for diagonal in (0, 30, 50):
+            scratch[_QUADRATICS + diagonal + m] -= half
+    for row in range(10):
+        out = _MATRIX + 20 * row
+        s0, f0 = _QUADRATICS + 10 * _CONSTRAINTS[row, 0, 0], _FORMS + _CONSTRAINTS[row, 0, 1]
+        s1, f1 = _QUADRATICS + 10 * _CONSTRAINTS[row, 1, 0], _FORMS + _CONSTRAINTS[row, 1, 1]
+        s2, f2 = _QUADRATICS + 10 * _CONSTRAINTS[row, 2, 0], _FORMS + _CONSTRAINTS[row, 2, 1]
+        for a in range(10):
+            q0, q1, q2 = scratch[s0 + a], scratch[s1 + a], scratch[s2 + a]
+            for b in range(4):
+                product = q0 * scratch[f0 + 9 * b] + q1 * scratch[f1 + 9 * b] + q2 * scratch[f2 + 9 * b]
+                scratch[out + _QUADRATIC_TIMES_LINEAR[4 * a + b]] += product
 
 
 @kernel
 def _eliminate(scratch: NDArray[np.float64]) -> bool:
-    """Bring the first ten columns of the constraints to the identity, in the last six rows: no more is needed."""
+    """Bring the first ten columns of the constraints to the identity, as far as the last six rows are concerned."""
     for k in range(10):
-        pivot = k
-        largest = 0.0
+        pivot, largest = k, 0.0
         for r in range(k, 10):
-            size = abs(scratch[_CONSTRAINTS + 20 * r + k])
+            size = abs(scratch[_MATRIX + 20 * r + k])
             if size > largest:
-                pivot = r
-                largest = size
-        if not largest > _NEGLIGIBLE:
+                pivot, largest = r, size
+        if not largest > _SINGULAR:
             return False
-        top = _CONSTRAINTS + 20 * k
-        other = _CONSTRAINTS + 20 * pivot
+        top, other = _MATRIX + 20 * k, _MATRIX + 20 * pivot
         scale = 1.0 / scratch[other + k]
-        for c in range(k, 20):
+        for c in range(20):
             entry = scratch[other + c] * scale
             scratch[other + c] = scratch[top + c]
             scratch[top + c] = entry
-        for r in range(4 if k > 4 else k + 1, 10):
-            if r == k:
-                continue
-            row = _CONSTRAINTS + 20 * r
-            factor = scratch[row + k]
-            for c in range(k, 20):
-                scratch[row + c] -= factor * scratch[top + c]
+        for r in range(k + 1 if k < 4 else 4, 10):
+            if r != k:
+                row = _MATRIX + 20 * r
+                factor = scratch[row + k]
+                for c in range(20):
+                    scratch[row + c] -= factor * scratch[top + c]
     return True
 
 
 @kernel
 def _build_determinant(scratch: NDArray[np.float64]) -> None:
-    """Eliminate x and y from the last six rows.
+    """Eliminate x and y: write a 3 x 3 matrix with B(z) (x, y, 1)^T = 0, and its determinant, as polynomials in z.
 
-    Row e has the leading monomial z times that of the next row f, so e - z f is linear in x and y with coefficients in
-    z: three of these make a 3 x 3 matrix B(z) with B(z) (x, y, 1)^T = 0. What is left are det B, and p, q and r with
-    x = p / r and y = q / r. Coefficients of powers of z stand in increasing order.
+    Of the last six rows of the constraints every other one, e, has z times the leading monomial of the next one, f: in
+    e - z f only x, y and 1 are left, times powers of z.
     """
     for i in range(_B, _ROOTS):
         scratch[i] = 0.0
     for m in range(3):
-        for part in range(3):
-            e = _CONSTRAINTS + 20 * (4 + 2 * m) + 10 + 3 * part
-            f = e + 20
-            out = _B + 15 * m + 5 * part
-            size = 4 if part == 2 else 3
-            for i in range(size):  # in e and f the highest power comes first
-                scratch[out + size - 1 - i] += scratch[e + i]
-                scratch[out + size - i] -= scratch[f + i]
-    for i in range(5):
-        for j in range(5):
-            first = _B + i
-            second = _B + 15 + j
-            scratch[_P + i + j] += scratch[first + 5] * scratch[second + 10] - scratch[second + 5] * scratch[first + 10]
-            scratch[_P + 9 + i + j] += scratch[first + 10] * scratch[second] - scratch[second + 10] * scratch[first]
-            scratch[_P + 18 + i + j] += scratch[first] * scratch[second + 5] - scratch[second] * scratch[first + 5]
-    for i in range(8):
-        for j in range(5):
-            third = _B + 30 + j
-            term = scratch[_P + i] * scratch[third] + scratch[_P + 9 + i] * scratch[third + 5]
-            scratch[_DETERMINANT + i + j] += term + scratch[_P + 18 + i] * scratch[third + 10]
+        e = _MATRIX + 20 * (4 + 2 * m) + 10
+        f = e + 20
+        for j in range(3):
+            size = 3 if j < 2 else 4  # e and f begin with the highest power
+            out = _B + 15 * m + 5 * j
+            for i in range(size):
+                scratch[out + size - 1 - i] += scratch[e + 3 * j + i]
+                scratch[out + size - i] -= scratch[f + 3 * j + i]
+    for j in range(3):
+        a, b = _B + 5 * ((j + 1) % 3), _B + 5 * ((j + 2) % 3)
+        out = _COFACTORS + 9 * j
+        for i in range(5):
+            for n in range(5):
+                scratch[out + i + n] += scratch[a + i] * scratch[b + 15 + n] - scratch[b + i] * scratch[a + 15 + n]
+    for j in range(3):
+        for i in range(9):
+            for n in range(5):
+                scratch[_DETERMINANT + i + n] += scratch[_COFACTORS + 9 * j + i] * scratch[_B + 30 + 5 * j + n]
+
+
+@part
+def _back_substitute(scratch: NDArray[np.float64], z: float) -> tuple[float, float]:
+    """Return x and y at a root: (x, y, 1) is orthogonal to the first two rows of B(z)."""
+    x, y, w = 0.0, 0.0, 0.0
+    for i in range(8, -1, -1):
+        x = x * z + scratch[_COFACTORS + i]
+        y = y * z + scratch[_COFACTORS + 9 + i]
+        w = w * z + scratch[_COFACTORS + 18 + i]
+    return x / w, y / w
 
 
 def fit(
     data: NDArray[np.float64], weights: NDArray[np.float64], model: NDArray[np.float64], scratch: NDArray[np.float64]
 ) -> bool:
-    """Fit E to weighted matches: eight-point algorithm, then the nearest matrix with two equal singular values."""
-    return fit_eight_point(data, weights, model, scratch) and _equalize(model, scratch)
+    """Fit E to weighted matches: eight-point algorithm, then the nearest matrix of singular values (1, 1, 0).
+
+    False, and the model as it was, where the matches determine no E or one of rank 1.
+    """
+    f = scratch[_FIT:]
+    if not (fit_eight_point(data, weights, f, scratch) and _equalize(f, scratch)):
+        return False
+    for i in range(9):
+        model[i] = f[i]
+    return True
 
 
-@kernel
-def _equalize(model: NDArray[np.float64], scratch: NDArray[np.float64]) -> bool:
-    """Replace a 3 x 3 matrix A = U S V^T by U diag(1, 1, 0) V^T = sum over the two largest of A v v^T / |A v|."""
-    normal, vectors, result, null = scratch[:9], scratch[9:18], scratch[18:27], scratch[27:30]
+@part
+def _equalize(e: NDArray[np.float64], scratch: NDArray[np.float64]) -> bool:
+    """Replace E = U S V^T by U diag(1, 1, 0) V^T; False where E has no two singular values.
+
+    With the third singular value removed and H = (E^T E)^(1/2) in the plane that is left, the matrix is E H^-1. By the
+    theorem of Cayley and Hamilton H = (E^T E + s I) / t and H^-1 = (t I - H) / s, where s = s1 s2 and t = s1 + s2.
+    """
+    remove_smallest_singular_value(e, scratch)
+    trace, square = 0.0, 0.0  # of E^T E, and of its square
     for i in range(3):
         for j in range(3):
-            normal[3 * i + j] = model[i] * model[j] + model[3 + i] * model[3 + j] + model[6 + i] * model[6 + j]
-    diagonalize(normal, vectors, null)
-    smallest = 0
-    for i in range(1, 3):
-        smallest = i if normal[4 * i] < normal[4 * smallest] else smallest
-    for i in range(9):
-        result[i] = 0.0
-    for k in range(3):
-        if k == smallest:
-            continue
-        v = vectors[3 * k : 3 * k + 3]
-        a = model[0] * v[0] + model[1] * v[1] + model[2] * v[2]
-        b = model[3] * v[0] + model[4] * v[1] + model[5] * v[2]
-        c = model[6] * v[0] + model[7] * v[1] + model[8] * v[2]
-        size = math.sqrt(a * a + b * b + c * c)
-        if not size > 0.0:
-            return False
+            entry = e[i] * e[j] + e[3 + i] * e[3 + j] + e[6 + i] * e[6 + j]
+            scratch[3 * i + j] = entry
+            trace += entry if i == j else 0.0
+            square += entry * entry
+    s = math.sqrt(max(0.5 * (trace * trace - square), 0.0))
+    if not s > _RANK_ONE * trace or not s < np.inf:
+        return False
+    scale = 1.0 / (s * math.sqrt(trace + 2.0 * s))
+    for i in range(0, 9, 3):
+        a, b, c = e[i], e[i + 1], e[i + 2]
         for j in range(3):
-            result[j] += a * v[j] / size
-            result[3 + j] += b * v[j] / size
-            result[6 + j] += c * v[j] / size
-    for i in range(9):
-        model[i] = result[i]
+            last = a * scratch[j] + b * scratch[3 + j] + c * scratch[6 + j]
+            e[i + j] = scale * ((trace + s) * (a if j == 0 else b if j == 1 else c) - last)
     return True
 
 
 def canonical(model: NDArray[np.float64]) -> None:
-    """Give E the singular values (1, 1, 0), to rounding, and a positive largest entry."""
+    """Give E the singular values (1, 1, 0), to rounding, and the sign of ``fix_sign``."""
     U, _, Vt = np.linalg.svd(model.reshape(3, 3))
     model[:] = (U[:, :2] @ Vt[:2]).ravel()
-    model *= np.copysign(1.0, model[np.argmax(np.abs(model))])
+    fix_sign(model)
+
+
+ESSENTIAL = Problem(
+    name="essential matrix",
+    channels=4,
+    sample_size=5,
+    model_shape=(3, 3),
+    solve=solve,
+    residuals=residuals,
+    fit=fit,
+    is_valid=is_oriented,
+    max_models=10,
+    scratch_size=_SCRATCH,
+    solver_cost=1000.0,
+    precision="float32",
+    canonical=canonical,
+)
+
+
+def essential_5pt(x1: ArrayLike, x2: ArrayLike) -> NDArray[np.float64]:
+    """Compute the essential matrices of five matches.
+
+    Parameters
+    ----------
+    x1, x2 : (5, 2) or (5, 3) array_like
+        Normalised image points, or rays (x, y, z) of any length and sign.
+
+    Returns
+    -------
+    (K, 3, 3) ndarray
+        Up to ten essential matrices E with ``x2^T E x1 = 0``, of singular values (1, 1, 0); none where the matches are
+        degenerate.
+
+    Raises
+    ------
+    ValueError
+        If ``x1`` or ``x2`` has another shape, or holds NaN or infinity.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bansac.problems.essential import essential_5pt
+    >>> x1 = np.array([[0, 0], [0.5, 0.1], [-0.3, 0.4], [0.2, -0.6], [-0.7, -0.2]])
+    >>> x2 = x1 + [[0.25, 0], [0.2, 0], [0.1, 0], [0.3, 0], [0.15, 0]]
+    >>> E = essential_5pt(x1, x2)
+    >>> bool(np.min(np.linalg.norm(np.abs(E) - [[0, 0, 0], [0, 0, 1], [0, 1, 0]], axis=(1, 2))) < 1e-6)
+    True
+    """
+    first = np.ascontiguousarray(x1, dtype=np.float64)
+    second = np.ascontiguousarray(x2, dtype=np.float64)
+    models = np.empty((10, 3, 3))
+    count = _solve_rays(first, second, models) if first.ndim == second.ndim == 2 else 0
+    if count == 0:  # bad input gives no model, so that good input need not be checked
+        for name, points in (("x1", first), ("x2", second)):
+            if points.shape not in ((5, 2), (5, 3)):
+                raise ValueError(f"{name} must have shape (5, 2) or (5, 3), got {points.shape}")
+            if not np.isfinite(points).all():
+                raise ValueError(f"{name} must be finite, got {points.tolist()}")
+    return models[:count]
+
+
+@kernel
+def _solve_rays(x1: NDArray[np.float64], x2: NDArray[np.float64], models: NDArray[np.float64]) -> int:
+    """Compute the essential matrices of five points or rays and return how many there are; 0 for other shapes."""
+    for x in (x1, x2):
+        if x.shape[0] != 5 or x.shape[1] < 2 or x.shape[1] > 3:
+            return 0
+    scratch = np.empty(_SCRATCH)
+    for r in range(5):
+        z1 = x1[r, 2] if x1.shape[1] == 3 else 1.0
+        z2 = x2[r, 2] if x2.shape[1] == 3 else 1.0
+        write_equation(x1[r, 0], x1[r, 1], z1, x2[r, 0], x2[r, 1], z2, scratch, 9 * r)
+    return _solve_equations(models.reshape(10, 9), scratch)
 
 
 def decompose_essential(E: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
@@ -352,7 +401,7 @@ def decompose_essential(E: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.f
     Parameters
     ----------
     E : (3, 3) array_like
-        An essential matrix.
+        An essential matrix; of another matrix the nearest essential one is meant.
 
     Returns
     -------
@@ -382,10 +431,11 @@ def decompose_essential(E: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.f
     if matrix.shape != (3, 3) or not np.isfinite(matrix).all():
         raise ValueError(f"E must be a finite 3 x 3 matrix, got {matrix.tolist()}")
     U, _, Vt = np.linalg.svd(matrix)
-    U *= np.linalg.det(U)
-    Vt *= np.linalg.det(Vt)
     W = np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
-    return U @ W @ Vt, U @ W.T @ Vt, U[:, 2].copy()
+    R1, R2 = U @ W @ Vt, U @ W.T @ Vt
+    # U and V may contain a reflection; -E has the same motions as E.
+    sign = 1.0 if R1[0] @ np.cross(R1[1], R1[2]) > 0.0 else -1.0
+    return sign * R1, sign * R2, U[:, 2].copy()
 
 
 def recover_pose(
@@ -414,7 +464,7 @@ def recover_pose(
     Raises
     ------
     ValueError
-        If ``E`` is not a finite 3 x 3 matrix.
+        If ``E`` is not a finite 3 x 3 matrix, or the other arguments do not fit together.
 
     Examples
     --------
@@ -429,99 +479,41 @@ def recover_pose(
     """
     first, second, t = decompose_essential(E)
     rays1, rays2 = np.asarray(x1, dtype=np.float64), np.asarray(x2, dtype=np.float64)
-    if inliers is not None:
-        chosen = np.asarray(inliers, dtype=np.bool_)
-        rays1, rays2 = rays1[chosen], rays2[chosen]
-    candidates = [(R, sign * t) for R in (first, second) for sign in (1.0, -1.0)]
-    counts = [_count_in_front(R, s, rays1, rays2) for R, s in candidates]
-    best = int(np.argmax(counts))
-    return (*candidates[best], counts[best])
+    if rays1.ndim != 2 or rays1.shape[1] != 2:
+        raise ValueError(f"x1 must have shape (N, 2), got {rays1.shape}")
+    if rays2.shape != rays1.shape:
+        raise ValueError(f"x2 must have the shape of x1, {rays1.shape}, got {rays2.shape}")
+    chosen = np.ones(len(rays1), np.bool_) if inliers is None else np.ascontiguousarray(inliers, dtype=np.bool_)
+    if chosen.shape != (len(rays1),):
+        raise ValueError(f"inliers must have shape ({len(rays1)},), got {chosen.shape}")
+    data = np.empty((4, len(rays1)))
+    data[:2], data[2:] = rays1.T, rays2.T
+    candidates = []
+    for R in (first, second):
+        positive, negative = _count_in_front(R, t, data, chosen)
+        candidates += [(positive, R, t), (negative, R, -t)]
+    in_front, R, direction = max(candidates, key=lambda candidate: candidate[0])
+    return R, direction, in_front
 
 
+@fast_kernel
 def _count_in_front(
-    R: NDArray[np.float64], t: NDArray[np.float64], x1: NDArray[np.float64], x2: NDArray[np.float64]
-) -> int:
-    """Count the points with positive depths d1, d2 in the least-squares solution of d2 (x2, 1) = d1 R (x1, 1) + t."""
-    a = x1 @ R[:, :2].T + R[:, 2]
-    b = np.column_stack([x2, np.ones(len(x2))])
-    aa, bb, ab = (a * a).sum(axis=1), (b * b).sum(axis=1), (a * b).sum(axis=1)
-    at, bt = a @ t, b @ t
-    determinant = aa * bb - ab * ab  # not negative
-    d1 = ab * bt - bb * at
-    d2 = aa * bt - ab * at
-    return int(np.count_nonzero((d1 > 0) & (d2 > 0) & (determinant > 0)))
+    R: NDArray[np.float64], t: NDArray[np.float64], data: NDArray[np.float64], chosen: NDArray[np.bool_]
+) -> tuple[int, int]:
+    """Count the points with positive depths in both cameras for the translations t and -t.
 
-
-ESSENTIAL = Problem(
-    name="essential matrix",
-    channels=4,
-    sample_size=5,
-    model_shape=(3, 3),
-    solve=solve,
-    residuals=residuals,
-    fit=fit,
-    is_valid=is_oriented,
-    max_models=10,
-    scratch_size=_SCRATCH,
-    solver_cost=1000.0,
-    precision="float32",
-    canonical=canonical,
-)
-
-
-def essential_5pt(x1: ArrayLike, x2: ArrayLike) -> NDArray[np.float64]:
-    """Compute the essential matrices of five matches.
-
-    Parameters
-    ----------
-    x1, x2 : (5, 2) or (5, 3) array_like
-        Normalised image points, or rays (x, y, z) with z > 0.
-
-    Returns
-    -------
-    (K, 3, 3) ndarray
-        Up to ten essential matrices E with ``x2^T E x1 = 0``, of singular values (1, 1, 0).
-
-    Raises
-    ------
-    ValueError
-        If ``x1`` or ``x2`` has another shape.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from bansac.problems.essential import essential_5pt
-    >>> x1 = np.array([[0, 0], [0.5, 0.1], [-0.3, 0.4], [0.2, -0.6], [-0.7, -0.2]])
-    >>> x2 = x1 + [[0.25, 0], [0.2, 0], [0.1, 0], [0.3, 0], [0.15, 0]]
-    >>> E = essential_5pt(x1, x2)
-    >>> bool(np.min(np.linalg.norm(np.abs(E) - [[0, 0, 0], [0, 0, 1], [0, 1, 0]], axis=(1, 2))) < 1e-6)
-    True
+    The depths d1, d2 solve d2 (x2, 1) = d1 R (x1, 1) + t in the least-squares sense. -t turns both signs around.
     """
-    first = np.ascontiguousarray(x1, dtype=np.float64)
-    second = np.ascontiguousarray(x2, dtype=np.float64)
-    if first.shape not in _FIVE_POINTS:
-        raise ValueError(f"x1 must have shape (5, 2) or (5, 3), got {first.shape}")
-    if second.shape not in _FIVE_POINTS:
-        raise ValueError(f"x2 must have shape (5, 2) or (5, 3), got {second.shape}")
-    models: NDArray[np.float64] = _solve_arrays(first, second)
-    return models
-
-
-_FIVE_POINTS = ((5, 2), (5, 3))
-_ORDER = np.arange(5)
-_solve = kernel(solve)
-
-
-@kernel
-def _solve_arrays(x1: NDArray[np.float64], x2: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Lay five points or rays out for ``solve`` and return its models; one call into compiled code is the fastest."""
-    scratch = np.empty(_SCRATCH + 20)
-    data = scratch[_SCRATCH:].reshape(4, 5)
-    for i in range(5):
-        depth1 = x1[i, 2] if x1.shape[1] == 3 else 1.0
-        depth2 = x2[i, 2] if x2.shape[1] == 3 else 1.0
-        data[0, i], data[1, i] = x1[i, 0] / depth1, x1[i, 1] / depth1
-        data[2, i], data[3, i] = x2[i, 0] / depth2, x2[i, 1] / depth2
-    models = np.empty((10, 3, 3))
-    count = _solve(data, _ORDER, models.reshape(10, 9), scratch)
-    return models[:count]
+    x1, y1, x2, y2 = data[0], data[1], data[2], data[3]
+    positive, negative = 0, 0
+    for i in range(chosen.size):
+        a0 = R[0, 0] * x1[i] + R[0, 1] * y1[i] + R[0, 2]
+        a1 = R[1, 0] * x1[i] + R[1, 1] * y1[i] + R[1, 2]
+        a2 = R[2, 0] * x1[i] + R[2, 1] * y1[i] + R[2, 2]
+        aa, bb = a0 * a0 + a1 * a1 + a2 * a2, x2[i] * x2[i] + y2[i] * y2[i] + 1.0
+        ab = a0 * x2[i] + a1 * y2[i] + a2
+        at, bt = a0 * t[0] + a1 * t[1] + a2 * t[2], x2[i] * t[0] + y2[i] * t[1] + t[2]
+        d1, d2 = ab * bt - bb * at, aa * bt - ab * at
+        positive += 1 if chosen[i] and d1 > 0.0 and d2 > 0.0 else 0
+        negative += 1 if chosen[i] and d1 < 0.0 and d2 < 0.0 else 0
+    return positive, negative

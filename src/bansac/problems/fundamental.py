@@ -10,48 +10,53 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from bansac.numeric.jit import kernel
-from bansac.numeric.linalg import diagonalize
+from bansac.numeric.jit import kernel, part
 from bansac.numeric.polynomial import cubic_roots
 from bansac.problems.contract import Problem
-from bansac.problems.epipolar import FIT_SCRATCH, fit_eight_point, is_oriented, residuals
+from bansac.problems.epipolar import (
+    FIT_SCRATCH,
+    fit_eight_point,
+    fix_sign,
+    is_oriented,
+    remove_smallest_singular_value,
+    residuals,
+    write_equation,
+)
 
 __all__ = ["FUNDAMENTAL"]
 
+# Places in the scratch: the seven equations, the basis A, B of their null space, and room; the cubic; its roots.
+_A = 7 * 9
+_B = _A + 9
+_CUBIC = 81 + 9
+_ROOTS = _CUBIC + 4
 
-_NEGLIGIBLE = 1e-12
+# Points that differ by less than this share of their coordinates are one point.
+_ROUNDING = 1e-14
+# The largest coefficient that is left of an equation that depends on others.
+_DEPENDENT = 1e-14
 
 
 def solve(
     data: NDArray[np.float64], sample: NDArray[np.int64], models: NDArray[np.float64], scratch: NDArray[np.float64]
 ) -> int:
-    """Compute the one to three fundamental matrices of seven matches.
+    """Compute the one to three fundamental matrices of seven matches, of unit Frobenius norm.
 
     The matrices that agree with the matches are F = A + x B, with A and B a basis of the null space of the seven
     equations; det F = 0 is a cubic in x.
     """
-    rows = scratch[:63]
     for r in range(7):
         i = sample[r]
-        x1, y1, x2, y2 = data[0, i], data[1, i], data[2, i], data[3, i]
-        row = rows[9 * r : 9 * r + 9]
-        row[0], row[1], row[2] = x2 * x1, x2 * y1, x2
-        row[3], row[4], row[5] = y2 * x1, y2 * y1, y2
-        row[6], row[7], row[8] = x1, y1, 1.0
-    if not _eliminate(rows):
+        write_equation(data[0, i], data[1, i], 1.0, data[2, i], data[3, i], 1.0, scratch, 9 * r)
+    if not _null_space(scratch):
         return 0
-    a, b = scratch[63:72], scratch[72:81]
-    for r in range(7):
-        a[r] = -rows[9 * r + 7]
-        b[r] = -rows[9 * r + 8]
-    a[7], a[8], b[7], b[8] = 1.0, 0.0, 0.0, 1.0
-    coefficients, roots = scratch[81:85], scratch[85:88]
-    _determinant(a, b, coefficients)
-    count = cubic_roots(coefficients, roots)
+    _write_determinant(scratch)
+    count = cubic_roots(scratch[_CUBIC:_ROOTS], scratch[_ROOTS:])
     for k in range(count):
+        x = scratch[_ROOTS + k]
         square = 0.0
         for i in range(9):
-            entry = a[i] + roots[k] * b[i]
+            entry = scratch[_A + i] + x * scratch[_B + i]
             models[k, i] = entry
             square += entry * entry
         scale = 1.0 / math.sqrt(square)
@@ -60,45 +65,61 @@ def solve(
     return count
 
 
-@kernel
-def _eliminate(rows: NDArray[np.float64]) -> bool:
-    """Bring seven rows of nine numbers to the form (I | *) by Gauss-Jordan elimination with row pivoting."""
+@part
+def _null_space(a: NDArray[np.float64]) -> bool:
+    """Write a basis of the matrices that satisfy seven equations; False where the equations are dependent.
+
+    ``a`` has the equations in its first seven rows of nine numbers, and gets the basis in the next two; nine numbers of
+    scratch follow. Gauss-Jordan elimination, each equation being solved for the entry of F that it depends on most.
+    """
+    for i in range(9):
+        a[81 + i] = -1.0  # the equation that is solved for entry i
     for k in range(7):
-        pivot, largest = k, 0.0
-        for r in range(k, 7):
-            size = abs(rows[9 * r + k])
+        row = 9 * k
+        column, largest = 0, 0.0
+        for i in range(9):
+            size = abs(a[row + i])
             if size > largest:
-                pivot, largest = r, size
-        if not largest > _NEGLIGIBLE:
+                column, largest = i, size
+        if not _DEPENDENT < largest < np.inf:
             return False
-        scale = 1.0 / rows[9 * pivot + k]
-        for c in range(k, 9):
-            entry = rows[9 * pivot + c] * scale
-            rows[9 * pivot + c] = rows[9 * k + c]
-            rows[9 * k + c] = entry
-        for r in range(7):
-            if r == k:
-                continue
-            factor = rows[9 * r + k]
-            for c in range(k + 1, 9):
-                rows[9 * r + c] -= factor * rows[9 * k + c]
+        a[81 + column] = k
+        scale = 1.0 / a[row + column]
+        for i in range(9):
+            a[row + i] *= scale
+        for other in range(0, 63, 9):
+            if other != row:
+                factor = a[other + column]
+                for i in range(9):
+                    a[other + i] -= factor * a[row + i]
+    row = 63
+    for free in range(9):
+        if a[81 + free] < 0.0:
+            for i in range(9):
+                k = int(a[81 + i])
+                a[row + i] = -a[9 * k + free] if k >= 0 else 0.0
+            a[row + free] = 1.0
+            row += 9
     return True
 
 
-@kernel
-def _determinant(a: NDArray[np.float64], b: NDArray[np.float64], coefficients: NDArray[np.float64]) -> None:
+@part
+def _write_determinant(scratch: NDArray[np.float64]) -> None:
     """Write the coefficients of det(A + x B), a cubic, in increasing order."""
     for i in range(4):
-        coefficients[i] = 0.0
+        scratch[_CUBIC + i] = 0.0
     for j in range(3):  # expansion along the first row
         k, m = (j + 1) % 3, (j + 2) % 3
-        c0 = a[3 + k] * a[6 + m] - a[3 + m] * a[6 + k]
-        c1 = a[3 + k] * b[6 + m] + b[3 + k] * a[6 + m] - a[3 + m] * b[6 + k] - b[3 + m] * a[6 + k]
-        c2 = b[3 + k] * b[6 + m] - b[3 + m] * b[6 + k]
-        coefficients[0] += a[j] * c0
-        coefficients[1] += a[j] * c1 + b[j] * c0
-        coefficients[2] += a[j] * c2 + b[j] * c1
-        coefficients[3] += b[j] * c2
+        a1, a2, a3, a4 = scratch[_A + 3 + k], scratch[_A + 6 + m], scratch[_A + 3 + m], scratch[_A + 6 + k]
+        b1, b2, b3, b4 = scratch[_B + 3 + k], scratch[_B + 6 + m], scratch[_B + 3 + m], scratch[_B + 6 + k]
+        c0 = a1 * a2 - a3 * a4
+        c1 = a1 * b2 + b1 * a2 - a3 * b4 - b3 * a4
+        c2 = b1 * b2 - b3 * b4
+        a, b = scratch[_A + j], scratch[_B + j]
+        scratch[_CUBIC] += a * c0
+        scratch[_CUBIC + 1] += a * c1 + b * c0
+        scratch[_CUBIC + 2] += a * c2 + b * c1
+        scratch[_CUBIC + 3] += b * c2
 
 
 def fit(
@@ -107,40 +128,60 @@ def fit(
     """Fit F to weighted matches: eight-point algorithm, then the nearest matrix of rank 2."""
     if not fit_eight_point(data, weights, model, scratch):
         return False
-    normal, null, vectors = scratch[:9], scratch[9:12], scratch[12:21]
-    for i in range(3):
-        for j in range(3):
-            normal[3 * i + j] = model[i] * model[j] + model[3 + i] * model[3 + j] + model[6 + i] * model[6 + j]
-    diagonalize(normal, vectors, null)
-    for i in range(3):  # F (I - v v^T) with v the right singular vector of the smallest singular value
-        along = model[3 * i] * null[0] + model[3 * i + 1] * null[1] + model[3 * i + 2] * null[2]
-        for j in range(3):
-            model[3 * i + j] -= along * null[j]
+    remove_smallest_singular_value(model, scratch)
     return True
 
 
+@kernel
 def normalize(data: NDArray[np.float64], transform: NDArray[np.float64]) -> None:
-    """Centre both images and scale them by one factor, so that a Sampson distance stays a multiple of the pixel."""
-    centroids = data.mean(axis=1)
-    data -= centroids[:, None]
-    spread = math.sqrt(float(np.mean(data * data)))
-    scale = 1.0 / spread if spread > 0 else 1.0
-    data *= scale
+    """Centre both images and scale them by one factor, so that their mean squared coordinate is 1, in place.
+
+    The common factor keeps a Sampson distance a multiple of the distance in pixels. ``transform`` holds the factor and
+    the centroids (x1, y1, x2, y2).
+    """
+    n = max(data.shape[1], 1)
+    square, negligible = 0.0, 0.0
+    for c in range(4):
+        row = data[c]
+        total = 0.0
+        for i in range(row.size):
+            total += row[i]
+        transform[1 + c] = mean = total / n
+        for i in range(row.size):
+            row[i] -= mean
+            square += row[i] * row[i]
+        negligible += n * (_ROUNDING * mean) * (_ROUNDING * mean)
+    scale = math.sqrt(4 * n / square) if square > negligible else 1.0
+    for c in range(4):
+        row = data[c]
+        for i in range(row.size):
+            row[i] *= scale
     transform[0] = scale
-    transform[1:5] = centroids
 
 
+@kernel
 def denormalize(model: NDArray[np.float64], transform: NDArray[np.float64]) -> None:
-    """Take F back to the coordinates before ``normalize``, in place."""
+    """Replace F by B^T F A, where A and B are the normalising maps of the two images, in place."""
     scale = transform[0]
-    first = np.array([[scale, 0, -scale * transform[1]], [0, scale, -scale * transform[2]], [0, 0, 1]])
-    second = np.array([[scale, 0, -scale * transform[3]], [0, scale, -scale * transform[4]], [0, 0, 1]])
-    model[:] = (second.T @ model.reshape(3, 3) @ first).ravel()
+    for i in range(3):  # F A: columns
+        model[3 * i], model[3 * i + 1] = scale * model[3 * i], scale * model[3 * i + 1]
+        model[3 * i + 2] -= transform[1] * model[3 * i] + transform[2] * model[3 * i + 1]
+    for j in range(3):  # B^T F: rows
+        model[j], model[3 + j] = scale * model[j], scale * model[3 + j]
+        model[6 + j] -= transform[3] * model[j] + transform[4] * model[3 + j]
 
 
+@kernel
 def canonical(model: NDArray[np.float64]) -> None:
-    """Scale F to unit Frobenius norm, its largest entry being positive."""
-    model /= np.copysign(np.linalg.norm(model), model[np.argmax(np.abs(model))])
+    """Scale F to unit Frobenius norm, with the sign of ``fix_sign``."""
+    square = 0.0
+    for i in range(9):
+        square += model[i] * model[i]
+    if not 0.0 < square < np.inf:
+        return
+    for i in range(9):
+        model[i] /= math.sqrt(square)
+    fix_sign(model)
 
 
 FUNDAMENTAL = Problem(
