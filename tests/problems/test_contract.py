@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from numba import config
 
 from bansac.numeric.jit import kernel
 from bansac.problems.contract import Problem, always_valid, never_fit
@@ -219,3 +220,18 @@ def test_the_code_of_the_documentation_runs(tmp_path):
     assert result.inliers[:300].mean() > 0.95
     normal = result.model / result.model[2]
     np.testing.assert_allclose(normal, [-0.2, 0.1, 1.0, -1.0], atol=0.01)
+
+
+@pytest.mark.skipif(bool(config.DISABLE_JIT), reason="interpreted: nothing is compiled")
+def test_a_function_that_does_not_compile_is_named():
+    def residuals(data, model, start, stop, out):
+        for n in range(start, stop):
+            out[n - start] = undefined_name  # noqa: F821
+
+    def solve(data, sample, models, scratch):
+        models[0, 0] = data[0, sample[0]]
+        return 1
+
+    problem = Problem("broken", 1, 1, (1,), solve, residuals)
+    with pytest.raises(TypeError, match=r"problem 'broken': residuals does not compile"):
+        _ = problem.kernels

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from numba import boolean, config, float32, float64, int64, types, void
+from numba import boolean, config, errors, float32, float64, int64, types, void
 from numba.experimental import structref
 from numpy.typing import NDArray
 
@@ -188,6 +188,28 @@ class Problem:
         ``denormalize(model, transform)``: take ``model`` back to the caller's coordinates in place.
     canonical : callable, optional
         ``canonical(model)``: fix the scale and sign of a model that has a free one, in place.
+
+    Raises
+    ------
+    ValueError
+        If a size or the precision is not allowed.
+    TypeError
+        If something that must be a function is none, takes other parameters, or does not compile (on first use).
+
+    Examples
+    --------
+    >>> import numpy as np, bansac
+    >>> def solve(data, sample, models, scratch):
+    ...     models[0, 0] = data[0, sample[0]]
+    ...     return 1
+    >>> def residuals(data, model, start, stop, out):
+    ...     for n in range(start, stop):
+    ...         out[n - start] = (data[0, n] - model[0]) ** 2
+    >>> constant = bansac.Problem("constant", 1, 1, (1,), solve, residuals)
+    >>> data = np.append(np.full(30, 7.0), np.arange(20) * 10)[:, None]
+    >>> model, inliers = bansac.ransac(constant, data, threshold=0.5)
+    >>> float(model[0]), int(inliers.sum())
+    (7.0, 30)
     """
 
     name: str
@@ -223,10 +245,10 @@ class Problem:
         if config.DISABLE_JIT:
             return Kernels(*(getattr(f, "py_func", f) for f in (self.solve, self.residuals, fit, is_valid)))
         return _packer(self.precision)(
-            compile_kernel(self.solve, SOLVE.signature),
-            compile_kernel(self.residuals, RESIDUALS[self.precision].signature, fast=True),
-            compile_kernel(fit, FIT.signature),
-            compile_kernel(is_valid, IS_VALID.signature),
+            self._compile("solve", self.solve, SOLVE),
+            self._compile("residuals", self.residuals, RESIDUALS[self.precision], fast=True),
+            self._compile("fit", fit, FIT),
+            self._compile("is_valid", is_valid, IS_VALID),
         )
 
     @functools.cached_property
@@ -234,4 +256,13 @@ class Problem:
         """The residuals compiled for float64, for the answer in the caller's coordinates."""
         if config.DISABLE_JIT:
             return getattr(self.residuals, "py_func", self.residuals)
-        return compile_kernel(self.residuals, RESIDUALS["float64"].signature, fast=True)
+        return self._compile("residuals", self.residuals, RESIDUALS["float64"], fast=True)
+
+    def _compile(self, name: str, function: Callable[..., Any], function_type: Any, *, fast: bool = False) -> Any:
+        """Compile one of the functions; an error says which one it is."""
+        try:
+            return compile_kernel(function, function_type.signature, fast=fast)
+        except errors.NumbaError as error:
+            raise TypeError(
+                f"problem {self.name!r}: {name} does not compile for {function_type.signature}:\n{error}"
+            ) from error

@@ -10,7 +10,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from bansac.numeric.jit import kernel, part
+from bansac.numeric.jit import part
 from bansac.numeric.polynomial import cubic_roots
 from bansac.problems.contract import Problem
 from bansac.problems.epipolar import (
@@ -22,6 +22,7 @@ from bansac.problems.epipolar import (
     residuals,
     write_equation,
 )
+from bansac.problems.frames import normalize
 
 __all__ = ["FUNDAMENTAL"]
 
@@ -31,8 +32,6 @@ _B = _A + 9
 _CUBIC = 81 + 9
 _ROOTS = _CUBIC + 4
 
-# Points that differ by less than this share of their coordinates are one point.
-_ROUNDING = 1e-14
 # The largest coefficient that is left of an equation that depends on others.
 _DEPENDENT = 1e-14
 
@@ -132,56 +131,20 @@ def fit(
     return True
 
 
-@kernel
-def normalize(data: NDArray[np.float64], transform: NDArray[np.float64]) -> None:
-    """Centre both images and scale them by one factor, so that their mean squared coordinate is 1, in place.
-
-    The common factor keeps a Sampson distance a multiple of the distance in pixels. ``transform`` holds the factor and
-    the centroids (x1, y1, x2, y2).
-    """
-    n = max(data.shape[1], 1)
-    square, negligible = 0.0, 0.0
-    for c in range(4):
-        row = data[c]
-        total = 0.0
-        for i in range(row.size):
-            total += row[i]
-        transform[1 + c] = mean = total / n
-        for i in range(row.size):
-            row[i] -= mean
-            square += row[i] * row[i]
-        negligible += n * (_ROUNDING * mean) * (_ROUNDING * mean)
-    scale = math.sqrt(4 * n / square) if square > negligible else 1.0
-    for c in range(4):
-        row = data[c]
-        for i in range(row.size):
-            row[i] *= scale
-    transform[0] = scale
-
-
-@kernel
 def denormalize(model: NDArray[np.float64], transform: NDArray[np.float64]) -> None:
     """Replace F by B^T F A, where A and B are the normalising maps of the two images, in place."""
-    scale = transform[0]
-    for i in range(3):  # F A: columns
-        model[3 * i], model[3 * i + 1] = scale * model[3 * i], scale * model[3 * i + 1]
-        model[3 * i + 2] -= transform[1] * model[3 * i] + transform[2] * model[3 * i + 1]
-    for j in range(3):  # B^T F: rows
-        model[j], model[3 + j] = scale * model[j], scale * model[3 + j]
-        model[6 + j] -= transform[3] * model[j] + transform[4] * model[3 + j]
+    scale, ax, ay, bx, by = transform[:5]
+    A = np.array([[scale, 0, -scale * ax], [0, scale, -scale * ay], [0, 0, 1]])
+    B = np.array([[scale, 0, -scale * bx], [0, scale, -scale * by], [0, 0, 1]])
+    model[:] = (B.T @ model.reshape(3, 3) @ A).ravel()
 
 
-@kernel
 def canonical(model: NDArray[np.float64]) -> None:
     """Scale F to unit Frobenius norm, with the sign of ``fix_sign``."""
-    square = 0.0
-    for i in range(9):
-        square += model[i] * model[i]
-    if not 0.0 < square < np.inf:
-        return
-    for i in range(9):
-        model[i] /= math.sqrt(square)
-    fix_sign(model)
+    norm = np.linalg.norm(model)
+    if 0.0 < norm < np.inf:
+        model /= norm
+        fix_sign(model)
 
 
 FUNDAMENTAL = Problem(

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from bansac.numeric.jit import kernel, part
 from bansac.problems.contract import Problem
+from bansac.problems.frames import normalize
 
 __all__ = ["HOMOGRAPHY", "homography_4pt"]
 
@@ -242,32 +243,6 @@ def _smallest_eigenvector(scratch: NDArray[np.float64], at: int, vanishing: floa
         square = x * x + y * y
         eigenvalue = (f + c * x + e * y + eigenvalue * square) / (1.0 + square)
     return True, x, y
-
-
-@kernel
-def normalize(data: NDArray[np.float64], transform: NDArray[np.float64]) -> None:
-    """Centre both images and scale them by one factor, so that their mean squared coordinate is 1, in place.
-
-    The common factor keeps the transfer error a multiple of the error in pixels. ``transform`` holds the factor and the
-    centroids (x1, y1, x2, y2).
-    """
-    n = max(data.shape[1], 1)
-    mean_square = 0.0
-    for c in range(4):
-        row = data[c]
-        mean = 0.0
-        for i in range(row.size):
-            mean += row[i] / n
-        for i in range(row.size):
-            row[i] -= mean
-            mean_square += row[i] * row[i] / (4 * n)
-        transform[1 + c] = mean
-    scale = 1.0 / math.sqrt(mean_square) if mean_square > 0.0 else 1.0
-    for c in range(4):
-        row = data[c]
-        for i in range(row.size):
-            row[i] *= scale
-    transform[0] = scale
 
 
 @kernel
