@@ -10,7 +10,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from bansac.numeric.jit import part
+from bansac.numeric.jit import kernel, part
 from bansac.numeric.linalg import smallest_eigenvector
 
 __all__ = [
@@ -213,11 +213,18 @@ def remove_smallest_singular_value(f: NDArray[np.float64], scratch: NDArray[np.f
         f[i + 2] -= along * z
 
 
+@kernel
 def fix_sign(model: NDArray[np.float64]) -> None:
     """Give a model the sign that makes its first large entry positive.
 
     Large is more than half of the largest: two entries of one size, as [t]x has them, must not let rounding decide.
     """
-    sizes = np.abs(model)
-    if model[np.argmax(sizes > 0.5 * sizes.max())] < 0:
-        np.negative(model, out=model)
+    largest = 0.0
+    for i in range(model.size):
+        largest = max(largest, abs(model[i]))
+    for i in range(model.size):
+        if abs(model[i]) > 0.5 * largest:
+            if model[i] < 0.0:
+                for j in range(model.size):
+                    model[j] = -model[j]
+            return

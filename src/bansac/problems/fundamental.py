@@ -10,7 +10,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from bansac.numeric.jit import part
+from bansac.numeric.jit import kernel, part
 from bansac.numeric.polynomial import cubic_roots
 from bansac.problems.contract import Problem
 from bansac.problems.epipolar import (
@@ -131,20 +131,29 @@ def fit(
     return True
 
 
+@kernel
 def denormalize(model: NDArray[np.float64], transform: NDArray[np.float64]) -> None:
     """Replace F by B^T F A, where A and B are the normalising maps of the two images, in place."""
-    scale, ax, ay, bx, by = transform[:5]
-    A = np.array([[scale, 0, -scale * ax], [0, scale, -scale * ay], [0, 0, 1]])
-    B = np.array([[scale, 0, -scale * bx], [0, scale, -scale * by], [0, 0, 1]])
-    model[:] = (B.T @ model.reshape(3, 3) @ A).ravel()
+    scale = transform[0]
+    for i in range(3):  # F A: columns
+        model[3 * i], model[3 * i + 1] = scale * model[3 * i], scale * model[3 * i + 1]
+        model[3 * i + 2] -= transform[1] * model[3 * i] + transform[2] * model[3 * i + 1]
+    for j in range(3):  # B^T F: rows
+        model[j], model[3 + j] = scale * model[j], scale * model[3 + j]
+        model[6 + j] -= transform[3] * model[j] + transform[4] * model[3 + j]
 
 
+@kernel
 def canonical(model: NDArray[np.float64]) -> None:
     """Scale F to unit Frobenius norm, with the sign of ``fix_sign``."""
-    norm = np.linalg.norm(model)
-    if 0.0 < norm < np.inf:
-        model /= norm
-        fix_sign(model)
+    square = 0.0
+    for i in range(9):
+        square += model[i] * model[i]
+    if not 0.0 < square < np.inf:
+        return
+    for i in range(9):
+        model[i] /= math.sqrt(square)
+    fix_sign(model)
 
 
 FUNDAMENTAL = Problem(
