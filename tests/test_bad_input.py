@@ -40,6 +40,7 @@ BAD_ARRAYS = {
     "transposed": (GOOD.T, "shape"),
     "nan": (np.where(np.arange(60).reshape(30, 2) == 7, np.nan, GOOD), "finite"),
     "inf": (np.where(np.arange(60).reshape(30, 2) == 7, np.inf, GOOD), "finite"),
+    "huge": (GOOD * 1e300, "exceed"),
     "text": ([["a", "b"]] * 30, "real numbers"),
     "complex": (GOOD + 1j, "real numbers"),
     "ragged": ([[1.0, 2.0], [3.0]], "real numbers"),

@@ -5,6 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+# Solvers multiply up to three coordinates.
+_LARGEST = 1e100
+
 __all__ = ["as_camera", "as_points", "as_probabilities", "check_same_length"]
 
 
@@ -64,10 +67,16 @@ def _as_floats(argument: str, value: ArrayLike) -> NDArray[np.float64]:
 
 
 def _check_finite(argument: str, array: NDArray[np.float64]) -> None:
+    if array.size == 0:
+        return
+    largest = np.abs(array).max()
+    if largest <= _LARGEST:  # False for NaN
+        return
     finite = np.isfinite(array)
-    if not finite.all():
-        where = tuple(int(i) for i in np.argwhere(~finite)[0])
-        raise ValueError(
-            f"{argument} must be finite, got {array[where]} at {list(where)} "
-            f"({np.count_nonzero(~finite)} of {array.size} values are not finite)"
-        )
+    if finite.all():
+        raise ValueError(f"{argument} must not exceed {_LARGEST:g} in size, got {largest:g}: products would overflow")
+    where = tuple(int(i) for i in np.argwhere(~finite)[0])
+    raise ValueError(
+        f"{argument} must be finite, got {array[where]} at {list(where)} "
+        f"({np.count_nonzero(~finite)} of {array.size} values are not finite)"
+    )
