@@ -65,7 +65,7 @@ ELLIPSE = bansac.Problem(
     solve=solve,
     residuals=residuals,
     fit=fit,
-    scratch_size=114,
+    scratch_size=78,
 )
 
 

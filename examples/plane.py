@@ -69,7 +69,7 @@ PLANE = bansac.Problem(
     solve=solve,
     residuals=residuals,
     fit=fit,
-    scratch_size=33,
+    scratch_size=24,
 )
 
 

@@ -539,15 +539,14 @@ def _solve(
 ) -> Result:
     """Run the loop on checked data (channels x N); a residual of the problem times ``unit`` is the caller's."""
     n = data.shape[1]
-    threshold, max_iterations = options.threshold, options.max_iterations
+    threshold = options.threshold
     assert threshold is not None
-    assert max_iterations is not None
     prior = _prior(scores, priors, n, options)
     if n < problem.sample_size:
         outcome = _no_data(prior, n, options)
         message = f"{problem.name} needs at least {problem.sample_size} data, got {n}"
     else:
-        outcome = run(problem, data, threshold / unit, options, prior, max_iterations)
+        outcome = run(problem, data, threshold / unit, options, prior)
         message = ""
     residuals = np.full(n, np.inf)
     if outcome.model is not None:

@@ -62,9 +62,11 @@ def run(
     threshold: float,
     options: Options,
     prior: NDArray[np.float64] | None,
-    max_iterations: int,
 ) -> Outcome:
-    """Search for the best model of ``data`` (channels x N, at least one minimal sample) and refine it."""
+    """Search for the best model of ``data`` (channels x N, at least one minimal sample) and refine it.
+
+    ``threshold`` is in the units of ``data``; ``options.max_iterations`` must be given.
+    """
     deadline = np.inf if options.max_seconds is None else time.perf_counter() + options.max_seconds
     n = data.shape[1]
     rng = seed_rng(options.seed)
@@ -76,7 +78,7 @@ def run(
     if problem.normalize is not None:
         problem.normalize(shuffled, transform)
     points = shuffled.astype(problem.precision, copy=False)
-    settings = _settings(problem, options, threshold * transform[0], max_iterations)
+    settings = _settings(problem, options, threshold * transform[0])
     state = _state(problem, points, options, rng, None if prior is None else prior[order])
     progress = make_record(RUN, required_iterations=np.inf, smallest_odds=1.0 if prior is None else state.odds.min())
     kernels = problem.kernels
@@ -112,8 +114,8 @@ def chance_supports(problem: Problem, data: NDArray[np.float64], threshold: floa
     """Return the support of a few models of uniform samples of ``data``, each scored in full."""
     if data.shape[1] < 2 * problem.sample_size:
         return np.empty(0, np.int64)
-    options = Options(sampler="uniform", verification=None, stopping=None, refinement=None)
-    return run(problem, data, threshold, options, None, FULL_MODELS).first_supports
+    options = Options(sampler="uniform", verification=None, stopping=None, refinement=None, max_iterations=FULL_MODELS)
+    return run(problem, data, threshold, options, None).first_supports
 
 
 def _iterate(
@@ -175,13 +177,13 @@ class _Recorder:
         return Trace(**columns, snapshots=self._snapshots)
 
 
-def _settings(problem: Problem, options: Options, threshold: float, max_iterations: int) -> Any:
+def _settings(problem: Problem, options: Options, threshold: float) -> Any:
     criteria = options.criteria
     return make_record(
         SETTINGS,
         squared_threshold=threshold * threshold,
         confidence=options.confidence,
-        max_iterations=max_iterations,
+        max_iterations=options.max_iterations,
         min_iterations=options.min_iterations,
         adaptive=options.sampler == "bansac",
         msac=options.scoring == "msac",
