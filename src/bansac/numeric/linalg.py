@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from bansac.numeric.jit import kernel
 
-__all__ = ["smallest_eigenvector", "solve_linear"]
+__all__ = ["smallest_eigenvector"]
 
 # Added to the eigenvalues of a semidefinite matrix, as a share of its trace: more than rounding, less than data.
 _SHIFT = 1e-14
@@ -18,8 +18,6 @@ _VANISHING = 100.0
 # Squaring k times leaves the share (smallest eigenvalue / next one)^(2^k) of the wrong eigenvectors.
 _SQUARINGS = 30
 _CONVERGED = 1e-15
-# Below this share of its size a matrix is singular.
-_SINGULAR = 1e-14
 
 
 @kernel
@@ -100,36 +98,3 @@ def _invert(a: NDArray[np.float64], vanishing: float) -> int:
             a[k, j] /= pivot
         a[k, k] = -1.0 / pivot
     return count
-
-
-@kernel
-def solve_linear(a: NDArray[np.float64], b: NDArray[np.float64]) -> bool:
-    """Solve a x = b by Gaussian elimination with partial pivoting, in place: ``b`` becomes x and ``a`` is destroyed.
-
-    False, and ``b`` is not to be used, where a pivot vanishes next to the largest element of ``a``.
-    """
-    n = b.size
-    largest = 0.0
-    for i in range(n):
-        for j in range(n):
-            largest = max(largest, abs(a[i, j]))
-    for k in range(n):
-        pivot = k
-        for i in range(k + 1, n):
-            pivot = i if abs(a[i, k]) > abs(a[pivot, k]) else pivot
-        if not abs(a[pivot, k]) > _SINGULAR * largest:
-            return False
-        if pivot != k:
-            for j in range(k, n):
-                a[k, j], a[pivot, j] = a[pivot, j], a[k, j]
-            b[k], b[pivot] = b[pivot], b[k]
-        for i in range(k + 1, n):
-            factor = a[i, k] / a[k, k]
-            for j in range(k + 1, n):
-                a[i, j] -= factor * a[k, j]
-            b[i] -= factor * b[k]
-    for k in range(n - 1, -1, -1):
-        for j in range(k + 1, n):
-            b[k] -= a[k, j] * b[j]
-        b[k] /= a[k, k]
-    return True
