@@ -173,8 +173,15 @@ def test_lists_integers_float32_and_opencv_shapes_give_the_same_answer(call):
         ({"scores": np.full(30, np.nan)}, ValueError, "scores must be finite"),
         ({"priors": np.full(30, -0.1)}, ValueError, r"priors must lie in \[0, 1\]"),
         ({"priors": np.ones((30, 1))}, ValueError, "priors must have shape"),
-        ({"priors": np.ones(30), "scores": np.ones(30)}, ValueError, "cannot both"),
-        ({"priors": np.ones(30), "sampler": "uniform"}, ValueError, "sampler"),
+        ({"priors": np.ones(30), "sampler": "uniform"}, ValueError, "priors need one of the samplers bansac"),
+        ({"priors": np.ones(30), "sampler": "prosac"}, ValueError, "priors need one of the samplers bansac"),
+        ({"scores": np.ones(30), "sampler": "napsac"}, ValueError, "scores are of no use to sampler='napsac'"),
+        ({"sampler": "prosac"}, ValueError, "sampler='prosac' needs scores"),
+        ({"sampler": "p-napsac"}, ValueError, "sampler='p-napsac' needs scores"),
+        ({"stopping": "prosac"}, ValueError, "stopping='prosac' needs scores"),
+        ({"degeneracy": "degensac"}, ValueError, "for the fundamental matrix, not for a homography"),
+        ({"scores": np.full(30, np.inf), "sampler": "prosac"}, ValueError, "scores must be finite"),
+        ({"scores": np.ones(3), "sampler": "prosac"}, ValueError, "scores must have shape"),
         ({"preset": "fast"}, ValueError, "preset must be one of 'paper'"),
         ({"options": {"seed": 1}}, ValueError, r"options must be a bansac\.Options"),
         ({"treshold": 1.0}, TypeError, "unknown option 'treshold'"),
@@ -223,6 +230,24 @@ def test_a_threshold_is_asked_for_where_there_is_no_default():
 def test_something_that_is_no_problem_is_refused():
     with pytest.raises(ValueError, match=r"problem must be a bansac\.Problem"):
         bansac.ransac("line", GOOD, threshold=1.0)
+
+
+@pytest.mark.parametrize("sampler", ["prosac", "napsac", "p-napsac", "baysac", "ar"])
+@pytest.mark.parametrize("data", ["noise", "one point", "line", "five points"])
+def test_every_sampler_copes_with_poor_data(sampler, data):
+    x1, x2 = np.random.default_rng(3).uniform(0, 1000, (2, 60, 2))
+    if data == "one point":
+        x1, x2 = np.ones((2, 60, 2))
+    elif data == "line":
+        x1 = x2 = np.linspace(0, 100, 60)[:, None] * [1.0, 2.0]
+    elif data == "five points":
+        x1, x2 = x1[:5], x2[:5]
+    scores = {} if sampler == "napsac" else {"scores": np.linspace(0.2, 0.9, len(x1))}
+    for call in (bansac.estimate_homography, bansac.estimate_fundamental, bansac.estimate_essential):
+        result = call(x1 / 1000, x2 / 1000, threshold=1e-3, sampler=sampler, max_iterations=300,
+                      local_optimization="inner+iterative", **scores)  # fmt: skip
+        assert not result.success or data == "line"
+        assert np.array_equal(result.inliers, result.residuals <= result.threshold)
 
 
 @pytest.mark.parametrize("sampler", ["bansac", "uniform"])

@@ -41,6 +41,9 @@ from bansac import Options
         ("weight_floor", 0.0),
         ("weight_floor", 101.0),
         ("tau", 1.0),
+        ("local_optimization", "outer"),
+        ("degeneracy", "yes"),
+        ("neighborhood_radius", -1.0),
         ("trace", "yes"),
     ],
 )
@@ -53,6 +56,10 @@ def test_a_bad_value_is_refused_and_named(name, value):
     ("settings", "criteria"),
     [
         ({}, ("bansac", "sprt")),
+        ({"sampler": "napsac"}, ("sprt",)),
+        ({"sampler": "baysac", "verification": None}, ("ransac",)),
+        ({"sampler": "prosac"}, ("prosac",)),
+        ({"sampler": "p-napsac", "verification": None}, ("prosac",)),
         ({"sampler": "uniform"}, ("sprt",)),
         ({"verification": None}, ("bansac", "ransac")),
         ({"sampler": "uniform", "verification": None}, ("ransac",)),
@@ -64,7 +71,14 @@ def test_a_bad_value_is_refused_and_named(name, value):
     ],
 )
 def test_stopping_criteria(settings, criteria):
-    assert Options(**settings).criteria == criteria
+    assert Options(**settings).criteria(informed=False) == criteria
+
+
+def test_stopping_criteria_of_p_bansac():
+    assert Options().criteria(informed=True) == ("bansac", "prosac")
+    assert Options(verification=None).criteria(informed=True) == ("bansac", "prosac")
+    assert Options(stopping="bansac").criteria(informed=True) == ("bansac",)
+    assert Options(sampler="uniform").criteria(informed=True) == ("sprt",)
 
 
 def test_impossible_combinations_are_refused():
@@ -72,6 +86,8 @@ def test_impossible_combinations_are_refused():
         Options(stopping="sprt", verification=None)
     with pytest.raises(ValueError, match="sampler"):
         Options(stopping="bansac", sampler="uniform")
+    with pytest.raises(ValueError, match="neighborhood_radius needs sampler='napsac'"):
+        Options(neighborhood_radius=3.0)
     with pytest.raises(ValueError, match="min_iterations"):
         Options(min_iterations=11, max_iterations=10)
 

@@ -35,7 +35,6 @@ def points_on_axis(inside):
 def run_evaluate(inside, *, log_decision=math.inf, to_beat=-1.0, msac=False, first_block=0, epsilon=0.5, delta=0.05):
     points = points_on_axis(inside)
     settings = make_record(SETTINGS)
-    settings["squared_threshold"] = 1e-4
     settings["msac"] = msac
     run = make_record(RUN)
     run["first_block"] = first_block
@@ -44,7 +43,7 @@ def run_evaluate(inside, *, log_decision=math.inf, to_beat=-1.0, msac=False, fir
     mask = np.zeros(len(inside), np.bool_)
     model = np.array([0, 1, 0], np.float32)
     work = np.empty(BLOCK, np.float32)
-    score, inliers = evaluate(LINE.kernels, points, model, work, mask, settings, run, to_beat, log_decision)
+    score, inliers = evaluate(LINE.kernels, points, model, work, mask, 1e-4, settings, run, to_beat, log_decision)
     return score, inliers, mask, run
 
 

@@ -8,12 +8,12 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bansac.options import PRESETS, Options, Settings
+from bansac.options import PRESETS, SAMPLERS_WITH_ORDER, SAMPLERS_WITH_PRIOR, Options, Settings
 from bansac.problems.contract import Problem
 from bansac.result import RelativePose, Result
 from bansac.runner import Outcome, chance_supports, run
 from bansac.significance import is_significant
-from bansac.validate import as_camera, as_points, as_probabilities, check_same_length
+from bansac.validate import as_camera, as_points, as_probabilities, as_scores, check_same_length
 
 __all__ = [
     "estimate_essential",
@@ -47,7 +47,9 @@ def estimate_homography(
     threshold : float, optional
         Largest transfer error ``|x2 - H x1|`` of an inlier, in pixels; 1 by default.
     scores : (N,) array_like, optional
-        Quality of the matches, larger is better. In [0, 1] they are taken as prior inlier probabilities (P-BANSAC).
+        Quality of the matches, larger is better: the order of PROSAC and P-NAPSAC, and of PROSAC's stop. Samplers that
+        start from probabilities (BANSAC, BaySAC, AR) take scores for prior inlier probabilities, which have to lie in
+        [0, 1], unless ``priors`` are given too.
     priors : (N,) array_like, optional
         Prior inlier probabilities in [0, 1].
     preset : {"paper"}, optional
@@ -541,12 +543,13 @@ def _solve(
     n = data.shape[1]
     threshold = options.threshold
     assert threshold is not None
-    prior = _prior(scores, priors, n, options)
+    prior, quality = _prior_and_quality(scores, priors, n, options)
+    _check_degeneracy(problem, options)
     if n < problem.sample_size:
         outcome = _no_data(prior, n, options)
         message = f"{problem.name} needs at least {problem.sample_size} data, got {n}"
     else:
-        outcome = run(problem, data, threshold / unit, options, prior)
+        outcome = run(problem, data, threshold / unit, options, prior, quality)
         message = ""
     residuals = np.full(n, np.inf)
     if outcome.model is not None:
@@ -573,24 +576,40 @@ def _solve(
     )
 
 
-def _prior(scores: ArrayLike | None, priors: ArrayLike | None, n: int, options: Options) -> NDArray[np.float64] | None:
-    """Return the prior inlier probabilities P^0 of the adaptive sampler."""
-    if scores is None and priors is None:
-        return None
-    if scores is not None and priors is not None:
-        raise ValueError("scores and priors cannot both be given: scores in [0, 1] are the prior")
-    if options.sampler != "bansac":
-        raise ValueError(f"scores and priors need sampler='bansac', the sampler is {options.sampler!r}")
-    if priors is not None:
-        return as_probabilities("priors", priors, n, "")
-    assert scores is not None
-    advice = "; bring them there, for example by 1 - SNN ratio, or give priors"
-    return as_probabilities("scores", scores, n, advice)
+def _prior_and_quality(
+    scores: ArrayLike | None, priors: ArrayLike | None, n: int, options: Options
+) -> tuple[NDArray[np.float64] | None, NDArray[np.float64] | None]:
+    """Return the prior inlier probabilities P^0, and the quality by which the data are ordered; None where unknown."""
+    takes_prior = options.sampler in SAMPLERS_WITH_PRIOR
+    needs_order = options.sampler in SAMPLERS_WITH_ORDER or "prosac" in options.criteria(informed=False)
+    if priors is not None and not takes_prior:
+        raise ValueError(
+            f"priors need one of the samplers {', '.join(SAMPLERS_WITH_PRIOR)}; the sampler is {options.sampler!r}"
+        )
+    if scores is not None and not takes_prior and not needs_order:
+        raise ValueError(f"scores are of no use to sampler={options.sampler!r} without the stop 'prosac'")
+    prior = None if priors is None else as_probabilities("priors", priors, n, "")
+    quality = None if scores is None else as_scores("scores", scores, n)
+    if takes_prior and prior is None and scores is not None:
+        advice = "; bring them there, for example by 1 - SNN ratio, or give priors"
+        prior = as_probabilities("scores", scores, n, advice)
+    if quality is None and prior is not None and n > 0 and prior.min() < prior.max():
+        quality = prior
+    if needs_order and quality is None:
+        what = "sampler" if options.sampler in SAMPLERS_WITH_ORDER else "stopping"
+        raise ValueError(f"{what}={getattr(options, what)!r} needs scores, which order the data")
+    return prior, quality
+
+
+def _check_degeneracy(problem: Problem, options: Options) -> None:
+    """Refuse DEGENSAC where the problem has no such check."""
+    if options.degeneracy == "degensac" and problem.recover is None:
+        raise ValueError(f"degeneracy='degensac' is for the fundamental matrix, not for a {problem.name}")
 
 
 def _no_data(prior: NDArray[np.float64] | None, n: int, options: Options) -> Outcome:
     start = np.full(n, 0.5) if prior is None else prior
-    probabilities = start if options.sampler == "bansac" else None
+    probabilities = start if options.sampler in SAMPLERS_WITH_PRIOR else None
     return Outcome(None, 0.0, probabilities, 0, 0, "no_data", np.empty(0, np.int64), None)
 
 

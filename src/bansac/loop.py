@@ -9,22 +9,36 @@ It reads like the paper's box (alg:bansac)::
     P^k     <- update_probabilities(C^k)
     if stopping_criteria(P^k): break
 
-with uniform sampling and no update it is RANSAC.
+with uniform sampling and no update it is RANSAC. Only the sampling and the stop vary between the methods.
 """
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bansac.dbn import summarize, update_general, update_order_1
+from bansac.local_optimization import optimize_locally
 from bansac.numeric.jit import kernel, part
 from bansac.numeric.rng import next_index
-from bansac.sampling import sample_uniform, sample_weighted
-from bansac.state import BANSAC, BLOCK, FULL_MODELS, MAX_ITERATIONS, RANSAC, RUNNING, SPRT, State
-from bansac.stopping import ransac_iterations, sprt_iterations
+from bansac.problems.contract import NOT_DEGENERATE, RECOVERED
+from bansac.sampling import sample_guided, sample_uniform, sample_weighted, update_guide
+from bansac.state import (
+    BANSAC,
+    BLOCK,
+    FULL_MODELS,
+    MAX_ITERATIONS,
+    RUNNING,
+    STOPPED_BANSAC,
+    STOPPED_PROSAC,
+    STOPPED_RANSAC,
+    STOPPED_SPRT,
+    State,
+)
+from bansac.stopping import prosac_iterations, ransac_iterations, sprt_iterations
 from bansac.verification import REJECTED, design_test, evaluate, learn_from_rejection
 
 __all__ = ["run_iterations"]
@@ -38,9 +52,13 @@ def run_iterations(
     settings: Any,
     run: Any,
     state: State,
+    guide: Any,
+    local: Any,
     iterations: int,
 ) -> None:
     """Run at most ``iterations`` more iterations of the loop, or up to the one that stops it.
+
+    ``guide`` and ``local`` may be None: Numba then leaves out what they are needed for, and most runs compile less.
 
     Parameters
     ----------
@@ -54,12 +72,18 @@ def run_iterations(
         See ``bansac.state``.
     state : State
         The arrays of the run.
+    guide : Guide or None
+        What the samplers but BANSAC's and the uniform one go by.
+    local : LocalWork or None
+        The arrays of the local optimisation; None for none.
     iterations : int
         Length of this slice.
     """
     n = data.shape[1]
     for k in range(iterations):
-        if settings.adaptive:
+        if guide is not None:
+            sample_guided(data, settings.sampler, run, state, guide)
+        elif settings.sampler == BANSAC:
             sample_weighted(
                 state.rng, state.odds, run.smallest_odds, settings.activation, settings.weight_floor, state.sample
             )
@@ -72,11 +96,17 @@ def run_iterations(
             state.history[run.tests - 1, 3] += 1
         gamma = np.nan
         if run.row >= 0:
+            degenerate = False
             if run.score > run.best_score:
+                degenerate = _recover(kernels, data, points, settings, run, state)
                 _accept(settings, run, state, n)
-            if settings.adaptive:
+            if settings.sampler == BANSAC and not degenerate:
                 gamma = state.gamma[run.inliers]
                 _learn(run, state, state.is_inlier[run.slot], gamma, settings)
+        if guide is not None:
+            update_guide(settings.sampler, state, guide)
+        if local is not None and run.unoptimized and run.best_inliers > run.chance_support:
+            _update_stop(settings, run, state, optimize_locally(kernels, data, points, settings, run, state, local), n)
         _check_stop(settings, run, n)
         if state.trace.shape[0] > 0:
             _record(run, state.trace[k], n, gamma)
@@ -111,14 +141,15 @@ def _evaluate_hypotheses(
         in_full = run.full_models < FULL_MODELS
         to_beat, log_decision = -1.0, np.inf
         if not in_full:
-            to_beat = run.score if settings.adaptive or run.score > run.best_score else run.best_score
+            to_beat = run.score if settings.sampler == BANSAC or run.score > run.best_score else run.best_score
             if settings.sprt:
                 log_decision = run.log_decision
                 run.first_block = next_index(state.rng, (points.shape[1] + BLOCK - 1) // BLOCK)
         slot = 1 - run.slot
         score, inliers = evaluate(
-            kernels, points, state.model, state.residuals, state.is_inlier[slot], settings, run, to_beat, log_decision
-        )
+            kernels, points, state.model, state.residuals, state.is_inlier[slot], settings.squared_threshold, settings,
+            run, to_beat, log_decision,
+        )  # fmt: skip
         if inliers == REJECTED:
             learn_from_rejection(run, state.history, settings.solver_cost)
         elif in_full:
@@ -135,36 +166,86 @@ def _count_support(settings: Any, run: Any, state: State, n: int, inliers: np.in
     """Learn from the first models how much support a bad one has; then start the sequential test."""
     state.supports[run.full_models] = inliers
     run.full_models += 1
-    if settings.sprt and run.full_models == FULL_MODELS:
-        best = 0
-        total = 0
-        for support in state.supports:
-            best = support if support > best else best
-            total += support
-        delta = (total - best) / (n * (FULL_MODELS - 1.0))
+    if run.full_models < FULL_MODELS:
+        return
+    best = 0
+    total = 0
+    for support in state.supports:
+        best = support if support > best else best
+        total += support
+    delta = (total - best) / (n * (FULL_MODELS - 1.0))
+    run.chance_support = _chance_support(delta, n)
+    if settings.sprt:
         design_test(run, state.history, settings.solver_cost, best / n, delta)
+
+
+@part
+def _chance_support(delta: float, n: int) -> float:
+    """Return the support that one bad model in a hundred exceeds, if a datum agrees with probability ``delta``."""
+    return n * delta + 2.32 * math.sqrt(n * delta * (1 - delta)) + 1
+
+
+@part
+def _recover(
+    kernels: Any, data: NDArray[np.float64], points: NDArray[Any], settings: Any, run: Any, state: State
+) -> bool:
+    """Tell whether the sample of a new best model is degenerate; where the problem can, mend the model.
+
+    The mended model takes the place of the iteration's best one if it scores more.
+    """
+    model = state.models[run.row]
+    verdict = kernels.recover(data, state.sample, model, settings.squared_threshold, state.rng, state.recovery)
+    if verdict == NOT_DEGENERATE:
+        return False
+    if verdict == RECOVERED:
+        _copy(model, state.model)
+        run.models_tested += 1
+        slot = 1 - run.slot
+        score, inliers = evaluate(
+            kernels, points, state.model, state.residuals, state.is_inlier[slot], settings.squared_threshold, settings,
+            run, -1.0, np.inf,
+        )  # fmt: skip
+        run.score = score
+        run.inliers = inliers
+        run.slot = slot
+    return True
 
 
 @part
 def _accept(settings: Any, run: Any, state: State, n: int) -> None:
     """Make the iteration's best model the best of the run and bring the counting criteria up to date."""
-    run.best_score = run.score
-    run.best_inliers = run.inliers
-    _copy(state.models[run.row], state.best_model)
+    if run.score > run.best_score:
+        run.best_score = run.score
+        run.best_inliers = run.inliers
+        run.unoptimized = True
+        _copy(state.models[run.row], state.best_model)
+        _update_stop(settings, run, state, state.is_inlier[run.slot], n)
+
+
+@kernel
+def _update_stop(settings: Any, run: Any, state: State, is_inlier: NDArray[np.bool_], n: int) -> None:
+    """Bring the sequential test and the counting criteria up to date with the best model and its inliers."""
     sample_size = state.sample.size
-    if run.tests > 0 and run.inliers > run.epsilon * n:
-        design_test(run, state.history, settings.solver_cost, run.inliers / n, run.delta)
+    inliers = run.best_inliers
+    if run.tests > 0 and inliers > run.epsilon * n:
+        design_test(run, state.history, settings.solver_cost, inliers / n, run.delta)
     run.required_iterations = np.inf
     if settings.stop_ransac:
-        run.required_iterations = ransac_iterations(run.inliers, n, sample_size, settings.confidence)
-        run.required_by = RANSAC
+        run.required_iterations = ransac_iterations(inliers, n, sample_size, settings.confidence)
+        run.required_by = STOPPED_RANSAC
     if settings.stop_sprt:
         bound = sprt_iterations(
-            run.inliers, n, sample_size, settings.confidence, state.history[: run.tests], run.iterations
+            inliers, n, sample_size, settings.confidence, state.history[: run.tests], run.iterations
         )
         if bound < run.required_iterations:
             run.required_iterations = bound
-            run.required_by = SPRT
+            run.required_by = STOPPED_SPRT
+    if settings.stop_prosac:
+        bound, size = prosac_iterations(is_inlier, state.ranking, state.significant, sample_size, settings.confidence)
+        run.subset_limit = size
+        if bound < run.required_iterations:
+            run.required_iterations = bound
+            run.required_by = STOPPED_PROSAC
 
 
 @part
@@ -183,7 +264,7 @@ def _check_stop(settings: Any, run: Any, n: int) -> None:
     """Decide whether this iteration was the last one."""
     if run.iterations >= settings.min_iterations and run.best_inliers > 0:
         if settings.stop_bansac and run.updates > 0 and run.low_probability >= n - run.best_inliers:
-            run.stop = BANSAC
+            run.stop = STOPPED_BANSAC
         elif run.iterations >= run.required_iterations:
             run.stop = run.required_by
     if run.stop == RUNNING and run.iterations >= settings.max_iterations:

@@ -13,10 +13,15 @@ from numpy.typing import NDArray
 
 __all__ = ["PRESETS", "Options", "Settings"]
 
-SAMPLERS = ("uniform", "bansac")
+SAMPLERS = ("bansac", "uniform", "prosac", "napsac", "p-napsac", "baysac", "ar")
+# What a sampler makes of the quality of the data: a prior probability, an order, nothing.
+SAMPLERS_WITH_PRIOR = ("bansac", "baysac", "ar")
+SAMPLERS_WITH_ORDER = ("prosac", "p-napsac")
 SCORINGS = ("inliers", "msac")
 VERIFICATIONS = ("sprt",)
-STOPPINGS = ("ransac", "sprt", "bansac")
+STOPPINGS = ("ransac", "sprt", "prosac", "bansac")
+LOCAL_OPTIMIZATIONS = ("inner", "iterative", "inner+iterative")
+DEGENERACIES = ("default", "degensac")
 REFINEMENTS = ("least_squares",)
 GAMMAS = ("gamma_1", "gamma_2", "gamma_3")
 ACTIVATIONS = ("rho_1", "rho_2", "rho_3", "rho_4")
@@ -33,17 +38,20 @@ class Settings(TypedDict, total=False):
     min_iterations: int
     max_seconds: float | None
     seed: int
-    sampler: Literal["uniform", "bansac"]
+    sampler: Literal["bansac", "uniform", "prosac", "napsac", "p-napsac", "baysac", "ar"]
     scoring: Literal["inliers", "msac"]
     verification: Literal["sprt"] | None
     stopping: str | Sequence[str] | None
+    local_optimization: Literal["inner", "iterative", "inner+iterative"] | None
+    degeneracy: Literal["default", "degensac"] | None
     refinement: Literal["least_squares"] | None
     order: int
     gamma: Literal["gamma_1", "gamma_2", "gamma_3"] | Gamma
     activation: Literal["rho_1", "rho_2", "rho_3", "rho_4"]
     weight_floor: float
     cpt: Sequence[Any] | None
-    tau: float
+    tau: float | None
+    neighborhood_radius: float | None
     trace: bool
 
 
@@ -69,16 +77,27 @@ class Options:
         Time limit. A run that it ends depends on the speed of the machine.
     seed : int
         Seed of the random numbers: the same seed and input give the same answer, bit for bit.
-    sampler : {"bansac", "uniform"}
-        ``"bansac"`` draws by the probabilities of the dynamic Bayesian network; ``"uniform"`` is RANSAC.
+    sampler : {"bansac", "uniform", "prosac", "napsac", "p-napsac", "baysac", "ar"}
+        ``"bansac"`` draws by the probabilities of the dynamic Bayesian network; ``"uniform"`` is RANSAC; ``"prosac"``
+        (Chum and Matas, 2005) takes the best matches first and ``"p-napsac"`` (Barath et al., 2020) the best ones and
+        their neighbours, both by ``scores``; ``"napsac"`` (Myatt et al., 2002) takes neighbours; ``"baysac"``
+        (Botterill et al., 2009) and ``"ar"`` (Wei et al., 2023) take the most probable data and learn from failures.
     scoring : {"inliers", "msac"}
         ``"inliers"`` counts; ``"msac"`` weighs every inlier by ``1 - (residual / threshold)**2``.
     verification : {"sprt"} or None
         Sequential probability ratio test, which abandons bad models early; None scores every model in full.
     stopping : str or sequence of str, optional
-        Any of ``"ransac"``, ``"sprt"`` and ``"bansac"``, joined by ``"+"`` or as a sequence; the first to fire ends the
-        run. None runs all ``max_iterations``. ``"default"`` is ``"bansac+sprt"`` for the ``"bansac"`` sampler and
-        ``"sprt"`` for the uniform one, with ``"ransac"`` in the place of ``"sprt"`` without SPRT verification.
+        Any of ``"ransac"``, ``"sprt"``, ``"prosac"`` (which needs ``scores``) and ``"bansac"``, joined by ``"+"`` or as
+        a sequence; the first to fire ends the run. None runs all ``max_iterations``. ``"default"`` is the paper's choice:
+        ``"bansac+sprt"`` for the ``"bansac"`` sampler and ``"bansac+prosac"`` where it has scores or priors,
+        ``"prosac"`` for ``"prosac"`` and ``"p-napsac"``, ``"sprt"`` for the others; ``"ransac"`` takes the place of
+        ``"sprt"`` without SPRT verification.
+    local_optimization : {"inner", "iterative", "inner+iterative"} or None
+        Local optimisation of a new best model (LO-RANSAC, Chum et al., 2003): least squares on random parts of its
+        inliers, on inliers to a threshold that shrinks, or both.
+    degeneracy : {"default", "degensac"} or None
+        ``"degensac"`` (fundamental matrix only) tells samples with a dominant plane and mends their model (Chum et al.,
+        2005); such samples do not change the probabilities. ``"default"`` does so where the problem knows how.
     refinement : {"least_squares"} or None
         Last step on the inliers of the best model.
     order : {1, 2, 3}
@@ -92,9 +111,12 @@ class Options:
     cpt : sequence of array-like, optional
         P(x^k = inlier | x^{k-1}, ..., x^{k-j}, c^k) for the orders j = 1, ..., ``order``. Table j has j + 1 axes of
         length 2 in this order of the variables, index 1 meaning inlier. None takes the paper's tables.
-    tau : float
-        Probability below which a datum counts as outlier for the ``"bansac"`` stop. The paper has 0.1 for P-BANSAC, but
-        together with PROSAC's stopping criterion; next to SPRT's it ends too early (see docs/results.md).
+    tau : float, optional
+        Probability below which a datum counts as outlier for the ``"bansac"`` stop. None is the paper's choice: 0.1
+        with scores or priors (P-BANSAC), else 0.01.
+    neighborhood_radius : float, optional
+        Radius of a neighbourhood of ``"napsac"`` in the joint space of all coordinates of a datum, in their unit. None
+        takes a share of their extent (:func:`bansac.sampling.neighborhood_radius`).
     trace : bool
         Record the course of the run.
 
@@ -111,17 +133,20 @@ class Options:
     min_iterations: int = 0
     max_seconds: float | None = None
     seed: int = 0
-    sampler: Literal["uniform", "bansac"] = "bansac"
+    sampler: Literal["bansac", "uniform", "prosac", "napsac", "p-napsac", "baysac", "ar"] = "bansac"
     scoring: Literal["inliers", "msac"] = "inliers"
     verification: Literal["sprt"] | None = "sprt"
     stopping: str | Sequence[str] | None = "default"
+    local_optimization: Literal["inner", "iterative", "inner+iterative"] | None = None
+    degeneracy: Literal["default", "degensac"] | None = "default"
     refinement: Literal["least_squares"] | None = "least_squares"
     order: int = 1
     gamma: str | Gamma = "gamma_1"
     activation: Literal["rho_1", "rho_2", "rho_3", "rho_4"] = "rho_1"
     weight_floor: float = 1.0
     cpt: Sequence[Any] | None = None
-    tau: float = 0.01
+    tau: float | None = None
+    neighborhood_radius: float | None = None
     trace: bool = False
 
     def __post_init__(self) -> None:
@@ -142,25 +167,46 @@ class Options:
         _check_name("sampler", self.sampler, SAMPLERS)
         _check_name("scoring", self.scoring, SCORINGS)
         _check_name("verification", self.verification, VERIFICATIONS, optional=True)
+        _check_name("local_optimization", self.local_optimization, LOCAL_OPTIMIZATIONS, optional=True)
+        _check_name("degeneracy", self.degeneracy, DEGENERACIES, optional=True)
         _check_name("refinement", self.refinement, REFINEMENTS, optional=True)
         if not callable(self.gamma):
             _check_name("gamma", self.gamma, GAMMAS)
         _check_name("activation", self.activation, ACTIVATIONS)
         _check_integer("order", self.order, 1, 3)
         _check_number("weight_floor", self.weight_floor, lambda v: 0 < v <= 100, "a number in (0, 100]")
-        _check_number("tau", self.tau, lambda v: 0 < v < 1, "a number in (0, 1)")
+        if self.tau is not None:
+            _check_number("tau", self.tau, lambda v: 0 < v < 1, "a number in (0, 1)")
+        if self.neighborhood_radius is not None:
+            _check_number("neighborhood_radius", self.neighborhood_radius, lambda v: v > 0, "a number > 0")
+            if self.sampler != "napsac":
+                raise ValueError(f"neighborhood_radius needs sampler='napsac', the sampler is {self.sampler!r}")
         if not isinstance(self.trace, bool | np.bool_):
             raise ValueError(f"trace must be True or False, got {self.trace!r}")
-        self._check_stopping(self.criteria)
+        self._check_stopping(self.criteria(informed=False))
 
-    @property
-    def criteria(self) -> tuple[str, ...]:
-        """Names of the stopping criteria, the default ones filled in."""
+    def criteria(self, *, informed: bool) -> tuple[str, ...]:
+        """Return the names of the stopping criteria, the default ones filled in.
+
+        Parameters
+        ----------
+        informed : bool
+            Whether the data come with scores or priors that tell them apart.
+
+        Returns
+        -------
+        tuple of str
+            Any of ``"ransac"``, ``"sprt"``, ``"prosac"`` and ``"bansac"``.
+        """
         names = _names(self.stopping)
-        if names == ("default",):
-            bound = "sprt" if self.verification == "sprt" else "ransac"
-            return ("bansac", bound) if self.sampler == "bansac" else (bound,)
-        return tuple(dict.fromkeys(names))
+        if names != ("default",):
+            return tuple(dict.fromkeys(names))
+        bound = "sprt" if self.verification == "sprt" else "ransac"
+        if self.sampler in SAMPLERS_WITH_ORDER:
+            return ("prosac",)
+        if self.sampler == "bansac":
+            return ("bansac", "prosac" if informed else bound)
+        return (bound,)
 
     def _check_stopping(self, names: tuple[str, ...]) -> None:
         for name in names:

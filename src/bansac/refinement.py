@@ -45,7 +45,9 @@ def refine_least_squares(
     for kept in range(_ROUNDS + 1):
         for i in range(fitted.size):
             model[i] = fitted[i]
-        score, inliers = evaluate(kernels, points, model, residuals, is_inlier, settings, run, -1.0, np.inf)
+        score, inliers = evaluate(
+            kernels, points, model, residuals, is_inlier, settings.squared_threshold, settings, run, -1.0, np.inf
+        )
         if kept > 0:
             if score < run.best_score:
                 return kept - 1

@@ -10,31 +10,38 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bansac.dbn import initial_odds, pack_cpt, probabilities_from_odds, start_belief, tabulate_gamma
+from bansac.local_optimization import LocalWork, make_work, optimize_locally
 from bansac.loop import run_iterations
 from bansac.numeric.rng import seed_rng, shuffle
 from bansac.options import Options
 from bansac.problems.contract import Problem
 from bansac.refinement import refine_least_squares
 from bansac.result import Trace
-from bansac.sampling import ACTIVATION_CODES
+from bansac.sampling import ACTIVATION_CODES, Guide, guide_probabilities, make_guide
 from bansac.state import (
     BLOCK,
     FULL_MODELS,
     HISTORY,
     RUN,
     RUNNING,
+    SAMPLER_CODES,
     SETTINGS,
     STOP_REASONS,
     TRACE_COLUMNS,
     State,
     make_record,
 )
+from bansac.stopping import significant_supports
 
 __all__ = ["Outcome", "chance_supports", "run"]
 
 SNAPSHOTS = (0, 2, 4, 9, 10, 11, 14, 100, 1000, 10000)
 
 _MAX_TESTS = 256
+
+# The paper's thresholds of its stopping criterion, for BANSAC and for P-BANSAC.
+_TAU = 0.01
+_TAU_INFORMED = 0.1
 
 # A slice lasts about 50 ms: then Ctrl-C and max_seconds are looked at.
 _SLICE_SECONDS = 0.05
@@ -61,11 +68,13 @@ def run(
     data: NDArray[np.float64],
     threshold: float,
     options: Options,
-    prior: NDArray[np.float64] | None,
+    prior: NDArray[np.float64] | None = None,
+    quality: NDArray[np.float64] | None = None,
 ) -> Outcome:
     """Search for the best model of ``data`` (channels x N, at least one minimal sample) and refine it.
 
-    ``threshold`` is in the units of ``data``; ``options.max_iterations`` must be given.
+    ``threshold`` is in the units of ``data``; ``options.max_iterations`` must be given. ``prior`` is the probability of
+    every datum of being an inlier, ``quality`` orders the data, larger being better.
     """
     deadline = np.inf if options.max_seconds is None else time.perf_counter() + options.max_seconds
     n = data.shape[1]
@@ -78,16 +87,35 @@ def run(
     if problem.normalize is not None:
         problem.normalize(shuffled, transform)
     points = shuffled.astype(problem.precision, copy=False)
-    settings = _settings(problem, options, threshold * transform[0])
-    state = _state(problem, points, options, rng, None if prior is None else prior[order])
-    progress = make_record(RUN, required_iterations=np.inf, smallest_odds=1.0 if prior is None else state.odds.min())
-    kernels = problem.kernels
+    kernels = problem.kernels if options.degeneracy is None else problem.recovering_kernels
+    prior = None if prior is None else prior[order]
+    ranking = np.empty(0, np.int64) if quality is None else np.argsort(-quality[order], kind="stable")
+    settings = _settings(problem, options, threshold * transform[0], informed=prior is not None and quality is not None)
+    state = _state(problem, points, options, rng, prior, ranking)
+    radius = options.neighborhood_radius
+    guide = make_guide(
+        SAMPLER_CODES[options.sampler],
+        shuffled,
+        problem.sample_size,
+        rng,
+        ranking=ranking,
+        prior=prior,
+        radius=None if radius is None else radius * transform[0],
+    )
+    local = None
+    if options.local_optimization is not None:
+        local = make_work(problem.channels, n, problem.sample_size, problem.model_size)
+    progress = make_record(
+        RUN, required_iterations=np.inf, smallest_odds=1.0 if prior is None else state.odds.min(), subset_limit=n
+    )
 
     recorder = _Recorder(order) if options.trace else None
-    stopped = _iterate(kernels, shuffled, points, settings, progress, state, deadline, recorder)
+    stopped = _iterate(kernels, shuffled, points, settings, progress, state, guide, local, deadline, recorder)
 
     model = None
     if progress["best_inliers"] > 0:
+        if local is not None and progress["unoptimized"]:
+            optimize_locally(kernels, shuffled, points, settings, progress, state, local)
         model = state.best_model
         if options.refinement is not None:
             models = np.stack([model, model])
@@ -101,7 +129,7 @@ def run(
     return Outcome(
         model=model,
         score=float(progress["best_score"]) if model is not None else 0.0,
-        probabilities=_unshuffle(state.odds, order) if options.sampler == "bansac" else None,
+        probabilities=_probabilities(options, state, guide, order),
         iterations=int(progress["iterations"]),
         models_tested=int(progress["models_tested"]),
         stop_reason=stopped,
@@ -114,8 +142,15 @@ def chance_supports(problem: Problem, data: NDArray[np.float64], threshold: floa
     """Return the support of a few models of uniform samples of ``data``, each scored in full."""
     if data.shape[1] < 2 * problem.sample_size:
         return np.empty(0, np.int64)
-    options = Options(sampler="uniform", verification=None, stopping=None, refinement=None, max_iterations=FULL_MODELS)
-    return run(problem, data, threshold, options, None).first_supports
+    options = Options(
+        sampler="uniform",
+        verification=None,
+        stopping=None,
+        degeneracy=None,
+        refinement=None,
+        max_iterations=FULL_MODELS,
+    )
+    return run(problem, data, threshold, options).first_supports
 
 
 def _iterate(
@@ -125,6 +160,8 @@ def _iterate(
     settings: Any,
     progress: Any,
     state: State,
+    guide: Guide | None,
+    local: LocalWork | None,
     deadline: float,
     recorder: _Recorder | None,
 ) -> str:
@@ -136,7 +173,7 @@ def _iterate(
         if recorder is not None:
             length = recorder.begin(int(progress["iterations"]), length, state.odds)
             state = state._replace(trace=recorder.rows)
-        run_iterations(kernels, data, points, settings, progress, state, length)
+        run_iterations(kernels, data, points, settings, progress, state, guide, local, length)
         if recorder is not None:
             recorder.end(int(progress["iterations"]), state.odds)
         if time.perf_counter() > deadline and progress["stop"] == RUNNING:
@@ -157,7 +194,7 @@ class _Recorder:
     def begin(self, iterations: int, length: int, odds: NDArray[np.float64]) -> int:
         """Make room for the next slice and end it at the next snapshot."""
         if iterations == 0:
-            self._snapshots[0] = _unshuffle(odds, self._order)
+            self._snapshots[0] = _unshuffle(probabilities_from_odds(odds), self._order)
         length = min([length] + [at - iterations for at in SNAPSHOTS if at > iterations])
         self._start = iterations
         self.rows = np.empty((length, len(TRACE_COLUMNS)))
@@ -167,7 +204,7 @@ class _Recorder:
         """Keep what the slice has recorded."""
         self._parts.append(self.rows[: iterations - self._start])
         self._snapshots = {at: p for at, p in self._snapshots.items() if at in SNAPSHOTS}
-        self._snapshots[iterations] = _unshuffle(odds, self._order)
+        self._snapshots[iterations] = _unshuffle(probabilities_from_odds(odds), self._order)
 
     def trace(self) -> Trace:
         """Return the record of the whole run."""
@@ -177,29 +214,38 @@ class _Recorder:
         return Trace(**columns, snapshots=self._snapshots)
 
 
-def _settings(problem: Problem, options: Options, threshold: float) -> Any:
-    criteria = options.criteria
+def _settings(problem: Problem, options: Options, threshold: float, *, informed: bool) -> Any:
+    criteria = options.criteria(informed=informed)
+    local = options.local_optimization or ""
     return make_record(
         SETTINGS,
         squared_threshold=threshold * threshold,
         confidence=options.confidence,
         max_iterations=options.max_iterations,
         min_iterations=options.min_iterations,
-        adaptive=options.sampler == "bansac",
+        sampler=SAMPLER_CODES[options.sampler],
         msac=options.scoring == "msac",
         sprt=options.verification == "sprt",
         stop_ransac="ransac" in criteria,
         stop_sprt="sprt" in criteria,
+        stop_prosac="prosac" in criteria,
         stop_bansac="bansac" in criteria,
         activation=ACTIVATION_CODES[options.activation],
         weight_floor=options.weight_floor,
-        tau=options.tau,
+        tau=(_TAU_INFORMED if informed else _TAU) if options.tau is None else options.tau,
         solver_cost=problem.solver_cost,
+        inner="inner" in local,
+        iterative="iterative" in local,
     )
 
 
 def _state(
-    problem: Problem, points: NDArray[Any], options: Options, rng: NDArray[np.uint64], prior: NDArray[np.float64] | None
+    problem: Problem,
+    points: NDArray[Any],
+    options: Options,
+    rng: NDArray[np.uint64],
+    prior: NDArray[np.float64] | None,
+    ranking: NDArray[np.int64],
 ) -> State:
     n = points.shape[1]
     adaptive = options.sampler == "bansac"
@@ -222,15 +268,32 @@ def _state(
         cpt=pack_cpt(options.cpt, options.order),
         history=np.zeros((_MAX_TESTS, HISTORY)),
         supports=np.zeros(FULL_MODELS, np.int64),
+        ranking=ranking,
+        significant=np.empty(n + 1 if ranking.size else 0, np.int64),
+        recovery=np.empty(8 * n + 64 if problem.recover is not None else 0),
         trace=np.empty((0, len(TRACE_COLUMNS))),
     )
+    if ranking.size:
+        significant_supports(problem.sample_size, state.significant)
     if higher_order:
         start_belief(state.belief, state.odds)
     return state
 
 
-def _unshuffle(odds: NDArray[np.float64], order: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return the probabilities in the caller's order."""
-    probabilities = np.empty_like(odds)
-    probabilities[order] = probabilities_from_odds(odds)
-    return probabilities
+def _probabilities(
+    options: Options, state: State, guide: Guide | None, order: NDArray[np.int64]
+) -> NDArray[np.float64] | None:
+    """Return the posterior of every datum in the caller's order, where the sampler has one."""
+    if options.sampler == "bansac":
+        return _unshuffle(probabilities_from_odds(state.odds), order)
+    if guide is None:
+        return None
+    found = guide_probabilities(SAMPLER_CODES[options.sampler], guide)
+    return None if found is None else _unshuffle(found, order)
+
+
+def _unshuffle(values: NDArray[np.float64], order: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return one value a datum in the caller's order."""
+    unshuffled = np.empty_like(values)
+    unshuffled[order] = values
+    return unshuffled

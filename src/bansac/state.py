@@ -17,6 +17,7 @@ __all__ = [
     "FULL_MODELS",
     "HISTORY",
     "RUN",
+    "SAMPLER_CODES",
     "SETTINGS",
     "STOP_REASONS",
     "TRACE_COLUMNS",
@@ -34,16 +35,19 @@ SETTINGS = np.dtype(
         ("confidence", np.float64),
         ("max_iterations", np.int64),
         ("min_iterations", np.int64),
-        ("adaptive", np.bool_),  # the BANSAC sampler, else uniform
+        ("sampler", np.int64),  # see SAMPLER_CODES
         ("msac", np.bool_),
         ("sprt", np.bool_),
         ("stop_ransac", np.bool_),
         ("stop_sprt", np.bool_),
+        ("stop_prosac", np.bool_),
         ("stop_bansac", np.bool_),
         ("activation", np.int64),
         ("weight_floor", np.float64),
         ("tau", np.float64),
         ("solver_cost", np.float64),
+        ("inner", np.bool_),  # local optimisation
+        ("iterative", np.bool_),
     ],
     align=True,
 )
@@ -63,6 +67,13 @@ RUN = np.dtype(
         ("inliers", np.int64),
         ("row", np.int64),
         ("slot", np.int64),
+        # PROSAC: samples drawn, size of the set they come from, largest size
+        ("draws", np.int64),
+        ("subset", np.int64),
+        ("subset_limit", np.int64),
+        # local optimisation: whether the best model waits for it, the least support that is worth it
+        ("unoptimized", np.bool_),
+        ("chance_support", np.float64),
         # the network
         ("updates", np.int64),
         ("smallest_odds", np.float64),
@@ -89,8 +100,19 @@ FULL_MODELS = 20
 # One row a sequential test: epsilon, delta, log A, samples tested.
 HISTORY = 4
 
-STOP_REASONS = ("running", "max_iterations", "ransac", "sprt", "bansac")
-RUNNING, MAX_ITERATIONS, RANSAC, SPRT, BANSAC = range(5)
+STOP_REASONS = ("running", "max_iterations", "ransac", "sprt", "prosac", "bansac")
+RUNNING, MAX_ITERATIONS, STOPPED_RANSAC, STOPPED_SPRT, STOPPED_PROSAC, STOPPED_BANSAC = range(6)
+
+BANSAC, UNIFORM, PROSAC, NAPSAC, P_NAPSAC, BAYSAC, AR = range(7)
+SAMPLER_CODES = {
+    "bansac": BANSAC,
+    "uniform": UNIFORM,
+    "prosac": PROSAC,
+    "napsac": NAPSAC,
+    "p-napsac": P_NAPSAC,
+    "baysac": BAYSAC,
+    "ar": AR,
+}
 
 TRACE_COLUMNS = (
     "inlier_ratio",
@@ -130,4 +152,7 @@ class State(NamedTuple):
     cpt: NDArray[np.float64]
     history: NDArray[np.float64]
     supports: NDArray[np.int64]  # inliers of the first models, those scored in full
+    ranking: NDArray[np.int64]  # data by decreasing quality; empty where it is not known
+    significant: NDArray[np.int64]  # inliers among the n best data that are no chance, for PROSAC's stop; or empty
+    recovery: NDArray[np.float64]  # work space of the problem's recover
     trace: NDArray[np.float64]  # iterations of this slice x TRACE_COLUMNS, or no row

@@ -1,4 +1,4 @@
-"""When to stop: the number of samples that RANSAC and SPRT ask for, and BANSAC's criterion."""
+"""When to stop: the number of samples that RANSAC, SPRT and PROSAC ask for."""
 
 from __future__ import annotations
 
@@ -9,7 +9,18 @@ from numpy.typing import NDArray
 
 from bansac.numeric.jit import kernel, part
 
-__all__ = ["all_inlier_probability", "ransac_iterations", "sprt_iterations"]
+__all__ = [
+    "all_inlier_probability",
+    "prosac_iterations",
+    "ransac_iterations",
+    "significant_supports",
+    "sprt_iterations",
+]
+
+# PROSAC: the probability that a datum agrees with a bad model, and the level of the test that its support is no chance
+# (beta and psi, Chum and Matas, 2005, section 2.2).
+_CHANCE_RATE = 0.05
+_LEVEL = 0.05
 
 
 @part
@@ -93,3 +104,63 @@ def sprt_iterations(
     if passes <= 0:
         return np.inf
     return iterations + remaining / math.log1p(-good * passes)
+
+
+@kernel
+def significant_supports(sample_size: int, supports: NDArray[np.int64]) -> None:
+    """Write into ``supports[n]`` how many inliers among the best n data are no product of chance, for PROSAC's stop.
+
+    The smallest I with P(m + B >= I) < psi, where B ~ Binomial(n - m, beta) counts the chance inliers outside of the
+    sample (Chum and Matas, 2005, eq. 9; the exponent of 1 - beta there has a misprint). ``supports`` has N + 1 entries;
+    those below m are not written. One more datum raises the tail P(B >= j) by beta P(B = j - 1), so one pass does it.
+    """
+    odds = _CHANCE_RATE / (1 - _CHANCE_RATE)
+    j = 1  # of the tail P(B >= j)
+    below = 1.0  # P(B = j - 1)
+    tail = 0.0
+    for n in range(sample_size, supports.size):
+        trials = n - sample_size
+        if trials > 0:
+            # from trials - 1 to trials: first the tail, then P(B = j - 1)
+            tail += _CHANCE_RATE * below
+            below *= (1 - _CHANCE_RATE) * trials / (trials - j + 1)
+        while tail >= _LEVEL:
+            below *= odds * (trials - j + 1) / j  # P(B = j)
+            tail -= below
+            j += 1
+        supports[n] = sample_size + j
+
+
+@kernel
+def prosac_iterations(
+    is_inlier: NDArray[np.bool_],
+    ranking: NDArray[np.int64],
+    significant: NDArray[np.int64],
+    sample_size: int,
+    confidence: float,
+) -> tuple[float, int]:
+    """Return how many samples PROSAC asks for, and the number n* of best data that ask for the fewest.
+
+    Of the sets of the n best data whose inliers are no chance (non-randomness), the one with the most inliers for its
+    size needs the fewest samples (maximality; Chum and Matas, 2005, section 2.2). ``ranking`` lists the data by
+    decreasing quality; ``significant`` comes from ``significant_supports``. Infinity where chance explains every set.
+
+    A set must hold half of the data. The paper leaves the smallest one open; with a hundred data as the smallest, the
+    best matches of a blurred model end the run, which costs .06 of AUC@10 on F (docs/reproduction.md).
+    """
+    n = is_inlier.size
+    smallest = (n + 1) // 2 if (n + 1) // 2 > sample_size else sample_size
+    inliers = 0
+    highest = 0.0
+    best_inliers, best_size = 0, n
+    for rank in range(n):
+        agrees = is_inlier[ranking[rank]]
+        inliers += 1 if agrees else 0
+        size = rank + 1
+        if size < smallest or not (agrees or size == smallest) or inliers < significant[size]:
+            continue
+        probability = all_inlier_probability(inliers, size, sample_size)
+        if probability > highest:
+            highest = probability
+            best_inliers, best_size = inliers, size
+    return ransac_iterations(best_inliers, best_size, sample_size, confidence), best_size

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 # Solvers multiply up to three coordinates.
 _LARGEST = 1e100
 
-__all__ = ["as_camera", "as_points", "as_probabilities", "check_same_length"]
+__all__ = ["as_camera", "as_points", "as_probabilities", "as_scores", "check_same_length"]
 
 
 def as_points(argument: str, value: ArrayLike, channels: int) -> NDArray[np.float64]:
@@ -24,12 +24,18 @@ def as_points(argument: str, value: ArrayLike, channels: int) -> NDArray[np.floa
     return array
 
 
-def as_probabilities(argument: str, value: ArrayLike, n: int, advice: str) -> NDArray[np.float64]:
-    """Return n numbers in [0, 1] as float64; ``advice`` ends the message where they are out of this range."""
+def as_scores(argument: str, value: ArrayLike, n: int) -> NDArray[np.float64]:
+    """Return n finite numbers as float64."""
     array = _as_floats(argument, value)
     if array.shape != (n,):
         raise ValueError(f"{argument} must have shape ({n},), one for each datum; got {array.shape}")
     _check_finite(argument, array)
+    return array
+
+
+def as_probabilities(argument: str, value: ArrayLike, n: int, advice: str) -> NDArray[np.float64]:
+    """Return n numbers in [0, 1] as float64; ``advice`` ends the message where they are out of this range."""
+    array = as_scores(argument, value, n)
     if n and (array.min() < 0 or array.max() > 1):
         raise ValueError(f"{argument} must lie in [0, 1], got values in [{array.min():g}, {array.max():g}]{advice}")
     return array

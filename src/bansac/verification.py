@@ -38,6 +38,7 @@ def evaluate(
     model: NDArray[Any],
     residuals: NDArray[Any],
     is_inlier: NDArray[np.bool_],
+    squared_threshold: float,
     settings: Any,
     run: Any,
     to_beat: float,
@@ -49,6 +50,8 @@ def evaluate(
     ----------
     residuals : (BLOCK,) ndarray
         Work space.
+    squared_threshold : float
+        Largest squared residual of an inlier.
     to_beat : float
         Abandon the model as soon as it can no longer score more than this.
     log_decision : float
@@ -63,7 +66,7 @@ def evaluate(
         the score above ``to_beat``.
     """
     n = points.shape[1]
-    squared_threshold = residuals.dtype.type(settings.squared_threshold)
+    limit = residuals.dtype.type(squared_threshold)
     blocks = (n + BLOCK - 1) // BLOCK
     score = 0.0
     inliers = np.int64(0)
@@ -75,10 +78,10 @@ def evaluate(
         stop = start + BLOCK if start + BLOCK < n else n
         block_residuals = residuals[: stop - start]
         kernels.residuals(points, model, start, stop, block_residuals)
-        count = classify_block(block_residuals, squared_threshold, is_inlier[start:stop])
+        count = classify_block(block_residuals, limit, is_inlier[start:stop])
         inliers += count
         seen += stop - start
-        score += msac_gain(block_residuals, squared_threshold) if settings.msac else np.float64(count)
+        score += msac_gain(block_residuals, limit) if settings.msac else np.float64(count)
         if score + (n - seen) <= to_beat:
             return score, np.int64(ABANDONED)
         if inliers * run.log_ratio_inlier + (seen - inliers) * run.log_ratio_outlier > log_decision:

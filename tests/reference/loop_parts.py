@@ -48,3 +48,23 @@ def decision_threshold(epsilon, delta, solver_cost, models_per_sample):
         middle = (low + high) / 2
         low, high = (middle, high) if middle < k + math.log(middle) else (low, middle)
     return low
+
+
+def significant_support(n, m, beta=0.05, psi=0.05):
+    """Smallest I with P(I inliers or more by chance, those of the sample included) < psi (PROSAC, eq. 9)."""
+    for support in range(m, n + 2):
+        tail = sum(math.comb(n - m, i - m) * beta ** (i - m) * (1 - beta) ** (n - i) for i in range(support, n + 1))
+        if tail < psi:
+            return support
+    raise AssertionError("the tail of n + 1 is empty")
+
+
+def prosac_iterations(is_inlier, ranking, m, confidence):
+    """Fewest samples over all sets of at least half of the data, the best first, whose support is no chance."""
+    n = len(ranking)
+    bounds = [math.inf]
+    for size in range(max(m, (n + 1) // 2), n + 1):
+        support = int(np.sum(is_inlier[ranking[:size]]))
+        if support >= significant_support(size, m):
+            bounds.append(ransac_iterations(support, size, m, confidence))
+    return min(bounds)

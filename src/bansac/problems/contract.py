@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from numba import boolean, config, errors, float32, float64, int64, types, void
+from numba import boolean, config, errors, float32, float64, int64, types, uint64, void
 from numba.experimental import structref
 from numpy.typing import NDArray
 
@@ -27,6 +27,7 @@ _POINTS = {"float32": float32, "float64": float64}
 SOLVE = types.FunctionType(int64(float64[:, ::1], int64[::1], float64[:, ::1], float64[::1]))
 FIT = types.FunctionType(boolean(float64[:, ::1], float64[::1], float64[::1], float64[::1]))
 IS_VALID = types.FunctionType(boolean(float64[:, ::1], float64[::1], int64[::1]))
+RECOVER = types.FunctionType(int64(float64[:, ::1], int64[::1], float64[::1], float64, uint64[::1], float64[::1]))
 RESIDUALS = {
     name: types.FunctionType(void(real[:, ::1], real[::1], int64, int64, real[::1])) for name, real in _POINTS.items()
 }
@@ -51,27 +52,31 @@ class Kernels(NamedTuple):
     residuals: Any
     fit: Any
     is_valid: Any
+    recover: Any
 
 
 def _kernels_type(precision: str) -> Any:
-    return _KernelsType((("solve", SOLVE), ("residuals", RESIDUALS[precision]), ("fit", FIT), ("is_valid", IS_VALID)))
+    fields = (("solve", SOLVE), ("residuals", RESIDUALS[precision]), ("fit", FIT), ("is_valid", IS_VALID))
+    return _KernelsType((*fields, ("recover", RECOVER)))
 
 
-def _pack_float32(solve, residuals, fit, is_valid):  # type: ignore[no-untyped-def]
+def _pack_float32(solve, residuals, fit, is_valid, recover):  # type: ignore[no-untyped-def]
     kernels = structref.new(_KERNELS_FLOAT32)
     kernels.solve = solve
     kernels.residuals = residuals
     kernels.fit = fit
     kernels.is_valid = is_valid
+    kernels.recover = recover
     return kernels
 
 
-def _pack_float64(solve, residuals, fit, is_valid):  # type: ignore[no-untyped-def]
+def _pack_float64(solve, residuals, fit, is_valid, recover):  # type: ignore[no-untyped-def]
     kernels = structref.new(_KERNELS_FLOAT64)
     kernels.solve = solve
     kernels.residuals = residuals
     kernels.fit = fit
     kernels.is_valid = is_valid
+    kernels.recover = recover
     return kernels
 
 
@@ -83,7 +88,7 @@ _KERNELS_FLOAT64 = _kernels_type("float64")
 def _packer(precision: str) -> Any:
     """Compile the function that fills the struct."""
     pack, kernels = (_pack_float32, _KERNELS_FLOAT32) if precision == "float32" else (_pack_float64, _KERNELS_FLOAT64)
-    return compile_kernel(pack, kernels(SOLVE, RESIDUALS[precision], FIT, IS_VALID))
+    return compile_kernel(pack, kernels(SOLVE, RESIDUALS[precision], FIT, IS_VALID, RECOVER))
 
 
 def always_valid(data: NDArray[np.float64], model: NDArray[np.float64], sample: NDArray[np.int64]) -> bool:
@@ -98,12 +103,31 @@ def never_fit(
     return False
 
 
+# What ``recover`` says of a sample.
+NOT_DEGENERATE = 0
+RECOVERED = 1
+DEGENERATE = 2
+
+
+def never_degenerate(
+    data: NDArray[np.float64],
+    sample: NDArray[np.int64],
+    model: NDArray[np.float64],
+    squared_threshold: float,
+    rng: NDArray[np.uint64],
+    work: NDArray[np.float64],
+) -> int:
+    """Take no sample for degenerate: the check of a problem that has none."""
+    return 0
+
+
 # What the functions of a problem are called with.
 _PARAMETERS = {
     "solve": ("data", "sample", "models", "scratch"),
     "residuals": ("data", "model", "start", "stop", "out"),
     "fit": ("data", "weights", "model", "scratch"),
     "is_valid": ("data", "model", "sample"),
+    "recover": ("data", "sample", "model", "squared_threshold", "rng", "work"),
     "normalize": ("data", "transform"),
     "denormalize": ("model", "transform"),
     "canonical": ("model",),
@@ -173,6 +197,11 @@ class Problem:
         written into ``model``; False where it is not determined. Without it no refinement takes place.
     is_valid : callable, optional
         ``is_valid(data, model, sample) -> bool``: a cheap check of a model before it is scored.
+    recover : callable, optional
+        ``recover(data, sample, model, squared_threshold, rng, work) -> int``: called for a new best model of a minimal
+        sample. 0 where the sample is not degenerate, 1 where it is and ``model`` was replaced by one with more support,
+        2 where it is and no better model was found. ``rng`` is the state of the run's random numbers, ``work`` float64
+        scratch of length ``8 N + 64``.
     max_models : int
         The most models that one sample can give.
     scratch_size : int
@@ -220,6 +249,7 @@ class Problem:
     residuals: Callable[..., Any]
     fit: Callable[..., Any] | None = None
     is_valid: Callable[..., Any] | None = None
+    recover: Callable[..., Any] | None = None
     max_models: int = 1
     scratch_size: int = 0
     solver_cost: float = 200.0
@@ -239,16 +269,25 @@ class Problem:
 
     @functools.cached_property
     def kernels(self) -> Any:
-        """The compiled functions in the form in which the loop takes them."""
+        """The compiled functions in the form in which the loop takes them, without the check for degeneracy."""
+        return self._pack(never_degenerate)
+
+    @functools.cached_property
+    def recovering_kernels(self) -> Any:
+        """The same with the problem's own ``recover``, if it has one."""
+        return self.kernels if self.recover is None else self._pack(self.recover)
+
+    def _pack(self, recover: Callable[..., Any]) -> Any:
         fit = self.fit or never_fit
         is_valid = self.is_valid or always_valid
         if config.DISABLE_JIT:
-            return Kernels(*(getattr(f, "py_func", f) for f in (self.solve, self.residuals, fit, is_valid)))
+            return Kernels(*(getattr(f, "py_func", f) for f in (self.solve, self.residuals, fit, is_valid, recover)))
         return _packer(self.precision)(
             self._compile("solve", self.solve, SOLVE),
             self._compile("residuals", self.residuals, RESIDUALS[self.precision], fast=True),
             self._compile("fit", fit, FIT),
             self._compile("is_valid", is_valid, IS_VALID),
+            self._compile("recover", recover, RECOVER),
         )
 
     @functools.cached_property

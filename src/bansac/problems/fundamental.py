@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from bansac.numeric.jit import kernel, part
 from bansac.numeric.polynomial import cubic_roots
 from bansac.problems.contract import Problem
+from bansac.problems.degensac import recover
 from bansac.problems.epipolar import (
     FIT_SCRATCH,
     fit_eight_point,
@@ -165,6 +166,7 @@ FUNDAMENTAL = Problem(
     residuals=residuals,
     fit=fit,
     is_valid=is_oriented,
+    recover=recover,
     max_models=3,
     scratch_size=FIT_SCRATCH,
     precision="float32",

@@ -1,4 +1,4 @@
-"""Which data make up the next minimal sample."""
+"""BANSAC's sampler: data are drawn with weights that grow with their inlier probabilities (sec:weighted_sampling)."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bansac.numeric.jit import kernel, part
-from bansac.numeric.rng import next_index, next_uint64
+from bansac.numeric.rng import next_uint64
+from bansac.sampling.distinct import contains
 
-__all__ = ["ACTIVATION_CODES", "activation", "sample_uniform", "sample_weighted"]
+__all__ = ["ACTIVATION_CODES", "activation", "sample_weighted"]
 
 ACTIVATION_CODES = {"rho_1": 1, "rho_2": 2, "rho_3": 3, "rho_4": 4}
 
@@ -21,17 +22,6 @@ _MAX_DRAWS = 128
 _U32 = np.uint64(32)
 _LOW_BITS = np.uint64(0xFFFFFFFF)
 _TO_UNIT = 2.0**-32
-
-
-@kernel
-def sample_uniform(rng: NDArray[np.uint64], n: int, sample: NDArray[np.int64]) -> None:
-    """Draw ``sample.size`` distinct indices below ``n``, all subsets being equally probable (RANSAC)."""
-    drawn = 0
-    while drawn < sample.size:
-        candidate = next_index(rng, n)
-        if not _contains(sample, drawn, candidate):
-            sample[drawn] = candidate
-            drawn += 1
 
 
 @part
@@ -81,7 +71,7 @@ def sample_weighted(
                 chosen = height < floor or height * (1.0 + odds[candidate]) < 100.0
             else:
                 chosen = height < _weight(odds[candidate], code, floor)
-            if chosen and not _contains(sample, drawn, candidate):
+            if chosen and not contains(sample, drawn, candidate):
                 accepted = candidate
                 break
         if accepted < 0:
@@ -107,18 +97,10 @@ def _draw_exactly(
     remaining = np.float64(next_uint64(rng) >> _U32) * _TO_UNIT * total
     last = np.int64(0)
     for n in range(odds.size):
-        if _contains(sample, drawn, n):
+        if contains(sample, drawn, n):
             continue
         last = np.int64(n)
         remaining -= _weight(odds[n], code, floor)
         if remaining < 0:
             break
     return last
-
-
-@part
-def _contains(sample: NDArray[np.int64], size: int, candidate: int | np.int64) -> bool:
-    found = False
-    for i in range(size):
-        found |= sample[i] == candidate
-    return found

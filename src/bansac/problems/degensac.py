@@ -1,0 +1,376 @@
+"""Fundamental matrices of samples that lie on a plane: DEGENSAC (Chum, Werner and Matas, CVPR 2005).
+
+When five or more of the seven matches of a sample lie on a plane, F = [e2]x H agrees with everything on that plane
+whatever the epipole e2. Such an F has the support of the whole plane and a wrong epipole. Here it is recognised by its
+homography H, and repaired: H and two matches off the plane determine F ("plane and parallax").
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bansac.numeric.jit import kernel, part
+from bansac.numeric.rng import next_index
+
+__all__ = ["DEGENERATE", "NOT_DEGENERATE", "REPAIRED", "recover", "work_size"]
+
+NOT_DEGENERATE = 0
+REPAIRED = 1
+DEGENERATE = 2
+
+# Any five of seven matches contain one of these triplets.
+_TRIPLETS = np.array([0, 1, 2, 3, 4, 5, 0, 1, 6, 3, 4, 6, 2, 5, 6])
+_COPLANAR = 5
+
+# Squared distance up to which a match is on a plane, over the squared Sampson threshold of F.
+_PLANE_FACTOR = 9.0
+_ROUNDS = 3
+
+# Pairs are drawn until the best F would have been found with this probability of failure.
+_FAILURE = 0.05
+_MAX_PAIRS = 400.0
+
+# Places in the scratch behind two arrays of length N: two homographies; room for the matches of the sample, or for the
+# fit of a homography, that is sums over the matches and the normal matrix.
+_CANDIDATE = 9
+_ROOM = 18
+_NORMAL = 24
+_SCRATCH = _ROOM + _NORMAL + 81
+
+# Where the product of entries i and j of a point (x, y, 1) stands among x^2, xy, x, y^2, y, 1.
+_PRODUCT = np.array([0, 1, 2, 1, 3, 4, 2, 4, 5])
+
+
+def work_size(n: int) -> int:
+    """Return the length of the work array that ``recover`` needs for ``n`` matches."""
+    return 2 * n + _SCRATCH
+
+
+def recover(
+    data: NDArray[np.float64],
+    sample: NDArray[np.int64],
+    model: NDArray[np.float64],
+    squared_threshold: float,
+    rng: NDArray[np.uint64],
+    work: NDArray[np.float64],
+) -> int:
+    """Test whether the seven matches of a sample are degenerate with respect to a homography, and repair their F.
+
+    Parameters
+    ----------
+    data : (4, N) ndarray
+        Matches x1, y1, x2, y2, both images scaled by one factor.
+    sample : (7,) ndarray of int
+        The matches from which F was computed.
+    model : (9,) ndarray
+        F, row by row. Replaced by an F of unit norm that has more inliers, if one is found.
+    squared_threshold : float
+        Squared Sampson distance up to which a match is an inlier.
+    rng : (4,) ndarray of uint64
+        State of the random numbers; used for degenerate samples only.
+    work : ndarray
+        Room for ``work_size(N)`` numbers.
+
+    Returns
+    -------
+    int
+        ``NOT_DEGENERATE``, ``REPAIRED``, or ``DEGENERATE`` where no F with more inliers was found.
+    """
+    n = data.shape[1]
+    weights, off_plane, scratch = work[:n], work[n : 2 * n], work[2 * n :]
+    H, candidate, room = scratch[:_CANDIDATE], scratch[_CANDIDATE:_ROOM], scratch[_ROOM:]
+    plane_threshold = _PLANE_FACTOR * squared_threshold
+    if not _find_plane(data, sample, model, plane_threshold, H, candidate, weights, room):
+        return NOT_DEGENERATE
+    _refit_plane(data, plane_threshold, H, candidate, weights, room)
+    if _search_epipole(data, weights, off_plane, H, model, candidate, squared_threshold, rng):
+        return REPAIRED
+    return DEGENERATE
+
+
+@part
+def _find_plane(
+    data: NDArray[np.float64],
+    sample: NDArray[np.int64],
+    model: NDArray[np.float64],
+    squared_threshold: float,
+    H: NDArray[np.float64],
+    candidate: NDArray[np.float64],
+    weights: NDArray[np.float64],
+    room: NDArray[np.float64],
+) -> bool:
+    """Find a homography that agrees with F and with five matches of the sample, the one with most support in all."""
+    for i in range(7):
+        for c in range(4):
+            room[7 * c + i] = data[c, sample[i]]
+    x1, y1, x2, y2 = room[:7], room[7:14], room[14:21], room[21:28]
+    most = 0
+    for at in range(0, 15, 3):
+        i, j, k = sample[_TRIPLETS[at]], sample[_TRIPLETS[at + 1]], sample[_TRIPLETS[at + 2]]
+        if not _write_homography(data, i, j, k, model, squared_threshold, candidate):
+            continue
+        if _mark_plane(x1, y1, x2, y2, candidate, squared_threshold, weights) < _COPLANAR:
+            continue
+        support = _mark_plane(data[0], data[1], data[2], data[3], candidate, squared_threshold, weights)
+        if support > most:
+            most = support
+            for c in range(9):
+                H[c] = candidate[c]
+    return most > 0
+
+
+@kernel
+def _write_homography(
+    data: NDArray[np.float64],
+    i: int,
+    j: int,
+    k: int,
+    f: NDArray[np.float64],
+    squared_threshold: float,
+    H: NDArray[np.float64],
+) -> bool:
+    """Write the homography that agrees with F and with three matches (Hartley and Zisserman, result 13.6).
+
+    H = A - e2 (M^-1 b)^T with A = [e2]x F, the points x of image 1 in the rows of M, and
+    b = (x2 x A x) . (x2 x e2) / |x2 x e2|^2 for each match x, x2. The sign is such that a depth is positive. False
+    where the points of image 1 are within the threshold of a line: then H is not determined.
+    """
+    # e2 is the cross product of two columns of F, of the pair for which it is largest.
+    ex, ey, ez, size = 0.0, 0.0, 0.0, 0.0
+    for c in range(3):
+        d = (c + 1) % 3
+        x, y, z = (
+            f[3 + c] * f[6 + d] - f[6 + c] * f[3 + d],
+            f[6 + c] * f[d] - f[c] * f[6 + d],
+            f[c] * f[3 + d] - f[3 + c] * f[d],
+        )
+        square = x * x + y * y + z * z
+        if square > size:
+            ex, ey, ez, size = x, y, z, square
+    for c in range(3):
+        H[c] = ey * f[6 + c] - ez * f[3 + c]
+        H[3 + c] = ez * f[c] - ex * f[6 + c]
+        H[6 + c] = ex * f[3 + c] - ey * f[c]
+    # A column of M^-1 is the line through the two other points over det M.
+    vx, vy, vz, squares, determinant, depth = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    for _ in range(3):
+        x, y, u, v = data[0, i], data[1, i], data[2, i], data[3, i]
+        lx, ly = data[1, j] - data[1, k], data[0, k] - data[0, j]
+        lz = -(data[0, j] * lx + data[1, j] * ly)
+        mx, my, mz = H[0] * x + H[1] * y + H[2], H[3] * x + H[4] * y + H[5], H[6] * x + H[7] * y + H[8]
+        px, py, pz = v * mz - my, mx - u * mz, u * my - v * mx
+        qx, qy, qz = v * ez - ey, ex - u * ez, u * ey - v * ex
+        b = (px * qx + py * qy + pz * qz) / (qx * qx + qy * qy + qz * qz)
+        vx, vy, vz = vx + b * lx, vy + b * ly, vz + b * lz
+        squares += lx * lx + ly * ly
+        determinant = lx * x + ly * y + lz
+        depth = mz - ez * b
+        i, j, k = j, k, i
+    if not determinant * determinant > squared_threshold * squares:
+        return False
+    sign = 1.0 if depth > 0.0 else -1.0
+    vx, vy, vz = vx / determinant, vy / determinant, vz / determinant
+    for row in range(3):
+        e = ex if row == 0 else ey if row == 1 else ez
+        H[3 * row] = sign * (H[3 * row] - e * vx)
+        H[3 * row + 1] = sign * (H[3 * row + 1] - e * vy)
+        H[3 * row + 2] = sign * (H[3 * row + 2] - e * vz)
+    return True
+
+
+@kernel
+def _mark_plane(
+    x1: NDArray[np.float64],
+    y1: NDArray[np.float64],
+    x2: NDArray[np.float64],
+    y2: NDArray[np.float64],
+    H: NDArray[np.float64],
+    squared_threshold: float,
+    weights: NDArray[np.float64],
+) -> int:
+    """Set the weights of the matches on the plane to one and of the others to zero; return how many are on it.
+
+    They have a positive depth w and a small Sampson distance from H (Hartley and Zisserman, section 4.2.6), that is
+    to the nearest pair of points that agrees with H, to first order: e^T (J J^T)^-1 e with the algebraic errors
+    e = (h1 . p - x2 w, h2 . p - y2 w) and their Jacobian J. Like that of F it is a distance in both images, so the
+    two have thresholds of one size however much one image is magnified.
+    """
+    h11, h12, h13, h21, h22, h23, h31, h32, h33 = H[0], H[1], H[2], H[3], H[4], H[5], H[6], H[7], H[8]
+    count = 0
+    for i in range(x1.size):
+        w = h31 * x1[i] + h32 * y1[i] + h33
+        a = h11 * x1[i] + h12 * y1[i] + h13 - x2[i] * w
+        b = h21 * x1[i] + h22 * y1[i] + h23 - y2[i] * w
+        ax, ay = h11 - x2[i] * h31, h12 - x2[i] * h32
+        bx, by = h21 - y2[i] * h31, h22 - y2[i] * h32
+        aa, ab, bb = ax * ax + ay * ay + w * w, ax * bx + ay * by, bx * bx + by * by + w * w
+        error = bb * a * a - 2.0 * ab * a * b + aa * b * b
+        on = (error < squared_threshold * (aa * bb - ab * ab)) & (w > 0.0)
+        weights[i] = 1.0 if on else 0.0
+        count += 1 if on else 0
+    return count
+
+
+@part
+def _refit_plane(
+    data: NDArray[np.float64],
+    squared_threshold: float,
+    H: NDArray[np.float64],
+    candidate: NDArray[np.float64],
+    weights: NDArray[np.float64],
+    room: NDArray[np.float64],
+) -> None:
+    """Fit H to the matches on its plane as long as they become more, and mark them."""
+    x1, y1, x2, y2 = data[0], data[1], data[2], data[3]
+    most = _mark_plane(x1, y1, x2, y2, H, squared_threshold, weights)
+    for _ in range(_ROUNDS):
+        _fit_homography(data, weights, candidate, room)
+        support = _mark_plane(x1, y1, x2, y2, candidate, squared_threshold, weights)
+        if support <= most:
+            break
+        most = support
+        for c in range(9):
+            H[c] = candidate[c]
+    _mark_plane(x1, y1, x2, y2, H, squared_threshold, weights)
+
+
+@kernel
+def _fit_homography(
+    data: NDArray[np.float64], weights: NDArray[np.float64], H: NDArray[np.float64], room: NDArray[np.float64]
+) -> None:
+    """Fit H with h33 = 1 to the marked matches by linear least squares; NaN where they do not determine it.
+
+    It minimises the sum of the squares of h1 . p - x2 h3 . p and h2 . p - y2 h3 . p: the plain direct linear transform,
+    enough to tell which matches are on the plane. h33 is the depth at the centre of image 1. The normal matrix
+    consists of sums of p p^T, x2 p p^T, y2 p p^T and (x2^2 + y2^2) p p^T.
+    """
+    for i in range(_NORMAL + 81):
+        room[i] = 0.0
+    for n in range(weights.size):
+        if weights[n] > 0.0:
+            x, y, u, v = data[0, n], data[1, n], data[2, n], data[3, n]
+            products, factors = (x * x, x * y, x, y * y, y, 1.0), (1.0, u, v, u * u + v * v)
+            for i in range(4):
+                for j in range(6):
+                    room[6 * i + j] += factors[i] * products[j]
+    for i in range(3):
+        for j in range(3):
+            k, at = _PRODUCT[3 * i + j], _NORMAL + 9 * i + j
+            room[at] = room[at + 30] = room[k]
+            room[at + 6] = room[at + 54] = -room[6 + k]
+            room[at + 33] = room[at + 57] = -room[12 + k]
+            room[at + 60] = room[18 + k]
+    for k in range(8):
+        pivot = _NORMAL + 9 * k
+        for row in range(_NORMAL, _NORMAL + 72, 9):
+            if row != pivot:
+                factor = room[row + k] / room[pivot + k]
+                for j in range(9):
+                    room[row + j] -= factor * room[pivot + j]
+    for k in range(8):
+        H[k] = -room[_NORMAL + 9 * k + 8] / room[_NORMAL + 10 * k]
+    H[8] = 1.0
+
+
+@part
+def _search_epipole(
+    data: NDArray[np.float64],
+    weights: NDArray[np.float64],
+    off_plane: NDArray[np.float64],
+    H: NDArray[np.float64],
+    model: NDArray[np.float64],
+    candidate: NDArray[np.float64],
+    squared_threshold: float,
+    rng: NDArray[np.uint64],
+) -> bool:
+    """RANSAC over pairs of matches off the plane; True where one gives an F with more inliers than ``model``.
+
+    ``off_plane`` gets the indices of the matches off the plane, which have the weight 0. The first F is ``model``
+    itself.
+    """
+    n = 0
+    for k in range(weights.size):
+        if weights[k] == 0.0:
+            off_plane[n] = k
+            n += 1
+    for c in range(9):
+        candidate[c] = model[c]
+    best, drawn, pairs, repaired = -1, 0, 1.0, False
+    while drawn < pairs and n > 1:
+        drawn += 1
+        i, j = 0, 0
+        for _ in range(2):
+            i, j = j, int(off_plane[next_index(rng, n)])
+        if drawn > 1 and not _write_fundamental(data, i, j, H, candidate):
+            continue
+        support, parallax = _count_inliers(data, candidate, squared_threshold, weights)
+        if support > best:
+            best, repaired = support, drawn > 1
+            p = parallax * (parallax - 1.0) / (n * n)
+            pairs = math.log(_FAILURE) / math.log(1.0 - p) + 1.0 if 0.0 < p < 1.0 else _MAX_PAIRS
+            pairs = pairs if pairs < _MAX_PAIRS else _MAX_PAIRS
+            for c in range(9):
+                model[c] = candidate[c]
+    return repaired
+
+
+@kernel
+def _write_fundamental(
+    data: NDArray[np.float64], i: int, j: int, H: NDArray[np.float64], f: NDArray[np.float64]
+) -> bool:
+    """Write F = [e2]x H of unit norm, where e2 = (x2 x H x) x (y2 x H y) for two matches off the plane of H.
+
+    False where the two lines, on which e2 must lie, are one, or where a match contradicts that all points lie in front
+    of both cameras: x2 and H x must be on the same side of e2 (Chum, Werner and Matas, ICPR 2004).
+    """
+    ax, ay, az, ex, ey, ez = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    for k in (i, j):
+        x, y, u, v = data[0, k], data[1, k], data[2, k], data[3, k]
+        mx, my, mz = H[0] * x + H[1] * y + H[2], H[3] * x + H[4] * y + H[5], H[6] * x + H[7] * y + H[8]
+        bx, by, bz = v * mz - my, mx - u * mz, u * my - v * mx
+        ex, ey, ez = ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx
+        ax, ay, az = bx, by, bz
+    square = 0.0
+    for c in range(3):
+        fx, fy, fz = ey * H[6 + c] - ez * H[3 + c], ez * H[c] - ex * H[6 + c], ex * H[3 + c] - ey * H[c]
+        f[c], f[3 + c], f[6 + c] = fx, fy, fz
+        square += fx * fx + fy * fy + fz * fz
+    if not 0.0 < square < np.inf:
+        return False
+    for k in (i, j):
+        x, y, u, v = data[0, k], data[1, k], data[2, k], data[3, k]
+        mx, my, mz = f[0] * x + f[1] * y + f[2], f[3] * x + f[4] * y + f[5], f[6] * x + f[7] * y + f[8]
+        if not (ey - ez * v) * mx + (ez * u - ex) * my + (ex * v - ey * u) * mz > 0.0:
+            return False
+    scale = 1.0 / math.sqrt(square)
+    for c in range(9):
+        f[c] *= scale
+    return True
+
+
+@kernel
+def _count_inliers(
+    data: NDArray[np.float64], f: NDArray[np.float64], squared_threshold: float, weights: NDArray[np.float64]
+) -> tuple[int, int]:
+    """Count the matches within the Sampson distance of F; return the count and how many of them are off the plane.
+
+    Without a division: a match of both epipoles is no inlier.
+    """
+    x1, y1, x2, y2 = data[0], data[1], data[2], data[3]
+    f11, f12, f13, f21, f22, f23, f31, f32, f33 = f[0], f[1], f[2], f[3], f[4], f[5], f[6], f[7], f[8]
+    count, off_plane = 0, 0
+    for i in range(x1.size):
+        a2 = f11 * x1[i] + f12 * y1[i] + f13
+        b2 = f21 * x1[i] + f22 * y1[i] + f23
+        c2 = f31 * x1[i] + f32 * y1[i] + f33
+        a1 = f11 * x2[i] + f21 * y2[i] + f31
+        b1 = f12 * x2[i] + f22 * y2[i] + f32
+        algebraic = x2[i] * a2 + y2[i] * b2 + c2
+        square = a1 * a1 + b1 * b1 + a2 * a2 + b2 * b2
+        inlier = algebraic * algebraic < squared_threshold * square
+        count += 1 if inlier else 0
+        off_plane += 1 if inlier & (weights[i] == 0.0) else 0
+    return count, off_plane

@@ -1,0 +1,34 @@
+"""Distinct indices: what every sampler needs of its sample."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bansac.numeric.jit import kernel, part
+from bansac.numeric.rng import next_index
+
+__all__ = ["contains", "draw_distinct"]
+
+
+@part
+def contains(sample: NDArray[np.int64], size: int | np.int64, candidate: int | np.int64) -> bool:
+    """Say whether ``candidate`` is among the first ``size`` indices of the sample."""
+    found = False
+    for i in range(size):
+        found |= sample[i] == candidate
+    return found
+
+
+@kernel
+def draw_distinct(rng: NDArray[np.uint64], n: int, sample: NDArray[np.int64], start: int | np.int64, stop: int) -> None:
+    """Fill ``sample[start:stop]`` with uniform indices below ``n`` that differ from all before them in the sample.
+
+    The indices below ``n`` that are not in ``sample[:start]`` must be at least ``stop - start``.
+    """
+    drawn = start
+    while drawn < stop:
+        candidate = next_index(rng, n)
+        if not contains(sample, drawn, candidate):
+            sample[drawn] = candidate
+            drawn += 1
