@@ -99,7 +99,7 @@ def optimize_locally(
                 state.best_model[i] = local.model[i]
             best, other = other, best
     run.unoptimized = False
-    return local.is_inlier[best]
+    return local.is_inlier[best]  # type: ignore[no-any-return]
 
 
 @part
@@ -148,4 +148,4 @@ def _fit_to_inliers(
         for channel in range(data.shape[0]):
             local.data[channel, k] = data[channel, n]
         local.weights[k] = 1.0
-    return kernels.fit(local.data, local.weights, local.model, state.scratch)
+    return kernels.fit(local.data, local.weights, local.model, state.scratch)  # type: ignore[no-any-return]

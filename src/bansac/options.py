@@ -88,8 +88,8 @@ class Options:
         Sequential probability ratio test, which abandons bad models early; None scores every model in full.
     stopping : str or sequence of str, optional
         Any of ``"ransac"``, ``"sprt"``, ``"prosac"`` (which needs ``scores``) and ``"bansac"``, joined by ``"+"`` or as
-        a sequence; the first to fire ends the run. None runs all ``max_iterations``. ``"default"`` is the paper's choice:
-        ``"bansac+sprt"`` for the ``"bansac"`` sampler and ``"bansac+prosac"`` where it has scores or priors,
+        a sequence; the first to fire ends the run. None runs all ``max_iterations``. ``"default"`` is the choice of the
+        paper: ``"bansac+sprt"`` for the ``"bansac"`` sampler and ``"bansac+prosac"`` where it has scores or priors,
         ``"prosac"`` for ``"prosac"`` and ``"p-napsac"``, ``"sprt"`` for the others; ``"ransac"`` takes the place of
         ``"sprt"`` without SPRT verification.
     local_optimization : {"inner", "iterative", "inner+iterative"} or None

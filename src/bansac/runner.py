@@ -270,7 +270,7 @@ def _state(
         supports=np.zeros(FULL_MODELS, np.int64),
         ranking=ranking,
         significant=np.empty(n + 1 if ranking.size else 0, np.int64),
-        recovery=np.empty(8 * n + 64 if problem.recover is not None else 0),
+        recovery=np.empty(4 * n + 128 if problem.recover is not None else 0),
         trace=np.empty((0, len(TRACE_COLUMNS))),
     )
     if ranking.size:

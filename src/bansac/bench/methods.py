@@ -9,10 +9,12 @@ from __future__ import annotations
 import importlib.util
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, cast
+from typing import Any, Literal, Unpack, cast
 
 import numpy as np
 from numpy.typing import NDArray
+
+from bansac.options import Settings
 
 __all__ = ["METHODS", "Kind", "Method", "Task", "select_methods"]
 
@@ -121,7 +123,7 @@ def select_methods(names: Sequence[str], kind: Kind) -> list[Method]:
     return [METHODS[name] for name in names]
 
 
-def _bansac(*, sampler: Literal["uniform", "bansac"], prior: bool = False) -> Callable[[Task], Any]:
+def _bansac(*, scores: bool = False, **settings: Unpack[Settings]) -> Callable[[Task], Any]:
     def call(task: Task) -> Any:
         import bansac
 
@@ -134,12 +136,12 @@ def _bansac(*, sampler: Literal["uniform", "bansac"], prior: bool = False) -> Ca
             task.x1,
             task.x2,
             preset="paper",
-            sampler=sampler,
-            scores=task.scores if prior else None,
+            scores=task.scores if scores else None,
             threshold=task.threshold,
             confidence=task.confidence,
             max_iterations=task.max_iterations,
             seed=task.seed,
+            **settings,
         ).model
 
     return call
@@ -236,8 +238,14 @@ def _opencv_matrix(answer: Any) -> Array | None:
 
 _ALL = (
     Method("bansac", _bansac(sampler="bansac")),
-    Method("p-bansac", _bansac(sampler="bansac", prior=True)),
+    Method("p-bansac", _bansac(sampler="bansac", scores=True)),
     Method("uniform", _bansac(sampler="uniform")),
+    Method("napsac", _bansac(sampler="napsac")),
+    Method("p-napsac", _bansac(sampler="p-napsac", scores=True)),
+    Method("prosac", _bansac(sampler="prosac", scores=True)),
+    Method("bansac-lo", _bansac(sampler="bansac", local_optimization="inner+iterative")),
+    Method("p-bansac-lo", _bansac(sampler="bansac", scores=True, local_optimization="inner+iterative")),
+    Method("uniform-lo", _bansac(sampler="uniform", local_optimization="inner+iterative")),
     Method("opencv", _opencv(), "cv2", matrix=_opencv_matrix),
     Method("opencv-prosac", _opencv(sampler="SAMPLING_PROSAC"), "cv2", sort=True, matrix=_opencv_matrix),
     Method("opencv-prosac-lo", _opencv(sampler="SAMPLING_PROSAC", local=True), "cv2", sort=True, matrix=_opencv_matrix),

@@ -10,6 +10,8 @@ import numpy as np
 import typer
 from numpy.typing import NDArray
 
+from bansac.options import SAMPLERS_WITH_ORDER, SAMPLERS_WITH_PRIOR
+
 __all__ = [
     "CalibrationOption",
     "ConfidenceOption",
@@ -47,9 +49,12 @@ IterationsOption = Annotated[
     int | None, typer.Option("--max-iterations", help="Most samples drawn. Default: 1000 for H and E, 10000 for F.")
 ]
 SeedOption = Annotated[int, typer.Option(help="Seed of the random numbers: the same seed gives the same answer.")]
-SamplerOption = Annotated[str, typer.Option(help="bansac (learns while it samples) or uniform (RANSAC).")]
+SamplerOption = Annotated[
+    str,
+    typer.Option(help="bansac (learns while it samples), uniform (RANSAC), prosac, napsac, p-napsac, baysac or ar."),
+]
 NoScoresFlag = Annotated[
-    bool, typer.Option("--no-scores", help="Do not use the quality of the matches as prior probability.")
+    bool, typer.Option("--no-scores", help="Do not use the quality of the matches as prior probability or order.")
 ]
 CalibrationOption = Annotated[
     Path | None,
@@ -69,5 +74,6 @@ def estimation_settings(
 
 
 def scores_setting(scores: NDArray[np.float64] | None, no_scores: bool, sampler: str) -> dict[str, Any]:
-    """Return the scores as a keyword argument where they are there and wanted; only ``bansac`` has a use for them."""
-    return {} if scores is None or no_scores or sampler != "bansac" else {"scores": scores}
+    """Return the scores as a keyword argument where they are there and wanted, and the sampler has a use for them."""
+    useful = sampler in SAMPLERS_WITH_PRIOR + SAMPLERS_WITH_ORDER
+    return {} if scores is None or no_scores or not useful else {"scores": scores}

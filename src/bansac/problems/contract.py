@@ -201,7 +201,7 @@ class Problem:
         ``recover(data, sample, model, squared_threshold, rng, work) -> int``: called for a new best model of a minimal
         sample. 0 where the sample is not degenerate, 1 where it is and ``model`` was replaced by one with more support,
         2 where it is and no better model was found. ``rng`` is the state of the run's random numbers, ``work`` float64
-        scratch of length ``8 N + 64``.
+        scratch of length ``4 N + 128``.
     max_models : int
         The most models that one sample can give.
     scratch_size : int

@@ -1,0 +1,397 @@
+"""DEGENSAC: degenerate samples are found, and their F is repaired."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from numba import config, float64, int64, types, uint64
+
+from bansac.numeric.jit import compile_kernel, kernel
+from bansac.numeric.rng import next_uint64, seed_rng
+from bansac.problems import degensac
+from bansac.problems.contract import DEGENERATE, NOT_DEGENERATE, RECOVERED
+from bansac.problems.degensac import work_size
+from bansac.problems.fundamental import FUNDAMENTAL
+from tests.reference import degensac as reference
+from tests.reference.epipolar import cross_matrix, distance_up_to_scale, random_rotation, sampson
+
+# As the loop gets it: a first-class function.
+SIGNATURE = int64(float64[:, ::1], int64[::1], float64[::1], float64, uint64[::1], float64[::1])
+recover = compile_kernel(degensac.recover, SIGNATURE)
+solve = kernel(FUNDAMENTAL.solve)
+seeds = st.integers(0, 2**32)
+
+PLANE, ANYWHERE, OUTLIER = 0, 1, 2
+PIXEL = 1 / 800
+INTERPRETED = bool(config.DISABLE_JIT)
+
+
+class Scene:
+    """Matches of which some are on a plane, others anywhere in space, others wrong; in normalised coordinates."""
+
+    def __init__(self, rng, kinds, noise=0.0, R=None, t=None):
+        self.kinds = np.array(kinds)
+        n = len(kinds)
+        self.R = random_rotation(rng, 0.3) if R is None else R
+        t = rng.normal(size=3) * [1, 1, 0.4] if t is None else t
+        self.t = t / np.linalg.norm(t)
+        tilt = np.array([*rng.uniform(-0.5, 0.5, 2), 1.0])
+        x1 = np.vstack([rng.uniform(-0.4, 0.4, (2, n)), np.ones(n)])
+        distance = 7.0
+        depth = np.where(self.kinds == PLANE, distance / (tilt @ x1), rng.uniform(4, 12, n))
+        X2 = self.R @ (depth * x1) + self.t[:, None]
+        self.H = self.R + np.outer(self.t, tilt) / distance
+        self.F = cross_matrix(self.t) @ self.R
+        self.data = np.ascontiguousarray(np.vstack([x1[:2], X2[:2] / X2[2]]))
+        self.data += rng.normal(0, noise, self.data.shape)
+        wrong = self.kinds == OUTLIER
+        self.data[2:, wrong] = rng.uniform(-0.4, 0.4, (2, wrong.sum())) + self.data[2:].mean(axis=1)[:, None]
+
+    def pick(self, rng, kind, count):
+        return rng.choice(np.flatnonzero(self.kinds == kind), count, replace=False)
+
+    def epipole_error(self, F):
+        """Angle in degrees between the epipole of F and the direction of the motion."""
+        e = reference.second_epipole(np.reshape(F, (3, 3)))
+        return np.degrees(np.arccos(min(1.0, abs(e @ self.t))))
+
+
+def dominant_plane(rng, n, on_plane, inliers, noise=0.0):
+    """Make a scene in which the share ``on_plane`` of the inliers is on one plane."""
+    plane, anywhere = round(n * inliers * on_plane), round(n * inliers * (1 - on_plane))
+    kinds = [PLANE] * plane + [ANYWHERE] * anywhere + [OUTLIER] * (n - plane - anywhere)
+    return Scene(rng, rng.permutation(kinds), noise)
+
+
+def degenerate_model(rng, scene, sample):
+    """Return an F = [e]x H, with H that of the plane, that agrees with every match of the sample."""
+    x1, x2 = reference.homogeneous(scene.data[:, sample[scene.kinds[sample] != PLANE]])
+    lines = np.cross(x2.T, (scene.H @ x1).T)
+    # e is on the lines of the matches off the plane, of which there are up to two; else it is free.
+    free = np.linalg.svd(np.vstack([lines, np.zeros((3, 3))]))[2][len(lines) :]
+    F = cross_matrix(rng.normal(size=len(free)) @ free) @ scene.H
+    return F / np.linalg.norm(F)
+
+
+def run(data, sample, F, threshold, rng=None):
+    """Return the code and F after the call; F of another storage, so that the argument stays."""
+    model = np.array(F, dtype=np.float64).ravel()
+    work = np.full(work_size(data.shape[1]) + 1, np.nan)
+    work[-1] = 7.0
+    state = seed_rng(0) if rng is None else rng
+    code = recover(np.ascontiguousarray(data), np.array(sample, np.int64), model, threshold**2, state, work)
+    assert work[-1] == 7.0
+    return code, model.reshape(3, 3)
+
+
+def support(data, F, threshold):
+    return int((sampson(data, F) < threshold**2).sum())
+
+
+@given(seeds)
+def test_the_homography_of_a_triplet_is_that_of_the_plane(seed):
+    rng = np.random.default_rng(seed)
+    scene = Scene(rng, [PLANE] * 3 + [ANYWHERE] * 4)
+    assume(reference.is_triangle(scene.data[:, :3], 0.03**2))
+    e = rng.normal(size=3)
+    for F in (scene.F, cross_matrix(e) @ scene.H):
+        H = np.empty(9)
+        assert degensac._write_homography(scene.data, 0, 1, 2, F.ravel(), 1e-12, H)
+        assert distance_up_to_scale(H, scene.H) < 1e-6
+        assert H.reshape(3, 3)[2] @ [*scene.data[:2, 0], 1] > 0
+
+
+@given(seeds)
+def test_the_homography_of_a_triplet_agrees_with_its_definition(seed):
+    rng = np.random.default_rng(seed)
+    data, F = rng.uniform(-1, 1, (4, 9)), rng.normal(size=(3, 3))
+    U, s, Vt = np.linalg.svd(F)
+    F = U @ np.diag([s[0], s[1], 0]) @ Vt
+    i, j, k = rng.choice(9, 3, replace=False)
+    assume(s[1] > 0.05 * s[0])
+    H = np.empty(9)
+    for squared_threshold in (1e-6, 0.05, 1.0):
+        triangle = reference.is_triangle(data[:, [i, j, k]], squared_threshold)
+        assert degensac._write_homography(data, i, j, k, F.ravel(), squared_threshold, H) == triangle
+        if triangle:
+            expected = reference.homography_of_triplet(F, data[:, [i, j, k]])
+            assert distance_up_to_scale(H, expected) < 1e-6
+
+
+@given(seeds)
+def test_the_distance_to_a_plane_agrees_with_its_definition(seed):
+    rng = np.random.default_rng(seed)
+    data, H = rng.uniform(-1, 1, (4, 40)), rng.normal(size=(3, 3)) + 2 * np.eye(3)
+    weights = np.full(40, 7.0)
+    expected = reference.on_plane(H, data, 0.2)
+    assert degensac._mark_plane(*data, H.ravel(), 0.2, weights) == expected.sum()
+    assert weights.tolist() == expected.astype(float).tolist()
+
+
+@given(seeds)
+def test_the_distance_to_a_plane_is_the_distance_to_the_nearest_match_that_agrees(seed):
+    rng = np.random.default_rng(seed)
+    scene = Scene(rng, [PLANE])
+    moved = scene.data + 1e-5 * rng.normal(size=(4, 1))
+    x, y, u, v = scene.data[:, 0]
+    p = np.array([x, y, 1])
+    w = scene.H[2] @ p
+    # The part of the motion at right angles to the surface of all matches that agree with H.
+    tangent = (scene.H[:2, :2] - np.outer([u, v], scene.H[2, :2])) / w
+    normals = np.linalg.qr(np.hstack([-tangent, np.eye(2)]).T)[0]
+    expected = np.linalg.norm(normals.T @ (moved - scene.data)[:, 0])
+    for factor in (0.99, 1.01):
+        weights = np.empty(1)
+        found = degensac._mark_plane(*moved, scene.H.ravel(), (factor * expected) ** 2, weights)
+        assert found == (factor > 1)
+
+
+@given(seeds)
+def test_the_fitted_homography_is_the_least_squares_solution(seed):
+    rng = np.random.default_rng(seed)
+    scene = Scene(rng, [PLANE] * 30 + [OUTLIER] * 10, PIXEL)
+    weights = (scene.kinds == PLANE).astype(float)
+    H = np.empty(9)
+    degensac._fit_homography(scene.data, weights, H, np.full(degensac._SCRATCH, np.nan))
+    expected = reference.fit_homography(scene.data[:, scene.kinds == PLANE])
+    assert H == pytest.approx(expected.ravel(), rel=1e-6, abs=1e-6)
+
+
+def test_the_fitted_homography_has_a_positive_depth_beyond_the_horizon_of_the_origin():
+    H = np.array([[1, 0.1, 0], [0, 1.2, 0.3], [0, 2.0, -1]])  # the depth is positive for y > 0.5
+    x1 = np.vstack([np.random.default_rng(0).uniform([[-1], [0.8]], [[1], [2]], (2, 20)), np.ones(20)])
+    mapped = H @ x1
+    data = np.vstack([x1[:2], mapped[:2] / mapped[2]])
+    found = np.empty(9)
+    degensac._fit_homography(data, np.ones(20), found, np.empty(degensac._SCRATCH))
+    assert found == pytest.approx(H.ravel())
+
+
+@given(seeds)
+def test_the_fundamental_matrix_of_a_pair_agrees_with_its_definition(seed):
+    rng = np.random.default_rng(seed)
+    data, H = rng.uniform(-1, 1, (4, 5)), rng.normal(size=(3, 3))
+    F = np.empty(9)
+    for i, j in itertools.product(range(5), repeat=2):
+        expected = reference.fundamental_of_pair(H, data[:, [i, j]])
+        assert degensac._write_fundamental(data, i, j, H.ravel(), F) == (expected is not None)
+        if expected is not None:
+            assert pytest.approx(expected.ravel(), abs=1e-6) == F
+
+
+@given(seeds)
+def test_two_matches_off_the_plane_give_the_true_fundamental_matrix(seed):
+    rng = np.random.default_rng(seed)
+    scene = Scene(rng, [ANYWHERE] * 2)
+    x1, x2 = reference.homogeneous(scene.data)
+    lines = np.cross(x2.T, (scene.H @ x1).T)
+    lines /= np.linalg.norm(lines, axis=1)[:, None]
+    parallax = [reference.plane_distance(scene.H, match) for match in scene.data.T]
+    assume(np.linalg.norm(np.cross(*lines)) > 0.1 and min(parallax) > 1e-6)
+    F = np.empty(9)
+    assert degensac._write_fundamental(scene.data, 0, 1, scene.H.ravel(), F)
+    assert distance_up_to_scale(F, scene.F) < 1e-6
+    assert np.linalg.norm(F) == pytest.approx(1)
+
+
+@pytest.mark.parametrize("coplanar", [5, 6, 7])
+def test_exact_degenerate_samples_are_found_in_any_order(coplanar):
+    rng = np.random.default_rng(coplanar)
+    kinds = [PLANE] * coplanar + [OUTLIER] * (7 - coplanar)
+    for order in itertools.combinations(range(7), coplanar):
+        scene = Scene(rng, kinds)
+        sample = np.empty(7, np.int64)
+        sample[list(order)] = rng.permutation(coplanar)
+        sample[[i for i in range(7) if i not in order]] = np.arange(coplanar, 7)
+        F = degenerate_model(rng, scene, sample)
+        assert sampson(scene.data, F).max() < 1e-16
+        code, found = run(scene.data, sample, F, 1e-7)
+        assert code != NOT_DEGENERATE
+        assert (found == F).all() or code == RECOVERED
+
+
+@pytest.mark.parametrize("coplanar", [0, 4])
+def test_exact_samples_with_at_most_four_coplanar_matches_are_not_degenerate(coplanar):
+    rng = np.random.default_rng(coplanar)
+    for _ in range(20 if INTERPRETED else 200):
+        scene = Scene(rng, rng.permutation([PLANE] * coplanar + [ANYWHERE] * (7 - coplanar)))
+        state = seed_rng(3)
+        code, found = run(scene.data, np.arange(7), scene.F, 1e-7, state)
+        assert code == NOT_DEGENERATE
+        assert (found == scene.F).all()
+        assert (state == seed_rng(3)).all()
+
+
+@settings(max_examples=10 if INTERPRETED else 100)
+@given(seeds)
+def test_detection_agrees_with_its_definition(seed):
+    rng = np.random.default_rng(seed)
+    threshold = 0.5 * PIXEL
+    scene = Scene(rng, rng.permutation([PLANE] * 30 + [ANYWHERE] * 10 + [OUTLIER] * 10), 0.3 * PIXEL)
+    models = np.empty((3, 9))
+    sample = np.append(scene.pick(rng, PLANE, 5), rng.choice(np.flatnonzero(scene.kinds != PLANE), 2, replace=False))
+    rng.shuffle(sample)
+    for F in models[: solve(scene.data, sample, models, np.empty(FUNDAMENTAL.scratch_size))].reshape(-1, 3, 3):
+        found = reference.planes(scene.data, sample, F, degensac._PLANE_FACTOR * threshold**2)
+        assert (run(scene.data, sample, F, threshold)[0] != NOT_DEGENERATE) == (len(found) > 0)
+
+
+@settings(max_examples=3 if INTERPRETED else 50)
+@given(seeds)
+def test_the_whole_method_agrees_with_its_definition(seed):
+    rng = np.random.default_rng(seed)
+    threshold = 0.5 * PIXEL
+    scene = dominant_plane(rng, 100, 0.8, 0.8, 0.1 * PIXEL)
+    sample = np.append(scene.pick(rng, PLANE, 6), scene.pick(rng, OUTLIER, 1))
+    F = degenerate_model(rng, scene, sample)
+    state, expected_state = seed_rng(seed), seed_rng(seed)
+    expected_code, expected = reference.recover(
+        scene.data,
+        sample,
+        F,
+        threshold**2,
+        expected_state,
+        degensac._PLANE_FACTOR,
+        degensac._ROUNDS,
+        degensac._FAILURE,
+        degensac._MAX_PAIRS,
+    )
+    code, found = run(scene.data, sample, F, threshold, state)
+    assert code == expected_code
+    assert found == pytest.approx(expected, abs=1e-6)
+    assert (state == expected_state).all()
+
+
+@pytest.mark.parametrize(("on_plane", "inliers"), [(0.7, 0.7), (0.8, 0.5), (0.9, 0.9), (0.9, 0.7)])
+def test_the_epipole_is_found_in_spite_of_a_dominant_plane(on_plane, inliers):
+    rng = np.random.default_rng(1)
+    threshold = 0.2 * PIXEL
+    for seed in range(2 if INTERPRETED else 20):
+        scene = dominant_plane(rng, 400, on_plane, inliers)
+        sample = rng.permutation(np.append(scene.pick(rng, PLANE, 6), scene.pick(rng, OUTLIER, 1)))
+        F = degenerate_model(rng, scene, sample)
+        code, found = run(scene.data, sample, F, threshold, seed_rng(seed))
+        assert code == RECOVERED
+        assert scene.epipole_error(found) < 1 < scene.epipole_error(F)
+        assert support(scene.data, found, threshold) > support(scene.data, F, threshold)
+        assert np.linalg.norm(found) == pytest.approx(1)
+        assert np.linalg.svd(found)[1][2] < 1e-9
+
+
+def test_noisy_samples_of_the_plane_are_repaired():
+    rng = np.random.default_rng(2)
+    threshold, models, errors = 0.5 * PIXEL, np.empty((3, 9)), []
+    for _ in range(3 if INTERPRETED else 40):
+        scene = dominant_plane(rng, 500, 0.8, 0.7, 0.3 * PIXEL)
+        sample = scene.pick(rng, PLANE, 7)
+        count = solve(scene.data, sample, models, np.empty(FUNDAMENTAL.scratch_size))
+        F = max(models[:count], key=lambda m: support(scene.data, m.reshape(3, 3), threshold)).reshape(3, 3)
+        code, found = run(scene.data, sample, F, threshold)
+        before, after = (support(scene.data, m, threshold) for m in (F, found))
+        assert after > before if code == RECOVERED else (found == F).all()
+        errors.append((scene.epipole_error(F), scene.epipole_error(found)))
+    before, after = np.median(errors, axis=0)
+    assert after < 3 < 10 < before
+
+
+def test_the_sign_and_scale_of_the_model_do_not_matter():
+    rng = np.random.default_rng(4)
+    scene = dominant_plane(rng, 100, 0.8, 0.8)
+    sample = scene.pick(rng, PLANE, 7)
+    F = degenerate_model(rng, scene, sample)
+    answers = [run(scene.data, sample, factor * F, 0.5 * PIXEL) for factor in (1, -1, 1000, -1e-3)]
+    assert {code for code, _ in answers} == {RECOVERED}
+    for _, found in answers:
+        assert distance_up_to_scale(found, answers[0][1]) < 1e-9
+
+
+def test_an_epipole_at_infinity():
+    rng = np.random.default_rng(5)
+    kinds = [PLANE] * 70 + [ANYWHERE] * 30
+    scene = Scene(rng, kinds, R=np.eye(3), t=np.array([1.0, 0, 0]))
+    sample = scene.pick(rng, PLANE, 7)
+    F = cross_matrix([0, 1.0, 0]) @ scene.H  # a wrong epipole, at infinity too
+    code, found = run(scene.data, sample, F, 0.5 * PIXEL)
+    assert code == RECOVERED
+    assert distance_up_to_scale(found, scene.F) < 1e-6
+
+
+@pytest.mark.parametrize("off_plane", [0, 1])
+def test_without_a_pair_off_the_plane_the_model_stays(off_plane):
+    rng = np.random.default_rng(6)
+    scene = Scene(rng, [PLANE] * 50 + [ANYWHERE] * off_plane)
+    sample = scene.pick(rng, PLANE, 7)
+    F = degenerate_model(rng, scene, sample)
+    code, found = run(scene.data, sample, F, 0.1 * PIXEL)
+    assert code == DEGENERATE
+    assert (found == F).all()
+
+
+def test_seven_matches_are_never_repaired():
+    rng = np.random.default_rng(7)
+    for coplanar in (5, 6, 7):
+        scene = Scene(rng, [PLANE] * coplanar + [OUTLIER] * (7 - coplanar))
+        F = degenerate_model(rng, scene, np.arange(7))
+        code, found = run(scene.data, np.arange(7), F, 0.1 * PIXEL)
+        assert code == DEGENERATE
+        assert (found == F).all()
+
+
+def test_the_number_of_pairs_is_bounded():
+    rng = np.random.default_rng(8)
+    scene = Scene(rng, [PLANE] * 20 + [OUTLIER] * 300)
+    sample = scene.pick(rng, PLANE, 7)
+    state, last = seed_rng(1), seed_rng(1)
+    run(scene.data, sample, degenerate_model(rng, scene, sample), 0.01 * PIXEL, state)
+    draws = 0
+    while (state != last).any():
+        next_uint64(last)
+        draws += 1
+        assert draws <= 2 * degensac._MAX_PAIRS
+    assert draws > degensac._MAX_PAIRS
+
+
+@pytest.mark.parametrize("F", [np.full((3, 3), np.nan), np.zeros((3, 3)), np.full((3, 3), np.inf), np.ones((3, 3))])
+def test_a_model_without_an_epipole_is_left_alone(F):
+    scene = Scene(np.random.default_rng(9), [PLANE] * 20)
+    code, found = run(scene.data, np.arange(7), F, 0.5 * PIXEL)
+    assert code == NOT_DEGENERATE
+    assert np.array_equal(found, F, equal_nan=True)
+
+
+@pytest.mark.parametrize("points", ["one", "line", "nan"])
+def test_samples_without_a_homography_are_not_degenerate(points):
+    rng = np.random.default_rng(10)
+    scene = Scene(rng, [PLANE] * 30)
+    if points == "one":
+        scene.data[:, :7] = scene.data[:, :1]
+    elif points == "line":
+        scene.data[:, :7] = scene.data[:, :1] + np.outer(scene.data[:, 1] - scene.data[:, 0], np.arange(7))
+    else:
+        scene.data[:, :7] = np.nan
+    F = cross_matrix(rng.normal(size=3)) @ scene.H
+    code, found = run(scene.data, np.arange(7), F, 0.5 * PIXEL)
+    assert code == NOT_DEGENERATE
+    assert (found == F).all()
+
+
+def test_coincident_matches_off_the_plane_do_no_harm():
+    rng = np.random.default_rng(11)
+    scene = Scene(rng, [PLANE] * 30 + [ANYWHERE] * 10)
+    scene.data[:, 30:] = scene.data[:, 30:31]
+    sample = np.arange(7)
+    F = degenerate_model(rng, scene, sample)
+    code, found = run(scene.data, sample, F, 0.1 * PIXEL)
+    assert code == DEGENERATE
+    assert (found == F).all()
+
+
+def test_it_is_a_first_class_function():
+    if INTERPRETED:
+        assert recover is degensac.recover
+    else:
+        assert types.FunctionType(SIGNATURE).signature == recover.nopython_signatures[0]

@@ -1,0 +1,130 @@
+"""DEGENSAC the slow way: textbook equations, one match at a time."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from bansac.numeric.rng import next_index
+from tests.reference.epipolar import cross_matrix, homogeneous, sampson
+
+TRIPLETS = ((0, 1, 2), (3, 4, 5), (0, 1, 6), (3, 4, 6), (2, 5, 6))
+
+
+def second_epipole(F):
+    return np.linalg.svd(F.T)[2][2]
+
+
+def homography_of_triplet(F, data):
+    """Return H = A - e' (M^-1 b)^T of three matches (4 x 3), of a sign that gives the first match a positive depth."""
+    x1, x2 = homogeneous(data)
+    e = second_epipole(F)
+    A = cross_matrix(e) @ F
+    M = x1.T
+    b = np.empty(3)
+    for i in range(3):
+        across = np.cross(x2[:, i], e)
+        b[i] = np.cross(x2[:, i], A @ x1[:, i]) @ across / (across @ across)
+    H = A - np.outer(e, np.linalg.inv(M) @ b)
+    return H if H[2] @ x1[:, 0] > 0 else -H
+
+
+def plane_distance(H, match):
+    """Squared Sampson distance of a match from H: e^T (J J^T)^-1 e; infinite behind the camera."""
+    x, y, u, v = match
+    p = np.array([x, y, 1])
+    w = H[2] @ p
+    if not w > 0:
+        return math.inf
+    error = np.array([H[0] @ p - u * w, H[1] @ p - v * w])
+    J = np.array([[*(H[0, :2] - u * H[2, :2]), -w, 0], [*(H[1, :2] - v * H[2, :2]), 0, -w]])
+    return error @ np.linalg.solve(J @ J.T, error)
+
+
+def on_plane(H, data, squared_threshold):
+    return np.array([plane_distance(H, match) < squared_threshold for match in data.T])
+
+
+def is_triangle(data, squared_threshold):
+    """Compare the squared area with the squared sides of the triangle of image 1."""
+    points = data[:2].T
+    sides = points - np.roll(points, 1, axis=0)
+    area = sides[0, 0] * sides[1, 1] - sides[0, 1] * sides[1, 0]
+    return area**2 > squared_threshold * (sides**2).sum()
+
+
+def planes(data, sample, F, squared_threshold):
+    """Return the homographies of F that agree with five or more matches of the sample."""
+    found = []
+    for triplet in TRIPLETS:
+        corners = data[:, sample[list(triplet)]]
+        if is_triangle(corners, squared_threshold):
+            H = homography_of_triplet(F, corners)
+            if on_plane(H, data[:, sample], squared_threshold).sum() >= 5:
+                found.append(H)
+    return found
+
+
+def fit_homography(data):
+    """Minimise the squares of h1 p - u h3 p and h2 p - v h3 p for h33 = 1."""
+    x1, _ = homogeneous(data)
+    rows, right = [], []
+    for p, u, v in zip(x1.T, data[2], data[3], strict=True):
+        rows += [[*p, 0, 0, 0, *(-u * p[:2])], [0, 0, 0, *p, *(-v * p[:2])]]
+        right += [u, v]
+    H = np.append(np.linalg.lstsq(np.array(rows), np.array(right), rcond=None)[0], 1).reshape(3, 3)
+    return H if H[2] @ x1.mean(axis=1) > 0 else -H
+
+
+def refit_plane(data, H, squared_threshold, rounds):
+    """Fit H to its matches while they become more."""
+    for _ in range(rounds):
+        fitted = fit_homography(data[:, on_plane(H, data, squared_threshold)])
+        if on_plane(fitted, data, squared_threshold).sum() <= on_plane(H, data, squared_threshold).sum():
+            break
+        H = fitted
+    return H
+
+
+def fundamental_of_pair(H, pair):
+    """Return F = [(x' x H x) x (y' x H y)]x H of two matches (4 x 2); None where they allow none."""
+    x1, x2 = homogeneous(pair)
+    e = np.cross(*np.cross(x2.T, (H @ x1).T))
+    F = cross_matrix(e) @ H
+    if not np.linalg.norm(F) > 0:
+        return None
+    for i in range(2):
+        if not np.cross(e, x2[:, i]) @ F @ x1[:, i] > 0:
+            return None
+    return F / np.linalg.norm(F)
+
+
+def recover(data, sample, F, squared_threshold, rng, plane_factor, rounds, failure, max_pairs):
+    """Return the code and the F of the whole method, drawing the same pairs from ``rng``."""
+    found = planes(data, sample, F, plane_factor * squared_threshold)
+    if not found:
+        return 0, F
+    H = max(found, key=lambda H: on_plane(H, data, plane_factor * squared_threshold).sum())
+    H = refit_plane(data, H, plane_factor * squared_threshold, rounds)
+    off = np.flatnonzero(~on_plane(H, data, plane_factor * squared_threshold))
+    if len(off) < 2:
+        return 2, F
+
+    def required(F):
+        inliers = (sampson(data[:, off], F) < squared_threshold).sum()
+        p = inliers * (inliers - 1) / len(off) ** 2
+        return min(math.log(failure) / math.log(1 - p), max_pairs) if p > 0 else max_pairs
+
+    best, pairs, drawn, repaired = F, required(F), 0, False
+    while drawn < pairs:
+        drawn += 1
+        i = off[next_index(rng, len(off))]
+        j = off[next_index(rng, len(off))]
+        candidate = fundamental_of_pair(H, data[:, [i, j]])
+        if candidate is None:
+            continue
+        support = (sampson(data, candidate) < squared_threshold).sum()
+        if support > (sampson(data, best) < squared_threshold).sum():
+            best, pairs, repaired = candidate, required(candidate), True
+    return (1, best) if repaired else (2, F)
