@@ -17,6 +17,7 @@ from bansac.datasets.synthetic import (
     polynomial_points,
 )
 from bansac.metrics import corner_error, rotation_error, translation_error
+from tests.planar_scenes import PIXEL, dominant_plane
 from tests.reference import epipolar as reference
 
 
@@ -130,6 +131,21 @@ def test_a_result_unpacks_and_shows_itself(plane):
     assert result.seconds > 0
     with pytest.raises(ValueError, match="trace=True"):
         result.plot()
+
+
+def test_degensac_finds_the_epipole_behind_a_dominant_plane():
+    def count_good(degeneracy):
+        good = 0
+        for seed in range(30):
+            made = dominant_plane(np.random.default_rng(seed), 400, 0.85, 0.7, 0.2 * PIXEL)
+            x1, x2 = made.data[:2].T / PIXEL, made.data[2:].T / PIXEL
+            settings = {"degeneracy": degeneracy, "sampler": "uniform", "max_iterations": 300, "seed": seed}
+            F = bansac.estimate_fundamental(x1, x2, **settings).model
+            pixels = np.diag([1 / PIXEL, 1 / PIXEL, 1.0])
+            good += made.epipole_error(pixels @ F @ pixels) < 5
+        return good
+
+    assert count_good("degensac") >= count_good(None) + 5
 
 
 def test_probabilities_tell_inliers_from_outliers(plane):

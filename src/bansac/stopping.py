@@ -145,8 +145,8 @@ def prosac_iterations(
     size needs the fewest samples (maximality; Chum and Matas, 2005, section 2.2). ``ranking`` lists the data by
     decreasing quality; ``significant`` comes from ``significant_supports``. Infinity where chance explains every set.
 
-    A set must hold half of the data. The paper leaves the smallest one open; with a hundred data as the smallest, the
-    best matches of a blurred model end the run, which costs .06 of AUC@10 on F (docs/reproduction.md).
+    A set must hold half of the data. The paper leaves the smallest one open; with a hundred of the best matches, as
+    some implementations have it, a blurred model that holds for them ends the run much too early.
     """
     n = is_inlier.size
     smallest = (n + 1) // 2 if (n + 1) // 2 > sample_size else sample_size

@@ -9,12 +9,10 @@ from __future__ import annotations
 import importlib.util
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Unpack, cast
+from typing import Any, Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
-
-from bansac.options import Settings
 
 __all__ = ["METHODS", "Kind", "Method", "Task", "select_methods"]
 
@@ -123,7 +121,7 @@ def select_methods(names: Sequence[str], kind: Kind) -> list[Method]:
     return [METHODS[name] for name in names]
 
 
-def _bansac(*, scores: bool = False, **settings: Unpack[Settings]) -> Callable[[Task], Any]:
+def _bansac(*, scores: bool = False, **settings: Any) -> Callable[[Task], Any]:
     def call(task: Task) -> Any:
         import bansac
 

@@ -45,7 +45,7 @@ def next_uint64(state: NDArray[np.uint64]) -> np.uint64:
 
 
 @part
-def next_index(state: NDArray[np.uint64], n: int) -> np.int64:
+def next_index(state: NDArray[np.uint64], n: int | np.int64) -> np.int64:
     """Return a uniform index in [0, n), for n below 2**31: the bias of the multiplication is at most n / 2**32."""
     return np.int64(((next_uint64(state) >> _U32) * np.uint64(n)) >> _U32)
 

@@ -21,11 +21,11 @@ from bansac.numeric.rng import next_uint64
 
 __all__ = ["PERTURBATION", "VARIANCE", "posterior_probabilities", "renew_priority", "start_priority"]
 
-# Variance of the Beta prior.
+# Variance of the Beta prior. In simulations values from .003 to .05 need about as many samples.
 VARIANCE = 0.01
 
 # A Beta distribution of mean mu has a variance below mu (1 - mu). Towards 0 and 1, where VARIANCE is too much for that,
-# a + b is this.
+# a + b is this: at its first failure a sure datum falls to 4 / 5, as by Bayes' rule in a sample of five (see baysac).
 _MIN_CONCENTRATION = 4.0
 
 # Priorities are perturbed by up to this much, up or down.

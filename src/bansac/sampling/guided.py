@@ -32,6 +32,7 @@ class Guide(NamedTuple):
     growth: NDArray[np.int64]  # PROSAC, P-NAPSAC
     neighborhoods: Neighborhoods  # P-NAPSAC
     squared_radius: float  # NAPSAC
+    centres: NDArray[np.int64]
     neighbors: NDArray[np.int64]
     prior: NDArray[np.float64]  # BaySAC, AR
     priority: NDArray[np.float64]
@@ -75,9 +76,16 @@ def make_guide(
     n = data.shape[1]
     if sampler not in (PROSAC, NAPSAC, P_NAPSAC, BAYSAC, AR):
         return None
-    none = np.empty(0)
+    no_numbers, no_indices = np.empty(0), np.empty(0, np.int64)
     guide = Guide(
-        np.empty(0, np.int64), empty_neighborhoods(), 0.0, np.empty(0, np.int64), none, none, np.empty(0, np.int64)
+        growth=no_indices,
+        neighborhoods=empty_neighborhoods(),
+        squared_radius=0.0,
+        centres=no_indices,
+        neighbors=no_indices,
+        prior=no_numbers,
+        priority=no_numbers,
+        failures=no_indices,
     )
     if sampler in (PROSAC, P_NAPSAC):
         guide = guide._replace(growth=np.empty(n + 1, np.int64))
@@ -86,7 +94,8 @@ def make_guide(
         return guide._replace(neighborhoods=make_neighborhoods(data, ranking, sample_size))
     if sampler == NAPSAC:
         chosen = neighborhood_radius(data) if radius is None else radius
-        return guide._replace(squared_radius=chosen * chosen, neighbors=np.empty(n, np.int64))
+        centres = np.append(np.arange(n), n)
+        return guide._replace(squared_radius=chosen * chosen, centres=centres, neighbors=np.empty(n, np.int64))
     if sampler in (BAYSAC, AR):
         start = np.full(n, 0.5) if prior is None else prior
         guide = guide._replace(prior=start, priority=start.copy(), failures=np.zeros(n, np.int64))
@@ -101,7 +110,7 @@ def sample_guided(data: NDArray[np.float64], sampler: int, run: Any, state: Stat
     if sampler == PROSAC:
         sample_prosac(state.rng, state.ranking, guide.growth, run, state.sample)
     elif sampler == NAPSAC:
-        sample_napsac(state.rng, data, guide.squared_radius, guide.neighbors, state.sample)
+        sample_napsac(state.rng, data, guide.squared_radius, guide.centres, guide.neighbors, state.sample)
     elif sampler == P_NAPSAC:
         sample_progressive_napsac(state.rng, state.ranking, guide.growth, run, guide.neighborhoods, state.sample)
     else:

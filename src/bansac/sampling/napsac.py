@@ -23,9 +23,6 @@ _RADIUS_SHARE = 0.02
 # The box leaves out this share of the data at either end of every channel, so that a few stray data do not stretch it.
 _STRAY_SHARE = 0.05
 
-# So many centres without enough neighbours, and the sample is a uniform one.
-_MAX_CENTRES = 16
-
 
 def neighborhood_radius(data: NDArray[np.float64]) -> float:
     """Return the default radius of a neighbourhood.
@@ -58,18 +55,27 @@ def sample_napsac(
     rng: NDArray[np.uint64],
     data: NDArray[np.float64],
     squared_radius: float,
+    centres: NDArray[np.int64],
     neighbors: NDArray[np.int64],
     sample: NDArray[np.int64],
 ) -> None:
     """Draw a uniform centre, first in the sample, and the rest of the sample uniformly from its neighbours.
 
-    A centre with too few neighbours is drawn anew; after some such centres the sample is uniform. ``data`` is
-    channels x N, ``neighbors`` work space for N numbers.
+    Parameters
+    ----------
+    data : (channels, N) ndarray
+        The data.
+    centres : (N + 1,) ndarray of int
+        The data that may be centres, and last how many they are: at first all. One that turns out to have too few
+        neighbours is struck off; when none is left the samples are uniform.
+    neighbors : (N,) ndarray of int
+        Work space.
     """
     n = data.shape[1]
     others = sample.size - 1
-    for _ in range(_MAX_CENTRES):
-        centre = next_index(rng, n)
+    while centres[n] > 0:
+        place = next_index(rng, np.int64(centres[n]))
+        centre = centres[place]
         found = _find_neighbors(data, centre, squared_radius, neighbors)
         if found >= others:
             sample[0] = centre
@@ -78,6 +84,8 @@ def sample_napsac(
                 sample[i + 1] = neighbors[j]
                 neighbors[j] = neighbors[i]
             return
+        centres[n] -= 1
+        centres[place] = centres[centres[n]]
     sample_uniform(rng, n, sample)
 
 

@@ -1,16 +1,18 @@
 """P-NAPSAC: samples from neighbourhoods that grow from local to global (Barath et al., 2019; MAGSAC++, CVPR 2020).
 
 The first datum of a sample, its centre, comes from PROSAC with samples of one datum. The others are neighbours of it.
-Datum i keeps a hit counter t_i, the number of local samples that held it, and a neighbourhood of its first k_i
-neighbours, which PROSAC's growth function for samples of m - 1 lets grow with t_i: the k_i-th neighbour is in the
-sample, with m - 2 of the k_i - 1 before it.
+Datum i keeps a hit counter t_i, the number of samples that had it as centre or as neighbour of their centre, and a
+neighbourhood of its first k_i neighbours, which PROSAC's growth function for samples of m - 1 lets grow with t_i: the
+k_i-th neighbour is in the sample, with m - 2 of the k_i - 1 before it.
 
 Neighbours are found in grids over the box of the data, in the joint space of all channels, with 16, 8, 4 and 2 cells an
 axis. The neighbours of a datum are the data of its cell in the finest grid where they are at least k_i. Within a cell
 they are ordered by quality, not by distance: cells are small, and the better matches come first, as in PROSAC.
 
-Where no cell has enough data, the sample is that of PROSAC over all data at the current number of samples, with the
-centre in it. After 20 N samples all samples are PROSAC's.
+A neighbourhood has at most ten data (or m - 1), so that a centre is soon done with it: models of samples that lie close
+together are blurred by noise, those of a calibrated pair above all. Where no cell has enough data, or the neighbourhood
+is used up, the sample is that of PROSAC over all data at the current number of samples, with the centre in it. After
+20 N samples all samples are PROSAC's.
 """
 
 from __future__ import annotations
@@ -38,6 +40,9 @@ __all__ = [
 
 # Local samples for every datum, and T_N / N of the growth functions of the centre and of its neighbourhood.
 LOCAL_DRAWS = 20
+
+# The largest neighbourhood.
+MAX_NEIGHBORS = 10
 
 # Cells an axis, the finest layer first; each is half of the one before, so its cells are unions of finer ones.
 CELLS = (16, 8, 4, 2)
@@ -184,6 +189,7 @@ def sample_progressive_napsac(
     """
     run.draws += 1
     known = 0
+    largest = sample.size - 1 if sample.size > MAX_NEIGHBORS else MAX_NEIGHBORS
     if run.draws <= LOCAL_DRAWS * ranking.size:
         known = 1
         centre = _draw_centre(rng, run.draws, run.subset_limit)
@@ -192,7 +198,7 @@ def sample_progressive_napsac(
         size = grow_subset(neighborhoods.growth, hits[centre], sizes[centre], ranking.size - 1)
         sizes[centre] = size
         layer = 0
-        while layer < counts.shape[0] and (counts[layer, centre] <= size or size > 10):
+        while layer < counts.shape[0] and (counts[layer, centre] <= size or size > largest):
             layer += 1
         if layer < counts.shape[0]:
             known = sample.size

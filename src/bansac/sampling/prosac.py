@@ -28,7 +28,7 @@ __all__ = ["TOTAL_DRAWS", "complete_by_prosac", "grow_subset", "growth_function"
 TOTAL_DRAWS = 200_000
 
 # An increase that is a whole number but for rounding must not be rounded up to the next one.
-_ROUNDING = 1e-10
+_ROUNDING = 1e-11
 
 
 @kernel
