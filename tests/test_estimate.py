@@ -222,8 +222,11 @@ def test_scores_beside_priors_are_the_order_of_the_stop(plane):
 def test_equal_priors_tell_nothing(plane):
     flat = bansac.estimate_homography(plane.x1, plane.x2, priors=np.full(len(plane.x1), 0.5))
     none = bansac.estimate_homography(plane.x1, plane.x2)
-    assert np.array_equal(flat.model, none.model)
-    assert (flat.iterations, flat.stop_reason) == (none.iterations, none.stop_reason)
+    scores = np.where(plane.inliers, 0.8, 0.2)
+    ordered = bansac.estimate_homography(plane.x1, plane.x2, scores=scores, priors=np.full(len(plane.x1), 0.5))
+    for run in (flat, ordered):
+        assert np.array_equal(run.model, none.model)
+        assert (run.iterations, run.stop_reason) == (none.iterations, none.stop_reason)
 
 
 @pytest.mark.parametrize("sampler", ["bansac", "uniform"])

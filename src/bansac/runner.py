@@ -90,7 +90,8 @@ def run(
     kernels = problem.kernels if options.degeneracy is None else problem.recovering_kernels
     prior = None if prior is None else prior[order]
     ranking = np.empty(0, np.int64) if quality is None else np.argsort(-quality[order], kind="stable")
-    settings = _settings(problem, options, threshold * transform[0], informed=prior is not None and quality is not None)
+    informed = prior is not None and bool(prior.min() < prior.max())
+    settings = _settings(problem, options, threshold * transform[0], informed=informed)
     state = _state(problem, points, options, rng, prior, ranking)
     radius = options.neighborhood_radius
     guide = make_guide(
