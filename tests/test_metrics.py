@@ -14,6 +14,7 @@ from bansac.metrics import (
     pose_error,
     rotation_error,
     translation_error,
+    visible_area_error,
 )
 
 I3 = np.eye(3)
@@ -116,6 +117,64 @@ def test_corner_error_of_a_failure_is_infinite(bad):
     assert corner_error(bad, I3, SIZE) == np.inf
 
 
+def shift(x, y):
+    """Return the homography of a shift."""
+    return np.array([[1.0, 0, x], [0, 1, y], [0, 0, 1]])
+
+
+def test_visible_area_error_of_a_shift_is_its_length():
+    assert visible_area_error(shift(3, -4), I3, (30, 50), (30, 50)) == 5
+    assert visible_area_error(shift(3, -4), I3, (30, 50), (30, 50), step=7) == 5
+
+
+def test_visible_area_error_leaves_out_what_image_2_does_not_see():
+    # Image 2 sees the columns 0 to 4 of 10, at 5 to 9. (x, y) -> (2x + 5, y) moves them by 0, 1, 2, 3, 4; all ten
+    # columns would give 4.5.
+    assert visible_area_error([[2, 0, 5], [0, 1, 0], [0, 0, 1]], shift(5, 0), (4, 10), (4, 10)) == 2
+    # A smaller image 2 sees columns 0 to 2.
+    assert visible_area_error(np.diag([2, 1, 1]), I3, (4, 10), (4, 3)) == 1
+    # A lower one sees rows 0 to 2, of (x, y) -> (x, 3y).
+    assert visible_area_error(np.diag([1, 3, 1]), I3, (4, 10), (3, 10)) == 2
+
+
+def test_visible_area_error_counts_whole_pixels_at_the_border():
+    # x = 0, 1, 2 are mapped to -0.5, 0.5, 1.5, which image 2 of three columns sees; 2.5, of x = 3, it does not.
+    # (x, y) -> (2x - 0.5, y) moves them by 0, 1, 2.
+    assert visible_area_error([[2, 0, -0.5], [0, 1, 0], [0, 0, 1]], shift(-0.5, 0), (1, 9), (1, 3)) == 1
+
+
+def test_visible_area_error_looks_at_every_step_th_pixel():
+    # Rows 0 and 3 of 5, (x, y) -> (x, 2y): distances 0 and 3. Columns 0, 3, 6 and 9 of 11, (x, y) -> (2x, y).
+    assert visible_area_error(np.diag([1, 2, 1]), I3, (5, 11), (5, 11), step=3) == 1.5
+    assert visible_area_error(np.diag([2, 1, 1]), I3, (5, 11), (5, 11), step=3) == 4.5
+
+
+def test_visible_area_error_agrees_with_a_plain_loop():
+    H_gt = np.array([[1.1, 0.1, -3], [-0.1, 0.9, 4], [0.002, -0.001, 1]])
+    H = H_gt + np.array([[0, 0.01, 1], [0, 0, 0.5], [0, 1e-4, 0]])
+    distances = []
+    for y in range(20):
+        for x in range(30):
+            u, v, w = H_gt @ [x, y, 1]
+            if -0.5 <= u / w < 24.5 and -0.5 <= v / w < 17.5:
+                a, b, c = H @ [x, y, 1]
+                distances.append(np.hypot(u / w - a / c, v / w - b / c))
+    assert 50 < len(distances) < 550
+    assert visible_area_error(-2 * H, 3 * H_gt, (20, 30), (18, 25)) == pytest.approx(np.mean(distances))
+
+
+@pytest.mark.parametrize("bad", [None, np.full((3, 3), np.nan), np.diag([1, np.inf, 1]), np.zeros((3, 3))])
+def test_visible_area_error_of_a_failure_is_infinite(bad):
+    assert visible_area_error(bad, I3, SIZE, SIZE) == np.inf
+
+
+def test_visible_area_error_of_a_pixel_at_infinity_is_infinite():
+    pole = np.array([[1, 0, 0], [0, 1, 0], [-0.25, 0, 1]])  # w = 0 at x = 4
+    assert visible_area_error(pole, I3, SIZE, SIZE) == np.inf
+    assert visible_area_error(pole, I3, SIZE, (3, 4)) < np.inf  # image 2 does not see x = 4
+    assert visible_area_error(pole, pole, SIZE, SIZE) == 0  # nor does it see what is at infinity
+
+
 def test_mean_average_accuracy_by_hand():
     # Thresholds 1, 2, 3, 4; shares within: 2/5 (an error at a threshold is within), 2/5, 3/5, 3/5.
     errors = [0.0, 1.0, 2.5, 4.5, np.inf]
@@ -162,6 +221,13 @@ def test_averages_count_nan_and_inf_as_failures(average):
         (lambda: corner_error(I3, [[1, 0, 0], [0, 1, 0], [-0.25, 0, 1]], SIZE), "^H_gt sends a corner"),
         (lambda: corner_error(I3, I3, (0, 5)), r"^size must be \(height, width\)"),
         (lambda: corner_error(I3, I3, (1, 2, 3)), "^size must have shape"),
+        (lambda: visible_area_error(np.eye(4), I3, SIZE, SIZE), r"^H must have shape \(3, 3\)"),
+        (lambda: visible_area_error(I3, np.full((3, 3), np.inf), SIZE, SIZE), "^H_gt must be finite"),
+        (lambda: visible_area_error(I3, I3, (0, 5), SIZE), r"^size1 must be \(height, width\)"),
+        (lambda: visible_area_error(I3, I3, SIZE, (3, -5)), r"^size2 must be \(height, width\)"),
+        (lambda: visible_area_error(I3, I3, SIZE, SIZE, step=0), "^step must be a whole number of at least 1, got 0"),
+        (lambda: visible_area_error(I3, I3, SIZE, SIZE, step=1.5), "^step must be a whole number"),
+        (lambda: visible_area_error(None, shift(5, 0), SIZE, SIZE), "^H_gt maps no pixel of image 1 into image 2"),
         (lambda: mean_average_accuracy([], 5), "^errors must be a non-empty list"),
         (lambda: mean_average_accuracy([[1.0]], 5), "^errors must be a non-empty list"),
         (lambda: mean_average_accuracy([-1.0], 5), "^errors must not be negative"),

@@ -14,7 +14,13 @@ pytest.importorskip("matplotlib", reason="figures need Matplotlib")
 from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 
-from bansac.plotting import plot_matches, plot_probability_evolution, plot_trace, save_figure
+from bansac.plotting import (
+    plot_matches,
+    plot_point_evolution,
+    plot_probability_evolution,
+    plot_trace,
+    save_figure,
+)
 
 IMAGE1 = np.tile(np.linspace(0, 1, 80), (60, 1))  # 60 x 80
 IMAGE2 = np.tile(np.linspace(0, 1, 200), (120, 1))  # 120 x 200: drawn at half its size
@@ -235,3 +241,31 @@ def test_without_matplotlib_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     with pytest.raises(ImportError, match=r"pip install 'bansac\[plot\]'"):
         plot_matches(IMAGE1, IMAGE2, X1, X2, P)
+
+
+def test_points_are_coloured_by_probability_and_the_probable_are_on_top():
+    points = [[0.0, 1.0], [2.0, 3.0], [4.0, 5.0]]
+    curve = [[0.0, 0.0], [4.0, 4.0]]
+    figure = plot_point_evolution(
+        points, {0: [0.5] * 3, 4: [0.9, 0.1, 0.5]}, iterations=(0, 4), curve_true=curve, curves={4: curve}
+    )
+    start, later = figure.axes[:2]
+    assert (start.get_title(), later.get_title()) == ("Start", "Iteration 4")
+    dots = later.collections[0]
+    np.testing.assert_array_equal(dots.get_offsets(), [points[1], points[2], points[0]])
+    np.testing.assert_array_equal(dots.get_array(), [0.1, 0.5, 0.9])
+    assert [len(ax.lines) for ax in (start, later)] == [1, 2]  # no estimate at the start
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["true curve", "best model so far"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"iterations": ()}, "iterations must not be empty"),
+        ({"iterations": (0,), "columns": 0}, "columns must be at least 1"),
+        ({"iterations": (0,), "curve_true": [[0.0]]}, "curve_true must"),
+    ],
+)
+def test_point_evolution_names_what_is_wrong(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        plot_point_evolution([[0.0, 1.0]], {0: [0.5]}, **arguments)

@@ -1,7 +1,8 @@
 """Errors of poses and homographies, and the averages that tables of them are made of.
 
-The rotation and translation errors are those of the "RANSAC in 2020" tutorial, the mean average accuracy is that of the
-BANSAC paper (Sec. 5). A failed estimate counts: as 180 degrees, or as an infinite distance.
+The rotation and translation errors and the error over the visible area are those of the "RANSAC in 2020" tutorial, the
+mean average accuracy is that of the BANSAC paper (Sec. 5). A failed estimate counts: as 180 degrees, or as an infinite
+distance.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ __all__ = [
     "pose_error",
     "rotation_error",
     "translation_error",
+    "visible_area_error",
 ]
 
 FAILED_POSE = 180.0
@@ -159,9 +161,7 @@ def corner_error(H: ArrayLike | None, H_gt: ArrayLike, size: tuple[int, int] | A
     >>> corner_error(shift, [[1, 0, 0], [0, 1, 0], [0, 0, 1]], (480, 640))
     5.0
     """
-    height, width = _truth("size", size, (2,))
-    if height <= 0 or width <= 0:
-        raise ValueError(f"size must be (height, width), both positive, got ({height:g}, {width:g})")
+    height, width = _size("size", size)
     corners = np.array([[0, 0, 1], [width - 1, 0, 1], [width - 1, height - 1, 1], [0, height - 1, 1]])
     true = _project(_truth("H_gt", H_gt, (3, 3)), corners)
     if not np.isfinite(true).all():
@@ -173,6 +173,68 @@ def corner_error(H: ArrayLike | None, H_gt: ArrayLike, size: tuple[int, int] | A
     if not np.isfinite(mapped).all():
         return np.inf
     return float(np.hypot(*(mapped - true).T).mean())
+
+
+def visible_area_error(
+    H: ArrayLike | None,
+    H_gt: ArrayLike,
+    size1: tuple[int, int] | ArrayLike,
+    size2: tuple[int, int] | ArrayLike,
+    step: int = 1,
+) -> float:
+    """Mean distance between the pixels of image 1 that image 2 sees, mapped by two homographies (tutorial).
+
+    Pixel centres have whole coordinates. A pixel is visible where the true homography maps its centre into a pixel of
+    image 2, [-0.5, w - 0.5) by [-0.5, h - 0.5).
+
+    Parameters
+    ----------
+    H : (3, 3) array_like or None
+        Estimated homography from image 1 to image 2; None, or one with NaN or inf, is a failure.
+    H_gt : (3, 3) array_like
+        True homography.
+    size1, size2 : (h, w)
+        Height and width of the images in pixels.
+    step : int, optional
+        Look at every ``step``-th row and column of image 1, from the first on.
+
+    Returns
+    -------
+    float
+        Distance in pixels of image 2; inf for a failure or a visible pixel that goes to infinity.
+
+    Raises
+    ------
+    ValueError
+        If a matrix is not 3 x 3, the true one is not finite, a size is not two positive numbers, the step is below 1,
+        or no pixel is visible.
+
+    Examples
+    --------
+    >>> shift = [[1, 0, 3], [0, 1, 4], [0, 0, 1]]
+    >>> visible_area_error(shift, [[1, 0, 0], [0, 1, 0], [0, 0, 1]], (48, 64), (48, 64))
+    5.0
+    """
+    true = _truth("H_gt", H_gt, (3, 3))
+    height1, width1 = _size("size1", size1)
+    height2, width2 = _size("size2", size2)
+    if not step >= 1 or step != int(step):
+        raise ValueError(f"step must be a whole number of at least 1, got {step}")
+    estimate = _estimate("H", H, (3, 3))
+    x = np.arange(0, width1, step)
+    total, visible_pixels = 0.0, 0
+    for y in np.arange(0, height1, step):  # row by row: large images take little memory
+        points = np.column_stack([x, np.full_like(x, y), np.ones_like(x)])
+        expected = _project(true, points)
+        with np.errstate(invalid="ignore"):
+            visible = ((expected >= -0.5) & (expected < [width2 - 0.5, height2 - 0.5])).all(axis=1)
+        visible_pixels += int(np.count_nonzero(visible))
+        if estimate is not None and visible.any():
+            total += np.hypot(*(_project(estimate, points[visible]) - expected[visible]).T).sum()
+    if not visible_pixels:
+        raise ValueError("H_gt maps no pixel of image 1 into image 2: there is no visible area")
+    error = total / visible_pixels
+    return float(error) if estimate is not None and np.isfinite(error) else np.inf
 
 
 def mean_average_accuracy(errors: ArrayLike, threshold: float, steps: int = 100) -> float:
@@ -254,6 +316,13 @@ def _project(H: NDArray[np.float64], points: NDArray[np.float64]) -> NDArray[np.
     mapped = points @ (H / max(np.abs(H).max(), np.finfo(float).tiny)).T
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         return np.asarray(mapped[:, :2] / mapped[:, 2:])
+
+
+def _size(name: str, size: tuple[int, int] | ArrayLike) -> tuple[float, float]:
+    height, width = _truth(name, size, (2,))
+    if height <= 0 or width <= 0:
+        raise ValueError(f"{name} must be (height, width), both positive, got ({height:g}, {width:g})")
+    return float(height), float(width)
 
 
 def _truth(name: str, value: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.float64]:

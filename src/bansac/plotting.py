@@ -24,7 +24,13 @@ if TYPE_CHECKING:
 
     from bansac.result import Trace
 
-__all__ = ["plot_matches", "plot_probability_evolution", "plot_trace", "save_figure"]
+__all__ = [
+    "plot_matches",
+    "plot_point_evolution",
+    "plot_probability_evolution",
+    "plot_trace",
+    "save_figure",
+]
 
 _Array = NDArray[np.float64]
 _Outline = tuple[str, str, Any, _Array]  # name, colour, line style, points
@@ -214,6 +220,95 @@ def plot_probability_evolution(
     _color_bar(figure, first, bar)
     if outlines:
         _draw_outlines(_place(figure, bar_left + _BAR, _TITLE, outline_width, outline_height), gray2, outlines)
+    return figure
+
+
+def plot_point_evolution(
+    points: ArrayLike,
+    snapshots: Mapping[int, ArrayLike],
+    *,
+    iterations: Sequence[int] = (0, 2, 4, 9, 11, 14),
+    curve_true: ArrayLike | None = None,
+    curves: Mapping[int, ArrayLike] | None = None,
+    columns: int = 3,
+) -> Figure:
+    """Draw how the probabilities of points of the plane grow over a run, as in the curve example of the BANSAC paper.
+
+    Parameters
+    ----------
+    points : (N, 2) array_like
+        The points.
+    snapshots : mapping of int to (N,) array_like
+        Probabilities after that many iterations (``result.trace.snapshots``).
+    iterations : sequence of int, optional
+        A panel is drawn for each. Where it has no snapshot, the last one before it is drawn, and the title says so.
+    curve_true : (K, 2) array_like or None, optional
+        Points along the true curve, drawn in green.
+    curves : mapping of int to (K, 2) array_like, optional
+        Points along the estimated curve by iteration, drawn dashed in that iteration's panel.
+    columns : int, optional
+        Panels a row.
+
+    Returns
+    -------
+    Figure
+        The figure.
+
+    Raises
+    ------
+    ValueError
+        If lengths differ, a value is out of its range, or there is no snapshot at or before an iteration.
+    ImportError
+        If Matplotlib is not installed.
+
+    Examples
+    --------
+    >>> figure = plot_point_evolution([[0, 1], [1, 2]], {0: [0.5, 0.5], 3: [0.9, 0.8]}, iterations=(0, 3))
+    >>> [ax.get_title() for ax in figure.axes[:2]]
+    ['Start', 'Iteration 3']
+    """
+    data = as_points("points", points, 2)
+    if not len(iterations):
+        raise ValueError("iterations must not be empty")
+    if columns < 1:
+        raise ValueError(f"columns must be at least 1, got {columns}")
+    panels = [_snapshot_at(snapshots, iteration, len(data)) for iteration in iterations]
+    true = None if curve_true is None else as_points("curve_true", curve_true, 2)
+    estimates = {k: as_points(f"curves[{k}]", curve, 2) for k, curve in (curves or {}).items()}
+    limits = _data_limits(data)
+
+    columns = min(columns, len(panels))
+    rows = -(-len(panels) // columns)
+    side, legend = _WIDTH / 3, _TITLE if true is not None or estimates else 0.0
+    height = rows * (side + _TITLE)
+    figure = _new_figure(columns * (side + _SPACE) + _BAR, height + legend)
+    first, handles = None, {}
+    for k, (iteration, (title, values)) in enumerate(zip(iterations, panels, strict=True)):
+        ax = _place(figure, k % columns * (side + _SPACE), k // columns * (side + _TITLE) + _TITLE, side, side)
+        order = np.argsort(values, kind="stable")
+        x, y = data[order].T
+        ax.scatter(x, y, c=values[order], cmap=_color_map(), vmin=0, vmax=1, s=14, linewidths=0)
+        if true is not None:
+            (handles["true curve"],) = ax.plot(*true.T, color=_TRUE, linewidth=5, alpha=0.55, zorder=0)
+        if iteration in estimates:
+            (line,) = ax.plot(*estimates[iteration].T, color="black", linewidth=1.1, linestyle=(0, (5, 2.5)))
+            handles["best model so far"] = line
+        ax.set(xlim=limits[0], ylim=limits[1], xticks=[], yticks=[], facecolor="#f4f4f4")
+        ax.set_title(title, fontsize="medium")
+        ax.spines[:].set_visible(False)
+        first = first or ax
+    bar = _place(figure, columns * (side + _SPACE), _TITLE, _SPACE, height - _TITLE)
+    _color_bar(figure, first, bar)
+    if handles:
+        middle = columns * (side + _SPACE) / 2 / figure.get_size_inches()[0]
+        figure.legend(
+            list(handles.values()),
+            list(handles),
+            loc="lower center",
+            bbox_to_anchor=(middle, 0),
+            ncols=2,
+            frameon=False,
+        )
     return figure
 
 
@@ -430,6 +525,16 @@ def _snapshot_at(snapshots: Mapping[int, ArrayLike], iteration: int, n: int) -> 
 
 def _dots(ax: Axes, iteration: NDArray[np.int64], values: _Array, label: str | None) -> None:
     ax.plot(iteration, values, ".", color="#1687ff", markersize=5, alpha=0.5, markeredgewidth=0, label=label)
+
+
+def _data_limits(points: _Array) -> tuple[tuple[float, float], tuple[float, float]]:
+    """Return the limits in x and y of a square panel around points, with a margin."""
+    if not len(points):
+        return (-1.0, 1.0), (-1.0, 1.0)
+    low, high = points.min(axis=0), points.max(axis=0)
+    margin = 0.03 * np.where(high > low, high - low, 1.0)
+    (x_low, y_low), (x_high, y_high) = (low - margin).tolist(), (high + margin).tolist()
+    return (x_low, x_high), (y_low, y_high)
 
 
 def _color_map() -> Any:

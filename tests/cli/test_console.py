@@ -14,8 +14,6 @@ import pytest
 
 import bansac as library
 from bansac.cache import cache_folders, clear_cache, inspect_cache
-from bansac.cli.console import to_json
-from bansac.cli.output import OutputFolder, write_atomically
 
 SOURCE = Path(library.__file__).resolve().parents[1]
 
@@ -101,22 +99,3 @@ def test_ctrl_c_ends_at_once_with_130(tmp_path: Path) -> None:
     _, errors = process.communicate(timeout=60)
     assert process.returncode == 130
     assert "Traceback" not in errors
-
-
-def test_json_is_strict() -> None:
-    document = {"a": np.float64(np.inf), "b": np.array([[1.0, np.nan]]), "c": (np.int64(3), True, None), 4: "x"}
-    assert json.loads(to_json(document)) == {"a": None, "b": [[1.0, None]], "c": [3, True, None], "4": "x"}
-
-
-def test_files_are_whole_or_not_there(tmp_path: Path) -> None:
-    folder = OutputFolder(tmp_path / "out")
-    folder.write_json("a.json", {"x": 1})
-
-    def fails(path: Path) -> None:
-        path.write_text("half of it")
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        write_atomically(folder.path / "a.json", fails)
-    assert json.loads((folder.path / "a.json").read_text()) == {"x": 1}
-    assert [path.name for path in folder.path.iterdir()] == ["a.json"]

@@ -7,10 +7,24 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bansac.datasets import circle_points, epipolar_matches, homography_matches, line_points, polynomial_points
+from bansac.datasets import (
+    circle_points,
+    epipolar_matches,
+    homography_matches,
+    line_points,
+    planar_scene_matches,
+    polynomial_points,
+)
 
 seeds = st.integers(0, 2**32 - 1)
-GENERATORS = [homography_matches, epipolar_matches, line_points, circle_points, polynomial_points]
+GENERATORS = [
+    homography_matches,
+    epipolar_matches,
+    planar_scene_matches,
+    line_points,
+    circle_points,
+    polynomial_points,
+]
 
 
 def curve_distance(make, curve):
@@ -53,6 +67,33 @@ def test_noise_free_epipolar_matches_are_projections_of_points_in_front(seed):
     np.testing.assert_allclose(data.R @ data.R.T, np.eye(3), atol=1e-12)
     assert np.linalg.det(data.R) == pytest.approx(1)
     assert np.linalg.norm(data.t) == pytest.approx(1)
+
+
+@settings(max_examples=20)
+@given(seeds)
+def test_noise_free_planar_scenes_have_a_plane_and_parallax(seed):
+    data = planar_scene_matches(100, inlier_ratio=0.6, plane_share=0.7, noise=0.0, seed=seed)
+    off_plane = data.inliers & ~data.on_plane
+    assert (int(data.on_plane.sum()), int(off_plane.sum())) == (42, 18)
+    X1 = data.points[data.inliers]
+    X2 = X1 @ data.R.T + data.t
+    for X, x in ((X1, data.x1), (X2, data.x2)):
+        assert (X[:, 2] > 0).all()
+        projected = X @ data.K.T
+        np.testing.assert_allclose(projected[:, :2] / projected[:, 2:], x[data.inliers], atol=1e-8)
+    # The plane's points lie in a plane of space and obey H; no other point of the scene lies in it.
+    plane = np.linalg.lstsq(data.points[data.on_plane], np.ones(42), rcond=None)[0]
+    distance = np.abs(data.points @ plane - 1)
+    assert distance[data.on_plane].max() < 1e-9
+    assert distance[off_plane].min() > 0.15
+    mapped = np.column_stack([data.x1, np.ones(100)]) @ data.H.T
+    error = np.hypot(*(mapped[:, :2] / mapped[:, 2:] - data.x2).T)
+    assert error[data.on_plane].max() < 1e-8
+
+
+def test_share_of_the_plane_is_checked():
+    with pytest.raises(ValueError, match="plane_share must lie in"):
+        planar_scene_matches(plane_share=1.1)
 
 
 @settings(max_examples=20)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import sys
 
 import numpy as np
 import pytest
 
 from bansac.datasets import Pair, PairSet, epipolar_matches, find_sets
+from bansac.datasets.tutorial import MAX_RATIO
+from tests.datasets.archives import write_ppm
 
 h5py = pytest.importorskip("h5py", reason="reading the tutorial's sets needs h5py")
 
@@ -103,12 +106,141 @@ def test_pairs_are_evenly_spaced(h_folder, limit, chosen):
     assert [pair.key for pair in PairSet(h_folder).pairs(limit)] == [f"p{i}-q" for i in chosen]
 
 
+@pytest.mark.parametrize(
+    ("first", "limit", "chosen"),
+    [(5, 3, [0, 2, 4]), (5, None, range(5)), (1, 43, [0]), (11, None, range(10)), (None, 2, [0, 9])],
+)
+def test_first_keys_are_taken_before_spacing(h_folder, first, limit, chosen):
+    assert [pair.key for pair in PairSet(h_folder).pairs(limit, first=first)] == [f"p{i}-q" for i in chosen]
+
+
+def test_match_counts_are_those_of_the_filtered_pairs(h_folder):
+    pairs = PairSet(h_folder)
+    assert pairs.match_counts().tolist() == [len(pair.filtered(MAX_RATIO["H"])) for pair in pairs.pairs(None)]
+    assert pairs.match_counts(0.8, limit=2).tolist() == [len(pair.filtered(0.8)) for pair in pairs.pairs(2)]
+    assert pairs.match_counts(1.0, limit=2).tolist() == [10, 19]
+    (h_folder / "match_conf.h5").write_bytes(b"")
+    with pytest.raises(OSError, match=r"cannot read .*match_conf\.h5"):
+        pairs.match_counts()
+
+
 def test_find_sets_below_a_folder_and_at_it(h_folder, ef_folder, tmp_path):
     (tmp_path / "notes").mkdir()
     (tmp_path / "labelled").mkdir()
     write(tmp_path / "labelled" / "matches.h5", **{"a_b": np.zeros((1, 4))})  # without truth: no set
     assert [(s.name, s.kind) for s in find_sets(tmp_path)] == [("tower", "EF"), ("walls", "H")]
     assert [s.name for s in find_sets(str(h_folder))] == ["walls"]
+
+
+def test_splits_are_named_after_what_they_split(h_folder, ef_folder, tmp_path):
+    h_folder.rename(h_folder.with_name("val"))
+    ef_folder.rename(tmp_path / "EF" / "sacre_coeur")
+    assert [pairs.name for pairs in find_sets(tmp_path)] == ["sacre_coeur", "H-val"]
+
+
+def test_test_sets_have_cameras_but_no_truth_and_are_passed_over(h_folder, ef_folder, tmp_path):
+    for name in ("R.h5", "T.h5"):
+        (ef_folder / name).unlink()
+    assert [pairs.name for pairs in find_sets(tmp_path)] == ["walls"]
+
+
+def image_set(folder, key, *images):
+    """Write a homography set of one pair without sizes, and images: the first has 5 by 7 pixels, the next 6 by 8."""
+    folder.mkdir(parents=True)
+    for name, value in (("matches", np.zeros((4, 4))), ("match_conf", np.zeros(4)), ("Hgt", np.eye(3))):
+        with h5py.File(folder / f"{name}.h5", "w") as file:
+            file[key] = value
+    for i, name in enumerate(images):
+        write_ppm(folder / name, (5 + i, 7 + i))
+    return PairSet(folder)
+
+
+@pytest.mark.parametrize(
+    ("key", "image1", "image2"),
+    [
+        ("a-b", "a.ppm", "b.ppm"),
+        ("a-b", "deep/down/a.PPM", "deep/up/b.ppm"),
+        ("adam-adam", "1/adam.ppm", "2/adam.ppm"),
+        ("adam-adam", "../1/adam.ppm", "../2/adam.ppm"),
+        ("adam-adam", "../imgs/1/adam.ppm", "../imgs/2/adam.ppm"),
+        ("adam-adam", "../EVD/1/adam.ppm", "../EVD/2/adam.ppm"),
+        ("adam", "1/adam.ppm", "2/adam.ppm"),
+        ("cafe1-cafe2", "1/cafe.ppm", "2/cafe.ppm"),
+        ("cafe_1-cafe_2", "1/cafe.ppm", "2/cafe.ppm"),
+        ("v_dog_1-v_dog_3", "imgs/v_dog/1.ppm", "imgs/v_dog/3.ppm"),
+        ("v_dog_1-v_dog_3", "../imgs/v_dog/1.ppm", "../imgs/v_dog/3.ppm"),
+        ("v_dog-1-v_dog-3", "imgs/v_dog/1.ppm", "imgs/v_dog/3.ppm"),
+        ("v_dog-1-3", "imgs/v_dog/1.ppm", "imgs/v_dog/3.ppm"),
+        ("v_dog-3", "imgs/v_dog/1.ppm", "imgs/v_dog/3.ppm"),
+        ("1-v_dog_3", "imgs/v_dog/1.ppm", "imgs/v_dog/3.ppm"),
+        ("peter-b-c", "peter-b.ppm", "c.ppm"),
+        ("st-peter-1-st-peter-2", "images/st-peter-1.ppm", "images/st-peter-2.ppm"),
+    ],
+)
+def test_sizes_come_from_images(tmp_path, key, image1, image2):
+    others = ("imgs/v_cat/1.ppm", "imgs/v_cat/3.ppm", "1/eve.ppm", "2/eve.ppm", "imgs/peter.ppm")
+    pairs = image_set(tmp_path / "EVD" / "val", key, image1, image2, *others)
+    pair = pairs.pair(key)
+    assert (pair.size1, pair.size2) == ((5, 7), (6, 8))
+    assert (pairs.image_size(key), pairs.image_size(key, 2)) == ((5, 7), (6, 8))
+    assert pairs.size_source() == "images"
+
+
+def test_own_images_come_before_those_beside_and_equal_stems_before_similar(tmp_path):
+    assert image_set(tmp_path / "one", "a-b", "x/a.ppm", "../imgs/a.ppm").image_size("a-b") == (5, 7)
+    assert image_set(tmp_path / "two", "a_b-c", "a_b.ppm", "a-b.ppm").image_size("a_b-c") == (5, 7)
+
+
+def test_sizes_in_files_come_before_images(h_folder):
+    write_ppm(h_folder / "p3.ppm", (5, 7))
+    write_ppm(h_folder / "q.ppm", (6, 8))
+    pairs = PairSet(h_folder)
+    assert (pairs.pair("p3-q").size1, pairs.pair("p3-q").size2) == ((480, 640), (6, 8))
+    assert pairs.image_size("p3-q", 1) == (480, 640)
+    assert pairs.size_source() == "files"
+
+
+def test_missing_image_is_an_error_where_its_size_is_asked_for(tmp_path):
+    pairs = image_set(tmp_path / "walls", "a-b", "../imgs/c.ppm")
+    assert (pairs.pair("a-b").size1, pairs.pair("a-b").size2, pairs.size_source()) == (None, None, None)
+    expected = rf"has no size2\.h5, and no image called 'b' \(\.png, .*\) is in {tmp_path}/walls, {tmp_path}/imgs or"
+    with pytest.raises(FileNotFoundError, match=expected):
+        pairs.image_size("a-b", 2)
+    with pytest.raises(ValueError, match="which must be 1 or 2, got 0"):
+        pairs.image_size("a-b", 0)
+    with pytest.raises(ValueError, match="the set walls has no pair 'b-a'"):
+        pairs.image_size("b-a")
+
+
+def test_several_images_that_fit_are_named(tmp_path):
+    pairs = image_set(tmp_path / "walls", "a-b", "x/a.ppm", "y/a.ppm")
+    with pytest.raises(OSError, match=r"several files fit image 1 of the pair 'a-b': .*x/a\.ppm, .*y/a\.ppm"):
+        pairs.image_size("a-b")
+    assert pairs.pair("a-b").size1 is None
+
+
+def test_damaged_image_is_named(tmp_path):
+    pairs = image_set(tmp_path / "walls", "a-b", "a.ppm")
+    (tmp_path / "walls" / "a.ppm").write_bytes(b"no image")
+    with pytest.raises(OSError, match=r"cannot read .*a\.ppm as an image"):
+        pairs.image_size("a-b")
+    assert pairs.pair("a-b").size1 is None
+
+
+def test_without_opencv_sizes_are_unknown_and_it_is_named(tmp_path, monkeypatch):
+    pairs = image_set(tmp_path / "walls", "a-b", "a.ppm")
+    monkeypatch.setattr("bansac.matching.find_spec", lambda name: None)
+    monkeypatch.setitem(sys.modules, "PIL", None)
+    assert pairs.pair("a-b").size1 is None
+    with pytest.raises(ImportError, match=r"pip install 'bansac\[match\]'"):
+        pairs.image_size("a-b")
+
+
+def test_poses_are_read_without_images(ef_folder):
+    write_ppm(ef_folder / "images" / "a.ppm", (5, 7))
+    pairs = PairSet(ef_folder)
+    assert pairs.pair("a-b").size1 is None
+    assert pairs.image_size("a-b") == (5, 7)
 
 
 def test_image_names_may_contain_hyphens(ef_folder):
@@ -205,6 +337,10 @@ def test_bad_arguments_are_named(h_folder):
         pairs.pair("p10-q")
     with pytest.raises(ValueError, match="limit must be at least 1, got 0"):
         pairs.pairs(0)
+    with pytest.raises(ValueError, match="first must be at least 1, got 0"):
+        pairs.pairs(first=0)
+    with pytest.raises(ValueError, match="limit must be at least 1, got 0"):
+        pairs.match_counts(limit=0)
 
 
 def test_pairs_without_matches_are_read(h_folder):

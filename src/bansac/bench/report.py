@@ -17,7 +17,7 @@ from bansac.bench.methods import Method
 from bansac.bench.run import Protocol, Record
 from bansac.metrics import auc, mean_average_accuracy
 
-__all__ = ["build_report", "installed_versions", "summarise"]
+__all__ = ["build_report", "installed_versions", "machine", "summarise"]
 
 # Names by which pip knows the modules of the methods.
 _DISTRIBUTIONS = {
@@ -120,7 +120,7 @@ def build_report(
     return {
         "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         "versions": installed_versions(methods),
-        "machine": {"platform": platform.platform(), "processor": _processor(), "cores": os.cpu_count()},
+        "machine": machine(),
         "protocol": dataclasses.asdict(protocol),
         "seconds": seconds,
         "sets": sets,
@@ -130,6 +130,17 @@ def build_report(
 
 def _mean(figures: list[dict[str, float]]) -> dict[str, float]:
     return {name: float(np.mean([entry[name] for entry in figures])) for name in figures[0]}
+
+
+def machine() -> dict[str, Any]:
+    """Return what the machine is.
+
+    Returns
+    -------
+    dict
+        ``platform``, ``processor`` and ``cores``.
+    """
+    return {"platform": platform.platform(), "processor": _processor(), "cores": os.cpu_count()}
 
 
 def _processor() -> str:

@@ -23,7 +23,20 @@ from bansac.cache import PACKAGE
 from bansac.datasets import Pair, PairSet
 from bansac.metrics import corner_error, rotation_error, translation_error
 
-__all__ = ["DEFAULTS", "Journal", "Protocol", "Record", "count_turns", "run"]
+__all__ = [
+    "DEFAULTS",
+    "Journal",
+    "Protocol",
+    "Record",
+    "check_kind",
+    "choose_sets",
+    "count_turns",
+    "fingerprint",
+    "judge",
+    "make_task",
+    "run",
+    "source_digest",
+]
 
 Array = NDArray[np.float64]
 
@@ -183,10 +196,58 @@ def fingerprint(
     digest = hashlib.sha256()
     names = [method.name for method in methods]
     folders = [str(pair_set.folder.resolve()) for pair_set in sets]
-    digest.update(json.dumps([dataclasses.asdict(protocol), names, folders, versions]).encode())
+    digest.update(json.dumps([dataclasses.asdict(protocol), names, folders, versions, source_digest()]).encode())
+    return digest.hexdigest()
+
+
+def source_digest() -> str:
+    """Return a digest of the source of this package.
+
+    Returns
+    -------
+    str
+        Hexadecimal digest.
+    """
+    digest = hashlib.sha256()
     for module in sorted(PACKAGE.rglob("*.py")):
         digest.update(module.read_bytes())
     return digest.hexdigest()
+
+
+def choose_sets(found: Sequence[PairSet], wanted: Sequence[str], unwanted: Sequence[str]) -> list[PairSet]:
+    """Return the sets that ``--sets`` and ``--exclude`` leave.
+
+    Parameters
+    ----------
+    found : sequence of PairSet
+        All sets.
+    wanted : sequence of str
+        Names of the sets to be taken; empty for all.
+    unwanted : sequence of str
+        Names of the sets to be left out.
+
+    Returns
+    -------
+    list of PairSet
+        The sets, in the order of ``found``.
+
+    Raises
+    ------
+    ValueError
+        If a name is unknown, no set is left, or two that are left have the same name.
+    """
+    names = [pair_set.name for pair_set in found]
+    for option, listed in (("--sets", wanted), ("--exclude", unwanted)):
+        for name in listed:
+            if name not in names:
+                raise ValueError(f"{option}: there is no set {name!r}; there are {', '.join(names)}")
+    chosen = [s for s in found if (not wanted or s.name in wanted) and s.name not in unwanted]
+    if not chosen:
+        raise ValueError(f"--exclude leaves none of the sets {', '.join(names)}")
+    repeated = {pair_set.name for pair_set in chosen if [s.name for s in chosen].count(pair_set.name) > 1}
+    if repeated:
+        raise ValueError(f"several sets below the folder are called {', '.join(sorted(repeated))}")
+    return chosen
 
 
 def count_turns(sets: Sequence[PairSet], protocol: Protocol) -> int:

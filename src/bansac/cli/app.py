@@ -10,8 +10,10 @@ import bansac
 from bansac.cli.bench import bench
 from bansac.cli.cache import app as cache_app
 from bansac.cli.console import command
+from bansac.cli.data import app as data_app
 from bansac.cli.demo import demo
 from bansac.cli.estimate import estimate
+from bansac.cli.experiments import app as experiments_app
 from bansac.cli.match import match
 
 __all__ = ["app"]
@@ -47,3 +49,5 @@ def root(
 for function in (demo, match, estimate, bench):
     app.command()(command(function))
 app.add_typer(cache_app, name="cache")
+app.add_typer(data_app, name="data")
+app.add_typer(experiments_app, name="experiments")

@@ -17,11 +17,11 @@ from rich.table import Table
 
 from bansac.bench.methods import METHODS, select_methods
 from bansac.bench.report import build_report, installed_versions
-from bansac.bench.run import DEFAULTS, Journal, check_kind, count_turns, fingerprint, run
+from bansac.bench.run import DEFAULTS, Journal, check_kind, choose_sets, count_turns, fingerprint, run
 from bansac.cli.arguments import JsonFlag, TwoViewModel
-from bansac.cli.console import notes, print_json, report, to_json
-from bansac.cli.output import write_atomically
-from bansac.datasets import PairSet, find_sets
+from bansac.cli.console import notes, print_json, report
+from bansac.datasets import find_sets
+from bansac.files import to_json, write_atomically
 
 __all__ = ["bench"]
 
@@ -67,7 +67,7 @@ def bench(
     changes: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     protocol = dataclasses.replace(DEFAULTS[model.value], **changes)
     chosen_methods = select_methods(_split(methods), protocol.kind)
-    chosen_sets = _choose(find_sets(folder), _split(sets), _split(exclude))
+    chosen_sets = choose_sets(find_sets(folder), _split(sets), _split(exclude))
     for pair_set in chosen_sets:
         check_kind(pair_set, protocol.kind)
     journal = None
@@ -93,21 +93,6 @@ def bench(
 
 def _split(names: str) -> list[str]:
     return [name.strip() for name in names.split(",") if name.strip()]
-
-
-def _choose(found: list[PairSet], wanted: list[str], unwanted: list[str]) -> list[PairSet]:
-    names = [pair_set.name for pair_set in found]
-    for option, listed in (("--sets", wanted), ("--exclude", unwanted)):
-        for name in listed:
-            if name not in names:
-                raise ValueError(f"{option}: there is no set {name!r}; there are {', '.join(names)}")
-    chosen = [s for s in found if (not wanted or s.name in wanted) and s.name not in unwanted]
-    if not chosen:
-        raise ValueError(f"--exclude leaves none of the sets {', '.join(names)}")
-    repeated = {pair_set.name for pair_set in chosen if [s.name for s in chosen].count(pair_set.name) > 1}
-    if repeated:
-        raise ValueError(f"several sets below the folder are called {', '.join(sorted(repeated))}")
-    return chosen
 
 
 def _check_writable(out: Path) -> None:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import functools
-import json
-import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, NoReturn, ParamSpec
 
-import numpy as np
 import typer
 from rich.console import Console
+
+from bansac.files import to_json
 
 __all__ = ["BAD_INPUT", "INTERRUPTED", "NO_MODEL", "announce_compilation", "command", "notes", "print_json", "report"]
 
@@ -73,20 +72,3 @@ def announce_compilation() -> Iterator[None]:
 def print_json(document: dict[str, Any]) -> None:
     """Print one JSON document to standard output."""
     typer.echo(to_json(document))
-
-
-def to_json(document: dict[str, Any]) -> str:
-    """Return ``document`` as strict JSON: arrays become lists, NaN and infinity null."""
-    return json.dumps(_plain(document), indent=2, allow_nan=False)
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple | np.ndarray):
-        return [_plain(item) for item in value]
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value

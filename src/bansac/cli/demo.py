@@ -13,8 +13,8 @@ from bansac.cli.answer import Answer, estimate_two_view
 from bansac.cli.arguments import JsonFlag, OutOption, SeedOption
 from bansac.cli.console import notes, print_json, report
 from bansac.cli.figures import write_figures
-from bansac.cli.output import OutputFolder
 from bansac.datasets.demo import DemoPair, StereoPair, load_demo, load_motorcycle
+from bansac.files import OutputFolder
 from bansac.metrics import corner_error
 
 __all__ = ["demo"]

@@ -25,7 +25,7 @@ from bansac.cli.arguments import (
 from bansac.cli.console import print_json, report
 from bansac.cli.figures import write_figures
 from bansac.cli.inputs import read_calibration
-from bansac.cli.output import OutputFolder
+from bansac.files import OutputFolder
 
 __all__ = ["match"]
 

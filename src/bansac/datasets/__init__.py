@@ -7,10 +7,12 @@ from bansac.datasets.synthetic import (
     CurvePoints,
     EpipolarMatches,
     HomographyMatches,
+    PlanarSceneMatches,
     circle_points,
     epipolar_matches,
     homography_matches,
     line_points,
+    planar_scene_matches,
     polynomial_points,
 )
 from bansac.datasets.tutorial import Pair, PairSet, find_sets
@@ -22,6 +24,7 @@ __all__ = [
     "HomographyMatches",
     "Pair",
     "PairSet",
+    "PlanarSceneMatches",
     "StereoPair",
     "circle_points",
     "epipolar_matches",
@@ -30,5 +33,6 @@ __all__ = [
     "line_points",
     "load_demo",
     "load_motorcycle",
+    "planar_scene_matches",
     "polynomial_points",
 ]

@@ -14,10 +14,12 @@ __all__ = [
     "CurvePoints",
     "EpipolarMatches",
     "HomographyMatches",
+    "PlanarSceneMatches",
     "circle_points",
     "epipolar_matches",
     "homography_matches",
     "line_points",
+    "planar_scene_matches",
     "polynomial_points",
 ]
 
@@ -79,6 +81,24 @@ class EpipolarMatches:
     points: _Array
     inliers: NDArray[np.bool_]
     size: tuple[int, int]
+
+
+@dataclass(frozen=True, eq=False)
+class PlanarSceneMatches(EpipolarMatches):
+    """Matches of a rigid scene most of which lies in one plane, seen by two cameras.
+
+    The fields of :class:`EpipolarMatches`, and these:
+
+    Parameters
+    ----------
+    on_plane : (N,) ndarray of bool
+        Which matches are true and of the plane.
+    H : (3, 3) ndarray
+        True homography of the plane from image 1 to image 2, H[2, 2] = 1.
+    """
+
+    on_plane: NDArray[np.bool_]
+    H: _Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -205,27 +225,89 @@ def epipolar_matches(
     rng = np.random.default_rng(seed)
     inliers = _inlier_mask(n, inlier_ratio, noise, rng)
     extent = _extent(size)
-    focal = float(max(size))
-    K = np.array([[focal, 0, extent[0] / 2], [0, focal, extent[1] / 2], [0, 0, 1]])
-
-    axis = rng.normal(size=3)
-    R = _rotation(axis / np.linalg.norm(axis) * np.radians(rng.uniform(3, 15)))
-    t = rng.normal(size=3) * [1.0, 1.0, 0.4]
-    t /= np.linalg.norm(t)
-    E = np.cross(t, R.T).T / np.sqrt(2)  # columns t x R[:, j]: E = [t]x R, of unit norm
-    K_inv = np.linalg.inv(K)
-    F = K_inv.T @ E @ K_inv
+    K, R, t, E, F = _camera_pair(size, extent, rng)
 
     # Draw depths and points of image 1; image 2 need not see all of them: nothing depends on its frame.
     x1 = rng.uniform(0, 1, (n, 2)) * extent
     depth = rng.uniform(4, 12, n)
-    points = np.column_stack([x1, np.ones(n)]) @ K_inv.T * depth[:, None]
+    points = _rays(K, x1) * depth[:, None]
     x2 = _transform(K, points @ R.T + t)
-    x1[inliers] += rng.normal(0, noise, (np.count_nonzero(inliers), 2))
-    x2[inliers] += rng.normal(0, noise, (np.count_nonzero(inliers), 2))
-    x2[~inliers] = rng.uniform(0, 1, (np.count_nonzero(~inliers), 2)) * extent
+    _disturb(x1, x2, inliers, noise, extent, rng)
     points[~inliers] = np.nan
-    return EpipolarMatches(x1, x2, K, R, t, E, F / np.linalg.norm(F), points, inliers, size)
+    return EpipolarMatches(x1, x2, K, R, t, E, F, points, inliers, size)
+
+
+def planar_scene_matches(
+    n: int = 500,
+    inlier_ratio: float = 0.5,
+    plane_share: float = 0.8,
+    noise: float = 0.5,
+    seed: int = 0,
+    size: tuple[int, int] = (480, 640),
+) -> PlanarSceneMatches:
+    """Make matches of a scene with a dominant plane, the degenerate case of the fundamental matrix, in two views.
+
+    Cameras and outliers are those of :func:`epipolar_matches`. The plane passes 8 baselines in front of camera 1,
+    tilted by up to 40 degrees; the other points lie before or behind it, at .5 to .8 or 1.25 to 2 times its depth, so
+    that none of them is on the plane by chance.
+
+    Parameters
+    ----------
+    n : int, optional
+        Number of matches.
+    inlier_ratio : float, optional
+        Share of inliers, 0 to 1, rounded to whole matches.
+    plane_share : float, optional
+        Share of the inliers that lie on the plane, 0 to 1, rounded to whole matches.
+    noise : float, optional
+        Standard deviation of the points of both images, in pixels per coordinate.
+    seed : int, optional
+        Seed of the random numbers.
+    size : (int, int), optional
+        Height and width of both images.
+
+    Returns
+    -------
+    PlanarSceneMatches
+        Matches in random order, and the truth.
+
+    Raises
+    ------
+    ValueError
+        If a number is out of its range.
+
+    Examples
+    --------
+    >>> scene = planar_scene_matches(200, inlier_ratio=0.5, plane_share=0.9)
+    >>> int(scene.inliers.sum()), int(scene.on_plane.sum())
+    (100, 90)
+    """
+    if not 0 <= plane_share <= 1:
+        raise ValueError(f"plane_share must lie in [0, 1], got {plane_share}")
+    rng = np.random.default_rng(seed)
+    inliers = _inlier_mask(n, inlier_ratio, noise, rng)
+    on_plane = np.zeros(n, bool)
+    true = np.flatnonzero(inliers)
+    on_plane[rng.permutation(true)[: round(plane_share * len(true))]] = True
+    extent = _extent(size)
+    K, R, t, E, F = _camera_pair(size, extent, rng)
+
+    # The plane is normal^T X = distance; within 40 degrees of the image plane all of the image sees it.
+    tilt, heading = np.radians(rng.uniform(0, 40)), rng.uniform(0, 2 * np.pi)
+    normal = np.array([np.sin(tilt) * np.cos(heading), np.sin(tilt) * np.sin(heading), np.cos(tilt)])
+    distance = 8 * normal[2]
+    H = K @ (R + np.outer(t, normal) / distance) @ np.linalg.inv(K)
+
+    x1 = rng.uniform(0, 1, (n, 2)) * extent
+    rays = _rays(K, x1)
+    depth = distance / (rays @ normal)
+    factor = rng.uniform(1.25, 2, n)
+    factor = np.where(rng.random(n) < 0.5, factor, 1 / factor)
+    points = rays * np.where(on_plane, depth, depth * factor)[:, None]
+    x2 = _transform(K, points @ R.T + t)
+    _disturb(x1, x2, inliers, noise, extent, rng)
+    points[~inliers] = np.nan
+    return PlanarSceneMatches(x1, x2, K, R, t, E, F, points, inliers, size, on_plane, H / H[2, 2])
 
 
 def line_points(n: int = 200, inlier_ratio: float = 0.5, noise: float = 0.01, seed: int = 0) -> CurvePoints:
@@ -374,6 +456,36 @@ def _extent(size: tuple[int, int]) -> _Array:
     if height < 2 or width < 2:
         raise ValueError(f"size must be (height, width), both at least 2, got {size}")
     return np.array([width - 1.0, height - 1.0])
+
+
+def _camera_pair(
+    size: tuple[int, int], extent: _Array, rng: np.random.Generator
+) -> tuple[_Array, _Array, _Array, _Array, _Array]:
+    """Draw K and a motion R, t of 3 to 15 degrees and one baseline; return them with E and F of unit norm."""
+    focal = float(max(size))
+    K = np.array([[focal, 0, extent[0] / 2], [0, focal, extent[1] / 2], [0, 0, 1]])
+    axis = rng.normal(size=3)
+    R = _rotation(axis / np.linalg.norm(axis) * np.radians(rng.uniform(3, 15)))
+    t = rng.normal(size=3) * [1.0, 1.0, 0.4]
+    t /= np.linalg.norm(t)
+    E = np.cross(t, R.T).T / np.sqrt(2)  # columns t x R[:, j]: E = [t]x R, of unit norm
+    K_inv = np.linalg.inv(K)
+    F = K_inv.T @ E @ K_inv
+    return K, R, t, E, F / np.linalg.norm(F)
+
+
+def _rays(K: _Array, x: _Array) -> _Array:
+    """Return the points of depth 1 that are seen at ``x``."""
+    return np.asarray(np.column_stack([x, np.ones(len(x))]) @ np.linalg.inv(K).T)
+
+
+def _disturb(
+    x1: _Array, x2: _Array, inliers: NDArray[np.bool_], noise: float, extent: _Array, rng: np.random.Generator
+) -> None:
+    """Add noise to the inliers of both images and make outliers of the others, in place."""
+    x1[inliers] += rng.normal(0, noise, (np.count_nonzero(inliers), 2))
+    x2[inliers] += rng.normal(0, noise, (np.count_nonzero(inliers), 2))
+    x2[~inliers] = rng.uniform(0, 1, (np.count_nonzero(~inliers), 2)) * extent
 
 
 def _transform(M: _Array, points: _Array) -> _Array:

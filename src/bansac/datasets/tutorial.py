@@ -12,9 +12,19 @@ A folder is one set; each file in it is an HDF5 file keyed by pair ("img1-img2")
 ``size2.h5``        optional: height and width of image 2
 ==================  =========================================================================
 
-The same names serve the tutorial's own PhotoTourism, EVD and HPatches sets. E and F are computed from the poses.
-The matches are one-way nearest neighbours. The paper keeps ratios < 0.85 for E and F and < 0.6 for H
-(:meth:`Pair.filtered`); its tables leave out pairs with few matches, which is the caller's business.
+The same names serve the tutorial's own sets: PhotoTourism in ``val/<scene>`` and ``train/<scene>``, EVD and HPatches in
+``<name>/val`` and the like. E and F are computed from the poses. The matches are one-way nearest neighbours. The paper
+keeps ratios < 0.85 for E and F and < 0.6 for H (:data:`MAX_RATIO`, :meth:`Pair.filtered`); its tables leave out pairs
+with few matches, which is the caller's business.
+
+Where there is no ``size.h5``, the images tell the sizes. For image 1 of the pair "a-b" that is a file called
+
+1. ``1/a``, in a folder of all first images (EVD: ``1/adam.png`` and ``2/adam.png``), or
+2. ``a``, or whose path ends in ``a`` with "/" for "_" or "-" (HPatches: ``v_dogman/1.ppm`` for "v_dogman_1"), or
+3. ``a/1``, or ``1/x`` for "x1" and "x_1",
+
+with any usual suffix; for image 2 put 2 and b. Where several files fit, those in the folder of the other image count.
+It is looked for below the set, then in the folders imgs, images, img, image, 1, 2 and ``<parent's name>`` beside it.
 """
 
 from __future__ import annotations
@@ -22,18 +32,28 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Pair", "PairSet", "find_sets"]
+__all__ = ["MAX_RATIO", "Pair", "PairSet", "find_sets"]
+
+MAX_RATIO = {"EF": 0.85, "H": 0.6}
+"""SNN ratio below which the paper keeps matches, by kind of set."""
 
 _Array = NDArray[np.float64]
 
 _MATCH_FILES = ("matches.h5", "match_conf.h5")
 _TRUTH_FILES = {"EF": ("K1_K2.h5", "R.h5", "T.h5"), "H": ("Hgt.h5",)}
+_SIZE_FILES = {1: "size.h5", 2: "size2.h5"}
+_SPLITS = ("train", "val", "test")  # folders of the tutorial that do not name what is in them
+_IMAGE_FOLDERS = ("imgs", "images", "img", "image", "1", "2")
+_IMAGE_SUFFIXES = (".png", ".jpg", ".jpeg", ".ppm", ".pgm", ".bmp", ".tif", ".tiff", ".webp")
+
+_Which: TypeAlias = Literal[1, 2]
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +77,7 @@ class Pair:
     H : (3, 3) ndarray or None
         Homography from image 1 to image 2 (H).
     size1, size2 : (int, int) or None
-        Height and width of the images, where the set tells them.
+        Height and width of the images, where the set tells them; :meth:`PairSet.image_size` tells why it does not.
     """
 
     key: str
@@ -109,7 +129,7 @@ class PairSet:
     folder : Path
         The folder.
     name : str
-        Its name.
+        Its name; the tutorial's ``EVD/val`` is "EVD-val".
     kind : {"EF", "H"}
         Whether the truth is a pose or a homography.
     keys : tuple of str
@@ -125,7 +145,7 @@ class PairSet:
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         self.folder = Path(folder)
-        self.name = self.folder.resolve().name
+        self.name = _name(self.folder.resolve())
         if not self.folder.is_dir():
             raise FileNotFoundError(f"there is no folder {self.folder}")
         self.kind: Literal["EF", "H"] = "H" if (self.folder / "Hgt.h5").exists() else "EF"
@@ -136,6 +156,8 @@ class PairSet:
             self.keys = tuple(matches.keys())
         if not self.keys:
             raise OSError(f"{self.folder / 'matches.h5'} holds no pairs")
+        self._known = frozenset(self.keys)
+        self._images = _Images(self.folder)
 
     def __len__(self) -> int:
         """Return the number of pairs."""
@@ -165,10 +187,7 @@ class PairSet:
         OSError
             If a file is damaged, lacks the pair, or holds data of another shape.
         """
-        if key not in self.keys:
-            raise ValueError(
-                f"the set {self.name} has no pair {key!r}; it has {len(self)}, the first is {self.keys[0]!r}"
-            )
+        self._check_key(key)
         matches = self._read("matches.h5", key, (-1, 4))
         ratios = self._read("match_conf.h5", key, (-1,))
         if len(ratios) != len(matches):
@@ -179,18 +198,20 @@ class PairSet:
             x1=matches[:, :2].copy(),
             x2=matches[:, 2:].copy(),
             ratios=ratios,
-            size1=self._size("size.h5", key),
-            size2=self._size("size2.h5", key),
+            size1=self._size_if_known(key, 1),
+            size2=self._size_if_known(key, 2),
             **truth,
         )
 
-    def pairs(self, limit: int | None = 43) -> Iterator[Pair]:
+    def pairs(self, limit: int | None = 43, *, first: int | None = None) -> Iterator[Pair]:
         """Read pairs one after the other, evenly spaced over the sorted keys.
 
         Parameters
         ----------
         limit : int or None, optional
             Largest number of pairs; None for all.
+        first : int or None, optional
+            Choose among this many keys, the first ones; None for all. The paper takes the first 4000 of a scene.
 
         Yields
         ------
@@ -200,11 +221,90 @@ class PairSet:
         Raises
         ------
         ValueError
-            If the limit is below 1.
+            If the limit or ``first`` is below 1.
         OSError
             As :meth:`pair` does.
         """
-        return map(self.pair, evenly_spaced(self.keys, limit))
+        if first is not None and first < 1:
+            raise ValueError(f"first must be at least 1, got {first}")
+        return map(self.pair, evenly_spaced(self.keys[:first], limit))
+
+    def match_counts(self, max_ratio: float | None = None, limit: int | None = 50) -> NDArray[np.int64]:
+        """Count matches below a ratio, for pairs evenly spaced over the sorted keys; only the ratios are read.
+
+        Parameters
+        ----------
+        max_ratio : float or None, optional
+            Matches of a lower SNN ratio count; by default the paper's for this kind, :data:`MAX_RATIO`.
+        limit : int or None, optional
+            Largest number of pairs; None for all.
+
+        Returns
+        -------
+        (P,) ndarray of int64
+            Number of matches by pair.
+
+        Raises
+        ------
+        ValueError
+            If the limit is below 1.
+        OSError
+            If the file is damaged or lacks a pair.
+        """
+        bound = MAX_RATIO[self.kind] if max_ratio is None else max_ratio
+        with _Reader(self.folder / "match_conf.h5") as file:
+            counts = [np.count_nonzero(file.array(key, (-1,)) < bound) for key in evenly_spaced(self.keys, limit)]
+        return np.array(counts, dtype=np.int64)
+
+    def image_size(self, key: str, which: _Which = 1) -> tuple[int, int]:
+        """Return the size of an image, from the set's file of sizes or else from the image itself.
+
+        Parameters
+        ----------
+        key : str
+            Name of the pair, one of ``keys``.
+        which : {1, 2}, optional
+            Image 1 or image 2 of the pair.
+
+        Returns
+        -------
+        (int, int)
+            Height and width in pixels.
+
+        Raises
+        ------
+        ValueError
+            If the set has no such pair, or ``which`` is neither 1 nor 2.
+        OSError
+            If the set has no such file and the image is not there, several fit, or it cannot be read. The message names
+            what was looked for.
+        ImportError
+            If an image has to be read and OpenCV is not installed.
+        """
+        self._check_key(key)
+        if which not in _SIZE_FILES:
+            raise ValueError(f"which must be 1 or 2, got {which!r}")
+        name = _SIZE_FILES[which]
+        if not (self.folder / name).exists():
+            return self._images.size(key, which)
+        height, width = self._read(name, key, (2,))
+        return int(height), int(width)
+
+    def size_source(self) -> Literal["files", "images"] | None:
+        """Return where the size of image 1 comes from, going by the first pair; no image is read."""
+        if (self.folder / _SIZE_FILES[1]).exists():
+            return "files"
+        try:
+            self._images.find(self.keys[0], 1)
+        except OSError:
+            return None
+        return "images"
+
+    def _check_key(self, key: str) -> None:
+        if key not in self._known:
+            raise ValueError(
+                f"the set {self.name} has no pair {key!r}; it has {len(self)}, the first is {self.keys[0]!r}"
+            )
 
     def _homography(self, key: str) -> dict[str, Any]:
         return {"H": self._read("Hgt.h5", key, (3, 3))}
@@ -221,11 +321,16 @@ class PairSet:
         F = np.linalg.inv(K2).T @ E @ np.linalg.inv(K1)
         return {"K1": K1, "K2": K2, "R": R, "t": t, "E": E / np.linalg.norm(E), "F": F / np.linalg.norm(F)}
 
-    def _size(self, name: str, key: str) -> tuple[int, int] | None:
-        if not (self.folder / name).exists():
+    def _size_if_known(self, key: str, which: _Which) -> tuple[int, int] | None:
+        """Return the size of an image; None where it is not known: not everyone needs it."""
+        if (self.folder / _SIZE_FILES[which]).exists():
+            return self.image_size(key, which)
+        if self.kind == "EF":  # poses are judged without it
             return None
-        height, width = self._read(name, key, (2,))
-        return int(height), int(width)
+        try:
+            return self._images.size(key, which)
+        except (OSError, ImportError):
+            return None
 
     def _read(self, name: str, key: str, shape: tuple[int, ...]) -> _Array:
         with _Reader(self.folder / name) as file:
@@ -235,8 +340,9 @@ class PairSet:
 def find_sets(root: str | os.PathLike[str]) -> list[PairSet]:
     """Find the sets in a folder and below it.
 
-    A folder is a set where it holds ``matches.h5``, ``match_conf.h5`` and truth (``Hgt.h5``, or any of ``K1_K2.h5``,
-    ``R.h5``, ``T.h5``); one of them whose other files are missing is an error, other folders are passed over.
+    A folder is a set where it holds ``matches.h5``, ``match_conf.h5`` and truth (``Hgt.h5``, ``R.h5`` or ``T.h5``); one
+    of them whose other files are missing is an error. Other folders are passed over, as the tutorial's test sets are,
+    which have cameras but no poses.
 
     Parameters
     ----------
@@ -282,8 +388,12 @@ def evenly_spaced(keys: tuple[str, ...], limit: int | None) -> list[str]:
 
 
 def _looks_like_a_set(folder: Path) -> bool:
-    has_truth = any((folder / name).exists() for names in _TRUTH_FILES.values() for name in names)
+    has_truth = any((folder / name).exists() for name in ("Hgt.h5", "R.h5", "T.h5"))
     return has_truth and (folder / "match_conf.h5").exists()
+
+
+def _name(folder: Path) -> str:
+    return f"{folder.parent.name}-{folder.name}" if folder.name in _SPLITS else folder.name
 
 
 def _split_key(key: str, images: list[str], path: Path) -> tuple[str, str]:
@@ -299,6 +409,100 @@ def _split_key(key: str, images: list[str], path: Path) -> tuple[str, str]:
 
 def _cross_matrix(t: _Array) -> _Array:
     return np.array([[0, -t[2], t[1]], [t[2], 0, -t[0]], [-t[1], t[0], 0]])
+
+
+class _Images:
+    """The images of a set, found by the names that its keys are made of; see the top of this module.
+
+    Parameters
+    ----------
+    folder : Path
+        Folder of the set.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder.resolve()
+        self._sizes: dict[Path, tuple[int, int]] = {}
+
+    def size(self, key: str, which: _Which) -> tuple[int, int]:
+        """Return height and width of an image."""
+        path = self.find(key, which)
+        if path not in self._sizes:
+            from bansac.matching import read_image
+
+            height, width = read_image(path).shape
+            self._sizes[path] = height, width
+        return self._sizes[path]
+
+    def find(self, key: str, which: _Which) -> Path:
+        """Return the file of image 1 or 2 of a pair."""
+        found = [self._fitting(name1, name2) for name1, name2 in _cuts(key)]
+        # The key may be cut at several hyphens: best where that gives both images.
+        found.sort(key=lambda both: (not all(both), len(both[which - 1]) != 1))
+        wanted = next((both[which - 1] for both in found if both[which - 1]), [])
+        if len(wanted) == 1:
+            return wanted[0]
+        if wanted:
+            raise OSError(f"several files fit image {which} of the pair {key!r}: {', '.join(map(str, wanted[:5]))}")
+        names = " or ".join(dict.fromkeys(repr(names[which - 1]) for names in _cuts(key)))
+        raise FileNotFoundError(
+            f"no size of image {which} of the pair {key!r}: {self._folder} has no {_SIZE_FILES[which]}, and no image "
+            f"called {names} ({', '.join(_IMAGE_SUFFIXES)}) is in {', '.join(map(str, self._roots()))} or below"
+        )
+
+    def _fitting(self, name1: str, name2: str) -> tuple[list[Path], list[Path]]:
+        """Return the files that fit the names of both images, best one each."""
+        fit1, fit2 = self._candidates(name1, 1), self._candidates(name2, 2)
+        folders1, folders2 = {path.parent for path in fit1}, {path.parent for path in fit2}
+        near1, near2 = [p for p in fit1 if p.parent in folders2], [p for p in fit2 if p.parent in folders1]
+        return (near1 or fit1) if len(fit1) > 1 else fit1, (near2 or fit2) if len(fit2) > 1 else fit2
+
+    def _candidates(self, name: str, which: _Which) -> list[Path]:
+        """Return the files that fit a name best."""
+        for files in self._files:
+            for wanted in (f"{which}_{name}", name, f"{name}_{which}"):
+                if found := files.get(_plain(wanted)):
+                    exact = [path for path in found if path.stem == name]
+                    return exact or found
+        return []
+
+    @cached_property
+    def _files(self) -> list[dict[str, list[Path]]]:
+        """Files by every name that they may go by: those below the set, then those beside it."""
+        own, *beside = ([path for path in root.rglob("*") if _is_image(path)] for root in self._roots())
+        return [_by_name(self._folder, own), _by_name(self._folder.parent, [p for paths in beside for p in paths])]
+
+    def _roots(self) -> list[Path]:
+        parent = self._folder.parent
+        beside = dict.fromkeys(parent / name for name in (*_IMAGE_FOLDERS, parent.name))
+        return [self._folder, *(path for path in beside if path.is_dir())]
+
+
+def _cuts(key: str) -> list[tuple[str, str]]:
+    """Return all ways to cut a key into two names at a hyphen; one without hyphens names both images."""
+    parts = key.split("-")
+    return [("-".join(parts[:cut]), "-".join(parts[cut:])) for cut in range(1, len(parts))] or [(key, key)]
+
+
+def _plain(name: str) -> str:
+    return name.replace("-", "_").replace("/", "_")
+
+
+def _is_image(path: Path) -> bool:
+    return path.suffix.lower() in _IMAGE_SUFFIXES
+
+
+def _by_name(root: Path, paths: list[Path]) -> dict[str, list[Path]]:
+    """Return files by name: "b", "a_b" and so on for ``a/b.png``, and "x1" and "x_1" for ``1/x.png``."""
+    files: dict[str, list[Path]] = {}
+    for path in sorted(paths):
+        parts = path.relative_to(root).with_suffix("").parts
+        names = ["_".join(parts[start:]) for start in range(len(parts))]
+        if path.parent.name in ("1", "2"):
+            names += [path.stem + path.parent.name, f"{path.stem}_{path.parent.name}"]
+        for name in dict.fromkeys(map(_plain, names)):
+            files.setdefault(name, []).append(path)
+    return files
 
 
 class _Reader:

@@ -1,7 +1,9 @@
-"""Files that a command writes: whole or not at all, into a folder that is tried out before the work starts."""
+"""Files written whole or not at all, into a folder that is tried out before the work starts."""
 
 from __future__ import annotations
 
+import json
+import math
 import os
 import tempfile
 from collections.abc import Callable, Mapping
@@ -10,12 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bansac.cli.console import to_json
-
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["OutputFolder", "write_atomically"]
+__all__ = ["OutputFolder", "to_json", "write_atomically"]
 
 
 class OutputFolder:
@@ -43,20 +43,24 @@ class OutputFolder:
 
     def write_json(self, name: str, document: Mapping[str, Any]) -> None:
         """Write ``document`` as JSON."""
-        text = to_json(dict(document)) + "\n"
-        self._write(name, lambda path: path.write_text(text, encoding="utf-8"))
+        self.write_text(name, to_json(dict(document)) + "\n")
+
+    def write_text(self, name: str, text: str) -> None:
+        """Write ``text`` as UTF-8."""
+        self.write(name, lambda path: path.write_text(text, encoding="utf-8"))
 
     def write_npz(self, name: str, arrays: Mapping[str, Any]) -> None:
         """Write ``arrays`` as a compressed NumPy archive."""
-        self._write(name, lambda path: np.savez_compressed(path, **arrays))
+        self.write(name, lambda path: np.savez_compressed(path, **arrays))
 
     def write_figure(self, name: str, figure: Figure) -> None:
         """Write ``figure`` as an image."""
         from bansac.plotting import save_figure
 
-        self._write(name, lambda path: save_figure(figure, path))
+        self.write(name, lambda path: save_figure(figure, path))
 
-    def _write(self, name: str, write: Callable[[Path], Any]) -> None:
+    def write(self, name: str, write: Callable[[Path], Any]) -> None:
+        """Let ``write`` fill the file."""
         write_atomically(self.path / name, write)
         self.files.append(str(self.path / name))
 
@@ -83,3 +87,20 @@ def write_atomically(path: Path, write: Callable[[Path], Any]) -> None:
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def to_json(document: dict[str, Any]) -> str:
+    """Return ``document`` as strict JSON: arrays become lists, NaN and infinity null."""
+    return json.dumps(_plain(document), indent=2, allow_nan=False)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple | np.ndarray):
+        return [_plain(item) for item in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value

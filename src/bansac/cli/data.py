@@ -1,0 +1,156 @@
+"""``bansac data``: get the paper's data, and see what a folder with data holds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+from rich.box import SIMPLE
+from rich.markup import escape
+from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+from bansac.cli.arguments import JsonFlag
+from bansac.cli.console import command, notes, print_json, report
+from bansac.datasets import PairSet, find_sets
+from bansac.datasets.download import BASE_URL, Stage, fetch
+from bansac.datasets.download import Progress as Listener
+from bansac.datasets.tutorial import MAX_RATIO
+
+__all__ = ["app"]
+
+SAMPLED_PAIRS = 50
+
+app = typer.Typer(no_args_is_help=True, help="Get the paper's data, or look at data that are there.")
+
+
+class DatasetName(StrEnum):
+    """The data sets that can be fetched."""
+
+    phototourism = "phototourism"
+    evd = "evd"
+    hpatches = "hpatches"
+
+
+@app.command("fetch")
+@command
+def fetch_command(
+    dataset: Annotated[DatasetName, typer.Argument(help="The data set.")],
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Put the archive and its contents here, not in the cache folder.")
+    ] = None,
+    full: Annotated[
+        bool, typer.Option("--full", help="All scenes of PhotoTourism (86 GB), not the validation scene (2 GB).")
+    ] = False,
+    url: Annotated[str, typer.Option(help="Address of the folder with the archives, for a mirror.")] = BASE_URL,
+    json: JsonFlag = False,
+) -> None:
+    """Download and unpack data of the "RANSAC in 2020" tutorial, as the paper uses them.
+
+    A broken download goes on from where it was. What is there is not fetched again, but size and SHA-256 of the archive
+    are compared with those of its first use. Unpacked, an archive may be deleted; one that you put there is used.
+    """
+    try:
+        with _progress() as listener:
+            fetched = fetch(dataset.value, out, full=full, url=url, progress=listener)
+    except KeyboardInterrupt:
+        notes.print("bansac: what has come of the download is kept; the same command goes on with it")
+        raise
+    notes.print(f"bansac: {dataset.value} {'was there already' if fetched.was_there else 'is there now'}")
+    summary = _summary(fetched.folder)
+    if json:
+        archive = {"path": str(fetched.archive), "bytes": fetched.size, "sha256": fetched.sha256}
+        print_json({"was_there": fetched.was_there, "archive": archive} | summary)
+        return
+    report.print(str(fetched.folder), markup=False)
+    _show(summary)
+
+
+@app.command()
+@command
+def info(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A set of pairs in h5 files, or a folder with sets.")],
+    json: JsonFlag = False,
+) -> None:
+    """Show the sets of image pairs in a folder (RANSAC tutorial format).
+
+    Kind EF has poses, kind H homographies. Scenes: 1 for EF, the number of different first images for H. Matches:
+    smallest, median and largest number below the paper's SNN ratio, of at most 50 evenly spaced pairs. Sizes: whether
+    the image sizes come from files, from images, or are unknown (judging homographies needs them).
+    """
+    summary = _summary(folder)
+    if json:
+        print_json(summary)
+    else:
+        _show(summary)
+
+
+def _summary(folder: Path) -> dict[str, Any]:
+    return {"folder": str(folder), "sets": [_describe(pair_set, folder) for pair_set in find_sets(folder)]}
+
+
+def _describe(pair_set: PairSet, root: Path) -> dict[str, Any]:
+    counts = pair_set.match_counts(limit=SAMPLED_PAIRS)
+    scenes = 1 if pair_set.kind == "EF" else len(set(map(_first_image, pair_set.keys)))
+    return {
+        "name": pair_set.name,
+        "folder": str(pair_set.folder.relative_to(root)),
+        "kind": pair_set.kind,
+        "pairs": len(pair_set),
+        "scenes": scenes,
+        "matches": {
+            "max_ratio": MAX_RATIO[pair_set.kind],
+            "pairs": len(counts),
+            "min": int(counts.min()),
+            "median": float(np.median(counts)),
+            "max": int(counts.max()),
+        },
+        "sizes": pair_set.size_source(),
+    }
+
+
+def _first_image(key: str) -> str:
+    """Return the name of image 1; names may contain hyphens, and are taken to have the same number of them."""
+    parts = key.split("-")
+    return "-".join(parts[: max(1, len(parts) // 2)])
+
+
+def _show(summary: dict[str, Any]) -> None:
+    table = Table(box=SIMPLE)
+    table.add_column("set", no_wrap=True)
+    table.add_column("kind")
+    for heading in ("pairs", "scenes", "min", "median", "max"):
+        table.add_column(heading, justify="right")
+    table.add_column("sizes")
+    for row in summary["sets"]:
+        spread = [f"{row['matches'][name]:.0f}" for name in ("min", "median", "max")]
+        counts = (str(row["pairs"]), str(row["scenes"]), *spread)
+        table.add_row(escape(row["name"]), row["kind"], *counts, row["sizes"] or "unknown")
+    report.print(table)
+    ratios = ", ".join(f"{ratio:g} ({kind})" for kind, ratio in MAX_RATIO.items())
+    report.print(
+        f"min, median, max: matches of SNN ratio below {ratios}, in at most {SAMPLED_PAIRS} evenly spaced pairs"
+    )
+
+
+@contextmanager
+def _progress() -> Iterator[Listener]:
+    """Show a bar for each stage on a terminal, and else one line when a download begins."""
+    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=notes, transient=True, disable=not notes.is_terminal) as progress:
+        tasks: dict[Stage, TaskID] = {}
+
+        def listen(stage: Stage, done: int, total: int | None) -> None:
+            if stage not in tasks:
+                if stage == "download":
+                    size = "unknown size" if total is None else f"{total / 1e6:.1f} MB"
+                    notes.print(f"bansac: downloading {size}, {done / 1e6:.1f} MB are there")
+                tasks[stage] = progress.add_task(stage, total=total, completed=done)
+            progress.update(tasks[stage], completed=done, total=total)
+
+        yield listen

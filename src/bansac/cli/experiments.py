@@ -1,0 +1,134 @@
+"""``bansac experiments``: the tables and figures of the paper, one command each."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+from bansac.cli.arguments import TwoViewModel
+from bansac.cli.console import command, notes, report
+from bansac.experiments import EXPERIMENTS, Setup, find_experiment
+from bansac.experiments.runner import run_experiment
+from bansac.files import OutputFolder
+
+__all__ = ["app"]
+
+INCOMPLETE = 1
+
+app = typer.Typer(no_args_is_help=True, help="Run the experiments of the paper.")
+
+
+class HErrorName(StrEnum):
+    """The errors of a homography."""
+
+    CORNERS = "corners"
+    VISIBLE_AREA = "visible-area"
+
+
+@app.command("list")
+@command
+def list_command() -> None:
+    """List the experiments, where they are in the paper, and what they run by default."""
+    width = max(map(len, EXPERIMENTS))
+    for name in EXPERIMENTS:
+        experiment = find_experiment(name)
+        needs = "; needs --data" if experiment.needs_data else ""
+        report.print(f"{name:{width}}  {experiment.title}", markup=False)
+        report.print(f"{'':{width}}  {experiment.reference}", markup=False)
+        report.print(f"{'':{width}}  default: {experiment.defaults}{needs}", markup=False)
+
+
+@app.command()
+@command
+def run(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The experiment; `bansac experiments list` has them.")],
+    data: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="A set of pairs in h5 files, or a folder with sets.")
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Write the results here. Default: bansac-experiments/NAME."),
+    ] = None,
+    workers: Annotated[
+        int, typer.Option(help="Processes. With more than 1, times are taken afterwards, on repeat 0 alone.")
+    ] = 1,
+    pairs: Annotated[int | None, typer.Option(help="Most pairs of a set, evenly spaced. Default: the paper's.")] = None,
+    repeats: Annotated[
+        int | None, typer.Option(help="Runs of every pair, or trials on made-up points. Default: the paper's.")
+    ] = None,
+    model: Annotated[TwoViewModel | None, typer.Option(help="Only this model.")] = None,
+    seed: Annotated[int, typer.Option(help="Seed of repeat 0; repeat r has this seed + r.")] = 0,
+    sets: Annotated[str, typer.Option(help="Run these sets only, joined by commas.")] = "",
+    exclude: Annotated[str, typer.Option(help="Leave these sets out, joined by commas.")] = "",
+    h_error: Annotated[
+        HErrorName, typer.Option(help="Error of homographies: mean over the corners, or over the visible area.")
+    ] = HErrorName.CORNERS,
+    max_ratio: Annotated[
+        float | None,
+        typer.Option(help="Image pairs: use matches of a lower SNN ratio. Default: .85 for E and F, .6 for H."),
+    ] = None,
+    pair: Annotated[str | None, typer.Option(help="probability-evolution: the pair.")] = None,
+    curve: Annotated[str | None, typer.Option(help="synthetic, curve-example: the curve that is fitted.")] = None,
+    noise: Annotated[float | None, typer.Option(help="synthetic: noise of the inliers. Default: .02.")] = None,
+    noise_is_variance: Annotated[
+        bool, typer.Option("--noise-is-variance", help="synthetic: the noise is a variance, as printed.")
+    ] = False,
+) -> None:
+    """Run an experiment: runs.csv, tables (Markdown and LaTeX), figures (PNG and SVG) and run.json.
+
+    Results are kept as they come: the same command goes on where an interrupted one was. The same seed gives the same
+    errors whatever the number of workers. Exit code 1: units are missing, their workers having died again and again.
+    """
+    given = {"max_ratio": max_ratio, "pair": pair, "curve": curve, "noise": noise}
+    extra: dict[str, Any] = {option: value for option, value in given.items() if value is not None}
+    if noise_is_variance:
+        extra["noise_is_variance"] = True
+    experiment = find_experiment(name)
+    setup = Setup(
+        data=data,
+        model=model.value if model is not None else None,
+        pairs=pairs,
+        repeats=repeats,
+        seed=seed,
+        sets=_split(sets),
+        exclude=_split(exclude),
+        h_error=h_error.value,
+        extra=extra,
+    )
+    experiment.check(setup)
+    folder = OutputFolder(out if out is not None else Path("bansac-experiments") / name)
+    outcome = run_experiment(experiment, setup, folder, workers=workers, progress=_progress)
+    for table in outcome.report.tables.values():
+        report.print(table.to_markdown() + "\n", markup=False)
+    for note in outcome.report.notes:
+        report.print(note, markup=False)
+    report.print(f"wrote {', '.join(folder.files)}", markup=False)
+    if outcome.failed:
+        notes.print(f"bansac: {len(outcome.failed)} units are missing; the same command tries them again")
+        raise typer.Exit(INCOMPLETE)
+
+
+def _split(names: str) -> tuple[str, ...]:
+    return tuple(name.strip() for name in names.split(",") if name.strip())
+
+
+@contextlib.contextmanager
+def _progress(what: str, total: int, done: int) -> Iterator[Callable[[], None]]:
+    if done:
+        notes.print(f"bansac: going on with an interrupted run: {done} of {total} {what} are done")
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=notes, transient=True, disable=not notes.is_terminal) as progress:
+        task = progress.add_task(what, total=total, completed=done)
+        yield lambda: progress.advance(task)

@@ -1,0 +1,145 @@
+"""Matches whose inliers are labelled one by one, with a true fundamental matrix but no cameras (AdelaideRMF).
+
+A folder is one set; each file in it is an HDF5 file keyed by pair:
+
+==============  =====================================================
+``matches.h5``  (N, 4): x1 y1 x2 y2 in pixels
+``labels.h5``   (N,): 1 for a true match, 0 for a wrong one
+``Fgt.h5``      (3, 3): fundamental matrix, ``x2^T F x1 = 0``
+==============  =====================================================
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bansac.datasets.tutorial import _Reader
+
+__all__ = ["LabelledPair", "LabelledSet", "find_labelled_sets"]
+
+_FILES = ("matches.h5", "labels.h5", "Fgt.h5")
+
+
+@dataclass(frozen=True, eq=False)
+class LabelledPair:
+    """Matches of two images, all of them labelled.
+
+    Parameters
+    ----------
+    key : str
+        Name of the pair.
+    x1, x2 : (N, 2) ndarray
+        Matched points in pixels.
+    inliers : (N,) ndarray of bool
+        Which matches are true.
+    F : (3, 3) ndarray
+        True fundamental matrix, of unit norm.
+    """
+
+    key: str
+    x1: NDArray[np.float64]
+    x2: NDArray[np.float64]
+    inliers: NDArray[np.bool_]
+    F: NDArray[np.float64]
+
+
+class LabelledSet:
+    """The pairs of one folder; files are read when a pair is asked for.
+
+    Parameters
+    ----------
+    folder : str or path
+        Folder with the files of one set.
+
+    Attributes
+    ----------
+    folder : Path
+        The folder.
+    name : str
+        Its name.
+    keys : tuple of str
+        Names of the pairs, sorted.
+
+    Raises
+    ------
+    OSError
+        If a file is missing or damaged; the message names it.
+    ImportError
+        If h5py is not installed.
+    """
+
+    def __init__(self, folder: str | os.PathLike[str]) -> None:
+        self.folder = Path(folder)
+        self.name = self.folder.resolve().name
+        missing = [name for name in _FILES if not (self.folder / name).exists()]
+        if missing:
+            raise FileNotFoundError(f"{self.folder} is no set of labelled matches: {', '.join(missing)} is missing")
+        with _Reader(self.folder / "matches.h5") as matches:
+            self.keys = tuple(matches.keys())
+
+    def __len__(self) -> int:
+        """Return the number of pairs."""
+        return len(self.keys)
+
+    def pair(self, key: str) -> LabelledPair:
+        """Read one pair.
+
+        Parameters
+        ----------
+        key : str
+            Name of the pair, one of ``keys``.
+
+        Returns
+        -------
+        LabelledPair
+            Its matches and truth.
+
+        Raises
+        ------
+        OSError
+            If a file is damaged, lacks the pair, or holds data of another shape.
+        """
+        shapes: tuple[tuple[int, ...], ...] = ((-1, 4), (-1,), (3, 3))
+        values = []
+        for name, shape in zip(_FILES, shapes, strict=True):
+            with _Reader(self.folder / name) as file:
+                values.append(file.array(key, shape))
+        matches, labels, F = values
+        if len(labels) != len(matches):
+            raise OSError(f"{self.folder}: pair {key!r} has {len(matches)} matches but {len(labels)} labels")
+        norm = np.linalg.norm(F)
+        if norm == 0:
+            raise OSError(f"{self.folder / 'Fgt.h5'}: the matrix of {key!r} is zero")
+        return LabelledPair(key, matches[:, :2].copy(), matches[:, 2:].copy(), labels != 0, F / norm)
+
+
+def find_labelled_sets(root: str | os.PathLike[str]) -> list[LabelledSet]:
+    """Find the sets of labelled matches in a folder and below it.
+
+    Parameters
+    ----------
+    root : str or path
+        A set, or a folder with sets somewhere below.
+
+    Returns
+    -------
+    list of LabelledSet
+        The sets, sorted by path; empty where there are none.
+
+    Raises
+    ------
+    OSError
+        If there is no such folder, or a file is damaged.
+    ImportError
+        If h5py is not installed.
+    """
+    root = Path(root)
+    if not root.is_dir():
+        raise FileNotFoundError(f"there is no folder {root}")
+    folders = sorted(path.parent for path in root.rglob("labels.h5") if (path.parent / "Fgt.h5").exists())
+    return [LabelledSet(folder) for folder in folders]

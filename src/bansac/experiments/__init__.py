@@ -1,0 +1,70 @@
+"""The paper's experiments, one module each, by the names they have on the command line."""
+
+from __future__ import annotations
+
+import importlib
+
+from bansac.experiments.experiment import Experiment, Report, Row, Setup, Unit
+from bansac.experiments.tables import Measured, Section, Table, TableRow
+
+__all__ = [
+    "EXPERIMENTS",
+    "Experiment",
+    "Measured",
+    "Report",
+    "Row",
+    "Section",
+    "Setup",
+    "Table",
+    "TableRow",
+    "Unit",
+    "find_experiment",
+]
+
+# In the order of the paper, what is not in it at the end. Each module has an EXPERIMENT.
+EXPERIMENTS: dict[str, str] = {
+    "markov-order": "bansac.experiments.markov_order",
+    "fixed-iterations": "bansac.experiments.fixed_iterations",
+    "inlier-ratio": "bansac.experiments.inlier_ratio",
+    "main-table": "bansac.experiments.main_table",
+    "per-scene": "bansac.experiments.per_scene",
+    "synthetic": "bansac.experiments.synthetic",
+    "classification-cpt": "bansac.experiments.classification_cpt",
+    "sampling-activation": "bansac.experiments.sampling_activation",
+    "stopping-criteria": "bansac.experiments.stopping_criteria",
+    "probability-evolution": "bansac.experiments.probability_evolution",
+    "curve-example": "bansac.experiments.curve_example",
+    "cpt-robustness": "bansac.experiments.cpt_robustness",
+    "degenerate-sampling": "bansac.experiments.degenerate_sampling",
+    "verification": "bansac.experiments.verification",
+}
+"""Module of every experiment, by its name."""
+
+
+def find_experiment(name: str) -> Experiment:
+    """Return an experiment by its name.
+
+    Parameters
+    ----------
+    name : str
+        A key of ``EXPERIMENTS``.
+
+    Returns
+    -------
+    Experiment
+        The experiment.
+
+    Raises
+    ------
+    ValueError
+        If there is none of this name; the message lists those that there are.
+
+    Examples
+    --------
+    >>> find_experiment("main-table").reference
+    'tab:results_E_F_H_LO'
+    """
+    if name not in EXPERIMENTS:
+        raise ValueError(f"unknown experiment {name!r}; the experiments are {', '.join(EXPERIMENTS)}")
+    experiment: Experiment = importlib.import_module(EXPERIMENTS[name]).EXPERIMENT
+    return experiment

@@ -1,0 +1,50 @@
+"""The functions gamma_1 to gamma_3 of P(c | x), for BANSAC and P-BANSAC (table:ablation_classification_CPT)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from bansac.experiments.experiment import Experiment, Report, Row, Setup
+from bansac.experiments.methods import BANSAC, P_BANSAC
+from bansac.experiments.pairs import MAX_RATIO_OPTION, Configuration, Grid
+from bansac.experiments.summary import Summary, metric_table
+
+__all__ = ["EXPERIMENT"]
+
+_METHODS = (BANSAC, P_BANSAC)
+_HEADINGS = {"gamma_1": "γ₁", "gamma_2": "γ₂", "gamma_3": "γ₃"}
+
+GRID = Grid(
+    models=("E", "F"),
+    configurations=tuple(
+        Configuration(f"{method.name}, {gamma}", method, {"gamma": gamma}, {"gamma": gamma})
+        for method in _METHODS
+        for gamma in _HEADINGS
+    ),
+    ablation=True,
+)
+
+
+def report(setup: Setup, rows: Iterable[Row]) -> Report:
+    """Return the paper's table, with P-BANSAC beside BANSAC."""
+    summary = Summary(rows)
+    columns = {f"{method.name}, {gamma}": heading for method in _METHODS for gamma, heading in _HEADINGS.items()}
+    groups = [(method.name, len(_HEADINGS)) for method in _METHODS]
+    title = "BANSAC and P-BANSAC with different functions γ of the inlier ratio for P(c | x)."  # noqa: RUF001
+    table = metric_table(summary, title, columns, groups=groups)
+    return Report(tables={"classification_cpt": table}, notes=summary.notes())
+
+
+EXPERIMENT = Experiment(
+    name="classification-cpt",
+    title="Functions gamma_1 to gamma_3 of P(c | x)",
+    reference="table:ablation_classification_CPT",
+    needs_data=True,
+    defaults="E and F (the paper: F, with the figures of E), all pairs of sacre_coeur, 5 repeats",
+    units=GRID.units,
+    run_unit=GRID.run_unit,
+    report=report,
+    models=GRID.models,
+    options=(MAX_RATIO_OPTION,),
+    warm_up=GRID.warm_up,
+)

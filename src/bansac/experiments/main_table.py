@@ -1,0 +1,67 @@
+"""Six methods, with and without local optimisation, on E, F and H (tab:results_E_F_H_LO)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from bansac.experiments.experiment import Experiment, Report, Row, Setup
+from bansac.experiments.methods import LOCAL_OPTIMIZATION, PAPER_METHODS
+from bansac.experiments.pairs import MAX_RATIO_OPTION, Configuration, Grid
+from bansac.experiments.summary import (
+    EXTRA_POSE_METRICS,
+    HOMOGRAPHY_METRICS,
+    ITERATIONS,
+    MODEL_TITLES,
+    POSE_METRICS,
+    Summary,
+    metric_rows,
+)
+from bansac.experiments.tables import Section, Table, TableRow
+
+__all__ = ["EXPERIMENT"]
+
+GRID = Grid(
+    models=("E", "F", "H"),
+    configurations=(
+        *(Configuration(method.name, method, {}, {"local_optimization": False}) for method in PAPER_METHODS),
+        *(
+            Configuration(f"{method.name}+LO", method, LOCAL_OPTIMIZATION, {"local_optimization": True})
+            for method in PAPER_METHODS
+        ),
+    ),
+)
+
+
+def report(setup: Setup, rows: Iterable[Row]) -> Report:
+    """Return the paper's table; a section for each model that there are data for."""
+    summary = Summary(rows)
+    names = [configuration.name for configuration in GRID.configurations]
+    lines: list[Section | TableRow] = []
+    for model in summary.models:
+        metrics = (*HOMOGRAPHY_METRICS, ITERATIONS) if model == "H" else (*POSE_METRICS, *EXTRA_POSE_METRICS)
+        lines += [Section(MODEL_TITLES[model]), *metric_rows(summary, metrics, model, names)]
+    columns = tuple(method.name for method in PAPER_METHODS)
+    table = Table(
+        "Calibrated relative pose, uncalibrated relative pose and homography estimation: BANSAC and P-BANSAC beside "
+        "RANSAC, NAPSAC, P-NAPSAC and PROSAC, with and without the local optimization of LO-RANSAC.",
+        ("Metrics",),
+        columns * 2,
+        tuple(lines),
+        (("Without Local Optimization", len(columns)), ("With Local Optimization", len(columns))),
+    )
+    return Report(tables={"main_table": table}, notes=summary.notes())
+
+
+EXPERIMENT = Experiment(
+    name="main-table",
+    title="Six methods on E, F and H, with and without local optimisation",
+    reference="tab:results_E_F_H_LO",
+    needs_data=True,
+    defaults="first 4000 pairs of a scene, 5 repeats (E, F); all pairs, 10 repeats (H)",
+    units=GRID.units,
+    run_unit=GRID.run_unit,
+    report=report,
+    models=GRID.models,
+    options=(MAX_RATIO_OPTION,),
+    warm_up=GRID.warm_up,
+)

@@ -1,0 +1,45 @@
+"""Orders 1 to 3 of the Markov assumption (table:ablation_markov_assumptions)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from bansac.experiments.experiment import Experiment, Report, Row, Setup
+from bansac.experiments.methods import BANSAC
+from bansac.experiments.pairs import MAX_RATIO_OPTION, Configuration, Grid
+from bansac.experiments.summary import Summary, metric_table
+
+__all__ = ["EXPERIMENT"]
+
+_HEADINGS = {1: "1st Order", 2: "2nd Order", 3: "3rd Order"}
+
+GRID = Grid(
+    models=("E", "F"),
+    configurations=tuple(
+        Configuration(f"order {order}", BANSAC, {"order": order}, {"order": order}) for order in _HEADINGS
+    ),
+    ablation=True,
+)
+
+
+def report(setup: Setup, rows: Iterable[Row]) -> Report:
+    """Return the paper's table."""
+    summary = Summary(rows)
+    columns = {f"order {order}": heading for order, heading in _HEADINGS.items()}
+    title = "Ablation study on the Markov assumption: BANSAC with the orders 1, 2 and 3."
+    return Report(tables={"markov_order": metric_table(summary, title, columns)}, notes=summary.notes())
+
+
+EXPERIMENT = Experiment(
+    name="markov-order",
+    title="Orders 1 to 3 of the Markov assumption",
+    reference="table:ablation_markov_assumptions",
+    needs_data=True,
+    defaults="E and F (the paper: E), all pairs of sacre_coeur, 5 repeats",
+    units=GRID.units,
+    run_unit=GRID.run_unit,
+    report=report,
+    models=GRID.models,
+    options=(MAX_RATIO_OPTION,),
+    warm_up=GRID.warm_up,
+)

@@ -1,0 +1,264 @@
+"""Matches coloured by their probability over a run of BANSAC: fig:teaser (H) and fig:prob_update_fundamental (F).
+
+The run goes on to the last iteration of the figure whatever the stopping criteria say, with the settings of the paper's
+main experiments. Without data it is that of the pair inside the package, a homography. Of data it is one pair with a
+homography and one with poses: that named by the option ``pair``, else, of the set ``sacre_coeur`` or of all sets, the
+one with matches enough for the figure whose share of true ones is nearest to ``TYPICAL``, among at most ``SEARCHED``
+pairs of every set. A match is true where its distance to the true model is at most ``TRUE_WITHIN``; for poses that is
+the Sampson distance, which some wrong matches have by chance.
+
+Where the images are not at hand, the matches are drawn on empty ones.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bansac.bench.run import DEFAULTS, Protocol, choose_sets, make_task
+from bansac.datasets import Pair, PairSet, find_sets, load_demo
+from bansac.experiments.experiment import Experiment, Model, Report, Row, Setup, Unit
+from bansac.experiments.methods import BANSAC, estimate
+from bansac.experiments.pairs import ABLATION_SET, MAX_RATIO_OPTION
+from bansac.experiments.tables import Section, Table, TableRow
+
+__all__ = ["EXPERIMENT", "ITERATIONS", "rank_probability"]
+
+_Array = NDArray[np.float64]
+
+# After how many iterations the probabilities are drawn; the last is the length of the run.
+ITERATIONS: dict[Model, tuple[int, ...]] = {
+    "H": (0, 10, 100, 1000),
+    "F": (0, 10, 100, 1000, 10000),
+    "E": (0, 10, 100, 1000),
+}
+TRUE_WITHIN: dict[Model, float] = {"H": 3.0, "F": 1.0, "E": 1.0}  # pixels
+# Of a plane more than half, for with fewer another plane of the pictures could have more.
+TYPICAL: dict[Model, float] = {"H": 0.6, "F": 0.4, "E": 0.4}
+SEARCHED = 43
+DRAWN = 250
+DEMO = "demo"
+
+
+def units(setup: Setup) -> list[Unit]:
+    """Choose the pairs: one for every kind of model."""
+    if setup.data is None:
+        if "pair" in setup.extra:
+            raise ValueError("pair needs data to choose from: without data the pair inside the package is taken")
+        if setup.model not in (None, "H"):
+            raise ValueError(f"model: the pair inside the package is of a plane, H; model {setup.model!r} needs data")
+        return [Unit(f"H/{DEMO}/{DEMO}", ("H", None, DEMO), timed=False)]
+    chosen = []
+    for model, sets in _sets_by_model(setup).items():
+        pair_set, key = _choose_pair(sets, model, _protocol(setup, model), setup.extra.get("pair"))
+        chosen.append(Unit(f"{model}/{pair_set.name}/{key}", (model, str(pair_set.folder), key), timed=False))
+    return chosen
+
+
+def _sets_by_model(setup: Setup) -> dict[Model, list[PairSet]]:
+    """Return the sets to choose from, by what is estimated on them."""
+    assert setup.data is not None
+    wanted = setup.extra.get("pair")
+    with_pose: Model = "E" if setup.model == "E" else "F"
+    groups: dict[Model, list[PairSet]] = {}
+    for pair_set in choose_sets(find_sets(setup.data), setup.sets, setup.exclude):
+        model: Model = "H" if pair_set.kind == "H" else with_pose
+        if setup.model in (None, model) and (wanted is None or wanted in pair_set.keys):
+            groups.setdefault(model, []).append(pair_set)
+    if not groups:
+        what = f"a pair {wanted!r}" if wanted is not None else "the truth that it needs"
+        model_asked = f" for model {setup.model}" if setup.model is not None else ""
+        raise ValueError(f"data: no set in {setup.data} has {what}{model_asked}")
+    return groups
+
+
+def _protocol(setup: Setup, model: Model) -> Protocol:
+    """Return the paper's settings, with the length of the run and the ratio of the matches that are used."""
+    ratio = setup.extra.get(MAX_RATIO_OPTION, DEFAULTS[model].max_ratio)
+    return dataclasses.replace(DEFAULTS[model], max_iterations=ITERATIONS[model][-1], max_ratio=ratio)
+
+
+def _choose_pair(sets: list[PairSet], model: Model, protocol: Protocol, wanted: str | None) -> tuple[PairSet, str]:
+    if wanted is not None:
+        return sets[0], wanted
+    sets = [pair_set for pair_set in sets if pair_set.name == ABLATION_SET] or sets
+    best: tuple[tuple[bool, float], PairSet, str] | None = None
+    for pair_set in sets:
+        for whole in pair_set.pairs(SEARCHED):
+            pair = whole.filtered(protocol.max_ratio)
+            if len(pair) >= protocol.min_matches:
+                distance = abs(float(_true_matches(pair, model).mean()) - TYPICAL[model])
+                rank = len(pair) < DRAWN, distance
+                if best is None or rank < best[0]:
+                    best = rank, pair_set, pair.key
+    if best is None:
+        raise ValueError(
+            f"data: no pair has {protocol.min_matches} matches of a ratio below {protocol.max_ratio} for model {model}"
+        )
+    return best[1:]
+
+
+def run_unit(setup: Setup, unit: Unit) -> list[Row]:
+    """Run BANSAC on one pair; one row a match, with its probability after each of the iterations."""
+    model, folder, key = unit.payload
+    protocol = _protocol(setup, model)
+    pair = _load(protocol, folder, key)
+    at = ITERATIONS[model]
+    result = estimate(BANSAC, make_task(pair, protocol, setup.seed), {"stopping": None, "trace": True})
+    matrix = np.full((3, 3), np.nan) if result.model is None else result.model
+    common: Row = {"model": model, "set": _set_name(folder), "pair": key, "seed": setup.seed}
+    entries: Row = {f"m{i + 1}{j + 1}": float(matrix[i, j]) for i in range(3) for j in range(3)}
+    rows: list[Row] = []
+    for k, true in enumerate(_true_matches(pair, model)):
+        (x1, y1), (x2, y2) = pair.x1[k].tolist(), pair.x2[k].tolist()
+        match: Row = {"match": k, "x1": x1, "y1": y1, "x2": x2, "y2": y2, "true": bool(true)}
+        probabilities: Row = {f"p{i}": float(result.trace.snapshots[i][k]) for i in at}
+        rows.append({**common, **match, **probabilities, **entries})
+    return rows
+
+
+def _load(protocol: Protocol, folder: str | None, key: str) -> Pair:
+    if folder is not None:
+        pair = PairSet(folder).pair(key)
+    else:
+        demo = load_demo()
+        pair = Pair(DEMO, demo.x1, demo.x2, demo.ratios, H=demo.H, size1=demo.size1, size2=demo.size2)
+    pair = pair.filtered(protocol.max_ratio)
+    if not len(pair):
+        raise ValueError(f"max_ratio: the pair {key} has no match of an SNN ratio below {protocol.max_ratio}")
+    return pair
+
+
+def _set_name(folder: str | None) -> str:
+    return DEMO if folder is None else PairSet(folder).name
+
+
+def _true_matches(pair: Pair, model: Model) -> NDArray[np.bool_]:
+    """Return which matches agree with the truth."""
+    from bansac.problems.fundamental import FUNDAMENTAL
+    from bansac.problems.homography import HOMOGRAPHY
+
+    problem, truth = (HOMOGRAPHY, pair.H) if model == "H" else (FUNDAMENTAL, pair.F)
+    assert truth is not None
+    squared = np.empty(len(pair))
+    data = np.ascontiguousarray(np.column_stack([pair.x1, pair.x2]).T)
+    problem.exact_residuals(data, truth.ravel(), 0, len(pair), squared)
+    return np.asarray(squared <= TRUE_WITHIN[model] ** 2)
+
+
+def _images(folder: str | None, pair: Pair) -> tuple[Any, Any]:
+    """Return the images of the pair, or empty ones where they are not at hand."""
+    if folder is None:
+        demo = load_demo()
+        return demo.image1, demo.image2
+    finder = PairSet(folder)._images
+    try:
+        return finder.find(pair.key, 1), finder.find(pair.key, 2)
+    except OSError:
+        return _canvas(pair.x1, pair.size1), _canvas(pair.x2, pair.size2)
+
+
+def _canvas(points: _Array, size: tuple[int, int] | None) -> _Array:
+    """Return an empty grey image, as large as the image was or as the points need."""
+    if size is None:
+        width, height = (points.max(axis=0, initial=1.0) + 1).astype(int).tolist()
+        size = height, width
+    return np.full(size, 0.8)
+
+
+def report(setup: Setup, rows: Iterable[Row]) -> Report:
+    """Draw every pair and average the probabilities of its true and its wrong matches."""
+    pairs: dict[Model, list[Row]] = {}
+    for row in rows:
+        pairs.setdefault(row["model"], []).append(row)  # type: ignore[arg-type]
+    sets = [] if setup.data is None else choose_sets(find_sets(setup.data), setup.sets, setup.exclude)
+    folders = {pair_set.name: str(pair_set.folder) for pair_set in sets}
+    figures, notes = {}, []
+    lines: list[TableRow | Section] = []
+    for model, of_pair in pairs.items():
+        folder, key = folders.get(str(of_pair[0]["set"])), str(of_pair[0]["pair"])
+        pair = _load(_protocol(setup, model), folder, key)
+        true = np.array([row["true"] for row in of_pair], bool)
+        snapshots = {i: np.array([row[f"p{i}"] for row in of_pair], float) for i in ITERATIONS[model]}
+        matrix = np.array([of_pair[0][f"m{i}{j}"] for i in (1, 2, 3) for j in (1, 2, 3)], float).reshape(3, 3)
+        figures[f"probability_evolution_{model}"] = _figure(model, pair, _images(folder, pair), snapshots, matrix)
+        name = f"{model}, {key}" if folder is None else f"{model}, {key} of {_set_name(folder)}"
+        lines.append(Section(name))
+        lines += [_row(i, probabilities, true) for i, probabilities in snapshots.items()]
+        notes.append(
+            f"{name}: {len(true)} matches, {100 * true.mean():.0f} % of them within {TRUE_WITHIN[model]:g} px of the "
+            f"true model; at most {DRAWN} are drawn."
+        )
+    columns = ("mean P, true matches", "mean P, wrong matches", "P(true ranks above wrong)")
+    title = "Inlier probabilities over a run of BANSAC without a stopping criterion"
+    table = Table(title, ("Iteration",), columns, tuple(lines))
+    return Report(tables={"probability_evolution": table}, figures=figures, notes=notes)
+
+
+def _figure(model: Model, pair: Pair, images: tuple[Any, Any], snapshots: Mapping[int, _Array], matrix: _Array) -> Any:
+    from bansac.plotting import plot_probability_evolution
+
+    return plot_probability_evolution(
+        *images,
+        pair.x1,
+        pair.x2,
+        snapshots,
+        # The paper's figure of the fundamental matrix leaves the start out.
+        iterations=ITERATIONS[model][-4:],
+        H_true=pair.H if model == "H" else None,
+        H_estimated=matrix if model == "H" and np.isfinite(matrix).all() else None,
+        max_matches=DRAWN,
+    )
+
+
+def _row(iteration: int, probabilities: _Array, true: NDArray[np.bool_]) -> TableRow:
+    shares = [float(p.mean()) if p.size else None for p in (probabilities[true], probabilities[~true])]
+    shares.append(rank_probability(probabilities, true))
+    return TableRow((str(iteration),), tuple(None if share is None else f"{share:.3f}" for share in shares))
+
+
+def rank_probability(values: _Array, positive: NDArray[np.bool_]) -> float | None:
+    """Return how probably a random positive has a larger value than a random negative, ties counting half.
+
+    It is the area under the ROC curve: .5 where the values tell nothing, 1 where they tell all.
+
+    Parameters
+    ----------
+    values : (N,) ndarray
+        The values.
+    positive : (N,) ndarray of bool
+        Which are positives.
+
+    Returns
+    -------
+    float or None
+        The probability; None where one kind is missing.
+
+    Examples
+    --------
+    >>> rank_probability(np.array([0.9, 0.4, 0.4, 0.1]), np.array([True, True, False, False]))
+    0.875
+    """
+    above, below = values[positive], np.sort(values[~positive])
+    if not above.size or not below.size:
+        return None
+    ranks = np.searchsorted(below, above, "left") + np.searchsorted(below, above, "right")
+    return float(ranks.mean() / (2 * below.size))
+
+
+EXPERIMENT = Experiment(
+    name="probability-evolution",
+    title="Matches of an image pair coloured by their probability over a run of BANSAC",
+    reference="fig:teaser, fig:prob_update_fundamental",
+    needs_data=False,
+    defaults="the pair inside the package (H); with data, a pair of homographies (H) and one of poses (F)",
+    units=units,
+    run_unit=run_unit,
+    report=report,
+    models=("H", "F", "E"),
+    options=("pair", MAX_RATIO_OPTION),
+)

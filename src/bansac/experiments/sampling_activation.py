@@ -1,0 +1,42 @@
+"""The functions rho_1 to rho_4 from probabilities to sampling weights (table:ablation_sampling)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from bansac.experiments.experiment import Experiment, Report, Row, Setup
+from bansac.experiments.methods import BANSAC
+from bansac.experiments.pairs import MAX_RATIO_OPTION, Configuration, Grid
+from bansac.experiments.summary import Summary, metric_table
+
+__all__ = ["EXPERIMENT"]
+
+_HEADINGS = {"rho_1": "ρ₁", "rho_2": "ρ₂", "rho_3": "ρ₃", "rho_4": "ρ₄"}
+
+GRID = Grid(
+    models=("E", "F"),
+    configurations=tuple(Configuration(rho, BANSAC, {"activation": rho}, {"activation": rho}) for rho in _HEADINGS),
+    ablation=True,
+)
+
+
+def report(setup: Setup, rows: Iterable[Row]) -> Report:
+    """Return the paper's table."""
+    summary = Summary(rows)
+    title = "BANSAC with different activation functions ρ for the sampling weights."  # noqa: RUF001
+    return Report(tables={"sampling_activation": metric_table(summary, title, _HEADINGS)}, notes=summary.notes())
+
+
+EXPERIMENT = Experiment(
+    name="sampling-activation",
+    title="Functions rho_1 to rho_4 of the sampling weights",
+    reference="table:ablation_sampling",
+    needs_data=True,
+    defaults="E and F (the paper: F, with the figures of E), all pairs of sacre_coeur, 5 repeats",
+    units=GRID.units,
+    run_unit=GRID.run_unit,
+    report=report,
+    models=GRID.models,
+    options=(MAX_RATIO_OPTION,),
+    warm_up=GRID.warm_up,
+)

@@ -1,0 +1,98 @@
+"""What the two experiments that vary a setting show: errors and time against it, a curve for each method."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from bansac.experiments.charts import Chart, Series, plot_charts
+from bansac.experiments.experiment import Report, Row
+from bansac.experiments.methods import PAPER_METHODS
+from bansac.experiments.summary import (
+    AUC_10,
+    MODEL_TITLES,
+    ROTATION_10,
+    ROTATION_ERROR,
+    TIME,
+    TRANSLATION_10,
+    TRANSLATION_ERROR,
+    Metric,
+    Summary,
+)
+from bansac.experiments.tables import Section, Table, TableRow
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["report_sweep"]
+
+_Curves = dict[Metric, dict[str, list[float]]]
+
+_PANELS = (ROTATION_ERROR, TRANSLATION_ERROR, TIME)
+_METRICS = (*_PANELS, ROTATION_10, TRANSLATION_10, AUC_10)
+
+
+def report_sweep(
+    rows: Iterable[Row],
+    *,
+    name: str,
+    title: str,
+    label: str,
+    values: Sequence[float],
+    configuration: Callable[[str, float], str],
+) -> Report:
+    """Return the figure, and a table of what it shows and of the accuracies.
+
+    Parameters
+    ----------
+    rows : iterable of Row
+        The single runs.
+    name : str
+        Name of the files.
+    title : str
+        Caption of the table.
+    label : str
+        What the setting is.
+    values : sequence of float
+        Its values.
+    configuration : callable
+        ``configuration(method, value)``: the name of a configuration.
+
+    Returns
+    -------
+    Report
+        Tables and figures, one for each model.
+    """
+    summary = Summary(rows)
+    note = "errors are means over the runs of a set, a failure counting 180°, and then over the sets"
+    report = Report(notes=[*summary.notes(), note])
+    for model in summary.models:
+        curves = {
+            metric: {
+                method.name: [summary.mean(metric, model, configuration(method.name, value)) for value in values]
+                for method in PAPER_METHODS
+            }
+            for metric in _METRICS
+        }
+        file = name if model == "F" else f"{name}_{model}"
+        report.figures[file] = _plot(curves, label, values)
+        report.tables[file] = _tabulate(curves, f"{title} {MODEL_TITLES[model]}.", label, values)
+    return report
+
+
+def _plot(curves: _Curves, label: str, values: Sequence[float]) -> Figure:
+    charts = [
+        Chart([Series(method, values, y) for method, y in curves[metric].items()], xlabel=label, ylabel=metric.label)
+        for metric in _PANELS
+    ]
+    return plot_charts([charts])
+
+
+def _tabulate(curves: _Curves, title: str, label: str, values: Sequence[float]) -> Table:
+    lines: list[Section | TableRow] = []
+    for metric, by_method in curves.items():
+        lines.append(Section(metric.heading))
+        for i, value in enumerate(values):
+            figures = tuple(y[i] for y in by_method.values())
+            lines.append(TableRow((f"{value:g}",), figures, better=metric.better, arrow=False))
+    return Table(title, (label,), tuple(method.name for method in PAPER_METHODS), tuple(lines))

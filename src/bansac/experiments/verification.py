@@ -1,0 +1,66 @@
+"""RANSAC, BANSAC and P-BANSAC with and without SPRT verification, which is not in the paper.
+
+With SPRT the network is not updated where every model of an iteration was rejected: hundreds of bad models would
+otherwise push all probabilities down. Without it the update runs at every iteration, as in Algorithm 1. SPRT's stop
+needs SPRT's tests; in its place comes RANSAC's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from bansac.experiments.experiment import Experiment, Report, Row, Setup
+from bansac.experiments.methods import BANSAC, P_BANSAC, RANSAC
+from bansac.experiments.pairs import MAX_RATIO_OPTION, Configuration, Grid
+from bansac.experiments.summary import AUC_10, ITERATIONS, MODELS_TESTED, Summary, metric_table
+
+__all__ = ["EXPERIMENT"]
+
+_METHODS = (RANSAC, BANSAC, P_BANSAC)
+_HEADINGS = {"sprt": "SPRT", "none": "none"}
+
+GRID = Grid(
+    models=("E", "F"),
+    configurations=tuple(
+        Configuration(
+            f"{method.name}, {verification}",
+            method,
+            # The default stop of the method follows the verification.
+            {"verification": "sprt" if verification == "sprt" else None},
+            {"verification": verification},
+        )
+        for method in _METHODS
+        for verification in _HEADINGS
+    ),
+    ablation=True,
+)
+
+
+def report(setup: Setup, rows: Iterable[Row]) -> Report:
+    """Return a table in the layout of the paper's ablations."""
+    summary = Summary(rows)
+    columns = {f"{method.name}, {name}": heading for method in _METHODS for name, heading in _HEADINGS.items()}
+    title = "With and without SPRT verification before the update of the probabilities."
+    table = metric_table(
+        summary,
+        title,
+        columns,
+        groups=[(method.name, len(_HEADINGS)) for method in _METHODS],
+        extra=(AUC_10, ITERATIONS, MODELS_TESTED),
+    )
+    return Report(tables={"verification": table}, notes=summary.notes())
+
+
+EXPERIMENT = Experiment(
+    name="verification",
+    title="With and without SPRT verification",
+    reference="not in the paper",
+    needs_data=True,
+    defaults="E and F, all pairs of sacre_coeur, 5 repeats",
+    units=GRID.units,
+    run_unit=GRID.run_unit,
+    report=report,
+    models=GRID.models,
+    options=(MAX_RATIO_OPTION,),
+    warm_up=GRID.warm_up,
+)

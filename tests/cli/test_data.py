@@ -1,0 +1,183 @@
+from __future__ import annotations
+
+import io
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+import pytest
+from rich.console import Console
+
+import bansac as library
+from bansac.cli import data as data_module
+from tests.bench.sets import write_homography_set, write_pose_set
+from tests.datasets.archives import ArchiveServer, homography_archive, pose_archive, serve
+
+pytest.importorskip("pooch", reason="downloads need pooch")
+
+SOURCE = Path(library.__file__).resolve().parents[1]
+ARCHIVE = "homography.tar.gz"
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[ArchiveServer]:
+    monkeypatch.setenv("no_proxy", "*")
+    with serve() as state:
+        state.files[ARCHIVE] = homography_archive(tmp_path / "scratch")
+        yield state
+
+
+@pytest.fixture
+def sets(tmp_path: Path) -> Path:
+    write_pose_set(tmp_path / "sets" / "poses" / "room[b]", pairs=2)
+    write_homography_set(tmp_path / "sets" / "planes" / "wall", pairs=3)
+    return tmp_path / "sets"
+
+
+def test_info_describes_every_set(bansac: Any, sets: Path) -> None:
+    document = bansac.json("data", "info", sets)
+    assert document["folder"] == str(sets)
+    plane, pose = document["sets"]
+    assert plane == {
+        "name": "wall",
+        "folder": "planes/wall",
+        "kind": "H",
+        "pairs": 3,
+        "scenes": 3,
+        "matches": {"max_ratio": 0.6, "pairs": 3, "min": 120, "median": 120.0, "max": 120},
+        "sizes": "files",
+    }
+    assert (pose["name"], pose["kind"], pose["scenes"], pose["sizes"]) == ("room[b]", "EF", 1, None)
+    assert pose["matches"]["max_ratio"] == 0.85
+
+
+def test_info_table(bansac: Any, sets: Path) -> None:
+    lines = [line.split() for line in bansac("data", "info", sets).stdout.splitlines()]
+    assert ["wall", "H", "3", "3", "120", "120", "120", "files"] in lines
+    assert ["room[b]", "EF", "2", "1", "120", "120", "120", "unknown"] in lines
+
+
+def test_info_counts_matches_of_50_spaced_pairs_and_scenes(bansac: Any, tmp_path: Path) -> None:
+    folder = write_homography_set(tmp_path / "wall", pairs=1)
+    for name in ("matches", "match_conf", "Hgt", "size"):
+        (folder / f"{name}.h5").unlink()
+    ratios = {f"v-{i // 5:03}-{k}-v-{i // 5:03}-{k + 1}": np.arange(i) / 1000 for i in range(999) for k in [i % 5]}
+    for name, values in (("match_conf", ratios), ("matches", dict.fromkeys(ratios, 0)), ("Hgt", {})):
+        with h5py.File(folder / f"{name}.h5", "w") as file:
+            for key, value in values.items():
+                file[key] = value
+    (found,) = bansac.json("data", "info", folder)["sets"]
+    assert (found["pairs"], found["folder"]) == (999, ".")
+    assert found["matches"] == {
+        "max_ratio": 0.6,
+        "pairs": 50,
+        "min": 0,
+        "median": pytest.approx(499, abs=1),
+        "max": 600,
+    }
+    assert found["scenes"] == 999  # every first image is another one here
+
+
+def test_scenes_are_first_images() -> None:
+    assert {data_module._first_image(key) for key in ("a-b", "a-c", "a")} == {"a"}
+    assert data_module._first_image("st-peter-1-st-peter-2") == "st-peter-1"
+
+
+def test_info_of_bad_folders(bansac: Any, sets: Path, tmp_path: Path) -> None:
+    assert "there is no folder" in bansac.refused("data", "info", tmp_path / "nowhere")
+    (tmp_path / "empty").mkdir()
+    assert "no set of pairs" in bansac.refused("data", "info", tmp_path / "empty")
+    (sets / "planes" / "wall" / "match_conf.h5").write_bytes(b"damaged")
+    assert "match_conf.h5" in bansac.refused("data", "info", sets)
+
+
+def test_fetch_shows_folder_and_sets_and_does_nothing_the_second_time(
+    bansac: Any, server: ArchiveServer, tmp_path: Path
+) -> None:
+    arguments = ("data", "fetch", "evd", "--out", tmp_path / "data", "--url", server.url)
+    first = bansac(*arguments)
+    folder = tmp_path / "data" / "homography" / "homography" / "EVD"
+    assert first.stdout.splitlines()[0] == str(folder)
+    assert ["EVD-val", "H", "3", "3", "120", "120", "120", "images"] in [
+        line.split() for line in first.stdout.splitlines()
+    ]
+    size = len(server.files[ARCHIVE])
+    assert first.stderr == (f"bansac: downloading {size / 1e6:.1f} MB, 0.0 MB are there\nbansac: evd is there now\n")
+    again = bansac(*arguments)
+    assert again.stderr == "bansac: evd was there already\n"
+    assert again.stdout == first.stdout
+    assert len(server.requests) == 1
+
+    document = bansac.json("data", "fetch", "hpatches", "--out", tmp_path / "data", "--url", server.url)
+    assert document["was_there"] is True
+    assert document["archive"]["bytes"] == size
+    assert len(document["archive"]["sha256"]) == 64
+    assert [found["name"] for found in document["sets"]] == ["HPatchesSeq-val"]
+
+
+def test_fetch_all_scenes(bansac: Any, server: ArchiveServer, tmp_path: Path) -> None:
+    server.files["RANSAC-Tutorial-Data-EF.tar"] = pose_archive(tmp_path / "more")
+    out = ("--out", tmp_path / "data", "--url", server.url)
+    document = bansac.json("data", "fetch", "phototourism", "--full", *out)
+    assert [(found["name"], found["kind"]) for found in document["sets"]] == [("sacre_coeur", "EF")]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["nothing"], "nothing"),
+        (["evd", "--full"], "full goes with phototourism alone"),
+        (["evd", "--url", "ftp://host"], "url must begin with http:// or https://"),
+        (["phototourism"], "the server says 404"),
+    ],
+)
+def test_fetch_refuses(bansac: Any, server: ArchiveServer, tmp_path: Path, arguments: list[str], message: str) -> None:
+    where = ["--out", str(tmp_path / "data")] + ([] if "--url" in arguments else ["--url", server.url])
+    assert message in bansac.refused("data", "fetch", *arguments, *where)
+
+
+def test_fetch_cannot_write(bansac: Any, blocked: Path) -> None:
+    assert "cannot write into the folder" in bansac.refused("data", "fetch", "evd", "--out", blocked)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGINT for another process")
+def test_ctrl_c_keeps_the_part(bansac: Any, server: ArchiveServer, tmp_path: Path) -> None:
+    server.cuts, server.stall = [2000], threading.Event()
+    arguments = ["data", "fetch", "evd", "--out", str(tmp_path / "data"), "--url", server.url]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "bansac.cli", *arguments],
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"PYTHONPATH": str(SOURCE)},
+    )
+    part = tmp_path / "data" / f"{ARCHIVE}.part"
+    while process.poll() is None and not (part.exists() and part.stat().st_size == 2000):
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    server.stall.set()
+    assert process.returncode == 130
+    assert "the same command goes on with it" in errors
+    assert "Traceback" not in errors
+    assert part.stat().st_size == 2000
+    bansac(*arguments)
+    assert server.requests == [None, "bytes=2000-"]
+    assert not part.exists()
+
+
+def test_bars_on_a_terminal(
+    bansac: Any, server: ArchiveServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown = io.StringIO()
+    monkeypatch.setattr(data_module, "notes", Console(file=shown, force_terminal=True, width=100))
+    bansac("data", "fetch", "evd", "--out", tmp_path / "data", "--url", server.url)
+    for stage in ("download", "check", "list", "unpack"):
+        assert f"{stage} " in shown.getvalue()

@@ -1,0 +1,173 @@
+from __future__ import annotations
+
+import csv
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bansac.experiments import EXPERIMENTS
+from tests.bench.sets import write_homography_set, write_pose_set
+
+
+@pytest.fixture(scope="module")
+def sets(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("sets")
+    write_pose_set(folder / "room", pairs=2)
+    write_homography_set(folder / "wall", pairs=2)
+    return folder
+
+
+def runs(out: Path) -> list[dict[str, str]]:
+    """Return the rows of runs.csv without their times."""
+    with (out / "runs.csv").open(encoding="utf-8") as file:
+        return [{name: value for name, value in row.items() if name != "seconds"} for row in csv.DictReader(file)]
+
+
+def table(out: Path, name: str) -> list[str]:
+    """Return the lines of a table without those of times; widths of columns may follow from these."""
+    lines = (out / f"{name}.md").read_text(encoding="utf-8").splitlines()
+    return [" ".join(line.replace("-", "").split()) for line in lines if "time" not in line]
+
+
+def test_list_names_all_experiments(bansac: Any) -> None:
+    shown = bansac("experiments", "list").stdout
+    for name in EXPERIMENTS:
+        assert f"{name} " in shown
+    assert "tab:results_E_F_H_LO" in shown
+    assert "needs --data" in shown
+
+
+def test_run(bansac: Any, sets: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    shown = bansac("experiments", "run", "markov-order", "--data", sets, "--pairs", "1", "--repeats", "1", "--out", out)
+    assert "| Rotation mAA (5°) ↑" in shown.stdout
+    assert "room (1 pairs); 1 repeats" in shown.stdout
+    assert "markov_order.tex" in shown.stdout
+    document = json.loads((out / "run.json").read_text())
+    assert document["settings"] == {
+        "data": str(sets),
+        "model": None,
+        "pairs": 1,
+        "repeats": 1,
+        "seed": 0,
+        "sets": [],
+        "exclude": [],
+        "h_error": "corners",
+        "extra": {},
+    }
+    assert {row["model"] for row in runs(out)} == {"E", "F"}
+    assert len(runs(out)) == 2 * 3
+
+
+def test_settings_reach_the_experiment(bansac: Any, sets: Path, tmp_path: Path) -> None:
+    bansac(
+        *("experiments", "run", "markov-order", "--data", sets, "--out", tmp_path, "--model", "F", "--seed", "5"),
+        *("--repeats", "2", "--sets", "room", "--max-ratio", "0.5"),
+    )
+    rows = runs(tmp_path)
+    assert {row["model"] for row in rows} == {"F"}
+    assert {row["seed"] for row in rows} == {"5", "6"}
+    assert all(int(row["matches"]) < 120 for row in rows)
+
+
+def test_default_folder(bansac: Any, sets: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    bansac("experiments", "run", "markov-order", "--data", sets, "--pairs", "1", "--repeats", "1", "--model", "E")
+    assert (tmp_path / "bansac-experiments" / "markov-order" / "run.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["nothing"], "unknown experiment 'nothing'; the experiments are markov-order"),
+        (["main-table"], "--data must name a folder with sets of pairs"),
+        (["main-table", "--data", "nowhere"], "there is no folder nowhere"),
+        (["main-table", "--data", "SETS", "--pairs", "0"], "pairs must be at least 1, got 0"),
+        (["main-table", "--data", "SETS", "--repeats", "0"], "repeats must be at least 1, got 0"),
+        (["main-table", "--data", "SETS", "--workers", "0"], "workers must be at least 1, got 0"),
+        (["main-table", "--data", "SETS", "--seed", "-1"], "seed must be in"),
+        (["main-table", "--data", "SETS", "--sets", "cellar"], "there is no set 'cellar'; there are room, wall"),
+        (["main-table", "--data", "SETS", "--exclude", "room,wall"], "--exclude leaves none"),
+        (["main-table", "--data", "SETS", "--curve", "line"], "main-table has no option 'curve'"),
+        (["markov-order", "--data", "SETS", "--model", "H"], "markov-order runs on E, F, got 'H'"),
+        (["markov-order", "--data", "SETS", "--sets", "wall"], "no set with poses as truth"),
+        (["markov-order", "--data", "SETS", "--max-ratio", "0"], "max_ratio must be in (0, 1]"),
+        (["markov-order", "--data", "SETS", "--max-ratio", "0.22"], "the data hold too little"),
+        (["markov-order", "--pairs", "3"], "--data must name"),
+    ],
+)
+def test_bad_argument_is_named(bansac: Any, sets: Path, tmp_path: Path, arguments: list[str], message: str) -> None:
+    given = [str(sets) if argument == "SETS" else argument for argument in arguments]
+    assert message in bansac.refused("experiments", "run", *given, "--out", tmp_path)
+
+
+def test_bad_folder_is_named(bansac: Any, sets: Path, tmp_path: Path, blocked: Path) -> None:
+    run = ("experiments", "run", "markov-order", "--data", sets, "--out")
+    assert "--out: cannot write into" in bansac.refused(*run, blocked)
+    assert "--out: cannot write into" in bansac.refused(*run, sets / "room" / "matches.h5")
+    write_pose_set(tmp_path / "damaged" / "room", pairs=1)
+    broken = tmp_path / "damaged" / "room" / "R.h5"
+    broken.write_bytes(broken.read_bytes()[:1000])
+    assert "R.h5" in bansac.refused(
+        "experiments", "run", "markov-order", "--data", tmp_path / "damaged", "--out", tmp_path
+    )
+
+
+class TestKilled:
+    """A run is killed half way and started again; it has to end as one that was not."""
+
+    @pytest.fixture
+    def data(self, sets: Path) -> Path:
+        return sets
+
+    def command(self, data: Path, out: Path, workers: int) -> list[str]:
+        arguments = ["main-table", "--data", data, "--out", out, "--repeats", 20, "--workers", workers]
+        return [sys.executable, "-m", "bansac.cli", "experiments", "run", *map(str, arguments)]
+
+    def wait_for(self, out: Path, lines: int, process: subprocess.Popen[bytes]) -> None:
+        """Wait until the journal has some lines."""
+        for _ in range(6000):
+            journals = list(out.glob("journal-*.jsonl"))
+            if journals and journals[0].read_bytes().count(b"\n") > lines:
+                return
+            assert process.poll() is None, "it has ended too early"
+            time.sleep(0.01)
+        pytest.fail("the journal does not grow")
+
+    @pytest.mark.skipif(sys.platform == "win32", reason="no SIGKILL there")
+    @pytest.mark.parametrize("workers", [1, 2])
+    def test_by_sigkill(self, bansac: Any, data: Path, tmp_path: Path, workers: int) -> None:
+        out = tmp_path / "killed"
+        command = self.command(data, out, workers)
+        with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+            self.wait_for(out, 10, process)
+            process.kill()
+        assert not (out / "runs.csv").exists()
+        bansac(*command[3:])
+        document = json.loads((out / "run.json").read_text())
+        assert 10 <= document["resumed"] < document["units"] == 6 * 20
+        whole = tmp_path / "whole"
+        bansac(*self.command(data, whole, 1)[3:])
+        assert runs(out) == runs(whole)
+        assert table(out, "main_table") == table(whole, "main_table")
+
+    @pytest.mark.skipif(sys.platform == "win32", reason="no SIGINT there")
+    def test_by_ctrl_c(self, data: Path, tmp_path: Path) -> None:
+        out = tmp_path / "interrupted"
+        process = subprocess.Popen(
+            self.command(data, out, 2), stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
+        )
+        self.wait_for(out, 10, process)
+        os.killpg(process.pid, signal.SIGINT)  # as a terminal does, to the workers too
+        _, stderr = process.communicate(timeout=30)
+        assert process.returncode == 130
+        assert "interrupted" in stderr.decode()
+        assert "Traceback" not in stderr.decode()
+        assert next(out.glob("journal-*.jsonl")).stat().st_size > 0

@@ -1,0 +1,72 @@
+"""Labelled matches: small sets written here, read back, and damaged."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from bansac.datasets.labelled import LabelledSet, find_labelled_sets
+
+h5py = pytest.importorskip("h5py", reason="reading HDF5 files needs h5py")
+
+
+def write_labelled_set(folder, pairs):
+    """Write a set of pairs (x1, x2, labels, F) by key."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with (
+        h5py.File(folder / "matches.h5", "w") as matches,
+        h5py.File(folder / "labels.h5", "w") as labels,
+        h5py.File(folder / "Fgt.h5", "w") as truth,
+    ):
+        for key, (x1, x2, inliers, F) in pairs.items():
+            matches[key] = np.hstack([x1, x2]).astype(np.float32)
+            labels[key] = np.asarray(inliers, np.uint8)
+            truth[key] = np.asarray(F, np.float64)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    rng = np.random.default_rng(0)
+    pairs = {
+        key: (rng.uniform(0, 99, (9, 2)), rng.uniform(0, 99, (9, 2)), np.arange(9) < 4, 3 * np.eye(3)) for key in "ba"
+    }
+    write_labelled_set(tmp_path / "deep" / "rooms", pairs)
+    return tmp_path / "deep" / "rooms", pairs
+
+
+def test_pairs_come_back(folder):
+    path, pairs = folder
+    (labelled,) = find_labelled_sets(path.parent.parent)
+    assert (labelled.name, labelled.keys, len(labelled)) == ("rooms", ("a", "b"), 2)
+    pair = labelled.pair("b")
+    x1, x2, inliers, _ = pairs["b"]
+    np.testing.assert_allclose(pair.x1, x1, rtol=1e-6)
+    np.testing.assert_allclose(pair.x2, x2, rtol=1e-6)
+    np.testing.assert_array_equal(pair.inliers, inliers)
+    np.testing.assert_allclose(pair.F, np.eye(3) / np.sqrt(3))
+
+
+def test_folders_without_labels_are_passed_over(folder):
+    path, _ = folder
+    (path / "labels.h5").unlink()
+    assert find_labelled_sets(path) == []
+    with pytest.raises(FileNotFoundError, match=r"labels\.h5 is missing"):
+        LabelledSet(path)
+    with pytest.raises(FileNotFoundError, match="there is no folder"):
+        find_labelled_sets(path / "nowhere")
+
+
+def test_damage_is_told(folder):
+    path, _ = folder
+    labelled = LabelledSet(path)
+    with pytest.raises(OSError, match="lacks 'c'"):
+        labelled.pair("c")
+    with h5py.File(path / "labels.h5", "a") as file:
+        del file["a"]
+        file["a"] = np.ones(5, np.uint8)
+    with pytest.raises(OSError, match="9 matches but 5 labels"):
+        labelled.pair("a")
+    with h5py.File(path / "Fgt.h5", "a") as file:
+        file["b"][:] = 0
+    with pytest.raises(OSError, match="matrix of 'b' is zero"):
+        labelled.pair("b")
