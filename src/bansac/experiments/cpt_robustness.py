@@ -63,10 +63,10 @@ def _entry_configurations() -> list[Configuration]:
 
 
 def _configuration(entry: str, value: float, settings: dict[str, Any]) -> Configuration:
-    return Configuration(f"{entry} = {value:g}", BANSAC, settings, {"entry": entry, "value": value})
+    return Configuration(f"{entry}: {value:g}", BANSAC, settings, {"entry": entry, "value": value})
 
 
-_GAMMA = "gamma_1, shifted by"
+_GAMMA = "γ₁ moved by"
 
 GRID = Grid(
     models=("E", "F"),

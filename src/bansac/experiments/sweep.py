@@ -82,7 +82,12 @@ def report_sweep(
 
 def _plot(curves: _Curves, label: str, values: Sequence[float]) -> Figure:
     charts = [
-        Chart([Series(method, values, y) for method, y in curves[metric].items()], xlabel=label, ylabel=metric.label)
+        Chart(
+            [Series(method, values, y) for method, y in curves[metric].items()],
+            xlabel=label,
+            ylabel=metric.label,
+            yscale="linear" if metric is TIME else "log",  # NAPSAC's errors would flatten all others
+        )
         for metric in _PANELS
     ]
     return plot_charts([charts])
