@@ -241,6 +241,7 @@ _ALL = (
     Method("napsac", _bansac(sampler="napsac")),
     Method("p-napsac", _bansac(sampler="p-napsac", scores=True)),
     Method("prosac", _bansac(sampler="prosac", scores=True)),
+    Method("prosac-lo", _bansac(sampler="prosac", scores=True, local_optimization="inner+iterative")),
     Method("bansac-lo", _bansac(sampler="bansac", local_optimization="inner+iterative")),
     Method("p-bansac-lo", _bansac(sampler="bansac", scores=True, local_optimization="inner+iterative")),
     Method("uniform-lo", _bansac(sampler="uniform", local_optimization="inner+iterative")),
