@@ -29,6 +29,21 @@ from bansac.datasets.synthetic import epipolar_matches
 N = 200
 
 
+# Every sampler, and local optimisation.
+METHODS: dict[str, dict[str, Any]] = {
+    "bansac": {},
+    "uniform": {"sampler": "uniform"},
+    "prosac": {"sampler": "prosac", "scores": True},
+    "napsac": {"sampler": "napsac"},
+    "p-napsac": {"sampler": "p-napsac", "scores": True},
+    "baysac": {"sampler": "baysac"},
+    "ar": {"sampler": "ar"},
+    "p-bansac": {"scores": True},
+    "bansac-lo": {"local_optimization": "inner+iterative"},
+    "napsac-lo": {"sampler": "napsac", "local_optimization": "inner+iterative"},
+}
+
+
 def noise_calls() -> dict[str, Callable[..., bansac.Result]]:
     """Return the estimators as functions of a random generator and options."""
     return {
@@ -42,15 +57,18 @@ def noise_calls() -> dict[str, Callable[..., bansac.Result]]:
 
 
 def count_failures(runs: int) -> dict[str, dict[str, float]]:
-    """Return the share of runs on noise that end with success=False, by sampler and problem."""
+    """Return the share of runs on noise that end with success=False, by method and problem."""
     shares: dict[str, dict[str, float]] = {}
-    for sampler in ("bansac", "uniform"):
-        shares[sampler] = {}
+    for method, settings in METHODS.items():
+        shares[method] = {}
         for name, call in noise_calls().items():
             rng = np.random.default_rng(0)
-            failures = sum(not call(rng, sampler=sampler, seed=seed).success for seed in range(runs))
-            shares[sampler][name] = failures / runs
-            print(f"noise, {sampler}, {name}: {failures} of {runs} runs without success", flush=True)
+            failures = 0
+            for seed in range(runs):
+                chosen = settings | ({"scores": rng.uniform(0, 1, N)} if "scores" in settings else {})
+                failures += not call(rng, seed=seed, **chosen).success
+            shares[method][name] = failures / runs
+            print(f"noise, {method}, {name}: {failures} of {runs} runs without success", flush=True)
     return shares
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -227,6 +229,14 @@ def test_a_threshold_is_asked_for_where_there_is_no_default():
             call(GOOD)
 
 
+def test_local_optimization_of_a_problem_without_a_fit_is_refused():
+    from bansac.problems.line import LINE
+
+    bare = dataclasses.replace(LINE, fit=None)
+    with pytest.raises(ValueError, match="problem 'line' has no fit"):
+        bansac.ransac(bare, GOOD, threshold=1.0, local_optimization="inner")
+
+
 def test_something_that_is_no_problem_is_refused():
     with pytest.raises(ValueError, match=r"problem must be a bansac\.Problem"):
         bansac.ransac("line", GOOD, threshold=1.0)
@@ -250,15 +260,24 @@ def test_every_sampler_copes_with_poor_data(sampler, data):
         assert np.array_equal(result.inliers, result.residuals <= result.threshold)
 
 
-@pytest.mark.parametrize("sampler", ["bansac", "uniform"])
-def test_noise_is_no_success(sampler):
+@pytest.mark.parametrize(
+    "method",
+    [
+        {"sampler": "bansac"},
+        {"sampler": "uniform"},
+        {"sampler": "napsac", "local_optimization": "inner+iterative"},
+        {"sampler": "prosac", "scores": np.linspace(1, 0, 200)},
+    ],
+    ids=["bansac", "uniform", "napsac with local optimisation", "prosac"],
+)
+def test_noise_is_no_success(method):
     rng = np.random.default_rng(1)
     runs = 60
     failures = dict.fromkeys(["H", "F", "E", "line", "circle", "curve"], 0)
     for seed in range(runs):
         x1, x2 = rng.uniform(0, 1000, (2, 200, 2))
         unit = rng.uniform(-1, 1, (200, 2))
-        settings = {"seed": seed, "sampler": sampler}
+        settings = {"seed": seed, **method}
         failures["H"] += not bansac.estimate_homography(x1, x2, **settings).success
         failures["F"] += not bansac.estimate_fundamental(x1, x2, max_iterations=1000, **settings).success
         failures["E"] += not bansac.estimate_essential(x1 / 1000, x2 / 1000, max_iterations=300, **settings).success

@@ -295,7 +295,7 @@ CHANGES = {
 @pytest.mark.parametrize("name", CHANGES)
 def test_every_option_has_an_effect(name):
     # Some options act on when a run stops: it must be able to stop before its last iteration.
-    ratio = 0.6 if name in ("min_iterations", "stopping", "order") else 0.3
+    ratio = 0.6 if name in ("min_iterations", "stopping", "order", "local_optimization") else 0.3
     hard = homography_matches(300, inlier_ratio=ratio, noise=0.5, seed=8)
     settings = {
         "tau": {"stopping": "bansac", "max_iterations": 50_000},
@@ -308,6 +308,44 @@ def test_every_option_has_an_effect(name):
         and default.iterations == changed.iterations
         and np.array_equal(default.inliers, changed.inliers)
     )
+
+
+def test_the_radius_of_a_neighbourhood_is_in_pixels(scene):
+    def estimate(scale, radius):
+        K = np.diag([scale, scale, 1.0]) @ scene.K
+        return bansac.estimate_essential(
+            scale * scene.x1,
+            scale * scene.x2,
+            K,
+            threshold=scale,
+            sampler="napsac",
+            neighborhood_radius=radius,
+            max_iterations=50,
+        ).model
+
+    assert estimate(2.0, 120.0) == pytest.approx(estimate(1.0, 60.0))
+    assert not np.allclose(estimate(1.0, 1e6), estimate(1.0, 60.0))
+
+
+def test_local_optimization_waits_for_support_that_is_not_random(scene, monkeypatch):
+    from bansac import runner
+
+    def count(max_iterations):
+        calls = []
+
+        def optimize(*arguments):
+            calls.append(1)
+            return original(*arguments)
+
+        monkeypatch.setattr(runner, "optimize_locally", optimize)
+        bansac.estimate_fundamental(
+            scene.x1, scene.x2, local_optimization="inner", sampler="uniform", max_iterations=max_iterations
+        )
+        return len(calls)
+
+    original = runner.optimize_locally
+    assert count(5) == 1  # too short: none in the loop, one after it
+    assert count(10_000) == 0  # the best model has had its optimisation in the loop
 
 
 def test_options_object_and_single_settings_mix(plane):

@@ -19,16 +19,26 @@ def residuals(data, model, start, stop, out):
         out[n - start] = (data[0, n] - model[0]) ** 2
 
 
-def mend(data, sample, model, squared_threshold, rng, work):
+def mend(data, sample, model, squared_threshold, repair, rng, work):
     """Take every sample for degenerate whose value is not 7, and mend it to 7."""
     work[work.size - 1] = 0.0
     if model[0] == 7.0:
         return 0
+    if not repair:
+        return 2
     model[0] = 7.0
     return 1
 
 
-def lament(data, sample, model, squared_threshold, rng, work):
+def spoil(data, sample, model, squared_threshold, repair, rng, work):
+    """Take every sample for degenerate, and "mend" its model to one without support."""
+    if not repair:
+        return 2
+    model[0] = -1000.0
+    return 1
+
+
+def lament(data, sample, model, squared_threshold, repair, rng, work):
     """Take every sample for degenerate."""
     return 2
 
@@ -47,20 +57,26 @@ def test_a_degenerate_sample_is_mended_and_teaches_nothing(seed):
     result = bansac.ransac(problem(mend), DATA, seed=seed, **SETTINGS)
     assert result.model[0] == 7.0
     assert result.trace.best_inliers[0] == 40
-    # The first sample is a new best one: where it is degenerate there is no update, else there is.
-    plain = bansac.ransac(problem(None), DATA, seed=seed, **SETTINGS)
-    first_is_good = plain.trace.best_inliers[0] == 40
-    assert np.isnan(result.trace.gamma[0]) == (not first_is_good)
-    assert not np.isnan(result.trace.gamma[1:]).any()
+    # Samples of 7 teach, and no others.
+    plain = bansac.ransac(problem(None), DATA, seed=seed, sampler="bansac", degeneracy=None, **SETTINGS)
+    assert not np.isnan(plain.trace.gamma).any()
+    taught = ~np.isnan(result.trace.gamma)
+    assert (result.trace.inlier_ratio[taught] == 0.4).all()
+    assert (result.trace.inlier_ratio[~taught] != 0.4).sum() + (not taught[0]) >= (~taught).sum()
 
 
 def test_a_degenerate_sample_that_nothing_mends_counts_but_teaches_nothing():
     result = bansac.ransac(problem(lament), DATA, **SETTINGS)
-    plain = bansac.ransac(problem(None), DATA, **SETTINGS)
-    assert result.num_inliers == plain.num_inliers == 40
-    new_best = np.diff(result.trace.best_inliers, prepend=0) > 0
-    assert np.array_equal(np.isnan(result.trace.gamma), new_best)
-    assert not np.isnan(plain.trace.gamma).any()
+    assert result.num_inliers == bansac.ransac(problem(None), DATA, **SETTINGS).num_inliers == 40
+    assert np.isnan(result.trace.gamma).all()
+    assert (result.probabilities == 0.5).all()
+
+
+def test_a_mended_model_that_scores_less_is_not_taken():
+    result = bansac.ransac(problem(spoil), DATA, **SETTINGS)
+    assert result.success
+    assert result.num_inliers == 40
+    assert result.model[0] == 7.0
 
 
 def test_the_check_can_be_left_out():

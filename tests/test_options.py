@@ -86,6 +86,15 @@ def test_impossible_combinations_are_refused():
         Options(stopping="sprt", verification=None)
     with pytest.raises(ValueError, match="sampler"):
         Options(stopping="bansac", sampler="uniform")
+    for name, value in {
+        "order": 2,
+        "gamma": "gamma_2",
+        "tau": 0.01,
+        "weight_floor": 2.0,
+        "activation": "rho_2",
+    }.items():
+        with pytest.raises(ValueError, match=f"{name} needs sampler='bansac'"):
+            Options(sampler="prosac", **{name: value})
     with pytest.raises(ValueError, match="neighborhood_radius needs sampler='napsac'"):
         Options(neighborhood_radius=3.0)
     with pytest.raises(ValueError, match="min_iterations"):

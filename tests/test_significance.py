@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bansac.significance import chance_rate, is_significant, log_binomial_tail
+from bansac.significance import IN_DOUBT, SIGNIFICANT, chance_rate, log_binomial_tail, log_chance
 
 
 @given(st.integers(1, 120), st.integers(0, 120), st.floats(0.001, 0.9))
@@ -35,14 +35,20 @@ def test_rate_leaves_out_the_models_that_are_as_good_as_the_best():
 
 
 def test_support_of_the_sample_alone_is_never_significant():
-    assert not is_significant(4, 1000, 4, 1, 1000, np.array([4, 4]))
+    assert log_chance(4, 1000, 4, 1, 1000, np.array([4, 4])) == 0.0
 
 
 def test_a_model_of_half_of_the_data_is_significant_and_one_of_a_few_is_not():
     few = np.full(20, 5)
-    assert is_significant(50, 100, 4, 1000, 100, few)
-    assert not is_significant(8, 100, 4, 1000, 100, few)
+    assert log_chance(50, 100, 4, 1000, 100, few) < IN_DOUBT
+    assert log_chance(8, 100, 4, 1000, 100, few) > SIGNIFICANT
 
 
 def test_perfect_data_are_significant_although_every_model_is_good():
-    assert is_significant(100, 100, 4, 20, 100, np.full(20, 100))
+    assert log_chance(100, 100, 4, 20, 100, np.full(20, 100)) < IN_DOUBT
+
+
+def test_models_tested_raise_the_chance():
+    few = np.full(20, 5)
+    one, many = (log_chance(20, 100, 4, tested, 100, few) for tested in (1, 1000))
+    assert many == pytest.approx(one + math.log(1000))

@@ -12,7 +12,7 @@ from bansac.options import PRESETS, SAMPLERS_WITH_ORDER, SAMPLERS_WITH_PRIOR, Op
 from bansac.problems.contract import Problem
 from bansac.result import RelativePose, Result
 from bansac.runner import Outcome, chance_supports, run
-from bansac.significance import is_significant
+from bansac.significance import IN_DOUBT, SIGNIFICANT, log_chance
 from bansac.validate import as_camera, as_points, as_probabilities, as_scores, check_same_length
 
 __all__ = [
@@ -544,7 +544,9 @@ def _solve(
     threshold = options.threshold
     assert threshold is not None
     prior, quality = _prior_and_quality(scores, priors, n, options)
-    _check_degeneracy(problem, options)
+    _check_abilities(problem, options)
+    if options.neighborhood_radius is not None:
+        options = options.replace(neighborhood_radius=options.neighborhood_radius / unit)
     if n < problem.sample_size:
         outcome = _no_data(prior, n, options)
         message = f"{problem.name} needs at least {problem.sample_size} data, got {n}"
@@ -557,7 +559,7 @@ def _solve(
         residuals = np.sqrt(residuals) * unit
         residuals[np.isnan(residuals)] = np.inf
     inliers = residuals <= threshold
-    success, message = _judge(problem, data, threshold / unit, outcome, inliers, message)
+    success, message = _judge(problem, data, threshold / unit, outcome, inliers, options.sampler, message)
     return Result(
         model=None if outcome.model is None else outcome.model.reshape(problem.model_shape),
         inliers=inliers,
@@ -601,10 +603,12 @@ def _prior_and_quality(
     return prior, quality
 
 
-def _check_degeneracy(problem: Problem, options: Options) -> None:
-    """Refuse DEGENSAC where the problem has no such check."""
+def _check_abilities(problem: Problem, options: Options) -> None:
+    """Refuse what the problem has no function for."""
     if options.degeneracy == "degensac" and problem.recover is None:
         raise ValueError(f"degeneracy='degensac' is for the fundamental matrix, not for a {problem.name}")
+    if options.local_optimization is not None and problem.fit is None:
+        raise ValueError(f"local_optimization needs a non-minimal solver, and problem {problem.name!r} has no fit")
 
 
 def _no_data(prior: NDArray[np.float64] | None, n: int, options: Options) -> Outcome:
@@ -619,12 +623,14 @@ def _judge(
     threshold: float,
     outcome: Outcome,
     inliers: NDArray[np.bool_],
+    sampler: str,
     message: str,
 ) -> tuple[bool, str]:
     """Say whether the model has more support than chance, and in words what happened.
 
     The first models of the run tell how much support chance gives. Where they make the model look like chance they may
-    have been good themselves, drawn by a good prior; then models of the data that disagree with the result decide.
+    have been good themselves, drawn by a good prior; then models of the data that disagree with the result decide. So
+    they do in doubt where the first samples were alike: the best matches, or neighbours.
     """
     support, n = int(np.count_nonzero(inliers)), inliers.size
     if message:
@@ -636,13 +642,11 @@ def _judge(
             reason = f"none of the {outcome.models_tested} models tested has an inlier"
         return False, f"no {problem.name} found: {reason}"
     facts = (support, n, problem.sample_size, outcome.models_tested)
-    if not is_significant(*facts, n, outcome.first_supports):
+    chance = log_chance(*facts, n, outcome.first_supports)
+    if chance >= (SIGNIFICANT if sampler in ("bansac", "uniform") else IN_DOUBT):
         outliers = np.ascontiguousarray(data[:, ~inliers])
-        chance = chance_supports(problem, outliers, threshold)
-        significant = is_significant(*facts, outliers.shape[1], chance)
-    else:
-        significant = True
-    if not significant:
+        chance = log_chance(*facts, outliers.shape[1], chance_supports(problem, outliers, threshold))
+    if chance >= SIGNIFICANT:
         return False, (
             f"the best {problem.name} has {support} of {n} inliers, no more than chance gives the best of "
             f"{outcome.models_tested} models"

@@ -8,7 +8,9 @@ number of data of a fit limited as in Lebeda, Matas and Chum, BMVC 2012):
 * *iterative*: fits to inliers to a threshold that shrinks to the user's; on its own it starts from the best model, with
   *inner* from each of its fits.
 
-The data of one fit are gathered in a small array, so its cost does not depend on N.
+It waits until the first models have told how much support chance gives, and then runs for every new best model: few
+come after it, as it leaves less to be improved. The data of one fit are gathered in a small array, so that its cost
+does not depend on N.
 """
 
 from __future__ import annotations
@@ -88,6 +90,7 @@ def optimize_locally(
             continue
         for i in range(local.model.size):
             state.model[i] = local.model[i]
+        run.models_tested += 1
         score, inliers = evaluate(
             kernels, points, state.model, state.residuals, local.is_inlier[other], settings.squared_threshold, settings,
             run, run.best_score, np.inf,

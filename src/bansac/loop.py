@@ -96,9 +96,11 @@ def run_iterations(
             state.history[run.tests - 1, 3] += 1
         gamma = np.nan
         if run.row >= 0:
+            improved = run.score > run.best_score
             degenerate = False
-            if run.score > run.best_score:
-                degenerate = _recover(kernels, data, points, settings, run, state)
+            if improved or settings.sampler == BANSAC:
+                degenerate = _recover(kernels, data, points, settings, run, state, improved)
+            if improved:
                 _accept(settings, run, state, n)
             if settings.sampler == BANSAC and not degenerate:
                 gamma = state.gamma[run.inliers]
@@ -187,28 +189,39 @@ def _chance_support(delta: float, n: int) -> float:
 
 @part
 def _recover(
-    kernels: Any, data: NDArray[np.float64], points: NDArray[Any], settings: Any, run: Any, state: State
+    kernels: Any,
+    data: NDArray[np.float64],
+    points: NDArray[Any],
+    settings: Any,
+    run: Any,
+    state: State,
+    improved: bool,
 ) -> bool:
-    """Tell whether the sample of a new best model is degenerate; where the problem can, mend the model.
+    """Tell whether the sample is degenerate; where it gave a new best model and the problem can, mend the model.
 
     The mended model takes the place of the iteration's best one if it scores more.
     """
     model = state.models[run.row]
-    verdict = kernels.recover(data, state.sample, model, settings.squared_threshold, state.rng, state.recovery)
-    if verdict == NOT_DEGENERATE:
-        return False
+    if improved:
+        _copy(model, state.minimal_model)
+    verdict = kernels.recover(
+        data, state.sample, model, settings.squared_threshold, improved, state.rng, state.recovery
+    )
     if verdict == RECOVERED:
         _copy(model, state.model)
         run.models_tested += 1
         slot = 1 - run.slot
         score, inliers = evaluate(
             kernels, points, state.model, state.residuals, state.is_inlier[slot], settings.squared_threshold, settings,
-            run, -1.0, np.inf,
+            run, run.score, np.inf,
         )  # fmt: skip
-        run.score = score
-        run.inliers = inliers
-        run.slot = slot
-    return True
+        if inliers >= 0 and score > run.score:
+            run.score = score
+            run.inliers = inliers
+            run.slot = slot
+        else:
+            _copy(state.minimal_model, model)
+    return bool(verdict != NOT_DEGENERATE)
 
 
 @part

@@ -17,6 +17,8 @@ SAMPLERS = ("bansac", "uniform", "prosac", "napsac", "p-napsac", "baysac", "ar")
 # What a sampler makes of the quality of the data: a prior probability, an order, nothing.
 SAMPLERS_WITH_PRIOR = ("bansac", "baysac", "ar")
 SAMPLERS_WITH_ORDER = ("prosac", "p-napsac")
+# Settings that the dynamic Bayesian network alone has.
+NETWORK_SETTINGS = ("order", "gamma", "activation", "weight_floor", "cpt", "tau")
 SCORINGS = ("inliers", "msac")
 VERIFICATIONS = ("sprt",)
 STOPPINGS = ("ransac", "sprt", "prosac", "bansac")
@@ -184,6 +186,7 @@ class Options:
         if not isinstance(self.trace, bool | np.bool_):
             raise ValueError(f"trace must be True or False, got {self.trace!r}")
         self._check_stopping(self.criteria(informed=False))
+        self._check_network()
 
     def criteria(self, *, informed: bool) -> tuple[str, ...]:
         """Return the names of the stopping criteria, the default ones filled in.
@@ -215,6 +218,14 @@ class Options:
             raise ValueError("stopping='sprt' needs verification='sprt': its bound comes from the history of the tests")
         if "bansac" in names and self.sampler != "bansac":
             raise ValueError(f"stopping='bansac' needs sampler='bansac': {self.sampler!r} keeps no probabilities")
+
+    def _check_network(self) -> None:
+        """Refuse settings of the network where there is none."""
+        if self.sampler == "bansac":
+            return
+        for field in dataclasses.fields(self):
+            if field.name in NETWORK_SETTINGS and getattr(self, field.name) != field.default:
+                raise ValueError(f"{field.name} needs sampler='bansac': {self.sampler!r} has no network")
 
     def replace(self, **changes: Any) -> Options:
         """Return a copy with ``changes`` applied.

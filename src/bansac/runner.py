@@ -14,7 +14,7 @@ from bansac.local_optimization import LocalWork, make_work, optimize_locally
 from bansac.loop import run_iterations
 from bansac.numeric.rng import seed_rng, shuffle
 from bansac.options import Options
-from bansac.problems.contract import Problem
+from bansac.problems.contract import Problem, recover_scratch
 from bansac.refinement import refine_least_squares
 from bansac.result import Trace
 from bansac.sampling import ACTIVATION_CODES, Guide, guide_probabilities, make_guide
@@ -107,7 +107,11 @@ def run(
     if options.local_optimization is not None:
         local = make_work(problem.channels, n, problem.sample_size, problem.model_size)
     progress = make_record(
-        RUN, required_iterations=np.inf, smallest_odds=1.0 if prior is None else state.odds.min(), subset_limit=n
+        RUN,
+        required_iterations=np.inf,
+        smallest_odds=1.0 if prior is None else state.odds.min(),
+        subset_limit=n,
+        chance_support=np.inf,
     )
 
     recorder = _Recorder(order) if options.trace else None
@@ -258,6 +262,7 @@ def _state(
         models=np.empty((problem.max_models, problem.model_size)),
         scratch=np.empty(problem.scratch_size),
         best_model=np.zeros(problem.model_size),
+        minimal_model=np.empty(problem.model_size),
         model=np.empty(problem.model_size, points.dtype),
         residuals=np.empty(BLOCK, points.dtype),
         is_inlier=np.empty((2, n), np.bool_),
@@ -271,7 +276,7 @@ def _state(
         supports=np.zeros(FULL_MODELS, np.int64),
         ranking=ranking,
         significant=np.empty(n + 1 if ranking.size else 0, np.int64),
-        recovery=np.empty(4 * n + 128 if problem.recover is not None else 0),
+        recovery=np.empty(recover_scratch(n) if problem.recover is not None else 0),
         trace=np.empty((0, len(TRACE_COLUMNS))),
     )
     if ranking.size:

@@ -12,20 +12,22 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["chance_rate", "is_significant", "log_binomial_tail"]
+__all__ = ["IN_DOUBT", "SIGNIFICANT", "chance_rate", "log_binomial_tail", "log_chance"]
 
 # Bad models are not alike: the best of many has a higher rate of chance inliers than the mean one. On uniform noise a
 # factor of 2 lets 3 % of cubic curves pass, one of 3 none of 300 runs of any problem.
 _SPREAD = 3.0
 
-# Chance may give a model of this support in one run of a thousand.
-_LOG_LEVEL = math.log(1e-3)
+# Chance may give a model of this support in one run of a thousand; where it would in more than one of a million million
+# a second look is worth its time.
+SIGNIFICANT = math.log(1e-3)
+IN_DOUBT = math.log(1e-12)
 
 
-def is_significant(
+def log_chance(
     support: int, n: int, sample_size: int, models_tested: int, chance_n: int, chance_supports: NDArray[np.int64]
-) -> bool:
-    """Say whether chance hardly gives the best of ``models_tested`` bad models so much support.
+) -> float:
+    """Bound the log of the probability that chance gives the best of ``models_tested`` bad models so much support.
 
     Parameters
     ----------
@@ -40,14 +42,14 @@ def is_significant(
 
     Returns
     -------
-    bool
-        True where the model is no product of chance.
+    float
+        Below ``SIGNIFICANT`` where the model is no product of chance.
     """
     if support <= sample_size:
-        return False
+        return 0.0
     rate = chance_rate(support, chance_n, sample_size, chance_supports)
     log_tail = log_binomial_tail(support - sample_size, n - sample_size, rate)
-    return bool(log_tail + math.log(max(models_tested, 1)) < _LOG_LEVEL)
+    return min(log_tail + math.log(max(models_tested, 1)), 0.0)
 
 
 def chance_rate(support: int, n: int, sample_size: int, supports: NDArray[np.int64]) -> float:

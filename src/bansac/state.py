@@ -71,7 +71,7 @@ RUN = np.dtype(
         ("draws", np.int64),
         ("subset", np.int64),
         ("subset_limit", np.int64),
-        # local optimisation: whether the best model waits for it, the least support that is worth it
+        # local optimisation: whether the best model waits for it; the support that it must exceed, not random
         ("unoptimized", np.bool_),
         ("chance_support", np.float64),
         # the network
@@ -141,6 +141,7 @@ class State(NamedTuple):
     models: NDArray[np.float64]  # max_models x model_size
     scratch: NDArray[np.float64]
     best_model: NDArray[np.float64]
+    minimal_model: NDArray[np.float64]  # while the problem's recover may replace it
     model: NDArray[Any]  # one model in the type of the residuals
     residuals: NDArray[Any]  # of one block
     is_inlier: NDArray[np.bool_]  # 2 x N: the model at hand and the iteration's best

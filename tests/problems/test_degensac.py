@@ -8,20 +8,19 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from numba import config, float64, int64, types, uint64
+from numba import boolean, config, float64, int64, types, uint64
 
 from bansac.numeric.jit import compile_kernel, kernel
 from bansac.numeric.rng import next_uint64, seed_rng
 from bansac.problems import degensac
-from bansac.problems.contract import DEGENERATE, NOT_DEGENERATE, RECOVERED
-from bansac.problems.degensac import work_size
+from bansac.problems.contract import DEGENERATE, NOT_DEGENERATE, RECOVERED, recover_scratch
 from bansac.problems.fundamental import FUNDAMENTAL
 from tests.planar_scenes import ANYWHERE, OUTLIER, PIXEL, PLANE, Scene, dominant_plane
 from tests.reference import degensac as reference
 from tests.reference.epipolar import cross_matrix, distance_up_to_scale, sampson
 
 # As the loop gets it: a first-class function.
-SIGNATURE = int64(float64[:, ::1], int64[::1], float64[::1], float64, uint64[::1], float64[::1])
+SIGNATURE = int64(float64[:, ::1], int64[::1], float64[::1], float64, boolean, uint64[::1], float64[::1])
 recover = compile_kernel(degensac.recover, SIGNATURE)
 solve = kernel(FUNDAMENTAL.solve)
 seeds = st.integers(0, 2**32)
@@ -42,12 +41,23 @@ def degenerate_model(rng, scene, sample):
 def run(data, sample, F, threshold, rng=None):
     """Return the code and F after the call; F of another storage, so that the argument stays."""
     model = np.array(F, dtype=np.float64).ravel()
-    work = np.full(work_size(data.shape[1]) + 1, np.nan)
+    work = np.full(recover_scratch(data.shape[1]) + 1, np.nan)
     work[-1] = 7.0
     state = seed_rng(0) if rng is None else rng
-    code = recover(np.ascontiguousarray(data), np.array(sample, np.int64), model, threshold**2, state, work)
+    code = recover(np.ascontiguousarray(data), np.array(sample, np.int64), model, threshold**2, True, state, work)
     assert work[-1] == 7.0
     return code, model.reshape(3, 3)
+
+
+def is_degenerate(data, sample, F, threshold):
+    """Return whether the call finds the sample degenerate where nothing is to be repaired."""
+    model = np.array(F, dtype=np.float64).ravel()
+    work, rng = np.empty(recover_scratch(data.shape[1])), seed_rng(0)
+    code = recover(data, np.array(sample, np.int64), model, threshold**2, False, rng, work)
+    assert np.array_equal(model, np.ravel(F))
+    assert np.array_equal(rng, seed_rng(0))
+    assert code in (NOT_DEGENERATE, DEGENERATE)
+    return code == DEGENERATE
 
 
 def support(data, F, threshold):
@@ -118,7 +128,7 @@ def test_the_fitted_homography_is_the_least_squares_solution(seed):
     scene = Scene(rng, [PLANE] * 30 + [OUTLIER] * 10, PIXEL)
     weights = (scene.kinds == PLANE).astype(float)
     H = np.empty(9)
-    degensac._fit_homography(scene.data, weights, H, np.full(degensac._SCRATCH, np.nan))
+    degensac._fit_homography(scene.data, weights, H, np.full(recover_scratch(0), np.nan))
     expected = reference.fit_homography(scene.data[:, scene.kinds == PLANE])
     assert H == pytest.approx(expected.ravel(), rel=1e-6, abs=1e-6)
 
@@ -129,7 +139,7 @@ def test_the_fitted_homography_has_a_positive_depth_beyond_the_horizon_of_the_or
     mapped = H @ x1
     data = np.vstack([x1[:2], mapped[:2] / mapped[2]])
     found = np.empty(9)
-    degensac._fit_homography(data, np.ones(20), found, np.empty(degensac._SCRATCH))
+    degensac._fit_homography(data, np.ones(20), found, np.empty(recover_scratch(0)))
     assert found == pytest.approx(H.ravel())
 
 
@@ -200,6 +210,7 @@ def test_detection_agrees_with_its_definition(seed):
     for F in models[: solve(scene.data, sample, models, np.empty(FUNDAMENTAL.scratch_size))].reshape(-1, 3, 3):
         found = reference.planes(scene.data, sample, F, degensac._PLANE_FACTOR * threshold**2)
         assert (run(scene.data, sample, F, threshold)[0] != NOT_DEGENERATE) == (len(found) > 0)
+        assert is_degenerate(scene.data, sample, F, threshold) == (len(found) > 0)
 
 
 @settings(max_examples=3 if INTERPRETED else 50)

@@ -27,7 +27,9 @@ _POINTS = {"float32": float32, "float64": float64}
 SOLVE = types.FunctionType(int64(float64[:, ::1], int64[::1], float64[:, ::1], float64[::1]))
 FIT = types.FunctionType(boolean(float64[:, ::1], float64[::1], float64[::1], float64[::1]))
 IS_VALID = types.FunctionType(boolean(float64[:, ::1], float64[::1], int64[::1]))
-RECOVER = types.FunctionType(int64(float64[:, ::1], int64[::1], float64[::1], float64, uint64[::1], float64[::1]))
+RECOVER = types.FunctionType(
+    int64(float64[:, ::1], int64[::1], float64[::1], float64, boolean, uint64[::1], float64[::1])
+)
 RESIDUALS = {
     name: types.FunctionType(void(real[:, ::1], real[::1], int64, int64, real[::1])) for name, real in _POINTS.items()
 }
@@ -109,11 +111,17 @@ RECOVERED = 1
 DEGENERATE = 2
 
 
+def recover_scratch(n: int) -> int:
+    """Return the length of the work array that ``recover`` gets for ``n`` data."""
+    return 4 * n + 128
+
+
 def never_degenerate(
     data: NDArray[np.float64],
     sample: NDArray[np.int64],
     model: NDArray[np.float64],
     squared_threshold: float,
+    repair: bool,
     rng: NDArray[np.uint64],
     work: NDArray[np.float64],
 ) -> int:
@@ -127,7 +135,7 @@ _PARAMETERS = {
     "residuals": ("data", "model", "start", "stop", "out"),
     "fit": ("data", "weights", "model", "scratch"),
     "is_valid": ("data", "model", "sample"),
-    "recover": ("data", "sample", "model", "squared_threshold", "rng", "work"),
+    "recover": ("data", "sample", "model", "squared_threshold", "repair", "rng", "work"),
     "normalize": ("data", "transform"),
     "denormalize": ("model", "transform"),
     "canonical": ("model",),
@@ -198,10 +206,10 @@ class Problem:
     is_valid : callable, optional
         ``is_valid(data, model, sample) -> bool``: a cheap check of a model before it is scored.
     recover : callable, optional
-        ``recover(data, sample, model, squared_threshold, rng, work) -> int``: called for a new best model of a minimal
-        sample. 0 where the sample is not degenerate, 1 where it is and ``model`` was replaced by one with more support,
-        2 where it is and no better model was found. ``rng`` is the state of the run's random numbers, ``work`` float64
-        scratch of length ``4 N + 128``.
+        ``recover(data, sample, model, squared_threshold, repair, rng, work) -> int``: called before the probabilities
+        are updated. 0 where the sample is not degenerate, 1 where it is and ``model`` was replaced by one with more
+        support, 2 where it is and no better model was found; ``repair`` is true for a new best model, others need no
+        replacement. ``rng`` is the state of the run's random numbers, ``work`` float64 scratch of length ``4 N + 128``.
     max_models : int
         The most models that one sample can give.
     scratch_size : int

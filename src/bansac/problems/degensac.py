@@ -16,15 +16,14 @@ from bansac.numeric.jit import kernel, part
 from bansac.numeric.rng import next_index
 from bansac.problems.contract import DEGENERATE, NOT_DEGENERATE, RECOVERED
 
-__all__ = ["recover", "work_size"]
+__all__ = ["recover"]
 
 # Any five of seven matches contain one of these triplets.
 _TRIPLETS = np.array([0, 1, 2, 3, 4, 5, 0, 1, 6, 3, 4, 6, 2, 5, 6])
 _COPLANAR = 5
 
-# Squared distance up to which a match is on a plane, over the squared Sampson threshold of F. H is of three matches
-# only, which multiplies their noise. With a noise of 0.6 thresholds 98, 84 and 37 % of the samples with 7, 6 and 5
-# matches of a plane are found, and 1.5 % of those in general position; with the factor 4 it is 94, 72, 28 and 0.8 %.
+# Squared distance up to which a match is on a plane, over the squared Sampson threshold of F: H is of three matches
+# only, which multiplies their noise.
 _PLANE_FACTOR = 9.0
 _ROUNDS = 3
 
@@ -37,15 +36,9 @@ _MAX_PAIRS = 300.0
 _CANDIDATE = 9
 _ROOM = 18
 _NORMAL = 24
-_SCRATCH = _ROOM + _NORMAL + 81
 
 # Where the product of entries i and j of a point (x, y, 1) stands among x^2, xy, x, y^2, y, 1.
 _PRODUCT = np.array([0, 1, 2, 1, 3, 4, 2, 4, 5])
-
-
-def work_size(n: int) -> int:
-    """Return the length of the work array that ``recover`` needs for ``n`` matches."""
-    return 2 * n + _SCRATCH
 
 
 def recover(
@@ -53,6 +46,7 @@ def recover(
     sample: NDArray[np.int64],
     model: NDArray[np.float64],
     squared_threshold: float,
+    repair: bool,
     rng: NDArray[np.uint64],
     work: NDArray[np.float64],
 ) -> int:
@@ -68,22 +62,26 @@ def recover(
         F, row by row. Replaced by an F of unit norm that has more inliers, if one is found.
     squared_threshold : float
         Squared Sampson distance up to which a match is an inlier.
+    repair : bool
+        False where it is enough to know whether the sample is degenerate.
     rng : (4,) ndarray of uint64
         State of the random numbers; used for degenerate samples only.
     work : ndarray
-        Room for ``work_size(N)`` numbers.
+        Room for 2 N + 123 numbers; ``recover_scratch`` of the contract gives more.
 
     Returns
     -------
     int
-        ``NOT_DEGENERATE``, ``RECOVERED``, or ``DEGENERATE`` where no F with more inliers was found.
+        ``NOT_DEGENERATE``, ``RECOVERED``, or ``DEGENERATE`` where no F with more inliers was found or looked for.
     """
     n = data.shape[1]
     weights, off_plane, scratch = work[:n], work[n : 2 * n], work[2 * n :]
     H, candidate, room = scratch[:_CANDIDATE], scratch[_CANDIDATE:_ROOM], scratch[_ROOM:]
     plane_threshold = _PLANE_FACTOR * squared_threshold
-    if not _find_plane(data, sample, model, plane_threshold, H, candidate, weights, room):
+    if not _find_plane(data, sample, model, plane_threshold, repair, H, candidate, weights, room):
         return NOT_DEGENERATE
+    if not repair:
+        return DEGENERATE
     off_count = n - _refit_plane(data, plane_threshold, H, candidate, weights, room)
     if _search_epipole(data, weights, off_plane[:off_count], H, model, candidate, squared_threshold, rng):
         return RECOVERED
@@ -96,12 +94,16 @@ def _find_plane(
     sample: NDArray[np.int64],
     model: NDArray[np.float64],
     squared_threshold: float,
+    best: bool,
     H: NDArray[np.float64],
     candidate: NDArray[np.float64],
     weights: NDArray[np.float64],
     room: NDArray[np.float64],
 ) -> bool:
-    """Find a homography that agrees with F and with five matches of the sample, the one with most support in all."""
+    """Find a homography that agrees with F and with five matches of the sample.
+
+    Where the ``best`` is wanted it is the one with most support in all data, else the first.
+    """
     for i in range(7):
         for c in range(4):
             room[7 * c + i] = data[c, sample[i]]
@@ -113,6 +115,8 @@ def _find_plane(
             continue
         if _mark_plane(x1, y1, x2, y2, candidate, squared_threshold, weights) < _COPLANAR:
             continue
+        if not best:
+            return True
         support = _mark_plane(data[0], data[1], data[2], data[3], candidate, squared_threshold, weights)
         if support > most:
             most = support

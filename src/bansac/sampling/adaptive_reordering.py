@@ -21,7 +21,7 @@ from bansac.numeric.rng import next_uint64
 
 __all__ = ["PERTURBATION", "VARIANCE", "posterior_probabilities", "renew_priority", "start_priority"]
 
-# Variance of the Beta prior. In simulations values from .003 to .05 need about as many samples.
+# Variance of the Beta prior.
 VARIANCE = 0.01
 
 # A Beta distribution of mean mu has a variance below mu (1 - mu). Towards 0 and 1, where VARIANCE is too much for that,

@@ -18,7 +18,7 @@ from bansac.sampling.uniform import sample_uniform
 __all__ = ["neighborhood_radius", "sample_napsac"]
 
 # Radius over the diagonal of the box of the data: 36 pixels for matches spread evenly over two images of 1000 x 1000
-# pixels. With half of it, most of a thousand or two matches of real pairs have too few neighbours for a sample.
+# pixels.
 _RADIUS_SHARE = 0.02
 # The box leaves out this share of the data at either end of every channel, so that a few stray data do not stretch it.
 _STRAY_SHARE = 0.05
