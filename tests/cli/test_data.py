@@ -20,6 +20,7 @@ import bansac as library
 from bansac.cli import data as data_module
 from tests.bench.sets import write_homography_set, write_pose_set
 from tests.datasets.archives import ArchiveServer, homography_archive, pose_archive, serve
+from tests.datasets.test_labelled import write_labelled_set
 
 pytest.importorskip("pooch", reason="downloads need pooch")
 
@@ -63,6 +64,48 @@ def test_info_table(bansac: Any, sets: Path) -> None:
     lines = [line.split() for line in bansac("data", "info", sets).stdout.splitlines()]
     assert ["wall", "H", "3", "3", "120", "120", "120", "files"] in lines
     assert ["room[b]", "EF", "2", "1", "120", "120", "120", "unknown"] in lines
+
+
+def test_info_of_labelled_sets_and_of_what_is_passed_over(bansac: Any, sets: Path) -> None:
+    x = np.ones((10, 2))
+    labels = {"a-b": np.arange(10) < 2, "c-d": np.arange(10) < 8, "e-f": np.zeros(0)}
+    pairs = {key: (x[: len(of_pair)], x[: len(of_pair)], of_pair, np.eye(3)) for key, of_pair in labels.items()}
+    write_labelled_set(sets / "labels" / "rooms", pairs)
+    write_labelled_set(sets / "labels" / "half", pairs)
+    (sets / "labels" / "half" / "Fgt.h5").unlink()
+    (sets / "planes" / "wall" / "match_conf.h5").unlink()
+    document = bansac.json("data", "info", sets)
+    assert [(found["name"], found["kind"]) for found in document["sets"]] == [("room[b]", "EF"), ("rooms", "labelled")]
+    assert document["sets"][1] == {
+        "name": "rooms",
+        "folder": "labels/rooms",
+        "kind": "labelled",
+        "pairs": 3,
+        "matches": {"pairs": 3, "min": 0, "median": 10.0, "max": 10},
+        "inliers": {"min": 0.0, "median": 0.2, "max": 0.8},
+    }
+    half, wall = document["passed_over"]
+    assert half == {
+        "folder": "labels/half",
+        "why": "is no set of pairs for lack of match_conf.h5, K1_K2.h5, R.h5, T.h5 (or Hgt.h5), "
+        "and none of labelled matches for lack of Fgt.h5",
+    }
+    assert (wall["folder"], "for lack of match_conf.h5, and none" in wall["why"]) == ("planes/wall", True)
+    shown = bansac("data", "info", sets).stdout.splitlines()
+    assert ["rooms", "labelled", "3", "0", "10", "10", "0.00", "0.20", "0.80"] in [line.split() for line in shown]
+    assert f"passed over: {half['folder']} {half['why']}" in shown
+
+
+def test_info_of_labelled_sets_alone(bansac: Any, tmp_path: Path) -> None:
+    x = np.ones((10, 2))
+    write_labelled_set(tmp_path / "rooms", {"a-b": (x, x, np.ones(10), np.eye(3))})
+    shown = bansac("data", "info", tmp_path).stdout
+    assert "labelled" in shown
+    assert "SNN ratio" not in shown
+    (tmp_path / "rooms" / "labels.h5").unlink()
+    message = bansac.refused("data", "info", tmp_path)
+    assert "no set of pairs and none of labelled matches in" in message
+    assert "rooms is no set of pairs for lack of match_conf.h5" in message
 
 
 def test_info_counts_matches_of_50_spaced_pairs_and_scenes(bansac: Any, tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import h5py
 import pytest
 
 from bansac.experiments import EXPERIMENTS
@@ -42,6 +43,7 @@ def test_list_names_all_experiments(bansac: Any) -> None:
         assert f"{name} " in shown
     assert "tab:results_E_F_H_LO" in shown
     assert "needs --data" in shown
+    assert shown.count("; takes --data") == 2  # probability-evolution and degenerate-sampling
 
 
 def test_run(bansac: Any, sets: Path, tmp_path: Path) -> None:
@@ -59,7 +61,7 @@ def test_run(bansac: Any, sets: Path, tmp_path: Path) -> None:
         "seed": 0,
         "sets": [],
         "exclude": [],
-        "h_error": "corners",
+        "h_error": None,
         "extra": {},
     }
     assert {row["model"] for row in runs(out)} == {"E", "F"}
@@ -95,7 +97,25 @@ def test_default_folder(bansac: Any, sets: Path, tmp_path: Path, monkeypatch: py
         (["main-table", "--data", "SETS", "--seed", "-1"], "seed must be in"),
         (["main-table", "--data", "SETS", "--sets", "cellar"], "there is no set 'cellar'; there are room, wall"),
         (["main-table", "--data", "SETS", "--exclude", "room,wall"], "--exclude leaves none"),
-        (["main-table", "--data", "SETS", "--curve", "line"], "main-table has no option 'curve'"),
+        (["main-table", "--data", "SETS", "--curve", "line"], "--curve: main-table takes no such option"),
+        (["markov-order", "--data", "SETS", "--h-error", "corners"], "--h-error: markov-order takes no such option"),
+        (
+            ["main-table", "--data", "SETS", "--model", "F", "--h-error", "visible-area"],
+            "--h-error judges homographies",
+        ),
+        (
+            ["curve-example", "--repeats", "7"],
+            "--repeats: curve-example takes no such option; it takes --curve",
+        ),
+        (["curve-example", "--h-error", "visible-area"], "--h-error: curve-example takes no such option"),
+        (["curve-example", "--data", "SETS"], "--data: curve-example takes no such option"),
+        (["synthetic", "--data", "SETS"], "--data: synthetic takes no such option"),
+        (["synthetic", "--pairs", "5"], "--pairs: synthetic takes no such option"),
+        (["synthetic", "--sets", "nonsense"], "--sets: synthetic takes no such option"),
+        (["probability-evolution", "--repeats", "2"], "--repeats: probability-evolution takes no such option"),
+        (["probability-evolution", "--data", "SETS", "--pairs", "2"], "--pairs: probability-evolution takes no such"),
+        (["probability-evolution", "--max-ratio", "0.17"], "the pair demo has"),
+        (["degenerate-sampling", "--model", "F"], "--model: degenerate-sampling takes no such option"),
         (["markov-order", "--data", "SETS", "--model", "H"], "markov-order runs on E, F, got 'H'"),
         (["markov-order", "--data", "SETS", "--sets", "wall"], "no set with poses as truth"),
         (["markov-order", "--data", "SETS", "--max-ratio", "0"], "max_ratio must be in (0, 1]"),
@@ -106,6 +126,24 @@ def test_default_folder(bansac: Any, sets: Path, tmp_path: Path, monkeypatch: py
 def test_bad_argument_is_named(bansac: Any, sets: Path, tmp_path: Path, arguments: list[str], message: str) -> None:
     given = [str(sets) if argument == "SETS" else argument for argument in arguments]
     assert message in bansac.refused("experiments", "run", *given, "--out", tmp_path)
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_damaged_pair_is_reported_and_the_others_run(bansac: Any, tmp_path: Path, workers: int) -> None:
+    folder, out = write_pose_set(tmp_path / "sets" / "cellar", pairs=2), tmp_path / "out"
+    with h5py.File(folder / "K1_K2.h5", "a") as file:
+        cameras = file["0a-0b"][()]
+        del file["0a-0b"]
+    run = ("experiments", "run", "markov-order", "--data", tmp_path / "sets", "--model", "F", "--repeats", "1")
+    shown = bansac(*run, "--workers", str(workers), "--out", out, code=1)
+    assert "unit F/cellar/0a-0b/0 failed: " in shown.stdout
+    assert "K1_K2.h5 lacks '0a-0b'" in shown.stdout
+    assert "1 units have failed; the same command tries them again" in shown.stderr
+    assert {row["pair"] for row in runs(out)} == {"1a-1b"}
+    with h5py.File(folder / "K1_K2.h5", "a") as file:
+        file["0a-0b"] = cameras
+    bansac(*run, "--out", out)
+    assert {row["pair"] for row in runs(out)} == {"0a-0b", "1a-1b"}
 
 
 def test_bad_folder_is_named(bansac: Any, sets: Path, tmp_path: Path, blocked: Path) -> None:

@@ -183,6 +183,9 @@ def test_sizes_come_from_images(tmp_path, key, image1, image2):
     pair = pairs.pair(key)
     assert (pair.size1, pair.size2) == ((5, 7), (6, 8))
     assert (pairs.image_size(key), pairs.image_size(key, 2)) == ((5, 7), (6, 8))
+    found = [pairs.image_path(key), pairs.image_path(key, 2)]
+    assert found == [(pairs.folder / name).resolve() for name in (image1, image2)]
+    assert pairs.files() == [pairs.folder / name for name in ("matches.h5", "match_conf.h5", "Hgt.h5")] + found
     assert pairs.size_source() == "images"
 
 
@@ -208,6 +211,12 @@ def test_missing_image_is_an_error_where_its_size_is_asked_for(tmp_path):
         pairs.image_size("a-b", 2)
     with pytest.raises(ValueError, match="which must be 1 or 2, got 0"):
         pairs.image_size("a-b", 0)
+    with pytest.raises(FileNotFoundError, match="no image called 'b'"):
+        pairs.image_path("a-b", 2)
+    with pytest.raises(ValueError, match="which must be 1 or 2, got 3"):
+        pairs.image_path("a-b", 3)
+    with pytest.raises(ValueError, match="the set walls has no pair 'c'"):
+        pairs.image_path("c")
     with pytest.raises(ValueError, match="the set walls has no pair 'b-a'"):
         pairs.image_size("b-a")
 
@@ -273,7 +282,7 @@ def test_a_missing_file_is_named(ef_folder, name):
 
 
 def test_a_folder_without_matches_names_all_that_is_missing(tmp_path):
-    with pytest.raises(FileNotFoundError, match=r"matches\.h5, match_conf\.h5, K1_K2\.h5, R\.h5, T\.h5 is missing"):
+    with pytest.raises(FileNotFoundError, match=r"matches\.h5, match_conf\.h5, K1_K2\.h5, R\.h5, T\.h5 \(or Hgt"):
         PairSet(tmp_path)
 
 

@@ -100,7 +100,7 @@ def test_data_without_labels_and_unknown_sets_are_errors(tmp_path):
     with pytest.raises(ValueError, match="no set with labels"):
         experiment.units(Setup(data=tmp_path))
     write_labelled_set(tmp_path / "rooms", {"a-b": (np.ones((8, 2)), np.ones((8, 2)), np.ones(8), np.eye(3))})
-    with pytest.raises(ValueError, match="there is no labelled set 'x'; there are rooms"):
+    with pytest.raises(ValueError, match="--sets: there is no set 'x'; there are rooms"):
         experiment.units(Setup(data=tmp_path, sets=("x",)))
 
 

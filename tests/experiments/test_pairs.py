@@ -13,6 +13,7 @@ from bansac.experiments import Setup, Unit, pairs
 from bansac.experiments.methods import BANSAC, P_BANSAC, RANSAC, Method
 from bansac.experiments.pairs import Configuration, Grid
 from tests.bench.sets import write_homography_set, write_pose_set
+from tests.datasets.archives import write_ppm
 
 GRID = Grid(
     models=("E", "F", "H"),
@@ -211,5 +212,49 @@ def test_warm_up_calls_every_configuration_briefly(sets: Path, monkeypatch: pyte
 
     monkeypatch.setattr(pairs, "estimate", spy)
     GRID.warm_up(Setup(data=sets), GRID.units(Setup(data=sets)))
-    assert [call[:2] for call in calls] == [(kind, m) for kind in "HFE" for m in ("RANSAC", "BANSAC", "P-BANSAC")]
+    assert [call[:2] for call in calls] == [(kind, m) for kind in "EFH" for m in ("RANSAC", "BANSAC", "P-BANSAC")]
     assert {call[2] for call in calls} == {pairs._WARM_UP_ITERATIONS}
+
+
+def remove(path: Path, key: str) -> None:
+    with h5py.File(path, "a") as file:
+        del file[key]
+
+
+def test_warm_up_passes_over_a_damaged_pair_and_one_with_few_matches(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = write_pose_set(tmp_path / "hall", pairs=3, matches=120)
+    remove(folder / "K1_K2.h5", "0a-0b")
+    with h5py.File(folder / "match_conf.h5", "a") as file:
+        file["1a-1b"][20:] = 0.99
+    used: list[int] = []
+    monkeypatch.setattr(pairs, "estimate", lambda method, task, settings: used.append(len(task.x1)))
+    setup = Setup(data=tmp_path, model="F")
+    GRID.warm_up(setup, GRID.units(setup))
+    assert used == [120] * 3
+    setup = Setup(data=tmp_path, model="F", pairs=1)  # the damaged one alone
+    GRID.warm_up(setup, GRID.units(setup))
+    assert used == [120] * 3
+
+
+def test_pair_of_unknown_size_fails_alone_and_says_what_was_looked_for(tmp_path: Path) -> None:
+    folder = write_homography_set(tmp_path / "fence", pairs=2)
+    (folder / "size.h5").unlink()
+    for letter in "ab":
+        write_ppm(folder / f"1{letter}.ppm", (480, 640))
+    setup = Setup(data=tmp_path, repeats=1)
+    first, second = GRID.units(setup)
+    with pytest.raises(FileNotFoundError, match=r"no image called '0a'"):
+        GRID.run_unit(setup, first)
+    assert len(GRID.run_unit(setup, second)) == 3
+    (folder / "1a.ppm").unlink()
+    pairs._open_set.cache_clear()
+    with pytest.raises(FileNotFoundError, match=r"no image called '0a'"):
+        GRID.units(setup)
+
+
+def test_h_error_needs_homographies(sets: Path) -> None:
+    for setup in (Setup(data=sets, model="E", h_error="corners"), Setup(data=sets / "EF", h_error="visible-area")):
+        with pytest.raises(ValueError, match="--h-error judges homographies, but the models are E"):
+            GRID.units(setup)

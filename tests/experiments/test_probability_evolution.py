@@ -81,8 +81,10 @@ def test_sacre_coeur_goes_before_other_sets(tmp_path):
     [
         ({"model": "F"}, "model 'F' needs data"),
         ({"extra": {"pair": "a-b"}}, "pair needs data"),
-        ({"extra": {"max_ratio": 0.001}}, "no match of an SNN ratio below 0.001"),
-        ({"extra": {"max_ratio": -1.0}}, "max_ratio must be > 0"),
+        ({"extra": {"max_ratio": 0.001}}, "the pair demo has 0 matches of an SNN ratio below 0.001, at least 26"),
+        ({"extra": {"max_ratio": 0.17}}, r"the pair demo has \d+ matches of an SNN ratio below 0.17, at least 26"),
+        ({"extra": {"max_ratio": -1.0}}, r"max_ratio must be in \(0, 1\], got -1.0"),
+        ({"extra": {"max_ratio": 1.5}}, r"max_ratio must be in \(0, 1\], got 1.5"),
     ],
 )
 def test_settings_that_fit_no_pair_are_errors(setup, message):
@@ -95,6 +97,9 @@ def test_a_pair_that_is_not_there_is_an_error(sets):
         experiment.units(Setup(data=sets, model="H", extra={"pair": "x-y"}))
     with pytest.raises(ValueError, match="truth that it needs for model H"):
         experiment.units(Setup(data=sets / "EF", model="H"))
+    key = PairSet(sets / "EF" / "yard").keys[0]
+    with pytest.raises(ValueError, match=f"the pair {key} has [0-9]+ matches of an SNN ratio below 0.25, at least 26"):
+        experiment.units(Setup(data=sets, model="F", extra={"pair": key, "max_ratio": 0.25}))
     with pytest.raises(ValueError, match="no pair has 26 matches"):
         experiment.units(Setup(data=sets, model="F", extra={"max_ratio": 0.001}))
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 import contextlib
 import csv
 import json
+import multiprocessing
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -165,7 +166,7 @@ def test_failed_unit_is_reported_and_tried_again_later(run: Run, tmp_path: Path)
     extra = {"deaths": {"3": 3}}
     outcome = run(workers=2, extra=extra)
     assert list(outcome.failed) == ["unit 3"]
-    assert "unit unit 3 is missing: its worker died 3 times" in outcome.report.notes[-1]
+    assert "unit unit 3 failed: its worker died 3 times" in outcome.report.notes[-1]
     assert outcome.document["failed"] == outcome.failed
     assert "3" not in {row["number"] for row in run.rows()}
     outcome = run(workers=2, extra=extra)
@@ -173,10 +174,56 @@ def test_failed_unit_is_reported_and_tried_again_later(run: Run, tmp_path: Path)
     assert "3" in {row["number"] for row in run.rows()}
 
 
-def test_exception_of_a_unit_stops_the_run_and_keeps_what_is_done(run: Run) -> None:
-    for workers in (1, 2):
-        with pytest.raises(ValueError, match="unit 5 is not for me"):
-            run(f"out{workers}", workers=workers, extra={"raises": 5})
+@pytest.mark.parametrize("workers", [1, 2])
+def test_exception_of_a_unit_stops_the_run_and_keeps_what_is_done(run: Run, workers: int) -> None:
+    mark = run.folder / "raises-5"
+    mark.touch()
+    with pytest.raises(RuntimeError, match="unit 5 is a mistake"):
+        run(workers=workers)
+    (journal,) = (run.folder / "out").glob("journal-*.jsonl")
+    kept = journal.read_text().count('"unit"')
+    assert kept >= 6 - workers  # all but the unit, and with two workers what the other one was at
+    mark.unlink()
+    outcome = run(workers=workers)
+    assert outcome.document["resumed"] == kept
+    assert len(run.made()) == 1 + (6 - kept) + (3 if workers > 1 else 0)
+    assert len(run.rows()) == 12
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_unit_with_bad_data_is_reported_and_the_others_go_on(run: Run, workers: int) -> None:
+    extra = {"refuses": (0, 3)}
+    outcome = run(workers=workers, extra=extra)
+    assert outcome.failed == {f"unit {i}": f"unit {i} is not for me" for i in (0, 3)}
+    assert outcome.report.notes[-2:] == [f"unit unit {i} failed: unit {i} is not for me" for i in (0, 3)]
+    assert outcome.document["failed"] == outcome.failed
+    assert {row["number"] for row in run.rows()} == {"1", "2", "4", "5"}
+    again = run(workers=workers, extra=extra)
+    assert again.document["resumed"] == 4
+    assert set(run.made()) == {0, 3}, "only these are tried again"
+    assert again.failed == outcome.failed
+
+
+def test_notes_name_some_failures_and_count_the_others(run: Run) -> None:
+    outcome = run(extra={"units": 20, "refuses": tuple(range(13))})
+    assert len(outcome.failed) == 13
+    assert outcome.report.notes[1:] == [
+        *(f"unit unit {i} failed: unit {i} is not for me" for i in range(10)),
+        "3 more units failed; run.json has them all",
+    ]
+
+
+def test_unit_that_fails_when_its_times_are_taken_keeps_its_rows(run: Run) -> None:
+    outcome = run(workers=2, changes={"run_unit": fails_in_this_process})
+    assert outcome.failed == {f"unit {i}": "when its times were taken: the disk has gone" for i in (0, 2, 4)}
+    assert len(run.rows()) == 12
+    assert not any(row["seconds"] for row in run.rows())
+
+
+def fails_in_this_process(setup: Setup, unit: Unit) -> Any:
+    if multiprocessing.parent_process() is None:
+        raise OSError("the disk has gone")
+    return toy.run_unit(setup, unit)
 
 
 def test_single_runs_are_there_even_if_the_report_fails(run: Run) -> None:
@@ -203,6 +250,8 @@ def test_nothing_to_report_is_an_error(run: Run) -> None:
         run(changes={"run_unit": no_rows})
     with pytest.raises(ValueError, match="toy: no unit gave a row"):
         run(extra={"units": 0})
+    with pytest.raises(ValueError, match="toy: no unit gave a row; unit unit 0: unit 0 is not for me"):
+        run(extra={"refuses": tuple(range(6))})
 
 
 def no_rows(setup: Setup, unit: Unit) -> list[Any]:
@@ -219,7 +268,7 @@ def test_warm_up_is_done_once_in_this_process(run: Run) -> None:
 def test_settings_are_checked(run: Run) -> None:
     with pytest.raises(ValueError, match="workers must be at least 1, got 0"):
         run(workers=0)
-    with pytest.raises(ValueError, match="toy has no option 'speed'; its options are units, calls"):
+    with pytest.raises(ValueError, match="--speed: toy takes no such option; it takes --units, --calls"):
         run(extra={"speed": 1})
     with pytest.raises(ValueError, match="pairs must be at least 1, got 0"):
         Setup(pairs=0)
@@ -229,11 +278,42 @@ def test_settings_are_checked(run: Run) -> None:
         Setup(seed=-1)
     with pytest.raises(ValueError, match="h_error must be one of corners, visible-area"):
         Setup(h_error="area")  # type: ignore[arg-type]
-    for setup, message in [
-        (Setup(model="E"), "--model: toy has no choice of model, got 'E'"),
-        (Setup(pairs=3), "--pairs chooses among image pairs: it needs --data"),
-    ]:
-        with pytest.raises(ValueError, match=message):
-            toy.make_toy().check(setup)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("data", Path()),
+        ("sets", ("room",)),
+        ("exclude", ("room",)),
+        ("pairs", 3),
+        ("repeats", 2),
+        ("model", "E"),
+        ("h_error", "corners"),
+    ],
+)
+def test_settings_that_would_be_ignored_are_refused(name: str, value: Any) -> None:
+    setup = Setup(**{"data": Path()} | {name: value})
+    everything: dict[str, Any] = {
+        "sets": lambda setup: [],
+        "settings": ("pairs", "repeats", "h_error"),
+        "models": ("E",),
+        "options": (),
+    }
+    toy.make_toy(**everything).check(setup)
+    less = {"pairs": "settings", "repeats": "settings", "h_error": "settings", "model": "models"}.get(name, "sets")
+    nothing = {"sets": None, "settings": (), "models": ()}[less]
+    wanted = "data" if less == "sets" else name  # without data, all that chooses among them goes too
+    flag = f"--{wanted.replace('_', '-')}"
+    with pytest.raises(ValueError, match=f"{flag}: toy takes no such option; it takes .*--seed"):
+        toy.make_toy(**everything | {less: nothing}).check(setup)
+
+
+def test_data_are_asked_for() -> None:
+    takes_data = {"sets": lambda setup: [], "settings": ("pairs",)}
     with pytest.raises(ValueError, match="--data must name a folder"):
-        toy.make_toy(needs_data=True).check(Setup())
+        toy.make_toy(needs_data=True, **takes_data).check(Setup())
+    with pytest.raises(ValueError, match="--pairs chooses among image pairs: it needs --data"):
+        toy.make_toy(**takes_data).check(Setup(pairs=3))
+    with pytest.raises(ValueError, match="--model: toy runs on E, F, got 'H'"):
+        toy.make_toy(models=("E", "F")).check(Setup(model="H"))

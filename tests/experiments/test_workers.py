@@ -40,10 +40,19 @@ def test_unit_that_always_kills_is_given_up(tmp_path: Path) -> None:
     assert len((tmp_path / "deaths-0").read_text()) == ATTEMPTS
 
 
-def test_exception_of_a_unit_comes_through() -> None:
-    with pytest.raises(ValueError, match="unit 3 is not for me") as caught:
-        run(toy.make_toy(), raises=3)
+def test_exception_of_a_unit_comes_through(tmp_path: Path) -> None:
+    (tmp_path / "raises-3").touch()
+    with pytest.raises(RuntimeError, match="unit 3 is a mistake") as caught:
+        run(toy.make_toy(), marks=str(tmp_path))
     assert "in unit unit 3 of toy" in caught.value.__notes__[0]
+
+
+@pytest.mark.parametrize("error", [ValueError, OSError])
+def test_unit_with_bad_data_fails_and_the_others_go_on(error: type[Exception]) -> None:
+    answers = run(toy.make_toy(), refuses=(1, 3), error=error)
+    assert answers.pop("unit 1") == Failure("unit 1 is not for me")
+    assert answers.pop("unit 3") == Failure("unit 3 is not for me")
+    assert [len(rows) for rows in answers.values()] == [2] * 4
 
 
 class Unloadable:

@@ -28,8 +28,10 @@ def run_unit(setup: Setup, unit: Unit) -> list[Row]:
     if died < deaths:
         mark.write_text("x" * (died + 1))
         os.kill(os.getpid(), signal.SIGKILL)
-    if number == setup.extra.get("raises"):
-        raise ValueError(f"unit {number} is not for me")
+    if number in setup.extra.get("refuses", ()):
+        raise setup.extra.get("error", ValueError)(f"unit {number} is not for me")
+    if Path(setup.extra.get("marks", "."), f"raises-{number}").exists():
+        raise RuntimeError(f"unit {number} is a mistake")
     started = time.perf_counter()
     error = ((setup.seed + 1) * (number + 1) * 7919) % 101 / 101
     return [
@@ -59,6 +61,6 @@ def make_toy(**changes: Any) -> Experiment:
         "units": units,
         "run_unit": run_unit,
         "report": report,
-        "options": ("units", "calls", "deaths", "marks", "raises"),
+        "options": ("units", "calls", "deaths", "marks", "refuses", "error"),
     }
     return Experiment(**fields | changes)

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from bansac.bench.methods import Kind, Method, Task
 from bansac.cache import PACKAGE
 from bansac.datasets import Pair, PairSet
+from bansac.datasets.labelled import LabelledSet
 from bansac.metrics import corner_error, rotation_error, translation_error
 
 __all__ = [
@@ -39,6 +40,7 @@ __all__ = [
 ]
 
 Array = NDArray[np.float64]
+Set = TypeVar("Set", PairSet, LabelledSet)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -214,12 +216,12 @@ def source_digest() -> str:
     return digest.hexdigest()
 
 
-def choose_sets(found: Sequence[PairSet], wanted: Sequence[str], unwanted: Sequence[str]) -> list[PairSet]:
+def choose_sets(found: Sequence[Set], wanted: Sequence[str], unwanted: Sequence[str]) -> list[Set]:
     """Return the sets that ``--sets`` and ``--exclude`` leave.
 
     Parameters
     ----------
-    found : sequence of PairSet
+    found : sequence of PairSet or of LabelledSet
         All sets.
     wanted : sequence of str
         Names of the sets to be taken; empty for all.
@@ -228,7 +230,7 @@ def choose_sets(found: Sequence[PairSet], wanted: Sequence[str], unwanted: Seque
 
     Returns
     -------
-    list of PairSet
+    list
         The sets, in the order of ``found``.
 
     Raises
@@ -338,7 +340,7 @@ def _run_set(
     on_turn: Callable[[], None],
 ) -> Iterator[Record]:
     warm = False
-    for whole_pair in pair_set.pairs(protocol.pairs):
+    for index, whole_pair in enumerate(pair_set.pairs(protocol.pairs)):
         pair = whole_pair.filtered(protocol.max_ratio)
         if len(pair.x1) < protocol.min_matches:
             continue
@@ -350,7 +352,10 @@ def _run_set(
                     for method in methods:
                         method.call(_order(task) if method.sort else task)
                     warm = True
-                records = [_call(method, task, pair, pair_set.name, repeat) for method in methods]
+                # The first to see a pair finds the caches cold: each turn begins with another method.
+                first = (index + repeat) % len(methods)
+                turn = [*methods[first:], *methods[:first]]
+                records = [_call(method, task, pair, pair_set.name, repeat) for method in turn]
                 if journal is not None:
                     journal.add(pair_set.name, pair.key, repeat, records)
             yield from records

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 import numpy as np
 import typer
+from numpy.typing import NDArray
 from rich.box import SIMPLE
 from rich.markup import escape
 from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
@@ -17,14 +18,20 @@ from rich.table import Table
 
 from bansac.cli.arguments import JsonFlag
 from bansac.cli.console import command, notes, print_json, report
-from bansac.datasets import PairSet, find_sets
+from bansac.datasets import PairSet
 from bansac.datasets.download import BASE_URL, Stage, fetch
 from bansac.datasets.download import Progress as Listener
-from bansac.datasets.tutorial import MAX_RATIO
+from bansac.datasets.labelled import LabelledSet
+from bansac.datasets.survey import survey
+from bansac.datasets.tutorial import MAX_RATIO, evenly_spaced
 
 __all__ = ["app"]
 
 SAMPLED_PAIRS = 50
+LABELLED = "labelled"
+
+_SPREAD = ("min", "median", "max")
+_SAMPLE = f"in at most {SAMPLED_PAIRS} evenly spaced pairs"
 
 app = typer.Typer(no_args_is_help=True, help="Get the paper's data, or look at data that are there.")
 
@@ -77,11 +84,15 @@ def info(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="A set of pairs in h5 files, or a folder with sets.")],
     json: JsonFlag = False,
 ) -> None:
-    """Show the sets of image pairs in a folder (RANSAC tutorial format).
+    """Show the sets of image pairs in a folder (RANSAC tutorial format, and labelled matches).
 
-    Kind EF has poses, kind H homographies. Scenes: 1 for EF, the number of different first images for H. Matches:
-    smallest, median and largest number below the paper's SNN ratio, of at most 50 evenly spaced pairs. Sizes: whether
-    the image sizes come from files, from images, or are unknown (judging homographies needs them).
+    Kind EF has poses, kind H homographies, kind labelled a label for each match. Scenes: 1 for EF, the number of
+    different first images for H. Matches: smallest, median and largest number below the paper's SNN ratio, of at most
+    50 evenly spaced pairs. Sizes: whether the image sizes come from files, from images, or are unknown (judging
+    homographies needs them).
+
+    Of labelled sets all matches count; inliers: smallest, median and largest share of true ones. Folders with matches
+    that are no set are named at the end, and what they lack.
     """
     summary = _summary(folder)
     if json:
@@ -91,7 +102,11 @@ def info(
 
 
 def _summary(folder: Path) -> dict[str, Any]:
-    return {"folder": str(folder), "sets": [_describe(pair_set, folder) for pair_set in find_sets(folder)]}
+    found = survey(folder)
+    sets = [_describe(pair_set, folder) for pair_set in found.pair_sets]
+    sets += [_describe_labelled(labelled_set, folder) for labelled_set in found.labelled_sets]
+    passed_over = [{"folder": str(path.relative_to(folder)), "why": why} for path, why in found.passed_over.items()]
+    return {"folder": str(folder), "sets": sets, "passed_over": passed_over}
 
 
 def _describe(pair_set: PairSet, root: Path) -> dict[str, Any]:
@@ -103,15 +118,27 @@ def _describe(pair_set: PairSet, root: Path) -> dict[str, Any]:
         "kind": pair_set.kind,
         "pairs": len(pair_set),
         "scenes": scenes,
-        "matches": {
-            "max_ratio": MAX_RATIO[pair_set.kind],
-            "pairs": len(counts),
-            "min": int(counts.min()),
-            "median": float(np.median(counts)),
-            "max": int(counts.max()),
-        },
+        "matches": {"max_ratio": MAX_RATIO[pair_set.kind], "pairs": len(counts), **_spread(counts)},
         "sizes": pair_set.size_source(),
     }
+
+
+def _describe_labelled(labelled_set: LabelledSet, root: Path) -> dict[str, Any]:
+    labels = [labelled_set.pair(key).inliers for key in evenly_spaced(labelled_set.keys, SAMPLED_PAIRS)]
+    counts = np.array([len(of_pair) for of_pair in labels])
+    shares = np.array([of_pair.sum() / max(len(of_pair), 1) for of_pair in labels])
+    return {
+        "name": labelled_set.name,
+        "folder": str(labelled_set.folder.relative_to(root)),
+        "kind": LABELLED,
+        "pairs": len(labelled_set),
+        "matches": {"pairs": len(counts), **_spread(counts)},
+        "inliers": _spread(shares),
+    }
+
+
+def _spread(values: NDArray[Any]) -> dict[str, Any]:
+    return dict(zip(_SPREAD, (values.min().item(), float(np.median(values)), values.max().item()), strict=True))
 
 
 def _first_image(key: str) -> str:
@@ -121,21 +148,40 @@ def _first_image(key: str) -> str:
 
 
 def _show(summary: dict[str, Any]) -> None:
+    labelled = [row for row in summary["sets"] if row["kind"] == LABELLED]
+    others = [row for row in summary["sets"] if row["kind"] != LABELLED]
+    if others:
+        table = _table("set", "kind", "pairs", "scenes", *_SPREAD, "sizes")
+        for row in others:
+            table.add_row(*_first_cells(row), str(row["scenes"]), *_spread_cells(row), row["sizes"] or "unknown")
+        report.print(table)
+        ratios = ", ".join(f"{ratio:g} ({kind})" for kind, ratio in MAX_RATIO.items())
+        report.print(f"min, median, max: matches of SNN ratio below {ratios}, {_SAMPLE}")
+    if labelled:
+        table = _table("set", "kind", "pairs", *_SPREAD, "inliers")
+        for row in labelled:
+            shares = " ".join(f"{row['inliers'][name]:.2f}" for name in _SPREAD)
+            table.add_row(*_first_cells(row), *_spread_cells(row), shares)
+        report.print(table)
+        report.print(f"min, median, max: all matches; inliers: the same of the share of true ones; {_SAMPLE}")
+    for folder in summary["passed_over"]:
+        report.print(f"passed over: {folder['folder']} {folder['why']}", markup=False)
+
+
+def _table(*headings: str) -> Table:
     table = Table(box=SIMPLE)
-    table.add_column("set", no_wrap=True)
-    table.add_column("kind")
-    for heading in ("pairs", "scenes", "min", "median", "max"):
-        table.add_column(heading, justify="right")
-    table.add_column("sizes")
-    for row in summary["sets"]:
-        spread = [f"{row['matches'][name]:.0f}" for name in ("min", "median", "max")]
-        counts = (str(row["pairs"]), str(row["scenes"]), *spread)
-        table.add_row(escape(row["name"]), row["kind"], *counts, row["sizes"] or "unknown")
-    report.print(table)
-    ratios = ", ".join(f"{ratio:g} ({kind})" for kind, ratio in MAX_RATIO.items())
-    report.print(
-        f"min, median, max: matches of SNN ratio below {ratios}, in at most {SAMPLED_PAIRS} evenly spaced pairs"
-    )
+    for heading in headings:
+        left = heading in ("set", "kind", "sizes")
+        table.add_column(heading, justify="left" if left else "right", no_wrap=heading == "set")
+    return table
+
+
+def _first_cells(row: dict[str, Any]) -> tuple[str, str, str]:
+    return escape(row["name"]), row["kind"], str(row["pairs"])
+
+
+def _spread_cells(row: dict[str, Any]) -> list[str]:
+    return [f"{row['matches'][name]:.0f}" for name in _SPREAD]
 
 
 @contextmanager

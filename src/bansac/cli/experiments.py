@@ -38,7 +38,8 @@ def list_command() -> None:
     width = max(map(len, EXPERIMENTS))
     for name in EXPERIMENTS:
         experiment = find_experiment(name)
-        needs = "; needs --data" if experiment.needs_data else ""
+        optional = "; takes --data" if experiment.sets is not None else ""
+        needs = "; needs --data" if experiment.needs_data else optional
         report.print(f"{name:{width}}  {experiment.title}", markup=False)
         report.print(f"{'':{width}}  {experiment.reference}", markup=False)
         report.print(f"{'':{width}}  default: {experiment.defaults}{needs}", markup=False)
@@ -67,8 +68,9 @@ def run(
     sets: Annotated[str, typer.Option(help="Run these sets only, joined by commas.")] = "",
     exclude: Annotated[str, typer.Option(help="Leave these sets out, joined by commas.")] = "",
     h_error: Annotated[
-        HErrorName, typer.Option(help="Error of homographies: mean over the corners, or over the visible area.")
-    ] = HErrorName.CORNERS,
+        HErrorName | None,
+        typer.Option(help="Error of homographies: mean over the corners, or the visible area. Default: corners."),
+    ] = None,
     max_ratio: Annotated[
         float | None,
         typer.Option(help="Image pairs: use matches of a lower SNN ratio. Default: .85 for E and F, .6 for H."),
@@ -83,7 +85,8 @@ def run(
     """Run an experiment: runs.csv, tables (Markdown and LaTeX), figures (PNG and SVG) and run.json.
 
     Results are kept as they come: the same command goes on where an interrupted one was. The same seed gives the same
-    errors whatever the number of workers. Exit code 1: units are missing, their workers having died again and again.
+    errors whatever the number of workers. Options that an experiment has no use for are refused. Exit code 1: units
+    have failed, their data being damaged or their workers having died again and again; run.json says why.
     """
     given = {"max_ratio": max_ratio, "pair": pair, "curve": curve, "noise": noise}
     extra: dict[str, Any] = {option: value for option, value in given.items() if value is not None}
@@ -98,7 +101,7 @@ def run(
         seed=seed,
         sets=_split(sets),
         exclude=_split(exclude),
-        h_error=h_error.value,
+        h_error=h_error.value if h_error is not None else None,
         extra=extra,
     )
     experiment.check(setup)
@@ -110,7 +113,7 @@ def run(
         report.print(note, markup=False)
     report.print(f"wrote {', '.join(folder.files)}", markup=False)
     if outcome.failed:
-        notes.print(f"bansac: {len(outcome.failed)} units are missing; the same command tries them again")
+        notes.print(f"bansac: {len(outcome.failed)} units have failed; the same command tries them again")
         raise typer.Exit(INCOMPLETE)
 
 

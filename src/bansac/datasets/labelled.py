@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from bansac.datasets.tutorial import _Reader
+from bansac.datasets.tutorial import Reader, set_name
 
 __all__ = ["LabelledPair", "LabelledSet", "find_labelled_sets"]
 
@@ -61,30 +61,41 @@ class LabelledSet:
     folder : Path
         The folder.
     name : str
-        Its name.
+        Its name; that of a split as of a :class:`~bansac.datasets.PairSet`.
     keys : tuple of str
         Names of the pairs, sorted.
 
     Raises
     ------
     OSError
-        If a file is missing or damaged; the message names it.
+        If a file is missing, damaged, or holds no pairs; the message names it.
     ImportError
         If h5py is not installed.
     """
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         self.folder = Path(folder)
-        self.name = self.folder.resolve().name
-        missing = [name for name in _FILES if not (self.folder / name).exists()]
-        if missing:
-            raise FileNotFoundError(f"{self.folder} is no set of labelled matches: {', '.join(missing)} is missing")
-        with _Reader(self.folder / "matches.h5") as matches:
+        self.name = set_name(self.folder)
+        if missing := lacking_files(self.folder):
+            raise FileNotFoundError(f"{self.folder} is no set of labelled matches: {missing} is missing")
+        with Reader(self.folder / "matches.h5") as matches:
             self.keys = tuple(matches.keys())
+        if not self.keys:
+            raise OSError(f"{self.folder / 'matches.h5'} holds no pairs")
 
     def __len__(self) -> int:
         """Return the number of pairs."""
         return len(self.keys)
+
+    def files(self) -> list[Path]:
+        """Return the files of the set.
+
+        Returns
+        -------
+        list of Path
+            The absolute paths of what :meth:`pair` reads.
+        """
+        return [self.folder.resolve() / name for name in _FILES]
 
     def pair(self, key: str) -> LabelledPair:
         """Read one pair.
@@ -107,7 +118,7 @@ class LabelledSet:
         shapes: tuple[tuple[int, ...], ...] = ((-1, 4), (-1,), (3, 3))
         values = []
         for name, shape in zip(_FILES, shapes, strict=True):
-            with _Reader(self.folder / name) as file:
+            with Reader(self.folder / name) as file:
                 values.append(file.array(key, shape))
         matches, labels, F = values
         if len(labels) != len(matches):
@@ -116,6 +127,22 @@ class LabelledSet:
         if norm == 0:
             raise OSError(f"{self.folder / 'Fgt.h5'}: the matrix of {key!r} is zero")
         return LabelledPair(key, matches[:, :2].copy(), matches[:, 2:].copy(), labels != 0, F / norm)
+
+
+def lacking_files(folder: str | os.PathLike[str]) -> str:
+    """Return what a folder lacks to be a set of labelled matches, in words; "" for one that lacks nothing.
+
+    Parameters
+    ----------
+    folder : str or path
+        The folder.
+
+    Returns
+    -------
+    str
+        Names of files.
+    """
+    return ", ".join(name for name in _FILES if not (Path(folder) / name).exists())
 
 
 def find_labelled_sets(root: str | os.PathLike[str]) -> list[LabelledSet]:

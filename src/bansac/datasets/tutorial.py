@@ -29,6 +29,7 @@ It is looked for below the set, then in the folders imgs, images, img, image, 1,
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -39,21 +40,30 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["MAX_RATIO", "Pair", "PairSet", "find_sets"]
+__all__ = [
+    "MAX_RATIO",
+    "Pair",
+    "PairSet",
+    "Reader",
+    "evenly_spaced",
+    "find_sets",
+    "lacking_files",
+    "looks_like_a_set",
+    "set_name",
+]
 
 MAX_RATIO = {"EF": 0.85, "H": 0.6}
 """SNN ratio below which the paper keeps matches, by kind of set."""
 
 _Array = NDArray[np.float64]
+_Which: TypeAlias = Literal[1, 2]
 
 _MATCH_FILES = ("matches.h5", "match_conf.h5")
 _TRUTH_FILES = {"EF": ("K1_K2.h5", "R.h5", "T.h5"), "H": ("Hgt.h5",)}
-_SIZE_FILES = {1: "size.h5", 2: "size2.h5"}
+_SIZE_FILES: dict[_Which, str] = {1: "size.h5", 2: "size2.h5"}
 _SPLITS = ("train", "val", "test")  # folders of the tutorial that do not name what is in them
 _IMAGE_FOLDERS = ("imgs", "images", "img", "image", "1", "2")
 _IMAGE_SUFFIXES = (".png", ".jpg", ".jpeg", ".ppm", ".pgm", ".bmp", ".tif", ".tiff", ".webp")
-
-_Which: TypeAlias = Literal[1, 2]
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,14 +155,13 @@ class PairSet:
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         self.folder = Path(folder)
-        self.name = _name(self.folder.resolve())
+        self.name = set_name(self.folder)
         if not self.folder.is_dir():
             raise FileNotFoundError(f"there is no folder {self.folder}")
         self.kind: Literal["EF", "H"] = "H" if (self.folder / "Hgt.h5").exists() else "EF"
-        missing = [name for name in _MATCH_FILES + _TRUTH_FILES[self.kind] if not (self.folder / name).exists()]
-        if missing:
-            raise FileNotFoundError(f"{self.folder} is no complete set of pairs: {', '.join(missing)} is missing")
-        with _Reader(self.folder / "matches.h5") as matches:
+        if missing := lacking_files(self.folder):
+            raise FileNotFoundError(f"{self.folder} is no complete set of pairs: {missing} is missing")
+        with Reader(self.folder / "matches.h5") as matches:
             self.keys = tuple(matches.keys())
         if not self.keys:
             raise OSError(f"{self.folder / 'matches.h5'} holds no pairs")
@@ -252,7 +261,7 @@ class PairSet:
             If the file is damaged or lacks a pair.
         """
         bound = MAX_RATIO[self.kind] if max_ratio is None else max_ratio
-        with _Reader(self.folder / "match_conf.h5") as file:
+        with Reader(self.folder / "match_conf.h5") as file:
             counts = [np.count_nonzero(file.array(key, (-1,)) < bound) for key in evenly_spaced(self.keys, limit)]
         return np.array(counts, dtype=np.int64)
 
@@ -282,23 +291,69 @@ class PairSet:
             If an image has to be read and OpenCV is not installed.
         """
         self._check_key(key)
-        if which not in _SIZE_FILES:
-            raise ValueError(f"which must be 1 or 2, got {which!r}")
+        _check_which(which)
         name = _SIZE_FILES[which]
         if not (self.folder / name).exists():
             return self._images.size(key, which)
         height, width = self._read(name, key, (2,))
         return int(height), int(width)
 
+    def image_path(self, key: str, which: _Which = 1) -> Path:
+        """Return the file of an image; the top of this module tells where it is looked for.
+
+        Parameters
+        ----------
+        key : str
+            Name of the pair, one of ``keys``.
+        which : {1, 2}, optional
+            Image 1 or image 2 of the pair.
+
+        Returns
+        -------
+        Path
+            The file.
+
+        Raises
+        ------
+        ValueError
+            If the set has no such pair, or ``which`` is neither 1 nor 2.
+        OSError
+            If the image is not there, or several fit. The message names what was looked for.
+        """
+        self._check_key(key)
+        _check_which(which)
+        return self._images.find(key, which)
+
+    def files(self) -> list[Path]:
+        """Return the files that :meth:`pair` reads: those of the set and, where they tell sizes, images.
+
+        Returns
+        -------
+        list of Path
+            Their absolute paths, each once; images that are not there are left out.
+        """
+        names = (*_MATCH_FILES, *_TRUTH_FILES[self.kind], *_SIZE_FILES.values())
+        paths = [path for name in names if (path := self.folder.resolve() / name).exists()]
+        if self.kind == "H":
+            for which, name in _SIZE_FILES.items():
+                if not (self.folder / name).exists():
+                    paths += self._images_there(which)
+        return list(dict.fromkeys(paths))
+
     def size_source(self) -> Literal["files", "images"] | None:
         """Return where the size of image 1 comes from, going by the first pair; no image is read."""
         if (self.folder / _SIZE_FILES[1]).exists():
             return "files"
         try:
-            self._images.find(self.keys[0], 1)
+            self.image_path(self.keys[0])
         except OSError:
             return None
         return "images"
+
+    def _images_there(self, which: _Which) -> Iterator[Path]:
+        for key in self.keys:
+            with contextlib.suppress(OSError):
+                yield self._images.find(key, which)
 
     def _check_key(self, key: str) -> None:
         if key not in self._known:
@@ -311,7 +366,7 @@ class PairSet:
 
     def _pose(self, key: str) -> dict[str, Any]:
         K1, K2 = self._read("K1_K2.h5", key, (2, 3, 3))
-        with _Reader(self.folder / "R.h5") as rotations:
+        with Reader(self.folder / "R.h5") as rotations:
             image1, image2 = _split_key(key, rotations.keys(), self.folder / "R.h5")
         R1, R2 = (self._read("R.h5", image, (3, 3)) for image in (image1, image2))
         T1, T2 = (self._read("T.h5", image, (3,)) for image in (image1, image2))
@@ -333,7 +388,7 @@ class PairSet:
             return None
 
     def _read(self, name: str, key: str, shape: tuple[int, ...]) -> _Array:
-        with _Reader(self.folder / name) as file:
+        with Reader(self.folder / name) as file:
             return file.array(key, shape)
 
 
@@ -364,7 +419,7 @@ def find_sets(root: str | os.PathLike[str]) -> list[PairSet]:
     root = Path(root)
     if not root.is_dir():
         raise FileNotFoundError(f"there is no folder {root}")
-    folders = sorted(path.parent for path in root.rglob("matches.h5") if _looks_like_a_set(path.parent))
+    folders = sorted(path.parent for path in root.rglob("matches.h5") if looks_like_a_set(path.parent))
     if not folders:
         wanted = "matches.h5, match_conf.h5, and Hgt.h5 or K1_K2.h5, R.h5 and T.h5"
         raise FileNotFoundError(f"no set of pairs in {root} or below: a set is a folder with {wanted}")
@@ -387,13 +442,67 @@ def evenly_spaced(keys: tuple[str, ...], limit: int | None) -> list[str]:
     return [keys[i] for i in chosen]
 
 
-def _looks_like_a_set(folder: Path) -> bool:
+def lacking_files(folder: str | os.PathLike[str]) -> str:
+    """Return what a folder lacks to be a set of pairs, in words; "" for one that lacks nothing.
+
+    Parameters
+    ----------
+    folder : str or path
+        The folder.
+
+    Returns
+    -------
+    str
+        Names of files.
+    """
+    names = _MATCH_FILES + _TRUTH_FILES["H" if (Path(folder) / "Hgt.h5").exists() else "EF"]
+    missing = [name for name in names if not (Path(folder) / name).exists()]
+    alternative = " (or Hgt.h5)" if set(_TRUTH_FILES["EF"]) <= set(missing) else ""
+    return ", ".join(missing) + alternative
+
+
+def looks_like_a_set(folder: Path) -> bool:
+    """Tell whether a folder with matches is to be taken for a set of pairs, a complete one or not.
+
+    Parameters
+    ----------
+    folder : Path
+        The folder.
+
+    Returns
+    -------
+    bool
+        Whether there are ratios and some truth.
+    """
     has_truth = any((folder / name).exists() for name in ("Hgt.h5", "R.h5", "T.h5"))
     return has_truth and (folder / "match_conf.h5").exists()
 
 
-def _name(folder: Path) -> str:
-    return f"{folder.parent.name}-{folder.name}" if folder.name in _SPLITS else folder.name
+def set_name(folder: str | os.PathLike[str]) -> str:
+    """Return the name of the set in a folder: that of the folder, with its parent's where it is a split.
+
+    Parameters
+    ----------
+    folder : str or path
+        The folder.
+
+    Returns
+    -------
+    str
+        The name.
+
+    Examples
+    --------
+    >>> set_name("/data/EVD/val"), set_name("/data/val/sacre_coeur")
+    ('EVD-val', 'sacre_coeur')
+    """
+    resolved = Path(folder).resolve()
+    return f"{resolved.parent.name}-{resolved.name}" if resolved.name in _SPLITS else resolved.name
+
+
+def _check_which(which: int) -> None:
+    if which not in _SIZE_FILES:
+        raise ValueError(f"which must be 1 or 2, got {which!r}")
 
 
 def _split_key(key: str, images: list[str], path: Path) -> tuple[str, str]:
@@ -505,8 +614,21 @@ def _by_name(root: Path, paths: list[Path]) -> dict[str, list[Path]]:
     return files
 
 
-class _Reader:
-    """An open HDF5 file whose every failure is an OSError that names it."""
+class Reader:
+    """An open HDF5 file whose every failure is an OSError that names it; to be used in a ``with`` statement.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+
+    Raises
+    ------
+    OSError
+        If it is missing or damaged.
+    ImportError
+        If h5py is not installed.
+    """
 
     def __init__(self, path: Path) -> None:
         try:
@@ -519,10 +641,12 @@ class _Reader:
         except OSError as error:
             raise OSError(f"cannot read {path}: {error}") from error
 
-    def __enter__(self) -> _Reader:
+    def __enter__(self) -> Reader:
+        """Return the open file."""
         return self
 
     def __exit__(self, *exception: object) -> None:
+        """Close the file."""
         self._file.close()
 
     def keys(self) -> list[str]:

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bansac.bench.run import DEFAULTS, judge, make_task
+from bansac.bench.run import DEFAULTS, choose_sets, judge, make_task
 from bansac.datasets import Pair
 from bansac.datasets.labelled import LabelledSet, find_labelled_sets
 from bansac.datasets.synthetic import planar_scene_matches
@@ -80,18 +80,24 @@ def units(setup: Setup) -> list[Unit]:
     ]
     if setup.data is None:
         return chosen
-    found = find_labelled_sets(setup.data)
-    if not found:
-        raise ValueError(
-            f"data: no set with labels in {setup.data} or below: it is a folder with matches.h5, labels.h5 and Fgt.h5"
-        )
     repeats = REPEATS if setup.repeats is None else setup.repeats
-    for labelled in _choose(found, setup):
+    for labelled in sets(setup):
         for key in evenly_spaced(labelled.keys, setup.pairs):
             for repeat in range(repeats):
                 payload = (str(labelled.folder), key, repeat)
                 chosen.append(Unit(f"{labelled.name}/{key}/{repeat}", payload, timed=repeat == 0))
     return chosen
+
+
+def sets(setup: Setup) -> list[LabelledSet]:
+    """Return the labelled sets that ``setup`` chooses."""
+    assert setup.data is not None
+    found = find_labelled_sets(setup.data)
+    if not found:
+        raise ValueError(
+            f"--data: no set with labels in {setup.data} or below: it is a folder with matches.h5, labels.h5 and Fgt.h5"
+        )
+    return choose_sets(found, setup.sets, setup.exclude)
 
 
 def run_unit(setup: Setup, unit: Unit) -> list[Row]:
@@ -424,15 +430,6 @@ def _section_title(set_name: str) -> str:
     return f"{set_name}, with the share of the true matches that lie on the dominant plane"
 
 
-def _choose(found: list[LabelledSet], setup: Setup) -> list[LabelledSet]:
-    names = [labelled.name for labelled in found]
-    for option, listed in (("--sets", setup.sets), ("--exclude", setup.exclude)):
-        for name in listed:
-            if name not in names:
-                raise ValueError(f"{option}: there is no labelled set {name!r}; there are {', '.join(names)}")
-    return [s for s in found if (not setup.sets or s.name in setup.sets) and s.name not in setup.exclude]
-
-
 def _percent(share: float) -> int:
     return round(100 * share)
 
@@ -446,4 +443,6 @@ EXPERIMENT = Experiment(
     units=units,
     run_unit=run_unit,
     report=report,
+    sets=sets,
+    settings=("pairs", "repeats"),
 )

@@ -16,10 +16,14 @@ from bansac.experiments.tables import Table
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["H_ERRORS", "Experiment", "HError", "Model", "Report", "Row", "Setup", "Unit"]
+    from bansac.datasets import PairSet
+    from bansac.datasets.labelled import LabelledSet
+
+__all__ = ["H_ERRORS", "Experiment", "HError", "Model", "Report", "Row", "Setting", "Setup", "Unit"]
 
 Model = Literal["E", "F", "H"]
 HError = Literal["corners", "visible-area"]
+Setting = Literal["pairs", "repeats", "h_error"]
 
 H_ERRORS: tuple[HError, ...] = ("corners", "visible-area")
 
@@ -45,9 +49,9 @@ class Setup:
         Seed of repeat 0; repeat r has ``seed + r``.
     sets, exclude : tuple of str
         Names of the sets to be taken (empty: all) and to be left out.
-    h_error : {"corners", "visible-area"}
-        Error of a homography: mean over the corners of image 1, as the authors have it, or over all pixels of image 1
-        that are visible in image 2, as the tutorial has it.
+    h_error : {"corners", "visible-area"}, optional
+        Error of a homography: mean over the corners of image 1, as the authors have it and by default, or over all
+        pixels of image 1 that are visible in image 2, as the tutorial has it.
     extra : mapping of str to value
         Options of one experiment alone, see :attr:`Experiment.options`.
 
@@ -64,7 +68,7 @@ class Setup:
     seed: int = 0
     sets: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
-    h_error: HError = "corners"
+    h_error: HError | None = None
     extra: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -75,7 +79,7 @@ class Setup:
                 raise ValueError(f"{name} must be at least 1, got {value}")
         if not 0 <= self.seed < 2**63:
             raise ValueError(f"seed must be in [0, 2^63), got {self.seed}")
-        if self.h_error not in H_ERRORS:
+        if self.h_error is not None and self.h_error not in H_ERRORS:
             raise ValueError(f"h_error must be one of {', '.join(H_ERRORS)}; got {self.h_error!r}")
 
 
@@ -139,17 +143,22 @@ class Experiment:
     units : callable
         ``units(setup)``: all units, in the order of the rows. Bad settings and data raise here.
     run_unit : callable
-        ``run_unit(setup, unit)``: the rows of a unit. A row that holds ``seconds`` has its time taken.
+        ``run_unit(setup, unit)``: the rows of a unit. A row that holds ``seconds`` has its time taken. Where it raises
+        an OSError or a ValueError the unit has failed and the others go on.
     report : callable
         ``report(setup, rows)``: tables and figures. ``rows`` can be gone through several times; the rows of failed
         units are missing.
+    sets : callable, optional
+        ``sets(setup)``: the sets of ``setup.data`` that the rows depend on. None where it takes no data.
+    settings : tuple of {"pairs", "repeats", "h_error"}
+        Which of these settings it heeds; others are refused, as are ``sets`` and ``exclude`` without data.
     models : tuple of {"E", "F", "H"}
-        What ``setup.model`` may be.
+        What ``setup.model`` may be; empty where there is no choice.
     options : tuple of str
         Keys that ``setup.extra`` may have.
     warm_up : callable, optional
         ``warm_up(setup, units)``: loads or compiles every kernel that the units need, before workers start. Without it
-        the first unit is run and its rows dropped.
+        the first unit that does not fail is run and its rows dropped.
     """
 
     name: str
@@ -160,12 +169,14 @@ class Experiment:
     units: Callable[[Setup], list[Unit]]
     run_unit: Callable[[Setup, Unit], list[Row]]
     report: Callable[[Setup, Iterable[Row]], Report]
+    sets: Callable[[Setup], Sequence[PairSet | LabelledSet]] | None = None
+    settings: tuple[Setting, ...] = ()
     models: tuple[Model, ...] = ()
     options: tuple[str, ...] = ()
     warm_up: Callable[[Setup, Sequence[Unit]], None] | None = None
 
     def check(self, setup: Setup) -> None:
-        """Raise a ValueError where a setting makes no sense for this experiment.
+        """Raise a ValueError where a setting makes no sense for this experiment, or would be ignored.
 
         Parameters
         ----------
@@ -175,8 +186,12 @@ class Experiment:
         Raises
         ------
         ValueError
-            If the data are missing, or the model or an option is none of this experiment's.
+            If the data are missing, or a setting, the model or an option is none of this experiment's.
         """
+        takes = self._takes()
+        for name in ("data", "sets", "exclude", "pairs", "repeats", "model", "h_error"):
+            if getattr(setup, name) not in (None, ()) and name not in takes:
+                raise ValueError(f"{_flag(name)}: {self.name} takes no such option; it takes {_flags(takes)}")
         if self.needs_data and setup.data is None:
             raise ValueError(
                 f"--data must name a folder with sets of pairs: {self.name} runs on image pairs "
@@ -184,11 +199,23 @@ class Experiment:
             )
         for name in ("pairs", "sets", "exclude"):
             if getattr(setup, name) and setup.data is None:
-                raise ValueError(f"--{name} chooses among image pairs: it needs --data")
+                raise ValueError(f"{_flag(name)} chooses among image pairs: it needs --data")
         if setup.model is not None and setup.model not in self.models:
-            has = f"runs on {', '.join(self.models)}" if self.models else "has no choice of model"
-            raise ValueError(f"--model: {self.name} {has}, got {setup.model!r}")
+            raise ValueError(f"--model: {self.name} runs on {', '.join(self.models)}, got {setup.model!r}")
         for option in setup.extra:
             if option not in self.options:
-                has = f"its options are {', '.join(self.options)}" if self.options else "it has no options of its own"
-                raise ValueError(f"{self.name} has no option {option!r}; {has}")
+                raise ValueError(f"{_flag(option)}: {self.name} takes no such option; it takes {_flags(takes)}")
+
+    def _takes(self) -> list[str]:
+        """Return the names of everything that may be set, the seed apart."""
+        of_data = ("data", "sets", "exclude") if self.sets is not None else ()
+        model = ("model",) if self.models else ()
+        return [*of_data, *self.settings, *model, *self.options]
+
+
+def _flag(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
+
+
+def _flags(names: Iterable[str]) -> str:
+    return ", ".join(map(_flag, [*names, "seed"]))

@@ -51,6 +51,8 @@ EXPERIMENT = Experiment(
     units=GRID.units,
     run_unit=GRID.run_unit,
     report=report,
+    sets=GRID.sets,
+    settings=GRID.settings,
     models=GRID.models,
     warm_up=GRID.warm_up,
 )

@@ -14,11 +14,14 @@ from __future__ import annotations
 
 import csv
 import hashlib
-from collections.abc import Iterable, Iterator
+import os
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from bansac.experiments.experiment import Report, Row, Setup
+from bansac.datasets import PairSet
+from bansac.datasets.labelled import LabelledSet
+from bansac.experiments.experiment import Report, Row
 from bansac.files import OutputFolder
 
 __all__ = ["data_fingerprint", "write_report", "write_rows"]
@@ -82,41 +85,42 @@ def write_rows(folder: OutputFolder, name: str, rows: Iterable[Row]) -> None:
     folder.write(name, write)
 
 
-def data_fingerprint(setup: Setup) -> dict[str, Any]:
+def data_fingerprint(folder: Path | None, sets: Sequence[PairSet | LabelledSet]) -> dict[str, Any]:
     """Return what tells the data of a run from other data, wherever they lie.
 
     Parameters
     ----------
-    setup : Setup
-        Tells the folder and the sets.
+    folder : Path or None
+        The folder of all data; None without data.
+    sets : sequence of PairSet and LabelledSet
+        The sets that the run takes.
 
     Returns
     -------
     dict
-        ``folder``, number of ``files``, their ``bytes`` and a ``sha256`` over names, sizes and content; of files larger
-        than 3 MiB, the first, the middle and the last MiB. Empty without data.
+        ``folder``, number of ``files``, their ``bytes`` and a ``sha256`` over the names of the sets and over names,
+        sizes and content of the files that their pairs are read from; of files larger than 3 MiB, over the first, the
+        middle and the last MiB. Empty without data.
 
     Raises
     ------
     OSError
         If a file cannot be read.
     """
-    if setup.data is None:
+    if folder is None:
         return {}
     digest = hashlib.sha256()
-    files = [path for path in sorted(setup.data.resolve().rglob("*.h5")) if _is_used(path.parent.name, setup)]
-    total = 0
-    for path in files:
-        size = path.stat().st_size
-        total += size
-        digest.update(f"{path.parent.name}/{path.name}:{size}\n".encode())
-        for block in _blocks(path, size):
-            digest.update(block)
-    return {"folder": str(setup.data.resolve()), "files": len(files), "bytes": total, "sha256": digest.hexdigest()}
-
-
-def _is_used(set_name: str, setup: Setup) -> bool:
-    return (not setup.sets or set_name in setup.sets) and set_name not in setup.exclude
+    files = total = 0
+    for chosen in sets:
+        for path in chosen.files():
+            size = path.stat().st_size
+            name = os.path.relpath(path, chosen.folder.resolve()).replace(os.sep, "/")
+            digest.update(f"{chosen.name}/{name}:{size}\n".encode())
+            for block in _blocks(path, size):
+                digest.update(block)
+            files += 1
+            total += size
+    return {"folder": str(folder.resolve()), "files": files, "bytes": total, "sha256": digest.hexdigest()}
 
 
 def _blocks(path: Path, size: int) -> Iterator[bytes]:

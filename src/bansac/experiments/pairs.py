@@ -19,10 +19,18 @@ from bansac.bench.methods import Task
 from bansac.bench.run import DEFAULTS, Protocol, choose_sets, judge, make_task
 from bansac.datasets import Pair, PairSet, find_sets
 from bansac.datasets.tutorial import evenly_spaced
-from bansac.experiments.experiment import Model, Row, Setup, Unit
+from bansac.experiments.experiment import Model, Row, Setting, Setup, Unit
 from bansac.experiments.methods import Method, estimate
 
-__all__ = ["ABLATION_SET", "MAX_RATIO_OPTION", "PAIRS_OF_A_SCENE", "REPEATS", "Configuration", "Grid"]
+__all__ = [
+    "ABLATION_SET",
+    "MAX_RATIO_OPTION",
+    "PAIRS_OF_A_SCENE",
+    "REPEATS",
+    "Configuration",
+    "Grid",
+    "check_max_ratio",
+]
 
 PAIRS_OF_A_SCENE = 4000
 """The paper takes the first 4,000 pairs of a scene (E, F), and all pairs of a homography set."""
@@ -38,8 +46,8 @@ MAX_RATIO_OPTION = "max_ratio"
 # Iterations of a call that only has to load or compile the kernels.
 _WARM_UP_ITERATIONS = 30
 
-# Of the visible area every fourth row and column is looked at: within .5 % of the mean over all pixels (on the sets of
-# the Oxford and Prague groups), in a tenth of the time.
+# Of the visible area every fourth row and column is looked at, which saves time: what a homography is off by varies
+# slowly over an image.
 _PIXEL_STEP = 4
 
 _KINDS = {"E": "EF", "F": "EF", "H": "H"}
@@ -111,26 +119,58 @@ class Grid:
         Raises
         ------
         ValueError
-            If there is no set with the right truth.
+            If there is no set with the right truth, or none with homographies for ``setup.h_error`` to judge.
         OSError
             If the data cannot be read.
         """
-        self._check(setup)
-        sets = self._sets(setup)
+        check_max_ratio(setup)
+        chosen = self._choose_sets(setup)
+        models = self._models(setup, chosen)
+        if setup.h_error is not None and "H" not in models:
+            raise ValueError(f"--h-error judges homographies, but the models are {', '.join(models)}")
         units: list[Unit] = []
-        for model in self._models(setup, sets):
+        for model in models:
             repeats = setup.repeats or REPEATS[model]
-            for pair_set in sets:
+            for pair_set in chosen:
                 if pair_set.kind != _KINDS[model]:
                     continue
                 keys = self._keys(setup, pair_set)
-                _check_sizes(setup, pair_set, keys[0])
+                _check_any_size(setup, pair_set, keys)
                 for index, key in enumerate(keys):
                     for repeat in range(repeats):
                         turn = index + repeat
                         payload = (model, str(pair_set.folder), key, repeat, turn)
                         units.append(Unit(f"{model}/{pair_set.name}/{key}/{repeat}", payload, timed=repeat == 0))
         return units
+
+    def sets(self, setup: Setup) -> list[PairSet]:
+        """Return the sets that the pairs of :meth:`units` are of.
+
+        Parameters
+        ----------
+        setup : Setup
+            The settings.
+
+        Returns
+        -------
+        list of PairSet
+            The sets.
+
+        Raises
+        ------
+        ValueError
+            If there is no set with the right truth.
+        OSError
+            If the data cannot be read.
+        """
+        chosen = self._choose_sets(setup)
+        kinds = {_KINDS[model] for model in self._models(setup, chosen)}
+        return [pair_set for pair_set in chosen if pair_set.kind in kinds]
+
+    @property
+    def settings(self) -> tuple[Setting, ...]:
+        """What may be set, for :attr:`Experiment.settings`."""
+        return ("pairs", "repeats", "h_error") if "H" in self.models else ("pairs", "repeats")
 
     def run_unit(self, setup: Setup, unit: Unit) -> list[Row]:
         """Run all configurations on a pair.
@@ -147,12 +187,18 @@ class Grid:
         list of Row
             A row for each configuration, in their order; none where the pair has too few matches for any of them, so
             that all configurations see the same pairs.
+
+        Raises
+        ------
+        OSError
+            If the pair cannot be read, or the size of an image that is needed to judge it is not known.
         """
         model, folder, key, repeat, turn = unit.payload
         tasks = self._tasks(setup, model, folder, key, repeat)
         if min(len(task.x1) for _, task in tasks) < DEFAULTS[model].min_matches:
             return []
         pair_set = _open_set(folder)
+        _check_sizes(setup, pair_set, key)
         rows: dict[int, Row] = {}
         for position in range(len(tasks)):
             which = (position + turn) % len(tasks)
@@ -172,7 +218,7 @@ class Grid:
         return [rows[which] for which in range(len(tasks))]
 
     def warm_up(self, setup: Setup, units: Sequence[Unit]) -> None:
-        """Load or compile the kernels of every configuration, by short calls on the first pair of each model.
+        """Load or compile the kernels of every configuration, by short calls on the first good pair of each model.
 
         Parameters
         ----------
@@ -181,20 +227,26 @@ class Grid:
         units : sequence of Unit
             The units that will be run.
         """
-        for first in {unit.payload[0]: unit for unit in reversed(units)}.values():
-            model, folder, key, repeat, _ = first.payload
+        for model in dict.fromkeys(unit.payload[0] for unit in units):
+            for unit in units:
+                if unit.payload[0] == model and self._warm_up_by(setup, unit):
+                    break
+
+    def _warm_up_by(self, setup: Setup, unit: Unit) -> bool:
+        """Call every configuration briefly on a pair; False if it is damaged or has too few matches."""
+        model, folder, key, repeat, _ = unit.payload
+        try:
             tasks = self._tasks(setup, model, folder, key, repeat)
+            if min(len(task.x1) for _, task in tasks) < DEFAULTS[model].min_matches:
+                return False
             for configuration, (_, task) in zip(self.configurations, tasks, strict=True):
-                if len(task.x1):
-                    _estimate(configuration, task, max_iterations=_WARM_UP_ITERATIONS)
+                _estimate(configuration, task, max_iterations=_WARM_UP_ITERATIONS)
+        except (OSError, ValueError):  # the unit will fail and say why
+            return False
+        return True
 
-    def _check(self, setup: Setup) -> None:
-        ratio = setup.extra.get(MAX_RATIO_OPTION)
-        if ratio is not None and not 0 < ratio <= 1:
-            raise ValueError(f"{MAX_RATIO_OPTION} must be in (0, 1], got {ratio}")
-
-    def _sets(self, setup: Setup) -> list[PairSet]:
-        """Return the sets that ``setup`` chooses."""
+    def _choose_sets(self, setup: Setup) -> list[PairSet]:
+        """Return the sets that ``setup`` chooses, whatever their truth."""
         assert setup.data is not None  # Experiment.check
         found = find_sets(setup.data)
         wanted = setup.sets
@@ -234,8 +286,40 @@ class Grid:
         return tasks
 
 
+def check_max_ratio(setup: Setup) -> None:
+    """Raise a ValueError if the option ``max_ratio`` is no ratio.
+
+    Parameters
+    ----------
+    setup : Setup
+        The settings.
+
+    Raises
+    ------
+    ValueError
+        If it is not in (0, 1].
+    """
+    ratio = setup.extra.get(MAX_RATIO_OPTION)
+    if ratio is not None and not 0 < ratio <= 1:
+        raise ValueError(f"{MAX_RATIO_OPTION} must be in (0, 1], got {ratio}")
+
+
+def _check_any_size(setup: Setup, pair_set: PairSet, keys: Sequence[str]) -> None:
+    """Raise an OSError where the sizes that homographies are judged by are known of no pair."""
+    first_error: OSError | None = None
+    for key in keys:
+        try:
+            _check_sizes(setup, pair_set, key)
+        except OSError as error:
+            first_error = first_error or error
+        else:
+            return
+    if first_error is not None:
+        raise first_error
+
+
 def _check_sizes(setup: Setup, pair_set: PairSet, key: str) -> None:
-    """Raise an OSError that says what was looked for where the sizes that homographies are judged by are not known."""
+    """Raise an OSError that says what was looked for where the sizes that a homography is judged by are not known."""
     if pair_set.kind == "H":
         pair_set.image_size(key, 1)
         if setup.h_error == "visible-area":

@@ -23,7 +23,7 @@ from bansac.bench.run import DEFAULTS, Protocol, choose_sets, make_task
 from bansac.datasets import Pair, PairSet, find_sets, load_demo
 from bansac.experiments.experiment import Experiment, Model, Report, Row, Setup, Unit
 from bansac.experiments.methods import BANSAC, estimate
-from bansac.experiments.pairs import ABLATION_SET, MAX_RATIO_OPTION
+from bansac.experiments.pairs import ABLATION_SET, MAX_RATIO_OPTION, check_max_ratio
 from bansac.experiments.tables import Section, Table, TableRow
 
 __all__ = ["EXPERIMENT", "ITERATIONS", "rank_probability"]
@@ -46,17 +46,24 @@ DEMO = "demo"
 
 def units(setup: Setup) -> list[Unit]:
     """Choose the pairs: one for every kind of model."""
+    check_max_ratio(setup)
     if setup.data is None:
         if "pair" in setup.extra:
             raise ValueError("pair needs data to choose from: without data the pair inside the package is taken")
         if setup.model not in (None, "H"):
             raise ValueError(f"model: the pair inside the package is of a plane, H; model {setup.model!r} needs data")
+        _load(_protocol(setup, "H"), None, DEMO)  # raises where too few matches are left
         return [Unit(f"H/{DEMO}/{DEMO}", ("H", None, DEMO), timed=False)]
     chosen = []
-    for model, sets in _sets_by_model(setup).items():
-        pair_set, key = _choose_pair(sets, model, _protocol(setup, model), setup.extra.get("pair"))
+    for model, of_model in _sets_by_model(setup).items():
+        pair_set, key = _choose_pair(of_model, model, _protocol(setup, model), setup.extra.get("pair"))
         chosen.append(Unit(f"{model}/{pair_set.name}/{key}", (model, str(pair_set.folder), key), timed=False))
     return chosen
+
+
+def sets(setup: Setup) -> list[PairSet]:
+    """Return the sets that the pairs are chosen from."""
+    return [pair_set for of_model in _sets_by_model(setup).values() for pair_set in of_model]
 
 
 def _sets_by_model(setup: Setup) -> dict[Model, list[PairSet]]:
@@ -82,12 +89,12 @@ def _protocol(setup: Setup, model: Model) -> Protocol:
     return dataclasses.replace(DEFAULTS[model], max_iterations=ITERATIONS[model][-1], max_ratio=ratio)
 
 
-def _choose_pair(sets: list[PairSet], model: Model, protocol: Protocol, wanted: str | None) -> tuple[PairSet, str]:
+def _choose_pair(found: list[PairSet], model: Model, protocol: Protocol, wanted: str | None) -> tuple[PairSet, str]:
     if wanted is not None:
-        return sets[0], wanted
-    sets = [pair_set for pair_set in sets if pair_set.name == ABLATION_SET] or sets
+        _load(protocol, str(found[0].folder), wanted)  # raises where too few matches are left
+        return found[0], wanted
     best: tuple[tuple[bool, float], PairSet, str] | None = None
-    for pair_set in sets:
+    for pair_set in [pair_set for pair_set in found if pair_set.name == ABLATION_SET] or found:
         for whole in pair_set.pairs(SEARCHED):
             pair = whole.filtered(protocol.max_ratio)
             if len(pair) >= protocol.min_matches:
@@ -128,8 +135,11 @@ def _load(protocol: Protocol, folder: str | None, key: str) -> Pair:
         demo = load_demo()
         pair = Pair(DEMO, demo.x1, demo.x2, demo.ratios, H=demo.H, size1=demo.size1, size2=demo.size2)
     pair = pair.filtered(protocol.max_ratio)
-    if not len(pair):
-        raise ValueError(f"max_ratio: the pair {key} has no match of an SNN ratio below {protocol.max_ratio}")
+    if len(pair) < protocol.min_matches:
+        raise ValueError(
+            f"max_ratio: the pair {key} has {len(pair)} matches of an SNN ratio below {protocol.max_ratio:g}, "
+            f"at least {protocol.min_matches} are needed"
+        )
     return pair
 
 
@@ -155,9 +165,9 @@ def _images(folder: str | None, pair: Pair) -> tuple[Any, Any]:
     if folder is None:
         demo = load_demo()
         return demo.image1, demo.image2
-    finder = PairSet(folder)._images
+    pair_set = PairSet(folder)
     try:
-        return finder.find(pair.key, 1), finder.find(pair.key, 2)
+        return pair_set.image_path(pair.key, 1), pair_set.image_path(pair.key, 2)
     except OSError:
         return _canvas(pair.x1, pair.size1), _canvas(pair.x2, pair.size2)
 
@@ -175,8 +185,7 @@ def report(setup: Setup, rows: Iterable[Row]) -> Report:
     pairs: dict[Model, list[Row]] = {}
     for row in rows:
         pairs.setdefault(row["model"], []).append(row)  # type: ignore[arg-type]
-    sets = [] if setup.data is None else choose_sets(find_sets(setup.data), setup.sets, setup.exclude)
-    folders = {pair_set.name: str(pair_set.folder) for pair_set in sets}
+    folders = {} if setup.data is None else {pair_set.name: str(pair_set.folder) for pair_set in sets(setup)}
     figures, notes = {}, []
     lines: list[TableRow | Section] = []
     for model, of_pair in pairs.items():
@@ -259,6 +268,7 @@ EXPERIMENT = Experiment(
     units=units,
     run_unit=run_unit,
     report=report,
+    sets=sets,
     models=("H", "F", "E"),
     options=("pair", MAX_RATIO_OPTION),
 )

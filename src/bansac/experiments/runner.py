@@ -23,13 +23,16 @@ from bansac.bench.run import source_digest
 from bansac.experiments.experiment import Experiment, Report, Row, Setup, Unit
 from bansac.experiments.journal import Journal, Rows
 from bansac.experiments.output import data_fingerprint, write_report, write_rows
-from bansac.experiments.workers import Failure, run_in_workers
+from bansac.experiments.workers import Failure, run_here, run_in_workers
 from bansac.files import OutputFolder
 
 __all__ = ["Outcome", "Progress", "run_experiment"]
 
 Progress = Callable[[str, int, int], AbstractContextManager[Callable[[], None]]]
 """``progress(what, total, done)`` is entered at the start of a pass and gives a function to be called at each unit."""
+
+# The notes tell why of so many failed units.
+_NOTED_FAILURES = 10
 
 
 @dataclass(frozen=True)
@@ -43,7 +46,7 @@ class Outcome:
     document : dict
         The content of ``run.json``.
     failed : dict of str to str
-        Units without rows, and why.
+        Units without rows or without the times that they should have, and why.
     """
 
     report: Report
@@ -97,7 +100,8 @@ def run_experiment(
     experiment.check(setup)
     started = time.perf_counter()
     units = experiment.units(setup)
-    data = data_fingerprint(setup)
+    sets = experiment.sets(setup) if setup.data is not None and experiment.sets is not None else []
+    data = data_fingerprint(setup.data, sets)
     with Journal(folder.path, _fingerprint(experiment, setup, data)) as journal:
         resumed = sum(unit in journal for unit in units)
         failed = _run_units(experiment, setup, units, journal, workers, progress)
@@ -106,7 +110,7 @@ def run_experiment(
             raise ValueError(f"{experiment.name}: no unit gave a row; {_first_reason(failed)}")
         write_rows(folder, "runs.csv", rows)
         report = experiment.report(setup, rows)
-        report.notes += [f"unit {key} is missing: {reason}" for key, reason in failed.items()]
+        report.notes += _failure_notes(failed)
         write_report(folder, report)
     document = {
         "experiment": experiment.name,
@@ -150,31 +154,36 @@ def _run_units(
             else:
                 journal.add(unit, answer, timed=alone)
             advance()
-    _take_times(experiment, setup, units, journal, progress, warm=bool(pending))
-    return failed
+    return failed | _take_times(experiment, setup, units, journal, progress, warm=bool(pending))
 
 
 def _run(
     experiment: Experiment, setup: Setup, units: list[Unit], workers: int
 ) -> Generator[tuple[Unit, list[Row] | Failure], None, None]:
     if workers == 1:
-        return ((unit, experiment.run_unit(setup, unit)) for unit in units)
+        return ((unit, run_here(experiment, setup, unit)) for unit in units)
     return run_in_workers(experiment, setup, units, workers)
 
 
 def _take_times(
     experiment: Experiment, setup: Setup, units: list[Unit], journal: Journal, progress: Progress, *, warm: bool
-) -> None:
-    """Run again, one after the other, the timed units that ran beside others."""
+) -> dict[str, str]:
+    """Run again, one after the other, the timed units that ran beside others; return those that failed, and why."""
+    failed: dict[str, str] = {}
     pending = [unit for unit in units if journal.lacks_times(unit)]
     if not pending:
-        return
+        return failed
     if not warm:
         _warm_up(experiment, setup, pending)
     with progress("times", len(pending), 0) as advance:
         for unit in pending:
-            journal.add_times(unit, experiment.run_unit(setup, unit))
+            answer = run_here(experiment, setup, unit)
+            if isinstance(answer, Failure):
+                failed[unit.key] = f"when its times were taken: {answer.reason}"
+            else:
+                journal.add_times(unit, answer)
             advance()
+    return failed
 
 
 def _warm_up(experiment: Experiment, setup: Setup, units: Sequence[Unit]) -> None:
@@ -182,7 +191,7 @@ def _warm_up(experiment: Experiment, setup: Setup, units: Sequence[Unit]) -> Non
     if experiment.warm_up is not None:
         experiment.warm_up(setup, units)
     else:
-        experiment.run_unit(setup, units[0])
+        next((unit for unit in units if not isinstance(run_here(experiment, setup, unit), Failure)), None)
 
 
 def _fingerprint(experiment: Experiment, setup: Setup, data: dict[str, Any]) -> str:
@@ -195,6 +204,12 @@ def _fingerprint(experiment: Experiment, setup: Setup, data: dict[str, Any]) -> 
 def _plain_settings(setup: Setup) -> dict[str, Any]:
     settings = {field.name: getattr(setup, field.name) for field in dataclasses.fields(setup)}
     return settings | {"data": str(setup.data) if setup.data is not None else None, "extra": dict(setup.extra)}
+
+
+def _failure_notes(failed: dict[str, str]) -> list[str]:
+    notes = [f"unit {key} failed: {reason}" for key, reason in list(failed.items())[:_NOTED_FAILURES]]
+    more = len(failed) - len(notes)
+    return [*notes, f"{more} more units failed; run.json has them all"] if more else notes
 
 
 def _first_reason(failed: dict[str, str]) -> str:

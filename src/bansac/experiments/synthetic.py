@@ -129,15 +129,20 @@ def _run_trial(setup: Setup, problem: str, rate: float, trial: int) -> list[Row]
 
 def _counters(
     data: CurvePoints, inliers: NDArray[np.bool_], probabilities: _Array | None, tau: float | None
-) -> dict[str, int | None]:
-    """Count what BANSAC's criterion compares, in total and by what the points really are."""
+) -> dict[str, int | float | None]:
+    """Count what BANSAC's criterion compares, in total and by what the points really are.
+
+    ``missed_probability`` is the mean probability of the true inliers that the best model leaves outside.
+    """
     if tau is None or probabilities is None:
-        return dict.fromkeys(("low", "low_true_outliers", "missed_inliers"))
+        return dict.fromkeys(("low", "low_true_outliers", "missed_inliers", "missed_probability"))
     low = probabilities < tau
+    missed = data.inliers & ~inliers
     return {
         "low": int(np.count_nonzero(low)),  # O~
         "low_true_outliers": int(np.count_nonzero(low & ~data.inliers)),
-        "missed_inliers": int(np.count_nonzero(data.inliers & ~inliers)),
+        "missed_inliers": int(np.count_nonzero(missed)),
+        "missed_probability": float(probabilities[missed].mean()) if missed.any() else None,
     }
 
 
@@ -324,7 +329,7 @@ def _ratio_table(runs: dict[tuple[str, float, str], _Runs]) -> Table:
     return Table(title, ("Inliers",), (*rivals, *rivals), tuple(lines), groups)
 
 
-_STOP_COLUMNS = ("fired", "O~ / O*", "outliers below tau", "inliers missed by the model")
+_STOP_COLUMNS = ("fired", "O~ / O*", "outliers below tau", "inliers missed by the model", "their mean probability")
 
 
 def _stop_table(runs: dict[tuple[str, float, str], _Runs]) -> Table:
@@ -333,8 +338,11 @@ def _stop_table(runs: dict[tuple[str, float, str], _Runs]) -> Table:
     for problem, rates in _blocks(runs).items():
         lines.append(Section(f"{problem.capitalize()} fitting"))
         for rate in rates:
-            cells = tuple(f"{100 * share:.1f} %" for share in _stop_shares(runs[problem, rate, OWN_STOP].rows, rate))
-            lines.append(TableRow((f"{_percent(rate)} %",), cells))
+            alone = runs[problem, rate, OWN_STOP].rows
+            shares = (f"{100 * share:.1f} %" for share in _stop_shares(alone, rate))
+            probability = _missed_probability(alone)
+            last = None if probability is None else f"{probability:.2f}"
+            lines.append(TableRow((f"{_percent(rate)} %",), (*shares, last)))
     title = (
         "BANSAC's stopping criterion alone, at the end of its runs: O~ points have a probability below tau, "
         "O* are outliers of the best model; it fires at O~ ≥ O*"
@@ -343,7 +351,7 @@ def _stop_table(runs: dict[tuple[str, float, str], _Runs]) -> Table:
 
 
 def _stop_shares(rows: Sequence[Row], rate: float) -> tuple[float, float, float, float]:
-    """Return the values of ``_STOP_COLUMNS``."""
+    """Return the values of the first four of ``_STOP_COLUMNS``."""
     true = round(rate * POINTS)
     sums = {
         name: float(sum(int(row[name] or 0) for row in rows))
@@ -355,6 +363,13 @@ def _stop_shares(rows: Sequence[Row], rate: float) -> tuple[float, float, float,
         sums["low_true_outliers"] / (len(rows) * (POINTS - true)),
         sums["missed_inliers"] / (len(rows) * true),
     )
+
+
+def _missed_probability(rows: Sequence[Row]) -> float | None:
+    """Return the mean probability of all true inliers that the best models miss; None if they miss none."""
+    missed = [(int(row["missed_inliers"] or 0), float(row["missed_probability"] or 0)) for row in rows]
+    count = sum(number for number, _ in missed)
+    return sum(number * mean for number, mean in missed) / count if count else None
 
 
 def _figure(runs: dict[tuple[str, float, str], _Runs]) -> Figure:
@@ -395,13 +410,12 @@ def _notes(setup: Setup, runs: dict[tuple[str, float, str], _Runs]) -> list[str]
         total = sum(map(len, alone.values()))
         shares = np.mean([_stop_shares(rows, rate) for rate, rows in alone.items()], axis=0)
         reached, low, missed = (f"{100 * share:.0f} %" for share in shares[1:])
+        probability = _missed_probability([row for rows in alone.values() for row in rows])
+        of_probability = "" if probability is None else f", of a mean probability of {probability:.2f}"
         notes.append(
-            f"{problem.capitalize()} fitting, BANSAC's stop alone: it fired in {fired} of {total} "
-            f"runs; at their end O~ was {reached} of O* on average. O* holds the {missed} of the true inliers that the "
-            f"best model leaves outside its threshold, but their probability stays high, since other good models count "
-            f"them. And of the true outliers only {low} are below tau at a time: one vote as an inlier lifts a "
-            f"probability to .2 or more (the CPT's entry for an outlier seen as an inlier), and it takes several votes "
-            f"as an outlier in a row to fall below tau again."
+            f"{problem.capitalize()} fitting, BANSAC's stop alone: it fired in {fired} of {total} runs. At the end of "
+            f"all runs, on average: O~ was {reached} of O*; {low} of the true outliers were below tau; the best model "
+            f"left {missed} of the true inliers outside its threshold{of_probability}."
         )
     return notes
 
@@ -438,6 +452,7 @@ EXPERIMENT = Experiment(
     units=units,
     run_unit=run_unit,
     report=report,
+    settings=("repeats",),
     options=("curve", "noise", "noise_is_variance"),
     warm_up=warm_up,
 )

@@ -1,4 +1,4 @@
-"""Units in several processes: one that dies (killed, out of memory) costs its unit's work and nothing else.
+"""Units that may fail: a pair that cannot be read, or a worker process that dies, costs its unit and nothing else.
 
 Each worker has a pipe of its own, so that it is known which unit a dead one was at; a pool of the standard library
 would lose all that are under way. Workers start by spawn: a fork would copy the threads' locks of the libraries.
@@ -20,7 +20,7 @@ from typing import Any
 
 from bansac.experiments.experiment import Experiment, Row, Setup, Unit
 
-__all__ = ["ATTEMPTS", "Failure", "run_in_workers"]
+__all__ = ["ATTEMPTS", "Failure", "run_here", "run_in_workers"]
 
 ATTEMPTS = 3
 """How often a unit is tried whose worker dies."""
@@ -35,10 +35,34 @@ class Failure:
     Parameters
     ----------
     reason : str
-        How its workers ended.
+        The error that it raised, or how its workers ended.
     """
 
     reason: str
+
+
+def run_here(experiment: Experiment, setup: Setup, unit: Unit) -> list[Row] | Failure:
+    """Run a unit in this process.
+
+    Parameters
+    ----------
+    experiment : Experiment
+        What the unit belongs to.
+    setup : Setup
+        The settings.
+    unit : Unit
+        The unit.
+
+    Returns
+    -------
+    list of Row or Failure
+        Its rows; a failure where it raises an OSError or a ValueError, which are about its data. Other exceptions are
+        errors of the program and come through.
+    """
+    try:
+        return experiment.run_unit(setup, unit)
+    except (OSError, ValueError) as error:
+        return Failure(str(error) or repr(error))
 
 
 def run_in_workers(
@@ -69,7 +93,7 @@ def run_in_workers(
     OSError
         If a worker cannot be started.
     Exception
-        Whatever a unit raises; units that are under way are dropped.
+        Whatever a unit raises that :func:`run_here` lets through; units that are under way are dropped.
     """
     waiting = deque((unit, 1) for unit in units)
     crew: dict[Connection, _Worker] = {}
@@ -186,7 +210,7 @@ def _work(experiment: Experiment, setup: Setup, connection: Connection) -> None:
 
 def _answer(experiment: Experiment, setup: Setup, unit: Unit) -> Any:
     try:
-        return experiment.run_unit(setup, unit)
+        return run_here(experiment, setup, unit)
     except Exception as error:
         error.add_note(f"in unit {unit.key} of {experiment.name}, in a worker process:\n{traceback.format_exc()}")
         try:
