@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
+import random
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -352,9 +353,8 @@ def _run_set(
                     for method in methods:
                         method.call(_order(task) if method.sort else task)
                     warm = True
-                # The first to see a pair finds the caches cold: each turn begins with another method.
-                first = (index + repeat) % len(methods)
-                turn = [*methods[first:], *methods[:first]]
+                # Who comes after a method that moves much memory finds the caches cold: each turn has another order.
+                turn = random.Random(index * protocol.repeats + repeat).sample(list(methods), len(methods))
                 records = [_call(method, task, pair, pair_set.name, repeat) for method in turn]
                 if journal is not None:
                     journal.add(pair_set.name, pair.key, repeat, records)
