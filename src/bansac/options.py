@@ -224,7 +224,9 @@ class Options:
         if self.sampler == "bansac":
             return
         for field in dataclasses.fields(self):
-            if field.name in NETWORK_SETTINGS and getattr(self, field.name) != field.default:
+            value = getattr(self, field.name)
+            is_default = value is field.default or (isinstance(value, str | float | int) and value == field.default)
+            if field.name in NETWORK_SETTINGS and not is_default:
                 raise ValueError(f"{field.name} needs sampler='bansac': {self.sampler!r} has no network")
 
     def replace(self, **changes: Any) -> Options:
