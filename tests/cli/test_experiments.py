@@ -170,8 +170,8 @@ class TestKilled:
         return [sys.executable, "-m", "bansac.cli", "experiments", "run", *map(str, arguments)]
 
     def wait_for(self, out: Path, lines: int, process: subprocess.Popen[bytes]) -> None:
-        """Wait until the journal has some lines."""
-        for _ in range(6000):
+        """Wait until the journal has some lines: five minutes, as a slow machine may have to compile first."""
+        for _ in range(30_000):
             journals = list(out.glob("journal-*.jsonl"))
             if journals and journals[0].read_bytes().count(b"\n") > lines:
                 return
