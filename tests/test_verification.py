@@ -41,9 +41,9 @@ def run_evaluate(inside, *, log_decision=math.inf, to_beat=-1.0, msac=False, fir
     run["log_ratio_inlier"] = math.log(delta / epsilon)
     run["log_ratio_outlier"] = math.log((1 - delta) / (1 - epsilon))
     mask = np.zeros(len(inside), np.bool_)
-    model = np.array([0, 1, 0], np.float32)
-    work = np.empty(BLOCK, np.float32)
-    score, inliers = evaluate(LINE.kernels, points, model, work, mask, 1e-4, settings, run, to_beat, log_decision)
+    axis = np.array([0.0, 1.0, 0.0])
+    model, work = np.empty(3, np.float32), np.empty(BLOCK, np.float32)
+    score, inliers = evaluate(LINE.kernels, points, axis, model, work, mask, 1e-4, settings, run, to_beat, log_decision)
     return score, inliers, mask, run
 
 

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bansac.numeric.jit import kernel, part
+from bansac.numeric.linalg import copy
 from bansac.numeric.rng import next_index
 from bansac.state import State
 from bansac.verification import evaluate
@@ -72,34 +73,28 @@ def optimize_locally(
 ) -> NDArray[np.bool_]:
     """Improve ``state.best_model`` where a better one is found; return the mask of the inliers of the best one."""
     best, other = 0, 1
-    for i in range(local.model.size):
-        state.model[i] = state.best_model[i]
     evaluate(
-        kernels, points, state.model, state.residuals, local.is_inlier[best], settings.squared_threshold, settings, run,
-        -1.0, np.inf,
+        kernels, points, state.best_model, state.model, state.residuals, local.is_inlier[best],
+        settings.squared_threshold, settings, run, -1.0, np.inf,
     )  # fmt: skip
     rounds = _ROUNDS if settings.inner else 1
     for _ in range(rounds):
-        for i in range(local.model.size):
-            local.model[i] = state.best_model[i]
+        copy(state.best_model, local.model)
         if settings.inner:
             half = run.best_inliers // 2
             if not _fit_to_inliers(kernels, data, state, local, best, half):
                 continue
         if settings.iterative and not _shrink_threshold(kernels, data, points, settings, run, state, local, other):
             continue
-        for i in range(local.model.size):
-            state.model[i] = local.model[i]
         run.models_tested += 1
         score, inliers = evaluate(
-            kernels, points, state.model, state.residuals, local.is_inlier[other], settings.squared_threshold, settings,
-            run, run.best_score, np.inf,
+            kernels, points, local.model, state.model, state.residuals, local.is_inlier[other],
+            settings.squared_threshold, settings, run, run.best_score, np.inf,
         )  # fmt: skip
         if inliers >= 0 and score > run.best_score:
             run.best_score = score
             run.best_inliers = inliers
-            for i in range(local.model.size):
-                state.best_model[i] = local.model[i]
+            copy(local.model, state.best_model)
             best, other = other, best
     run.unoptimized = False
     return local.is_inlier[best]  # type: ignore[no-any-return]
@@ -120,10 +115,8 @@ def _shrink_threshold(
     fitted = True
     for step in range(_STEPS):
         factor = _WIDEST - (_WIDEST - 1.0) * step / _STEPS
-        for i in range(local.model.size):
-            state.model[i] = local.model[i]
         evaluate(
-            kernels, points, state.model, state.residuals, local.is_inlier[row],
+            kernels, points, local.model, state.model, state.residuals, local.is_inlier[row],
             settings.squared_threshold * factor * factor, settings, run, -1.0, np.inf,
         )  # fmt: skip
         fitted = fitted and _fit_to_inliers(kernels, data, state, local, row, data.shape[1])

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from bansac.dbn import summarize, update_general, update_order_1
 from bansac.local_optimization import optimize_locally
 from bansac.numeric.jit import kernel, part
+from bansac.numeric.linalg import copy
 from bansac.numeric.rng import next_index
 from bansac.problems.contract import NOT_DEGENERATE, RECOVERED
 from bansac.sampling import sample_guided, sample_uniform, sample_weighted, update_guide
@@ -138,7 +139,6 @@ def _evaluate_hypotheses(
         candidate = state.models[row]
         if not kernels.is_valid(data, candidate, state.sample):
             continue
-        _copy(candidate, state.model)
         run.models_tested += 1
         in_full = run.full_models < FULL_MODELS
         to_beat, log_decision = -1.0, np.inf
@@ -149,8 +149,8 @@ def _evaluate_hypotheses(
                 run.first_block = next_index(state.rng, (points.shape[1] + BLOCK - 1) // BLOCK)
         slot = 1 - run.slot
         score, inliers = evaluate(
-            kernels, points, state.model, state.residuals, state.is_inlier[slot], settings.squared_threshold, settings,
-            run, to_beat, log_decision,
+            kernels, points, candidate, state.model, state.residuals, state.is_inlier[slot],
+            settings.squared_threshold, settings, run, to_beat, log_decision,
         )  # fmt: skip
         if inliers == REJECTED:
             learn_from_rejection(run, state.history, settings.solver_cost)
@@ -203,36 +203,34 @@ def _recover(
     """
     model = state.models[run.row]
     if improved:
-        _copy(model, state.minimal_model)
+        copy(model, state.minimal_model)
     verdict = kernels.recover(
         data, state.sample, model, settings.squared_threshold, improved, state.rng, state.recovery
     )
     if verdict == RECOVERED:
-        _copy(model, state.model)
         run.models_tested += 1
         slot = 1 - run.slot
         score, inliers = evaluate(
-            kernels, points, state.model, state.residuals, state.is_inlier[slot], settings.squared_threshold, settings,
-            run, run.score, np.inf,
+            kernels, points, model, state.model, state.residuals, state.is_inlier[slot], settings.squared_threshold,
+            settings, run, run.score, np.inf,
         )  # fmt: skip
         if inliers >= 0 and score > run.score:
             run.score = score
             run.inliers = inliers
             run.slot = slot
         else:
-            _copy(state.minimal_model, model)
+            copy(state.minimal_model, model)
     return bool(verdict != NOT_DEGENERATE)
 
 
 @part
 def _accept(settings: Any, run: Any, state: State, n: int) -> None:
     """Make the iteration's best model the best of the run and bring the counting criteria up to date."""
-    if run.score > run.best_score:
-        run.best_score = run.score
-        run.best_inliers = run.inliers
-        run.unoptimized = True
-        _copy(state.models[run.row], state.best_model)
-        _update_stop(settings, run, state, state.is_inlier[run.slot], n)
+    run.best_score = run.score
+    run.best_inliers = run.inliers
+    run.unoptimized = True
+    copy(state.models[run.row], state.best_model)
+    _update_stop(settings, run, state, state.is_inlier[run.slot], n)
 
 
 @kernel
@@ -294,9 +292,3 @@ def _record(run: Any, row: NDArray[np.float64], n: int, gamma: float) -> None:
     row[4] = run.low_probability
     row[5] = n - run.best_inliers
     row[6] = run.required_iterations
-
-
-@part
-def _copy(source: NDArray[Any], target: NDArray[Any]) -> None:
-    for i in range(source.size):
-        target[i] = source[i]

@@ -187,9 +187,7 @@ def plot_probability_evolution(
     """
     gray1, gray2 = read_image(image1), read_image(image2)
     points1, points2 = _as_matches(x1, x2)
-    if not len(iterations):
-        raise ValueError("iterations must not be empty")
-    panels = [_snapshot_at(snapshots, iteration, len(points1)) for iteration in iterations]
+    panels = _panels(snapshots, iterations, len(points1))
     outlines = [
         (name, color, style, _outline(argument, H, gray1.shape))
         for name, color, style, argument, H in (
@@ -268,11 +266,9 @@ def plot_point_evolution(
     ['Start', 'Iteration 3']
     """
     data = as_points("points", points, 2)
-    if not len(iterations):
-        raise ValueError("iterations must not be empty")
     if columns < 1:
         raise ValueError(f"columns must be at least 1, got {columns}")
-    panels = [_snapshot_at(snapshots, iteration, len(data)) for iteration in iterations]
+    panels = _panels(snapshots, iterations, len(data))
     true = None if curve_true is None else as_points("curve_true", curve_true, 2)
     estimates = {k: as_points(f"curves[{k}]", curve, 2) for k, curve in (curves or {}).items()}
     limits = _data_limits(data)
@@ -509,6 +505,13 @@ def _outline(argument: str, H: ArrayLike, shape: tuple[int, ...]) -> _Array:
     depth = mapped[:, 2] * np.sign(centre)
     in_front = depth > 1e-9 * np.abs(depth).max()
     return np.where(in_front[:, None], mapped[:, :2] / np.where(in_front, mapped[:, 2], 1)[:, None], np.nan)
+
+
+def _panels(snapshots: Mapping[int, ArrayLike], iterations: Sequence[int], n: int) -> list[tuple[str, _Array]]:
+    """Return title and probabilities of the panel of every iteration."""
+    if not len(iterations):
+        raise ValueError("iterations must not be empty")
+    return [_snapshot_at(snapshots, iteration, n) for iteration in iterations]
 
 
 def _snapshot_at(snapshots: Mapping[int, ArrayLike], iteration: int, n: int) -> tuple[str, _Array]:

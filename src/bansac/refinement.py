@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bansac.numeric.jit import kernel
+from bansac.numeric.linalg import copy
 from bansac.verification import evaluate
 
 __all__ = ["refine_least_squares"]
@@ -38,21 +39,27 @@ def refine_least_squares(
     arrays, of the sizes that ``State`` says, and ``weights`` of length N. Returns the number of fits that were kept.
     """
     best, fitted = models[0], models[1]
-    for i in range(best.size):
-        fitted[i] = best[i]
+    copy(best, fitted)
     for n in range(weights.size):
         weights[n] = 0.0
     for kept in range(_ROUNDS + 1):
-        for i in range(fitted.size):
-            model[i] = fitted[i]
         score, inliers = evaluate(
-            kernels, points, model, residuals, is_inlier, settings.squared_threshold, settings, run, -1.0, np.inf
+            kernels,
+            points,
+            fitted,
+            model,
+            residuals,
+            is_inlier,
+            settings.squared_threshold,
+            settings,
+            run,
+            -1.0,
+            np.inf,
         )
         if kept > 0:
             if score < run.best_score:
                 return kept - 1
-            for i in range(fitted.size):
-                best[i] = fitted[i]
+            copy(fitted, best)
             run.best_score = score
             run.best_inliers = inliers
         changed = False

@@ -12,9 +12,7 @@ from numpy.typing import NDArray
 
 from bansac.numeric.jit import fast_kernel, kernel
 
-__all__ = ["SCORING_CODES", "classify_block", "msac_gain"]
-
-SCORING_CODES = {"inliers": 0, "msac": 1}
+__all__ = ["classify_block", "msac_gain"]
 
 
 @fast_kernel

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bansac.numeric.jit import kernel, part
+from bansac.numeric.linalg import copy
 from bansac.scoring import classify_block, msac_gain
 from bansac.state import BLOCK
 
@@ -35,6 +36,7 @@ _DELTA_CHANGE = 0.05
 def evaluate(
     kernels: Any,
     points: NDArray[Any],
+    candidate: NDArray[np.float64],
     model: NDArray[Any],
     residuals: NDArray[Any],
     is_inlier: NDArray[np.bool_],
@@ -44,10 +46,12 @@ def evaluate(
     to_beat: float,
     log_decision: float,
 ) -> tuple[float, np.int64]:
-    """Score ``model`` and mark its inliers in ``is_inlier``.
+    """Score the model ``candidate`` and mark its inliers in ``is_inlier``.
 
     Parameters
     ----------
+    model : ndarray
+        Work space for the candidate in the number type of the residuals.
     residuals : (BLOCK,) ndarray
         Work space.
     squared_threshold : float
@@ -66,6 +70,7 @@ def evaluate(
         the score above ``to_beat``.
     """
     n = points.shape[1]
+    copy(candidate, model)
     limit = residuals.dtype.type(squared_threshold)
     blocks = (n + BLOCK - 1) // BLOCK
     score = 0.0

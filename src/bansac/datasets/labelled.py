@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from bansac.datasets.tutorial import Reader, set_name
+from bansac.datasets.tutorial import Reader, read_keys, set_name
 
 __all__ = ["LabelledPair", "LabelledSet", "find_labelled_sets"]
 
@@ -78,10 +78,7 @@ class LabelledSet:
         self.name = set_name(self.folder)
         if missing := lacking_files(self.folder):
             raise FileNotFoundError(f"{self.folder} is no set of labelled matches: {missing} is missing")
-        with Reader(self.folder / "matches.h5") as matches:
-            self.keys = tuple(matches.keys())
-        if not self.keys:
-            raise OSError(f"{self.folder / 'matches.h5'} holds no pairs")
+        self.keys = read_keys(self.folder)
 
     def __len__(self) -> int:
         """Return the number of pairs."""

@@ -49,6 +49,7 @@ __all__ = [
     "find_sets",
     "lacking_files",
     "looks_like_a_set",
+    "read_keys",
     "set_name",
 ]
 
@@ -161,10 +162,7 @@ class PairSet:
         self.kind: Literal["EF", "H"] = "H" if (self.folder / "Hgt.h5").exists() else "EF"
         if missing := lacking_files(self.folder):
             raise FileNotFoundError(f"{self.folder} is no complete set of pairs: {missing} is missing")
-        with Reader(self.folder / "matches.h5") as matches:
-            self.keys = tuple(matches.keys())
-        if not self.keys:
-            raise OSError(f"{self.folder / 'matches.h5'} holds no pairs")
+        self.keys = read_keys(self.folder)
         self._known = frozenset(self.keys)
         self._images = _Images(self.folder)
 
@@ -498,6 +496,33 @@ def set_name(folder: str | os.PathLike[str]) -> str:
     """
     resolved = Path(folder).resolve()
     return f"{resolved.parent.name}-{resolved.name}" if resolved.name in _SPLITS else resolved.name
+
+
+def read_keys(folder: Path) -> tuple[str, ...]:
+    """Return the names of the pairs of the set in a folder.
+
+    Parameters
+    ----------
+    folder : Path
+        The folder.
+
+    Returns
+    -------
+    tuple of str
+        The keys of its ``matches.h5``, sorted.
+
+    Raises
+    ------
+    OSError
+        If the file is missing, damaged, or holds no pairs; the message names it.
+    ImportError
+        If h5py is not installed.
+    """
+    with Reader(folder / "matches.h5") as matches:
+        keys = tuple(matches.keys())
+    if not keys:
+        raise OSError(f"{folder / 'matches.h5'} holds no pairs")
+    return keys
 
 
 def _check_which(which: int) -> None:

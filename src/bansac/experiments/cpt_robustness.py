@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bansac.dbn import PAPER_CPT, gamma_1
-from bansac.experiments.experiment import Experiment, Model, Report, Row, Setup
+from bansac.experiments.experiment import Model, Report, Row, Setup
 from bansac.experiments.methods import BANSAC
-from bansac.experiments.pairs import MAX_RATIO_OPTION, Configuration, Grid
+from bansac.experiments.pairs import Configuration, Grid
 from bansac.experiments.summary import (
     ITERATIONS,
     MODEL_TITLES,
@@ -115,18 +115,10 @@ def _largest_difference(summary: Summary, model: Model) -> str:
     return f"{model}: against the paper's values, mAA changes by {said[0]} to {said[1]}"
 
 
-EXPERIMENT = Experiment(
+EXPERIMENT = GRID.experiment(
     name="cpt-robustness",
     title="Slight variations of the conditional probability tables",
     reference="supplement, on tab:prob_C (claimed without a table)",
-    needs_data=True,
     defaults="E and F, all pairs of sacre_coeur, 5 repeats",
-    units=GRID.units,
-    run_unit=GRID.run_unit,
     report=report,
-    sets=GRID.sets,
-    settings=GRID.settings,
-    models=GRID.models,
-    options=(MAX_RATIO_OPTION,),
-    warm_up=GRID.warm_up,
 )

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from bansac.experiments.experiment import Experiment, Report, Row, Setup
+from bansac.experiments.experiment import Report, Row, Setup
 from bansac.experiments.methods import PAPER_METHODS
-from bansac.experiments.pairs import MAX_RATIO_OPTION, Configuration, Grid
+from bansac.experiments.pairs import Configuration, Grid
 from bansac.experiments.sweep import report_sweep
 
 __all__ = ["EXPERIMENT"]
@@ -47,18 +47,10 @@ def report(setup: Setup, rows: Iterable[Row]) -> Report:
     )
 
 
-EXPERIMENT = Experiment(
+EXPERIMENT = GRID.experiment(
     name="fixed-iterations",
     title="1000 to 10000 iterations without stopping criterion",
     reference="fig:ablation_fixed_iters",
-    needs_data=True,
     defaults="F, all pairs of sacre_coeur, 5 repeats",
-    units=GRID.units,
-    run_unit=GRID.run_unit,
     report=report,
-    sets=GRID.sets,
-    settings=GRID.settings,
-    models=GRID.models,
-    options=(MAX_RATIO_OPTION,),
-    warm_up=GRID.warm_up,
 )

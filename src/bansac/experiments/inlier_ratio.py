@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from bansac.experiments.experiment import Experiment, Report, Row, Setup
+from bansac.experiments.experiment import Report, Row, Setup
 from bansac.experiments.methods import PAPER_METHODS
 from bansac.experiments.pairs import Configuration, Grid
 from bansac.experiments.sweep import report_sweep
@@ -42,17 +42,11 @@ def report(setup: Setup, rows: Iterable[Row]) -> Report:
     )
 
 
-EXPERIMENT = Experiment(
+EXPERIMENT = GRID.experiment(
     name="inlier-ratio",
     title="Matches with an SNN ratio below 0.82 to 0.92",
     reference="fig:ablation_inlier_rates",
-    needs_data=True,
     defaults="F, all pairs of sacre_coeur, 5 repeats",
-    units=GRID.units,
-    run_unit=GRID.run_unit,
     report=report,
-    sets=GRID.sets,
-    settings=GRID.settings,
-    models=GRID.models,
-    warm_up=GRID.warm_up,
+    options=(),
 )

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from bansac.experiments.experiment import Experiment, Report, Row, Setup
+from bansac.experiments.experiment import Report, Row, Setup
 from bansac.experiments.methods import LOCAL_OPTIMIZATION, PAPER_METHODS
-from bansac.experiments.pairs import MAX_RATIO_OPTION, Configuration, Grid
+from bansac.experiments.pairs import Configuration, Grid
 from bansac.experiments.summary import (
     EXTRA_POSE_METRICS,
     HOMOGRAPHY_METRICS,
@@ -52,18 +52,10 @@ def report(setup: Setup, rows: Iterable[Row]) -> Report:
     return Report(tables={"main_table": table}, notes=summary.notes())
 
 
-EXPERIMENT = Experiment(
+EXPERIMENT = GRID.experiment(
     name="main-table",
     title="Six methods on E, F and H, with and without local optimisation",
     reference="tab:results_E_F_H_LO",
-    needs_data=True,
     defaults="first 4000 pairs of a scene, 5 repeats (E, F); all pairs, 10 repeats, corner error (H)",
-    units=GRID.units,
-    run_unit=GRID.run_unit,
     report=report,
-    sets=GRID.sets,
-    settings=GRID.settings,
-    models=GRID.models,
-    options=(MAX_RATIO_OPTION,),
-    warm_up=GRID.warm_up,
 )

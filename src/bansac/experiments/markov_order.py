@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from bansac.experiments.experiment import Experiment, Report, Row, Setup
+from bansac.experiments.experiment import Report, Row, Setup
 from bansac.experiments.methods import BANSAC
-from bansac.experiments.pairs import MAX_RATIO_OPTION, Configuration, Grid
+from bansac.experiments.pairs import Configuration, Grid
 from bansac.experiments.summary import Summary, metric_table
 
 __all__ = ["EXPERIMENT"]
@@ -30,18 +30,10 @@ def report(setup: Setup, rows: Iterable[Row]) -> Report:
     return Report(tables={"markov_order": metric_table(summary, title, columns)}, notes=summary.notes())
 
 
-EXPERIMENT = Experiment(
+EXPERIMENT = GRID.experiment(
     name="markov-order",
     title="Orders 1 to 3 of the Markov assumption",
     reference="table:ablation_markov_assumptions",
-    needs_data=True,
     defaults="E and F (the paper: E), all pairs of sacre_coeur, 5 repeats",
-    units=GRID.units,
-    run_unit=GRID.run_unit,
     report=report,
-    sets=GRID.sets,
-    settings=GRID.settings,
-    models=GRID.models,
-    options=(MAX_RATIO_OPTION,),
-    warm_up=GRID.warm_up,
 )

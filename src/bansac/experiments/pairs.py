@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,7 +19,7 @@ from bansac.bench.methods import Task
 from bansac.bench.run import DEFAULTS, Protocol, choose_sets, judge, make_task
 from bansac.datasets import Pair, PairSet, find_sets
 from bansac.datasets.tutorial import evenly_spaced
-from bansac.experiments.experiment import Model, Row, Setting, Setup, Unit
+from bansac.experiments.experiment import Experiment, Model, Report, Row, Setup, Unit
 from bansac.experiments.methods import Method, estimate
 
 __all__ = [
@@ -103,6 +103,44 @@ class Grid:
     ablation: bool = False
     default_models: tuple[Model, ...] = ()
 
+    def experiment(
+        self,
+        *,
+        name: str,
+        title: str,
+        reference: str,
+        defaults: str,
+        report: Callable[[Setup, Iterable[Row]], Report],
+        options: tuple[str, ...] = (MAX_RATIO_OPTION,),
+    ) -> Experiment:
+        """Return the experiment that runs this grid.
+
+        Parameters
+        ----------
+        name, title, reference, defaults, report, options
+            As in :class:`~bansac.experiments.experiment.Experiment`.
+
+        Returns
+        -------
+        Experiment
+            It needs data, and takes the number of pairs and of repeats.
+        """
+        return Experiment(
+            name=name,
+            title=title,
+            reference=reference,
+            needs_data=True,
+            defaults=defaults,
+            units=self.units,
+            run_unit=self.run_unit,
+            report=report,
+            sets=self.sets,
+            settings=("pairs", "repeats", "h_error") if "H" in self.models else ("pairs", "repeats"),
+            models=self.models,
+            options=options,
+            warm_up=self.warm_up,
+        )
+
     def units(self, setup: Setup) -> list[Unit]:
         """Return one unit for each model, pair and repeat.
 
@@ -166,11 +204,6 @@ class Grid:
         chosen = self._choose_sets(setup)
         kinds = {_KINDS[model] for model in self._models(setup, chosen)}
         return [pair_set for pair_set in chosen if pair_set.kind in kinds]
-
-    @property
-    def settings(self) -> tuple[Setting, ...]:
-        """What may be set, for :attr:`Experiment.settings`."""
-        return ("pairs", "repeats", "h_error") if "H" in self.models else ("pairs", "repeats")
 
     def run_unit(self, setup: Setup, unit: Unit) -> list[Row]:
         """Run all configurations on a pair.

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from bansac.experiments.experiment import Experiment, Report, Row, Setup
+from bansac.experiments.experiment import Report, Row, Setup
 from bansac.experiments.methods import PAPER_METHODS
-from bansac.experiments.pairs import MAX_RATIO_OPTION, Configuration, Grid
+from bansac.experiments.pairs import Configuration, Grid
 from bansac.experiments.summary import MODEL_TITLES, ROTATION_10, TIME, TRANSLATION_10, Summary
 from bansac.experiments.tables import Section, Table, TableRow
 
@@ -38,18 +38,10 @@ def report(setup: Setup, rows: Iterable[Row]) -> Report:
     return Report(tables={"per_scene": table}, notes=summary.notes())
 
 
-EXPERIMENT = Experiment(
+EXPERIMENT = GRID.experiment(
     name="per-scene",
     title="Six methods on E and F, scene by scene",
     reference="tab:photoTourism_results",
-    needs_data=True,
     defaults="first 4000 pairs of a scene, 5 repeats",
-    units=GRID.units,
-    run_unit=GRID.run_unit,
     report=report,
-    sets=GRID.sets,
-    settings=GRID.settings,
-    models=GRID.models,
-    options=(MAX_RATIO_OPTION,),
-    warm_up=GRID.warm_up,
 )

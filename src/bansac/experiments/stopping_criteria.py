@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from bansac.experiments.experiment import Experiment, Report, Row, Setup
+from bansac.experiments.experiment import Report, Row, Setup
 from bansac.experiments.methods import BANSAC, Method
-from bansac.experiments.pairs import MAX_RATIO_OPTION, Configuration, Grid
+from bansac.experiments.pairs import Configuration, Grid
 from bansac.experiments.summary import (
     ITERATIONS,
     MODEL_TITLES,
@@ -67,18 +67,10 @@ def report(setup: Setup, rows: Iterable[Row]) -> Report:
     return Report(tables={"stopping_criteria": table}, notes=summary.notes())
 
 
-EXPERIMENT = Experiment(
+EXPERIMENT = GRID.experiment(
     name="stopping-criteria",
     title="BANSAC with seven combinations of stopping criteria",
     reference="tab:stopping_criteria",
-    needs_data=True,
     defaults="E and F (the paper: F, with the figures of E), all pairs of sacre_coeur, 5 repeats",
-    units=GRID.units,
-    run_unit=GRID.run_unit,
     report=report,
-    sets=GRID.sets,
-    settings=GRID.settings,
-    models=GRID.models,
-    options=(MAX_RATIO_OPTION,),
-    warm_up=GRID.warm_up,
 )

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from bansac.experiments.experiment import Experiment, Report, Row, Setup
+from bansac.experiments.experiment import Report, Row, Setup
 from bansac.experiments.methods import BANSAC, P_BANSAC, RANSAC
-from bansac.experiments.pairs import MAX_RATIO_OPTION, Configuration, Grid
+from bansac.experiments.pairs import Configuration, Grid
 from bansac.experiments.summary import AUC_10, ITERATIONS, MODELS_TESTED, Summary, metric_table
 
 __all__ = ["EXPERIMENT"]
@@ -51,18 +51,10 @@ def report(setup: Setup, rows: Iterable[Row]) -> Report:
     return Report(tables={"verification": table}, notes=summary.notes())
 
 
-EXPERIMENT = Experiment(
+EXPERIMENT = GRID.experiment(
     name="verification",
     title="With and without SPRT verification",
     reference="not in the paper",
-    needs_data=True,
     defaults="E and F, all pairs of sacre_coeur, 5 repeats",
-    units=GRID.units,
-    run_unit=GRID.run_unit,
     report=report,
-    sets=GRID.sets,
-    settings=GRID.settings,
-    models=GRID.models,
-    options=(MAX_RATIO_OPTION,),
-    warm_up=GRID.warm_up,
 )

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bansac.numeric.jit import kernel
+from bansac.numeric.jit import kernel, part
 
-__all__ = ["smallest_eigenvector"]
+__all__ = ["copy", "smallest_eigenvector"]
 
 # Added to the eigenvalues of a semidefinite matrix, as a share of its trace: more than rounding, less than data.
 _SHIFT = 1e-14
@@ -18,6 +19,13 @@ _VANISHING = 100.0
 # Squaring k times leaves the share (smallest eigenvalue / next one)^(2^k) of the wrong eigenvectors.
 _SQUARINGS = 30
 _CONVERGED = 1e-15
+
+
+@part
+def copy(source: NDArray[Any], target: NDArray[Any]) -> None:
+    """Copy a vector, into the number type of ``target``."""
+    for i in range(source.size):
+        target[i] = source[i]
 
 
 @kernel

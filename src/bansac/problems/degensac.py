@@ -13,8 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bansac.numeric.jit import kernel, part
+from bansac.numeric.linalg import copy
 from bansac.numeric.rng import next_index
 from bansac.problems.contract import DEGENERATE, NOT_DEGENERATE, RECOVERED
+from bansac.problems.epipolar import orientation, second_epipole
 
 __all__ = ["recover"]
 
@@ -120,8 +122,7 @@ def _find_plane(
         support = _mark_plane(data[0], data[1], data[2], data[3], candidate, squared_threshold, weights)
         if support > most:
             most = support
-            for c in range(9):
-                H[c] = candidate[c]
+            copy(candidate, H)
     return most > 0
 
 
@@ -141,15 +142,7 @@ def _write_homography(
     b = (x2 x A x) . (x2 x e2) / |x2 x e2|^2 for each match x, x2. The sign is such that a depth is positive. False
     where the points of image 1 are within the threshold of a line: then H is not determined.
     """
-    # e2 is the cross product of two columns of F, of the pair for which it is largest.
-    ex, ey, ez, size = 0.0, 0.0, 0.0, 0.0
-    for c in range(3):
-        d = c + 1 if c < 2 else 0
-        a1, a2, a3, b1, b2, b3 = f[c], f[3 + c], f[6 + c], f[d], f[3 + d], f[6 + d]
-        x, y, z = a2 * b3 - a3 * b2, a3 * b1 - a1 * b3, a1 * b2 - a2 * b1
-        square = x * x + y * y + z * z
-        if square > size:
-            ex, ey, ez, size = x, y, z, square
+    ex, ey, ez = second_epipole(f)
     for c in range(3):
         H[c] = ey * f[6 + c] - ez * f[3 + c]
         H[3 + c] = ez * f[c] - ex * f[6 + c]
@@ -232,8 +225,7 @@ def _refit_plane(
         if support <= most:
             break
         most = support
-        for c in range(9):
-            H[c] = candidate[c]
+        copy(candidate, H)
     return _mark_plane(x1, y1, x2, y2, H, squared_threshold, weights)
 
 
@@ -313,8 +305,7 @@ def _search_epipole(
         if support > best:
             best, repaired = support, True
             pairs = _required_pairs(parallax, n)
-            for c in range(9):
-                model[c] = candidate[c]
+            copy(candidate, model)
     return repaired
 
 
@@ -350,9 +341,7 @@ def _write_fundamental(
     if not 0.0 < square < np.inf:
         return False
     for k in (i, j):
-        x, y, u, v = data[0, k], data[1, k], data[2, k], data[3, k]
-        mx, my, mz = f[0] * x + f[1] * y + f[2], f[3] * x + f[4] * y + f[5], f[6] * x + f[7] * y + f[8]
-        if not (ey - ez * v) * mx + (ez * u - ex) * my + (ex * v - ey * u) * mz > 0.0:
+        if not orientation(data, f, ex, ey, ez, k) > 0.0:
             return False
     scale = 1.0 / math.sqrt(square)
     for c in range(9):

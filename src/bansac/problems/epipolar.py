@@ -18,8 +18,10 @@ __all__ = [
     "fit_eight_point",
     "fix_sign",
     "is_oriented",
+    "orientation",
     "remove_smallest_singular_value",
     "residuals",
+    "second_epipole",
     "write_equation",
 ]
 
@@ -69,27 +71,47 @@ def residuals(
         out[i] = algebraic * algebraic / (a1 * a1 + b1 * b1 + a2 * a2 + b2 * b2)
 
 
+@part
+def second_epipole(f: NDArray[np.float64]) -> tuple[float, float, float]:
+    """Return e2 with e2^T F = 0: the cross product of two columns of F, of the pair for which it is largest."""
+    ex, ey, ez, size = 0.0, 0.0, 0.0, 0.0
+    for j in range(3):
+        k = j + 1 if j < 2 else 0
+        x = f[3 + j] * f[6 + k] - f[6 + j] * f[3 + k]
+        y = f[6 + j] * f[k] - f[j] * f[6 + k]
+        z = f[j] * f[3 + k] - f[3 + j] * f[k]
+        square = x * x + y * y + z * z
+        if square > size:
+            ex, ey, ez, size = x, y, z, square
+    return ex, ey, ez
+
+
+@part
+def orientation(
+    data: NDArray[np.float64], f: NDArray[np.float64], ex: float, ey: float, ez: float, i: int | np.int64
+) -> float:
+    """Return (e2 x x2) . F x1 of match i (Chum, Werner and Matas, ICPR 2004).
+
+    The epipolar line F x1 and the line through the epipole e2 and x2 are the same line; the sign tells on which side of
+    e2 the point is.
+    """
+    x1, y1, x2, y2 = data[0, i], data[1, i], data[2, i], data[3, i]
+    a = f[0] * x1 + f[1] * y1 + f[2]
+    b = f[3] * x1 + f[4] * y1 + f[5]
+    c = f[6] * x1 + f[7] * y1 + f[8]
+    agreement: float = (ey - ez * y2) * a + (ez * x2 - ex) * b + (ex * y2 - ey * x2) * c
+    return agreement
+
+
 def is_oriented(data: NDArray[np.float64], model: NDArray[np.float64], sample: NDArray[np.int64]) -> bool:
     """Check that the sample's points can all lie in front of both cameras (Chum, Werner and Matas, ICPR 2004).
 
-    The epipolar line F x1 and the line through the epipole e2 and x2 are the same line; its two forms must have one
-    sign ratio for all points. e2 is the cross product of two columns of F, of the pair for which it is largest.
+    The orientation must have one sign for all of them.
     """
-    ex, ey, ez, size = 0.0, 0.0, 0.0, -1.0
-    for j in range(3):
-        k = j + 1 if j < 2 else 0
-        x = model[3 + j] * model[6 + k] - model[6 + j] * model[3 + k]
-        y = model[6 + j] * model[k] - model[j] * model[6 + k]
-        z = model[j] * model[3 + k] - model[3 + j] * model[k]
-        if x * x + y * y + z * z > size:
-            ex, ey, ez, size = x, y, z, x * x + y * y + z * z
+    ex, ey, ez = second_epipole(model)
     positive, negative = False, False
     for i in sample:
-        x1, y1, x2, y2 = data[0, i], data[1, i], data[2, i], data[3, i]
-        a = model[0] * x1 + model[1] * y1 + model[2]
-        b = model[3] * x1 + model[4] * y1 + model[5]
-        c = model[6] * x1 + model[7] * y1 + model[8]
-        agreement = (ey - ez * y2) * a + (ez * x2 - ex) * b + (ex * y2 - ey * x2) * c
+        agreement = orientation(data, model, ex, ey, ez, i)
         positive |= agreement > 0.0
         negative |= agreement < 0.0
     return not (positive and negative)
