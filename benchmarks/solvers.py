@@ -23,10 +23,10 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from bansac.problems.contract import Problem
 from bansac.problems.essential import ESSENTIAL, essential_5pt
 from bansac.problems.fundamental import FUNDAMENTAL
 from bansac.problems.homography import HOMOGRAPHY
+from bansac.problems.problem import Problem
 
 TOLERANCE = 1e-6
 

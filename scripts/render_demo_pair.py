@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bansac.datasets import demo
-from bansac.matching import match_images
+from bansac.datasets.matching import match_images
 
 Image = NDArray[np.uint8]  # (H, W, 3), BGR as OpenCV has it
 Array = NDArray[np.float64]

@@ -328,7 +328,7 @@ def test_the_radius_of_a_neighbourhood_is_in_pixels(scene):
 
 
 def test_local_optimization_waits_for_support_that_is_not_random(scene, monkeypatch):
-    from bansac import runner
+    from bansac.engine import runner
 
     def count(max_iterations):
         calls = []
@@ -416,7 +416,7 @@ def test_tracing_and_slicing_do_not_change_the_answer(plane, monkeypatch):
     settings = {"stopping": None, "max_iterations": 300, "local_optimization": "inner"}
     plain = bansac.estimate_homography(plane.x1, plane.x2, **settings)
     traced = bansac.estimate_homography(plane.x1, plane.x2, trace=True, **settings)
-    monkeypatch.setattr("bansac.runner._SLICE_SECONDS", 1e-6)
+    monkeypatch.setattr("bansac.engine.runner._SLICE_SECONDS", 1e-6)
     sliced = bansac.estimate_homography(plane.x1, plane.x2, **settings)
     for other in (traced, sliced):
         assert np.array_equal(plain.model, other.model)
@@ -427,7 +427,7 @@ def test_an_interrupt_between_slices_gets_through(plane, monkeypatch):
     def interrupt(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("bansac.runner.run_iterations", interrupt)
+    monkeypatch.setattr("bansac.engine.runner.run_iterations", interrupt)
     with pytest.raises(KeyboardInterrupt):
         bansac.estimate_homography(plane.x1, plane.x2)
 

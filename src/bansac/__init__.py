@@ -20,7 +20,7 @@ if TYPE_CHECKING:
         ransac,
     )
     from bansac.options import Options
-    from bansac.problems.contract import Problem
+    from bansac.problems.problem import Problem
     from bansac.result import RelativePose, Result, Trace
 
 __version__ = "0.1.0"
@@ -44,7 +44,7 @@ __all__ = [
 
 _MODULES = {
     "Options": "bansac.options",
-    "Problem": "bansac.problems.contract",
+    "Problem": "bansac.problems.problem",
     "RelativePose": "bansac.result",
     "Result": "bansac.result",
     "Trace": "bansac.result",

@@ -8,11 +8,11 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from bansac.engine.runner import Outcome, chance_supports, run
+from bansac.engine.significance import IN_DOUBT, SIGNIFICANT, log_chance
 from bansac.options import PRESETS, SAMPLERS_WITH_ORDER, SAMPLERS_WITH_PRIOR, Options, Settings
-from bansac.problems.contract import Problem
+from bansac.problems.problem import Problem
 from bansac.result import RelativePose, Result
-from bansac.runner import Outcome, chance_supports, run
-from bansac.significance import IN_DOUBT, SIGNIFICANT, log_chance
 from bansac.validate import as_camera, as_points, as_probabilities, as_scores, check_same_length
 
 __all__ = [

@@ -118,7 +118,7 @@ class Options:
         with scores or priors (P-BANSAC), else 0.01.
     neighborhood_radius : float, optional
         Radius of a neighbourhood of ``"napsac"`` in the joint space of all coordinates of a datum, in their unit. None
-        takes a share of their extent (:func:`bansac.sampling.neighborhood_radius`).
+        takes a share of their extent (:func:`bansac.engine.sampling.neighborhood_radius`).
     trace : bool
         Record the course of the run.
 

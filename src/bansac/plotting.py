@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bansac.matching import ImageLike, read_image
+from bansac.datasets.matching import ImageLike, read_image
 from bansac.validate import as_points, as_probabilities, check_same_length
 
 if TYPE_CHECKING:

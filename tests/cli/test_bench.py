@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from bansac.cli import bench as bench_module
-from tests.bench.sets import write_homography_set, write_pose_set
+from tests.evaluation.sets import write_homography_set, write_pose_set
 
 
 @pytest.fixture

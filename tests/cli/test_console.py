@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import bansac as library
-from bansac.cache import cache_folders, clear_cache, inspect_cache
+from bansac.numeric.cache import cache_folders, clear_cache, inspect_cache
 
 SOURCE = Path(library.__file__).resolve().parents[1]
 
@@ -65,7 +65,7 @@ def test_first_run_says_that_it_compiles_and_the_cache_can_be_cleared(tmp_path: 
 
 
 def test_cache_beside_the_modules_is_found(tmp_path: Path) -> None:
-    code = "import bansac.cache as c; print(*c.cache_folders(), sep='\\n')"
+    code = "import bansac.numeric.cache as c; print(*c.cache_folders(), sep='\\n')"
     environment = {name: value for name, value in os.environ.items() if name != "NUMBA_CACHE_DIR"}
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment, cwd=SOURCE
@@ -76,7 +76,7 @@ def test_cache_beside_the_modules_is_found(tmp_path: Path) -> None:
 def test_clearing_leaves_other_files(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for name in ("loop.run-1.py311.nbi", "loop.run-1.py311.1.nbc", "loop.cpython-311.pyc"):
         (tmp_path / name).write_text("123")
-    monkeypatch.setattr("bansac.cache.cache_folders", lambda: (tmp_path,))
+    monkeypatch.setattr("bansac.numeric.cache.cache_folders", lambda: (tmp_path,))
     assert (inspect_cache().files, inspect_cache().size) == (2, 6)
     assert clear_cache().files == 2
     assert [path.name for path in tmp_path.iterdir()] == ["loop.cpython-311.pyc"]

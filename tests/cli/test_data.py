@@ -18,9 +18,9 @@ from rich.console import Console
 
 import bansac as library
 from bansac.cli import data as data_module
-from tests.bench.sets import write_homography_set, write_pose_set
 from tests.datasets.archives import ArchiveServer, homography_archive, pose_archive, serve
 from tests.datasets.test_labelled import write_labelled_set
+from tests.evaluation.sets import write_homography_set, write_pose_set
 
 pytest.importorskip("pooch", reason="downloads need pooch")
 

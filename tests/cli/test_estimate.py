@@ -11,7 +11,7 @@ import pytest
 import bansac as library
 from bansac.datasets import circle_points, line_points
 from bansac.metrics import corner_error, rotation_error, translation_error
-from tests.bench.sets import write_pose_set
+from tests.evaluation.sets import write_pose_set
 
 
 def test_homography_of_a_csv_is_the_librarys(bansac: Any, matches_csv: Path, plane: Any) -> None:

@@ -14,7 +14,7 @@ import h5py
 import pytest
 
 from bansac.experiments import EXPERIMENTS
-from tests.bench.sets import write_homography_set, write_pose_set
+from tests.evaluation.sets import write_homography_set, write_pose_set
 
 
 @pytest.fixture(scope="module")

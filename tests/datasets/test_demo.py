@@ -12,7 +12,7 @@ import pytest
 
 from bansac.datasets import load_demo, load_motorcycle
 from bansac.datasets.demo import ASSETS, StereoPair
-from bansac.matching import match_images, read_image
+from bansac.datasets.matching import match_images, read_image
 
 SCRIPT = Path(__file__).parents[2] / "scripts" / "render_demo_pair.py"
 

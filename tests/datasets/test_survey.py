@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from bansac.datasets.survey import survey
-from tests.bench.sets import write_homography_set, write_pose_set
 from tests.datasets.test_labelled import write_labelled_set
+from tests.evaluation.sets import write_homography_set, write_pose_set
 
 
 @pytest.fixture

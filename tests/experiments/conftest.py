@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.bench.sets import write_homography_set, write_pose_set
+from tests.evaluation.sets import write_homography_set, write_pose_set
 
 
 @pytest.fixture(scope="session")

@@ -10,7 +10,7 @@ from bansac.datasets import PairSet, load_demo
 from bansac.experiments import Setup, find_experiment
 from bansac.experiments import probability_evolution as experiment
 from bansac.experiments.probability_evolution import rank_probability
-from tests.bench.sets import write_pose_set
+from tests.evaluation.sets import write_pose_set
 
 pytest.importorskip("matplotlib", reason="figures need Matplotlib")
 

@@ -6,7 +6,7 @@ import itertools
 
 import numpy as np
 
-from bansac.dbn import MAX_ODDS, MIN_ODDS
+from bansac.engine.dbn import MAX_ODDS, MIN_ODDS
 
 INLIER, OUTLIER = "inlier", "outlier"
 

@@ -15,13 +15,13 @@ from rich.box import SIMPLE
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from bansac.bench.methods import METHODS, select_methods
-from bansac.bench.report import build_report, installed_versions
-from bansac.bench.run import DEFAULTS, Journal, check_kind, choose_sets, count_turns, fingerprint, run
 from bansac.cli.arguments import JsonFlag, TwoViewModel
 from bansac.cli.console import notes, print_json, report
 from bansac.datasets import find_sets
-from bansac.files import to_json, write_atomically
+from bansac.evaluation.bench import DEFAULTS, Journal, check_kind, choose_sets, count_turns, fingerprint, run
+from bansac.evaluation.bench_report import build_report, installed_versions
+from bansac.evaluation.files import to_json, write_atomically
+from bansac.evaluation.methods import METHODS, select_methods
 
 __all__ = ["bench"]
 

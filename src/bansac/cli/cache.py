@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import typer
 
-from bansac.cache import CacheInfo, clear_cache, inspect_cache
 from bansac.cli.arguments import JsonFlag
 from bansac.cli.console import command, print_json, report
+from bansac.numeric.cache import CacheInfo, clear_cache, inspect_cache
 
 __all__ = ["app"]
 

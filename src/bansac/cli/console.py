@@ -10,7 +10,7 @@ from typing import Any, NoReturn, ParamSpec
 import typer
 from rich.console import Console
 
-from bansac.files import to_json
+from bansac.evaluation.files import to_json
 
 __all__ = ["BAD_INPUT", "INTERRUPTED", "NO_MODEL", "announce_compilation", "command", "notes", "print_json", "report"]
 

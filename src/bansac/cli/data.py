@@ -19,8 +19,8 @@ from rich.table import Table
 from bansac.cli.arguments import JsonFlag
 from bansac.cli.console import command, notes, print_json, report
 from bansac.datasets import PairSet
-from bansac.datasets.download import BASE_URL, Stage, fetch
-from bansac.datasets.download import Progress as Listener
+from bansac.datasets.fetch import BASE_URL, Stage, fetch
+from bansac.datasets.fetch import Progress as Listener
 from bansac.datasets.labelled import LabelledSet
 from bansac.datasets.survey import survey
 from bansac.datasets.tutorial import MAX_RATIO, evenly_spaced

@@ -14,7 +14,7 @@ from bansac.cli.arguments import JsonFlag, OutOption, SeedOption
 from bansac.cli.console import notes, print_json, report
 from bansac.cli.figures import write_figures
 from bansac.datasets.demo import DemoPair, StereoPair, load_demo, load_motorcycle
-from bansac.files import OutputFolder
+from bansac.evaluation.files import OutputFolder
 from bansac.metrics import corner_error
 
 __all__ = ["demo"]
@@ -88,7 +88,7 @@ def _show(pair: DemoPair, answers: dict[str, Answer], errors: dict[str, float]) 
 def _estimate_stereo(seed: int, folder: OutputFolder | None, *, json: bool) -> dict[str, Any] | None:
     """Match and estimate the stereo pair where what it needs is there."""
     try:
-        from bansac.matching import match_images
+        from bansac.datasets.matching import match_images
 
         pair: StereoPair = load_motorcycle()
         matches = match_images(pair.image1, pair.image2, ratio=STEREO_RATIO)

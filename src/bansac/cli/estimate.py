@@ -27,7 +27,7 @@ from bansac.cli.arguments import (
 )
 from bansac.cli.console import print_json
 from bansac.cli.inputs import read_calibration, read_matches, read_points
-from bansac.files import OutputFolder
+from bansac.evaluation.files import OutputFolder
 
 __all__ = ["estimate"]
 

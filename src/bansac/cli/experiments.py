@@ -13,9 +13,9 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from bansac.cli.arguments import TwoViewModel
 from bansac.cli.console import command, notes, report
+from bansac.evaluation.files import OutputFolder
+from bansac.evaluation.runner import run_experiment
 from bansac.experiments import EXPERIMENTS, Setup, find_experiment
-from bansac.experiments.runner import run_experiment
-from bansac.files import OutputFolder
 
 __all__ = ["app"]
 

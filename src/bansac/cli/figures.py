@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from bansac.cli.answer import Answer
 from bansac.cli.console import notes
-from bansac.files import OutputFolder
+from bansac.evaluation.files import OutputFolder
 
 __all__ = ["write_figures"]
 

@@ -25,7 +25,7 @@ from bansac.cli.arguments import (
 from bansac.cli.console import print_json, report
 from bansac.cli.figures import write_figures
 from bansac.cli.inputs import read_calibration
-from bansac.files import OutputFolder
+from bansac.evaluation.files import OutputFolder
 
 __all__ = ["match"]
 
@@ -63,7 +63,7 @@ def match(
     K1, K2 = read_calibration(calib) if calib is not None else (None, None)
     folder = OutputFolder(out) if out is not None else None
 
-    from bansac.matching import match_images
+    from bansac.datasets.matching import match_images
 
     matches = match_images(image1, image2, ratio=ratio if ratio is not None else DEFAULT_RATIOS[model.value])
     settings |= scores_setting(matches.scores, no_scores, sampler)

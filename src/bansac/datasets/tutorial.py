@@ -562,7 +562,7 @@ class _Images:
         """Return height and width of an image."""
         path = self.find(key, which)
         if path not in self._sizes:
-            from bansac.matching import read_image
+            from bansac.datasets.matching import read_image
 
             height, width = read_image(path).shape
             self._sizes[path] = height, width

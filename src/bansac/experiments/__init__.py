@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import importlib
 
-from bansac.experiments.experiment import Experiment, Report, Row, Setup, Unit
-from bansac.experiments.tables import Measured, Section, Table, TableRow
+from bansac.evaluation.experiment import Experiment, Report, Row, Setup, Unit
+from bansac.evaluation.tables import Measured, Section, Table, TableRow
 
 __all__ = [
     "EXPERIMENTS",

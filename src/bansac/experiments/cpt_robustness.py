@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bansac.dbn import PAPER_CPT, gamma_1
-from bansac.experiments.experiment import Model, Report, Row, Setup
-from bansac.experiments.methods import BANSAC
-from bansac.experiments.pairs import Configuration, Grid
-from bansac.experiments.summary import (
+from bansac.engine.dbn import PAPER_CPT, gamma_1
+from bansac.evaluation.experiment import Model, Report, Row, Setup
+from bansac.evaluation.pairs import Configuration, Grid
+from bansac.evaluation.paper_methods import BANSAC
+from bansac.evaluation.summary import (
     ITERATIONS,
     MODEL_TITLES,
     ROTATION_5,
@@ -28,7 +28,7 @@ from bansac.experiments.summary import (
     TRANSLATION_10,
     Summary,
 )
-from bansac.experiments.tables import Section, Table, TableRow
+from bansac.evaluation.tables import Section, Table, TableRow
 
 __all__ = ["EXPERIMENT"]
 

@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bansac.datasets.synthetic import polynomial_points
-from bansac.experiments.experiment import Experiment, Report, Row, Setup, Unit
+from bansac.evaluation.experiment import Experiment, Report, Row, Setup, Unit
+from bansac.evaluation.tables import Table, TableRow
 from bansac.experiments.synthetic import CURVES, NOISE, POINTS, SHARED, curve_rmse
-from bansac.experiments.tables import Table, TableRow
 
 __all__ = ["EXPERIMENT", "ITERATIONS"]
 

@@ -27,14 +27,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bansac.bench.run import DEFAULTS, choose_sets, judge, make_task
 from bansac.datasets import Pair
 from bansac.datasets.labelled import LabelledSet, find_labelled_sets
 from bansac.datasets.synthetic import planar_scene_matches
 from bansac.datasets.tutorial import evenly_spaced
-from bansac.experiments.charts import Chart, Series, plot_charts
-from bansac.experiments.experiment import Experiment, Report, Row, Setup, Unit
-from bansac.experiments.tables import Measured, Section, Table, TableRow
+from bansac.evaluation.bench import DEFAULTS, choose_sets, judge, make_task
+from bansac.evaluation.charts import Chart, Series, plot_charts
+from bansac.evaluation.experiment import Experiment, Report, Row, Setup, Unit
+from bansac.evaluation.tables import Measured, Section, Table, TableRow
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from bansac.experiments.experiment import Report, Row, Setup
-from bansac.experiments.methods import PAPER_METHODS
-from bansac.experiments.pairs import Configuration, Grid
+from bansac.evaluation.experiment import Report, Row, Setup
+from bansac.evaluation.pairs import Configuration, Grid
+from bansac.evaluation.paper_methods import PAPER_METHODS
 from bansac.experiments.sweep import report_sweep
 
 __all__ = ["EXPERIMENT"]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from bansac.experiments.experiment import Report, Row, Setup
-from bansac.experiments.methods import LOCAL_OPTIMIZATION, PAPER_METHODS
-from bansac.experiments.pairs import Configuration, Grid
-from bansac.experiments.summary import (
+from bansac.evaluation.experiment import Report, Row, Setup
+from bansac.evaluation.pairs import Configuration, Grid
+from bansac.evaluation.paper_methods import LOCAL_OPTIMIZATION, PAPER_METHODS
+from bansac.evaluation.summary import (
     EXTRA_POSE_METRICS,
     HOMOGRAPHY_METRICS,
     ITERATIONS,
@@ -16,7 +16,7 @@ from bansac.experiments.summary import (
     Summary,
     metric_rows,
 )
-from bansac.experiments.tables import Section, Table, TableRow
+from bansac.evaluation.tables import Section, Table, TableRow
 
 __all__ = ["EXPERIMENT"]
 

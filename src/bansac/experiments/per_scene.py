@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from bansac.experiments.experiment import Report, Row, Setup
-from bansac.experiments.methods import PAPER_METHODS
-from bansac.experiments.pairs import Configuration, Grid
-from bansac.experiments.summary import MODEL_TITLES, ROTATION_10, TIME, TRANSLATION_10, Summary
-from bansac.experiments.tables import Section, Table, TableRow
+from bansac.evaluation.experiment import Report, Row, Setup
+from bansac.evaluation.pairs import Configuration, Grid
+from bansac.evaluation.paper_methods import PAPER_METHODS
+from bansac.evaluation.summary import MODEL_TITLES, ROTATION_10, TIME, TRANSLATION_10, Summary
+from bansac.evaluation.tables import Section, Table, TableRow
 
 __all__ = ["EXPERIMENT"]
 

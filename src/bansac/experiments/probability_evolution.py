@@ -19,12 +19,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bansac.bench.run import DEFAULTS, Protocol, choose_sets, make_task
 from bansac.datasets import Pair, PairSet, find_sets, load_demo
-from bansac.experiments.experiment import Experiment, Model, Report, Row, Setup, Unit
-from bansac.experiments.methods import BANSAC, estimate
-from bansac.experiments.pairs import ABLATION_SET, MAX_RATIO_OPTION, check_max_ratio
-from bansac.experiments.tables import Section, Table, TableRow
+from bansac.evaluation.bench import DEFAULTS, Protocol, choose_sets, make_task
+from bansac.evaluation.experiment import Experiment, Model, Report, Row, Setup, Unit
+from bansac.evaluation.pairs import ABLATION_SET, MAX_RATIO_OPTION, check_max_ratio
+from bansac.evaluation.paper_methods import BANSAC, estimate
+from bansac.evaluation.tables import Section, Table, TableRow
 
 __all__ = ["EXPERIMENT", "ITERATIONS", "rank_probability"]
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from bansac.experiments.experiment import Report, Row, Setup
-from bansac.experiments.methods import BANSAC
-from bansac.experiments.pairs import Configuration, Grid
-from bansac.experiments.summary import Summary, metric_table
+from bansac.evaluation.experiment import Report, Row, Setup
+from bansac.evaluation.pairs import Configuration, Grid
+from bansac.evaluation.paper_methods import BANSAC
+from bansac.evaluation.summary import Summary, metric_table
 
 __all__ = ["EXPERIMENT"]
 

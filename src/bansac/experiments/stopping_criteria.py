@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from bansac.experiments.experiment import Report, Row, Setup
-from bansac.experiments.methods import BANSAC, Method
-from bansac.experiments.pairs import Configuration, Grid
-from bansac.experiments.summary import (
+from bansac.evaluation.experiment import Report, Row, Setup
+from bansac.evaluation.pairs import Configuration, Grid
+from bansac.evaluation.paper_methods import BANSAC, Method
+from bansac.evaluation.summary import (
     ITERATIONS,
     MODEL_TITLES,
     ROTATION_5,
@@ -21,7 +21,7 @@ from bansac.experiments.summary import (
     TRANSLATION_10,
     Summary,
 )
-from bansac.experiments.tables import Section, Table, TableRow
+from bansac.evaluation.tables import Section, Table, TableRow
 
 __all__ = ["EXPERIMENT"]
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from bansac.experiments.charts import Chart, Series, plot_charts
-from bansac.experiments.experiment import Report, Row
-from bansac.experiments.methods import PAPER_METHODS
-from bansac.experiments.summary import (
+from bansac.evaluation.charts import Chart, Series, plot_charts
+from bansac.evaluation.experiment import Report, Row
+from bansac.evaluation.paper_methods import PAPER_METHODS
+from bansac.evaluation.summary import (
     AUC_10,
     MODEL_TITLES,
     ROTATION_10,
@@ -19,7 +19,7 @@ from bansac.experiments.summary import (
     Metric,
     Summary,
 )
-from bansac.experiments.tables import Section, Table, TableRow
+from bansac.evaluation.tables import Section, Table, TableRow
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

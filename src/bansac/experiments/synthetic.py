@@ -28,9 +28,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bansac.datasets.synthetic import CurvePoints, circle_points, polynomial_points
-from bansac.experiments.charts import Chart, Series, plot_charts
-from bansac.experiments.experiment import Experiment, Report, Row, Setup, Unit
-from bansac.experiments.tables import Measured, Section, Table, TableRow
+from bansac.evaluation.charts import Chart, Series, plot_charts
+from bansac.evaluation.experiment import Experiment, Report, Row, Setup, Unit
+from bansac.evaluation.tables import Measured, Section, Table, TableRow
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

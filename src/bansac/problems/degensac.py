@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from bansac.numeric.jit import kernel, part
 from bansac.numeric.linalg import copy
 from bansac.numeric.rng import next_index
-from bansac.problems.contract import DEGENERATE, NOT_DEGENERATE, RECOVERED
 from bansac.problems.epipolar import orientation, second_epipole
+from bansac.problems.problem import DEGENERATE, NOT_DEGENERATE, RECOVERED
 
 __all__ = ["recover"]
 

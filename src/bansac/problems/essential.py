@@ -13,7 +13,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from bansac.numeric.jit import fast_kernel, kernel, part
 from bansac.numeric.polynomial import STURM_SCRATCH, sturm_roots
-from bansac.problems.contract import Problem
 from bansac.problems.epipolar import (
     FIT_SCRATCH,
     fit_eight_point,
@@ -23,6 +22,7 @@ from bansac.problems.epipolar import (
     residuals,
     write_equation,
 )
+from bansac.problems.problem import Problem
 
 __all__ = ["ESSENTIAL", "decompose_essential", "essential_5pt", "recover_pose"]
 

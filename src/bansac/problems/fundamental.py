@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from bansac.numeric.jit import kernel, part
 from bansac.numeric.polynomial import cubic_roots
-from bansac.problems.contract import Problem
 from bansac.problems.degensac import recover
 from bansac.problems.epipolar import (
     FIT_SCRATCH,
@@ -24,6 +23,7 @@ from bansac.problems.epipolar import (
     write_equation,
 )
 from bansac.problems.frames import normalize
+from bansac.problems.problem import Problem
 
 __all__ = ["FUNDAMENTAL"]
 

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bansac.numeric.jit import kernel, part
-from bansac.problems.contract import Problem
 from bansac.problems.frames import normalize
+from bansac.problems.problem import Problem
 
 __all__ = ["HOMOGRAPHY", "homography_4pt"]
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bansac.numeric.jit import kernel
-from bansac.problems.contract import Problem
+from bansac.problems.problem import Problem
 
 __all__ = ["LINE"]
 

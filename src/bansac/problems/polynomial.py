@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bansac.numeric.jit import kernel
-from bansac.problems.contract import Problem
+from bansac.problems.problem import Problem
 
 __all__ = ["MAX_DEGREE", "polynomial"]
 

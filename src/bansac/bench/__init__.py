@@ -1,1 +1,0 @@
-"""Side-by-side runs of robust estimators over folders of image pairs with ground truth."""

@@ -1,0 +1,147 @@
+"""Local optimisation of a new best model: LO-RANSAC.
+
+A minimal sample of inliers gives a model that is blurred by the noise of few data, and misses inliers. Where a new best
+model appears, least squares on larger samples of its inliers sharpen it (Chum, Matas and Kittler, DAGM 2003; with the
+number of data of a fit limited as in Lebeda, Matas and Chum, BMVC 2012):
+
+* *inner*: fits to random samples of the inliers of the best model so far;
+* *iterative*: fits to inliers to a threshold that shrinks to the user's; on its own it starts from the best model, with
+  *inner* from each of its fits.
+
+It waits until the first models have told how much support chance gives, and then runs for every new best model: few
+come after it, as it leaves less to be improved. The data of one fit are gathered in a small array, so that its cost
+does not depend on N.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bansac.engine.state import State
+from bansac.engine.verification import evaluate
+from bansac.numeric.jit import kernel, part
+from bansac.numeric.linalg import copy
+from bansac.numeric.rng import next_index
+
+__all__ = ["LocalWork", "make_work", "optimize_locally"]
+
+# Rounds of the inner optimisation (Chum et al. have 10).
+_ROUNDS = 10
+
+# The most data of a fit, in minimal samples (Lebeda et al.).
+_SAMPLES_A_FIT = 7
+
+# The iterative optimisation starts at this multiple of the threshold and takes this many steps down to it.
+_WIDEST = 2.0
+_STEPS = 4
+
+
+class LocalWork(NamedTuple):
+    """Arrays of the local optimisation."""
+
+    model: NDArray[np.float64]
+    data: NDArray[np.float64]  # channels x limit: the data of a fit
+    weights: NDArray[np.float64]  # limit
+    indices: NDArray[np.int64]  # N
+    is_inlier: NDArray[np.bool_]  # 2 x N: the best model and the one at hand
+
+
+def make_work(channels: int, n: int, sample_size: int, model_size: int) -> LocalWork:
+    """Return the arrays for N data of a problem."""
+    limit = _SAMPLES_A_FIT * sample_size
+    return LocalWork(
+        model=np.empty(model_size),
+        data=np.zeros((channels, limit)),  # a weight of 0 does not hide a NaN
+        weights=np.empty(limit),
+        indices=np.empty(n, np.int64),
+        is_inlier=np.empty((2, n), np.bool_),
+    )
+
+
+@kernel
+def optimize_locally(
+    kernels: Any,
+    data: NDArray[np.float64],
+    points: NDArray[Any],
+    settings: Any,
+    run: Any,
+    state: State,
+    local: LocalWork,
+) -> NDArray[np.bool_]:
+    """Improve ``state.best_model`` where a better one is found; return the mask of the inliers of the best one."""
+    best, other = 0, 1
+    evaluate(
+        kernels, points, state.best_model, state.model, state.residuals, local.is_inlier[best],
+        settings.squared_threshold, settings, run, -1.0, np.inf,
+    )  # fmt: skip
+    rounds = _ROUNDS if settings.inner else 1
+    for _ in range(rounds):
+        copy(state.best_model, local.model)
+        if settings.inner:
+            half = run.best_inliers // 2
+            if not _fit_to_inliers(kernels, data, state, local, best, half):
+                continue
+        if settings.iterative and not _shrink_threshold(kernels, data, points, settings, run, state, local, other):
+            continue
+        run.models_tested += 1
+        score, inliers = evaluate(
+            kernels, points, local.model, state.model, state.residuals, local.is_inlier[other],
+            settings.squared_threshold, settings, run, run.best_score, np.inf,
+        )  # fmt: skip
+        if inliers >= 0 and score > run.best_score:
+            run.best_score = score
+            run.best_inliers = inliers
+            copy(local.model, state.best_model)
+            best, other = other, best
+    run.unoptimized = False
+    return local.is_inlier[best]  # type: ignore[no-any-return]
+
+
+@part
+def _shrink_threshold(
+    kernels: Any,
+    data: NDArray[np.float64],
+    points: NDArray[Any],
+    settings: Any,
+    run: Any,
+    state: State,
+    local: LocalWork,
+    row: int,
+) -> bool:
+    """Fit ``local.model`` to its inliers again and again, to a threshold that comes down from a multiple."""
+    fitted = True
+    for step in range(_STEPS):
+        factor = _WIDEST - (_WIDEST - 1.0) * step / _STEPS
+        evaluate(
+            kernels, points, local.model, state.model, state.residuals, local.is_inlier[row],
+            settings.squared_threshold * factor * factor, settings, run, -1.0, np.inf,
+        )  # fmt: skip
+        fitted = fitted and _fit_to_inliers(kernels, data, state, local, row, data.shape[1])
+    return fitted
+
+
+@kernel
+def _fit_to_inliers(
+    kernels: Any, data: NDArray[np.float64], state: State, local: LocalWork, row: int, most: int
+) -> bool:
+    """Fit ``local.model`` to at most ``most`` of the inliers in ``local.is_inlier[row]``, drawn at random."""
+    found = 0
+    for n in range(data.shape[1]):
+        local.indices[found] = n
+        found += 1 if local.is_inlier[row, n] else 0
+    limit = local.weights.size
+    size = limit if limit < most else most
+    size = found if found < size else size
+    for k in range(limit):
+        local.weights[k] = 0.0
+    for k in range(size):
+        chosen = k + next_index(state.rng, found - k)
+        local.indices[k], local.indices[chosen] = local.indices[chosen], local.indices[k]
+        n = local.indices[k]
+        for channel in range(data.shape[0]):
+            local.data[channel, k] = data[channel, n]
+        local.weights[k] = 1.0
+    return kernels.fit(local.data, local.weights, local.model, state.scratch)  # type: ignore[no-any-return]

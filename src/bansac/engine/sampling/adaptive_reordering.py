@@ -1,0 +1,100 @@
+"""AR, the adaptive reordering sampler: data that keep failing move back (Wei, Matas and Barath, ICCV 2023).
+
+The inlier probability of a datum has a Beta prior, whose mean is the given one and whose variance is the same for all
+data. An unsuccessful sample counts as one failed trial of every datum in it, so that after n of them the posterior is
+Beta(a, b + n), with the mean (arXiv 2111.14093)::
+
+    E(mu | n failures) = a / (a + b + n)
+
+The sample takes the m data of highest priority, which is that mean plus a small random number: data of equal mean take
+turns. The number is drawn anew only when the priority is, so the order of the others stays.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bansac.engine.dbn import MIN_PRIOR
+from bansac.numeric.jit import kernel, part
+from bansac.numeric.rng import next_uint64
+
+__all__ = ["PERTURBATION", "VARIANCE", "posterior_probabilities", "renew_priority", "start_priority"]
+
+# Variance of the Beta prior.
+VARIANCE = 0.01
+
+# A Beta distribution of mean mu has a variance below mu (1 - mu). Towards 0 and 1, where VARIANCE is too much for that,
+# a + b is this: at its first failure a sure datum falls to 4 / 5, as by Bayes' rule in a sample of five (see baysac).
+_MIN_CONCENTRATION = 4.0
+
+# Priorities are perturbed by up to this much, up or down.
+PERTURBATION = 0.01
+
+_U11 = np.uint64(11)
+_TO_UNIT = 2.0**-53
+
+
+def posterior_probabilities(prior: NDArray[np.float64], draws: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the posterior means, without perturbation.
+
+    Parameters
+    ----------
+    prior : (N,) ndarray
+        Prior inlier probabilities in [0, 1]; they are kept off 0 and 1 as the priors of BANSAC are.
+    draws : (N,) ndarray of int
+        Unsuccessful samples that held the datum.
+
+    Returns
+    -------
+    (N,) ndarray
+        a / (a + b + n).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bansac.engine.sampling import posterior_probabilities
+    >>> posterior_probabilities(np.array([0.5, 0.5]), np.array([0, 24]))
+    array([0.5 , 0.25])
+    """
+    mean = np.clip(prior, MIN_PRIOR, 1 - MIN_PRIOR)
+    concentration = np.maximum(mean * (1 - mean) / VARIANCE - 1, _MIN_CONCENTRATION)
+    return np.asarray(mean * concentration / (concentration + draws))
+
+
+@kernel
+def start_priority(rng: NDArray[np.uint64], prior: NDArray[np.float64], priority: NDArray[np.float64]) -> None:
+    """Write the perturbed prior probabilities into ``priority``."""
+    for n in range(prior.size):
+        priority[n] = prior[n] + _perturbation(rng)
+
+
+@kernel
+def renew_priority(
+    rng: NDArray[np.uint64],
+    prior: NDArray[np.float64],
+    draws: NDArray[np.int64],
+    priority: NDArray[np.float64],
+    sample: NDArray[np.int64],
+) -> None:
+    """Count an unsuccessful sample: ``draws`` of its data grow by one and their ``priority`` follows."""
+    for i in range(sample.size):
+        n = sample[i]
+        draws[n] += 1
+        priority[n] = _posterior_mean(prior[n], draws[n]) + _perturbation(rng)
+
+
+@part
+def _posterior_mean(prior: float, draws: np.int64) -> float:
+    """Return a / (a + b + n), where a + b = mean (1 - mean) / variance - 1 and a = mean (a + b)."""
+    raised = prior if prior > MIN_PRIOR else MIN_PRIOR
+    mean = raised if raised < 1.0 - MIN_PRIOR else 1.0 - MIN_PRIOR
+    concentration = mean * (1.0 - mean) / VARIANCE - 1.0
+    if concentration < _MIN_CONCENTRATION:
+        concentration = _MIN_CONCENTRATION
+    return mean * concentration / (concentration + draws)
+
+
+@part
+def _perturbation(rng: NDArray[np.uint64]) -> float:
+    return PERTURBATION * (2.0 * (np.float64(next_uint64(rng) >> _U11) * _TO_UNIT) - 1.0)

@@ -1,0 +1,83 @@
+"""BaySAC: the sample that is most probably free of outliers, and what its failure tells (Botterill et al., BMVC 2009).
+
+The sample takes the m data of highest inlier probability. If its model is not the one that is sought, the sample holds
+an outlier. With independent data, and Q the product of the P_j of the sample, Bayes' rule gives for a datum i of it::
+
+    P(i in I | failure) = (P(i in I) - P(i in I and no outlier in the sample)) / P(failure) = (P_i - Q) / (1 - Q)
+
+because a sample without outliers has i in I. Data outside the sample keep their probabilities. After this step the data
+of a sample are no longer independent; BaySAC goes on as if they were, which makes it a naive Bayes method.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bansac.engine.dbn import MIN_PRIOR
+from bansac.numeric.jit import kernel, part
+from bansac.numeric.rng import next_index
+
+__all__ = ["learn_from_failure", "sample_most_probable"]
+
+
+@kernel
+def sample_most_probable(rng: NDArray[np.uint64], priority: NDArray[np.float64], sample: NDArray[np.int64]) -> None:
+    """Take the data of largest ``priority``; among those that tie for the last places all are equally probable."""
+    m = sample.size
+    last = _find_largest(priority, sample)
+    ties = 0
+    for n in range(priority.size):
+        ties += 1 if priority[n] == last else 0
+    places = 0
+    for i in range(m):
+        places += 1 if priority[sample[i]] == last else 0
+    if ties == places:
+        return
+    n = 0
+    while places > 0:  # selection sampling (Knuth, volume 2, section 3.4.2, algorithm S)
+        if priority[n] == last:
+            if next_index(rng, ties) < places:
+                sample[m - places] = n
+                places -= 1
+            ties -= 1
+        n += 1
+
+
+@part
+def _find_largest(priority: NDArray[np.float64], sample: NDArray[np.int64]) -> float:
+    """Fill the sample with data of largest priority, the largest first, by insertion; return the least of them."""
+    m = sample.size
+    last = -np.inf
+    for n in range(priority.size):
+        value = priority[n]
+        if n < m or value > last:
+            place = n if n < m else m - 1
+            end = place
+            while place > 0 and priority[sample[place - 1]] < value:
+                sample[place] = sample[place - 1]
+                place -= 1
+            sample[place] = n
+            last = priority[sample[end]]
+    return last
+
+
+@kernel
+def learn_from_failure(priority: NDArray[np.float64], sample: NDArray[np.int64]) -> None:
+    """Update the inlier probabilities of the sample's data after its model has failed, in place.
+
+    Probabilities are kept off 0 and 1 as the priors of BANSAC are: nothing could bring back a datum at 0, and a sample
+    whose data were all at 1 could not fail.
+    """
+    product = 1.0
+    for i in range(sample.size):
+        product *= _clamp(priority[sample[i]])
+    for i in range(sample.size):
+        datum = sample[i]
+        priority[datum] = _clamp((_clamp(priority[datum]) - product) / (1.0 - product))
+
+
+@part
+def _clamp(probability: float) -> float:
+    raised = probability if probability > MIN_PRIOR else MIN_PRIOR
+    return raised if raised < 1.0 - MIN_PRIOR else 1.0 - MIN_PRIOR

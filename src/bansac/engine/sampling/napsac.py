@@ -1,0 +1,111 @@
+"""NAPSAC: a random datum and data near it, since inliers are closer to each other than to outliers.
+
+Myatt, Torr, Nasuto, Bishop and Craddock, BMVC 2002. Distances are those of the joint space of all channels: for matches
+the four coordinates of both images, so that neighbours are close in both and move alike.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bansac.engine.sampling.uniform import sample_uniform
+from bansac.numeric.jit import kernel, part
+from bansac.numeric.rng import next_index
+
+__all__ = ["neighborhood_radius", "sample_napsac"]
+
+# Radius over the diagonal of the box of the data: 36 pixels for matches spread evenly over two images of 1000 x 1000
+# pixels.
+_RADIUS_SHARE = 0.02
+# The box leaves out this share of the data at either end of every channel, so that a few stray data do not stretch it.
+_STRAY_SHARE = 0.05
+
+
+def neighborhood_radius(data: NDArray[np.float64]) -> float:
+    """Return the default radius of a neighbourhood.
+
+    Parameters
+    ----------
+    data : (channels, N) ndarray
+        The data, N at least 1.
+
+    Returns
+    -------
+    float
+        One fiftieth of the diagonal of the box that holds the middle 90 % of the data in every channel, in the units
+        of ``data``: 36 pixels for matches spread evenly over two images of 1000 x 1000 pixels.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bansac.engine.sampling import neighborhood_radius
+    >>> x = np.linspace(0.0, 1000.0, 101)
+    >>> neighborhood_radius(np.stack([x, x[::-1], x, x[::-1]]))
+    36.0
+    """
+    low, high = np.quantile(data, (_STRAY_SHARE, 1 - _STRAY_SHARE), axis=1)
+    return _RADIUS_SHARE * math.hypot(*(high - low))
+
+
+@kernel
+def sample_napsac(
+    rng: NDArray[np.uint64],
+    data: NDArray[np.float64],
+    squared_radius: float,
+    centres: NDArray[np.int64],
+    neighbors: NDArray[np.int64],
+    sample: NDArray[np.int64],
+) -> None:
+    """Draw a uniform centre, first in the sample, and the rest of the sample uniformly from its neighbours.
+
+    Parameters
+    ----------
+    data : (channels, N) ndarray
+        The data.
+    centres : (N + 1,) ndarray of int
+        The data that may be centres, and last how many they are: at first all. One that turns out to have too few
+        neighbours is struck off; when none is left the samples are uniform.
+    neighbors : (N,) ndarray of int
+        Work space.
+    """
+    n = data.shape[1]
+    others = sample.size - 1
+    while centres[n] > 0:
+        place = next_index(rng, np.int64(centres[n]))
+        centre = centres[place]
+        found = _find_neighbors(data, centre, squared_radius, neighbors)
+        if found >= others:
+            sample[0] = centre
+            for i in range(others):  # the first steps of a shuffle
+                j = i + next_index(rng, found - i)
+                sample[i + 1] = neighbors[j]
+                neighbors[j] = neighbors[i]
+            return
+        centres[n] -= 1
+        centres[place] = centres[centres[n]]
+    sample_uniform(rng, n, sample)
+
+
+@part
+def _find_neighbors(
+    data: NDArray[np.float64], centre: np.int64, squared_radius: float, neighbors: NDArray[np.int64]
+) -> int:
+    """Write the indices of all data within the radius of ``centre`` into ``neighbors``; return how many they are."""
+    row = data[0]
+    candidates = 0
+    for i in range(row.size):  # the first channel leaves few candidates
+        square = (row[i] - row[centre]) * (row[i] - row[centre])
+        neighbors[candidates] = i
+        candidates += 1 if square <= squared_radius else 0
+    found = 0
+    for k in range(candidates):
+        i = neighbors[k]
+        square = 0.0
+        for c in range(data.shape[0]):
+            square += (data[c, i] - data[c, centre]) * (data[c, i] - data[c, centre])
+        neighbors[found] = i
+        found += 1 if square <= squared_radius and i != centre else 0
+    return found

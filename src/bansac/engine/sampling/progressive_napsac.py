@@ -1,0 +1,240 @@
+"""P-NAPSAC: samples from neighbourhoods that grow from local to global (Barath et al., 2019; MAGSAC++, CVPR 2020).
+
+The first datum of a sample, its centre, comes from PROSAC with samples of one datum. The others are neighbours of it.
+Datum i keeps a hit counter t_i, the number of samples that had it as centre or as neighbour of their centre, and a
+neighbourhood of its first k_i neighbours, which PROSAC's growth function for samples of m - 1 lets grow with t_i: the
+k_i-th neighbour is in the sample, with m - 2 of the k_i - 1 before it.
+
+Neighbours are found in grids over the box of the data, in the joint space of all channels, with 16, 8, 4 and 2 cells an
+axis. The neighbours of a datum are the data of its cell in the finest grid where they are at least k_i. Within a cell
+they are ordered by quality, not by distance: cells are small, and the better matches come first, as in PROSAC.
+
+A neighbourhood has at most ten data (or m - 1), so that a centre is soon done with it: models of samples that lie close
+together are blurred by noise, those of a calibrated pair above all. Where no cell has enough data, or the neighbourhood
+is used up, the sample is that of PROSAC over all data at the current number of samples, with the centre in it. After
+20 N samples all samples are PROSAC's.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bansac.engine.sampling.distinct import draw_distinct
+from bansac.engine.sampling.prosac import complete_by_prosac, grow_subset, growth_function
+from bansac.numeric.jit import kernel, part
+from bansac.numeric.rng import next_index
+
+__all__ = [
+    "CELLS",
+    "LOCAL_DRAWS",
+    "Neighborhoods",
+    "build_layers",
+    "empty_neighborhoods",
+    "make_neighborhoods",
+    "sample_progressive_napsac",
+]
+
+# Local samples for every datum, and T_N / N of the growth functions of the centre and of its neighbourhood.
+LOCAL_DRAWS = 20
+
+# The largest neighbourhood.
+MAX_NEIGHBORS = 10
+
+# Cells an axis, the finest layer first; each is half of the one before, so its cells are unions of finer ones.
+CELLS = (16, 8, 4, 2)
+
+# Cells are numbered below this.
+_MAX_CELLS = 2**62
+
+
+class Neighborhoods(NamedTuple):
+    """What P-NAPSAC knows of the neighbours of every datum, which is named by its rank (0: the best).
+
+    ``members[layer]`` lists the ranks cell by cell, in ascending order within a cell. The cell of rank r in a layer
+    starts at ``starts[layer, r]`` and has ``counts[layer, r]`` members, r among them.
+    """
+
+    members: NDArray[np.int64]  # layers x N
+    starts: NDArray[np.int64]  # layers x N
+    counts: NDArray[np.int64]  # layers x N
+    hits: NDArray[np.int64]  # t_i
+    sizes: NDArray[np.int64]  # k_i
+    growth: NDArray[np.int64]  # T'_k for k = 0, ..., N - 1 neighbours
+
+
+def build_layers(
+    data: NDArray[np.float64], ranking: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Sort the data into the cells of all layers.
+
+    Parameters
+    ----------
+    data : (channels, N) ndarray
+        The data, in any units: cells are shares of their box.
+    ranking : (N,) ndarray of int64
+        Indices of the data by decreasing quality.
+
+    Returns
+    -------
+    members, starts, counts : (layers, N) ndarray of int64
+        See ``Neighborhoods``.
+    """
+    n = ranking.size
+    finest = _cell_coordinates(np.take(data, ranking, axis=1))
+    members, starts, counts = (np.empty((len(CELLS), n), np.int64) for _ in range(3))
+    for layer, cells in enumerate(CELLS):
+        numbers = _number_cells(finest * cells // CELLS[0], cells)
+        order = np.argsort(numbers, kind="stable")  # by rank within a cell
+        ordered = numbers[order]
+        boundaries = np.flatnonzero(np.diff(ordered, prepend=-1))
+        lengths = np.diff(boundaries, append=n)
+        members[layer] = order
+        starts[layer, order] = np.repeat(boundaries, lengths)
+        counts[layer, order] = np.repeat(lengths, lengths)
+    return members, starts, counts
+
+
+def _cell_coordinates(points: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return the cell of each point on every axis of the finest layer."""
+    if points.shape[1] == 0:
+        return np.empty(points.shape, np.int64)
+    low = points.min(axis=1, keepdims=True)
+    extent = points.max(axis=1, keepdims=True) - low
+    extent[extent == 0] = 1.0  # all in the first cell
+    cells: NDArray[np.int64] = np.minimum((points - low) / extent * CELLS[0], CELLS[0] - 1).astype(np.int64)
+    return cells
+
+
+def _number_cells(coordinates: NDArray[np.int64], cells: int) -> NDArray[np.int64]:
+    """Return one number >= 0 a point that names its cell."""
+    numbers = np.zeros(coordinates.shape[1], np.int64)
+    bound = 1
+    for row in coordinates:
+        if bound * cells > _MAX_CELLS:  # only for more than 15 channels: number those cells that hold a point
+            numbers = np.unique(numbers, return_inverse=True)[1]
+            bound = numbers.size
+        numbers = numbers * cells + row
+        bound *= cells
+    return numbers
+
+
+def make_neighborhoods(data: NDArray[np.float64], ranking: NDArray[np.int64], sample_size: int) -> Neighborhoods:
+    """Return the neighbourhoods at the start of a run.
+
+    The growth function has T_N = 20 N, or the number of different sets of m - 1 neighbours where that is less: with
+    samples of two, each neighbour makes one sample, which there is no use in drawing twenty times.
+
+    Parameters
+    ----------
+    data : (channels, N) ndarray
+        The data, in any units.
+    ranking : (N,) ndarray of int64
+        Indices of the data by decreasing quality.
+    sample_size : int
+        Data in a minimal sample, from 2 to N.
+
+    Returns
+    -------
+    Neighborhoods
+        Arrays for ``sample_progressive_napsac``.
+
+    Raises
+    ------
+    ValueError
+        If ``sample_size`` or the length of ``ranking`` is impossible.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bansac.engine.sampling import make_neighborhoods
+    >>> data = np.array([[0.0, 0.1, 0.9, 1.0], [0.0, 0.1, 0.9, 1.0]])
+    >>> make_neighborhoods(data, np.arange(4), 2).counts[-1]
+    array([2, 2, 2, 2])
+    """
+    n = data.shape[1]
+    if ranking.shape != (n,):
+        raise ValueError(f"ranking must hold one index for each of the {n} data, got shape {ranking.shape}")
+    if not 2 <= sample_size <= n:
+        raise ValueError(f"sample_size must be at least 2 for P-NAPSAC and at most {n} (N), got {sample_size}")
+    members, starts, counts = build_layers(data, ranking)
+    growth = np.empty(n, np.int64)
+    growth_function(sample_size - 1, min(LOCAL_DRAWS * n, math.comb(n - 1, sample_size - 1)), growth)
+    sizes = np.full(n, sample_size - 1, np.int64)
+    return Neighborhoods(members, starts, counts, np.zeros(n, np.int64), sizes, growth)
+
+
+def empty_neighborhoods() -> Neighborhoods:
+    """Return arrays of the right types and no length, for loops that use another sampler."""
+    layers = [np.empty((0, 0), np.int64) for _ in range(3)]
+    return Neighborhoods(*layers, *(np.empty(0, np.int64) for _ in range(3)))
+
+
+@kernel
+def sample_progressive_napsac(
+    rng: NDArray[np.uint64],
+    ranking: NDArray[np.int64],
+    growth: NDArray[np.int64],
+    run: Any,
+    neighborhoods: Neighborhoods,
+    sample: NDArray[np.int64],
+) -> None:
+    """Draw the next sample of P-NAPSAC, of at least two data.
+
+    ``ranking``, ``growth`` and ``run`` are those of ``sample_prosac``; ``neighborhoods`` comes from
+    ``make_neighborhoods`` and is updated.
+    """
+    run.draws += 1
+    known = 0
+    largest = sample.size - 1 if sample.size > MAX_NEIGHBORS else MAX_NEIGHBORS
+    if run.draws <= LOCAL_DRAWS * ranking.size:
+        known = 1
+        centre = _draw_centre(rng, run.draws, run.subset_limit)
+        hits, sizes, counts = neighborhoods.hits, neighborhoods.sizes, neighborhoods.counts
+        hits[centre] += 1
+        size = grow_subset(neighborhoods.growth, hits[centre], sizes[centre], ranking.size - 1)
+        sizes[centre] = size
+        layer = 0
+        while layer < counts.shape[0] and (counts[layer, centre] <= size or size > largest):
+            layer += 1
+        if layer < counts.shape[0]:
+            known = sample.size
+            _draw_neighbors(rng, neighborhoods, layer, centre, size, sample)
+        sample[known - 1] = centre
+    if known < sample.size:
+        complete_by_prosac(rng, growth, run, sample, known)
+    for i in range(sample.size):
+        sample[i] = ranking[sample[i]]
+
+
+@part
+def _draw_centre(rng: NDArray[np.uint64], draws: int, limit: int) -> int | np.int64:
+    """Return the rank that PROSAC draws with samples of one: T'_n = 1 + 20 (n - 1), and the n-th datum is forced."""
+    n = 2 + (draws - 2) // LOCAL_DRAWS
+    return n - 1 if n <= limit else next_index(rng, limit)
+
+
+@part
+def _draw_neighbors(
+    rng: NDArray[np.uint64],
+    neighborhoods: Neighborhoods,
+    layer: int,
+    centre: int | np.int64,
+    size: int,
+    sample: NDArray[np.int64],
+) -> None:
+    """Draw m - 2 of the first ``size`` - 1 neighbours and take the one after them: all of the sample but its last."""
+    others = sample.size - 1
+    draw_distinct(rng, size - 1, sample, np.int64(0), others - 1)  # a literal would compile another copy
+    sample[others - 1] = size - 1
+    members = neighborhoods.members[layer]
+    cell = neighborhoods.starts[layer, centre]
+    for i in range(others):
+        rank = members[cell + sample[i]]
+        if rank >= centre:  # the centre is no neighbour of its own: from its place on the next one counts
+            rank = members[cell + sample[i] + 1]
+        sample[i] = rank
+        neighborhoods.hits[rank] += 1

@@ -1,0 +1,104 @@
+"""PROSAC: samples from a growing set of the best-ranked data (Chum and Matas, CVPR 2005).
+
+U_n are the n data of highest quality. Among T_N uniform samples of all N data, T_n on average lie in U_n::
+
+    T_n = T_N prod_{i < m} (n - i) / (N - i)
+
+PROSAC draws as many samples from U_n, but the best-ranked first: the samples T'_{n-1} + 1 to T'_n are those that lie in
+U_n and not in U_{n-1}, so they hold the n-th datum and m - 1 of the n - 1 before it. T'_n is T_n with every increase
+rounded up. The paper's listing has the two branches of this rule the other way round, which contradicts
+its own derivation; here the n-th datum is in the sample while the set grows, and m data of U_n are drawn freely only
+after growth has ended.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bansac.engine.sampling.distinct import draw_distinct
+from bansac.numeric.jit import kernel, part
+
+__all__ = ["TOTAL_DRAWS", "complete_by_prosac", "grow_subset", "growth_function", "sample_prosac"]
+
+# T_N: after so many samples PROSAC has become RANSAC (the value of the paper).
+TOTAL_DRAWS = 200_000
+
+# An increase that is a whole number but for rounding must not be rounded up to the next one.
+_ROUNDING = 1e-11
+
+
+@kernel
+def growth_function(sample_size: int, total_draws: int, growth: NDArray[np.int64]) -> None:
+    """Fill ``growth`` (N + 1 numbers) with T'_n, the number of samples up to which the set has n data.
+
+    T'_m = 1 and T'_{n+1} = T'_n + ceil(T_{n+1} - T_n), with 0 below the sample size m; T_N = ``total_draws``, and N is
+    at least m. From T_N downwards T_n = T_{n+1} (n + 1 - m) / (n + 1), which is exact where the increases are large.
+    """
+    n = growth.size - 1
+    expected = np.float64(total_draws)
+    while n > sample_size:
+        increase = math.ceil(expected * sample_size / n * (1.0 - _ROUNDING))
+        growth[n] = increase if increase > 1 else 1  # never 0, even if T_n is too small for a float
+        expected *= (n - sample_size) / n
+        n -= 1
+    for n in range(sample_size):
+        growth[n] = 0
+    growth[sample_size] = 1
+    for n in range(sample_size + 1, growth.size):
+        growth[n] += growth[n - 1]
+
+
+@part
+def grow_subset(growth: NDArray[np.int64], draws: int, subset: int, limit: int) -> int:
+    """Return the size n of the set for sample number ``draws``: the first n with T'_n >= draws, up to ``limit``."""
+    n = subset if subset < limit else limit
+    while draws > growth[n] and n < limit:
+        n += 1
+    return n
+
+
+@kernel
+def complete_by_prosac(
+    rng: NDArray[np.uint64], growth: NDArray[np.int64], run: Any, sample: NDArray[np.int64], known: int | np.int64
+) -> None:
+    """Fill the sample with the ranks (0: the best) that PROSAC draws as number ``run.draws``.
+
+    The first ``known`` ranks (none or one) are in the sample already and stay: each takes the place of a rank that
+    would be drawn freely, or is the forced one.
+    """
+    m = sample.size
+    n = growth.size - 1
+    if run.draws <= TOTAL_DRAWS:
+        n = grow_subset(growth, run.draws, run.subset if run.subset > m else m, run.subset_limit)
+        run.subset = n
+        if run.draws <= growth[n]:
+            n -= 1
+            if known == 0 or sample[0] != n:
+                sample[known] = n
+                known += 1
+    draw_distinct(rng, n, sample, known, m)
+
+
+@kernel
+def sample_prosac(
+    rng: NDArray[np.uint64],
+    ranking: NDArray[np.int64],
+    growth: NDArray[np.int64],
+    run: Any,
+    sample: NDArray[np.int64],
+) -> None:
+    """Draw the next sample of PROSAC; after ``TOTAL_DRAWS`` samples a uniform one of all data.
+
+    ``ranking`` lists the data by decreasing quality, ``growth`` comes from ``growth_function``. The state lives in
+    ``run``: ``draws`` (t, the samples drawn so far), ``subset`` (n, 0 before the first sample) and ``subset_limit`` (n*
+    in m, ..., N, where growth ends; the termination criterion may lower it at any time).
+    """
+    known = np.int64(0)  # a literal would compile another copy
+    run.draws += 1
+    complete_by_prosac(rng, growth, run, sample, known)
+    for i in range(sample.size):
+        sample[i] = ranking[sample[i]]

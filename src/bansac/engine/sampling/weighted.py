@@ -1,0 +1,106 @@
+"""BANSAC's sampler: data are drawn with weights that grow with their inlier probabilities (sec:weighted_sampling)."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bansac.engine.sampling.distinct import contains
+from bansac.numeric.jit import kernel, part
+from bansac.numeric.rng import next_uint64
+
+__all__ = ["ACTIVATION_CODES", "activation", "sample_weighted"]
+
+ACTIVATION_CODES = {"rho_1": 1, "rho_2": 2, "rho_3": 3, "rho_4": 4}
+
+# Rejection sampling gives up after this many draws: reached on average where the mean weight is below 1 / 128 of the
+# largest, and then one pass over the weights is cheaper.
+_MAX_DRAWS = 128
+
+_U32 = np.uint64(32)
+_LOW_BITS = np.uint64(0xFFFFFFFF)
+_TO_UNIT = 2.0**-32
+
+
+@part
+def activation(code: int, p: float) -> float:
+    """Return the sampling weight of a datum with inlier probability ``p``: rho_1 to rho_4 of the supplement."""
+    if code == 1:
+        return 100.0 * p
+    if code == 2:
+        return 100.0 * p if p > 0.3 else 10.0 * p
+    exponential = math.exp(-10.0 * (p - 0.5) if code == 3 else 2.0 * p)
+    if code == 3:
+        return 100.0 / (1.0 + exponential)
+    return 130.0 * (1.0 - 2.0 / (exponential + 1.0))  # tanh
+
+
+@kernel
+def _weight(odds: float, code: int, floor: float) -> float:
+    weight = activation(code, 1.0 / (1.0 + odds))
+    return weight if weight > floor else floor
+
+
+@kernel
+def sample_weighted(
+    rng: NDArray[np.uint64],
+    odds: NDArray[np.float64],
+    smallest_odds: float,
+    code: int,
+    floor: float,
+    sample: NDArray[np.int64],
+) -> None:
+    """Draw distinct indices one after the other with probability proportional to ``max(rho(p), floor)``.
+
+    Rejection sampling: a uniform candidate is accepted with its weight over the largest weight, which belongs to
+    ``smallest_odds`` because every rho grows with p. A candidate drawn twice is rejected, which is drawing without
+    replacement. Where too few candidates are accepted, the exact draw over all weights takes over, so the distribution
+    is the same.
+    """
+    heaviest = _weight(smallest_odds, code, floor)
+    n = odds.size
+    for drawn in range(sample.size):
+        accepted = np.int64(-1)
+        for _ in range(_MAX_DRAWS):
+            bits = next_uint64(rng)
+            candidate = np.int64(((bits >> _U32) * np.uint64(n)) >> _U32)
+            height = np.float64(bits & _LOW_BITS) * _TO_UNIT * heaviest
+            if code == 1:  # 100 p > height without a division
+                chosen = height < floor or height * (1.0 + odds[candidate]) < 100.0
+            else:
+                chosen = height < _weight(odds[candidate], code, floor)
+            if chosen and not contains(sample, drawn, candidate):
+                accepted = candidate
+                break
+        if accepted < 0:
+            accepted = _draw_exactly(rng, odds, code, floor, sample, drawn)
+        sample[drawn] = accepted
+
+
+@kernel
+def _draw_exactly(
+    rng: NDArray[np.uint64],
+    odds: NDArray[np.float64],
+    code: int,
+    floor: float,
+    sample: NDArray[np.int64],
+    drawn: int,
+) -> np.int64:
+    """Draw one index by the cumulative sum of the weights of all data that are not in the sample yet."""
+    total = 0.0
+    for n in range(odds.size):
+        total += _weight(odds[n], code, floor)
+    for i in range(drawn):
+        total -= _weight(odds[sample[i]], code, floor)
+    remaining = np.float64(next_uint64(rng) >> _U32) * _TO_UNIT * total
+    last = np.int64(0)
+    for n in range(odds.size):
+        if contains(sample, drawn, n):
+            continue
+        last = np.int64(n)
+        remaining -= _weight(odds[n], code, floor)
+        if remaining < 0:
+            break
+    return last

@@ -1,0 +1,134 @@
+"""Early rejection of bad models: Wald's sequential probability ratio test, and an exact bail-out.
+
+SPRT (Matas and Chum, ICCV 2005; Chum and Matas, PAMI 2008) looks at the data one after the other in a random order
+and rejects a model as soon as the likelihood ratio of "bad" (a datum agrees with probability delta) to "good"
+(probability epsilon) exceeds A. Here the data have been shuffled beforehand, each model starts at a random block, and
+the ratio is looked at after every block, which keeps the residuals in SIMD code and never rejects a model that the
+test after every datum would keep.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bansac.engine.scoring import classify_block, msac_gain
+from bansac.engine.state import BLOCK
+from bansac.numeric.jit import kernel, part
+from bansac.numeric.linalg import copy
+
+__all__ = ["ABANDONED", "REJECTED", "decision_threshold", "design_test", "evaluate", "learn_from_rejection"]
+
+# Status of a model that was not scored to the end.
+REJECTED = -1
+ABANDONED = -2
+
+_MAX_DELTA = 0.3
+_MAX_EPSILON = 0.999
+_MIN_DELTA = 1e-3
+_DELTA_CHANGE = 0.05
+
+
+@kernel
+def evaluate(
+    kernels: Any,
+    points: NDArray[Any],
+    candidate: NDArray[np.float64],
+    model: NDArray[Any],
+    residuals: NDArray[Any],
+    is_inlier: NDArray[np.bool_],
+    squared_threshold: float,
+    settings: Any,
+    run: Any,
+    to_beat: float,
+    log_decision: float,
+) -> tuple[float, np.int64]:
+    """Score the model ``candidate`` and mark its inliers in ``is_inlier``.
+
+    Parameters
+    ----------
+    model : ndarray
+        Work space for the candidate in the number type of the residuals.
+    residuals : (BLOCK,) ndarray
+        Work space.
+    squared_threshold : float
+        Largest squared residual of an inlier.
+    to_beat : float
+        Abandon the model as soon as it can no longer score more than this.
+    log_decision : float
+        Reject the model as soon as the log of its likelihood ratio exceeds this; inf for no test.
+
+    Returns
+    -------
+    score : float
+        Larger is better; meaningless where the model was not scored to the end.
+    inliers : int
+        Their number; ``REJECTED`` by the test; ``ABANDONED`` as even the rest of the data as inliers could not bring
+        the score above ``to_beat``.
+    """
+    n = points.shape[1]
+    copy(candidate, model)
+    limit = residuals.dtype.type(squared_threshold)
+    blocks = (n + BLOCK - 1) // BLOCK
+    score = 0.0
+    inliers = np.int64(0)
+    seen = 0
+    for step in range(blocks):
+        block = run.first_block + step
+        block -= blocks if block >= blocks else 0
+        start = block * BLOCK
+        stop = start + BLOCK if start + BLOCK < n else n
+        block_residuals = residuals[: stop - start]
+        kernels.residuals(points, model, start, stop, block_residuals)
+        count = classify_block(block_residuals, limit, is_inlier[start:stop])
+        inliers += count
+        seen += stop - start
+        score += msac_gain(block_residuals, limit) if settings.msac else np.float64(count)
+        if score + (n - seen) <= to_beat:
+            return score, np.int64(ABANDONED)
+        if inliers * run.log_ratio_inlier + (seen - inliers) * run.log_ratio_outlier > log_decision:
+            run.rejected_points += seen
+            run.rejected_inliers += inliers
+            return score, np.int64(REJECTED)
+    return score, inliers
+
+
+@part
+def decision_threshold(epsilon: float, delta: float, solver_cost: float, models_per_sample: float) -> float:
+    """Return log A for the fastest test: A = K + log A with K = t_M C / m_S + 1 (Chum and Matas, 2008)."""
+    information = (1 - delta) * math.log((1 - delta) / (1 - epsilon)) + delta * math.log(delta / epsilon)
+    offset = solver_cost * information / models_per_sample + 1
+    decision = offset
+    for _ in range(40):
+        decision = offset + math.log(decision)
+    return math.log(decision)
+
+
+@kernel
+def design_test(run: Any, history: NDArray[np.float64], solver_cost: float, epsilon: float, delta: float) -> None:
+    """Start a new test for these rates, and keep it in the history that the SPRT stopping criterion reads."""
+    run.epsilon = epsilon if epsilon < _MAX_EPSILON else _MAX_EPSILON
+    highest = 0.9 * run.epsilon if 0.9 * run.epsilon < _MAX_DELTA else _MAX_DELTA
+    lowest = highest if highest < _MIN_DELTA else _MIN_DELTA
+    run.delta = highest if delta > highest else lowest if delta < lowest else delta
+    run.log_ratio_inlier = math.log(run.delta / run.epsilon)
+    run.log_ratio_outlier = math.log((1 - run.delta) / (1 - run.epsilon))
+    models_per_sample = (run.models_tested + 1.0) / (run.iterations + 1.0)
+    run.log_decision = decision_threshold(run.epsilon, run.delta, solver_cost, models_per_sample)
+    if run.tests < history.shape[0]:
+        run.tests += 1
+    row = history[run.tests - 1]
+    row[0] = run.epsilon
+    row[1] = run.delta
+    row[2] = run.log_decision
+
+
+@part
+def learn_from_rejection(run: Any, history: NDArray[np.float64], solver_cost: float) -> None:
+    """Estimate delta anew from all rejected models; a change of more than 5 % starts a new test."""
+    delta = np.float64(run.rejected_inliers) / run.rejected_points
+    if abs(delta - run.delta) > _DELTA_CHANGE * run.delta:
+        design_test(run, history, solver_cost, run.epsilon, delta)

@@ -1,0 +1,170 @@
+"""Charts of means with their standard errors, in rows and columns, with one legend for all."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from bansac.evaluation.styles import STYLES
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["Chart", "Series", "plot_charts"]
+
+Scale = Literal["linear", "log"]
+
+# For lines that are no method of the paper: told apart by colour-blind eyes (Okabe and Ito, Color universal design,
+# 2008), and by their marks.
+_COLORS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#d55e00", "#56b4e9", "#000000")
+_MARKS = "osD^vPX"
+
+
+@dataclass(frozen=True, eq=False)
+class Series:
+    """One line of a chart.
+
+    Parameters
+    ----------
+    label : str
+        Its name; the same name looks the same in all charts, and as in the other figures where it is a method's.
+    x, y : (K,) array_like
+        The points; NaN leaves a gap.
+    error : (K,) array_like, optional
+        Standard errors of y, drawn as bars.
+    """
+
+    label: str
+    x: ArrayLike
+    y: ArrayLike
+    error: ArrayLike | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Chart:
+    """One chart.
+
+    Parameters
+    ----------
+    series : sequence of Series
+        Its lines.
+    title, xlabel, ylabel : str
+        What is written above and beside it.
+    xscale, yscale : {"linear", "log"}
+        Its scales.
+    level : float, optional
+        A height to compare with, drawn as a thin dashed line.
+    """
+
+    series: Sequence[Series]
+    title: str = ""
+    xlabel: str = ""
+    ylabel: str = ""
+    xscale: Scale = "linear"
+    yscale: Scale = "linear"
+    level: float | None = None
+
+
+def plot_charts(charts: Sequence[Sequence[Chart]]) -> Figure:
+    """Draw charts in rows and columns.
+
+    Parameters
+    ----------
+    charts : sequence of sequence of Chart
+        Rows of charts, all of one length.
+
+    Returns
+    -------
+    Figure
+        A figure made without pyplot.
+
+    Raises
+    ------
+    ValueError
+        If there are no charts, or the rows differ in length.
+    ImportError
+        If Matplotlib is not installed.
+
+    Examples
+    --------
+    >>> figure = plot_charts([[Chart([Series("RANSAC", [15, 50], [2470, 126])], ylabel="iterations")]])
+    >>> figure.axes[0].get_ylabel()
+    'iterations'
+    """
+    try:
+        from matplotlib.figure import Figure
+    except ModuleNotFoundError:
+        raise ModuleNotFoundError("figures need Matplotlib: pip install 'bansac[plot]'", name="matplotlib") from None
+
+    lengths = {len(row) for row in charts}
+    if len(lengths) != 1 or lengths == {0}:
+        raise ValueError(f"charts must be rows of one length, at least 1; got {[len(row) for row in charts]}")
+    flat = [chart for row in charts for chart in row]
+    labels = list(dict.fromkeys(series.label for chart in flat for series in chart.series))
+    styles = _styles(labels)
+    figure = Figure(figsize=(4.6 * lengths.pop(), 3.2 * len(charts) + 0.4), layout="constrained")
+    axes = figure.subplots(len(charts), len(charts[0]), squeeze=False)
+    handles: dict[str, Any] = {}
+    for ax, chart in zip(axes.flat, flat, strict=True):
+        for series in chart.series:
+            handles[series.label] = ax.errorbar(
+                np.asarray(series.x, dtype=np.float64),
+                np.asarray(series.y, dtype=np.float64),
+                yerr=None if series.error is None else np.asarray(series.error, dtype=np.float64),
+                markersize=5,
+                linewidth=1.4,
+                capsize=2.5,
+                **styles[series.label],
+            )
+        _frame(ax, chart)
+    if len(labels) > 1:
+        figure.legend(
+            [handles[label] for label in labels],
+            labels,
+            loc="outside lower center",
+            ncols=min(len(labels), 3 * len(charts[0])),
+            frameon=False,
+        )
+    return figure
+
+
+def _styles(labels: Sequence[str]) -> dict[str, dict[str, str]]:
+    """Return colour, mark and line of each label: those of the methods in all figures, others in turn."""
+    styles = {}
+    others = 0
+    for label in labels:
+        if label in STYLES:
+            color, mark, line = STYLES[label]
+        else:
+            color, mark, line = _COLORS[others % len(_COLORS)], _MARKS[others % len(_MARKS)], "-"
+            others += 1
+        styles[label] = {"color": color, "marker": mark, "linestyle": line}
+    return styles
+
+
+def _frame(ax: Axes, chart: Chart) -> None:
+    """Label a chart and put a light grid behind it."""
+    if chart.level is not None:
+        ax.axhline(chart.level, color="#8a8a8a", linestyle="--", linewidth=0.8, zorder=0)
+    ax.set(xlabel=chart.xlabel, ylabel=chart.ylabel, xscale=chart.xscale, yscale=chart.yscale)
+    if chart.yscale == "log":
+        _label_plainly(ax)
+    if chart.title:
+        ax.set_title(chart.title, fontsize="medium")
+    ax.grid(color="#e6e6e6", linewidth=0.7)
+    ax.set_axisbelow(True)
+    ax.spines[["top", "right"]].set_visible(False)
+
+
+def _label_plainly(ax: Axes) -> None:
+    """Label a logarithmic axis of a few decades by 1, 2, 5, 10, ... instead of by powers."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    ax.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    ax.yaxis.set_minor_formatter(NullFormatter())

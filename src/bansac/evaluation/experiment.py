@@ -1,0 +1,221 @@
+"""What an experiment is: units of work that do not depend on each other, and a report over all their rows.
+
+A unit is computed by :attr:`Experiment.run_unit` from its payload and the setup alone, in whichever process: the runner
+may hand units to several workers, repeat one whose worker has died, and go on after an interruption.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from bansac.evaluation.tables import Table
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from bansac.datasets import PairSet
+    from bansac.datasets.labelled import LabelledSet
+
+__all__ = ["H_ERRORS", "Experiment", "HError", "Model", "Report", "Row", "Setting", "Setup", "Unit"]
+
+Model = Literal["E", "F", "H"]
+HError = Literal["corners", "visible-area"]
+Setting = Literal["pairs", "repeats", "h_error"]
+
+H_ERRORS: tuple[HError, ...] = ("corners", "visible-area")
+
+Row = dict[str, str | int | float | bool | None]
+"""One single run: its configuration, set, pair, repeat, errors, iterations, seconds and so on, by column."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Setup:
+    """What a reader may set of an experiment; None stands for the paper's value.
+
+    Parameters
+    ----------
+    data : Path, optional
+        A set of pairs, or a folder with sets below.
+    model : {"E", "F", "H"}, optional
+        Only this model; None takes all that the experiment has.
+    pairs : int, optional
+        Most pairs of a set, evenly spaced over those that the paper takes.
+    repeats : int, optional
+        Runs of every pair, or trials of a synthetic experiment.
+    seed : int
+        Seed of repeat 0; repeat r has ``seed + r``.
+    sets, exclude : tuple of str
+        Names of the sets to be taken (empty: all) and to be left out.
+    h_error : {"corners", "visible-area"}, optional
+        Error of a homography: mean over the corners of image 1, as the authors have it and by default, or over all
+        pixels of image 1 that are visible in image 2, as the tutorial has it.
+    extra : mapping of str to value
+        Options of one experiment alone, see :attr:`Experiment.options`.
+
+    Raises
+    ------
+    ValueError
+        If a value is out of its range.
+    """
+
+    data: Path | None = None
+    model: Model | None = None
+    pairs: int | None = None
+    repeats: int | None = None
+    seed: int = 0
+    sets: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    h_error: HError | None = None
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Check every value."""
+        for name in ("pairs", "repeats"):
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise ValueError(f"{name} must be at least 1, got {value}")
+        if not 0 <= self.seed < 2**63:
+            raise ValueError(f"seed must be in [0, 2^63), got {self.seed}")
+        if self.h_error is not None and self.h_error not in H_ERRORS:
+            raise ValueError(f"h_error must be one of {', '.join(H_ERRORS)}; got {self.h_error!r}")
+
+
+@dataclass(frozen=True)
+class Unit:
+    """One piece of work.
+
+    Parameters
+    ----------
+    key : str
+        Its name: different for every unit, and the same in every run with the same setup.
+    payload : tuple
+        What ``run_unit`` needs to know besides the setup: plain values that can be pickled.
+    timed : bool
+        Whether it takes part in the serial pass that takes the times, as repeat 0 does.
+    """
+
+    key: str
+    payload: tuple[Any, ...] = ()
+    timed: bool = True
+
+
+@dataclass(kw_only=True)
+class Report:
+    """What an experiment shows.
+
+    Parameters
+    ----------
+    tables : dict of str to Table
+        By the name of their files, without suffix.
+    figures : dict of str to Figure
+        By the name of their files, without suffix.
+    records : dict of str to list of Row
+        Further numbers, by the name of their CSV files, without suffix.
+    notes : list of str
+        What a reader has to know to read them.
+    """
+
+    tables: dict[str, Table] = field(default_factory=dict)
+    figures: dict[str, Figure] = field(default_factory=dict)
+    records: dict[str, list[Row]] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Experiment:
+    """One experiment of the paper. Its functions live at the top of a module, so that they can be pickled.
+
+    Parameters
+    ----------
+    name : str
+        Name on the command line.
+    title : str
+        What it compares, in a line.
+    reference : str
+        Label of the table or figure in the paper.
+    needs_data : bool
+        Whether it needs ``setup.data``.
+    defaults : str
+        What is run without further options, in a line.
+    units : callable
+        ``units(setup)``: all units, in the order of the rows. Bad settings and data raise here.
+    run_unit : callable
+        ``run_unit(setup, unit)``: the rows of a unit. A row that holds ``seconds`` has its time taken. Where it raises
+        an OSError or a ValueError the unit has failed and the others go on.
+    report : callable
+        ``report(setup, rows)``: tables and figures. ``rows`` can be gone through several times; the rows of failed
+        units are missing.
+    sets : callable, optional
+        ``sets(setup)``: the sets of ``setup.data`` that the rows depend on. None where it takes no data.
+    settings : tuple of {"pairs", "repeats", "h_error"}
+        Which of these settings it heeds; others are refused, as are ``sets`` and ``exclude`` without data.
+    models : tuple of {"E", "F", "H"}
+        What ``setup.model`` may be; empty where there is no choice.
+    options : tuple of str
+        Keys that ``setup.extra`` may have.
+    warm_up : callable, optional
+        ``warm_up(setup, units)``: loads or compiles every kernel that the units need, before workers start. Without it
+        the first unit that does not fail is run and its rows dropped.
+    """
+
+    name: str
+    title: str
+    reference: str
+    needs_data: bool
+    defaults: str
+    units: Callable[[Setup], list[Unit]]
+    run_unit: Callable[[Setup, Unit], list[Row]]
+    report: Callable[[Setup, Iterable[Row]], Report]
+    sets: Callable[[Setup], Sequence[PairSet | LabelledSet]] | None = None
+    settings: tuple[Setting, ...] = ()
+    models: tuple[Model, ...] = ()
+    options: tuple[str, ...] = ()
+    warm_up: Callable[[Setup, Sequence[Unit]], None] | None = None
+
+    def check(self, setup: Setup) -> None:
+        """Raise a ValueError where a setting makes no sense for this experiment, or would be ignored.
+
+        Parameters
+        ----------
+        setup : Setup
+            The settings.
+
+        Raises
+        ------
+        ValueError
+            If the data are missing, or a setting, the model or an option is none of this experiment's.
+        """
+        takes = self._takes()
+        for name in ("data", "sets", "exclude", "pairs", "repeats", "model", "h_error"):
+            if getattr(setup, name) not in (None, ()) and name not in takes:
+                raise ValueError(f"{_flag(name)}: {self.name} takes no such option; it takes {_flags(takes)}")
+        if self.needs_data and setup.data is None:
+            raise ValueError(
+                f"--data must name a folder with sets of pairs: {self.name} runs on image pairs "
+                "(`bansac data fetch` gets the paper's)"
+            )
+        for name in ("pairs", "sets", "exclude"):
+            if getattr(setup, name) and setup.data is None:
+                raise ValueError(f"{_flag(name)} chooses among image pairs: it needs --data")
+        if setup.model is not None and setup.model not in self.models:
+            raise ValueError(f"--model: {self.name} runs on {', '.join(self.models)}, got {setup.model!r}")
+        for option in setup.extra:
+            if option not in self.options:
+                raise ValueError(f"{_flag(option)}: {self.name} takes no such option; it takes {_flags(takes)}")
+
+    def _takes(self) -> list[str]:
+        """Return the names of everything that may be set, the seed apart."""
+        of_data = ("data", "sets", "exclude") if self.sets is not None else ()
+        model = ("model",) if self.models else ()
+        return [*of_data, *self.settings, *model, *self.options]
+
+
+def _flag(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
+
+
+def _flags(names: Iterable[str]) -> str:
+    return ", ".join(map(_flag, [*names, "seed"]))

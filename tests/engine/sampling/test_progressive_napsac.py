@@ -1,0 +1,238 @@
+"""P-NAPSAC against the algorithm written out, sample by sample, and its grids by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bansac.engine.sampling import (
+    TOTAL_DRAWS,
+    build_layers,
+    empty_neighborhoods,
+    growth_function,
+    make_neighborhoods,
+    sample_progressive_napsac,
+    sample_prosac,
+)
+from bansac.numeric.rng import seed_rng
+from tests.engine.sampling.helpers import equally_frequent, fits, start_run, subsets
+from tests.reference import sampling as reference
+
+
+class Sampler:
+    """The kernel with all that it needs; samples come as ranks."""
+
+    def __init__(self, data, ranking, m, *, seed=1, draws=0):
+        n = data.shape[1]
+        self.growth = np.empty(n + 1, np.int64)
+        growth_function(m, TOTAL_DRAWS, self.growth)
+        self.run = start_run(n, draws=draws)
+        self.neighborhoods = make_neighborhoods(data, ranking, m)
+        self.ranking = ranking
+        self.ranks = np.empty(n, np.int64)
+        self.ranks[ranking] = np.arange(n)
+        self.rng, self.sample = seed_rng(seed), np.empty(m, np.int64)
+
+    def draw(self):
+        sample_progressive_napsac(self.rng, self.ranking, self.growth, self.run, self.neighborhoods, self.sample)
+        return self.ranks[self.sample].tolist()
+
+
+def clustered(rng, channels, n):
+    """Return data of which many share a cell, even a fine one."""
+    centres = rng.uniform(size=(channels, 4))
+    data = centres[:, rng.integers(0, 4, n)] + rng.normal(0, 0.02, (channels, n))
+    data[:, : n // 4] = rng.uniform(size=(channels, n // 4))
+    return data
+
+
+@settings(max_examples=40)
+@given(st.integers(1, 5), st.integers(2, 6), st.integers(0, 30), st.integers(0, 2**32))
+def test_every_sample_is_one_of_the_literal_algorithm(channels, m, extra, seed):
+    n = m + extra
+    rng = np.random.default_rng(seed)
+    data, ranking = clustered(rng, channels, n), rng.permutation(n)
+    sampler = Sampler(data, ranking, m, seed=seed)
+    literal = reference.ProgressiveNapsac(data[:, ranking].T, m, sampler.growth.tolist())
+    for _ in range(min(120, 20 * (n - 1))):
+        must, pool, local = literal.next()
+        sample = sampler.draw()
+        assert fits(sample, must, pool)
+        if local:
+            literal.count_hits(sample)
+        assert sampler.neighborhoods.hits.tolist() == literal.hits
+        assert sampler.neighborhoods.sizes.tolist() == literal.sizes
+
+
+@pytest.mark.parametrize("m", [2, 3, 4])
+def test_a_whole_course_is_local_first_and_prosac_at_last(m):
+    rng = np.random.default_rng(m)
+    n = 9
+    data = clustered(rng, 2, n)
+    sampler = Sampler(data, np.arange(n), m)
+    literal = reference.ProgressiveNapsac(data.T, m, sampler.growth.tolist())
+    local_samples, hits = 0, 0
+    for t in range(1, 20 * n + 200):
+        expected = literal.next()
+        sample = sampler.draw()
+        if expected is None:
+            assert 20 * (n - 1) + 1 < t <= 20 * n
+            assert len(set(sample)) == m
+            assert sampler.neighborhoods.hits.sum() > hits  # its centre at least
+            hits = sampler.neighborhoods.hits.sum()
+            continue
+        must, pool, local = expected
+        assert fits(sample, must, pool)
+        if local:
+            local_samples += 1
+            literal.count_hits(sample)
+        assert t <= 20 * n or sampler.neighborhoods.hits.sum() == hits
+        hits = sampler.neighborhoods.hits.sum()
+    assert 0 < local_samples < 20 * n
+    assert sampler.run["draws"] == 20 * n + 199
+
+
+def test_after_the_local_samples_it_is_prosac():
+    data = np.random.default_rng(0).uniform(size=(4, 50))
+    ranking = np.random.default_rng(1).permutation(50)
+    sampler = Sampler(data, ranking, 4, draws=1000)
+    rng, run, sample = seed_rng(1), start_run(50, draws=1000), np.empty(4, np.int64)
+    for _ in range(100):
+        sample_prosac(rng, ranking, sampler.growth, run, sample)
+        sampler.draw()
+        assert sampler.sample.tolist() == sample.tolist()
+    assert not sampler.neighborhoods.hits.any()
+
+
+def test_neighbours_before_the_last_are_uniform():
+    # All data share the finest cell but one, which stretches the box.
+    data = np.zeros((2, 8))
+    data[:, 7] = 1.0
+    sampler = Sampler(data, np.arange(8), 4)
+    chosen = []
+    for seed in range(1500):
+        sampler.rng = seed_rng(seed)
+        sampler.run["draws"] = 0
+        sampler.neighborhoods.hits[:] = sampler.neighborhoods.growth[5]
+        sampler.neighborhoods.sizes[:] = 5
+        sample = sampler.draw()  # the centre is 0, the sixth neighbour is forced, two of the first five are drawn
+        assert {0, 6} <= set(sample)
+        chosen.append(frozenset(sample) - {0, 6})
+    assert equally_frequent(chosen, subsets(range(1, 6), 2))
+
+
+def test_a_lonely_centre_is_forced_into_a_global_sample():
+    data = np.zeros((2, 30))
+    data[:, 0] = 1.0  # the best datum has a cell of its own in every layer
+    sampler = Sampler(data, np.arange(30), 3)
+    assert sorted(sampler.draw()) == [0, 1, 2]  # U_3
+    sampler.neighborhoods.sizes[:] = 29  # more than any cell has
+    chosen = set()
+    for _ in range(20):  # rank 21 is the centre of samples 402 to 421, all of which have T'_4 < t <= T'_5 in PROSAC
+        sampler.run["draws"] = 419
+        sample = set(sampler.draw())
+        assert {4, 21} <= sample
+        chosen |= sample - {4, 21}
+    assert chosen == {0, 1, 2, 3}
+
+
+def test_a_neighbourhood_of_more_than_ten_is_used_up():
+    data = np.zeros((2, 60))
+    data[:, 59] = 1.0  # all others share the finest cell
+    for size in (10, 11):
+        sampler = Sampler(data, np.arange(60), 3)
+        sampler.run["draws"] = 419  # the centre is 21
+        sampler.neighborhoods.hits[:] = sampler.neighborhoods.growth[size - 1]
+        sampler.neighborhoods.sizes[:] = size
+        before = sampler.neighborhoods.hits.sum()
+        sample = set(sampler.draw())
+        assert 21 in sample
+        assert 9 in sample or size == 11  # the tenth neighbour is forced
+        assert sampler.neighborhoods.hits.sum() - before == (3 if size == 10 else 1)  # local or global
+
+
+def test_centres_stay_below_the_limit():
+    data = np.random.default_rng(0).uniform(size=(2, 40))
+    sampler = Sampler(data, np.arange(40), 2)
+    sampler.run["subset_limit"] = 5
+    before = sampler.neighborhoods.hits.copy()
+    for _ in range(300):
+        assert min(sampler.draw()) < 40
+    assert (sampler.neighborhoods.hits - before)[:5].sum() >= 300
+
+
+def test_samples_of_two_do_not_repeat_a_neighbour_of_a_centre():
+    data = np.zeros((2, 60))
+    data[:, 59] = 1.0
+    sampler = Sampler(data, np.arange(60), 2)
+    pairs = [frozenset(sampler.draw()) for _ in range(10)]
+    assert len({pair for pair in pairs[1:] if 1 in pair}) == 9  # the second datum is the centre of all but the first
+
+
+@pytest.mark.parametrize("m", [2, 3, 7])
+def test_all_data_in_one_sample(m):
+    data = np.random.default_rng(m).uniform(size=(4, m))
+    sampler = Sampler(data, np.arange(m), m)
+    for _ in range(25 * m):
+        assert sorted(sampler.draw()) == list(range(m))
+
+
+def test_one_seed_one_course():
+    data = clustered(np.random.default_rng(0), 4, 100)
+    courses = []
+    for seed in (1, 1, 2):
+        sampler = Sampler(data, np.arange(100), 4, seed=seed)
+        courses.append([sampler.draw() for _ in range(2200)])
+    assert courses[0] == courses[1]
+    assert courses[0] != courses[2]
+
+
+@given(st.integers(1, 20), st.integers(1, 40), st.integers(0, 2**32))
+def test_layers_list_the_data_of_each_cell_by_rank(channels, n, seed):
+    rng = np.random.default_rng(seed)
+    data, ranking = clustered(rng, channels, n), rng.permutation(n)
+    points = data[:, ranking]
+    low, high = points.min(axis=1), points.max(axis=1)
+    members, starts, counts = build_layers(data, ranking)
+    for layer, cells in enumerate((16, 8, 4, 2)):
+        keys = [tuple(reference.cell(points[c, i], low[c], high[c], cells) for c in range(channels)) for i in range(n)]
+        assert sorted(members[layer].tolist()) == list(range(n))
+        for rank in range(n):
+            start = starts[layer, rank]
+            listed = members[layer, start : start + counts[layer, rank]].tolist()
+            assert listed == [i for i in range(n) if keys[i] == keys[rank]]
+
+
+def test_cells_of_many_channels_differ_in_the_first_one():
+    data = np.zeros((40, 6))
+    data[0, 3:] = 1.0
+    members, starts, counts = build_layers(data, np.arange(6))
+    assert np.all(counts == 3)
+    assert np.all(members == np.arange(6))
+    assert np.all(starts == [0, 0, 0, 3, 3, 3])
+
+
+def test_no_data_make_empty_layers():
+    for array in build_layers(np.empty((4, 0)), np.empty(0, np.int64)):
+        assert array.shape == (4, 0)
+
+
+def test_empty_neighborhoods_have_the_types_of_full_ones():
+    full = make_neighborhoods(np.random.default_rng(0).uniform(size=(4, 10)), np.arange(10), 4)
+    for empty, array in zip(empty_neighborhoods(), full, strict=True):
+        assert (empty.dtype, empty.ndim, empty.flags.c_contiguous) == (array.dtype, array.ndim, True)
+        assert array.flags.c_contiguous
+        assert empty.size == 0
+
+
+@pytest.mark.parametrize("sample_size", [0, 1, 6])
+def test_an_impossible_sample_size_is_named(sample_size):
+    with pytest.raises(ValueError, match=rf"sample_size must be at least 2 .* at most 5 .*got {sample_size}"):
+        make_neighborhoods(np.zeros((2, 5)), np.arange(5), sample_size)
+
+
+def test_a_ranking_of_another_length_is_named():
+    with pytest.raises(ValueError, match=r"ranking must hold one index for each of the 5 data, got shape \(4,\)"):
+        make_neighborhoods(np.zeros((2, 5)), np.arange(4), 2)

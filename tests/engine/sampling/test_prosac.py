@@ -1,0 +1,148 @@
+"""PROSAC: the growth function in exact arithmetic, and which datum is forced at which sample."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bansac.engine.sampling import TOTAL_DRAWS, growth_function, sample_prosac
+from bansac.numeric.rng import seed_rng
+from tests.engine.sampling.helpers import equally_frequent, fits, start_run, subsets
+from tests.reference import sampling as reference
+
+
+def grow(n, m, total=TOTAL_DRAWS):
+    growth = np.full(n + 1, -1, np.int64)
+    growth_function(m, total, growth)
+    return growth
+
+
+def draw(growth, run, m, count, *, seed=1, ranking=None):
+    """Return the ranks of ``count`` samples, one row a sample."""
+    n = len(growth) - 1
+    ranking = np.arange(n) if ranking is None else ranking
+    ranks = np.empty(n, np.int64)
+    ranks[ranking] = np.arange(n)
+    rng, sample = seed_rng(seed), np.empty(m, np.int64)
+    samples = np.empty((count, m), np.int64)
+    for i in range(count):
+        sample_prosac(rng, ranking, growth, run, sample)
+        samples[i] = ranks[sample]
+    return samples
+
+
+def test_growth_function_by_hand():
+    # N = 5, m = 2, T_N = 40: T_n = 4 C(n, 2) = 4, 12, 24, 40 for n = 2, ..., 5, with the increases 8, 12, 16.
+    assert grow(5, 2, 40).tolist() == [0, 0, 1, 9, 21, 37]
+    # T_N = 1: every increase is rounded up to 1.
+    assert grow(5, 2, 1).tolist() == [0, 0, 1, 2, 3, 4]
+
+
+@pytest.mark.parametrize(("n", "m"), [(2000, 4), (2000, 7), (300, 2), (500, 5), (57, 3)])
+def test_growth_function_is_exact(n, m):
+    assert grow(n, m).tolist() == reference.growth_function(n, m, TOTAL_DRAWS)
+
+
+@pytest.mark.parametrize(("n", "m"), [(12, 5), (16, 5), (49_999, 1)])
+def test_whole_numbers_are_not_rounded_up(n, m):
+    # As many samples as there are different ones: T_n = C(n, m).
+    increases = [math.comb(k, m - 1) for k in range(m, n)]
+    assert grow(n, m, math.comb(n, m))[m:].tolist() == np.cumsum([1, *increases]).tolist()
+
+
+def test_growth_function_of_single_data():
+    assert np.array_equal(grow(1000, 1, 20_000)[1:], 1 + 20 * np.arange(1000))
+
+
+@given(st.integers(1, 8), st.integers(0, 100), st.integers(1, 300_000))
+def test_growth_function_agrees_with_exact_arithmetic(m, extra, total):
+    n = m + extra
+    growth = grow(n, m, total)
+    assert growth[: m + 1].tolist() == [0] * m + [1]
+    for subset in range(m, n):
+        exact = reference.expected_samples(subset + 1, n, m, total) - reference.expected_samples(subset, n, m, total)
+        # A fraction that is a whole number up to rounding may go either way.
+        assert math.ceil(exact * (1 - 1e-9)) <= growth[subset + 1] - growth[subset] <= math.ceil(exact)
+
+
+@settings(max_examples=60)
+@given(st.integers(1, 6), st.integers(0, 20), st.integers(1, 500), st.integers(0, 2**32), st.data())
+def test_every_sample_holds_the_forced_datum_and_better_ones(m, extra, total, seed, data):
+    n = m + extra
+    growth = grow(n, m, total)
+    run = start_run(n)
+    ranking = np.random.default_rng(seed).permutation(n)
+    change = data.draw(st.integers(0, 60), "sample before which the limit drops")
+    lower = data.draw(st.integers(m, n), "new limit")
+    for t in range(1, 101):
+        if t == change:
+            run["subset_limit"] = lower
+        sample = draw(growth, run, m, 1, seed=seed + t, ranking=ranking)[0].tolist()
+        assert fits(sample, *reference.prosac_choice(t, growth.tolist(), m, int(run["subset_limit"])))
+        assert run["draws"] == t
+
+
+def test_subsets_get_as_many_samples_as_the_growth_function_says():
+    n, m = 12, 3
+    growth = grow(n, m, 300)
+    samples = draw(growth, start_run(n), m, int(growth[n]))
+    newest = Counter(samples.max(axis=1).tolist())
+    assert newest == {rank: growth[rank + 1] - growth[rank] for rank in range(m - 1, n)}
+    # But for T'_m = 1 and the rounding, as many samples lie in each subset as among uniform samples.
+    expected = [float(reference.expected_samples(subset, n, m, 300)) for subset in range(n + 1)]
+    for subset in range(m, n + 1):
+        inside = int(np.count_nonzero(samples.max(axis=1) < subset))
+        assert 0 <= (inside - 1) - (expected[subset] - expected[m]) < subset - m + 1
+
+
+def test_the_others_are_uniform():
+    growth = np.array([0, 0, 0, 1, 1, 1, 10**6])  # samples 2 to 10^6 hold the sixth datum
+    samples = draw(growth, start_run(6), 3, 3001)[1:]
+    assert np.all(samples.max(axis=1) == 5)
+    assert equally_frequent([frozenset(s) - {5} for s in samples.tolist()], subsets(range(5), 2))
+
+
+def test_samples_are_free_where_growth_has_stopped():
+    growth = grow(50, 3, 2000)
+    run = start_run(50, limit=6)
+    samples = draw(growth, run, 3, int(growth[6]) + 3000)[int(growth[6]) :]
+    assert run["subset"] == 6
+    assert equally_frequent(map_to_sets(samples), subsets(range(6), 3))
+
+
+def test_a_lower_limit_takes_effect_at_once():
+    growth = grow(50, 3, 2000)
+    run = start_run(50)
+    draw(growth, run, 3, 200)
+    assert run["subset"] > 8
+    run["subset_limit"] = 6
+    samples = draw(growth, run, 3, 3000)
+    assert equally_frequent(map_to_sets(samples), subsets(range(6), 3))
+
+
+def test_after_all_draws_samples_are_uniform():
+    growth = grow(6, 2)
+    run = start_run(6, draws=TOTAL_DRAWS - 1, limit=3)
+    assert draw(growth, run, 2, 1).max() < 3
+    assert equally_frequent(map_to_sets(draw(growth, run, 2, 3000)), subsets(range(6), 2))
+
+
+def test_all_data_in_one_sample():
+    samples = draw(grow(4, 4), start_run(4), 4, 20)
+    assert np.all(np.sort(samples, axis=1) == np.arange(4))
+
+
+def test_one_seed_one_course():
+    growth = grow(100, 4)
+    first, again, other = (draw(growth, start_run(100), 4, 200, seed=seed) for seed in (1, 1, 2))
+    assert np.array_equal(first, again)
+    assert not np.array_equal(first, other)
+
+
+def map_to_sets(samples):
+    return [frozenset(sample) for sample in samples.tolist()]

@@ -1,0 +1,180 @@
+"""The dynamic Bayesian network against the paper's sums and numbers worked by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bansac.engine import dbn
+from tests.reference.dbn import INLIER, OUTLIER, infer, infer_by_enumeration, tables_from_arrays
+
+
+def run_kernel(priors, votes, gammas, order, cpt=None):
+    """Return the probabilities after each update; ``votes`` is updates x N."""
+    odds = dbn.initial_odds(np.asarray(priors, dtype=np.float64))
+    packed = dbn.pack_cpt(cpt, order)
+    belief = np.zeros((2**order, odds.size))
+    dbn.start_belief(belief, odds)
+    work = np.empty(2 ** (order + 1))
+    history = []
+    for updates, (vote, gamma) in enumerate(zip(votes, gammas, strict=True)):
+        if order == 1:
+            dbn.update_order_1(odds, np.asarray(vote), gamma, packed)
+        else:
+            dbn.update_general(belief, odds, np.asarray(vote), gamma, packed, updates, work)
+        history.append(dbn.probabilities_from_odds(odds))
+    return np.array(history)
+
+
+def named(votes):
+    return [INLIER if vote else OUTLIER for vote in votes]
+
+
+probability = st.floats(0, 1)
+gamma_values = st.floats(1e-6, 1 - 1e-6)
+
+
+def cpts(order):
+    def table(j):
+        return st.lists(probability, min_size=2 ** (j + 1), max_size=2 ** (j + 1)).map(
+            lambda values: np.array(values).reshape((2,) * (j + 1))
+        )
+
+    return st.tuples(*(table(j) for j in range(1, order + 1)))
+
+
+@st.composite
+def cases(draw):
+    order = draw(st.integers(1, 3))
+    steps = draw(st.integers(1, 12))
+    n = draw(st.integers(1, 4))
+    priors = draw(st.lists(st.floats(0.001, 0.999), min_size=n, max_size=n))
+    votes = draw(st.lists(st.lists(st.booleans(), min_size=n, max_size=n), min_size=steps, max_size=steps))
+    gammas = draw(st.lists(gamma_values, min_size=steps, max_size=steps))
+    cpt = draw(st.one_of(st.none(), cpts(order)))
+    return order, priors, np.array(votes, dtype=np.bool_), gammas, cpt
+
+
+@settings(max_examples=300)
+@given(cases())
+def test_kernels_agree_with_the_literal_recursion_to_1e_12(case):
+    order, priors, votes, gammas, cpt = case
+    tables = tables_from_arrays(dbn.PAPER_CPT[:order] if cpt is None else cpt)
+    history = run_kernel(priors, votes, gammas, order, cpt)
+    for n, prior in enumerate(priors):
+        for k in range(1, len(gammas) + 1):
+            expected = infer(prior, named(votes[:k, n]), gammas[:k], order, tables)
+            assert history[k - 1, n] == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("order", [1, 2, 3])
+def test_recursion_equals_the_sum_over_all_paths(order):
+    rng = np.random.default_rng(order)
+    votes = rng.uniform(size=(7, 3)) < 0.5
+    gammas = rng.uniform(0.3, 0.95, 7)
+    history = run_kernel([0.5, 0.2, 0.9], votes, gammas, order)
+    for n, prior in enumerate([0.5, 0.2, 0.9]):
+        for k in range(1, 8):
+            expected = infer_by_enumeration(prior, named(votes[:k, n]), gammas[:k], order)
+            assert history[k - 1, n] == pytest.approx(expected, abs=1e-12)
+
+
+def test_two_steps_worked_by_hand_order_1():
+    # eps = .5: gamma_1 = .62 * .5 + .5 = .81, P^0 = .5.
+    # c^1 = I: Phi+ = 1 * .81 * .5 + .2 * .19 * .5 = .424, Phi- = .8 * .19 * .5 = .076, P = .424 / .5 = .848.
+    # c^1 = O: Phi+ = 1 * .19 * .5 = .095, Phi- = 1 * .81 * .5 = .405, P = .19.
+    # c^2 = I after I: Phi+ = .81 * .848 + .2 * .19 * .152 = .692656, Phi- = .8 * .19 * .152 = .023104.
+    # c^2 = O after O: Phi+ = .19 * .19 = .0361, Phi- = .81 * .81 = .6561.
+    gamma = dbn.gamma_1(np.array([0.5]))[0]
+    assert gamma == pytest.approx(0.81)
+    history = run_kernel([0.5, 0.5], np.array([[True, False], [True, False]]), [gamma, gamma], 1)
+    assert history[0] == pytest.approx([0.848, 0.19])
+    assert history[1] == pytest.approx([0.692656 / 0.71576, 0.0361 / 0.6922])
+
+
+def test_two_steps_worked_by_hand_order_2():
+    # gamma = .8, P^0 = .5. Step 1 uses the table of order 1. c^1 = I:
+    # (I, I) = 1 * .8 * .5 = .4, (I, O) = .2 * .2 * .5 = .02, (O, I) = 0, (O, O) = .8 * .2 * .5 = .08; sum .5.
+    # Normalised: .8, .04, 0, .16, hence P(x^1 = I) = .84.
+    # Step 2, c^2 = O, the table of order 2, P(c = O | x^1 = I) = .2, P(c = O | x^1 = O) = .8:
+    # x^2 = I: .8 * .2 * .8 + .7 * .2 * .04 + .1 * .8 * 0 + 0 * .8 * .16 = .128 + .0056 = .1336
+    # x^2 = O: .2 * .2 * .8 + .3 * .2 * .04 + .9 * .8 * 0 + 1 * .8 * .16 = .032 + .0024 + .128 = .1624
+    history = run_kernel([0.5], np.array([[True], [False]]), [0.8, 0.8], 2)
+    assert history[0, 0] == pytest.approx(0.84)
+    assert history[1, 0] == pytest.approx(0.1336 / 0.296)
+
+
+def test_paper_tables_have_the_printed_entries():
+    second, third = dbn.PAPER_CPT[1], dbn.PAPER_CPT[2]
+    assert second[1][0][0] == 0.7  # inlier, outlier | outlier
+    assert second[0][1][1] == 0.2  # outlier, inlier | inlier
+    assert third[0][1][0][0] == 0.3  # the odd entry: outlier, inlier, outlier | outlier
+    assert third[1][0][1][1] == 0.6  # inlier, outlier, inlier | inlier
+
+
+def test_odds_do_not_stick_at_certainty():
+    # 30 votes for, then 60 against, at eps = .5: a state kept as a probability stays at 1.
+    votes = np.array([[True]] * 30 + [[False]] * 60)
+    history = run_kernel([0.5], votes, [0.81] * 90, 1)
+    assert history[29, 0] > 1 - 1e-9
+    assert history[-1, 0] < 1e-12
+
+
+def test_a_run_of_ten_thousand_updates_stays_finite():
+    rng = np.random.default_rng(0)
+    for order in (1, 2, 3):
+        history = run_kernel([0.5, 0.5], rng.uniform(size=(10_000, 2)) < 0.3, [0.52] * 10_000, order)
+        assert np.all(np.isfinite(history))
+        assert np.all((history >= 0) & (history <= 1))
+
+
+@pytest.mark.parametrize(
+    ("function", "ratio", "expected"),
+    [
+        (dbn.gamma_1, 0.0, 0.5),
+        (dbn.gamma_1, 0.7143, 0.94286),
+        (dbn.gamma_1, 1.0, 1.0),
+        (dbn.gamma_2, 0.0, 0.5 / (0.5 + np.exp(3.0))),
+        (dbn.gamma_2, 0.3, 1 / 3),
+        (dbn.gamma_3, 0.5, np.tanh(1.5)),
+    ],
+)
+def test_gamma_functions_as_printed(function, ratio, expected):
+    assert function(np.array([ratio]))[0] == pytest.approx(expected)
+
+
+def test_gamma_is_tabulated_and_clamped():
+    assert dbn.tabulate_gamma("gamma_1", 4) == pytest.approx([0.5, 0.655, 0.81, 0.95, 1 - 1e-6])
+    assert dbn.tabulate_gamma("gamma_3", 2)[0] == 1e-6
+    assert dbn.tabulate_gamma(lambda ratio: 0.5 + 0.5 * ratio, 2) == pytest.approx([0.5, 0.75, 1 - 1e-6])
+
+
+@pytest.mark.parametrize(("gamma", "found"), [(lambda ratio: 0.5, "shape"), (lambda ratio: 2 + ratio, "probabilities")])
+def test_a_bad_gamma_is_refused(gamma, found):
+    with pytest.raises(ValueError, match=found):
+        dbn.tabulate_gamma(gamma, 3)
+
+
+@pytest.mark.parametrize(
+    ("cpt", "order", "found"),
+    [
+        ([[[0, 0.2], [1, 1]]], 2, "one table for each"),
+        ([[0, 0.2]], 1, "shape"),
+        ([[[0, 2.0], [1, 1]]], 1, "probabilities"),
+        (["table"], 1, "numbers"),
+        ([[[0, np.nan], [1, 1]]], 1, "probabilities"),
+    ],
+)
+def test_a_bad_cpt_is_refused(cpt, order, found):
+    with pytest.raises(ValueError, match=found):
+        dbn.pack_cpt(cpt, order)
+
+
+@given(st.lists(st.floats(1e-30, 1e30), min_size=1, max_size=50), st.floats(0.001, 0.5))
+def test_summary_of_the_odds(values, tau):
+    odds = np.array(values)
+    smallest, below = dbn.summarize(odds, odds.view(np.int64), tau)
+    assert smallest == odds.min()
+    assert below == np.count_nonzero(odds > (1 - tau) / tau)

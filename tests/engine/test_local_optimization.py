@@ -1,0 +1,83 @@
+"""LO-RANSAC: against a literal version where chance has no part, and its promises where it has."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from bansac.datasets.synthetic import line_points
+from bansac.engine.local_optimization import make_work, optimize_locally
+from bansac.engine.state import BLOCK, RUN, SETTINGS, State, make_record
+from bansac.numeric.rng import seed_rng
+from bansac.problems.line import LINE
+from tests.reference.local_optimization import iterate, line_distances
+
+THRESHOLD = 0.02
+
+
+def optimize(points, line, *, inner, iterative, seed=0):
+    """Return the model, the record of the run and the mask after a local optimisation of ``line``."""
+    data = np.ascontiguousarray(points.T)
+    n = data.shape[1]
+    settings = make_record(SETTINGS, squared_threshold=THRESHOLD**2, inner=inner, iterative=iterative)
+    support = np.count_nonzero(line_distances(points, line) <= THRESHOLD)
+    run = make_record(RUN, best_score=support, best_inliers=support, unoptimized=True)
+    empty = np.empty(0)
+    state = State(
+        **{
+            **dict.fromkeys(State._fields, empty),
+            "rng": seed_rng(seed),
+            "scratch": np.empty(LINE.scratch_size),
+            "best_model": np.array(line),
+            "model": np.empty(3, LINE.precision),
+            "residuals": np.empty(BLOCK, LINE.precision),
+        }
+    )
+    mask = optimize_locally(
+        LINE.kernels, data, data.astype(LINE.precision), settings, run, state, make_work(2, n, 2, 3)
+    )
+    return state.best_model, run, mask
+
+
+def blurred_line(seed):
+    """Return points about a line, and the line through two of them."""
+    rng = np.random.default_rng(seed)
+    made = line_points(24, inlier_ratio=0.5, noise=0.008, seed=seed)
+    first, second = made.points[made.inliers][rng.choice(12, 2, replace=False)]
+    normal = np.array([first[1] - second[1], second[0] - first[0]])
+    normal /= np.linalg.norm(normal)
+    return made.points, np.append(normal, -normal @ first)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_iterative_optimisation_is_the_literal_one(seed):
+    # 14 data are the most of one fit of a line: with so few points near it, no random part is drawn.
+    points, line = blurred_line(seed)
+    points = points[np.argsort(line_distances(points, line), kind="stable")[:14]]
+    model, run, _ = optimize(points, line, inner=False, iterative=True)
+    expected = iterate(points, line, THRESHOLD)
+    assert run["best_inliers"] == np.count_nonzero(line_distances(points, expected) <= THRESHOLD)
+    assert model * np.sign(model[:2] @ expected[:2]) == pytest.approx(expected, abs=1e-6)
+
+
+@pytest.mark.parametrize("inner", [True, False])
+@pytest.mark.parametrize("iterative", [True, False])
+def test_the_support_never_falls_and_the_mask_is_that_of_the_model(inner, iterative):
+    gained = []
+    for seed in range(20):
+        points, line = blurred_line(seed)
+        before = np.count_nonzero(line_distances(points, line) <= THRESHOLD)
+        model, run, mask = optimize(points, line, inner=inner, iterative=iterative, seed=seed)
+        assert np.array_equal(mask, line_distances(points, model) <= THRESHOLD)
+        assert run["best_inliers"] == run["best_score"] == mask.sum()
+        assert not run["unoptimized"]
+        gained.append(run["best_inliers"] - before)
+    assert min(gained) >= 0
+    assert (max(gained) > 0) == (inner or iterative)
+
+
+def test_a_model_without_inliers_stays():
+    points = np.random.default_rng(0).uniform(-1, 1, (30, 2))
+    model, run, mask = optimize(points, np.array([1.0, 0.0, 50.0]), inner=True, iterative=True)
+    assert model.tolist() == [1.0, 0.0, 50.0]
+    assert run["best_inliers"] == mask.sum() == 0

@@ -1,0 +1,137 @@
+"""The sequential test and the bail-out."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bansac.engine.state import BLOCK, HISTORY, RUN, SETTINGS, make_record
+from bansac.engine.verification import (
+    ABANDONED,
+    REJECTED,
+    decision_threshold,
+    design_test,
+    evaluate,
+    learn_from_rejection,
+)
+from bansac.numeric.jit import kernel
+from bansac.problems.line import LINE
+from tests.reference import loop_parts as reference
+
+
+@kernel
+def call_decision_threshold(epsilon, delta, solver_cost, models_per_sample):
+    return decision_threshold(epsilon, delta, solver_cost, models_per_sample)
+
+
+@kernel
+def call_learn_from_rejection(run, history, solver_cost):
+    learn_from_rejection(run, history, solver_cost)
+
+
+def points_on_axis(inside):
+    """Points of which those marked lie on the x axis and the others far from it."""
+    n = len(inside)
+    return np.array([np.linspace(-1, 1, n), np.where(inside, 0.0, 5.0)], dtype=np.float32)
+
+
+def run_evaluate(inside, *, log_decision=math.inf, to_beat=-1.0, msac=False, first_block=0, epsilon=0.5, delta=0.05):
+    points = points_on_axis(inside)
+    settings = make_record(SETTINGS)
+    settings["msac"] = msac
+    run = make_record(RUN)
+    run["first_block"] = first_block
+    run["log_ratio_inlier"] = math.log(delta / epsilon)
+    run["log_ratio_outlier"] = math.log((1 - delta) / (1 - epsilon))
+    mask = np.zeros(len(inside), np.bool_)
+    axis = np.array([0.0, 1.0, 0.0])
+    model, work = np.empty(3, np.float32), np.empty(BLOCK, np.float32)
+    score, inliers = evaluate(LINE.kernels, points, axis, model, work, mask, 1e-4, settings, run, to_beat, log_decision)
+    return score, inliers, mask, run
+
+
+inside_lists = st.lists(st.booleans(), min_size=2, max_size=3 * BLOCK + 7)
+
+
+@given(inside_lists, st.booleans(), st.integers(0, 10))
+def test_without_a_test_every_point_is_scored(inside, msac, block):
+    first = block % ((len(inside) + BLOCK - 1) // BLOCK)
+    score, inliers, mask, _ = run_evaluate(inside, msac=msac, first_block=first)
+    assert mask.tolist() == inside
+    assert inliers == sum(inside)
+    assert score == pytest.approx(sum(inside))  # exact inliers are worth 1 in either measure
+
+
+@given(inside_lists, st.integers(0, 400))
+def test_bail_out_is_exact(inside, to_beat):
+    score, inliers, _, _ = run_evaluate(inside, to_beat=float(to_beat))
+    if inliers == ABANDONED:
+        assert sum(inside) <= to_beat
+    else:
+        assert inliers == score == sum(inside)
+
+
+@given(inside_lists, st.floats(0.5, 20), st.integers(0, 10))
+def test_rejection_follows_the_likelihood_ratio_at_the_ends_of_blocks(inside, log_decision, block):
+    blocks = (len(inside) + BLOCK - 1) // BLOCK
+    first = block % blocks
+    order = np.concatenate(
+        [np.arange(len(inside))[b * BLOCK : (b + 1) * BLOCK] for b in np.roll(range(blocks), -first)]
+    )
+    course = reference.likelihood_ratio(np.array(inside)[order], 0.5, 0.05)
+    lengths = [min(BLOCK, len(inside) - ((first + b) % blocks) * BLOCK) for b in range(blocks)]
+    ends = np.cumsum(lengths) - 1
+    expected = [end for end in ends if math.log(max(course[end], 1e-300)) > log_decision]
+    _, inliers, _, run = run_evaluate(inside, log_decision=log_decision, first_block=first)
+    if expected:
+        assert inliers == REJECTED
+        assert run["rejected_points"] == expected[0] + 1
+        assert run["rejected_inliers"] == np.count_nonzero(np.array(inside)[order][: expected[0] + 1])
+    else:
+        assert inliers == sum(inside)
+
+
+@given(st.floats(0.05, 0.95), st.floats(0.01, 0.9), st.floats(50, 4000), st.floats(0.5, 5))
+def test_decision_threshold_solves_its_equation(epsilon, share, solver_cost, models):
+    delta = share * epsilon
+    expected = reference.decision_threshold(epsilon, delta, solver_cost, models)
+    assert math.exp(call_decision_threshold(epsilon, delta, solver_cost, models)) == pytest.approx(expected, rel=1e-2)
+
+
+def designed(epsilon, delta):
+    run, history = make_record(RUN), np.zeros((3, HISTORY))
+    design_test(run, history, 200.0, epsilon, delta)
+    return run, history
+
+
+@given(st.floats(0, 1), st.floats(0, 1))
+def test_a_design_always_separates_good_from_bad(epsilon, delta):
+    epsilon = max(epsilon, 1e-3)
+    run, _ = designed(epsilon, delta)
+    assert 0 < run["delta"] < run["epsilon"] < 1
+    assert run["log_ratio_inlier"] < 0 < run["log_ratio_outlier"]
+    assert math.isfinite(run["log_decision"])
+
+
+def test_delta_is_learnt_from_rejections_and_small_changes_keep_the_test():
+    run, history = designed(0.5, 0.1)
+    run["rejected_points"], run["rejected_inliers"] = 1000, 104
+    call_learn_from_rejection(run, history, 200.0)
+    assert run["tests"] == 1
+    run["rejected_inliers"] = 200
+    call_learn_from_rejection(run, history, 200.0)
+    assert run["tests"] == 2
+    assert run["delta"] == pytest.approx(0.2)
+    assert history[1, :2] == pytest.approx([0.5, 0.2])
+
+
+def test_a_full_history_overwrites_its_last_row():
+    run, history = designed(0.5, 0.1)
+    for delta in (0.2, 0.05, 0.15, 0.02):
+        design_test(run, history, 200.0, 0.5, delta)
+    assert run["tests"] == 3
+    assert history[2, 1] == pytest.approx(0.02)

@@ -1,0 +1,41 @@
+"""Charts show the numbers that they are given."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+pytest.importorskip("matplotlib", reason="figures need Matplotlib")
+
+from bansac.evaluation.charts import Chart, Series, plot_charts
+from bansac.evaluation.styles import STYLES
+
+
+def test_lines_and_bars_have_their_values():
+    figure = plot_charts(
+        [[Chart([Series("a", [1, 2, 4], [3.0, 5.0, np.nan], [0.5, 1.0, 0.0])], title="t", xlabel="x")]]
+    )
+    (ax,) = figure.axes
+    line = ax.containers[0].lines[0]
+    np.testing.assert_array_equal(line.get_xydata(), [[1, 3], [2, 5], [4, np.nan]])
+    bars = ax.containers[0].lines[2][0].get_segments()
+    np.testing.assert_allclose(bars[1], [[2, 4], [2, 6]])
+    assert (ax.get_title(), ax.get_xlabel()) == ("t", "x")
+    assert not figure.legends  # one line needs none
+
+
+def test_a_label_looks_the_same_in_all_charts_and_stands_in_the_legend_once():
+    charts = [
+        Chart([Series(name, [1, 2], [1, 2]) for name in names], yscale="log") for names in (("b", "BANSAC"), ("b",))
+    ]
+    figure = plot_charts([charts])
+    first, second = (ax.containers[0].lines[0] for ax in figure.axes)
+    assert first.get_color() == second.get_color()
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["b", "BANSAC"]
+    assert figure.axes[0].containers[1].lines[0].get_color() == STYLES["BANSAC"][0]
+
+
+@pytest.mark.parametrize("charts", [[], [[]], [[Chart([])], [Chart([]), Chart([])]]])
+def test_charts_that_make_no_grid_are_refused(charts):
+    with pytest.raises(ValueError, match="rows of one length"):
+        plot_charts(charts)

@@ -1,0 +1,87 @@
+from __future__ import annotations
+
+import importlib.util
+
+import numpy as np
+import pytest
+
+from bansac.datasets import Pair, epipolar_matches, homography_matches
+from bansac.evaluation.bench import DEFAULTS, judge, make_task
+from bansac.evaluation.methods import METHODS, Method, Task, select_methods
+
+
+def make_pair(kind: str) -> Pair:
+    scores = np.random.default_rng(0).uniform(0.3, 0.9, 200)
+    if kind == "H":
+        plane = homography_matches(200, inlier_ratio=0.6, noise=0.1, seed=1)
+        return Pair("a-b", plane.x1, plane.x2, 1 - scores, H=plane.H, size1=plane.size)
+    scene = epipolar_matches(200, inlier_ratio=0.6, noise=0.1, seed=1)
+    return Pair("a-b", scene.x1, scene.x2, 1 - scores, K1=scene.K, K2=scene.K, R=scene.R, t=scene.t)
+
+
+def cases() -> list[tuple[str, str]]:
+    return [(name, kind) for name, method in METHODS.items() for kind in method.kinds]
+
+
+@pytest.mark.parametrize(("name", "kind"), cases())
+def test_every_method_solves_an_easy_pair(name: str, kind: str) -> None:
+    method = METHODS[name]
+    if importlib.util.find_spec(method.package) is None:
+        pytest.skip(f"the peer {method.package} is not installed")
+    pair = make_pair(kind)
+    task = make_task(pair, DEFAULTS[kind], seed=3)
+    errors = judge(method.matrix(method.call(task)), task, pair)
+    assert max(errors) < (3 if kind == "H" else 5), errors
+
+
+@pytest.mark.parametrize(
+    ("names", "kind", "message"),
+    [
+        (["bansac", "no-such"], "H", "no-such.*the methods are bansac"),
+        (["pydegensac"], "E", "pydegensac estimates H, F, not E"),
+        (["bansac", "bansac"], "H", "twice"),
+        ([], "H", "at least one"),
+    ],
+)
+def test_wrong_names_are_refused(names: list[str], kind: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        select_methods(names, kind)
+
+
+def test_missing_peer_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(METHODS, "ghost", Method("ghost", lambda task: None, "no_such_package"))
+    with pytest.raises(ModuleNotFoundError, match="ghost needs the package no_such_package"):
+        select_methods(["ghost"], "H")
+
+
+def test_calls_depend_on_the_seed_alone() -> None:
+    task = make_task(make_pair("F"), DEFAULTS["F"], seed=5)
+    np.testing.assert_array_equal(METHODS["bansac"].call(task), METHODS["bansac"].call(task))
+
+
+def test_prior_reaches_the_sampler(monkeypatch: pytest.MonkeyPatch) -> None:
+    import bansac
+
+    seen = []
+
+    def estimate(*args, **settings):
+        seen.append(settings)
+        return estimate_homography(*args, **settings)
+
+    estimate_homography = bansac.estimate_homography
+    monkeypatch.setattr(bansac, "estimate_homography", estimate, raising=False)
+    task = make_task(make_pair("H"), DEFAULTS["H"], seed=5)
+    for name in ("bansac", "p-bansac", "uniform"):
+        METHODS[name].call(task)
+    assert [settings["sampler"] for settings in seen] == ["bansac", "bansac", "uniform"]
+    assert [settings["scores"] is not None for settings in seen] == [False, True, False]
+    assert all(s["seed"] == 5 and s["threshold"] == 1.0 and s["max_iterations"] == 1000 for s in seen)
+
+
+def test_task_is_normalised_for_e_alone() -> None:
+    pair = make_pair("E")
+    assert isinstance(make_task(pair, DEFAULTS["F"], seed=0), Task)
+    np.testing.assert_array_equal(make_task(pair, DEFAULTS["F"], seed=0).x1, pair.x1)
+    rays = make_task(pair, DEFAULTS["E"], seed=0).x2
+    assert pair.K2 is not None
+    np.testing.assert_allclose(rays * pair.K2[0, 0] + pair.K2[:2, 2], pair.x2, atol=1e-9)

@@ -1,0 +1,237 @@
+"""A problem of the user's own: it compiles, it runs without the compiler, and its slips are named."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import re
+import runpy
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numba import config
+
+from bansac.numeric.jit import kernel
+from bansac.problems.problem import Problem, always_valid, never_fit
+
+
+def solve(data, sample, models, scratch):
+    """One number: the datum itself."""
+    models[0, 0] = data[0, sample[0]]
+    return 1
+
+
+def residuals(data, model, start, stop, out):
+    """Squared differences."""
+    x = data[0, start:stop]
+    for i in range(stop - start):
+        out[i] = (x[i] - model[0]) ** 2
+
+
+def fit(data, weights, model, scratch):
+    """Weighted mean."""
+    total, mean = 0.0, 0.0
+    for i in range(weights.size):
+        total += weights[i]
+        mean += weights[i] * data[0, i]
+    if total > 0.0:
+        model[0] = mean / total
+    return total > 0.0
+
+
+FIELDS = {
+    "name": "number",
+    "channels": 1,
+    "sample_size": 1,
+    "model_shape": (1,),
+    "solve": solve,
+    "residuals": residuals,
+}
+
+
+@kernel
+def run(kernels, data, points, model, out):
+    """Call all four functions as the loop does; return how many said yes."""
+    models, sample, scratch = np.zeros((1, 1)), np.zeros(1, np.int64), np.zeros(1)
+    sample[0] = 2
+    said = kernels.solve(data, sample, models, scratch)
+    model[0] = models[0, 0]
+    kernels.residuals(points, model, 1, points.shape[1], out)
+    if kernels.fit(data, np.ones(data.shape[1]), models[0], scratch):
+        said += 10
+    if kernels.is_valid(data, models[0], sample):
+        said += 100
+    return said
+
+
+@pytest.mark.parametrize("precision", ["float32", "float64"])
+@pytest.mark.parametrize("decorate", [lambda f: f, kernel])
+def test_a_user_s_functions_are_called_by_compiled_code(precision, decorate):
+    functions = {"solve": decorate(solve), "residuals": decorate(residuals)}
+    problem = Problem(**(FIELDS | functions), precision=precision)
+    data = np.array([[1.0, 2.0, 5.0, 9.0]])
+    model, out = np.zeros(1, precision), np.zeros(3, precision)
+    assert run(problem.kernels, data, data.astype(precision), model, out) == 101
+    assert model[0] == 5.0
+    np.testing.assert_array_equal(out, [9.0, 0.0, 16.0])
+    with_fit = dataclasses.replace(problem, fit=decorate(fit))
+    assert run(with_fit.kernels, data, data.astype(precision), model, out) == 111
+
+
+def test_one_call_serves_problems_of_different_functions():
+    def solve_twice(data, sample, models, scratch):
+        models[0, 0] = 2.0 * data[0, sample[0]]
+        return 1
+
+    data = np.array([[1.0, 2.0, 5.0]])
+    found = []
+    for function in (solve, solve_twice):
+        model = np.zeros(1)
+        run(Problem(**(FIELDS | {"solve": function})).kernels, data, data, model, np.zeros(2))
+        found.append(model[0])
+    assert found == [5.0, 10.0]
+
+
+def test_exact_residuals_are_those_of_float64():
+    out = np.zeros(2)
+    Problem(**FIELDS, precision="float32").exact_residuals(np.array([[0.1, 0.3]]), np.array([0.1]), 0, 2, out)
+    np.testing.assert_array_equal(out, [0.0, (0.3 - 0.1) ** 2])
+
+
+def test_defaults_accept_every_model_and_fit_none():
+    nothing = np.zeros(0)
+    assert always_valid(nothing, nothing, nothing)
+    assert not never_fit(nothing, nothing, nothing, nothing)
+
+
+def test_model_size_is_the_product_of_the_shape():
+    assert Problem(**(FIELDS | {"model_shape": (3, 4)})).model_size == 12
+
+
+SCRIPT = """
+import numpy as np
+from bansac.problems.problem import Problem
+from bansac.problems.homography import HOMOGRAPHY
+
+def solve(data, sample, models, scratch):
+    models[0, 0] = data[0, sample[0]]
+    return 1
+
+def residuals(data, model, start, stop, out):
+    for i in range(stop - start):
+        out[i] = (data[0, start + i] - model[0]) ** 2
+
+problem = Problem("number", 1, 1, (1,), solve, residuals)
+kernels = problem.kernels
+assert kernels.solve is solve
+models = np.zeros((1, 1))
+assert kernels.solve(np.array([[7.0]]), np.array([0]), models, np.empty(0)) == 1
+out = np.zeros(1)
+problem.exact_residuals(np.array([[9.0]]), models[0], 0, 1, out)
+assert out[0] == 4.0
+assert not kernels.fit(None, None, None, None) and kernels.is_valid(None, None, None)
+
+square = np.array([[0.0, 1, 1, 0], [0, 0, 1, 1], [0, 1, 1, 0], [0, 0, 1, 1]])
+models = np.zeros((1, 9))
+assert HOMOGRAPHY.kernels.solve(square, np.arange(4), models, np.empty(0)) == 1
+assert np.allclose(np.abs(models[0]) * 3 ** 0.5, np.eye(3).ravel())
+print("interpreted")
+"""
+
+
+def test_a_problem_runs_without_the_compiler():
+    source = Path(__file__).resolve().parents[2] / "src"
+    path = os.pathsep.join(filter(None, [str(source), os.environ.get("PYTHONPATH", "")]))
+    environment = os.environ | {"NUMBA_DISABLE_JIT": "1", "PYTHONPATH": path}
+    done = subprocess.run([sys.executable, "-c", SCRIPT], env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == "interpreted"
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "message"),
+    [
+        ("name", "", "name must be a string that is not empty, got ''"),
+        ("channels", 0, "channels must be an integer >= 1, got 0"),
+        ("channels", 2.0, "channels must be an integer >= 1, got 2.0"),
+        ("sample_size", True, "sample_size must be an integer >= 1, got True"),
+        ("max_models", 0, "max_models must be an integer >= 1, got 0"),
+        ("scratch_size", -1, "scratch_size must be an integer >= 0, got -1"),
+        ("model_shape", 3, "model_shape must be a tuple of sizes .* got 3"),
+        ("model_shape", (), r"model_shape must be a tuple of sizes .* got \(\)"),
+        ("model_shape", (3, 0), "model_shape must be an integer >= 1, got 0"),
+        ("solver_cost", 0.0, "solver_cost must be a number > 0, got 0.0"),
+        ("precision", "half", "precision must be 'float64' or 'float32', got 'half'"),
+    ],
+)
+def test_a_bad_value_is_named(field, value, message):
+    with pytest.raises(ValueError, match=message):
+        Problem(**(FIELDS | {field: value}))
+
+
+def too_few(data, sample):
+    """Not what a solver is called with."""
+    return 0
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "message"),
+    [
+        ("solve", None, r"solve must be a function solve\(data, sample, models, scratch\), got None"),
+        ("solve", too_few, r"solve\(data, sample, models, scratch\), got too_few\(data, sample\)"),
+        ("solve", kernel(too_few), r"solve\(data, sample, models, scratch\), got too_few\(data, sample\)"),
+        ("residuals", solve, r"residuals\(data, model, start, stop, out\), got solve\(data, sample, models, scratch\)"),
+        ("residuals", lambda *data: None, r"residuals\(data, model, start, stop, out\), got <lambda>\(\*data\)"),
+        ("fit", "fit", r"fit\(data, weights, model, scratch\), got 'fit'"),
+        ("is_valid", solve, r"is_valid\(data, model, sample\), got solve"),
+        ("normalize", solve, r"normalize\(data, transform\), got solve"),
+        ("denormalize", solve, r"denormalize\(model, transform\), got solve"),
+        ("canonical", too_few, r"canonical\(model\), got too_few\(data, sample\)"),
+    ],
+)
+def test_a_bad_function_is_named_with_what_it_should_take(field, value, message):
+    with pytest.raises(TypeError, match=message):
+        Problem(**(FIELDS | {field: value}))
+
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.mark.parametrize(("name", "inliers"), [("plane", 300), ("ellipse", 200)])
+def test_the_examples_find_their_models(name, inliers, capsys):
+    with np.errstate(over="ignore"):  # interpreted random numbers wrap around
+        runpy.run_path(str(ROOT / "examples" / f"{name}.py"), run_name="__main__")
+    printed = capsys.readouterr().out
+    found = re.search(rf"inliers, (\d+) of the {inliers} true ones", printed)
+    assert found is not None, printed
+    assert int(found[1]) >= 0.95 * inliers
+
+
+def test_the_code_of_the_documentation_runs(tmp_path):
+    text = (ROOT / "docs" / "custom-problems.md").read_text(encoding="utf-8")
+    script = tmp_path / "documentation.py"
+    script.write_text("\n".join(re.findall(r"```python\n(.*?)```", text, re.S)), encoding="utf-8")
+    with np.errstate(over="ignore"):
+        result = runpy.run_path(str(script))["result"]
+    assert result.success
+    assert result.inliers[:300].mean() > 0.95
+    normal = result.model / result.model[2]
+    np.testing.assert_allclose(normal, [-0.2, 0.1, 1.0, -1.0], atol=0.01)
+
+
+@pytest.mark.skipif(bool(config.DISABLE_JIT), reason="interpreted: nothing is compiled")
+def test_a_function_that_does_not_compile_is_named():
+    def residuals(data, model, start, stop, out):
+        for n in range(start, stop):
+            out[n - start] = undefined_name  # noqa: F821
+
+    def solve(data, sample, models, scratch):
+        models[0, 0] = data[0, sample[0]]
+        return 1
+
+    problem = Problem("broken", 1, 1, (1,), solve, residuals)
+    with pytest.raises(TypeError, match=r"problem 'broken': residuals does not compile"):
+        _ = problem.kernels
