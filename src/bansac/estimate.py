@@ -246,7 +246,8 @@ def estimate_relative_pose(
     """
     from dataclasses import replace
 
-    from bansac.problems.essential import ESSENTIAL, recover_pose
+    from bansac.geometry import recover_pose
+    from bansac.problems.essential import ESSENTIAL
 
     started = time.perf_counter()
     rays, unit = _as_rays(x1, x2, K1, K2, preset)

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bansac.geometry import decompose_essential, recover_pose
 from bansac.numeric.jit import kernel
-from bansac.problems.essential import ESSENTIAL, decompose_essential, essential_5pt, recover_pose
+from bansac.problems.essential import ESSENTIAL, essential_5pt
 from tests.reference import epipolar as reference
 
 fit = kernel(ESSENTIAL.fit)

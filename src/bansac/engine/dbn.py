@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bansac.numeric.jit import kernel, part
+from bansac.numeric.jit import inlined, kernel
 
 __all__ = [
     "MAX_ODDS",
@@ -161,7 +161,7 @@ def probabilities_from_odds(odds: NDArray[np.float64]) -> NDArray[np.float64]:
     return 1.0 / (1.0 + odds)
 
 
-@part
+@inlined
 def _clamp_odds(odds: float) -> float:
     raised = odds if odds > MIN_ODDS else MIN_ODDS
     return raised if raised < MAX_ODDS else MAX_ODDS

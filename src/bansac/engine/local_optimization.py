@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from bansac.engine.state import State
 from bansac.engine.verification import evaluate
-from bansac.numeric.jit import kernel, part
+from bansac.numeric.jit import inlined, kernel
 from bansac.numeric.linalg import copy
 from bansac.numeric.rng import next_index
 
@@ -100,7 +100,7 @@ def optimize_locally(
     return local.is_inlier[best]  # type: ignore[no-any-return]
 
 
-@part
+@inlined
 def _shrink_threshold(
     kernels: Any,
     data: NDArray[np.float64],

@@ -37,7 +37,7 @@ from bansac.engine.state import (
 )
 from bansac.engine.stopping import prosac_iterations, ransac_iterations, sprt_iterations
 from bansac.engine.verification import REJECTED, design_test, evaluate, learn_from_rejection
-from bansac.numeric.jit import kernel, part
+from bansac.numeric.jit import inlined, kernel
 from bansac.numeric.linalg import copy
 from bansac.numeric.rng import next_index
 from bansac.problems.problem import NOT_DEGENERATE, RECOVERED
@@ -117,7 +117,7 @@ def run_iterations(
             break
 
 
-@part
+@inlined
 def _evaluate_hypotheses(
     kernels: Any,
     data: NDArray[np.float64],
@@ -163,7 +163,7 @@ def _evaluate_hypotheses(
             run.slot = slot
 
 
-@part
+@inlined
 def _count_support(settings: Any, run: Any, state: State, n: int, inliers: np.int64) -> None:
     """Learn from the first models how much support a bad one has; then start the sequential test."""
     state.supports[run.full_models] = inliers
@@ -181,13 +181,13 @@ def _count_support(settings: Any, run: Any, state: State, n: int, inliers: np.in
         design_test(run, state.history, settings.solver_cost, best / n, delta)
 
 
-@part
+@inlined
 def _chance_support(delta: float, n: int) -> float:
     """Return the support that one bad model in a hundred exceeds, if a datum agrees with probability ``delta``."""
     return n * delta + 2.32 * math.sqrt(n * delta * (1 - delta)) + 1
 
 
-@part
+@inlined
 def _recover(
     kernels: Any,
     data: NDArray[np.float64],
@@ -223,7 +223,7 @@ def _recover(
     return bool(verdict != NOT_DEGENERATE)
 
 
-@part
+@inlined
 def _accept(settings: Any, run: Any, state: State, n: int) -> None:
     """Make the iteration's best model the best of the run and bring the counting criteria up to date."""
     run.best_score = run.score
@@ -259,7 +259,7 @@ def _update_stop(settings: Any, run: Any, state: State, is_inlier: NDArray[np.bo
             run.required_by = STOPPED_PROSAC
 
 
-@part
+@inlined
 def _learn(run: Any, state: State, is_inlier: NDArray[np.bool_], gamma: float, settings: Any) -> None:
     """Update the probabilities by the classification of the iteration's best model."""
     if state.cpt.shape[0] == 1:
@@ -270,7 +270,7 @@ def _learn(run: Any, state: State, is_inlier: NDArray[np.bool_], gamma: float, s
     run.smallest_odds, run.low_probability = summarize(state.odds, state.odds_bits, settings.tau)
 
 
-@part
+@inlined
 def _check_stop(settings: Any, run: Any, n: int) -> None:
     """Decide whether this iteration was the last one."""
     if run.iterations >= settings.min_iterations and run.best_inliers > 0:
@@ -282,7 +282,7 @@ def _check_stop(settings: Any, run: Any, n: int) -> None:
         run.stop = MAX_ITERATIONS
 
 
-@part
+@inlined
 def _record(run: Any, row: NDArray[np.float64], n: int, gamma: float) -> None:
     """Write one row of the trace."""
     row[0] = run.inliers / n if run.row >= 0 else np.nan

@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from bansac.numeric.jit import kernel, part
+from bansac.numeric.jit import inlined, kernel
 
 __all__ = [
     "all_inlier_probability",
@@ -23,7 +23,7 @@ _CHANCE_RATE = 0.05
 _LEVEL = 0.05
 
 
-@part
+@inlined
 def all_inlier_probability(inliers: int, n: int, sample_size: int) -> float:
     """Return the probability that a uniform sample without replacement has inliers only.
 
@@ -46,7 +46,7 @@ def ransac_iterations(inliers: int, n: int, sample_size: int, confidence: float)
     return math.log1p(-confidence) / math.log1p(-probability)
 
 
-@part
+@inlined
 def _test_exponent(epsilon: float, row: NDArray[np.float64]) -> float:
     """Return the root h > 0 of eps (delta_i / eps_i)^h + (1 - eps) ((1 - delta_i) / (1 - eps_i))^h = 1.
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from bansac.engine.scoring import classify_block, msac_gain
 from bansac.engine.state import BLOCK
-from bansac.numeric.jit import kernel, part
+from bansac.numeric.jit import inlined, kernel
 from bansac.numeric.linalg import copy
 
 __all__ = ["ABANDONED", "REJECTED", "decision_threshold", "design_test", "evaluate", "learn_from_rejection"]
@@ -96,7 +96,7 @@ def evaluate(
     return score, inliers
 
 
-@part
+@inlined
 def decision_threshold(epsilon: float, delta: float, solver_cost: float, models_per_sample: float) -> float:
     """Return log A for the fastest test: A = K + log A with K = t_M C / m_S + 1 (Chum and Matas, 2008)."""
     information = (1 - delta) * math.log((1 - delta) / (1 - epsilon)) + delta * math.log(delta / epsilon)
@@ -126,7 +126,7 @@ def design_test(run: Any, history: NDArray[np.float64], solver_cost: float, epsi
     row[2] = run.log_decision
 
 
-@part
+@inlined
 def learn_from_rejection(run: Any, history: NDArray[np.float64], solver_cost: float) -> None:
     """Estimate delta anew from all rejected models; a change of more than 5 % starts a new test."""
     delta = np.float64(run.rejected_inliers) / run.rejected_points

@@ -426,7 +426,7 @@ def judge(model: Array | None, task: Task, pair: Pair) -> tuple[float, ...]:
         raise ValueError(f"the pair {pair.key} has no pose to be judged by")
     if usable is None:
         return rotation_error(None, pair.R), translation_error(None, pair.t)
-    from bansac.problems.essential import recover_pose
+    from bansac.geometry import recover_pose
 
     E = usable if task.kind == "E" else pair.K2.T @ usable @ pair.K1
     R, t, _ = recover_pose(E, *_normalised_points(pair))

@@ -10,6 +10,15 @@ One place holds the flags, so that no kernel can silently be compiled with other
   exists in several compiled copies, which may be reordered in different ways, and which copy runs depends on what was
   loaded from the cache: results would not repeat bit by bit. So only functions that are entered from outside
   (residuals), or whose result is exact in any order (counts), are compiled with it.
+
+Four decorators:
+
+=================  =====================================================================================
+``kernel``         entered from Python
+``inner_kernel``   called by other kernels, in the package; allocates nothing and returns no array
+``fast_kernel``    entered from outside or exact in any order: with ``FAST_MATH``
+``inlined``        a part of one larger kernel, compiled with it
+=================  =====================================================================================
 """
 
 from __future__ import annotations
@@ -17,9 +26,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from numba import njit
+from numba import config, njit
+from numba.core.registry import CPUDispatcher
 
-__all__ = ["FAST_MATH", "compile_kernel", "fast_kernel", "kernel", "part"]
+__all__ = ["FAST_MATH", "compile_kernel", "fast_kernel", "inlined", "inner_kernel", "kernel"]
 
 FAST_MATH = {"reassoc", "contract", "arcp", "nsz"}
 
@@ -38,10 +48,45 @@ def fast_kernel(function: Function) -> Function:
     )
 
 
-def part(function: Function) -> Function:
+def inner_kernel(function: Function) -> Function:
+    """Compile ``function`` when a kernel that calls it is compiled, without what a call from Python needs.
+
+    The wrapper for Python and the reference counts of arrays are some 50 to 100 ms of a compilation. A call from Python
+    (a test) compiles another copy, which has them.
+    """
+    if config.DISABLE_JIT:
+        return function
+    dispatcher = _InnerDispatcher(
+        function,
+        targetoptions={
+            "nopython": True,
+            "boundscheck": None,
+            "nogil": True,
+            "error_model": "numpy",
+            "no_cpython_wrapper": True,
+            "no_cfunc_wrapper": True,
+            "_nrt": False,
+        },
+    )
+    dispatcher.enable_caching()
+    return dispatcher  # type: ignore[no-any-return]
+
+
+class _InnerDispatcher(CPUDispatcher):
+    """A dispatcher whose compiled code has no wrapper for Python; called from Python it runs a copy that has one."""
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Run the copy, which is not cached: the two would share a place on disk."""
+        if "_copy" not in self.__dict__:
+            self.__dict__["_copy"] = njit(nogil=True, error_model="numpy")(self.py_func)
+        return self.__dict__["_copy"](*arguments)
+
+
+def inlined(function: Function) -> Function:
     """Mark a part of a larger kernel: it is compiled with its callers and not by itself.
 
-    A function compiled by itself costs some 50 ms on the first call ever, and its callers optimise it once more.
+    A function compiled by itself costs some 50 ms on the first call ever, and its callers optimise it once more; but
+    each place that calls it infers its types anew.
     """
     return njit(inline="always", error_model="numpy")(function)  # type: ignore[no-any-return]
 

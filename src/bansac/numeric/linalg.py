@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bansac.numeric.jit import kernel, part
+from bansac.numeric.jit import inlined, kernel
 
 __all__ = ["copy", "smallest_eigenvector"]
 
@@ -21,7 +21,7 @@ _SQUARINGS = 30
 _CONVERGED = 1e-15
 
 
-@part
+@inlined
 def copy(source: NDArray[Any], target: NDArray[Any]) -> None:
     """Copy a vector, into the number type of ``target``."""
     for i in range(source.size):

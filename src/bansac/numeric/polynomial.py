@@ -10,7 +10,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from bansac.numeric.jit import kernel, part
+from bansac.numeric.jit import inlined, kernel
 
 __all__ = ["STURM_SCRATCH", "cubic_roots", "sturm_roots"]
 
@@ -136,7 +136,7 @@ def sturm_roots(c: NDArray[np.float64], degree: int, roots: NDArray[np.float64],
     return _find_roots(c, degree, isolated, roots, scratch)
 
 
-@part
+@inlined
 def _middle(low: float, high: float) -> float:
     """Return the point about halfway in x / (1 + |x|), a measure by which no magnitude is far away.
 
@@ -146,7 +146,7 @@ def _middle(low: float, high: float) -> float:
     return u / (1.0 - abs(u))
 
 
-@part
+@inlined
 def _sturm_chain(c: NDArray[np.float64], degree: int, scratch: NDArray[np.float64]) -> tuple[int, float, float]:
     """Write the quotients of Euclid's algorithm for p and p'; return their number and the sign changes at -inf and inf.
 
@@ -193,7 +193,7 @@ def _sturm_chain(c: NDArray[np.float64], degree: int, scratch: NDArray[np.float6
     return members, more, fewer
 
 
-@part
+@inlined
 def _sign_changes(scratch: NDArray[np.float64], members: int, x: float) -> float:
     """Count the sign changes of the chain at ``x``; zero counts as positive, which is right on one side of ``x``."""
     changes = 0.0
@@ -213,7 +213,7 @@ def _sign_changes(scratch: NDArray[np.float64], members: int, x: float) -> float
     return changes
 
 
-@part
+@inlined
 def _find_roots(
     c: NDArray[np.float64], degree: int, count: int, roots: NDArray[np.float64], scratch: NDArray[np.float64]
 ) -> int:

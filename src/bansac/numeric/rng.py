@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from bansac.numeric.jit import kernel, part
+from bansac.numeric.jit import inlined, kernel
 
 __all__ = ["next_index", "next_uint64", "seed_rng", "shuffle"]
 
@@ -29,7 +29,7 @@ def seed_rng(seed: int) -> NDArray[np.uint64]:
     return np.array(words, np.uint64)
 
 
-@part
+@inlined
 def next_uint64(state: NDArray[np.uint64]) -> np.uint64:
     """Return 64 random bits and step the generator."""
     total = state[0] + state[3]
@@ -44,7 +44,7 @@ def next_uint64(state: NDArray[np.uint64]) -> np.uint64:
     return result
 
 
-@part
+@inlined
 def next_index(state: NDArray[np.uint64], n: int | np.int64) -> np.int64:
     """Return a uniform index in [0, n), for n below 2**31: the bias of the multiplication is at most n / 2**32."""
     return np.int64(((next_uint64(state) >> _U32) * np.uint64(n)) >> _U32)

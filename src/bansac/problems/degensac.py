@@ -12,7 +12,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from bansac.numeric.jit import kernel, part
+from bansac.numeric.jit import inlined, kernel
 from bansac.numeric.linalg import copy
 from bansac.numeric.rng import next_index
 from bansac.problems.epipolar import orientation, second_epipole
@@ -90,7 +90,7 @@ def recover(
     return DEGENERATE
 
 
-@part
+@inlined
 def _find_plane(
     data: NDArray[np.float64],
     sample: NDArray[np.int64],
@@ -207,7 +207,7 @@ def _mark_plane(
     return count
 
 
-@part
+@inlined
 def _refit_plane(
     data: NDArray[np.float64],
     squared_threshold: float,
@@ -270,7 +270,7 @@ def _fit_homography(
             H[k] = -H[k]
 
 
-@part
+@inlined
 def _search_epipole(
     data: NDArray[np.float64],
     weights: NDArray[np.float64],
@@ -309,7 +309,7 @@ def _search_epipole(
     return repaired
 
 
-@part
+@inlined
 def _required_pairs(inliers: int, n: int) -> float:
     """Return how many draws of two of ``n`` matches, one of two inliers takes, with a small probability of failure."""
     p = inliers * (inliers - 1.0) / (n * n)

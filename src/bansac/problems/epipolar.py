@@ -10,7 +10,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from bansac.numeric.jit import kernel, part
+from bansac.numeric.jit import inlined, kernel
 from bansac.numeric.linalg import smallest_eigenvector
 
 __all__ = [
@@ -39,7 +39,7 @@ _PLACES = np.array([6 * _SYMMETRIC[i // 3][j // 3] + _SYMMETRIC[i % 3][j % 3] fo
 _POWER_STEPS = 30
 
 
-@part
+@inlined
 def write_equation(
     x1: float, y1: float, z1: float, x2: float, y2: float, z2: float, rows: NDArray[np.float64], at: int
 ) -> None:
@@ -71,7 +71,7 @@ def residuals(
         out[i] = algebraic * algebraic / (a1 * a1 + b1 * b1 + a2 * a2 + b2 * b2)
 
 
-@part
+@inlined
 def second_epipole(f: NDArray[np.float64]) -> tuple[float, float, float]:
     """Return e2 with e2^T F = 0: the cross product of two columns of F, of the pair for which it is largest."""
     ex, ey, ez, size = 0.0, 0.0, 0.0, 0.0
@@ -86,7 +86,7 @@ def second_epipole(f: NDArray[np.float64]) -> tuple[float, float, float]:
     return ex, ey, ez
 
 
-@part
+@inlined
 def orientation(
     data: NDArray[np.float64], f: NDArray[np.float64], ex: float, ey: float, ez: float, i: int | np.int64
 ) -> float:
@@ -117,7 +117,7 @@ def is_oriented(data: NDArray[np.float64], model: NDArray[np.float64], sample: N
     return not (positive and negative)
 
 
-@part
+@inlined
 def fit_eight_point(
     data: NDArray[np.float64], weights: NDArray[np.float64], f: NDArray[np.float64], scratch: NDArray[np.float64]
 ) -> bool:
@@ -145,7 +145,7 @@ def fit_eight_point(
     return True
 
 
-@part
+@inlined
 def _find_frames(
     data: NDArray[np.float64], weights: NDArray[np.float64]
 ) -> tuple[float, float, float, float, float, float]:
@@ -167,7 +167,7 @@ def _find_frames(
     return ax, ay, bx, by, math.sqrt(2.0 * total / a_scatter), math.sqrt(2.0 * total / b_scatter)
 
 
-@part
+@inlined
 def _accumulate(
     data: NDArray[np.float64],
     weights: NDArray[np.float64],
@@ -198,7 +198,7 @@ def _accumulate(
                 scratch[_MOMENTS + 6 * i + j] += m2[i] * m1[j]
 
 
-@part
+@inlined
 def remove_smallest_singular_value(f: NDArray[np.float64], scratch: NDArray[np.float64]) -> None:
     """Replace F by F (I - v v^T), where v is its right singular vector of the smallest singular value.
 

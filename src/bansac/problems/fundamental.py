@@ -10,7 +10,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from bansac.numeric.jit import kernel, part
+from bansac.numeric.jit import inlined, kernel
 from bansac.numeric.polynomial import cubic_roots
 from bansac.problems.degensac import recover
 from bansac.problems.epipolar import (
@@ -65,7 +65,7 @@ def solve(
     return count
 
 
-@part
+@inlined
 def _null_space(a: NDArray[np.float64]) -> bool:
     """Write a basis of the matrices that satisfy seven equations; False where the equations are dependent.
 
@@ -103,7 +103,7 @@ def _null_space(a: NDArray[np.float64]) -> bool:
     return True
 
 
-@part
+@inlined
 def _write_determinant(scratch: NDArray[np.float64]) -> None:
     """Write the coefficients of det(A + x B), a cubic, in increasing order."""
     for i in range(4):

@@ -11,7 +11,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bansac.numeric.jit import kernel, part
+from bansac.numeric.jit import inlined, kernel
 from bansac.problems.frames import normalize
 from bansac.problems.problem import Problem
 
@@ -223,7 +223,7 @@ def _average(
     out[k + 8] = zz / total
 
 
-@part
+@inlined
 def _smallest_eigenvector(scratch: NDArray[np.float64], at: int, vanishing: float) -> tuple[bool, float, float]:
     """Eigenvector (x, y, 1) of the smallest eigenvalue of the 3 x 3 matrix at ``scratch[at]``.
 

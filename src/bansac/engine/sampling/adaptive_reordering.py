@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bansac.engine.dbn import MIN_PRIOR
-from bansac.numeric.jit import kernel, part
+from bansac.numeric.jit import inlined, kernel
 from bansac.numeric.rng import next_uint64
 
 __all__ = ["PERTURBATION", "VARIANCE", "posterior_probabilities", "renew_priority", "start_priority"]
@@ -84,7 +84,7 @@ def renew_priority(
         priority[n] = _posterior_mean(prior[n], draws[n]) + _perturbation(rng)
 
 
-@part
+@inlined
 def _posterior_mean(prior: float, draws: np.int64) -> float:
     """Return a / (a + b + n), where a + b = mean (1 - mean) / variance - 1 and a = mean (a + b)."""
     raised = prior if prior > MIN_PRIOR else MIN_PRIOR
@@ -95,6 +95,6 @@ def _posterior_mean(prior: float, draws: np.int64) -> float:
     return mean * concentration / (concentration + draws)
 
 
-@part
+@inlined
 def _perturbation(rng: NDArray[np.uint64]) -> float:
     return PERTURBATION * (2.0 * (np.float64(next_uint64(rng) >> _U11) * _TO_UNIT) - 1.0)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bansac.engine.dbn import MIN_PRIOR
-from bansac.numeric.jit import kernel, part
+from bansac.numeric.jit import inlined, kernel
 from bansac.numeric.rng import next_index
 
 __all__ = ["learn_from_failure", "sample_most_probable"]
@@ -44,7 +44,7 @@ def sample_most_probable(rng: NDArray[np.uint64], priority: NDArray[np.float64],
         n += 1
 
 
-@part
+@inlined
 def _find_largest(priority: NDArray[np.float64], sample: NDArray[np.int64]) -> float:
     """Fill the sample with data of largest priority, the largest first, by insertion; return the least of them."""
     m = sample.size
@@ -77,7 +77,7 @@ def learn_from_failure(priority: NDArray[np.float64], sample: NDArray[np.int64])
         priority[datum] = _clamp((_clamp(priority[datum]) - product) / (1.0 - product))
 
 
-@part
+@inlined
 def _clamp(probability: float) -> float:
     raised = probability if probability > MIN_PRIOR else MIN_PRIOR
     return raised if raised < 1.0 - MIN_PRIOR else 1.0 - MIN_PRIOR

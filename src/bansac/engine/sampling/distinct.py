@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from bansac.numeric.jit import kernel, part
+from bansac.numeric.jit import inlined, kernel
 from bansac.numeric.rng import next_index
 
 __all__ = ["contains", "draw_distinct"]
 
 
-@part
+@inlined
 def contains(sample: NDArray[np.int64], size: int | np.int64, candidate: int | np.int64) -> bool:
     """Say whether ``candidate`` is among the first ``size`` indices of the sample."""
     found = False

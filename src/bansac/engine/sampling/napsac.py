@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bansac.engine.sampling.uniform import sample_uniform
-from bansac.numeric.jit import kernel, part
+from bansac.numeric.jit import inlined, kernel
 from bansac.numeric.rng import next_index
 
 __all__ = ["neighborhood_radius", "sample_napsac"]
@@ -89,7 +89,7 @@ def sample_napsac(
     sample_uniform(rng, n, sample)
 
 
-@part
+@inlined
 def _find_neighbors(
     data: NDArray[np.float64], centre: np.int64, squared_radius: float, neighbors: NDArray[np.int64]
 ) -> int:

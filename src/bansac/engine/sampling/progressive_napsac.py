@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from bansac.engine.sampling.distinct import draw_distinct
 from bansac.engine.sampling.prosac import complete_by_prosac, grow_subset, growth_function
-from bansac.numeric.jit import kernel, part
+from bansac.numeric.jit import inlined, kernel
 from bansac.numeric.rng import next_index
 
 __all__ = [
@@ -210,14 +210,14 @@ def sample_progressive_napsac(
         sample[i] = ranking[sample[i]]
 
 
-@part
+@inlined
 def _draw_centre(rng: NDArray[np.uint64], draws: int, limit: int) -> int | np.int64:
     """Return the rank that PROSAC draws with samples of one: T'_n = 1 + 20 (n - 1), and the n-th datum is forced."""
     n = 2 + (draws - 2) // LOCAL_DRAWS
     return n - 1 if n <= limit else next_index(rng, limit)
 
 
-@part
+@inlined
 def _draw_neighbors(
     rng: NDArray[np.uint64],
     neighborhoods: Neighborhoods,

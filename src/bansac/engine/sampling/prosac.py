@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bansac.engine.sampling.distinct import draw_distinct
-from bansac.numeric.jit import kernel, part
+from bansac.numeric.jit import inlined, kernel
 
 __all__ = ["TOTAL_DRAWS", "complete_by_prosac", "grow_subset", "growth_function", "sample_prosac"]
 
@@ -52,7 +52,7 @@ def growth_function(sample_size: int, total_draws: int, growth: NDArray[np.int64
         growth[n] += growth[n - 1]
 
 
-@part
+@inlined
 def grow_subset(growth: NDArray[np.int64], draws: int, subset: int, limit: int) -> int:
     """Return the size n of the set for sample number ``draws``: the first n with T'_n >= draws, up to ``limit``."""
     n = subset if subset < limit else limit

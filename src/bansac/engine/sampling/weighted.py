@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bansac.engine.sampling.distinct import contains
-from bansac.numeric.jit import kernel, part
+from bansac.numeric.jit import inlined, kernel
 from bansac.numeric.rng import next_uint64
 
 __all__ = ["ACTIVATION_CODES", "activation", "sample_weighted"]
@@ -24,7 +24,7 @@ _LOW_BITS = np.uint64(0xFFFFFFFF)
 _TO_UNIT = 2.0**-32
 
 
-@part
+@inlined
 def activation(code: int, p: float) -> float:
     """Return the sampling weight of a datum with inlier probability ``p``: rho_1 to rho_4 of the supplement."""
     if code == 1:
