@@ -69,10 +69,10 @@ def inner_kernel(function: Function) -> Function:
         },
     )
     dispatcher.enable_caching()
-    return dispatcher  # type: ignore[no-any-return]
+    return dispatcher
 
 
-class _InnerDispatcher(CPUDispatcher):
+class _InnerDispatcher(CPUDispatcher):  # type: ignore[misc]
     """A dispatcher whose compiled code has no wrapper for Python; called from Python it runs a copy that has one."""
 
     def __call__(self, *arguments: Any) -> Any:
