@@ -23,7 +23,7 @@ from bansac.engine.scoring import Score
 from bansac.engine.state import PROGRESS_TYPE
 from bansac.engine.stopping import MAX_BOUNDS, Stop
 from bansac.numeric.jit import compile_kernel
-from bansac.problems.problem import FIT, IS_VALID, POINTS, RECOVER, RESIDUALS, SOLVE, Problem
+from bansac.problems.problem import FIT, IS_DEGENERATE, IS_VALID, POINTS, RESIDUALS, SOLVE, Problem
 
 __all__ = ["Kernels", "find_function", "select_kernels"]
 
@@ -47,7 +47,7 @@ class Kernels(NamedTuple):
     residuals: Any
     fit: Any
     is_valid: Any
-    repair_degenerate: Any
+    is_degenerate: Any
     draw: Any
     learn_from_failure: Any
     gain: Any
@@ -68,15 +68,27 @@ structref.define_constructor(_KernelsStruct, _KernelsType, Kernels._fields)
 structref.define_boxing(_KernelsType, _KernelsStruct)
 
 
-def _pack(solve, residuals, fit, is_valid, repair, draw, learn_from_failure, gain, update, a, b, c, d):  # type: ignore[no-untyped-def]
-    return _KernelsStruct(solve, residuals, fit, is_valid, repair, draw, learn_from_failure, gain, update, (a, b, c, d))
+def _pack(solve, residuals, fit, is_valid, is_degenerate, draw, learn_from_failure, gain, update, a, b, c, d):  # type: ignore[no-untyped-def]
+    return _KernelsStruct(
+        solve, residuals, fit, is_valid, is_degenerate, draw, learn_from_failure, gain, update, (a, b, c, d)
+    )
 
 
 @functools.cache
 def _packer(precision: str) -> Any:
     """Compile the function that fills the struct."""
     bounds = (REQUIRED_ITERATIONS,) * MAX_BOUNDS
-    functions = (SOLVE, RESIDUALS[precision], FIT, IS_VALID, RECOVER, DRAW, LEARN_FROM_FAILURE, GAIN[precision], UPDATE)
+    functions = (
+        SOLVE,
+        RESIDUALS[precision],
+        FIT,
+        IS_VALID,
+        IS_DEGENERATE,
+        DRAW,
+        LEARN_FROM_FAILURE,
+        GAIN[precision],
+        UPDATE,
+    )
     fields = (*functions, types.UniTuple(REQUIRED_ITERATIONS, MAX_BOUNDS))
     struct = _KernelsType(tuple(zip(Kernels._fields, fields, strict=True)))
     return compile_kernel(_pack, struct(*functions, *bounds))
@@ -142,7 +154,7 @@ def _compile_function(function: Callable[..., Any], function_type: Any) -> Any:
 
 @functools.cache
 def _compiled(function: Callable[..., Any], function_type: Any) -> Any:
-    return compile_kernel(function, function_type.signature)
+    return compile_kernel(function, function_type.signature, inner=True)
 
 
 def learn_nothing(
