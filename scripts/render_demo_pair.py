@@ -58,7 +58,7 @@ def main() -> None:
         size2=matches.size2,
     )
     pair = demo.load_demo(folder)
-    print(f"{len(pair)} matches, {pair.inliers(3.0).mean():.3f} of them within 3 px of the truth")
+    print(f"{len(pair)} matches, {pair.inliers.mean():.3f} of them within 3 px of the truth")
 
 
 def render_pair() -> tuple[Image, Image, Array]:

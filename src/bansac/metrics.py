@@ -1,4 +1,4 @@
-"""Errors of poses and homographies, and the averages that tables of them are made of.
+"""Errors of poses, homographies and curves, and the averages for tables of them.
 
 The rotation and translation errors and the error over the visible area are those of the "RANSAC in 2020" tutorial, the
 mean average accuracy is that of the BANSAC paper (Sec. 5). A failed estimate counts: as 180 degrees, or as an infinite
@@ -7,13 +7,20 @@ distance.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from bansac.geometry import apply_transform
+
 __all__ = [
+    "FAILED_CURVE",
     "FAILED_POSE",
     "auc",
+    "circle_rmse",
     "corner_error",
+    "curve_rmse",
     "mean_average_accuracy",
     "pose_error",
     "rotation_error",
@@ -23,6 +30,12 @@ __all__ = [
 
 FAILED_POSE = 180.0
 """Error, in degrees, of a pose that was not found."""
+
+FAILED_CURVE = 2 * math.sqrt(2)
+"""Error of a curve or circle that was not found: the diagonal of the square [-1, 1] x [-1, 1]."""
+
+# Points along the estimated model, and along the true curve to start the search for the nearest one.
+_ALONG, _COARSE = 181, 121
 
 
 def rotation_error(R: ArrayLike | None, R_gt: ArrayLike) -> float:
@@ -184,7 +197,7 @@ def visible_area_error(
 ) -> float:
     """Mean distance between the pixels of image 1 that image 2 sees, mapped by two homographies (tutorial).
 
-    Pixel centres have whole coordinates. A pixel is visible where the true homography maps its centre into a pixel of
+    Pixel centres have whole coordinates. A pixel is visible if the true homography maps its centre into a pixel of
     image 2, [-0.5, w - 0.5) by [-0.5, h - 0.5).
 
     Parameters
@@ -235,6 +248,69 @@ def visible_area_error(
         raise ValueError("H_gt maps no pixel of image 1 into image 2: there is no visible area")
     error = total / visible_pixels
     return float(error) if estimate is not None and np.isfinite(error) else np.inf
+
+
+def curve_rmse(model: NDArray[np.float64] | None, true: NDArray[np.float64]) -> float:
+    """Return the root mean square distance of a polynomial y = p(x), within the square [-1, 1]^2, to another one.
+
+    Parameters
+    ----------
+    model : (d + 1,) ndarray or None
+        Coefficients of the estimated curve, the constant first.
+    true : (d + 1,) ndarray
+        Coefficients of the true curve.
+
+    Returns
+    -------
+    float
+        Geometric distance; the diagonal of the square if the curve misses it or there is none.
+
+    Examples
+    --------
+    >>> round(curve_rmse(np.array([0.1, 1.0]), np.array([0.0, 1.0])), 4)  # two lines at 45 degrees
+    0.0707
+    """
+    if model is None:
+        return FAILED_CURVE
+    x = np.linspace(-1, 1, _ALONG)
+    points = np.column_stack([x, np.polynomial.polynomial.polyval(x, model)])
+    points = points[np.abs(points[:, 1]) <= 1]
+    return _root_mean_square(_distances_to_curve(points, np.asarray(true)))
+
+
+def circle_rmse(model: NDArray[np.float64] | None, true: NDArray[np.float64]) -> float:
+    """Return the root mean square distance of a circle, within the square [-1, 1]^2, to another one.
+
+    Parameters
+    ----------
+    model : (3,) ndarray or None
+        Centre and radius of the estimated circle.
+    true : (3,) ndarray
+        Centre and radius of the true circle.
+
+    Returns
+    -------
+    float
+        Geometric distance; the diagonal of the square if the circle misses it or there is none.
+
+    Examples
+    --------
+    >>> round(circle_rmse(np.array([0.0, 0.0, 0.6]), np.array([0.0, 0.0, 0.5])), 4)
+    0.1
+    """
+    if model is None:
+        return FAILED_CURVE
+    # A circle much larger than the square passes it on a short arc: spread the points over the arc within the circle
+    # around the square, whose angles are nearest to the direction from the centre to the origin.
+    centre, radius = np.asarray(model[:2]), float(model[2])
+    away = math.hypot(*centre)
+    half = math.pi
+    if away > 1e-9 * radius:
+        half = math.acos(min(max((away**2 + radius**2 - 2) / (2 * away * radius), -1.0), 1.0))
+    angles = math.atan2(-centre[1], -centre[0]) + np.linspace(-half, half, 2 * _ALONG)
+    points = centre + radius * np.column_stack([np.cos(angles), np.sin(angles)])
+    points = points[(np.abs(points) <= 1).all(axis=1)]
+    return _root_mean_square(np.hypot(points[:, 0] - true[0], points[:, 1] - true[1]) - true[2])
 
 
 def mean_average_accuracy(errors: ArrayLike, threshold: float, steps: int = 100) -> float:
@@ -311,11 +387,32 @@ def auc(errors: ArrayLike, threshold: float) -> float:
     return float(np.sum(np.diff(x) * (y[1:] + y[:-1])) / (2 * threshold))
 
 
+def _distances_to_curve(points: NDArray[np.float64], coefficients: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the distance of every point to the nearest one of a polynomial's curve."""
+    polyval = np.polynomial.polynomial.polyval
+    x, y = points.T
+    # The nearest point may lie beyond the end of the square.
+    start = np.linspace(-1.5, 1.5, _COARSE)
+    squared = (start - x[:, None]) ** 2 + (polyval(start, coefficients) - y[:, None]) ** 2
+    foot, nearest = start[squared.argmin(axis=1)], squared.min(axis=1)
+    slope, bend = (np.polynomial.polynomial.polyder(coefficients, k) for k in (1, 2))
+    for _ in range(4):
+        # Newton's method for the zero of half the derivative of the squared distance, (t - x) + (p(t) - y) p'(t).
+        height, first = polyval(foot, coefficients) - y, polyval(foot, slope)
+        curvature = np.maximum(1 + first**2 + height * polyval(foot, bend), 0.1)
+        foot = foot - (foot - x + height * first) / curvature
+        nearest = np.minimum(nearest, (foot - x) ** 2 + (polyval(foot, coefficients) - y) ** 2)
+    return np.asarray(np.sqrt(nearest))
+
+
+def _root_mean_square(distances: NDArray[np.float64]) -> float:
+    return float(np.sqrt(np.mean(distances**2))) if distances.size else FAILED_CURVE
+
+
 def _project(H: NDArray[np.float64], points: NDArray[np.float64]) -> NDArray[np.float64]:
     """Map homogeneous points (N, 3) to (N, 2); inf or NaN at infinity."""
-    mapped = points @ (H / max(np.abs(H).max(), np.finfo(float).tiny)).T
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        return np.asarray(mapped[:, :2] / mapped[:, 2:])
+        return apply_transform(H / max(np.abs(H).max(), np.finfo(float).tiny), points)
 
 
 def _size(name: str, size: tuple[int, int] | ArrayLike) -> tuple[float, float]:

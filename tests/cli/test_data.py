@@ -84,7 +84,7 @@ def test_info_of_labelled_sets_and_of_what_is_passed_over(bansac: Any, sets: Pat
         "matches": {"pairs": 3, "min": 0, "median": 10.0, "max": 10},
         "inliers": {"min": 0.0, "median": 0.2, "max": 0.8},
     }
-    half, wall = document["passed_over"]
+    half, wall = document["skipped"]
     assert half == {
         "folder": "labels/half",
         "why": "is no set of pairs for lack of match_conf.h5, K1_K2.h5, R.h5, T.h5 (or Hgt.h5), "
@@ -93,7 +93,7 @@ def test_info_of_labelled_sets_and_of_what_is_passed_over(bansac: Any, sets: Pat
     assert (wall["folder"], "for lack of match_conf.h5, and none" in wall["why"]) == ("planes/wall", True)
     shown = bansac("data", "info", sets).stdout.splitlines()
     assert ["rooms", "labelled", "3", "0", "10", "10", "0.00", "0.20", "0.80"] in [line.split() for line in shown]
-    assert f"passed over: {half['folder']} {half['why']}" in shown
+    assert f"skipped: {half['folder']} {half['why']}" in shown
 
 
 def test_info_of_labelled_sets_alone(bansac: Any, tmp_path: Path) -> None:

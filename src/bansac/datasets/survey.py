@@ -23,17 +23,17 @@ class Survey:
         Sets with poses or homographies as truth.
     labelled_sets : list of LabelledSet
         Sets whose matches are labelled.
-    passed_over : dict of Path to str
-        Folders with matches that are no set, and what they lack.
+    skipped : dict of Path to str
+        Folders with matches that are no set, and the reason.
     """
 
     pair_sets: list[PairSet]
     labelled_sets: list[LabelledSet]
-    passed_over: dict[Path, str]
+    skipped: dict[Path, str]
 
 
 def survey(root: str | os.PathLike[str]) -> Survey:
-    """Find all sets in a folder and below it, and what has to be passed over.
+    """Find all sets in a folder and below it, and the folders with matches that are none.
 
     Parameters
     ----------
@@ -57,17 +57,17 @@ def survey(root: str | os.PathLike[str]) -> Survey:
     folders = sorted(path.parent for path in root.rglob("matches.h5"))
     has_pairs = any(map(tutorial.looks_like_a_set, folders))
     taken = {labelled_set.folder for labelled_set in labelled_sets}
-    passed_over = {
-        folder: _lack(folder) for folder in folders if folder not in taken and not tutorial.looks_like_a_set(folder)
+    skipped = {
+        folder: _reason(folder) for folder in folders if folder not in taken and not tutorial.looks_like_a_set(folder)
     }
     if not has_pairs and not labelled_sets:
-        said = "".join(f"; {folder} {lack}" for folder, lack in passed_over.items())
+        said = "".join(f"; {folder} {reason}" for folder, reason in skipped.items())
         raise FileNotFoundError(f"no set of pairs and none of labelled matches in {root} or below{said}")
-    return Survey(tutorial.find_sets(root) if has_pairs else [], labelled_sets, passed_over)
+    return Survey(tutorial.find_sets(root) if has_pairs else [], labelled_sets, skipped)
 
 
-def _lack(folder: Path) -> str:
+def _reason(folder: Path) -> str:
     return (
-        f"is no set of pairs for lack of {tutorial.lacking_files(folder)}, "
-        f"and none of labelled matches for lack of {labelled.lacking_files(folder)}"
+        f"is no set of pairs for lack of {tutorial.missing_files(folder)}, "
+        f"and none of labelled matches for lack of {labelled.missing_files(folder)}"
     )
