@@ -18,6 +18,7 @@ from rich.console import Console
 
 import bansac as library
 from bansac.cli import data as data_module
+from bansac.datasets.download import _CHUNK as CHUNK
 from tests.datasets.archives import ArchiveServer, homography_archive, pose_archive, serve
 from tests.datasets.test_labelled import write_labelled_set
 from tests.evaluation.sets import write_homography_set, write_pose_set
@@ -193,7 +194,8 @@ def test_fetch_cannot_write(bansac: Any, blocked: Path) -> None:
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGINT for another process")
 def test_ctrl_c_keeps_the_part(bansac: Any, server: ArchiveServer, tmp_path: Path) -> None:
-    server.cuts, server.stall = [2000], threading.Event()
+    server.files[ARCHIVE] = homography_archive(tmp_path / "large", padding=300_000)
+    server.cuts, server.stall = [200_000], threading.Event()
     arguments = ["data", "fetch", "evd", "--out", str(tmp_path / "data"), "--url", server.url]
     process = subprocess.Popen(
         [sys.executable, "-m", "bansac.cli", *arguments],
@@ -202,7 +204,8 @@ def test_ctrl_c_keeps_the_part(bansac: Any, server: ArchiveServer, tmp_path: Pat
         env=os.environ | {"PYTHONPATH": str(SOURCE)},
     )
     part = tmp_path / "data" / f"{ARCHIVE}.part"
-    while process.poll() is None and not (part.exists() and part.stat().st_size == 2000):
+    whole_chunks = 200_000 // CHUNK * CHUNK
+    while process.poll() is None and not (part.exists() and part.stat().st_size == whole_chunks):
         time.sleep(0.01)
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=60)
@@ -210,9 +213,9 @@ def test_ctrl_c_keeps_the_part(bansac: Any, server: ArchiveServer, tmp_path: Pat
     assert process.returncode == 130
     assert "the same command goes on with it" in errors
     assert "Traceback" not in errors
-    assert part.stat().st_size == 2000
+    assert part.stat().st_size == whole_chunks
     bansac(*arguments)
-    assert server.requests == [None, "bytes=2000-"]
+    assert server.requests == [None, f"bytes={whole_chunks}-"]
     assert not part.exists()
 
 

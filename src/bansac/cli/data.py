@@ -19,10 +19,11 @@ from rich.table import Table
 from bansac.cli.arguments import JsonFlag
 from bansac.cli.console import command, notes, print_json, report
 from bansac.datasets import PairSet
-from bansac.datasets.fetch import BASE_URL, Stage, fetch
-from bansac.datasets.fetch import Progress as Listener
+from bansac.datasets.fetch import BASE_URL, fetch
 from bansac.datasets.hdf5 import evenly_spaced
 from bansac.datasets.labelled import LabelledSet
+from bansac.datasets.progress import Progress as Listener
+from bansac.datasets.progress import Stage
 from bansac.datasets.survey import survey
 from bansac.datasets.tutorial import MAX_RATIO
 
@@ -68,7 +69,7 @@ def fetch_command(
         with _progress() as listener:
             fetched = fetch(dataset.value, out, full=full, url=url, progress=listener)
     except KeyboardInterrupt:
-        notes.print("bansac: the part that is downloaded is kept; the same command continues")
+        notes.print("bansac: what was downloaded is kept; the same command goes on with it")
         raise
     notes.print(f"bansac: {dataset.value} {'was there already' if fetched.was_there else 'is there now'}")
     summary = _summary(fetched.folder)
