@@ -161,12 +161,12 @@ def essential_from_pose(R: _Array, t: ArrayLike) -> _Array:
 
 
 def decompose_essential(E: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Take an essential matrix apart: E = [t]x R1 up to scale, and the same with R2 and with -t.
+    """Decompose an essential matrix into E = [t]x R1 up to scale; the same holds for R2 and for -t.
 
     Parameters
     ----------
     E : (3, 3) array_like
-        An essential matrix; of another matrix the nearest essential one is meant.
+        An essential matrix; another matrix is replaced by the nearest essential one.
 
     Returns
     -------
@@ -215,7 +215,7 @@ def recover_pose(
     x1, x2 : (N, 2) array_like
         Matched points in normalised coordinates.
     inliers : (N,) array_like of bool, optional
-        The points to look at; all by default.
+        The points to count; all by default.
 
     Returns
     -------

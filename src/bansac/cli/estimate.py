@@ -45,7 +45,7 @@ class Model(StrEnum):
 
 def estimate(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Matches or points: csv, txt, npz or h5.")],
-    model: Annotated[Model, typer.Option(help="The model that is looked for.")],
+    model: Annotated[Model, typer.Option(help="The model to estimate.")],
     degree: Annotated[int | None, typer.Option(help="Degree of the polynomial.")] = None,
     pair: Annotated[str | None, typer.Option(help="Name of a pair; FILE is then a folder of h5 files.")] = None,
     calib: CalibrationOption = None,

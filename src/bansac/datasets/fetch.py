@@ -31,12 +31,12 @@ from bansac.datasets.unpack import inspect, unpack
 __all__ = ["BASE_URL", "DATASETS", "Dataset", "Fetched", "fetch"]
 
 BASE_URL = "http://cmp.felk.cvut.cz/~mishkdmy/CVPR-RANSAC-Tutorial-2020/"
-"""Where the tutorial keeps its archives."""
+"""Address of the tutorial's archives."""
 
 
 @dataclass(frozen=True)
 class Dataset:
-    """Where a data set is found.
+    """The archive of a data set.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ def fetch(
     dataset : {"phototourism", "evd", "hpatches"}
         Name of the data set. EVD and HPatches share an archive.
     folder : str or path or None, optional
-        Where the archive and its contents go; by default the user's cache folder, ``pooch.os_cache("bansac")``.
+        Folder for the archive and its contents; by default the user's cache folder, ``pooch.os_cache("bansac")``.
     full : bool, optional
         All scenes of PhotoTourism (86 GB) in place of the validation scene (2 GB).
     url : str, optional
@@ -115,7 +115,7 @@ def fetch(
     Returns
     -------
     Fetched
-        Where the data set is.
+        The folder of the data set, and what is known about its archive.
 
     Raises
     ------

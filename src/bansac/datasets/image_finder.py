@@ -6,8 +6,8 @@ Image 1 of the pair "a-b" is a file called
 2. ``a``, or whose path ends in ``a`` with "/" for "_" or "-" (HPatches: ``v_dogman/1.ppm`` for "v_dogman_1"), or
 3. ``a/1``, or ``1/x`` for "x1" and "x_1",
 
-with any usual suffix; for image 2 put 2 and b. Where several files fit, those in the folder of the other image count.
-It is looked for below the set, then in the folders imgs, images, img, image, 1, 2 and ``<parent's name>`` beside it.
+with any usual suffix; for image 2 put 2 and b. If several files fit, those in the folder of the other image count.
+It is searched below the set, then in the folders imgs, images, img, image, 1, 2 and ``<parent's name>`` beside it.
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ def match_images(
     max_features : int, optional
         Largest number of features an image, the strongest first.
     mutual : bool, optional
-        Keep a match only where each point is the nearest neighbour of the other.
+        Keep a match only if each point is the nearest neighbour of the other.
 
     Returns
     -------

@@ -44,7 +44,7 @@ def save_figure(figure: Figure, path: str | os.PathLike[str], *, dpi: int = 150)
     figure : Figure
         The figure.
     path : str or path
-        Where to; the ending names the format (png, pdf, svg, jpg, ...).
+        The file to write; the ending names the format (png, pdf, svg, jpg, ...).
     dpi : int, optional
         Pixels per inch.
 

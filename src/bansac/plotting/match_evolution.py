@@ -128,7 +128,7 @@ def plot_probability_evolution(
 
 
 def _draw_outlines(ax: Axes, gray2: NDArray[np.uint8], outlines: list[_Outline]) -> None:
-    """Draw image 2 and quadrilaterals on it, with a margin where they reach beyond."""
+    """Draw image 2 and quadrilaterals on it, with a margin if they reach beyond it."""
     ax.imshow(gray2, cmap="gray", vmin=0, vmax=255, interpolation="antialiased")
     for name, color, style, outline in outlines:
         ax.plot(
@@ -159,7 +159,7 @@ def _outlined_aspect(gray2: NDArray[np.uint8], outlines: list[_Outline]) -> floa
 
 
 def _outline(argument: str, H: ArrayLike, shape: tuple[int, ...]) -> _Array:
-    """Map the outline of an image, edge by edge; NaN where it passes behind the camera."""
+    """Map the outline of an image, edge by edge; NaN for points behind the camera."""
     matrix = np.asarray(H, dtype=np.float64)
     if matrix.shape != (3, 3) or not np.isfinite(matrix).all():
         raise ValueError(f"{argument} must be a finite (3, 3) matrix, got {H!r}")

@@ -1,13 +1,9 @@
-"""Errors of poses, homographies and curves, and the averages for tables of them.
+"""Errors of poses and homographies against the truth.
 
-The rotation and translation errors and the error over the visible area are those of the "RANSAC in 2020" tutorial, the
-mean average accuracy is that of the BANSAC paper (Sec. 5). A failed estimate counts: as 180 degrees, or as an infinite
-distance.
+The rotation and translation errors and the error over the visible area are those of the "RANSAC in 2020" tutorial.
 """
 
 from __future__ import annotations
-
-import math
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,13 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 from bansac.geometry import apply_transform
 
 __all__ = [
-    "FAILED_CURVE",
     "FAILED_POSE",
-    "auc",
-    "circle_rmse",
     "corner_error",
-    "curve_rmse",
-    "mean_average_accuracy",
     "pose_error",
     "rotation_error",
     "translation_error",
@@ -30,12 +21,6 @@ __all__ = [
 
 FAILED_POSE = 180.0
 """Error, in degrees, of a pose that was not found."""
-
-FAILED_CURVE = 2 * math.sqrt(2)
-"""Error of a curve or circle that was not found: the diagonal of the square [-1, 1] x [-1, 1]."""
-
-# Points along the estimated model, and along the true curve to start the search for the nearest one.
-_ALONG, _COARSE = 181, 121
 
 
 def rotation_error(R: ArrayLike | None, R_gt: ArrayLike) -> float:
@@ -209,7 +194,7 @@ def visible_area_error(
     size1, size2 : (h, w)
         Height and width of the images in pixels.
     step : int, optional
-        Look at every ``step``-th row and column of image 1, from the first on.
+        Use every ``step``-th row and column of image 1, from the first on.
 
     Returns
     -------
@@ -250,165 +235,6 @@ def visible_area_error(
     return float(error) if estimate is not None and np.isfinite(error) else np.inf
 
 
-def curve_rmse(model: NDArray[np.float64] | None, true: NDArray[np.float64]) -> float:
-    """Return the root mean square distance of a polynomial y = p(x), within the square [-1, 1]^2, to another one.
-
-    Parameters
-    ----------
-    model : (d + 1,) ndarray or None
-        Coefficients of the estimated curve, the constant first.
-    true : (d + 1,) ndarray
-        Coefficients of the true curve.
-
-    Returns
-    -------
-    float
-        Geometric distance; the diagonal of the square if the curve misses it or there is none.
-
-    Examples
-    --------
-    >>> round(curve_rmse(np.array([0.1, 1.0]), np.array([0.0, 1.0])), 4)  # two lines at 45 degrees
-    0.0707
-    """
-    if model is None:
-        return FAILED_CURVE
-    x = np.linspace(-1, 1, _ALONG)
-    points = np.column_stack([x, np.polynomial.polynomial.polyval(x, model)])
-    points = points[np.abs(points[:, 1]) <= 1]
-    return _root_mean_square(_distances_to_curve(points, np.asarray(true)))
-
-
-def circle_rmse(model: NDArray[np.float64] | None, true: NDArray[np.float64]) -> float:
-    """Return the root mean square distance of a circle, within the square [-1, 1]^2, to another one.
-
-    Parameters
-    ----------
-    model : (3,) ndarray or None
-        Centre and radius of the estimated circle.
-    true : (3,) ndarray
-        Centre and radius of the true circle.
-
-    Returns
-    -------
-    float
-        Geometric distance; the diagonal of the square if the circle misses it or there is none.
-
-    Examples
-    --------
-    >>> round(circle_rmse(np.array([0.0, 0.0, 0.6]), np.array([0.0, 0.0, 0.5])), 4)
-    0.1
-    """
-    if model is None:
-        return FAILED_CURVE
-    # A circle much larger than the square passes it on a short arc: spread the points over the arc within the circle
-    # around the square, whose angles are nearest to the direction from the centre to the origin.
-    centre, radius = np.asarray(model[:2]), float(model[2])
-    away = math.hypot(*centre)
-    half = math.pi
-    if away > 1e-9 * radius:
-        half = math.acos(min(max((away**2 + radius**2 - 2) / (2 * away * radius), -1.0), 1.0))
-    angles = math.atan2(-centre[1], -centre[0]) + np.linspace(-half, half, 2 * _ALONG)
-    points = centre + radius * np.column_stack([np.cos(angles), np.sin(angles)])
-    points = points[(np.abs(points) <= 1).all(axis=1)]
-    return _root_mean_square(np.hypot(points[:, 0] - true[0], points[:, 1] - true[1]) - true[2])
-
-
-def mean_average_accuracy(errors: ArrayLike, threshold: float, steps: int = 100) -> float:
-    """Mean share of errors within a threshold, over evenly spaced thresholds from 1 up (the paper's mAA).
-
-    Parameters
-    ----------
-    errors : (N,) array_like
-        Errors, in the units of the threshold; inf and NaN are failures.
-    threshold : float
-        Largest threshold, at least 1.
-    steps : int, optional
-        Number of thresholds.
-
-    Returns
-    -------
-    float
-        Accuracy in [0, 1].
-
-    Raises
-    ------
-    ValueError
-        If there are no errors, one is negative, or the threshold or the number of steps is below 1.
-
-    Examples
-    --------
-    >>> mean_average_accuracy([0.5, 2.0, 3.0, 200.0], threshold=3, steps=3)  # shares 1/4, 2/4, 3/4
-    0.5
-    """
-    values = _errors(errors)
-    if not threshold >= 1 or not np.isfinite(threshold):
-        raise ValueError(f"threshold must be a finite number of at least 1, got {threshold}")
-    if steps < 1:
-        raise ValueError(f"steps must be at least 1, got {steps}")
-    shares = np.searchsorted(values, np.linspace(1, threshold, steps), side="right") / len(values)
-    return float(shares.mean())
-
-
-def auc(errors: ArrayLike, threshold: float) -> float:
-    """Area under the recall curve up to a threshold, divided by that threshold.
-
-    Recall at e is the share of errors <= e. The curve joins the points (error, recall) by straight lines, from (0, 0),
-    as is usual for pose errors (Sarlin et al., SuperGlue, CVPR 2020).
-
-    Parameters
-    ----------
-    errors : (N,) array_like
-        Errors, in the units of the threshold; inf and NaN are failures.
-    threshold : float
-        End of the curve.
-
-    Returns
-    -------
-    float
-        Area in [0, 1].
-
-    Raises
-    ------
-    ValueError
-        If there are no errors, one is negative, or the threshold is not positive.
-
-    Examples
-    --------
-    >>> round(auc([0.0, 5.0, 180.0], threshold=10), 4)
-    0.5833
-    """
-    values = _errors(errors)
-    if not threshold > 0 or not np.isfinite(threshold):
-        raise ValueError(f"threshold must be positive and finite, got {threshold}")
-    below = np.sort(values[values < threshold])
-    recall = np.arange(1, len(below) + 1) / len(values)
-    x = np.concatenate([[0.0], below, [threshold]])
-    y = np.concatenate([[0.0], recall, [len(below) / len(values)]])
-    return float(np.sum(np.diff(x) * (y[1:] + y[:-1])) / (2 * threshold))
-
-
-def _distances_to_curve(points: NDArray[np.float64], coefficients: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the distance of every point to the nearest one of a polynomial's curve."""
-    polyval = np.polynomial.polynomial.polyval
-    x, y = points.T
-    # The nearest point may lie beyond the end of the square.
-    start = np.linspace(-1.5, 1.5, _COARSE)
-    squared = (start - x[:, None]) ** 2 + (polyval(start, coefficients) - y[:, None]) ** 2
-    foot, nearest = start[squared.argmin(axis=1)], squared.min(axis=1)
-    slope, bend = (np.polynomial.polynomial.polyder(coefficients, k) for k in (1, 2))
-    for _ in range(4):
-        # Newton's method for the zero of half the derivative of the squared distance, (t - x) + (p(t) - y) p'(t).
-        height, first = polyval(foot, coefficients) - y, polyval(foot, slope)
-        curvature = np.maximum(1 + first**2 + height * polyval(foot, bend), 0.1)
-        foot = foot - (foot - x + height * first) / curvature
-        nearest = np.minimum(nearest, (foot - x) ** 2 + (polyval(foot, coefficients) - y) ** 2)
-    return np.asarray(np.sqrt(nearest))
-
-
-def _root_mean_square(distances: NDArray[np.float64]) -> float:
-    return float(np.sqrt(np.mean(distances**2))) if distances.size else FAILED_CURVE
-
-
 def _project(H: NDArray[np.float64], points: NDArray[np.float64]) -> NDArray[np.float64]:
     """Map homogeneous points (N, 3) to (N, 2); inf or NaN at infinity."""
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
@@ -431,7 +257,7 @@ def _truth(name: str, value: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.fl
 
 
 def _estimate(name: str, value: ArrayLike | None, shape: tuple[int, ...]) -> NDArray[np.float64] | None:
-    """Return an estimate as float64 of a shape, None where it is missing or not finite."""
+    """Return an estimate as float64 of a shape, None if it is missing or not finite."""
     if value is None:
         return None
     array = np.asarray(value, dtype=np.float64)
@@ -440,14 +266,3 @@ def _estimate(name: str, value: ArrayLike | None, shape: tuple[int, ...]) -> NDA
     if array.shape != shape:
         raise ValueError(f"{name} must have shape {shape}, got {array.shape}")
     return array if np.isfinite(array).all() else None
-
-
-def _errors(errors: ArrayLike) -> NDArray[np.float64]:
-    """Return errors in ascending order, failures as inf."""
-    values = np.asarray(errors, dtype=np.float64)
-    if values.ndim != 1 or not values.size:
-        raise ValueError(f"errors must be a non-empty list of numbers, got an array of shape {values.shape}")
-    values = np.sort(np.where(np.isnan(values), np.inf, values))
-    if values[0] < 0:
-        raise ValueError(f"errors must not be negative, got {values[0]:g}")
-    return values
