@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from bansac.datasets.demo import StereoPair, load_demo, load_motorcycle
 from bansac.datasets.matches import Matches
+from bansac.datasets.survey import find_sets
 from bansac.datasets.synthetic import (
     CurvePoints,
     SceneMatches,
@@ -29,7 +30,7 @@ from bansac.datasets.synthetic import (
     planar_scene_matches,
     polynomial_points,
 )
-from bansac.datasets.tutorial import PairSet, find_sets
+from bansac.datasets.tutorial import PairSet
 
 __all__ = [
     "CurvePoints",

@@ -36,7 +36,7 @@ from bansac.datasets.image_finder import SIZE_FILES, ImageFinder, Which
 from bansac.datasets.matches import Matches
 from bansac.geometry import essential_from_pose
 
-__all__ = ["MAX_RATIO", "PairSet", "find_sets", "looks_like_a_set", "missing_files"]
+__all__ = ["MAX_RATIO", "PairSet", "missing_files"]
 
 MAX_RATIO = {"EF": 0.85, "H": 0.6}
 """SNN ratio below which the paper keeps matches, by kind of set."""
@@ -305,40 +305,6 @@ class PairSet:
             return file.array(key, shape)
 
 
-def find_sets(root: str | os.PathLike[str]) -> list[PairSet]:
-    """Find the sets in a folder and below it.
-
-    A folder is a set if it holds ``matches.h5``, ``match_conf.h5`` and truth (``Hgt.h5``, ``R.h5`` or ``T.h5``); one
-    of them whose other files are missing is an error. Other folders are skipped, such as the test sets of the tutorial,
-    which have cameras but no poses.
-
-    Parameters
-    ----------
-    root : str or path
-        A set, or a folder with sets somewhere below.
-
-    Returns
-    -------
-    list of PairSet
-        The sets, sorted by path.
-
-    Raises
-    ------
-    OSError
-        If there is no such folder, no set in it, or a set is incomplete or damaged.
-    ImportError
-        If h5py is not installed.
-    """
-    root = Path(root)
-    if not root.is_dir():
-        raise FileNotFoundError(f"there is no folder {root}")
-    folders = sorted(path.parent for path in root.rglob("matches.h5") if looks_like_a_set(path.parent))
-    if not folders:
-        wanted = "matches.h5, match_conf.h5, and Hgt.h5 or K1_K2.h5, R.h5 and T.h5"
-        raise FileNotFoundError(f"no set of pairs in {root} or below: a set is a folder with {wanted}")
-    return [PairSet(folder) for folder in folders]
-
-
 def missing_files(folder: str | os.PathLike[str]) -> str:
     """Return the files that a folder misses to be a set of pairs, in words; "" if it is complete.
 
@@ -356,23 +322,6 @@ def missing_files(folder: str | os.PathLike[str]) -> str:
     missing = [name for name in names if not (Path(folder) / name).exists()]
     alternative = " (or Hgt.h5)" if set(_TRUTH_FILES["EF"]) <= set(missing) else ""
     return ", ".join(missing) + alternative
-
-
-def looks_like_a_set(folder: Path) -> bool:
-    """Return whether a folder with matches is meant as a set of pairs, complete or not.
-
-    Parameters
-    ----------
-    folder : Path
-        The folder.
-
-    Returns
-    -------
-    bool
-        Whether there are ratios and some truth.
-    """
-    has_truth = any((folder / name).exists() for name in ("Hgt.h5", "R.h5", "T.h5"))
-    return has_truth and (folder / "match_conf.h5").exists()
 
 
 def _check_which(which: int) -> None:
