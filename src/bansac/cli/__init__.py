@@ -1,4 +1,4 @@
-"""The ``bansac`` command: reading files, calling the library, showing and saving what it answers."""
+"""The ``bansac`` command, a module for each of its commands. May import everything; nothing imports it."""
 
 from __future__ import annotations
 
