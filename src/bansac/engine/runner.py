@@ -261,7 +261,7 @@ def _search(
 ) -> tuple[str, NDArray[np.float64] | None]:
     """Run the loop and refine its best model; return why it stopped, and the model in the frame of the run."""
     packed = pack_run(state)
-    interludes = {REPAIR: functools.partial(_repair, problem, state, packed)}
+    interludes: dict[int, Callable[[], None]] = {REPAIR: functools.partial(_repair, problem, state, packed)}
     if options.local_optimization is not None:
         from bansac.engine.local_optimization import make_work, optimize_locally
 

@@ -15,6 +15,7 @@ from numba.experimental import structref
 from numpy.typing import NDArray
 
 from bansac.numeric.jit import kernel
+from bansac.numeric.struct import define_packer
 
 __all__ = [
     "BLOCK",
@@ -182,23 +183,9 @@ class _RunStruct(structref.StructRefProxy):  # type: ignore[misc]
     """The struct as Python sees it: opaque."""
 
 
-structref.define_constructor(_RunStruct, _RunType, Run._fields)
-structref.define_boxing(_RunType, _RunStruct)
-
-
-@kernel
-def _pack(  # type: ignore[no-untyped-def]
-    kernels, settings, progress, candidate, sprt, data, points, rng, sample, models, scratch, best_model, other_model,
-    model, residuals, is_inlier, odds, odds_bits, belief, belief_work, gamma, cpt, ranking, sampler_numbers,
-    sampler_indices, stop_indices, history, supports, repair_work, weights,
-):  # fmt: skip
-    return _RunStruct(
-        kernels, settings, progress, candidate, sprt, data, points, rng, sample, models, scratch, best_model,
-        other_model, model, residuals, is_inlier, odds, odds_bits, belief, belief_work, gamma, cpt, ranking,
-        sampler_numbers, sampler_indices, stop_indices, history, supports, repair_work, weights,
-    )  # fmt: skip
+_pack = kernel(define_packer(_RunStruct, _RunType, Run._fields))
 
 
 def pack_run(run: Run) -> Any:
-    """Return the struct that the kernels take; it refers to the arrays and records of ``run``, which must outlive it."""
+    """Return the struct that the kernels take; it refers to the memory of ``run``, which must outlive it."""
     return run if config.DISABLE_JIT else _pack(*run)

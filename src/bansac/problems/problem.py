@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -141,8 +142,9 @@ class Problem:
     is_valid : callable, optional
         ``is_valid(data, model, sample) -> bool``: a cheap check of a model before it is scored.
     is_degenerate : callable, optional
-        ``is_degenerate(data, sample, model, squared_threshold, scratch) -> bool``: whether the sample does not determine
-        ``model``. Such samples do not change the probabilities. ``scratch`` has ``4 N + 128`` float64.
+        ``is_degenerate(data, sample, model, squared_threshold, scratch) -> bool``:
+        whether the sample does not determine
+        ``model``; such samples do not change the probabilities. ``scratch`` has ``4 N + 128`` float64.
     repair_degenerate : callable, optional
         ``repair_degenerate(data, sample, model, squared_threshold, rng, scratch) -> bool``: called for a degenerate
         sample that gave a new best model: replace ``model`` by one with more support; False if there is none. ``rng``
@@ -210,10 +212,10 @@ class Problem:
         """Check every field, so that a slip is named here and not by the compiler."""
         _check_fields(self)
 
-    @property
+    @functools.cached_property
     def model_size(self) -> int:
         """Length of a model as a flat array."""
-        return int(np.prod(self.model_shape))
+        return math.prod(self.model_shape)
 
     @functools.cached_property
     def packed(self) -> dict[Any, Any]:
