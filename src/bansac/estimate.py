@@ -465,8 +465,9 @@ def ransac(
     resolved = _resolve_options(options, preset, threshold, settings, None, 3000)
     if resolved.threshold is None:
         raise ValueError(f"threshold must be given: {problem.name} has no default")
-    rows = as_points("data", data, problem.channels)
-    return _solve(problem, np.ascontiguousarray(rows.T), resolved, scores, priors, started)
+    columns = np.ascontiguousarray(as_points("data", data, problem.channels).T)
+    problem.check_on(columns)
+    return _solve(problem, columns, resolved, scores, priors, started)
 
 
 def _resolve_options(
@@ -606,7 +607,7 @@ def _prior_and_quality(
 
 def _check_abilities(problem: Problem, options: Options) -> None:
     """Refuse what the problem has no function for."""
-    if options.degeneracy == "degensac" and problem.recover is None:
+    if options.degeneracy == "degensac" and problem.repair_degenerate is None:
         raise ValueError(f"degeneracy='degensac' is for the fundamental matrix, not for a {problem.name}")
     if options.local_optimization is not None and problem.fit is None:
         raise ValueError(f"local_optimization needs a non-minimal solver, and problem {problem.name!r} has no fit")

@@ -40,7 +40,7 @@ from bansac.engine.verification import REJECTED, design_test, evaluate, learn_fr
 from bansac.numeric.jit import inlined, kernel
 from bansac.numeric.linalg import copy
 from bansac.numeric.rng import next_index
-from bansac.problems.problem import NOT_DEGENERATE, RECOVERED
+from bansac.problems.problem import NOT_DEGENERATE, REPAIRED
 
 __all__ = ["run_iterations"]
 
@@ -204,10 +204,10 @@ def _recover(
     model = state.models[run.row]
     if improved:
         copy(model, state.minimal_model)
-    verdict = kernels.recover(
+    verdict = kernels.repair_degenerate(
         data, state.sample, model, settings.squared_threshold, improved, state.rng, state.recovery
     )
-    if verdict == RECOVERED:
+    if verdict == REPAIRED:
         run.models_tested += 1
         slot = 1 - run.slot
         score, inliers = evaluate(

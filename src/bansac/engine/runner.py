@@ -30,7 +30,7 @@ from bansac.engine.state import (
 from bansac.engine.stopping import significant_supports
 from bansac.numeric.rng import seed_rng, shuffle
 from bansac.options import Options
-from bansac.problems.problem import Problem, recover_scratch
+from bansac.problems.problem import Problem, repair_scratch
 from bansac.result import Trace
 
 __all__ = ["Outcome", "chance_supports", "run"]
@@ -87,7 +87,7 @@ def run(
     if problem.normalize is not None:
         problem.normalize(shuffled, transform)
     points = shuffled.astype(problem.precision, copy=False)
-    kernels = problem.kernels if options.degeneracy is None else problem.recovering_kernels
+    kernels = problem.kernels if options.degeneracy is None else problem.repairing_kernels
     prior = None if prior is None else prior[order]
     ranking = np.empty(0, np.int64) if quality is None else np.argsort(-quality[order], kind="stable")
     informed = prior is not None and bool(prior.min() < prior.max())
@@ -276,7 +276,7 @@ def _state(
         supports=np.zeros(FULL_MODELS, np.int64),
         ranking=ranking,
         significant=np.empty(n + 1 if ranking.size else 0, np.int64),
-        recovery=np.empty(recover_scratch(n) if problem.recover is not None else 0),
+        recovery=np.empty(repair_scratch(n) if problem.repair_degenerate is not None else 0),
         trace=np.empty((0, len(TRACE_COLUMNS))),
     )
     if ranking.size:

@@ -141,7 +141,7 @@ class State(NamedTuple):
     models: NDArray[np.float64]  # max_models x model_size
     scratch: NDArray[np.float64]
     best_model: NDArray[np.float64]
-    minimal_model: NDArray[np.float64]  # while the problem's recover may replace it
+    minimal_model: NDArray[np.float64]  # while the problem's repair_degenerate may replace it
     model: NDArray[Any]  # one model in the type of the residuals
     residuals: NDArray[Any]  # of one block
     is_inlier: NDArray[np.bool_]  # 2 x N: the model at hand and the iteration's best
@@ -155,5 +155,5 @@ class State(NamedTuple):
     supports: NDArray[np.int64]  # inliers of the first models, those scored in full
     ranking: NDArray[np.int64]  # data by decreasing quality; empty where it is not known
     significant: NDArray[np.int64]  # inliers among the n best data that are no chance, for PROSAC's stop; or empty
-    recovery: NDArray[np.float64]  # work space of the problem's recover
+    recovery: NDArray[np.float64]  # scratch of the problem's repair_degenerate
     trace: NDArray[np.float64]  # iterations of this slice x TRACE_COLUMNS, or no row

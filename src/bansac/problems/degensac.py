@@ -12,13 +12,13 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from bansac.numeric.jit import inlined, kernel
+from bansac.numeric.jit import inner_kernel
 from bansac.numeric.linalg import copy
 from bansac.numeric.rng import next_index
 from bansac.problems.epipolar import orientation, second_epipole
-from bansac.problems.problem import DEGENERATE, NOT_DEGENERATE, RECOVERED
+from bansac.problems.problem import DEGENERATE, NOT_DEGENERATE, REPAIRED
 
-__all__ = ["recover"]
+__all__ = ["repair_degenerate"]
 
 # Any five of seven matches contain one of these triplets.
 _TRIPLETS = np.array([0, 1, 2, 3, 4, 5, 0, 1, 6, 3, 4, 6, 2, 5, 6])
@@ -43,7 +43,7 @@ _NORMAL = 24
 _PRODUCT = np.array([0, 1, 2, 1, 3, 4, 2, 4, 5])
 
 
-def recover(
+def repair_degenerate(
     data: NDArray[np.float64],
     sample: NDArray[np.int64],
     model: NDArray[np.float64],
@@ -69,12 +69,12 @@ def recover(
     rng : (4,) ndarray of uint64
         State of the random numbers; used for degenerate samples only.
     work : ndarray
-        Room for 2 N + 123 numbers; ``recover_scratch`` of the contract gives more.
+        Room for 2 N + 123 numbers; ``repair_scratch`` of the contract gives more.
 
     Returns
     -------
     int
-        ``NOT_DEGENERATE``, ``RECOVERED``, or ``DEGENERATE`` where no F with more inliers was found or looked for.
+        ``NOT_DEGENERATE``, ``REPAIRED``, or ``DEGENERATE`` where no F with more inliers was found or looked for.
     """
     n = data.shape[1]
     weights, off_plane, scratch = work[:n], work[n : 2 * n], work[2 * n :]
@@ -86,11 +86,11 @@ def recover(
         return DEGENERATE
     off_count = n - _refit_plane(data, plane_threshold, H, candidate, weights, room)
     if _search_epipole(data, weights, off_plane[:off_count], H, model, candidate, squared_threshold, rng):
-        return RECOVERED
+        return REPAIRED
     return DEGENERATE
 
 
-@inlined
+@inner_kernel
 def _find_plane(
     data: NDArray[np.float64],
     sample: NDArray[np.int64],
@@ -126,7 +126,7 @@ def _find_plane(
     return most > 0
 
 
-@kernel
+@inner_kernel
 def _write_homography(
     data: NDArray[np.float64],
     i: int,
@@ -174,7 +174,7 @@ def _write_homography(
     return True
 
 
-@kernel
+@inner_kernel
 def _mark_plane(
     x1: NDArray[np.float64],
     y1: NDArray[np.float64],
@@ -207,7 +207,7 @@ def _mark_plane(
     return count
 
 
-@inlined
+@inner_kernel
 def _refit_plane(
     data: NDArray[np.float64],
     squared_threshold: float,
@@ -229,7 +229,7 @@ def _refit_plane(
     return _mark_plane(x1, y1, x2, y2, H, squared_threshold, weights)
 
 
-@kernel
+@inner_kernel
 def _fit_homography(
     data: NDArray[np.float64], weights: NDArray[np.float64], H: NDArray[np.float64], room: NDArray[np.float64]
 ) -> None:
@@ -270,7 +270,7 @@ def _fit_homography(
             H[k] = -H[k]
 
 
-@inlined
+@inner_kernel
 def _search_epipole(
     data: NDArray[np.float64],
     weights: NDArray[np.float64],
@@ -309,7 +309,7 @@ def _search_epipole(
     return repaired
 
 
-@inlined
+@inner_kernel
 def _required_pairs(inliers: int, n: int) -> float:
     """Return how many draws of two of ``n`` matches, one of two inliers takes, with a small probability of failure."""
     p = inliers * (inliers - 1.0) / (n * n)
@@ -317,7 +317,7 @@ def _required_pairs(inliers: int, n: int) -> float:
     return pairs if pairs < _MAX_PAIRS else _MAX_PAIRS
 
 
-@kernel
+@inner_kernel
 def _write_fundamental(
     data: NDArray[np.float64], i: int, j: int, H: NDArray[np.float64], f: NDArray[np.float64]
 ) -> bool:
@@ -349,7 +349,7 @@ def _write_fundamental(
     return True
 
 
-@kernel
+@inner_kernel
 def _count_inliers(
     data: NDArray[np.float64], f: NDArray[np.float64], squared_threshold: float, weights: NDArray[np.float64]
 ) -> tuple[int, int]:

@@ -1,8 +1,11 @@
-"""What the loop needs to know about a problem: a few small functions with fixed signatures.
+"""What the loop needs to know about a problem: a few small functions with fixed signatures, listed in one table.
 
 One compiled loop serves every problem. The functions of a problem reach it as Numba first-class functions in the
-fields of one struct, so the loop is compiled and cached once and not once a problem, and a model that a user writes in
-Python runs as fast as the built-in ones.
+fields of one struct, so the loop is compiled and cached once and not for each problem, and a model that a user writes
+in Python runs as fast as the built-in ones.
+
+A further optional function is one row of ``CONTRACT`` and one field of ``Problem``: checks, messages, compilation and
+the struct follow from the table.
 """
 
 from __future__ import annotations
@@ -11,6 +14,7 @@ import functools
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -20,100 +24,29 @@ from numpy.typing import NDArray
 
 from bansac.numeric.jit import compile_kernel
 
-__all__ = ["Kernels", "Problem"]
+__all__ = ["CONTRACT", "DEGENERATE", "NOT_DEGENERATE", "REPAIRED", "Problem", "repair_scratch"]
 
-_POINTS = {"float32": float32, "float64": float64}
-
-SOLVE = types.FunctionType(int64(float64[:, ::1], int64[::1], float64[:, ::1], float64[::1]))
-FIT = types.FunctionType(boolean(float64[:, ::1], float64[::1], float64[::1], float64[::1]))
-IS_VALID = types.FunctionType(boolean(float64[:, ::1], float64[::1], int64[::1]))
-RECOVER = types.FunctionType(
-    int64(float64[:, ::1], int64[::1], float64[::1], float64, boolean, uint64[::1], float64[::1])
-)
-RESIDUALS = {
-    name: types.FunctionType(void(real[:, ::1], real[::1], int64, int64, real[::1])) for name, real in _POINTS.items()
-}
+# What ``repair_degenerate`` returns.
+NOT_DEGENERATE = 0
+REPAIRED = 1
+DEGENERATE = 2
 
 
-@structref.register
-class _KernelsType(types.StructRef):  # type: ignore[misc]
-    """Numba type of the struct that carries a problem's functions into the loop."""
-
-
-class _KernelsProxy(structref.StructRefProxy):  # type: ignore[misc]
-    """The struct as Python sees it: opaque."""
-
-
-structref.define_boxing(_KernelsType, _KernelsProxy)
-
-
-class Kernels(NamedTuple):
-    """The struct's twin for interpreted runs (``NUMBA_DISABLE_JIT=1``)."""
-
-    solve: Any
-    residuals: Any
-    fit: Any
-    is_valid: Any
-    recover: Any
-
-
-def _kernels_type(precision: str) -> Any:
-    fields = (("solve", SOLVE), ("residuals", RESIDUALS[precision]), ("fit", FIT), ("is_valid", IS_VALID))
-    return _KernelsType((*fields, ("recover", RECOVER)))
-
-
-def _pack_float32(solve, residuals, fit, is_valid, recover):  # type: ignore[no-untyped-def]
-    kernels = structref.new(_KERNELS_FLOAT32)
-    kernels.solve = solve
-    kernels.residuals = residuals
-    kernels.fit = fit
-    kernels.is_valid = is_valid
-    kernels.recover = recover
-    return kernels
-
-
-def _pack_float64(solve, residuals, fit, is_valid, recover):  # type: ignore[no-untyped-def]
-    kernels = structref.new(_KERNELS_FLOAT64)
-    kernels.solve = solve
-    kernels.residuals = residuals
-    kernels.fit = fit
-    kernels.is_valid = is_valid
-    kernels.recover = recover
-    return kernels
-
-
-_KERNELS_FLOAT32 = _kernels_type("float32")
-_KERNELS_FLOAT64 = _kernels_type("float64")
-
-
-@functools.cache
-def _packer(precision: str) -> Any:
-    """Compile the function that fills the struct."""
-    pack, kernels = (_pack_float32, _KERNELS_FLOAT32) if precision == "float32" else (_pack_float64, _KERNELS_FLOAT64)
-    return compile_kernel(pack, kernels(SOLVE, RESIDUALS[precision], FIT, IS_VALID, RECOVER))
-
-
-def always_valid(data: NDArray[np.float64], model: NDArray[np.float64], sample: NDArray[np.int64]) -> bool:
-    """Accept every model: the check of a problem that has none."""
-    return True
+def repair_scratch(n: int) -> int:
+    """Return the length of the scratch that ``repair_degenerate`` gets for ``n`` data."""
+    return 4 * n + 128
 
 
 def never_fit(
     data: NDArray[np.float64], weights: NDArray[np.float64], model: NDArray[np.float64], scratch: NDArray[np.float64]
 ) -> bool:
-    """Decline to fit: the non-minimal solver of a problem that has none."""
+    """Decline to fit."""
     return False
 
 
-# What ``recover`` says of a sample.
-NOT_DEGENERATE = 0
-RECOVERED = 1
-DEGENERATE = 2
-
-
-def recover_scratch(n: int) -> int:
-    """Return the length of the work array that ``recover`` gets for ``n`` data."""
-    return 4 * n + 128
+def always_valid(data: NDArray[np.float64], model: NDArray[np.float64], sample: NDArray[np.int64]) -> bool:
+    """Accept every model."""
+    return True
 
 
 def never_degenerate(
@@ -123,23 +56,95 @@ def never_degenerate(
     squared_threshold: float,
     repair: bool,
     rng: NDArray[np.uint64],
-    work: NDArray[np.float64],
+    scratch: NDArray[np.float64],
 ) -> int:
-    """Take no sample for degenerate: the check of a problem that has none."""
+    """Take no sample for degenerate."""
     return 0
 
 
-# What the functions of a problem are called with.
-_PARAMETERS = {
-    "solve": ("data", "sample", "models", "scratch"),
-    "residuals": ("data", "model", "start", "stop", "out"),
-    "fit": ("data", "weights", "model", "scratch"),
-    "is_valid": ("data", "model", "sample"),
-    "recover": ("data", "sample", "model", "squared_threshold", "repair", "rng", "work"),
-    "normalize": ("data", "transform"),
-    "denormalize": ("model", "transform"),
-    "canonical": ("model",),
-}
+_REALS = {"float64": float64, "float32": float32}
+_VECTOR, _MATRIX, _INDICES = float64[::1], float64[:, ::1], int64[::1]
+
+
+class Function(NamedTuple):
+    """One row of the contract: a function of a problem."""
+
+    name: str
+    parameters: tuple[str, ...]
+    # For a number type of the residuals; None for a function that is called from Python, once a run.
+    signature: Callable[[Any], Any] | None = None
+    # In place of an optional function that a problem does not have.
+    default: Callable[..., Any] | None = None
+    fast: bool = False  # compiled with FAST_MATH
+
+    @property
+    def required(self) -> bool:
+        """Whether every problem must have it."""
+        return self.signature is not None and self.default is None
+
+    def __str__(self) -> str:
+        """Return the function's head, as messages show it."""
+        return f"{self.name}({', '.join(self.parameters)})"
+
+
+_ROWS = (
+    Function("solve", ("data", "sample", "models", "scratch"), lambda real: int64(_MATRIX, _INDICES, _MATRIX, _VECTOR)),
+    Function(
+        "residuals",
+        ("data", "model", "start", "stop", "out"),
+        lambda real: void(real[:, ::1], real[::1], int64, int64, real[::1]),
+        fast=True,
+    ),
+    Function(
+        "fit",
+        ("data", "weights", "model", "scratch"),
+        lambda real: boolean(_MATRIX, _VECTOR, _VECTOR, _VECTOR),
+        never_fit,
+    ),
+    Function("is_valid", ("data", "model", "sample"), lambda real: boolean(_MATRIX, _VECTOR, _INDICES), always_valid),
+    Function(
+        "repair_degenerate",
+        ("data", "sample", "model", "squared_threshold", "repair", "rng", "scratch"),
+        lambda real: int64(_MATRIX, _INDICES, _VECTOR, float64, boolean, uint64[::1], _VECTOR),
+        never_degenerate,
+    ),
+    Function("normalize", ("data", "transform")),
+    Function("denormalize", ("model", "transform")),
+    Function("canonical", ("model",)),
+)
+CONTRACT = {row.name: row for row in _ROWS}
+_IN_LOOP = tuple(row for row in _ROWS if row.signature is not None)
+
+
+@structref.register
+class _KernelsType(types.StructRef):  # type: ignore[misc]
+    """Numba type of the struct that carries a problem's functions into the loop."""
+
+
+class _Kernels(structref.StructRefProxy):  # type: ignore[misc]
+    """The struct as Python sees it: opaque."""
+
+
+structref.define_proxy(_Kernels, _KernelsType, [row.name for row in _IN_LOOP])
+
+
+def _write_packer() -> Callable[..., Any]:
+    """Return ``pack(solve, residuals, ...)``, which fills the struct.
+
+    Numba caches functions that have a file and a fixed number of parameters: the function is written from the table, as
+    the standard library writes that of a dataclass, and belongs to this file.
+    """
+    names = ", ".join(row.name for row in _IN_LOOP)
+    scope: dict[str, Any] = {"__name__": __name__, "_Kernels": _Kernels}
+    exec(compile(f"def pack({names}): return _Kernels({names})", __file__, "exec"), scope)
+    return scope["pack"]  # type: ignore[no-any-return]
+
+
+@functools.cache
+def _packer(precision: str) -> Any:
+    """Compile the function that fills the struct."""
+    fields = [(row.name, types.FunctionType(row.signature(_REALS[precision]))) for row in _IN_LOOP if row.signature]
+    return compile_kernel(_write_packer(), _KernelsType(fields)(*(field_type for _, field_type in fields)))
 
 
 def _check_size(field: str, value: Any, smallest: int) -> None:
@@ -147,34 +152,40 @@ def _check_size(field: str, value: Any, smallest: int) -> None:
         raise ValueError(f"{field} must be an integer >= {smallest}, got {value!r}")
 
 
-def _check_function(field: str, function: Any, parameters: tuple[str, ...]) -> None:
-    wanted = f"{field} must be a function {field}({', '.join(parameters)})"
+def _check_function(row: Function, function: Any) -> None:
     python_function = getattr(function, "py_func", function)
     if not inspect.isfunction(python_function):
-        raise TypeError(f"{wanted}, got {function!r}")
+        raise TypeError(f"{row.name} must be a function {row}, got {function!r}")
     found = inspect.signature(python_function)
     positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    if [p.kind in positional for p in found.parameters.values()] != [True] * len(parameters):
-        raise TypeError(f"{wanted}, got {python_function.__name__}{found.replace(return_annotation=found.empty)}")
+    if [p.kind in positional for p in found.parameters.values()] != [True] * len(row.parameters):
+        got = f"{python_function.__name__}{found.replace(return_annotation=found.empty)}"
+        raise TypeError(f"{row.name} must be a function {row}, got {got}")
 
 
 def _check_fields(problem: Any) -> None:
     if not isinstance(problem.name, str) or not problem.name:
         raise ValueError(f"name must be a string that is not empty, got {problem.name!r}")
-    for field, smallest in (("channels", 1), ("sample_size", 1), ("max_models", 1), ("scratch_size", 0)):
-        _check_size(field, getattr(problem, field), smallest)
+    for field in ("channels", "sample_size", "max_models", "default_max_iterations"):
+        _check_size(field, getattr(problem, field), 1)
+    _check_size("scratch_size", problem.scratch_size, 0)
     if not isinstance(problem.model_shape, tuple) or not problem.model_shape:
         raise ValueError(f"model_shape must be a tuple of sizes such as (3, 3) or (4,), got {problem.model_shape!r}")
     for size in problem.model_shape:
         _check_size("model_shape", size, 1)
-    if not isinstance(problem.solver_cost, int | float | np.number) or not 0.0 < problem.solver_cost < np.inf:
-        raise ValueError(f"solver_cost must be a number > 0, got {problem.solver_cost!r}")
-    if problem.precision not in _POINTS:
-        raise ValueError(f"precision must be 'float64' or 'float32', got {problem.precision!r}")
-    for field, parameters in _PARAMETERS.items():
-        function = getattr(problem, field)
-        if function is not None or field in ("solve", "residuals"):
-            _check_function(field, function, parameters)
+    for field in ("solver_cost", "default_threshold"):
+        value = getattr(problem, field)
+        optional = field == "default_threshold" and value is None
+        if not optional and not (isinstance(value, int | float | np.number) and 0.0 < value < np.inf):
+            raise ValueError(f"{field} must be a number > 0, got {value!r}")
+    for field, allowed in (("precision", tuple(_REALS)), ("unit", ("data", "pixels", "normalised"))):
+        if getattr(problem, field) not in allowed:
+            names = " or ".join(map(repr, allowed))
+            raise ValueError(f"{field} must be {names}, got {getattr(problem, field)!r}")
+    for row in _ROWS:
+        function = getattr(problem, row.name)
+        if function is not None or row.required:
+            _check_function(row, function)
 
 
 @dataclass(frozen=True, eq=False)
@@ -182,7 +193,7 @@ class Problem:
     """A geometric model that can be estimated from data with outliers.
 
     The functions are plain Python that Numba can compile. They get the data as ``channels x N`` float64 (structure of
-    arrays: ``data[0]`` holds the first coordinate of every point), and models as flat float64 arrays.
+    arrays: ``data[0]`` holds the first coordinate of every datum), and models as flat float64 arrays.
 
     Parameters
     ----------
@@ -202,18 +213,18 @@ class Problem:
         ``out[0]`` to ``out[stop - start - 1]``. Take row views first (``x = data[0, start:stop]``): that vectorises.
     fit : callable, optional
         ``fit(data, weights, model, scratch) -> bool``: weighted least-squares fit to all data with non-zero weight,
-        written into ``model``; False where it is not determined. Without it no refinement takes place.
+        written into ``model``; False if it is not determined. Without it no refinement takes place.
     is_valid : callable, optional
         ``is_valid(data, model, sample) -> bool``: a cheap check of a model before it is scored.
-    recover : callable, optional
-        ``recover(data, sample, model, squared_threshold, repair, rng, work) -> int``: called before the probabilities
-        are updated. 0 where the sample is not degenerate, 1 where it is and ``model`` was replaced by one with more
-        support, 2 where it is and no better model was found; ``repair`` is true for a new best model, others need no
-        replacement. ``rng`` is the state of the run's random numbers, ``work`` float64 scratch of length ``4 N + 128``.
+    repair_degenerate : callable, optional
+        ``repair_degenerate(data, sample, model, squared_threshold, repair, rng, scratch) -> int``: called before the
+        probabilities are updated. 0 if the sample is not degenerate, 1 if it is and ``model`` was replaced by one with
+        more support, 2 if it is and no better model was found. ``repair`` is true for a new best model; others need no
+        replacement. ``rng`` is the state of the run's random numbers, ``scratch`` float64 of length ``4 N + 128``.
     max_models : int
-        The most models that one sample can give.
+        Largest number of models that one sample can give.
     scratch_size : int
-        Length of the float64 work array that ``solve`` and ``fit`` get.
+        Length of the float64 scratch that ``solve`` and ``fit`` get.
     solver_cost : float
         Time of ``solve`` over the time of one residual, for the design of the sequential test (SPRT).
     precision : {"float64", "float32"}
@@ -225,13 +236,19 @@ class Problem:
         ``denormalize(model, transform)``: take ``model`` back to the caller's coordinates in place.
     canonical : callable, optional
         ``canonical(model)``: fix the scale and sign of a model that has a free one, in place.
+    default_threshold : float, optional
+        Largest distance of an inlier if the caller gives none; without it the caller has to.
+    default_max_iterations : int
+        Largest number of samples if the caller gives none.
+    unit : {"data", "pixels", "normalised"}
+        Unit of residuals and threshold: that of the data, pixels, or pixels over the focal length.
 
     Raises
     ------
     ValueError
-        If a size or the precision is not allowed.
+        If a size, a default, the unit or the precision is not allowed.
     TypeError
-        If something that must be a function is none, takes other parameters, or does not compile (on first use).
+        If a function is missing, takes other parameters, or does not compile (on first use).
 
     Examples
     --------
@@ -257,7 +274,7 @@ class Problem:
     residuals: Callable[..., Any]
     fit: Callable[..., Any] | None = None
     is_valid: Callable[..., Any] | None = None
-    recover: Callable[..., Any] | None = None
+    repair_degenerate: Callable[..., Any] | None = None
     max_models: int = 1
     scratch_size: int = 0
     solver_cost: float = 200.0
@@ -265,9 +282,12 @@ class Problem:
     normalize: Callable[..., Any] | None = None
     denormalize: Callable[..., Any] | None = None
     canonical: Callable[..., Any] | None = None
+    default_threshold: float | None = None
+    default_max_iterations: int = 3000
+    unit: Literal["data", "pixels", "normalised"] = "data"
 
     def __post_init__(self) -> None:
-        """Check every field, so that a slip is named here and not by the compiler."""
+        """Check every field, so that a mistake is named here and not by the compiler."""
         _check_fields(self)
 
     @property
@@ -277,39 +297,53 @@ class Problem:
 
     @functools.cached_property
     def kernels(self) -> Any:
-        """The compiled functions in the form in which the loop takes them, without the check for degeneracy."""
-        return self._pack(never_degenerate)
+        """The compiled functions as the loop takes them, without the check for degeneracy."""
+        return self._pack({"repair_degenerate": never_degenerate})
 
     @functools.cached_property
-    def recovering_kernels(self) -> Any:
-        """The same with the problem's own ``recover``, if it has one."""
-        return self.kernels if self.recover is None else self._pack(self.recover)
-
-    def _pack(self, recover: Callable[..., Any]) -> Any:
-        fit = self.fit or never_fit
-        is_valid = self.is_valid or always_valid
-        if config.DISABLE_JIT:
-            return Kernels(*(getattr(f, "py_func", f) for f in (self.solve, self.residuals, fit, is_valid, recover)))
-        return _packer(self.precision)(
-            self._compile("solve", self.solve, SOLVE),
-            self._compile("residuals", self.residuals, RESIDUALS[self.precision], fast=True),
-            self._compile("fit", fit, FIT),
-            self._compile("is_valid", is_valid, IS_VALID),
-            self._compile("recover", recover, RECOVER),
-        )
+    def repairing_kernels(self) -> Any:
+        """The same with the problem's own ``repair_degenerate``, if it has one."""
+        return self.kernels if self.repair_degenerate is None else self._pack({})
 
     @functools.cached_property
     def exact_residuals(self) -> Any:
         """The residuals compiled for float64, for the answer in the caller's coordinates."""
-        if config.DISABLE_JIT:
-            return getattr(self.residuals, "py_func", self.residuals)
-        return self._compile("residuals", self.residuals, RESIDUALS["float64"], fast=True)
+        return self._compile(CONTRACT["residuals"], self.residuals, "float64")
 
-    def _compile(self, name: str, function: Callable[..., Any], function_type: Any, *, fast: bool = False) -> Any:
-        """Compile one of the functions; an error says which one it is."""
+    def _pack(self, replaced: dict[str, Callable[..., Any]]) -> Any:
+        compiled = {
+            row.name: self._compile(
+                row, replaced.get(row.name) or getattr(self, row.name) or row.default, self.precision
+            )
+            for row in _IN_LOOP
+        }
+        return SimpleNamespace(**compiled) if config.DISABLE_JIT else _packer(self.precision)(*compiled.values())
+
+    def _compile(self, row: Function, function: Any, precision: str) -> Any:
+        """Compile one of the functions; an error names it."""
+        if config.DISABLE_JIT:
+            return getattr(function, "py_func", function)
+        assert row.signature is not None
+        signature = row.signature(_REALS[precision])
         try:
-            return compile_kernel(function, function_type.signature, fast=fast)
+            return compile_kernel(function, signature, fast=row.fast)
         except errors.NumbaError as error:
-            raise TypeError(
-                f"problem {self.name!r}: {name} does not compile for {function_type.signature}:\n{error}"
-            ) from error
+            raise TypeError(f"problem {self.name!r}: {row.name} does not compile for {signature}:\n{error}") from error
+
+    def check_on(self, data: NDArray[np.float64]) -> None:
+        """Try the functions on a few of ``data`` (channels x N) with every index checked, once for a problem.
+
+        Nothing is tried if all functions are those of the package.
+
+        Raises
+        ------
+        ValueError
+            If a function reads or writes outside an array or returns what it may not.
+        """
+        functions = (getattr(self, row.name) for row in _ROWS)
+        own = any(function is not None and not function.__module__.startswith("bansac.") for function in functions)
+        if own and data.shape[1] >= self.sample_size and "_tried" not in self.__dict__:
+            from bansac.problems.trial import try_functions
+
+            try_functions(self, data)
+            self.__dict__["_tried"] = True
