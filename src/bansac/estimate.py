@@ -464,8 +464,9 @@ def ransac(
     if not isinstance(problem, Problem):
         raise ValueError(f"problem must be a bansac.Problem, got {type(problem).__name__}")
     resolved = resolve_options(problem, options, preset, threshold, settings)
-    rows = as_points("data", data, problem.channels)
-    return _solve(problem, np.ascontiguousarray(rows.T), resolved, scores, priors, started)
+    columns = np.ascontiguousarray(as_points("data", data, problem.channels).T)
+    problem.check_on(columns)
+    return _solve(problem, columns, resolved, scores, priors, started)
 
 
 def _as_matches(x1: ArrayLike, x2: ArrayLike) -> NDArray[np.float64]:

@@ -111,4 +111,4 @@ def _matches() -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.flo
 
 
 def _unit_vectors(x: NDArray[np.float64]) -> NDArray[np.float64]:
-    return x / np.linalg.norm(x, axis=1, keepdims=True)
+    return np.asarray(x / np.linalg.norm(x, axis=1, keepdims=True))

@@ -44,7 +44,7 @@ def lament(data, sample, model, squared_threshold, repair, rng, work):
 
 
 def problem(recover):
-    return Problem("constant", 1, 1, (1,), solve, residuals, recover=recover)
+    return Problem("constant", 1, 1, (1,), solve, residuals, repair_degenerate=recover)
 
 
 # 30 data at 3, 40 at 7 and some far from all others.
