@@ -1,4 +1,7 @@
-"""The ``bansac`` command: reading files, calling the library, showing and saving what it answers."""
+"""The ``bansac`` command: reads files, calls the library, shows and saves its answers.
+
+It imports all other rooms, and no other room imports it.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Data to estimate from: the tutorial's sets, made-up matches and curves, and a pair of images inside the package."""
+"""Data to estimate from: image matches, sets of pairs with their truth, synthetic data with ground truth, a demo pair.
+
+It imports ``geometry``, ``metrics``, ``validate`` and the rooms below them, but not ``estimate``.
+"""
 
 from __future__ import annotations
 
