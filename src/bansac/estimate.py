@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import time
-from typing import Any, Unpack
+from typing import Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bansac.engine.runner import Outcome, chance_supports, run
+from bansac.engine.sampling import SAMPLERS, Sampler
 from bansac.engine.significance import IN_DOUBT, SIGNIFICANT, log_chance
-from bansac.options import PRESETS, SAMPLERS_WITH_ORDER, SAMPLERS_WITH_PRIOR, Options, Settings
+from bansac.options import Options, Settings, find_preset, resolve_options
 from bansac.problems.problem import Problem
 from bansac.result import RelativePose, Result
 from bansac.validate import as_camera, as_points, as_probabilities, as_scores, check_same_length
@@ -84,7 +85,7 @@ def estimate_homography(
     from bansac.problems.homography import HOMOGRAPHY
 
     started = time.perf_counter()
-    resolved = _resolve_options(options, preset, threshold, settings, 1.0, 1000)
+    resolved = resolve_options(HOMOGRAPHY, options, preset, threshold, settings)
     return _solve(HOMOGRAPHY, _as_matches(x1, x2), resolved, scores, priors, started)
 
 
@@ -136,7 +137,7 @@ def estimate_fundamental(
     from bansac.problems.fundamental import FUNDAMENTAL
 
     started = time.perf_counter()
-    resolved = _resolve_options(options, preset, threshold, settings, 0.5, 10000)
+    resolved = resolve_options(FUNDAMENTAL, options, preset, threshold, settings)
     return _solve(FUNDAMENTAL, _as_matches(x1, x2), resolved, scores, priors, started)
 
 
@@ -195,7 +196,7 @@ def estimate_essential(
 
     started = time.perf_counter()
     data, unit = _as_rays(x1, x2, K1, K2, preset)
-    resolved = _resolve_options(options, preset, threshold, settings, 1e-3 * unit, 1000)
+    resolved = resolve_options(ESSENTIAL, options, preset, threshold, settings, unit)
     return _solve(ESSENTIAL, data, resolved, scores, priors, started, unit)
 
 
@@ -251,7 +252,7 @@ def estimate_relative_pose(
 
     started = time.perf_counter()
     rays, unit = _as_rays(x1, x2, K1, K2, preset)
-    resolved = _resolve_options(options, preset, threshold, settings, 1e-3 * unit, 1000)
+    resolved = resolve_options(ESSENTIAL, options, preset, threshold, settings, unit)
     result = _solve(ESSENTIAL, rays, resolved, scores, priors, started, unit)
     if result.model is None:
         return result
@@ -462,38 +463,9 @@ def ransac(
     started = time.perf_counter()
     if not isinstance(problem, Problem):
         raise ValueError(f"problem must be a bansac.Problem, got {type(problem).__name__}")
-    resolved = _resolve_options(options, preset, threshold, settings, None, 3000)
-    if resolved.threshold is None:
-        raise ValueError(f"threshold must be given: {problem.name} has no default")
+    resolved = resolve_options(problem, options, preset, threshold, settings)
     rows = as_points("data", data, problem.channels)
     return _solve(problem, np.ascontiguousarray(rows.T), resolved, scores, priors, started)
-
-
-def _resolve_options(
-    options: Options | None,
-    preset: str | None,
-    threshold: float | None,
-    settings: Settings,
-    default_threshold: float | None,
-    default_iterations: int,
-) -> Options:
-    """Merge options and single settings, which go before them, and fill in the problem's defaults."""
-    if preset is not None and preset not in PRESETS:
-        raise ValueError(f"preset must be one of {', '.join(map(repr, PRESETS))} or None; got {preset!r}")
-    if options is not None and not isinstance(options, Options):
-        raise ValueError(f"options must be a bansac.Options, got {type(options).__name__}")
-    base = options if options is not None else _DEFAULTS
-    changes: dict[str, Any] = dict(settings)
-    changes["threshold"] = base.threshold if threshold is None else threshold
-    if changes["threshold"] is None:
-        changes["threshold"] = default_threshold
-    if changes.get("max_iterations", base.max_iterations) is None:
-        fewest = changes.get("min_iterations", base.min_iterations)
-        changes["max_iterations"] = max(default_iterations, fewest) if isinstance(fewest, int) else default_iterations
-    return base.replace(**changes)
-
-
-_DEFAULTS = Options()
 
 
 def _as_matches(x1: ArrayLike, x2: ArrayLike) -> NDArray[np.float64]:
@@ -521,7 +493,7 @@ def _as_rays(
     _apply_inverse(camera1, data[:2])
     _apply_inverse(camera2, data[2:])
     focal = (camera1[0, 0] + camera1[1, 1] + camera2[0, 0] + camera2[1, 1]) / 4
-    return data, 1.0 if preset == "paper" else float(focal)
+    return data, 1.0 if find_preset(preset).normalised_threshold else float(focal)
 
 
 def _apply_inverse(K: NDArray[np.float64], x: NDArray[np.float64]) -> None:
@@ -546,13 +518,11 @@ def _solve(
     assert threshold is not None
     prior, quality = _prior_and_quality(scores, priors, n, options)
     _check_abilities(problem, options)
-    if options.neighborhood_radius is not None:
-        options = options.replace(neighborhood_radius=options.neighborhood_radius / unit)
     if n < problem.sample_size:
         outcome = _no_data(prior, n, options)
         message = f"{problem.name} needs at least {problem.sample_size} data, got {n}"
     else:
-        outcome = run(problem, data, threshold / unit, options, prior, quality)
+        outcome = run(problem, data, options, unit=unit, prior=prior, quality=quality)
         message = ""
     residuals = np.full(n, np.inf)
     if outcome.model is not None:
@@ -560,7 +530,7 @@ def _solve(
         residuals = np.sqrt(residuals) * unit
         residuals[np.isnan(residuals)] = np.inf
     inliers = residuals <= threshold
-    success, message = _judge(problem, data, threshold / unit, outcome, inliers, options.sampler, message)
+    success, message = _judge(problem, data, threshold / unit, outcome, inliers, options.sampler_row, message)
     return Result(
         model=None if outcome.model is None else outcome.model.reshape(problem.model_shape),
         inliers=inliers,
@@ -583,24 +553,24 @@ def _prior_and_quality(
     scores: ArrayLike | None, priors: ArrayLike | None, n: int, options: Options
 ) -> tuple[NDArray[np.float64] | None, NDArray[np.float64] | None]:
     """Return the prior inlier probabilities P^0, and the quality by which the data are ordered; None where unknown."""
-    takes_prior = options.sampler in SAMPLERS_WITH_PRIOR
-    needs_order = options.sampler in SAMPLERS_WITH_ORDER or "prosac" in options.criteria(informed=False)
-    if priors is not None and not takes_prior:
-        raise ValueError(
-            f"priors need one of the samplers {', '.join(SAMPLERS_WITH_PRIOR)}; the sampler is {options.sampler!r}"
-        )
-    if scores is not None and not takes_prior and not needs_order:
-        raise ValueError(f"scores are of no use to sampler={options.sampler!r} without the stop 'prosac'")
+    sampler = options.sampler_row
+    ordered_stops = [stop.name for stop in options.stops(informed=False) if stop.order]
+    needs_order = sampler.order or bool(ordered_stops)
+    if priors is not None and not sampler.prior:
+        names = ", ".join(row.name for row in SAMPLERS.values() if row.prior)
+        raise ValueError(f"priors need one of the samplers {names}; the sampler is {sampler.name!r}")
+    if scores is not None and not sampler.prior and not needs_order:
+        raise ValueError(f"scores are of no use to sampler={sampler.name!r} without the stop 'prosac'")
     prior = None if priors is None else as_probabilities("priors", priors, n, "")
     quality = None if scores is None else as_scores("scores", scores, n)
-    if takes_prior and prior is None and scores is not None:
+    if sampler.prior and prior is None and scores is not None:
         advice = "; bring them there, for example by 1 - SNN ratio, or give priors"
         prior = as_probabilities("scores", scores, n, advice)
     if quality is None and prior is not None and n > 0 and prior.min() < prior.max():
         quality = prior
     if needs_order and quality is None:
-        what = "sampler" if options.sampler in SAMPLERS_WITH_ORDER else "stopping"
-        raise ValueError(f"{what}={getattr(options, what)!r} needs scores, which order the data")
+        what = f"sampler={sampler.name!r}" if sampler.order else f"stopping={options.stopping!r}"
+        raise ValueError(f"{what} needs scores, which order the data")
     return prior, quality
 
 
@@ -614,7 +584,7 @@ def _check_abilities(problem: Problem, options: Options) -> None:
 
 def _no_data(prior: NDArray[np.float64] | None, n: int, options: Options) -> Outcome:
     start = np.full(n, 0.5) if prior is None else prior
-    probabilities = start if options.sampler in SAMPLERS_WITH_PRIOR else None
+    probabilities = start if options.sampler_row.prior else None
     return Outcome(None, 0.0, probabilities, 0, 0, "no_data", np.empty(0, np.int64), None)
 
 
@@ -624,7 +594,7 @@ def _judge(
     threshold: float,
     outcome: Outcome,
     inliers: NDArray[np.bool_],
-    sampler: str,
+    sampler: Sampler,
     message: str,
 ) -> tuple[bool, str]:
     """Say whether the model has more support than chance, and in words what happened.
@@ -644,7 +614,7 @@ def _judge(
         return False, f"no {problem.name} found: {reason}"
     facts = (support, n, problem.sample_size, outcome.models_tested)
     chance = log_chance(*facts, n, outcome.first_supports)
-    if chance >= (SIGNIFICANT if sampler in ("bansac", "uniform") else IN_DOUBT):
+    if chance >= (IN_DOUBT if sampler.alike else SIGNIFICANT):
         outliers = np.ascontiguousarray(data[:, ~inliers])
         chance = log_chance(*facts, outliers.shape[1], chance_supports(problem, outliers, threshold))
     if chance >= SIGNIFICANT:

@@ -1,35 +1,18 @@
-"""Every knob of a run, in one frozen dataclass that checks itself."""
+"""The options of the public functions: presets, and how single settings, options and a problem's defaults combine."""
 
 from __future__ import annotations
 
-import dataclasses
-import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypedDict
 
-import numpy as np
-from numpy.typing import NDArray
+from bansac.engine.options import Gamma, Options
+from bansac.engine.sampling import Sampler
+from bansac.engine.scoring import Score
+from bansac.engine.stopping import Stop
+from bansac.problems.problem import Problem
 
-__all__ = ["PRESETS", "Options", "Settings"]
-
-SAMPLERS = ("bansac", "uniform", "prosac", "napsac", "p-napsac", "baysac", "ar")
-# What a sampler makes of the quality of the data: a prior probability, an order, nothing.
-SAMPLERS_WITH_PRIOR = ("bansac", "baysac", "ar")
-SAMPLERS_WITH_ORDER = ("prosac", "p-napsac")
-# Settings that the dynamic Bayesian network alone has.
-NETWORK_SETTINGS = ("order", "gamma", "activation", "weight_floor", "cpt", "tau")
-SCORINGS = ("inliers", "msac")
-VERIFICATIONS = ("sprt",)
-STOPPINGS = ("ransac", "sprt", "prosac", "bansac")
-LOCAL_OPTIMIZATIONS = ("inner", "iterative", "inner+iterative")
-DEGENERACIES = ("default", "degensac")
-REFINEMENTS = ("least_squares",)
-GAMMAS = ("gamma_1", "gamma_2", "gamma_3")
-ACTIVATIONS = ("rho_1", "rho_2", "rho_3", "rho_4")
-PRESETS = ("paper",)
-
-Gamma = Callable[[NDArray[np.float64]], Any]
+__all__ = ["PRESETS", "Options", "Preset", "Settings", "find_preset", "resolve_options"]
 
 
 class Settings(TypedDict, total=False):
@@ -40,10 +23,10 @@ class Settings(TypedDict, total=False):
     min_iterations: int
     max_seconds: float | None
     seed: int
-    sampler: Literal["bansac", "uniform", "prosac", "napsac", "p-napsac", "baysac", "ar"]
-    scoring: Literal["inliers", "msac"]
+    sampler: Literal["bansac", "uniform", "prosac", "napsac", "p-napsac", "baysac", "ar"] | Sampler
+    scoring: Literal["inliers", "msac"] | Score
     verification: Literal["sprt"] | None
-    stopping: str | Sequence[str] | None
+    stopping: str | Sequence[str | Stop] | None
     local_optimization: Literal["inner", "iterative", "inner+iterative"] | None
     degeneracy: Literal["default", "degensac"] | None
     refinement: Literal["least_squares"] | None
@@ -57,240 +40,121 @@ class Settings(TypedDict, total=False):
     trace: bool
 
 
-@dataclass(frozen=True, kw_only=True)
-class Options:
-    """Settings of a robust estimation.
-
-    The defaults are the paper's (Piedade and Miraldo, ICCV 2023).
+@dataclass(frozen=True)
+class Preset:
+    """A named set of options.
 
     Parameters
     ----------
-    threshold : float, optional
-        Largest residual of an inlier, a distance (not squared). None takes the problem's default in the paper: 1 pixel
-        for homographies, 0.5 pixel for fundamental matrices, 1e-3 in normalised units for essential matrices. Lines,
-        circles, polynomials and a user's problem have no default.
-    confidence : float
-        Wished probability of having seen the best model when the run stops, in (0, 1).
-    max_iterations : int, optional
-        Most minimal samples that are drawn. None takes the problem's default in the paper.
-    min_iterations : int
-        Fewest minimal samples before a stopping criterion may end the run.
-    max_seconds : float, optional
-        Time limit. A run that it ends depends on the speed of the machine.
-    seed : int
-        Seed of the random numbers: the same seed and input give the same answer, bit for bit.
-    sampler : {"bansac", "uniform", "prosac", "napsac", "p-napsac", "baysac", "ar"}
-        ``"bansac"`` draws by the probabilities of the dynamic Bayesian network; ``"uniform"`` is RANSAC; ``"prosac"``
-        (Chum and Matas, 2005) takes the best matches first and ``"p-napsac"`` (Barath et al., 2020) the best ones and
-        their neighbours, both by ``scores``; ``"napsac"`` (Myatt et al., 2002) takes neighbours; ``"baysac"``
-        (Botterill et al., 2009) and ``"ar"`` (Wei et al., 2023) take the most probable data and learn from failures.
-    scoring : {"inliers", "msac"}
-        ``"inliers"`` counts; ``"msac"`` weighs every inlier by ``1 - (residual / threshold)**2``.
-    verification : {"sprt"} or None
-        Sequential probability ratio test, which abandons bad models early; None scores every model in full.
-    stopping : str or sequence of str, optional
-        Any of ``"ransac"``, ``"sprt"``, ``"prosac"`` (which needs ``scores``) and ``"bansac"``, joined by ``"+"`` or as
-        a sequence; the first to fire ends the run. None runs all ``max_iterations``. ``"default"`` is the choice of the
-        paper: ``"bansac+sprt"`` for the ``"bansac"`` sampler and ``"bansac+prosac"`` where it has scores or priors,
-        ``"prosac"`` for ``"prosac"`` and ``"p-napsac"``, ``"sprt"`` for the others; ``"ransac"`` takes the place of
-        ``"sprt"`` without SPRT verification.
-    local_optimization : {"inner", "iterative", "inner+iterative"} or None
-        Local optimisation of a new best model (LO-RANSAC, Chum et al., 2003): least squares on random parts of its
-        inliers, on inliers to a threshold that shrinks, or both.
-    degeneracy : {"default", "degensac"} or None
-        ``"degensac"`` (fundamental matrix only) tells samples with a dominant plane and mends their model (Chum et al.,
-        2005); such samples do not change the probabilities. ``"default"`` does so where the problem knows how.
-    refinement : {"least_squares"} or None
-        Last step on the inliers of the best model.
-    order : {1, 2, 3}
-        Order of the Markov assumption.
-    gamma : {"gamma_1", "gamma_2", "gamma_3"} or callable
-        P(c = inlier | x = inlier) as a function of the inlier ratio, an array in [0, 1].
-    activation : {"rho_1", "rho_2", "rho_3", "rho_4"}
-        Sampling weight as a function of the probability.
-    weight_floor : float
-        Smallest sampling weight: no datum is ever out of reach.
-    cpt : sequence of array-like, optional
-        P(x^k = inlier | x^{k-1}, ..., x^{k-j}, c^k) for the orders j = 1, ..., ``order``. Table j has j + 1 axes of
-        length 2 in this order of the variables, index 1 meaning inlier. None takes the paper's tables.
-    tau : float, optional
-        Probability below which a datum counts as outlier for the ``"bansac"`` stop. None is the paper's choice: 0.1
-        with scores or priors (P-BANSAC), else 0.01.
-    neighborhood_radius : float, optional
-        Radius of a neighbourhood of ``"napsac"`` in the joint space of all coordinates of a datum, in their unit. None
-        takes a share of their extent (:func:`bansac.engine.sampling.neighborhood_radius`).
-    trace : bool
-        Record the course of the run.
-
-    Examples
-    --------
-    >>> from bansac import Options
-    >>> Options(threshold=2.0, stopping="bansac").replace(seed=7).seed
-    7
+    options : Options
+        The options.
+    normalised_threshold : bool
+        Thresholds of calibrated problems are in normalised units even if camera matrices are given.
     """
 
-    threshold: float | None = None
-    confidence: float = 0.999
-    max_iterations: int | None = None
-    min_iterations: int = 0
-    max_seconds: float | None = None
-    seed: int = 0
-    sampler: Literal["bansac", "uniform", "prosac", "napsac", "p-napsac", "baysac", "ar"] = "bansac"
-    scoring: Literal["inliers", "msac"] = "inliers"
-    verification: Literal["sprt"] | None = "sprt"
-    stopping: str | Sequence[str] | None = "default"
-    local_optimization: Literal["inner", "iterative", "inner+iterative"] | None = None
-    degeneracy: Literal["default", "degensac"] | None = "default"
-    refinement: Literal["least_squares"] | None = "least_squares"
-    order: int = 1
-    gamma: str | Gamma = "gamma_1"
-    activation: Literal["rho_1", "rho_2", "rho_3", "rho_4"] = "rho_1"
-    weight_floor: float = 1.0
-    cpt: Sequence[Any] | None = None
-    tau: float | None = None
-    neighborhood_radius: float | None = None
-    trace: bool = False
-
-    def __post_init__(self) -> None:
-        """Check every value."""
-        if self.threshold is not None:
-            _check_number("threshold", self.threshold, lambda v: v > 0, "a number > 0")
-        _check_number("confidence", self.confidence, lambda v: 0 < v < 1, "a number in (0, 1)")
-        if self.max_iterations is not None:
-            _check_integer("max_iterations", self.max_iterations, 1, 2**31 - 1)
-        _check_integer("min_iterations", self.min_iterations, 0, 2**31 - 1)
-        if self.max_iterations is not None and self.min_iterations > self.max_iterations:
-            raise ValueError(
-                f"min_iterations must be at most max_iterations ({self.max_iterations}), got {self.min_iterations}"
-            )
-        if self.max_seconds is not None:
-            _check_number("max_seconds", self.max_seconds, lambda v: v > 0, "a number > 0")
-        _check_integer("seed", self.seed, 0, 2**64 - 1)
-        _check_name("sampler", self.sampler, SAMPLERS)
-        _check_name("scoring", self.scoring, SCORINGS)
-        _check_name("verification", self.verification, VERIFICATIONS, optional=True)
-        _check_name("local_optimization", self.local_optimization, LOCAL_OPTIMIZATIONS, optional=True)
-        _check_name("degeneracy", self.degeneracy, DEGENERACIES, optional=True)
-        _check_name("refinement", self.refinement, REFINEMENTS, optional=True)
-        if not callable(self.gamma):
-            _check_name("gamma", self.gamma, GAMMAS)
-        _check_name("activation", self.activation, ACTIVATIONS)
-        _check_integer("order", self.order, 1, 3)
-        _check_number("weight_floor", self.weight_floor, lambda v: 0 < v <= 100, "a number in (0, 100]")
-        if self.tau is not None:
-            _check_number("tau", self.tau, lambda v: 0 < v < 1, "a number in (0, 1)")
-        if self.neighborhood_radius is not None:
-            _check_number("neighborhood_radius", self.neighborhood_radius, lambda v: v > 0, "a number > 0")
-            if self.sampler != "napsac":
-                raise ValueError(f"neighborhood_radius needs sampler='napsac', the sampler is {self.sampler!r}")
-        if not isinstance(self.trace, bool | np.bool_):
-            raise ValueError(f"trace must be True or False, got {self.trace!r}")
-        self._check_stopping(self.criteria(informed=False))
-        self._check_network()
-
-    def criteria(self, *, informed: bool) -> tuple[str, ...]:
-        """Return the names of the stopping criteria, the default ones filled in.
-
-        Parameters
-        ----------
-        informed : bool
-            Whether the data come with scores or priors that tell them apart.
-
-        Returns
-        -------
-        tuple of str
-            Any of ``"ransac"``, ``"sprt"``, ``"prosac"`` and ``"bansac"``.
-        """
-        names = _names(self.stopping)
-        if names != ("default",):
-            return tuple(dict.fromkeys(names))
-        bound = "sprt" if self.verification == "sprt" else "ransac"
-        if self.sampler in SAMPLERS_WITH_ORDER:
-            return ("prosac",)
-        if self.sampler == "bansac":
-            return ("bansac", "prosac" if informed else bound)
-        return (bound,)
-
-    def _check_stopping(self, names: tuple[str, ...]) -> None:
-        for name in names:
-            _check_name("stopping", name, STOPPINGS)
-        if "sprt" in names and self.verification != "sprt":
-            raise ValueError("stopping='sprt' needs verification='sprt': its bound comes from the history of the tests")
-        if "bansac" in names and self.sampler != "bansac":
-            raise ValueError(f"stopping='bansac' needs sampler='bansac': {self.sampler!r} keeps no probabilities")
-
-    def _check_network(self) -> None:
-        """Refuse settings of the network where there is none."""
-        if self.sampler == "bansac":
-            return
-        for field in dataclasses.fields(self):
-            value = getattr(self, field.name)
-            is_default = value is field.default or (isinstance(value, str | float | int) and value == field.default)
-            if field.name in NETWORK_SETTINGS and not is_default:
-                raise ValueError(f"{field.name} needs sampler='bansac': {self.sampler!r} has no network")
-
-    def replace(self, **changes: Any) -> Options:
-        """Return a copy with ``changes`` applied.
-
-        Parameters
-        ----------
-        **changes
-            Any field of this class.
-
-        Returns
-        -------
-        Options
-            The changed copy; this one stays as it is.
-
-        Raises
-        ------
-        TypeError
-            If a name is no option.
-        ValueError
-            If a value is not allowed.
-        """
-        check_names(changes)
-        return dataclasses.replace(self, **changes)
+    options: Options
+    normalised_threshold: bool = False
 
 
-def check_names(settings: Iterable[str]) -> None:
-    """Raise a TypeError that names the alternatives where a setting is no option."""
-    known = [field.name for field in dataclasses.fields(Options)]
-    for name in settings:
-        if name not in known:
-            raise TypeError(f"unknown option {name!r}; the options are {', '.join(known)}")
+PRESETS = {
+    # Every field is written out: a change of a default does not change it.
+    "paper": Preset(
+        Options(
+            threshold=None,  # the problem's: 1 px (H), 0.5 px (F), 1e-3 (E)
+            confidence=0.999,
+            max_iterations=None,  # the problem's: 1000 (H, E), 10000 (F)
+            min_iterations=0,
+            max_seconds=None,
+            seed=0,
+            sampler="bansac",
+            scoring="inliers",
+            verification="sprt",
+            stopping="default",
+            local_optimization=None,
+            degeneracy="default",
+            refinement="least_squares",
+            order=1,
+            gamma="gamma_1",
+            activation="rho_1",
+            weight_floor=1.0,
+            cpt=None,
+            tau=None,
+            neighborhood_radius=None,
+            trace=False,
+        ),
+        normalised_threshold=True,
+    ),
+}
+
+_DEFAULT = Preset(Options())
 
 
-def _names(value: Any) -> tuple[str, ...]:
-    if value is None:
-        return ()
-    if isinstance(value, str):
-        return tuple(name.strip() for name in value.split("+") if name.strip())
-    try:
-        names = tuple(value)
-    except TypeError:
-        raise ValueError(f"stopping must be names joined by '+' or a sequence of names, got {value!r}") from None
-    return names
+def find_preset(name: str | None) -> Preset:
+    """Return a preset by its name, that of the default options for None.
+
+    Raises
+    ------
+    ValueError
+        If there is none of this name.
+    """
+    if name is None:
+        return _DEFAULT
+    if name not in PRESETS:
+        raise ValueError(f"preset must be one of {', '.join(map(repr, PRESETS))} or None; got {name!r}")
+    return PRESETS[name]
 
 
-def _check_name(argument: str, value: Any, names: Sequence[str], *, optional: bool = False) -> None:
-    if optional and value is None:
-        return
-    if not isinstance(value, str) or value not in names:
-        choices = ", ".join(repr(name) for name in names) + (" or None" if optional else "")
-        raise ValueError(f"{argument} must be one of {choices}; got {value!r}")
+def resolve_options(
+    problem: Problem,
+    options: Options | None,
+    preset: str | None,
+    threshold: float | None,
+    settings: Settings,
+    unit: float = 1.0,
+) -> Options:
+    """Merge a preset, options in place of it, and single settings; fill in the problem's defaults.
 
+    Parameters
+    ----------
+    problem : Problem
+        The problem.
+    options : Options, optional
+        Take the place of the preset's.
+    preset : str, optional
+        A key of ``PRESETS``.
+    threshold : float, optional
+        Takes precedence over that of the options.
+    settings : Settings
+        Take precedence over the options.
+    unit : float
+        The caller's unit of distances over the problem's, for its default threshold.
 
-def _check_number(argument: str, value: Any, holds: Callable[[float], bool], wanted: str) -> None:
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        raise ValueError(f"{argument} must be {wanted}, got {value!r}") from None
-    if isinstance(value, str | bytes) or not math.isfinite(number) or not holds(number):
-        raise ValueError(f"{argument} must be {wanted}, got {value!r}")
+    Returns
+    -------
+    Options
+        With a threshold and a number of iterations.
 
-
-def _check_integer(argument: str, value: Any, smallest: int, largest: int) -> None:
-    is_integer = isinstance(value, int | np.integer) and not isinstance(value, bool)
-    if not is_integer or not smallest <= int(value) <= largest:
-        raise ValueError(f"{argument} must be an integer in [{smallest}, {largest}], got {value!r}")
+    Raises
+    ------
+    ValueError
+        If a value is not allowed, or the threshold is missing and the problem has no default.
+    TypeError
+        If an option does not exist.
+    """
+    base = find_preset(preset).options
+    if options is not None:
+        if not isinstance(options, Options):
+            raise ValueError(f"options must be a bansac.Options, got {type(options).__name__}")
+        base = options
+    changes: dict[str, Any] = dict(settings)
+    changes["threshold"] = base.threshold if threshold is None else threshold
+    if changes["threshold"] is None and problem.default_threshold is not None:
+        changes["threshold"] = problem.default_threshold * unit
+    if changes.get("max_iterations", base.max_iterations) is None:
+        fewest = changes.get("min_iterations", base.min_iterations)
+        default = problem.default_max_iterations
+        changes["max_iterations"] = max(default, fewest) if isinstance(fewest, int) else default
+    resolved = base.replace(**changes)
+    if resolved.threshold is None:
+        raise ValueError(f"threshold must be given: {problem.name} has no default")
+    return resolved

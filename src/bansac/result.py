@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from bansac.engine.trace import Trace
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -28,44 +30,6 @@ class RelativePose(NamedTuple):
 
     R: NDArray[np.float64]
     t: NDArray[np.float64]
-
-
-@dataclass(frozen=True, eq=False)
-class Trace:
-    """The course of a run: one entry an iteration in every array.
-
-    Parameters
-    ----------
-    inlier_ratio : (K,) ndarray of float
-        Inlier ratio of the iteration's best model; NaN where no model passed the checks and the verification.
-    gamma : (K,) ndarray of float
-        P(c = inlier | x = inlier) in the update; NaN where there was none.
-    best_score : (K,) ndarray of float
-        Score of the best model so far.
-    best_inliers : (K,) ndarray of int
-        Inliers of the best model so far.
-    low_probability : (K,) ndarray of int
-        Data with a probability below tau (the paper's O-tilde).
-    outliers : (K,) ndarray of int
-        Outliers of the best model so far (the paper's O*).
-    required_iterations : (K,) ndarray of float
-        Iterations that the counting criteria ask for; inf where there is none.
-    snapshots : mapping of int to (N,) ndarray of float
-        Probabilities after 0, 2, 4, 9, 10, 11, 14, 100, 1000, 10000 iterations and after the last one.
-    """
-
-    inlier_ratio: NDArray[np.float64]
-    gamma: NDArray[np.float64]
-    best_score: NDArray[np.float64]
-    best_inliers: NDArray[np.int64]
-    low_probability: NDArray[np.int64]
-    outliers: NDArray[np.int64]
-    required_iterations: NDArray[np.float64]
-    snapshots: Mapping[int, NDArray[np.float64]] = field(default_factory=dict)
-
-    def __len__(self) -> int:
-        """Return the number of recorded iterations."""
-        return len(self.inlier_ratio)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -10,7 +10,7 @@ import numpy as np
 import typer
 from numpy.typing import NDArray
 
-from bansac.options import SAMPLERS_WITH_ORDER, SAMPLERS_WITH_PRIOR
+from bansac.engine.sampling import SAMPLERS
 
 __all__ = [
     "CalibrationOption",
@@ -75,5 +75,5 @@ def estimation_settings(
 
 def scores_setting(scores: NDArray[np.float64] | None, no_scores: bool, sampler: str) -> dict[str, Any]:
     """Return the scores as a keyword argument where they are there and wanted, and the sampler has a use for them."""
-    useful = sampler in SAMPLERS_WITH_PRIOR + SAMPLERS_WITH_ORDER
+    useful = SAMPLERS[sampler].prior or SAMPLERS[sampler].order
     return {} if scores is None or no_scores or not useful else {"scores": scores}

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bansac.numeric.jit import inlined, kernel
+from bansac.numeric.jit import inlined, inner_kernel, kernel
 
 __all__ = [
     "MAX_ODDS",
@@ -39,8 +39,8 @@ __all__ = [
     "start_belief",
     "summarize",
     "tabulate_gamma",
-    "update_general",
-    "update_order_1",
+    "update_first_order",
+    "update_higher_order",
 ]
 
 MIN_ODDS = 1e-30
@@ -168,14 +168,22 @@ def _clamp_odds(odds: float) -> float:
 
 
 @kernel
-def update_order_1(
-    odds: NDArray[np.float64], is_inlier: NDArray[np.bool_], gamma: float, cpt: NDArray[np.float64]
+def update_first_order(
+    odds: NDArray[np.float64],
+    belief: NDArray[np.float64],
+    is_inlier: NDArray[np.bool_],
+    gamma: float,
+    cpt: NDArray[np.float64],
+    updates: int,
+    work: NDArray[np.float64],
 ) -> None:
     """Update the odds of every datum by one classification (alg:pseudo-code).
 
     With a = P(c | x^{k-1} = I), b = P(c | x^{k-1} = O), p = P(x^k = I | c, I) and q = P(x^k = I | c, O)::
 
         r' = ((1 - p) a + (1 - q) b r) / (p a + q b r)
+
+    ``belief``, ``updates`` and ``work`` are those of ``update_higher_order``, not used here.
     """
     table = cpt[0]
     out_out, out_in = (1 - table[0]) * gamma, table[0] * gamma
@@ -200,9 +208,9 @@ def start_belief(belief: NDArray[np.float64], odds: NDArray[np.float64]) -> None
 
 
 @kernel
-def update_general(
-    belief: NDArray[np.float64],
+def update_higher_order(
     odds: NDArray[np.float64],
+    belief: NDArray[np.float64],
     is_inlier: NDArray[np.bool_],
     gamma: float,
     cpt: NDArray[np.float64],
@@ -245,7 +253,7 @@ def update_general(
         odds[n] = _clamp_odds(p_outlier / p_inlier)
 
 
-@kernel
+@inner_kernel
 def summarize(odds: NDArray[np.float64], bits: NDArray[np.int64], tau: float) -> tuple[float, int]:
     """Return the smallest odds, and the number of data with an inlier probability below ``tau`` (O-tilde).
 

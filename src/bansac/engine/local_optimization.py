@@ -1,6 +1,6 @@
 """Local optimisation of a new best model: LO-RANSAC.
 
-A minimal sample of inliers gives a model that is blurred by the noise of few data, and misses inliers. Where a new best
+A minimal sample of inliers gives a model that is blurred by the noise of few data, and misses inliers. When a new best
 model appears, least squares on larger samples of its inliers sharpen it (Chum, Matas and Kittler, DAGM 2003; with the
 number of data of a fit limited as in Lebeda, Matas and Chum, BMVC 2012):
 
@@ -8,8 +8,8 @@ number of data of a fit limited as in Lebeda, Matas and Chum, BMVC 2012):
 * *iterative*: fits to inliers to a threshold that shrinks to the user's; on its own it starts from the best model, with
   *inner* from each of its fits.
 
-It waits until the first models have told how much support chance gives, and then runs for every new best model: few
-come after it, as it leaves less to be improved. The data of one fit are gathered in a small array, so that its cost
+It waits until the support of random models is known, from the first models, and then runs for every new best model:
+few come after it, as it leaves less to be improved. The data of one fit are gathered in a small array, so that its cost
 does not depend on N.
 """
 
@@ -20,9 +20,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bansac.engine.state import State
+from bansac.engine.loop import update_stop
 from bansac.engine.verification import evaluate
-from bansac.numeric.jit import inlined, kernel
+from bansac.numeric.jit import context_kernel, inlined, kernel
 from bansac.numeric.linalg import copy
 from bansac.numeric.rng import next_index
 
@@ -62,72 +62,55 @@ def make_work(channels: int, n: int, sample_size: int, model_size: int) -> Local
 
 
 @kernel
-def optimize_locally(
-    kernels: Any,
-    data: NDArray[np.float64],
-    points: NDArray[Any],
-    settings: Any,
-    run: Any,
-    state: State,
-    local: LocalWork,
-) -> NDArray[np.bool_]:
-    """Improve ``state.best_model`` where a better one is found; return the mask of the inliers of the best one."""
+def optimize_locally(run: Any, local: LocalWork) -> None:
+    """Improve ``run.best_model`` if a better one is found, and bring the stopping criteria up to date."""
+    progress, settings = run.progress, run.settings
     best, other = 0, 1
-    evaluate(
-        kernels, points, state.best_model, state.model, state.residuals, local.is_inlier[best],
-        settings.squared_threshold, settings, run, -1.0, np.inf,
-    )  # fmt: skip
+    _evaluate(run, run.best_model, local.is_inlier[best], 1.0, -1.0)
     rounds = _ROUNDS if settings.inner else 1
     for _ in range(rounds):
-        copy(state.best_model, local.model)
+        copy(run.best_model, local.model)
         if settings.inner:
-            half = run.best_inliers // 2
-            if not _fit_to_inliers(kernels, data, state, local, best, half):
+            half = progress.best_inliers // 2
+            if not _fit_to_inliers(run, local, best, half):
                 continue
-        if settings.iterative and not _shrink_threshold(kernels, data, points, settings, run, state, local, other):
+        if settings.iterative and not _shrink_threshold(run, local, other):
             continue
-        run.models_tested += 1
-        score, inliers = evaluate(
-            kernels, points, local.model, state.model, state.residuals, local.is_inlier[other],
-            settings.squared_threshold, settings, run, run.best_score, np.inf,
-        )  # fmt: skip
-        if inliers >= 0 and score > run.best_score:
-            run.best_score = score
-            run.best_inliers = inliers
-            copy(local.model, state.best_model)
+        progress.models_tested += 1
+        score, inliers = _evaluate(run, local.model, local.is_inlier[other], 1.0, progress.best_score)
+        if inliers >= 0 and score > progress.best_score:
+            progress.best_score = score
+            progress.best_inliers = inliers
+            copy(local.model, run.best_model)
             best, other = other, best
-    run.unoptimized = False
-    return local.is_inlier[best]  # type: ignore[no-any-return]
+    progress.unoptimized = False
+    update_stop(run, local.is_inlier[best])
 
 
 @inlined
-def _shrink_threshold(
-    kernels: Any,
-    data: NDArray[np.float64],
-    points: NDArray[Any],
-    settings: Any,
-    run: Any,
-    state: State,
-    local: LocalWork,
-    row: int,
-) -> bool:
-    """Fit ``local.model`` to its inliers again and again, to a threshold that comes down from a multiple."""
+def _evaluate(
+    run: Any, model: NDArray[np.float64], is_inlier: NDArray[np.bool_], factor: float, to_beat: float
+) -> tuple[float, np.int64]:
+    """Score a model for ``factor`` times the threshold."""
+    squared_threshold = run.settings.squared_threshold * factor * factor
+    return evaluate(run, model, is_inlier, squared_threshold, to_beat, np.inf, run.candidate.first_block)
+
+
+@context_kernel
+def _shrink_threshold(run: Any, local: LocalWork, row: int) -> bool:
+    """Fit ``local.model`` to its inliers again and again, to a threshold that shrinks from a multiple."""
     fitted = True
     for step in range(_STEPS):
         factor = _WIDEST - (_WIDEST - 1.0) * step / _STEPS
-        evaluate(
-            kernels, points, local.model, state.model, state.residuals, local.is_inlier[row],
-            settings.squared_threshold * factor * factor, settings, run, -1.0, np.inf,
-        )  # fmt: skip
-        fitted = fitted and _fit_to_inliers(kernels, data, state, local, row, data.shape[1])
+        _evaluate(run, local.model, local.is_inlier[row], factor, -1.0)
+        fitted = fitted and _fit_to_inliers(run, local, row, run.data.shape[1])
     return fitted
 
 
-@kernel
-def _fit_to_inliers(
-    kernels: Any, data: NDArray[np.float64], state: State, local: LocalWork, row: int, most: int
-) -> bool:
+@context_kernel
+def _fit_to_inliers(run: Any, local: LocalWork, row: int, most: int) -> bool:
     """Fit ``local.model`` to at most ``most`` of the inliers in ``local.is_inlier[row]``, drawn at random."""
+    data = run.data
     found = 0
     for n in range(data.shape[1]):
         local.indices[found] = n
@@ -138,10 +121,10 @@ def _fit_to_inliers(
     for k in range(limit):
         local.weights[k] = 0.0
     for k in range(size):
-        chosen = k + next_index(state.rng, found - k)
+        chosen = k + next_index(run.rng, found - k)
         local.indices[k], local.indices[chosen] = local.indices[chosen], local.indices[k]
         n = local.indices[k]
         for channel in range(data.shape[0]):
             local.data[channel, k] = data[channel, n]
         local.weights[k] = 1.0
-    return kernels.fit(local.data, local.weights, local.model, state.scratch)  # type: ignore[no-any-return]
+    return run.kernels.fit(local.data, local.weights, local.model, run.scratch)  # type: ignore[no-any-return]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,32 +12,33 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bansac.engine.dbn import initial_odds, pack_cpt, probabilities_from_odds, start_belief, tabulate_gamma
-from bansac.engine.local_optimization import LocalWork, make_work, optimize_locally
+from bansac.engine.kernels import find_function, select_kernels
 from bansac.engine.loop import run_iterations
-from bansac.engine.refinement import refine_least_squares
-from bansac.engine.sampling import ACTIVATION_CODES, Guide, guide_probabilities, make_guide
+from bansac.engine.options import Options
+from bansac.engine.refinement import REFINERS
+from bansac.engine.sampling import Setup
 from bansac.engine.state import (
     BLOCK,
+    CANDIDATE,
     FULL_MODELS,
     HISTORY,
-    RUN,
+    MAX_ITERATIONS,
+    PROGRESS,
     RUNNING,
-    SAMPLER_CODES,
     SETTINGS,
-    STOP_REASONS,
-    TRACE_COLUMNS,
-    State,
+    SPRT,
+    STOPPED_BANSAC,
+    STOPPED_BOUND,
+    Run,
     make_record,
+    pack_run,
 )
-from bansac.engine.stopping import significant_supports
+from bansac.engine.stopping import Stop
+from bansac.engine.trace import TRACE_COLUMNS, Recorder, Trace
 from bansac.numeric.rng import seed_rng, shuffle
-from bansac.options import Options
 from bansac.problems.problem import Problem, recover_scratch
-from bansac.result import Trace
 
 __all__ = ["Outcome", "chance_supports", "run"]
-
-SNAPSHOTS = (0, 2, 4, 9, 10, 11, 14, 100, 1000, 10000)
 
 _MAX_TESTS = 256
 
@@ -48,10 +51,12 @@ _SLICE_SECONDS = 0.05
 _SECONDS_AN_ITERATION = 4e-6
 _SECONDS_A_DATUM = 6e-9
 
+_NO_TRACE = np.empty((0, len(TRACE_COLUMNS)))
+
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a run found, in the caller's coordinates and order; ``model`` is flat, None where nothing was found."""
+    """What a run found, in the caller's coordinates and order; ``model`` is flat, None if nothing was found."""
 
     model: NDArray[np.float64] | None
     score: float
@@ -66,15 +71,16 @@ class Outcome:
 def run(
     problem: Problem,
     data: NDArray[np.float64],
-    threshold: float,
     options: Options,
+    *,
+    unit: float = 1.0,
     prior: NDArray[np.float64] | None = None,
     quality: NDArray[np.float64] | None = None,
 ) -> Outcome:
     """Search for the best model of ``data`` (channels x N, at least one minimal sample) and refine it.
 
-    ``threshold`` is in the units of ``data``; ``options.max_iterations`` must be given. ``prior`` is the probability of
-    every datum of being an inlier, ``quality`` orders the data, larger being better.
+    ``options`` must have a threshold and a number of iterations; distances in them are ``unit`` times those of
+    ``data``. ``prior`` is the inlier probability of every datum, ``quality`` orders the data, larger being better.
     """
     deadline = np.inf if options.max_seconds is None else time.perf_counter() + options.max_seconds
     n = data.shape[1]
@@ -86,59 +92,33 @@ def run(
     transform[0] = 1.0
     if problem.normalize is not None:
         problem.normalize(shuffled, transform)
-    points = shuffled.astype(problem.precision, copy=False)
-    kernels = problem.kernels if options.degeneracy is None else problem.recovering_kernels
-    prior = None if prior is None else prior[order]
-    ranking = np.empty(0, np.int64) if quality is None else np.argsort(-quality[order], kind="stable")
-    informed = prior is not None and bool(prior.min() < prior.max())
-    settings = _settings(problem, options, threshold * transform[0], informed=informed)
-    state = _state(problem, points, options, rng, prior, ranking)
-    radius = options.neighborhood_radius
-    guide = make_guide(
-        SAMPLER_CODES[options.sampler],
-        shuffled,
-        problem.sample_size,
-        rng,
-        ranking=ranking,
-        prior=prior,
-        radius=None if radius is None else radius * transform[0],
+    setup = Setup(
+        data=shuffled,
+        sample_size=problem.sample_size,
+        rng=rng,
+        ranking=np.empty(0, np.int64) if quality is None else np.argsort(-quality[order], kind="stable"),
+        prior=None if prior is None else prior[order],
+        radius=_inner_distance(options.neighborhood_radius, unit, transform),
+        activation=options.activation,
+        weight_floor=options.weight_floor,
     )
-    local = None
-    if options.local_optimization is not None:
-        local = make_work(problem.channels, n, problem.sample_size, problem.model_size)
-    progress = make_record(
-        RUN,
-        required_iterations=np.inf,
-        smallest_odds=1.0 if prior is None else state.odds.min(),
-        subset_limit=n,
-        chance_support=np.inf,
-    )
-
-    recorder = _Recorder(order) if options.trace else None
-    stopped = _iterate(kernels, shuffled, points, settings, progress, state, guide, local, deadline, recorder)
-
-    model = None
-    if progress["best_inliers"] > 0:
-        if local is not None and progress["unoptimized"]:
-            optimize_locally(kernels, shuffled, points, settings, progress, state, local)
-        model = state.best_model
-        if options.refinement is not None:
-            models = np.stack([model, model])
-            work = (state.scratch, state.model, state.residuals, state.is_inlier[0], np.empty(n))
-            refine_least_squares(kernels, shuffled, points, settings, progress, models, *work)
-            model = models[0]
+    state, bounds = _start(problem, options, setup, _inner_distance(options.threshold, unit, transform))
+    recorder = Recorder(order) if options.trace else None
+    stop_reason, model = _search(state, bounds, options, deadline, recorder)
+    if model is not None:
         if problem.denormalize is not None:
             problem.denormalize(model, transform)
         if problem.canonical is not None:
             problem.canonical(model)
+    progress = state.progress
     return Outcome(
         model=model,
         score=float(progress["best_score"]) if model is not None else 0.0,
-        probabilities=_probabilities(options, state, guide, order),
+        probabilities=_probabilities(options, state, order),
         iterations=int(progress["iterations"]),
         models_tested=int(progress["models_tested"]),
-        stop_reason=stopped,
-        first_supports=state.supports[: int(progress["full_models"])],
+        stop_reason=stop_reason,
+        first_supports=state.supports[: int(state.sprt["full_models"])],
         trace=recorder.trace() if recorder is not None else None,
     )
 
@@ -148,6 +128,7 @@ def chance_supports(problem: Problem, data: NDArray[np.float64], threshold: floa
     if data.shape[1] < 2 * problem.sample_size:
         return np.empty(0, np.int64)
     options = Options(
+        threshold=threshold,
         sampler="uniform",
         verification=None,
         stopping=None,
@@ -155,109 +136,42 @@ def chance_supports(problem: Problem, data: NDArray[np.float64], threshold: floa
         refinement=None,
         max_iterations=FULL_MODELS,
     )
-    return run(problem, data, threshold, options).first_supports
+    return run(problem, data, options).first_supports
 
 
-def _iterate(
-    kernels: Any,
-    data: NDArray[np.float64],
-    points: NDArray[Any],
-    settings: Any,
-    progress: Any,
-    state: State,
-    guide: Guide | None,
-    local: LocalWork | None,
-    deadline: float,
-    recorder: _Recorder | None,
-) -> str:
-    """Call the compiled loop slice by slice until it stops; return why it did."""
-    n = data.shape[1]
-    slice_length = max(1, int(_SLICE_SECONDS / (_SECONDS_AN_ITERATION + n * _SECONDS_A_DATUM)))
-    while progress["stop"] == RUNNING:
-        length = min(slice_length, int(settings["max_iterations"] - progress["iterations"]))
-        if recorder is not None:
-            length = recorder.begin(int(progress["iterations"]), length, state.odds)
-            state = state._replace(trace=recorder.rows)
-        run_iterations(kernels, data, points, settings, progress, state, guide, local, length)
-        if recorder is not None:
-            recorder.end(int(progress["iterations"]), state.odds)
-        if time.perf_counter() > deadline and progress["stop"] == RUNNING:
-            return "max_seconds"
-    return STOP_REASONS[int(progress["stop"])]
+def _inner_distance(distance: float | None, unit: float, transform: NDArray[np.float64]) -> float | None:
+    """Return a distance of the options in the normalised frame of the run."""
+    return None if distance is None else distance / unit * transform[0]
 
 
-class _Recorder:
-    """Collects the rows of the trace and the probabilities at the paper's iterations."""
-
-    def __init__(self, order: NDArray[np.int64]) -> None:
-        self._order = order
-        self._parts: list[NDArray[np.float64]] = []
-        self._snapshots: dict[int, NDArray[np.float64]] = {}
-        self._start = 0
-        self.rows = np.empty((0, len(TRACE_COLUMNS)))
-
-    def begin(self, iterations: int, length: int, odds: NDArray[np.float64]) -> int:
-        """Make room for the next slice and end it at the next snapshot."""
-        if iterations == 0:
-            self._snapshots[0] = _unshuffle(probabilities_from_odds(odds), self._order)
-        length = min([length] + [at - iterations for at in SNAPSHOTS if at > iterations])
-        self._start = iterations
-        self.rows = np.empty((length, len(TRACE_COLUMNS)))
-        return length
-
-    def end(self, iterations: int, odds: NDArray[np.float64]) -> None:
-        """Keep what the slice has recorded."""
-        self._parts.append(self.rows[: iterations - self._start])
-        self._snapshots = {at: p for at, p in self._snapshots.items() if at in SNAPSHOTS}
-        self._snapshots[iterations] = _unshuffle(probabilities_from_odds(odds), self._order)
-
-    def trace(self) -> Trace:
-        """Return the record of the whole run."""
-        columns = dict(zip(TRACE_COLUMNS, np.concatenate(self._parts).T, strict=True))
-        for name in ("best_inliers", "low_probability", "outliers"):
-            columns[name] = columns[name].astype(np.int64)
-        return Trace(**columns, snapshots=self._snapshots)
-
-
-def _settings(problem: Problem, options: Options, threshold: float, *, informed: bool) -> Any:
-    criteria = options.criteria(informed=informed)
-    local = options.local_optimization or ""
-    return make_record(
-        SETTINGS,
-        squared_threshold=threshold * threshold,
-        confidence=options.confidence,
-        max_iterations=options.max_iterations,
-        min_iterations=options.min_iterations,
-        sampler=SAMPLER_CODES[options.sampler],
-        msac=options.scoring == "msac",
-        sprt=options.verification == "sprt",
-        stop_ransac="ransac" in criteria,
-        stop_sprt="sprt" in criteria,
-        stop_prosac="prosac" in criteria,
-        stop_bansac="bansac" in criteria,
-        activation=ACTIVATION_CODES[options.activation],
-        weight_floor=options.weight_floor,
-        tau=(_TAU_INFORMED if informed else _TAU) if options.tau is None else options.tau,
-        solver_cost=problem.solver_cost,
-        inner="inner" in local,
-        iterative="iterative" in local,
-    )
-
-
-def _state(
-    problem: Problem,
-    points: NDArray[Any],
-    options: Options,
-    rng: NDArray[np.uint64],
-    prior: NDArray[np.float64] | None,
-    ranking: NDArray[np.int64],
-) -> State:
-    n = points.shape[1]
-    adaptive = options.sampler == "bansac"
+def _start(problem: Problem, options: Options, setup: Setup, threshold: float | None) -> tuple[Run, tuple[Stop, ...]]:
+    """Allocate the context of a run; return it and its stopping criteria with a number of samples."""
+    n = setup.data.shape[1]
+    informed = setup.prior is not None and bool(setup.prior.min() < setup.prior.max())
+    stops = options.stops(informed=informed)
+    sampler, adaptive = options.sampler_row, options.sampler_row.adaptive
     higher_order = adaptive and options.order > 1
-    odds = np.ones(n) if prior is None else initial_odds(prior)
-    state = State(
-        rng=rng,
+    numbers, indices = find_function(sampler, "start", _start_nothing)(setup)
+    points = setup.data.astype(problem.precision, copy=False)
+    odds = np.ones(n) if setup.prior is None else initial_odds(setup.prior)
+    bounds = tuple(stop for stop in stops if stop.module is not None)
+    state = Run(
+        kernels=select_kernels(
+            problem, sampler, options.score_row, bounds, higher_order, options.degeneracy is not None
+        ),
+        settings=_settings(problem, options, bounds, stops != bounds, threshold, informed=informed),
+        progress=make_record(
+            PROGRESS,
+            required_iterations=np.inf,
+            smallest_odds=1.0 if setup.prior is None else odds.min(),
+            subset_limit=n,
+            chance_support=np.inf,
+        ),
+        candidate=make_record(CANDIDATE),
+        sprt=make_record(SPRT),
+        data=setup.data,
+        points=points,
+        rng=setup.rng,
         sample=np.empty(problem.sample_size, np.int64),
         models=np.empty((problem.max_models, problem.model_size)),
         scratch=np.empty(problem.scratch_size),
@@ -272,34 +186,137 @@ def _state(
         belief_work=np.empty(2 ** (options.order + 1)),
         gamma=tabulate_gamma(options.gamma, n) if adaptive else np.empty(0),
         cpt=pack_cpt(options.cpt, options.order),
+        ranking=setup.ranking,
+        sampler_numbers=numbers,
+        sampler_indices=indices,
+        stop_indices=_stop_indices(bounds, n, problem.sample_size),
         history=np.zeros((_MAX_TESTS, HISTORY)),
         supports=np.zeros(FULL_MODELS, np.int64),
-        ranking=ranking,
-        significant=np.empty(n + 1 if ranking.size else 0, np.int64),
-        recovery=np.empty(recover_scratch(n) if problem.recover is not None else 0),
-        trace=np.empty((0, len(TRACE_COLUMNS))),
+        repair_work=np.empty(recover_scratch(n) if problem.recover is not None else 0),
     )
-    if ranking.size:
-        significant_supports(problem.sample_size, state.significant)
     if higher_order:
         start_belief(state.belief, state.odds)
-    return state
+    return state, bounds
 
 
-def _probabilities(
-    options: Options, state: State, guide: Guide | None, order: NDArray[np.int64]
-) -> NDArray[np.float64] | None:
-    """Return the posterior of every datum in the caller's order, where the sampler has one."""
-    if options.sampler == "bansac":
-        return _unshuffle(probabilities_from_odds(state.odds), order)
-    if guide is None:
+def _settings(
+    problem: Problem,
+    options: Options,
+    bounds: tuple[Stop, ...],
+    stop_bansac: bool,
+    threshold: float | None,
+    *,
+    informed: bool,
+) -> Any:
+    assert threshold is not None
+    local = options.local_optimization or ""
+    return make_record(
+        SETTINGS,
+        squared_threshold=threshold * threshold,
+        confidence=options.confidence,
+        max_iterations=options.max_iterations,
+        min_iterations=options.min_iterations,
+        adaptive=options.sampler_row.adaptive,
+        counts=options.score_row.module is None,
+        sprt=options.verification == "sprt",
+        bounds=len(bounds),
+        stop_bansac=stop_bansac,
+        tau=(_TAU_INFORMED if informed else _TAU) if options.tau is None else options.tau,
+        solver_cost=problem.solver_cost,
+        optimize=bool(local),
+        inner="inner" in local,
+        iterative="iterative" in local,
+    )
+
+
+def _stop_indices(bounds: tuple[Stop, ...], n: int, sample_size: int) -> NDArray[np.int64]:
+    """Return the arrays of the stopping criteria, one per row."""
+    rows = [find_function(stop, "prepare", _prepare_nothing)(n, sample_size) for stop in bounds]
+    indices = np.zeros((len(rows), max((row.size for row in rows), default=0)), np.int64)
+    for k, row in enumerate(rows):
+        indices[k, : row.size] = row
+    return indices
+
+
+def _start_nothing(setup: Setup) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    return np.empty(0), np.empty(0, np.int64)
+
+
+def _prepare_nothing(n: int, sample_size: int) -> NDArray[np.int64]:
+    return np.empty(0, np.int64)
+
+
+def _search(
+    state: Run, bounds: tuple[Stop, ...], options: Options, deadline: float, recorder: Recorder | None
+) -> tuple[str, NDArray[np.float64] | None]:
+    """Run the loop and refine its best model; return why it stopped, and the model in the frame of the run."""
+    packed = pack_run(state)
+    optimize = None
+    if options.local_optimization is not None:
+        from bansac.engine.local_optimization import make_work, optimize_locally
+
+        channels, n = state.data.shape
+        work = make_work(channels, n, state.sample.size, state.best_model.size)
+        optimize = functools.partial(optimize_locally, packed, work)
+    stopped = _iterate(packed, state, options, optimize, deadline, recorder)
+    stop_reason = _stop_reason(stopped, bounds)
+    if not state.progress["best_inliers"] > 0:
+        return stop_reason, None
+    if optimize is not None and state.progress["unoptimized"]:
+        optimize()
+    if options.refinement is not None:
+        find_function(REFINERS[options.refinement], "refine")(packed)
+    return stop_reason, state.best_model
+
+
+def _iterate(
+    packed: Any,
+    state: Run,
+    options: Options,
+    optimize: Callable[[], None] | None,
+    deadline: float,
+    recorder: Recorder | None,
+) -> int:
+    """Call the compiled loop slice by slice until it stops; return what stopped it, ``RUNNING`` for the time limit."""
+    progress, n = state.progress, state.data.shape[1]
+    slice_length = max(1, int(_SLICE_SECONDS / (_SECONDS_AN_ITERATION + n * _SECONDS_A_DATUM)))
+    while progress["stop"] == RUNNING:
+        first = int(progress["iterations"])
+        length = min(slice_length, int(options.max_iterations or 0) - first)
+        if recorder is not None:
+            length = recorder.begin(first, length, state.odds)
+        rows = _NO_TRACE if recorder is None else recorder.rows
+        run_iterations(packed, rows, first, first + length)
+        while progress["optimizing"]:
+            assert optimize is not None
+            optimize()
+            run_iterations(packed, rows, first, first + length)
+        if recorder is not None:
+            recorder.end(int(progress["iterations"]), state.odds)
+        if time.perf_counter() > deadline and progress["stop"] == RUNNING:
+            break
+    return int(progress["stop"])
+
+
+def _stop_reason(stop: int, bounds: tuple[Stop, ...]) -> str:
+    """Return the name of what ended the run."""
+    if stop >= STOPPED_BOUND:
+        return bounds[stop - STOPPED_BOUND].name
+    return {RUNNING: "max_seconds", MAX_ITERATIONS: "max_iterations", STOPPED_BANSAC: "bansac"}[stop]
+
+
+def _probabilities(options: Options, state: Run, order: NDArray[np.int64]) -> NDArray[np.float64] | None:
+    """Return the inlier probabilities in the caller's order, None if the sampler has none."""
+    if options.sampler_row.adaptive:
+        found = probabilities_from_odds(state.odds)
+    elif (function := find_function(options.sampler_row, "probabilities", _no_probabilities)) is not _no_probabilities:
+        found = function(state.sampler_numbers, state.sampler_indices)
+    else:
         return None
-    found = guide_probabilities(SAMPLER_CODES[options.sampler], guide)
-    return None if found is None else _unshuffle(found, order)
+    probabilities = np.empty_like(found)
+    probabilities[order] = found
+    return probabilities
 
 
-def _unshuffle(values: NDArray[np.float64], order: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return one value a datum in the caller's order."""
-    unshuffled = np.empty_like(values)
-    unshuffled[order] = values
-    return unshuffled
+def _no_probabilities(numbers: NDArray[np.float64], indices: NDArray[np.int64]) -> None:
+    return None

@@ -1,7 +1,8 @@
-"""What the compiled loop reads and writes, laid out in NumPy records and arrays.
+"""What the compiled loop reads and writes: one context of functions, arrays and records.
 
 Everything lives outside the loop, so that the loop can run in slices, return to Python between them and go on as if it
-had never stopped. Records are passed to kernels by reference: ``run.iterations += 1`` in a kernel is seen by Python.
+had never stopped. Records are passed to kernels by reference: ``progress.iterations += 1`` in a kernel is seen by
+Python.
 """
 
 from __future__ import annotations
@@ -9,120 +10,117 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import config
+from numba import config, from_dtype, types
+from numba.experimental import structref
 from numpy.typing import NDArray
+
+from bansac.numeric.jit import kernel
 
 __all__ = [
     "BLOCK",
+    "CANDIDATE",
     "FULL_MODELS",
     "HISTORY",
-    "RUN",
-    "SAMPLER_CODES",
+    "MAX_ITERATIONS",
+    "PROGRESS",
+    "PROGRESS_TYPE",
+    "RUNNING",
     "SETTINGS",
-    "STOP_REASONS",
-    "TRACE_COLUMNS",
-    "State",
+    "SPRT",
+    "STOPPED_BANSAC",
+    "STOPPED_BOUND",
+    "Run",
     "make_record",
+    "pack_run",
 ]
 
 # Data are scored this many at a time: enough for SIMD, few enough to abandon a bad model early.
 BLOCK = 128
 
-# Fixed for a run.
+# That many models are scored in full before the sequential test starts: a good early model is not lost, and their
+# support estimates that of a bad model (as OpenCV does since 4.7; Ivashechkin et al., 2021).
+FULL_MODELS = 20
+
+# One row per sequential test: epsilon, delta, log A, samples tested.
+HISTORY = 4
+
+# Constant during a run.
 SETTINGS = np.dtype(
     [
         ("squared_threshold", np.float64),
         ("confidence", np.float64),
         ("max_iterations", np.int64),
         ("min_iterations", np.int64),
-        ("sampler", np.int64),  # see SAMPLER_CODES
-        ("msac", np.bool_),
+        ("adaptive", np.bool_),  # the sampler draws by the probabilities of the network
+        ("counts", np.bool_),  # the score is the number of inliers
         ("sprt", np.bool_),
-        ("stop_ransac", np.bool_),
-        ("stop_sprt", np.bool_),
-        ("stop_prosac", np.bool_),
+        ("bounds", np.int64),  # stopping criteria that ask for a number of samples
         ("stop_bansac", np.bool_),
-        ("activation", np.int64),
-        ("weight_floor", np.float64),
         ("tau", np.float64),
         ("solver_cost", np.float64),
-        ("inner", np.bool_),  # local optimisation
+        ("optimize", np.bool_),  # local optimisation, and its two parts
+        ("inner", np.bool_),
         ("iterative", np.bool_),
     ],
     align=True,
 )
 
-# Changes in the course of a run.
-RUN = np.dtype(
+# The run so far. The samplers and the stopping criteria see it.
+PROGRESS = np.dtype(
     [
         ("iterations", np.int64),
         ("models_tested", np.int64),
-        ("stop", np.int64),  # index into STOP_REASONS
-        ("required_iterations", np.float64),
-        ("required_by", np.int64),  # index into STOP_REASONS
         ("best_score", np.float64),
         ("best_inliers", np.int64),
-        # the best model of the iteration: its row in models (-1: none), its mask's row in is_inlier
-        ("score", np.float64),
-        ("inliers", np.int64),
-        ("row", np.int64),
-        ("slot", np.int64),
-        # PROSAC: samples drawn, size of the set they come from, largest size
-        ("draws", np.int64),
-        ("subset", np.int64),
-        ("subset_limit", np.int64),
-        # local optimisation: whether the best model waits for it; the support that it must exceed, not random
-        ("unoptimized", np.bool_),
-        ("chance_support", np.float64),
+        ("stop", np.int64),  # RUNNING, or what ended the run
+        ("required_iterations", np.float64),
+        ("required_by", np.int64),  # which of the bounds
+        ("subset_limit", np.int64),  # PROSAC: largest set of best data, lowered by its stopping criterion
         # the network
         ("updates", np.int64),
         ("smallest_odds", np.float64),
         ("low_probability", np.int64),
-        # the current sequential test
+        # local optimisation: support that is not random; whether the best model waits; whether the loop waits for it
+        ("chance_support", np.float64),
+        ("unoptimized", np.bool_),
+        ("optimizing", np.bool_),
+    ],
+    align=True,
+)
+
+# The best model of the iteration: its row in ``models`` (-1: none), the row of its mask in ``is_inlier``.
+CANDIDATE = np.dtype(
+    [
+        ("score", np.float64),
+        ("inliers", np.int64),
+        ("row", np.int64),
+        ("slot", np.int64),
+        ("gamma", np.float64),  # of the update; NaN if there was none
+        ("first_block", np.int64),  # at which its scoring pass started
+    ],
+    align=True,
+)
+
+# The current sequential test, and what the rejected models had.
+SPRT = np.dtype(
+    [
         ("epsilon", np.float64),
         ("delta", np.float64),
         ("log_ratio_inlier", np.float64),
         ("log_ratio_outlier", np.float64),
         ("log_decision", np.float64),
-        ("first_block", np.int64),
         ("tests", np.int64),
         ("rejected_points", np.int64),
         ("rejected_inliers", np.int64),
-        ("full_models", np.int64),  # scored in full before the test starts
+        ("full_models", np.int64),  # scored in full before the first test
     ],
     align=True,
 )
 
-# That many models are scored in full before the sequential test starts: a good early model is not lost, and they tell
-# how much support a bad model has (as OpenCV does since 4.7; Ivashechkin et al., 2021).
-FULL_MODELS = 20
+PROGRESS_TYPE = from_dtype(PROGRESS)
 
-# One row a sequential test: epsilon, delta, log A, samples tested.
-HISTORY = 4
-
-STOP_REASONS = ("running", "max_iterations", "ransac", "sprt", "prosac", "bansac")
-RUNNING, MAX_ITERATIONS, STOPPED_RANSAC, STOPPED_SPRT, STOPPED_PROSAC, STOPPED_BANSAC = range(6)
-
-BANSAC, UNIFORM, PROSAC, NAPSAC, P_NAPSAC, BAYSAC, AR = range(7)
-SAMPLER_CODES = {
-    "bansac": BANSAC,
-    "uniform": UNIFORM,
-    "prosac": PROSAC,
-    "napsac": NAPSAC,
-    "p-napsac": P_NAPSAC,
-    "baysac": BAYSAC,
-    "ar": AR,
-}
-
-TRACE_COLUMNS = (
-    "inlier_ratio",
-    "gamma",
-    "best_score",
-    "best_inliers",
-    "low_probability",
-    "outliers",
-    "required_iterations",
-)
+# What ended a run; STOPPED_BOUND + k is the k-th of the bounds.
+RUNNING, MAX_ITERATIONS, STOPPED_BANSAC, STOPPED_BOUND = range(4)
 
 
 def make_record(dtype: np.dtype[np.void], **values: Any) -> Any:
@@ -133,27 +131,66 @@ def make_record(dtype: np.dtype[np.void], **values: Any) -> Any:
     return array.view(np.recarray)[0] if config.DISABLE_JIT else array[0]
 
 
-class State(NamedTuple):
-    """The arrays of a run."""
+class Run(NamedTuple):
+    """The context of a run; the kernels get it as a struct with these fields (:func:`pack_run`)."""
 
+    kernels: Any  # the functions of the problem, the sampler, the score and the stopping criteria
+    settings: Any
+    progress: Any
+    candidate: Any
+    sprt: Any
+    data: NDArray[np.float64]  # channels x N, in their random order
+    points: NDArray[Any]  # the same in the number type of the residuals
     rng: NDArray[np.uint64]
     sample: NDArray[np.int64]
     models: NDArray[np.float64]  # max_models x model_size
-    scratch: NDArray[np.float64]
+    scratch: NDArray[np.float64]  # of the solvers
     best_model: NDArray[np.float64]
-    minimal_model: NDArray[np.float64]  # while the problem's recover may replace it
+    minimal_model: NDArray[np.float64]  # while the problem's repair_degenerate may replace it
     model: NDArray[Any]  # one model in the type of the residuals
     residuals: NDArray[Any]  # of one block
     is_inlier: NDArray[np.bool_]  # 2 x N: the model at hand and the iteration's best
-    odds: NDArray[np.float64]  # outlier over inlier, one a datum
+    odds: NDArray[np.float64]  # outlier over inlier, per datum
     odds_bits: NDArray[np.int64]  # the same memory
     belief: NDArray[np.float64]  # 2 ** order x N above order 1
     belief_work: NDArray[np.float64]
     gamma: NDArray[np.float64]  # by number of inliers
     cpt: NDArray[np.float64]
-    history: NDArray[np.float64]
+    ranking: NDArray[np.int64]  # data by decreasing quality; empty if it is not known
+    sampler_numbers: NDArray[np.float64]  # the sampler's own
+    sampler_indices: NDArray[np.int64]
+    stop_indices: NDArray[np.int64]  # one row per bound: its own
+    history: NDArray[np.float64]  # of the sequential tests
     supports: NDArray[np.int64]  # inliers of the first models, those scored in full
-    ranking: NDArray[np.int64]  # data by decreasing quality; empty where it is not known
-    significant: NDArray[np.int64]  # inliers among the n best data that are no chance, for PROSAC's stop; or empty
-    recovery: NDArray[np.float64]  # work space of the problem's recover
-    trace: NDArray[np.float64]  # iterations of this slice x TRACE_COLUMNS, or no row
+    repair_work: NDArray[np.float64]
+
+
+@structref.register
+class _RunType(types.StructRef):  # type: ignore[misc]
+    """Numba type of the struct."""
+
+
+class _RunStruct(structref.StructRefProxy):  # type: ignore[misc]
+    """The struct as Python sees it: opaque."""
+
+
+structref.define_constructor(_RunStruct, _RunType, Run._fields)
+structref.define_boxing(_RunType, _RunStruct)
+
+
+@kernel
+def _pack(  # type: ignore[no-untyped-def]
+    kernels, settings, progress, candidate, sprt, data, points, rng, sample, models, scratch, best_model, minimal_model,
+    model, residuals, is_inlier, odds, odds_bits, belief, belief_work, gamma, cpt, ranking, sampler_numbers,
+    sampler_indices, stop_indices, history, supports, repair_work,
+):  # fmt: skip
+    return _RunStruct(
+        kernels, settings, progress, candidate, sprt, data, points, rng, sample, models, scratch, best_model,
+        minimal_model, model, residuals, is_inlier, odds, odds_bits, belief, belief_work, gamma, cpt, ranking,
+        sampler_numbers, sampler_indices, stop_indices, history, supports, repair_work,
+    )  # fmt: skip
+
+
+def pack_run(run: Run) -> Any:
+    """Return the struct that the kernels take; it refers to the arrays and records of ``run``, which must outlive it."""
+    return run if config.DISABLE_JIT else _pack(*run)

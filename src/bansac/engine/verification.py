@@ -15,12 +15,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bansac.engine.scoring import classify_block, msac_gain
+from bansac.engine.scoring.classification import classify_block
 from bansac.engine.state import BLOCK
-from bansac.numeric.jit import inlined, kernel
+from bansac.numeric.jit import context_kernel, inlined, inner_kernel
 from bansac.numeric.linalg import copy
 
-__all__ = ["ABANDONED", "REJECTED", "decision_threshold", "design_test", "evaluate", "learn_from_rejection"]
+__all__ = [
+    "ABANDONED",
+    "REJECTED",
+    "decision_threshold",
+    "design_test",
+    "evaluate",
+    "evaluate_fully",
+    "learn_from_rejection",
+]
 
 # Status of a model that was not scored to the end.
 REJECTED = -1
@@ -32,43 +40,45 @@ _MIN_DELTA = 1e-3
 _DELTA_CHANGE = 0.05
 
 
-@kernel
+@context_kernel
 def evaluate(
-    kernels: Any,
-    points: NDArray[Any],
+    run: Any,
     candidate: NDArray[np.float64],
-    model: NDArray[Any],
-    residuals: NDArray[Any],
     is_inlier: NDArray[np.bool_],
     squared_threshold: float,
-    settings: Any,
-    run: Any,
     to_beat: float,
     log_decision: float,
+    first_block: np.int64,
 ) -> tuple[float, np.int64]:
     """Score the model ``candidate`` and mark its inliers in ``is_inlier``.
 
     Parameters
     ----------
-    model : ndarray
-        Work space for the candidate in the number type of the residuals.
-    residuals : (BLOCK,) ndarray
-        Work space.
+    run : Run
+        The context.
+    candidate : (model_size,) ndarray
+        The model.
+    is_inlier : (N,) ndarray of bool
+        Its mask.
     squared_threshold : float
         Largest squared residual of an inlier.
     to_beat : float
         Abandon the model as soon as it can no longer score more than this.
     log_decision : float
         Reject the model as soon as the log of its likelihood ratio exceeds this; inf for no test.
+    first_block : int
+        Block of the data at which the pass starts.
 
     Returns
     -------
     score : float
-        Larger is better; meaningless where the model was not scored to the end.
+        Larger is better; meaningless if the model was not scored to the end.
     inliers : int
-        Their number; ``REJECTED`` by the test; ``ABANDONED`` as even the rest of the data as inliers could not bring
+        Their number; ``REJECTED`` by the test; ``ABANDONED`` if even the rest of the data as inliers could not bring
         the score above ``to_beat``.
     """
+    kernels, points, model, residuals, sprt = run.kernels, run.points, run.model, run.residuals, run.sprt
+    counts = run.settings.counts
     n = points.shape[1]
     copy(candidate, model)
     limit = residuals.dtype.type(squared_threshold)
@@ -77,7 +87,7 @@ def evaluate(
     inliers = np.int64(0)
     seen = 0
     for step in range(blocks):
-        block = run.first_block + step
+        block = first_block + step
         block -= blocks if block >= blocks else 0
         start = block * BLOCK
         stop = start + BLOCK if start + BLOCK < n else n
@@ -86,14 +96,20 @@ def evaluate(
         count = classify_block(block_residuals, limit, is_inlier[start:stop])
         inliers += count
         seen += stop - start
-        score += msac_gain(block_residuals, limit) if settings.msac else np.float64(count)
+        score += np.float64(count) if counts else kernels.gain(block_residuals, limit)
         if score + (n - seen) <= to_beat:
             return score, np.int64(ABANDONED)
-        if inliers * run.log_ratio_inlier + (seen - inliers) * run.log_ratio_outlier > log_decision:
-            run.rejected_points += seen
-            run.rejected_inliers += inliers
+        if inliers * sprt.log_ratio_inlier + (seen - inliers) * sprt.log_ratio_outlier > log_decision:
+            sprt.rejected_points += seen
+            sprt.rejected_inliers += inliers
             return score, np.int64(REJECTED)
     return score, inliers
+
+
+@inlined
+def evaluate_fully(run: Any, model: NDArray[np.float64], is_inlier: NDArray[np.bool_], to_beat: float) -> Any:
+    """Score a model without the sequential test."""
+    return evaluate(run, model, is_inlier, run.settings.squared_threshold, to_beat, np.inf, np.int64(0))
 
 
 @inlined
@@ -107,28 +123,30 @@ def decision_threshold(epsilon: float, delta: float, solver_cost: float, models_
     return math.log(decision)
 
 
-@kernel
-def design_test(run: Any, history: NDArray[np.float64], solver_cost: float, epsilon: float, delta: float) -> None:
+@inner_kernel
+def design_test(
+    sprt: Any, progress: Any, history: NDArray[np.float64], solver_cost: float, epsilon: float, delta: float
+) -> None:
     """Start a new test for these rates, and keep it in the history that the SPRT stopping criterion reads."""
-    run.epsilon = epsilon if epsilon < _MAX_EPSILON else _MAX_EPSILON
-    highest = 0.9 * run.epsilon if 0.9 * run.epsilon < _MAX_DELTA else _MAX_DELTA
+    sprt.epsilon = epsilon if epsilon < _MAX_EPSILON else _MAX_EPSILON
+    highest = 0.9 * sprt.epsilon if 0.9 * sprt.epsilon < _MAX_DELTA else _MAX_DELTA
     lowest = highest if highest < _MIN_DELTA else _MIN_DELTA
-    run.delta = highest if delta > highest else lowest if delta < lowest else delta
-    run.log_ratio_inlier = math.log(run.delta / run.epsilon)
-    run.log_ratio_outlier = math.log((1 - run.delta) / (1 - run.epsilon))
-    models_per_sample = (run.models_tested + 1.0) / (run.iterations + 1.0)
-    run.log_decision = decision_threshold(run.epsilon, run.delta, solver_cost, models_per_sample)
-    if run.tests < history.shape[0]:
-        run.tests += 1
-    row = history[run.tests - 1]
-    row[0] = run.epsilon
-    row[1] = run.delta
-    row[2] = run.log_decision
+    sprt.delta = highest if delta > highest else lowest if delta < lowest else delta
+    sprt.log_ratio_inlier = math.log(sprt.delta / sprt.epsilon)
+    sprt.log_ratio_outlier = math.log((1 - sprt.delta) / (1 - sprt.epsilon))
+    models_per_sample = (progress.models_tested + 1.0) / (progress.iterations + 1.0)
+    sprt.log_decision = decision_threshold(sprt.epsilon, sprt.delta, solver_cost, models_per_sample)
+    if sprt.tests < history.shape[0]:
+        sprt.tests += 1
+    row = sprt.tests - 1
+    history[row, 0] = sprt.epsilon
+    history[row, 1] = sprt.delta
+    history[row, 2] = sprt.log_decision
 
 
 @inlined
-def learn_from_rejection(run: Any, history: NDArray[np.float64], solver_cost: float) -> None:
+def learn_from_rejection(sprt: Any, progress: Any, history: NDArray[np.float64], solver_cost: float) -> None:
     """Estimate delta anew from all rejected models; a change of more than 5 % starts a new test."""
-    delta = np.float64(run.rejected_inliers) / run.rejected_points
-    if abs(delta - run.delta) > _DELTA_CHANGE * run.delta:
-        design_test(run, history, solver_cost, run.epsilon, delta)
+    delta = np.float64(sprt.rejected_inliers) / sprt.rejected_points
+    if abs(delta - sprt.delta) > _DELTA_CHANGE * sprt.delta:
+        design_test(sprt, progress, history, solver_cost, sprt.epsilon, delta)

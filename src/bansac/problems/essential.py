@@ -336,6 +336,8 @@ ESSENTIAL = Problem(
     solver_cost=1000.0,
     precision="float32",
     canonical=canonical,
+    default_threshold=0.001,
+    default_max_iterations=1000,
 )
 
 

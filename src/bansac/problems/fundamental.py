@@ -173,4 +173,6 @@ FUNDAMENTAL = Problem(
     normalize=normalize,
     denormalize=denormalize,
     canonical=canonical,
+    default_threshold=0.5,
+    default_max_iterations=10000,
 )

@@ -288,6 +288,8 @@ HOMOGRAPHY = Problem(
     normalize=normalize,
     denormalize=denormalize,
     canonical=canonical,
+    default_threshold=1.0,
+    default_max_iterations=1000,
 )
 
 

@@ -11,18 +11,17 @@ import functools
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 from numba import boolean, config, errors, float32, float64, int64, types, uint64, void
-from numba.experimental import structref
 from numpy.typing import NDArray
 
 from bansac.numeric.jit import compile_kernel
 
-__all__ = ["Kernels", "Problem"]
+__all__ = ["Problem"]
 
-_POINTS = {"float32": float32, "float64": float64}
+POINTS = {"float32": float32, "float64": float64}
 
 SOLVE = types.FunctionType(int64(float64[:, ::1], int64[::1], float64[:, ::1], float64[::1]))
 FIT = types.FunctionType(boolean(float64[:, ::1], float64[::1], float64[::1], float64[::1]))
@@ -31,66 +30,8 @@ RECOVER = types.FunctionType(
     int64(float64[:, ::1], int64[::1], float64[::1], float64, boolean, uint64[::1], float64[::1])
 )
 RESIDUALS = {
-    name: types.FunctionType(void(real[:, ::1], real[::1], int64, int64, real[::1])) for name, real in _POINTS.items()
+    name: types.FunctionType(void(real[:, ::1], real[::1], int64, int64, real[::1])) for name, real in POINTS.items()
 }
-
-
-@structref.register
-class _KernelsType(types.StructRef):  # type: ignore[misc]
-    """Numba type of the struct that carries a problem's functions into the loop."""
-
-
-class _KernelsProxy(structref.StructRefProxy):  # type: ignore[misc]
-    """The struct as Python sees it: opaque."""
-
-
-structref.define_boxing(_KernelsType, _KernelsProxy)
-
-
-class Kernels(NamedTuple):
-    """The struct's twin for interpreted runs (``NUMBA_DISABLE_JIT=1``)."""
-
-    solve: Any
-    residuals: Any
-    fit: Any
-    is_valid: Any
-    recover: Any
-
-
-def _kernels_type(precision: str) -> Any:
-    fields = (("solve", SOLVE), ("residuals", RESIDUALS[precision]), ("fit", FIT), ("is_valid", IS_VALID))
-    return _KernelsType((*fields, ("recover", RECOVER)))
-
-
-def _pack_float32(solve, residuals, fit, is_valid, recover):  # type: ignore[no-untyped-def]
-    kernels = structref.new(_KERNELS_FLOAT32)
-    kernels.solve = solve
-    kernels.residuals = residuals
-    kernels.fit = fit
-    kernels.is_valid = is_valid
-    kernels.recover = recover
-    return kernels
-
-
-def _pack_float64(solve, residuals, fit, is_valid, recover):  # type: ignore[no-untyped-def]
-    kernels = structref.new(_KERNELS_FLOAT64)
-    kernels.solve = solve
-    kernels.residuals = residuals
-    kernels.fit = fit
-    kernels.is_valid = is_valid
-    kernels.recover = recover
-    return kernels
-
-
-_KERNELS_FLOAT32 = _kernels_type("float32")
-_KERNELS_FLOAT64 = _kernels_type("float64")
-
-
-@functools.cache
-def _packer(precision: str) -> Any:
-    """Compile the function that fills the struct."""
-    pack, kernels = (_pack_float32, _KERNELS_FLOAT32) if precision == "float32" else (_pack_float64, _KERNELS_FLOAT64)
-    return compile_kernel(pack, kernels(SOLVE, RESIDUALS[precision], FIT, IS_VALID, RECOVER))
 
 
 def always_valid(data: NDArray[np.float64], model: NDArray[np.float64], sample: NDArray[np.int64]) -> bool:
@@ -169,7 +110,7 @@ def _check_fields(problem: Any) -> None:
         _check_size("model_shape", size, 1)
     if not isinstance(problem.solver_cost, int | float | np.number) or not 0.0 < problem.solver_cost < np.inf:
         raise ValueError(f"solver_cost must be a number > 0, got {problem.solver_cost!r}")
-    if problem.precision not in _POINTS:
+    if problem.precision not in POINTS:
         raise ValueError(f"precision must be 'float64' or 'float32', got {problem.precision!r}")
     for field, parameters in _PARAMETERS.items():
         function = getattr(problem, field)
@@ -265,6 +206,8 @@ class Problem:
     normalize: Callable[..., Any] | None = None
     denormalize: Callable[..., Any] | None = None
     canonical: Callable[..., Any] | None = None
+    default_threshold: float | None = None
+    default_max_iterations: int = 3000
 
     def __post_init__(self) -> None:
         """Check every field, so that a slip is named here and not by the compiler."""
@@ -276,21 +219,18 @@ class Problem:
         return int(np.prod(self.model_shape))
 
     @functools.cached_property
-    def kernels(self) -> Any:
-        """The compiled functions in the form in which the loop takes them, without the check for degeneracy."""
-        return self._pack(never_degenerate)
+    def packed(self) -> dict[Any, Any]:
+        """The structs that the engine has made of these functions and others, by what the others are."""
+        return {}
 
-    @functools.cached_property
-    def recovering_kernels(self) -> Any:
-        """The same with the problem's own ``recover``, if it has one."""
-        return self.kernels if self.recover is None else self._pack(self.recover)
-
-    def _pack(self, recover: Callable[..., Any]) -> Any:
+    def functions(self, *, repair: bool) -> tuple[Any, ...]:
+        """Return the compiled functions in the order of the contract; ``repair`` says whether to detect degeneracy."""
         fit = self.fit or never_fit
         is_valid = self.is_valid or always_valid
+        recover = self.recover if repair and self.recover is not None else never_degenerate
         if config.DISABLE_JIT:
-            return Kernels(*(getattr(f, "py_func", f) for f in (self.solve, self.residuals, fit, is_valid, recover)))
-        return _packer(self.precision)(
+            return tuple(getattr(f, "py_func", f) for f in (self.solve, self.residuals, fit, is_valid, recover))
+        return (
             self._compile("solve", self.solve, SOLVE),
             self._compile("residuals", self.residuals, RESIDUALS[self.precision], fast=True),
             self._compile("fit", fit, FIT),

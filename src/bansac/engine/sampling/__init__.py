@@ -1,45 +1,111 @@
-"""Which data make up the next minimal sample: one sampler a module, each a kernel that fills ``sample``."""
+"""Which data make up the next minimal sample. A sampler is one module; ``SAMPLERS`` lists them with their traits.
+
+The functions of a sampler's module, the first two of them compiled:
+
+``draw(rng, data, odds, ranking, progress, numbers, indices, sample)``
+    Fill ``sample`` with distinct indices. ``rng`` is the state of the random numbers, ``data`` are channels x N,
+    ``odds`` the network's (outlier over inlier), ``ranking`` lists the data by decreasing quality (empty without
+    scores), ``progress`` is the record of the run so far (``bansac.engine.state.PROGRESS``).
+``learn_from_failure(rng, numbers, indices, sample)``, optional
+    Called at the end of an iteration: the run goes on, the sample has failed.
+``start(setup) -> (numbers, indices)``, optional
+    Allocate the sampler's own arrays, of float64 and int64.
+``probabilities(numbers, indices)``, optional
+    Inlier probabilities of the data at the end of the run.
+"""
 
 from __future__ import annotations
 
-from bansac.engine.sampling.adaptive_reordering import posterior_probabilities, renew_priority, start_priority
-from bansac.engine.sampling.baysac import learn_from_failure, sample_most_probable
-from bansac.engine.sampling.guided import Guide, guide_probabilities, make_guide, sample_guided, update_guide
-from bansac.engine.sampling.napsac import neighborhood_radius, sample_napsac
-from bansac.engine.sampling.progressive_napsac import (
-    Neighborhoods,
-    build_layers,
-    empty_neighborhoods,
-    make_neighborhoods,
-    sample_progressive_napsac,
-)
-from bansac.engine.sampling.prosac import TOTAL_DRAWS, growth_function, sample_prosac
-from bansac.engine.sampling.uniform import sample_uniform
-from bansac.engine.sampling.weighted import ACTIVATION_CODES, activation, sample_weighted
+from dataclasses import dataclass
+from typing import Any
 
-__all__ = [
-    "ACTIVATION_CODES",
-    "TOTAL_DRAWS",
-    "Guide",
-    "Neighborhoods",
-    "activation",
-    "build_layers",
-    "empty_neighborhoods",
-    "growth_function",
-    "guide_probabilities",
-    "learn_from_failure",
-    "make_guide",
-    "make_neighborhoods",
-    "neighborhood_radius",
-    "posterior_probabilities",
-    "renew_priority",
-    "sample_guided",
-    "sample_most_probable",
-    "sample_napsac",
-    "sample_progressive_napsac",
-    "sample_prosac",
-    "sample_uniform",
-    "sample_weighted",
-    "start_priority",
-    "update_guide",
-]
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["SAMPLERS", "Sampler", "Setup"]
+
+
+@dataclass(frozen=True)
+class Sampler:
+    """A sampler, built in or the user's.
+
+    Parameters
+    ----------
+    name : str
+        Its name.
+    module : str or object
+        Name of the module, or object, with the sampler's functions.
+    prior : bool
+        It starts from prior inlier probabilities.
+    order : bool
+        It needs the data in order of quality.
+    adaptive : bool
+        It draws by the probabilities of the dynamic Bayesian network, which is updated after every sample.
+    stopping : tuple of str
+        Its default stopping criteria; ``"sprt"`` becomes ``"ransac"`` without SPRT verification.
+    alike : bool
+        Its first samples are alike (the best data, or neighbours): they may not show what support chance gives.
+    """
+
+    name: str
+    module: Any
+    prior: bool = False
+    order: bool = False
+    adaptive: bool = False
+    stopping: tuple[str, ...] = ("sprt",)
+    alike: bool = True
+
+
+SAMPLERS = {
+    sampler.name: sampler
+    for sampler in (
+        Sampler(
+            "bansac",
+            "bansac.engine.sampling.bansac",
+            prior=True,
+            adaptive=True,
+            stopping=("bansac", "sprt"),
+            alike=False,
+        ),
+        Sampler("uniform", "bansac.engine.sampling.uniform", alike=False),
+        Sampler("prosac", "bansac.engine.sampling.prosac", order=True, stopping=("prosac",)),
+        Sampler("napsac", "bansac.engine.sampling.napsac"),
+        Sampler("p-napsac", "bansac.engine.sampling.p_napsac", order=True, stopping=("prosac",)),
+        Sampler("baysac", "bansac.engine.sampling.baysac", prior=True),
+        Sampler("ar", "bansac.engine.sampling.ar", prior=True),
+    )
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Setup:
+    """What a sampler knows when a run starts.
+
+    Parameters
+    ----------
+    data : (channels, N) ndarray
+        The data.
+    sample_size : int
+        Number of data in a minimal sample.
+    rng : (4,) ndarray of uint64
+        State of the random numbers.
+    ranking : (N,) ndarray of int64
+        Data by decreasing quality; empty if it is not known.
+    prior : (N,) ndarray or None
+        Prior inlier probabilities.
+    radius : float or None
+        ``Options.neighborhood_radius`` in the units of ``data``.
+    activation : str
+        ``Options.activation``.
+    weight_floor : float
+        ``Options.weight_floor``.
+    """
+
+    data: NDArray[np.float64]
+    sample_size: int
+    rng: NDArray[np.uint64]
+    ranking: NDArray[np.int64]
+    prior: NDArray[np.float64] | None
+    radius: float | None
+    activation: str
+    weight_floor: float

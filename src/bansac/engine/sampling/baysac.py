@@ -11,17 +11,20 @@ of a sample are no longer independent; BaySAC goes on as if they were, which mak
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
 from bansac.engine.dbn import MIN_PRIOR
-from bansac.numeric.jit import inlined, kernel
+from bansac.engine.sampling import Setup
+from bansac.numeric.jit import inlined, inner_kernel
 from bansac.numeric.rng import next_index
 
-__all__ = ["learn_from_failure", "sample_most_probable"]
+__all__ = ["draw", "learn_from_failure", "probabilities", "sample_most_probable", "start", "update_sample"]
 
 
-@kernel
+@inner_kernel
 def sample_most_probable(rng: NDArray[np.uint64], priority: NDArray[np.float64], sample: NDArray[np.int64]) -> None:
     """Take the data of largest ``priority``; among those that tie for the last places all are equally probable."""
     m = sample.size
@@ -62,8 +65,8 @@ def _find_largest(priority: NDArray[np.float64], sample: NDArray[np.int64]) -> f
     return last
 
 
-@kernel
-def learn_from_failure(priority: NDArray[np.float64], sample: NDArray[np.int64]) -> None:
+@inner_kernel
+def update_sample(priority: NDArray[np.float64], sample: NDArray[np.int64]) -> None:
     """Update the inlier probabilities of the sample's data after its model has failed, in place.
 
     Probabilities are kept off 0 and 1 as the priors of BANSAC are: nothing could bring back a datum at 0, and a sample
@@ -81,3 +84,36 @@ def learn_from_failure(priority: NDArray[np.float64], sample: NDArray[np.int64])
 def _clamp(probability: float) -> float:
     raised = probability if probability > MIN_PRIOR else MIN_PRIOR
     return raised if raised < 1.0 - MIN_PRIOR else 1.0 - MIN_PRIOR
+
+
+def start(setup: Setup) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Return the prior inlier probabilities, and nothing."""
+    n = setup.data.shape[1]
+    prior = np.full(n, 0.5) if setup.prior is None else setup.prior.copy()
+    return prior, np.empty(0, np.int64)
+
+
+def draw(
+    rng: NDArray[np.uint64],
+    data: NDArray[np.float64],
+    odds: NDArray[np.float64],
+    ranking: NDArray[np.int64],
+    progress: Any,
+    numbers: NDArray[np.float64],
+    indices: NDArray[np.int64],
+    sample: NDArray[np.int64],
+) -> None:
+    """Draw the next sample."""
+    sample_most_probable(rng, numbers, sample)
+
+
+def learn_from_failure(
+    rng: NDArray[np.uint64], numbers: NDArray[np.float64], indices: NDArray[np.int64], sample: NDArray[np.int64]
+) -> None:
+    """Update the probabilities of the sample."""
+    update_sample(numbers, sample)
+
+
+def probabilities(numbers: NDArray[np.float64], indices: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the inlier probabilities."""
+    return numbers

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from bansac.numeric.jit import inlined, kernel
+from bansac.numeric.jit import inlined, inner_kernel
 from bansac.numeric.rng import next_index
 
 __all__ = ["contains", "draw_distinct"]
@@ -20,7 +20,7 @@ def contains(sample: NDArray[np.int64], size: int | np.int64, candidate: int | n
     return found
 
 
-@kernel
+@inner_kernel
 def draw_distinct(rng: NDArray[np.uint64], n: int, sample: NDArray[np.int64], start: int | np.int64, stop: int) -> None:
     """Fill ``sample[start:stop]`` with uniform indices below ``n`` that differ from all before them in the sample.
 

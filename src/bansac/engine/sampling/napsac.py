@@ -7,15 +7,17 @@ the four coordinates of both images, so that neighbours are close in both and mo
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bansac.engine.sampling import Setup
 from bansac.engine.sampling.uniform import sample_uniform
-from bansac.numeric.jit import inlined, kernel
+from bansac.numeric.jit import inlined, inner_kernel
 from bansac.numeric.rng import next_index
 
-__all__ = ["neighborhood_radius", "sample_napsac"]
+__all__ = ["draw", "neighborhood_radius", "sample_napsac", "start"]
 
 # Radius over the diagonal of the box of the data: 36 pixels for matches spread evenly over two images of 1000 x 1000
 # pixels.
@@ -41,7 +43,7 @@ def neighborhood_radius(data: NDArray[np.float64]) -> float:
     Examples
     --------
     >>> import numpy as np
-    >>> from bansac.engine.sampling import neighborhood_radius
+    >>> from bansac.engine.sampling.napsac import neighborhood_radius
     >>> x = np.linspace(0.0, 1000.0, 101)
     >>> neighborhood_radius(np.stack([x, x[::-1], x, x[::-1]]))
     36.0
@@ -50,7 +52,7 @@ def neighborhood_radius(data: NDArray[np.float64]) -> float:
     return _RADIUS_SHARE * math.hypot(*(high - low))
 
 
-@kernel
+@inner_kernel
 def sample_napsac(
     rng: NDArray[np.uint64],
     data: NDArray[np.float64],
@@ -109,3 +111,28 @@ def _find_neighbors(
         neighbors[found] = i
         found += 1 if square <= squared_radius and i != centre else 0
     return found
+
+
+def start(setup: Setup) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Return (squared radius), and the centres (N + 1) and room for the neighbours (N)."""
+    n = setup.data.shape[1]
+    radius = neighborhood_radius(setup.data) if setup.radius is None else setup.radius
+    indices = np.empty(2 * n + 1, np.int64)
+    indices[:n] = np.arange(n)
+    indices[n] = n
+    return np.array([radius * radius]), indices
+
+
+def draw(
+    rng: NDArray[np.uint64],
+    data: NDArray[np.float64],
+    odds: NDArray[np.float64],
+    ranking: NDArray[np.int64],
+    progress: Any,
+    numbers: NDArray[np.float64],
+    indices: NDArray[np.int64],
+    sample: NDArray[np.int64],
+) -> None:
+    """Draw the next sample."""
+    n = data.shape[1]
+    sample_napsac(rng, data, numbers[0], indices[: n + 1], indices[n + 1 :], sample)

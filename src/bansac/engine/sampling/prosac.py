@@ -19,10 +19,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bansac.engine.sampling import Setup
 from bansac.engine.sampling.distinct import draw_distinct
-from bansac.numeric.jit import inlined, kernel
+from bansac.numeric.jit import inlined, inner_kernel, kernel
 
-__all__ = ["TOTAL_DRAWS", "complete_by_prosac", "grow_subset", "growth_function", "sample_prosac"]
+__all__ = [
+    "TOTAL_DRAWS",
+    "complete_by_prosac",
+    "draw",
+    "grow_subset",
+    "growth_function",
+    "sample_prosac",
+    "start",
+]
 
 # T_N: after so many samples PROSAC has become RANSAC (the value of the paper).
 TOTAL_DRAWS = 200_000
@@ -61,21 +70,27 @@ def grow_subset(growth: NDArray[np.int64], draws: int, subset: int, limit: int) 
     return n
 
 
-@kernel
+@inner_kernel
 def complete_by_prosac(
-    rng: NDArray[np.uint64], growth: NDArray[np.int64], run: Any, sample: NDArray[np.int64], known: int | np.int64
+    rng: NDArray[np.uint64],
+    growth: NDArray[np.int64],
+    counts: NDArray[np.int64],
+    limit: int,
+    sample: NDArray[np.int64],
+    known: int | np.int64,
 ) -> None:
-    """Fill the sample with the ranks (0: the best) that PROSAC draws as number ``run.draws``.
+    """Fill the sample with the ranks (0: the best) that PROSAC draws as number t.
 
-    The first ``known`` ranks (none or one) are in the sample already and stay: each takes the place of a rank that
-    would be drawn freely, or is the forced one.
+    ``counts`` holds t and n, the size of the set, which is updated. The first ``known`` ranks (none or one) are in the
+    sample already and stay: each takes the place of a rank that would be drawn freely, or is the forced one.
     """
     m = sample.size
     n = growth.size - 1
-    if run.draws <= TOTAL_DRAWS:
-        n = grow_subset(growth, run.draws, run.subset if run.subset > m else m, run.subset_limit)
-        run.subset = n
-        if run.draws <= growth[n]:
+    draws, subset = counts[0], counts[1]
+    if draws <= TOTAL_DRAWS:
+        n = grow_subset(growth, draws, subset if subset > m else m, limit)
+        counts[1] = n
+        if draws <= growth[n]:
             n -= 1
             if known == 0 or sample[0] != n:
                 sample[known] = n
@@ -83,22 +98,44 @@ def complete_by_prosac(
     draw_distinct(rng, n, sample, known, m)
 
 
-@kernel
+@inner_kernel
 def sample_prosac(
     rng: NDArray[np.uint64],
     ranking: NDArray[np.int64],
     growth: NDArray[np.int64],
-    run: Any,
+    counts: NDArray[np.int64],
+    limit: int,
     sample: NDArray[np.int64],
 ) -> None:
     """Draw the next sample of PROSAC; after ``TOTAL_DRAWS`` samples a uniform one of all data.
 
-    ``ranking`` lists the data by decreasing quality, ``growth`` comes from ``growth_function``. The state lives in
-    ``run``: ``draws`` (t, the samples drawn so far), ``subset`` (n, 0 before the first sample) and ``subset_limit`` (n*
-    in m, ..., N, where growth ends; the termination criterion may lower it at any time).
+    ``ranking`` lists the data by decreasing quality, ``growth`` comes from ``growth_function``. ``counts`` is the
+    sampler's state: t, the samples drawn so far, and n, the size of the set (0 before the first sample). ``limit`` (n*
+    in m, ..., N) is where growth ends; the termination criterion may lower it at any time.
     """
     known = np.int64(0)  # a literal would compile another copy
-    run.draws += 1
-    complete_by_prosac(rng, growth, run, sample, known)
+    counts[0] += 1
+    complete_by_prosac(rng, growth, counts, limit, sample, known)
     for i in range(sample.size):
         sample[i] = ranking[sample[i]]
+
+
+def start(setup: Setup) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Return nothing, and t, n, and the growth function (N + 1)."""
+    indices = np.zeros(2 + setup.data.shape[1] + 1, np.int64)
+    growth_function(setup.sample_size, TOTAL_DRAWS, indices[2:])
+    return np.empty(0), indices
+
+
+def draw(
+    rng: NDArray[np.uint64],
+    data: NDArray[np.float64],
+    odds: NDArray[np.float64],
+    ranking: NDArray[np.int64],
+    progress: Any,
+    numbers: NDArray[np.float64],
+    indices: NDArray[np.int64],
+    sample: NDArray[np.int64],
+) -> None:
+    """Draw the next sample."""
+    sample_prosac(rng, ranking, indices[2:], indices[:2], progress.subset_limit, sample)

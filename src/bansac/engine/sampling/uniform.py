@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
 from bansac.engine.sampling.distinct import contains
-from bansac.numeric.jit import kernel
+from bansac.numeric.jit import inner_kernel
 from bansac.numeric.rng import next_index
 
-__all__ = ["sample_uniform"]
+__all__ = ["draw", "sample_uniform"]
 
 
-@kernel
+@inner_kernel
 def sample_uniform(rng: NDArray[np.uint64], n: int, sample: NDArray[np.int64]) -> None:
     """Draw ``sample.size`` distinct indices below ``n``, all subsets being equally probable (RANSAC)."""
     drawn = 0
@@ -21,3 +23,17 @@ def sample_uniform(rng: NDArray[np.uint64], n: int, sample: NDArray[np.int64]) -
         if not contains(sample, drawn, candidate):
             sample[drawn] = candidate
             drawn += 1
+
+
+def draw(
+    rng: NDArray[np.uint64],
+    data: NDArray[np.float64],
+    odds: NDArray[np.float64],
+    ranking: NDArray[np.int64],
+    progress: Any,
+    numbers: NDArray[np.float64],
+    indices: NDArray[np.int64],
+    sample: NDArray[np.int64],
+) -> None:
+    """Draw the next sample."""
+    sample_uniform(rng, data.shape[1], sample)

@@ -12,14 +12,28 @@ turns. The number is drawn anew only when the priority is, so the order of the o
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
 from bansac.engine.dbn import MIN_PRIOR
-from bansac.numeric.jit import inlined, kernel
+from bansac.engine.sampling import Setup
+from bansac.engine.sampling.baysac import sample_most_probable
+from bansac.numeric.jit import inlined, inner_kernel, kernel
 from bansac.numeric.rng import next_uint64
 
-__all__ = ["PERTURBATION", "VARIANCE", "posterior_probabilities", "renew_priority", "start_priority"]
+__all__ = [
+    "PERTURBATION",
+    "VARIANCE",
+    "draw",
+    "learn_from_failure",
+    "posterior_probabilities",
+    "probabilities",
+    "renew_priority",
+    "start",
+    "start_priority",
+]
 
 # Variance of the Beta prior.
 VARIANCE = 0.01
@@ -53,7 +67,7 @@ def posterior_probabilities(prior: NDArray[np.float64], draws: NDArray[np.int64]
     Examples
     --------
     >>> import numpy as np
-    >>> from bansac.engine.sampling import posterior_probabilities
+    >>> from bansac.engine.sampling.ar import posterior_probabilities
     >>> posterior_probabilities(np.array([0.5, 0.5]), np.array([0, 24]))
     array([0.5 , 0.25])
     """
@@ -69,7 +83,7 @@ def start_priority(rng: NDArray[np.uint64], prior: NDArray[np.float64], priority
         priority[n] = prior[n] + _perturbation(rng)
 
 
-@kernel
+@inner_kernel
 def renew_priority(
     rng: NDArray[np.uint64],
     prior: NDArray[np.float64],
@@ -98,3 +112,39 @@ def _posterior_mean(prior: float, draws: np.int64) -> float:
 @inlined
 def _perturbation(rng: NDArray[np.uint64]) -> float:
     return PERTURBATION * (2.0 * (np.float64(next_uint64(rng) >> _U11) * _TO_UNIT) - 1.0)
+
+
+def start(setup: Setup) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Return the priors and the priorities (2 N), and the failures (N)."""
+    n = setup.data.shape[1]
+    numbers = np.empty(2 * n)
+    numbers[:n] = 0.5 if setup.prior is None else setup.prior
+    start_priority(setup.rng, numbers[:n], numbers[n:])
+    return numbers, np.zeros(n, np.int64)
+
+
+def draw(
+    rng: NDArray[np.uint64],
+    data: NDArray[np.float64],
+    odds: NDArray[np.float64],
+    ranking: NDArray[np.int64],
+    progress: Any,
+    numbers: NDArray[np.float64],
+    indices: NDArray[np.int64],
+    sample: NDArray[np.int64],
+) -> None:
+    """Draw the next sample."""
+    sample_most_probable(rng, numbers[data.shape[1] :], sample)
+
+
+def learn_from_failure(
+    rng: NDArray[np.uint64], numbers: NDArray[np.float64], indices: NDArray[np.int64], sample: NDArray[np.int64]
+) -> None:
+    """Count the failure."""
+    n = indices.size
+    renew_priority(rng, numbers[:n], indices, numbers[n:], sample)
+
+
+def probabilities(numbers: NDArray[np.float64], indices: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the posterior means."""
+    return posterior_probabilities(numbers[: indices.size], indices)

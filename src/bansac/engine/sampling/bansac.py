@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bansac.engine.sampling import Setup
 from bansac.engine.sampling.distinct import contains
-from bansac.numeric.jit import inlined, kernel
+from bansac.numeric.jit import inlined, inner_kernel
 from bansac.numeric.rng import next_uint64
 
-__all__ = ["ACTIVATION_CODES", "activation", "sample_weighted"]
+__all__ = ["ACTIVATION_CODES", "activation", "draw", "sample_weighted", "start"]
 
 ACTIVATION_CODES = {"rho_1": 1, "rho_2": 2, "rho_3": 3, "rho_4": 4}
 
@@ -37,13 +39,13 @@ def activation(code: int, p: float) -> float:
     return 130.0 * (1.0 - 2.0 / (exponential + 1.0))  # tanh
 
 
-@kernel
+@inner_kernel
 def _weight(odds: float, code: int, floor: float) -> float:
     weight = activation(code, 1.0 / (1.0 + odds))
     return weight if weight > floor else floor
 
 
-@kernel
+@inner_kernel
 def sample_weighted(
     rng: NDArray[np.uint64],
     odds: NDArray[np.float64],
@@ -79,7 +81,7 @@ def sample_weighted(
         sample[drawn] = accepted
 
 
-@kernel
+@inner_kernel
 def _draw_exactly(
     rng: NDArray[np.uint64],
     odds: NDArray[np.float64],
@@ -104,3 +106,22 @@ def _draw_exactly(
         if remaining < 0:
             break
     return last
+
+
+def start(setup: Setup) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Return the floor of the weights, and the code of the activation."""
+    return np.array([setup.weight_floor]), np.array([ACTIVATION_CODES[setup.activation]])
+
+
+def draw(
+    rng: NDArray[np.uint64],
+    data: NDArray[np.float64],
+    odds: NDArray[np.float64],
+    ranking: NDArray[np.int64],
+    progress: Any,
+    numbers: NDArray[np.float64],
+    indices: NDArray[np.int64],
+    sample: NDArray[np.int64],
+) -> None:
+    """Draw the next sample."""
+    sample_weighted(rng, odds, progress.smallest_odds, indices[0], numbers[0], sample)

@@ -23,9 +23,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from bansac.engine.sampling import Setup, prosac
 from bansac.engine.sampling.distinct import draw_distinct
 from bansac.engine.sampling.prosac import complete_by_prosac, grow_subset, growth_function
-from bansac.numeric.jit import inlined, kernel
+from bansac.numeric.jit import inlined, inner_kernel
 from bansac.numeric.rng import next_index
 
 __all__ = [
@@ -33,9 +34,10 @@ __all__ = [
     "LOCAL_DRAWS",
     "Neighborhoods",
     "build_layers",
-    "empty_neighborhoods",
+    "draw",
     "make_neighborhoods",
     "sample_progressive_napsac",
+    "start",
 ]
 
 # Local samples for every datum, and T_N / N of the growth functions of the centre and of its neighbourhood.
@@ -150,7 +152,7 @@ def make_neighborhoods(data: NDArray[np.float64], ranking: NDArray[np.int64], sa
     Examples
     --------
     >>> import numpy as np
-    >>> from bansac.engine.sampling import make_neighborhoods
+    >>> from bansac.engine.sampling.p_napsac import make_neighborhoods
     >>> data = np.array([[0.0, 0.1, 0.9, 1.0], [0.0, 0.1, 0.9, 1.0]])
     >>> make_neighborhoods(data, np.arange(4), 2).counts[-1]
     array([2, 2, 2, 2])
@@ -167,45 +169,41 @@ def make_neighborhoods(data: NDArray[np.float64], ranking: NDArray[np.int64], sa
     return Neighborhoods(members, starts, counts, np.zeros(n, np.int64), sizes, growth)
 
 
-def empty_neighborhoods() -> Neighborhoods:
-    """Return arrays of the right types and no length, for loops that use another sampler."""
-    layers = [np.empty((0, 0), np.int64) for _ in range(3)]
-    return Neighborhoods(*layers, *(np.empty(0, np.int64) for _ in range(3)))
-
-
-@kernel
+@inner_kernel
 def sample_progressive_napsac(
     rng: NDArray[np.uint64],
     ranking: NDArray[np.int64],
     growth: NDArray[np.int64],
-    run: Any,
+    counts: NDArray[np.int64],
+    limit: int,
     neighborhoods: Neighborhoods,
     sample: NDArray[np.int64],
 ) -> None:
     """Draw the next sample of P-NAPSAC, of at least two data.
 
-    ``ranking``, ``growth`` and ``run`` are those of ``sample_prosac``; ``neighborhoods`` comes from
+    ``ranking``, ``growth``, ``counts`` and ``limit`` are those of ``sample_prosac``; ``neighborhoods`` comes from
     ``make_neighborhoods`` and is updated.
     """
-    run.draws += 1
+    counts[0] += 1
+    draws = counts[0]
     known = 0
     largest = sample.size - 1 if sample.size > MAX_NEIGHBORS else MAX_NEIGHBORS
-    if run.draws <= LOCAL_DRAWS * ranking.size:
+    if draws <= LOCAL_DRAWS * ranking.size:
         known = 1
-        centre = _draw_centre(rng, run.draws, run.subset_limit)
-        hits, sizes, counts = neighborhoods.hits, neighborhoods.sizes, neighborhoods.counts
+        centre = _draw_centre(rng, draws, limit)
+        hits, sizes, members = neighborhoods.hits, neighborhoods.sizes, neighborhoods.counts
         hits[centre] += 1
         size = grow_subset(neighborhoods.growth, hits[centre], sizes[centre], ranking.size - 1)
         sizes[centre] = size
         layer = 0
-        while layer < counts.shape[0] and (counts[layer, centre] <= size or size > largest):
+        while layer < members.shape[0] and (members[layer, centre] <= size or size > largest):
             layer += 1
-        if layer < counts.shape[0]:
+        if layer < members.shape[0]:
             known = sample.size
             _draw_neighbors(rng, neighborhoods, layer, centre, size, sample)
         sample[known - 1] = centre
     if known < sample.size:
-        complete_by_prosac(rng, growth, run, sample, known)
+        complete_by_prosac(rng, growth, counts, limit, sample, known)
     for i in range(sample.size):
         sample[i] = ranking[sample[i]]
 
@@ -238,3 +236,38 @@ def _draw_neighbors(
             rank = members[cell + sample[i] + 1]
         sample[i] = rank
         neighborhoods.hits[rank] += 1
+
+
+def start(setup: Setup) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Return nothing, and PROSAC's state (N + 3) before the neighbourhoods, field after field."""
+    neighborhoods = make_neighborhoods(setup.data, setup.ranking, setup.sample_size)
+    _, indices = prosac.start(setup)
+    return np.empty(0), np.concatenate([indices, *(array.ravel() for array in neighborhoods)])
+
+
+def draw(
+    rng: NDArray[np.uint64],
+    data: NDArray[np.float64],
+    odds: NDArray[np.float64],
+    ranking: NDArray[np.int64],
+    progress: Any,
+    numbers: NDArray[np.float64],
+    indices: NDArray[np.int64],
+    sample: NDArray[np.int64],
+) -> None:
+    """Draw the next sample."""
+    n, layers = ranking.size, len(CELLS)
+    members = n + 3
+    starts, counts = members + layers * n, members + 2 * layers * n
+    hits = members + 3 * layers * n
+    neighborhoods = Neighborhoods(
+        indices[members:starts].reshape(layers, n),
+        indices[starts:counts].reshape(layers, n),
+        indices[counts:hits].reshape(layers, n),
+        indices[hits : hits + n],
+        indices[hits + n : hits + 2 * n],
+        indices[hits + 2 * n :],
+    )
+    sample_progressive_napsac(
+        rng, ranking, indices[2:members], indices[:2], progress.subset_limit, neighborhoods, sample
+    )

@@ -1,0 +1,169 @@
+"""The functions that the loop calls through pointers: of the problem, the sampler, the score, the network, the stops.
+
+They reach it as Numba first-class functions in the fields of one struct. The loop is compiled and cached once, whatever
+they are; what a run does not use is not compiled; and a function of the user's runs as fast as a built-in one. A call
+costs some nanoseconds, once an iteration or once a block of residuals.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import boolean, config, float64, int64, types, uint64, void
+from numba.experimental import structref
+from numpy.typing import NDArray
+
+from bansac.engine.dbn import update_first_order, update_higher_order
+from bansac.engine.sampling import Sampler
+from bansac.engine.scoring import Score
+from bansac.engine.state import PROGRESS_TYPE
+from bansac.engine.stopping import MAX_BOUNDS, Stop
+from bansac.numeric.jit import compile_kernel
+from bansac.problems.problem import FIT, IS_VALID, POINTS, RECOVER, RESIDUALS, SOLVE, Problem
+
+__all__ = ["Kernels", "find_function", "select_kernels"]
+
+_NUMBERS, _INDICES, _MASK = float64[::1], int64[::1], boolean[::1]
+
+DRAW = types.FunctionType(
+    void(uint64[::1], float64[:, ::1], _NUMBERS, _INDICES, PROGRESS_TYPE, _NUMBERS, _INDICES, _INDICES)
+)
+LEARN_FROM_FAILURE = types.FunctionType(void(uint64[::1], _NUMBERS, _INDICES, _INDICES))
+UPDATE = types.FunctionType(void(_NUMBERS, float64[:, ::1], _MASK, float64, float64[:, ::1], int64, _NUMBERS))
+REQUIRED_ITERATIONS = types.FunctionType(
+    float64(_MASK, _INDICES, float64[:, ::1], PROGRESS_TYPE, _INDICES, int64, float64)
+)
+GAIN = {name: types.FunctionType(float64(real[::1], real)) for name, real in POINTS.items()}
+
+
+class Kernels(NamedTuple):
+    """The fields of the struct; interpreted runs (``NUMBA_DISABLE_JIT=1``) use this tuple itself."""
+
+    solve: Any
+    residuals: Any
+    fit: Any
+    is_valid: Any
+    repair_degenerate: Any
+    draw: Any
+    learn_from_failure: Any
+    gain: Any
+    update: Any
+    bounds: Any
+
+
+@structref.register
+class _KernelsType(types.StructRef):  # type: ignore[misc]
+    """Numba type of the struct."""
+
+
+class _KernelsStruct(structref.StructRefProxy):  # type: ignore[misc]
+    """The struct as Python sees it: opaque."""
+
+
+structref.define_constructor(_KernelsStruct, _KernelsType, Kernels._fields)
+structref.define_boxing(_KernelsType, _KernelsStruct)
+
+
+def _pack(solve, residuals, fit, is_valid, repair, draw, learn_from_failure, gain, update, a, b, c, d):  # type: ignore[no-untyped-def]
+    return _KernelsStruct(solve, residuals, fit, is_valid, repair, draw, learn_from_failure, gain, update, (a, b, c, d))
+
+
+@functools.cache
+def _packer(precision: str) -> Any:
+    """Compile the function that fills the struct."""
+    bounds = (REQUIRED_ITERATIONS,) * MAX_BOUNDS
+    functions = (SOLVE, RESIDUALS[precision], FIT, IS_VALID, RECOVER, DRAW, LEARN_FROM_FAILURE, GAIN[precision], UPDATE)
+    fields = (*functions, types.UniTuple(REQUIRED_ITERATIONS, MAX_BOUNDS))
+    struct = _KernelsType(tuple(zip(Kernels._fields, fields, strict=True)))
+    return compile_kernel(_pack, struct(*functions, *bounds))
+
+
+def select_kernels(
+    problem: Problem, sampler: Sampler, score: Score, bounds: tuple[Stop, ...], higher_order: bool, repair: bool
+) -> Any:
+    """Return the struct of a run; what is not compiled yet is compiled now.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem.
+    sampler, score, bounds
+        Rows of the registries; of the stopping criteria those with a module.
+    higher_order : bool
+        Whether the order of the Markov assumption is above 1.
+    repair : bool
+        Whether degenerate samples are detected, if the problem can.
+    """
+    key = (sampler, score, bounds, higher_order, repair)
+    if key not in problem.packed:
+        problem.packed[key] = _select(problem, *key)
+    return problem.packed[key]
+
+
+def _select(
+    problem: Problem, sampler: Sampler, score: Score, stops: tuple[Stop, ...], higher_order: bool, repair: bool
+) -> Any:
+    bounds = [_compile(stop, "required_iterations", REQUIRED_ITERATIONS) for stop in stops]
+    bounds += [bounds[0] if bounds else _compile_function(never, REQUIRED_ITERATIONS)] * (MAX_BOUNDS - len(bounds))
+    functions = (
+        *problem.functions(repair=repair),
+        _compile(sampler, "draw", DRAW),
+        _compile(sampler, "learn_from_failure", LEARN_FROM_FAILURE, learn_nothing),
+        _compile(score, "gain", GAIN[problem.precision], gain_nothing),
+        _compile_function(update_higher_order if higher_order else update_first_order, UPDATE),
+    )
+    if config.DISABLE_JIT:
+        return Kernels(*functions, bounds=bounds)
+    return _packer(problem.precision)(*functions, *bounds)
+
+
+def find_function(row: Any, name: str, default: Callable[..., Any] | None = None) -> Any:
+    """Return a function of the module of a registry's row."""
+    module = importlib.import_module(row.module) if isinstance(row.module, str) else row.module
+    function = getattr(module, name, default)
+    if function is None and module is not None:
+        raise TypeError(f"{row.name!r} needs a function {name!r} in {module!r}")
+    return function
+
+
+def _compile(row: Any, name: str, function_type: Any, default: Callable[..., Any] | None = None) -> Any:
+    return _compile_function(find_function(row, name, default), function_type)
+
+
+def _compile_function(function: Callable[..., Any], function_type: Any) -> Any:
+    if config.DISABLE_JIT:
+        return getattr(function, "py_func", function)
+    return _compiled(function, function_type)
+
+
+@functools.cache
+def _compiled(function: Callable[..., Any], function_type: Any) -> Any:
+    return compile_kernel(function, function_type.signature)
+
+
+def learn_nothing(
+    rng: NDArray[np.uint64], numbers: NDArray[np.float64], indices: NDArray[np.int64], sample: NDArray[np.int64]
+) -> None:
+    """Do nothing: the function of a sampler that learns nothing from a failure."""
+
+
+def gain_nothing(residuals: NDArray[Any], squared_threshold: Any) -> float:
+    """Return 0: the function of the score that is the number of inliers."""
+    return 0.0
+
+
+def never(
+    is_inlier: NDArray[np.bool_],
+    ranking: NDArray[np.int64],
+    history: NDArray[np.float64],
+    progress: Any,
+    indices: NDArray[np.int64],
+    sample_size: int,
+    confidence: float,
+) -> float:
+    """Return inf: in place of a criterion in a run that has none."""
+    return np.inf

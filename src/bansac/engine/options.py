@@ -1,0 +1,302 @@
+"""The options of a run, in one frozen dataclass that checks itself."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bansac.engine.refinement import REFINERS
+from bansac.engine.sampling import SAMPLERS, Sampler
+from bansac.engine.scoring import SCORES, Score
+from bansac.engine.stopping import MAX_BOUNDS, STOPS, Stop
+
+__all__ = ["Options", "check_names"]
+
+VERIFICATIONS = ("sprt",)
+LOCAL_OPTIMIZATIONS = ("inner", "iterative", "inner+iterative")
+DEGENERACIES = ("default", "degensac")
+GAMMAS = ("gamma_1", "gamma_2", "gamma_3")
+ACTIVATIONS = ("rho_1", "rho_2", "rho_3", "rho_4")
+
+# Settings of the dynamic Bayesian network.
+NETWORK_SETTINGS = ("order", "gamma", "activation", "weight_floor", "cpt", "tau")
+
+Gamma = Callable[[NDArray[np.float64]], Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """Settings of a robust estimation.
+
+    The defaults are the paper's (Piedade and Miraldo, ICCV 2023).
+
+    Parameters
+    ----------
+    threshold : float, optional
+        Largest residual of an inlier, a distance (not squared). None takes the problem's default in the paper: 1 pixel
+        for homographies, 0.5 pixel for fundamental matrices, 1e-3 in normalised units for essential matrices. Lines,
+        circles, polynomials and a user's problem have no default.
+    confidence : float
+        Wished probability of having seen the best model when the run stops, in (0, 1).
+    max_iterations : int, optional
+        Most minimal samples that are drawn. None takes the problem's default in the paper.
+    min_iterations : int
+        Fewest minimal samples before a stopping criterion may end the run.
+    max_seconds : float, optional
+        Time limit. A run that it ends depends on the speed of the machine.
+    seed : int
+        Seed of the random numbers: the same seed and input give the same answer, bit for bit.
+    sampler : {"bansac", "uniform", "prosac", "napsac", "p-napsac", "baysac", "ar"}
+        ``"bansac"`` draws by the probabilities of the dynamic Bayesian network; ``"uniform"`` is RANSAC; ``"prosac"``
+        (Chum and Matas, 2005) takes the best matches first and ``"p-napsac"`` (Barath et al., 2020) the best ones and
+        their neighbours, both by ``scores``; ``"napsac"`` (Myatt et al., 2002) takes neighbours; ``"baysac"``
+        (Botterill et al., 2009) and ``"ar"`` (Wei et al., 2023) take the most probable data and learn from failures.
+    scoring : {"inliers", "msac"}
+        ``"inliers"`` counts; ``"msac"`` weighs every inlier by ``1 - (residual / threshold)**2``.
+    verification : {"sprt"} or None
+        Sequential probability ratio test, which abandons bad models early; None scores every model in full.
+    stopping : str or sequence of str, optional
+        Any of ``"ransac"``, ``"sprt"``, ``"prosac"`` (which needs ``scores``) and ``"bansac"``, joined by ``"+"`` or as
+        a sequence; the first to fire ends the run. None runs all ``max_iterations``. ``"default"`` is the choice of the
+        paper: ``"bansac+sprt"`` for the ``"bansac"`` sampler and ``"bansac+prosac"`` where it has scores or priors,
+        ``"prosac"`` for ``"prosac"`` and ``"p-napsac"``, ``"sprt"`` for the others; ``"ransac"`` takes the place of
+        ``"sprt"`` without SPRT verification.
+    local_optimization : {"inner", "iterative", "inner+iterative"} or None
+        Local optimisation of a new best model (LO-RANSAC, Chum et al., 2003): least squares on random parts of its
+        inliers, on inliers to a threshold that shrinks, or both.
+    degeneracy : {"default", "degensac"} or None
+        ``"degensac"`` (fundamental matrix only) tells samples with a dominant plane and mends their model (Chum et al.,
+        2005); such samples do not change the probabilities. ``"default"`` does so where the problem knows how.
+    refinement : {"least_squares"} or None
+        Last step on the inliers of the best model.
+    order : {1, 2, 3}
+        Order of the Markov assumption.
+    gamma : {"gamma_1", "gamma_2", "gamma_3"} or callable
+        P(c = inlier | x = inlier) as a function of the inlier ratio, an array in [0, 1].
+    activation : {"rho_1", "rho_2", "rho_3", "rho_4"}
+        Sampling weight as a function of the probability.
+    weight_floor : float
+        Smallest sampling weight: no datum is ever out of reach.
+    cpt : sequence of array-like, optional
+        P(x^k = inlier | x^{k-1}, ..., x^{k-j}, c^k) for the orders j = 1, ..., ``order``. Table j has j + 1 axes of
+        length 2 in this order of the variables, index 1 meaning inlier. None takes the paper's tables.
+    tau : float, optional
+        Probability below which a datum counts as outlier for the ``"bansac"`` stop. None is the paper's choice: 0.1
+        with scores or priors (P-BANSAC), else 0.01.
+    neighborhood_radius : float, optional
+        Radius of a neighbourhood of ``"napsac"`` in the joint space of all coordinates of a datum, in their unit. None
+        takes a share of their extent (:func:`bansac.engine.sampling.neighborhood_radius`).
+    trace : bool
+        Record the course of the run.
+
+    Examples
+    --------
+    >>> from bansac import Options
+    >>> Options(threshold=2.0, stopping="bansac").replace(seed=7).seed
+    7
+    """
+
+    threshold: float | None = None
+    confidence: float = 0.999
+    max_iterations: int | None = None
+    min_iterations: int = 0
+    max_seconds: float | None = None
+    seed: int = 0
+    sampler: Literal["bansac", "uniform", "prosac", "napsac", "p-napsac", "baysac", "ar"] | Sampler = "bansac"
+    scoring: Literal["inliers", "msac"] | Score = "inliers"
+    verification: Literal["sprt"] | None = "sprt"
+    stopping: str | Sequence[str | Stop] | None = "default"
+    local_optimization: Literal["inner", "iterative", "inner+iterative"] | None = None
+    degeneracy: Literal["default", "degensac"] | None = "default"
+    refinement: Literal["least_squares"] | None = "least_squares"
+    order: int = 1
+    gamma: str | Gamma = "gamma_1"
+    activation: Literal["rho_1", "rho_2", "rho_3", "rho_4"] = "rho_1"
+    weight_floor: float = 1.0
+    cpt: Sequence[Any] | None = None
+    tau: float | None = None
+    neighborhood_radius: float | None = None
+    trace: bool = False
+
+    def __post_init__(self) -> None:
+        """Check every value."""
+        if self.threshold is not None:
+            _check_number("threshold", self.threshold, lambda v: v > 0, "a number > 0")
+        _check_number("confidence", self.confidence, lambda v: 0 < v < 1, "a number in (0, 1)")
+        if self.max_iterations is not None:
+            _check_integer("max_iterations", self.max_iterations, 1, 2**31 - 1)
+        _check_integer("min_iterations", self.min_iterations, 0, 2**31 - 1)
+        if self.max_iterations is not None and self.min_iterations > self.max_iterations:
+            raise ValueError(
+                f"min_iterations must be at most max_iterations ({self.max_iterations}), got {self.min_iterations}"
+            )
+        if self.max_seconds is not None:
+            _check_number("max_seconds", self.max_seconds, lambda v: v > 0, "a number > 0")
+        _check_integer("seed", self.seed, 0, 2**64 - 1)
+        _check_row("sampler", self.sampler, SAMPLERS, Sampler)
+        _check_row("scoring", self.scoring, SCORES, Score)
+        _check_name("verification", self.verification, VERIFICATIONS, optional=True)
+        _check_name("local_optimization", self.local_optimization, LOCAL_OPTIMIZATIONS, optional=True)
+        _check_name("degeneracy", self.degeneracy, DEGENERACIES, optional=True)
+        _check_name("refinement", self.refinement, tuple(REFINERS), optional=True)
+        if not callable(self.gamma):
+            _check_name("gamma", self.gamma, GAMMAS)
+        _check_name("activation", self.activation, ACTIVATIONS)
+        _check_integer("order", self.order, 1, 3)
+        _check_number("weight_floor", self.weight_floor, lambda v: 0 < v <= 100, "a number in (0, 100]")
+        if self.tau is not None:
+            _check_number("tau", self.tau, lambda v: 0 < v < 1, "a number in (0, 1)")
+        if self.neighborhood_radius is not None:
+            _check_number("neighborhood_radius", self.neighborhood_radius, lambda v: v > 0, "a number > 0")
+            if self.sampler != "napsac":
+                raise ValueError(f"neighborhood_radius needs sampler='napsac', the sampler is {self.sampler!r}")
+        if not isinstance(self.trace, bool | np.bool_):
+            raise ValueError(f"trace must be True or False, got {self.trace!r}")
+        self._check_stopping()
+        self._check_network()
+
+    @property
+    def sampler_row(self) -> Sampler:
+        """The sampler, with its traits."""
+        return self.sampler if isinstance(self.sampler, Sampler) else SAMPLERS[self.sampler]
+
+    @property
+    def score_row(self) -> Score:
+        """The score."""
+        return self.scoring if isinstance(self.scoring, Score) else SCORES[self.scoring]
+
+    def stops(self, *, informed: bool) -> tuple[Stop, ...]:
+        """Return the stopping criteria in the order in which they are asked, the default ones filled in.
+
+        Parameters
+        ----------
+        informed : bool
+            Whether the data come with scores or priors that distinguish them.
+
+        Returns
+        -------
+        tuple of Stop
+            Those of ``bansac.engine.stopping.STOPS`` first, then the user's own.
+        """
+        names = _names(self.stopping)
+        if names == ("default",):
+            names = self._default_stopping(informed)
+        own = dict.fromkeys(stop for stop in names if isinstance(stop, Stop))
+        return (*(stop for name, stop in STOPS.items() if name in names), *own)
+
+    def _default_stopping(self, informed: bool) -> tuple[str, ...]:
+        """Return the sampler's criteria: with scores or priors P-BANSAC has PROSAC's; "ransac" is "sprt" without it."""
+        names = self.sampler_row.stopping
+        if self.sampler_row.adaptive and informed:
+            names = tuple("prosac" if name == "sprt" else name for name in names)
+        if self.verification != "sprt":
+            names = tuple("ransac" if name == "sprt" else name for name in names)
+        return names
+
+    def _check_stopping(self) -> None:
+        for name in _names(self.stopping):
+            if not isinstance(name, Stop) and self.stopping != "default":
+                _check_name("stopping", name, tuple(STOPS))
+        stops = self.stops(informed=False)
+        if sum(stop.module is not None for stop in stops) > MAX_BOUNDS:
+            raise ValueError(
+                f"stopping must name at most {MAX_BOUNDS} criteria besides 'bansac', got {self.stopping!r}"
+            )
+        for stop in stops:
+            if stop.verification and self.verification != "sprt":
+                raise ValueError(
+                    f"stopping={stop.name!r} needs verification='sprt': its bound comes from the history of the tests"
+                )
+            if stop.adaptive and not self.sampler_row.adaptive:
+                raise ValueError(
+                    f"stopping={stop.name!r} needs sampler='bansac': {self.sampler_row.name!r} keeps no probabilities"
+                )
+
+    def _check_network(self) -> None:
+        """Refuse settings of the network for a sampler without one."""
+        if self.sampler_row.adaptive:
+            return
+        for field in dataclasses.fields(self):
+            value = getattr(self, field.name)
+            is_default = value is field.default or (isinstance(value, str | float | int) and value == field.default)
+            if field.name in NETWORK_SETTINGS and not is_default:
+                raise ValueError(
+                    f"{field.name} needs sampler='bansac': {self.sampler_row.name!r} has no dynamic Bayesian network"
+                )
+
+    def replace(self, **changes: Any) -> Options:
+        """Return a copy with ``changes`` applied.
+
+        Parameters
+        ----------
+        **changes
+            Any field of this class.
+
+        Returns
+        -------
+        Options
+            The changed copy; this one stays as it is.
+
+        Raises
+        ------
+        TypeError
+            If a name is no option.
+        ValueError
+            If a value is not allowed.
+        """
+        check_names(changes)
+        return dataclasses.replace(self, **changes)
+
+
+def check_names(settings: Iterable[str]) -> None:
+    """Raise a TypeError that names the alternatives where a setting is no option."""
+    known = [field.name for field in dataclasses.fields(Options)]
+    for name in settings:
+        if name not in known:
+            raise TypeError(f"unknown option {name!r}; the options are {', '.join(known)}")
+
+
+def _names(value: Any) -> tuple[Any, ...]:
+    if value is None:
+        return ()
+    if isinstance(value, str):
+        return tuple(name.strip() for name in value.split("+") if name.strip())
+    try:
+        names = tuple(value)
+    except TypeError:
+        raise ValueError(f"stopping must be names joined by '+' or a sequence of names, got {value!r}") from None
+    return names
+
+
+def _check_name(argument: str, value: Any, names: Sequence[str], *, optional: bool = False) -> None:
+    if optional and value is None:
+        return
+    if not isinstance(value, str) or value not in names:
+        choices = ", ".join(repr(name) for name in names) + (" or None" if optional else "")
+        raise ValueError(f"{argument} must be one of {choices}; got {value!r}")
+
+
+def _check_row(argument: str, value: Any, rows: Mapping[str, Any], row: type) -> None:
+    if not isinstance(value, row):
+        _check_name(argument, value, tuple(rows))
+
+
+def _check_number(argument: str, value: Any, holds: Callable[[float], bool], wanted: str) -> None:
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise ValueError(f"{argument} must be {wanted}, got {value!r}") from None
+    if isinstance(value, str | bytes) or not math.isfinite(number) or not holds(number):
+        raise ValueError(f"{argument} must be {wanted}, got {value!r}")
+
+
+def _check_integer(argument: str, value: Any, smallest: int, largest: int) -> None:
+    is_integer = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if not is_integer or not smallest <= int(value) <= largest:
+        raise ValueError(f"{argument} must be an integer in [{smallest}, {largest}], got {value!r}")

@@ -1,0 +1,27 @@
+"""Which data agree with a model: the classification C^k of the paper (sec:model_evaluation)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bansac.numeric.jit import fast_kernel
+
+__all__ = ["classify_block"]
+
+
+@fast_kernel
+def classify_block(residuals: NDArray[Any], squared_threshold: Any, is_inlier: NDArray[np.bool_]) -> np.int64:
+    """Mark the squared residuals of a block that are at most ``squared_threshold`` and count them.
+
+    A NaN is an outlier. The counter is a float32 because that vectorises with the comparison (an integer counter takes
+    twice the time); it counts exactly up to 2**24, far more than a block holds.
+    """
+    count = np.float32(0)
+    for n in range(residuals.size):
+        inside = residuals[n] <= squared_threshold
+        is_inlier[n] = inside
+        count += np.float32(1) if inside else np.float32(0)
+    return np.int64(count)

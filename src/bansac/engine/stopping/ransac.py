@@ -1,0 +1,49 @@
+"""RANSAC's stopping criterion: the number of uniform samples of which one has inliers only (Fischler and Bolles, 1981)."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bansac.numeric.jit import inlined, inner_kernel
+
+__all__ = ["all_inlier_probability", "ransac_iterations", "required_iterations"]
+
+
+@inlined
+def all_inlier_probability(inliers: int, n: int, sample_size: int) -> float:
+    """Return the probability that a uniform sample without replacement has inliers only.
+
+    It is prod (I - i) / (N - i), not the usual (I / N)^m, which asks for too few samples (Schoenberger et al., 2025).
+    """
+    probability = 1.0
+    for i in range(sample_size):
+        probability *= (inliers - i) / (n - i) if inliers > i else 0.0
+    return probability
+
+
+@inner_kernel
+def ransac_iterations(inliers: int, n: int, sample_size: int, confidence: float) -> float:
+    """Return how many samples contain one of inliers only, with probability ``confidence`` (Fischler and Bolles)."""
+    probability = all_inlier_probability(inliers, n, sample_size)
+    if probability <= 0:
+        return np.inf
+    if probability >= 1:
+        return 1.0
+    return math.log1p(-confidence) / math.log1p(-probability)
+
+
+def required_iterations(
+    is_inlier: NDArray[np.bool_],
+    ranking: NDArray[np.int64],
+    history: NDArray[np.float64],
+    progress: Any,
+    indices: NDArray[np.int64],
+    sample_size: int,
+    confidence: float,
+) -> float:
+    """Return the number of samples for the inliers of the best model."""
+    return ransac_iterations(progress.best_inliers, is_inlier.size, sample_size, confidence)

@@ -1,0 +1,87 @@
+"""The stopping criterion of RANSAC with the sequential test (Chum and Matas, PAMI 2008)."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bansac.engine.stopping.ransac import all_inlier_probability
+from bansac.numeric.jit import inlined, inner_kernel
+
+__all__ = ["required_iterations", "sprt_iterations"]
+
+
+@inlined
+def _test_exponent(epsilon: float, row: NDArray[np.float64]) -> float:
+    """Return the root h > 0 of eps (delta_i / eps_i)^h + (1 - eps) ((1 - delta_i) / (1 - eps_i))^h = 1.
+
+    ``A_i^-h`` is the probability that test i (``row``) rejects a model with inlier ratio ``epsilon`` (Chum and Matas,
+    2008, eq. 17). Where the test expects more inliers than the model has there is no positive root, and a good model
+    would be rejected for sure: 0.
+    """
+    log_inlier = math.log(row[1] / row[0])
+    log_outlier = math.log((1 - row[1]) / (1 - row[0]))
+    if epsilon * log_inlier + (1 - epsilon) * log_outlier >= 0:
+        return 0.0
+    low, high = 0.0, 1.0
+    while high < 1e3 and epsilon * math.exp(high * log_inlier) + (1 - epsilon) * math.exp(high * log_outlier) < 1:
+        low = high
+        high *= 2
+    for _ in range(40):
+        middle = 0.5 * (low + high)
+        if epsilon * math.exp(middle * log_inlier) + (1 - epsilon) * math.exp(middle * log_outlier) < 1:
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+@inner_kernel
+def sprt_iterations(
+    inliers: int, n: int, sample_size: int, confidence: float, history: NDArray[np.float64], iterations: int
+) -> float:
+    """Return how many samples SPRT asks for (Chum and Matas, 2008, section 3.2).
+
+    A sample counts if it has inliers only and its model passes the test, P_g (1 - A_i^-h_i). The samples tested so far
+    have missed a better model with probability eta; the bound is where eta falls to 1 - confidence.
+
+    ``history`` has one row a test: epsilon, delta, log A, samples tested. ``iterations`` is the number of samples so
+    far, those before the first test included, which had no chance of a wrong rejection.
+    """
+    good = all_inlier_probability(inliers, n, sample_size)
+    if good <= 0:
+        return np.inf
+    if good >= 1:
+        return 1.0
+    epsilon = inliers / n
+    tested = 0.0
+    log_eta = 0.0
+    passes = 1.0
+    for i in range(history.shape[0]):
+        row = history[i]
+        passes = 1 - math.exp(-row[2] * _test_exponent(epsilon, row))
+        log_eta += row[3] * math.log1p(-good * passes)
+        tested += row[3]
+    log_eta += (iterations - tested) * math.log1p(-good)
+    remaining = math.log1p(-confidence) - log_eta
+    if remaining >= 0:
+        return np.float64(iterations)
+    if passes <= 0:
+        return np.inf
+    return iterations + remaining / math.log1p(-good * passes)
+
+
+def required_iterations(
+    is_inlier: NDArray[np.bool_],
+    ranking: NDArray[np.int64],
+    history: NDArray[np.float64],
+    progress: Any,
+    indices: NDArray[np.int64],
+    sample_size: int,
+    confidence: float,
+) -> float:
+    """Return the number of samples for the inliers of the best model."""
+    return sprt_iterations(progress.best_inliers, is_inlier.size, sample_size, confidence, history, progress.iterations)

@@ -1,0 +1,110 @@
+"""The course of a run: what every iteration did, and the probabilities at the paper's iterations."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bansac.engine.dbn import probabilities_from_odds
+
+__all__ = ["SNAPSHOTS", "TRACE_COLUMNS", "Recorder", "Trace"]
+
+# The iterations after which the paper draws the probabilities (fig:prob_update, fig:curve_example).
+SNAPSHOTS = (0, 2, 4, 9, 10, 11, 14, 100, 1000, 10000)
+
+# What the loop records of an iteration.
+TRACE_COLUMNS = (
+    "inlier_ratio",
+    "gamma",
+    "best_score",
+    "best_inliers",
+    "low_probability",
+    "outliers",
+    "required_iterations",
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Trace:
+    """The course of a run: one entry an iteration in every array.
+
+    Parameters
+    ----------
+    inlier_ratio : (K,) ndarray of float
+        Inlier ratio of the iteration's best model; NaN where no model passed the checks and the verification.
+    gamma : (K,) ndarray of float
+        P(c = inlier | x = inlier) in the update; NaN where there was none.
+    best_score : (K,) ndarray of float
+        Score of the best model so far.
+    best_inliers : (K,) ndarray of int
+        Inliers of the best model so far.
+    low_probability : (K,) ndarray of int
+        Data with a probability below tau (the paper's O-tilde).
+    outliers : (K,) ndarray of int
+        Outliers of the best model so far (the paper's O*).
+    required_iterations : (K,) ndarray of float
+        Iterations that the counting criteria ask for; inf where there is none.
+    snapshots : mapping of int to (N,) ndarray of float
+        Probabilities after 0, 2, 4, 9, 10, 11, 14, 100, 1000, 10000 iterations and after the last one.
+    """
+
+    inlier_ratio: NDArray[np.float64]
+    gamma: NDArray[np.float64]
+    best_score: NDArray[np.float64]
+    best_inliers: NDArray[np.int64]
+    low_probability: NDArray[np.int64]
+    outliers: NDArray[np.int64]
+    required_iterations: NDArray[np.float64]
+    snapshots: Mapping[int, NDArray[np.float64]] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        """Return the number of recorded iterations."""
+        return len(self.inlier_ratio)
+
+
+class Recorder:
+    """Collects the rows of the trace and the probabilities at the paper's iterations.
+
+    Parameters
+    ----------
+    order : (N,) ndarray of int64
+        The caller's index of every datum.
+    """
+
+    def __init__(self, order: NDArray[np.int64]) -> None:
+        self._order = order
+        self._parts: list[NDArray[np.float64]] = []
+        self._snapshots: dict[int, NDArray[np.float64]] = {}
+        self._start = 0
+        self.rows = np.empty((0, len(TRACE_COLUMNS)))
+
+    def begin(self, iterations: int, length: int, odds: NDArray[np.float64]) -> int:
+        """Make room for the next slice and end it at the next snapshot."""
+        if iterations == 0:
+            self._snapshots[0] = self._probabilities(odds)
+        length = min([length] + [at - iterations for at in SNAPSHOTS if at > iterations])
+        self._start = iterations
+        self.rows = np.empty((length, len(TRACE_COLUMNS)))
+        return length
+
+    def end(self, iterations: int, odds: NDArray[np.float64]) -> None:
+        """Keep what the slice has recorded."""
+        self._parts.append(self.rows[: iterations - self._start])
+        self._snapshots = {at: p for at, p in self._snapshots.items() if at in SNAPSHOTS}
+        self._snapshots[iterations] = self._probabilities(odds)
+
+    def trace(self) -> Trace:
+        """Return the record of the whole run."""
+        columns = dict(zip(TRACE_COLUMNS, np.concatenate(self._parts).T, strict=True))
+        for name in ("best_inliers", "low_probability", "outliers"):
+            columns[name] = columns[name].astype(np.int64)
+        return Trace(**columns, snapshots=self._snapshots)
+
+    def _probabilities(self, odds: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the inlier probabilities in the caller's order."""
+        probabilities = np.empty_like(odds)
+        probabilities[self._order] = probabilities_from_odds(odds)
+        return probabilities
