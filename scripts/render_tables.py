@@ -21,7 +21,8 @@ PAGES = ("docs/results.md", "docs/reproduction.md")
 
 MARKED = re.compile(r"(<!-- table: (\S+) -->\n\n?)(.*?)(\n?<!-- end -->)", re.DOTALL)
 
-# Names of the methods in the tables, in the order of their rows; a table has those that its report has.
+# Names of the methods in the tables, in the order of their rows. A table has the methods of its report; those that are
+# not listed here come last, by their own names.
 LABELS = {
     "bansac": "bansac",
     "p-bansac": "p-bansac",
@@ -89,13 +90,13 @@ def lines(header: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
 def comparison(name: str, columns: Mapping[str, tuple[str, ...]]) -> str:
     """Return the table of one benchmark: a row a method, means over the sets."""
     mean = report(name)["mean"]
-    unknown = mean.keys() - LABELS.keys()
-    if unknown:
-        raise ValueError(f"benchmarks/{name}.json has methods without a label in LABELS: {', '.join(sorted(unknown))}")
+    methods = [*(method for method in LABELS if method in mean), *(method for method in mean if method not in LABELS)]
     rows = (
-        [LABELS[method], *("/".join(figure(key, mean[method][key]) for key in keys) for keys in columns.values())]
-        for method in LABELS
-        if method in mean
+        [
+            LABELS.get(method, method),
+            *("/".join(figure(key, mean[method][key]) for key in keys) for keys in columns.values()),
+        ]
+        for method in methods
     )
     return lines(["method", *columns], rows)
 
