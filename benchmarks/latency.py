@@ -38,7 +38,6 @@ print(time.perf_counter() - wall, time.process_time() - cpu)
 """
 
 POINTS = """
-import bansac
 import numpy as np
 rng = np.random.default_rng(0)
 X = rng.uniform(-1, 1, (300, 3)) + [0, 0, 5]
@@ -49,6 +48,7 @@ flat = x1 @ np.array([[1.0, 0.1], [-0.1, 0.9]]) + 0.2
 flat[:100] = x2[:100]
 """
 
+# The calls; the trivial function is called after the same preparation.
 CALLS = {
     "H": "bansac.estimate_homography(500 * x1, 500 * flat)",
     "F": "bansac.estimate_fundamental(500 * x1, 500 * x2)",
@@ -72,6 +72,10 @@ BUDGETS = {"import bansac, more than import numpy": 0.030} | {
 CPU_BUDGETS = {"first call ever H": 5.5, "first call ever F": 8.5, "first call ever E": 8.5}
 
 
+Key = tuple[str, str]
+"""Names of a source tree and of a figure."""
+
+
 class Times(NamedTuple):
     """Seconds that a statement took."""
 
@@ -79,76 +83,81 @@ class Times(NamedTuple):
     cpu: float
 
 
-class Tree(NamedTuple):
-    """A source tree, and the folder for its compiled kernels."""
+class Job(NamedTuple):
+    """A statement to be measured in a fresh process."""
 
-    source: Path
-    cache: Path
+    prepare: str
+    statement: str
+    source: Path  # folder to import from
+    cache: Path | None  # folder of the compiled kernels; None for an empty one each time
 
 
-def measure(prepare: str, statement: str, tree: Tree) -> Times:
-    """Run ``statement`` in a fresh process that imports from ``tree``."""
-    environment = os.environ | {"NUMBA_CACHE_DIR": str(tree.cache), "PYTHONPATH": str(tree.source)}
-    command = [sys.executable, "-c", MEASURED.format(prepare=prepare, statement=statement)]
+def measure(job: Job, folder: Path) -> Times:
+    """Run a job once; empty folders for compiled kernels are made in ``folder``."""
+    cache = tempfile.mkdtemp(dir=folder) if job.cache is None else job.cache
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(cache), "PYTHONPATH": str(job.source)}
+    command = [sys.executable, "-c", MEASURED.format(prepare=job.prepare, statement=job.statement)]
     done = subprocess.run(command, env=environment, capture_output=True, text=True)
     if done.returncode != 0:
-        raise RuntimeError(f"{statement!r} failed with {tree.source}:\n{done.stderr}")
+        raise RuntimeError(f"{job.statement!r} failed with {job.source}:\n{done.stderr}")
     wall, cpu = done.stdout.split()[-2:]
     return Times(float(wall), float(cpu))
 
 
-def in_turn(
-    prepare: str, statement: str, trees: Mapping[str, Tree], runs: int, *, fresh: bool = False
-) -> dict[str, Times]:
-    """Return the medians for every tree; the trees take turns: A B A B.
+def in_turn(jobs: Mapping[Key, Job], runs: int, folder: Path) -> dict[Key, Times]:
+    """Return the medians of the jobs, which take turns (A B A B), so that a busy minute of the machine hits all.
 
-    Each process has an empty folder for compiled kernels if ``fresh``, else one that a first run, which does not count,
-    has filled.
+    A first run of those that keep their compiled kernels does not count: it compiles them.
     """
-    times: dict[str, list[Times]] = {name: [] for name in trees}
-    for run in range(runs) if fresh else range(-1, runs):
-        for name, tree in trees.items():
-            used = tree
-            if fresh:
-                used = Tree(tree.source, Path(tempfile.mkdtemp(dir=tree.cache)))
-            taken = measure(prepare, statement, used)
-            if run >= 0:
-                times[name].append(taken)
+    times: dict[Key, list[Times]] = {key: [] for key in jobs}
+    for job in jobs.values():
+        if job.cache is not None:
+            measure(job, folder)
+    for _ in range(runs):
+        for key, job in jobs.items():
+            times[key].append(measure(job, folder))
     return {
-        name: Times(*(statistics.median(column) for column in zip(*taken, strict=True)))
-        for name, taken in times.items()
+        key: Times(*(statistics.median(column) for column in zip(*taken, strict=True))) for key, taken in times.items()
     }
 
 
-def measure_all(trees: Mapping[str, Tree], runs: int, folder: Path) -> dict[str, dict[str, Times]]:
-    """Return every figure of every tree, by the names of the trees and of the figures."""
-    (folder / "trivial.py").write_text(TRIVIAL_MODULE)
-    numpy_import = in_turn("", "import numpy", trees, runs)
-    trivial = in_turn(
-        "import numpy",
-        "import trivial; trivial.add(1, 2)",
-        {name: Tree(folder, tree.cache) for name, tree in trees.items()},
-        runs,
-    )
-    figures = {
-        "import numpy": numpy_import,
-        **more("import bansac", in_turn("", "import bansac", trees, runs), "import numpy", numpy_import),
-        "warm cache, trivial cached function": trivial,
+def measure_all(sources: Mapping[str, Path], runs: int, folder: Path) -> dict[str, dict[str, Times]]:
+    """Return every figure of every source tree, by the names of the trees and of the figures."""
+    trivial = folder / "trivial"
+    trivial.mkdir()
+    (trivial / "trivial.py").write_text(TRIVIAL_MODULE)
+    imports, warm, cold = (dict[Key, Job]() for _ in range(3))
+    for name in ("numpy", "bansac"):
+        for tree, source in sources.items():
+            imports[tree, f"import {name}"] = Job("", f"import {name}", source, folder / tree)
+    for tree in sources:
+        job = Job(POINTS, "import trivial; trivial.add(1, 2)", trivial, folder / tree)
+        warm[tree, "warm cache, trivial cached function"] = job
+    for model, call in CALLS.items():
+        for tree, source in sources.items():
+            job = Job("import bansac" + POINTS, call, source, folder / tree)
+            warm[tree, f"warm cache {model}"] = job
+            cold[tree, f"first call ever {model}"] = job._replace(cache=None)
+    measured = in_turn(imports, runs, folder) | in_turn(warm, runs, folder) | in_turn(cold, min(runs, 3), folder)
+    return {
+        tree: with_excess({figure: times for (which, figure), times in measured.items() if which == tree})
+        for tree in sources
     }
-    for model, call in CALLS.items():
-        warm = in_turn(POINTS, call, trees, runs)
-        figures |= more(f"warm cache {model}", warm, "a trivial cached function", trivial)
-    for model, call in CALLS.items():
-        figures[f"first call ever {model}"] = in_turn(POINTS, call, trees, min(runs, 3), fresh=True)
-    return {name: {figure: times[name] for figure, times in figures.items()} for name in trees}
 
 
-def more(
-    figure: str, times: Mapping[str, Times], base_name: str, base: Mapping[str, Times]
-) -> dict[str, dict[str, Times]]:
-    """Return a figure, and by how much it exceeds another one."""
-    excess = {name: Times(taken.wall - base[name].wall, taken.cpu - base[name].cpu) for name, taken in times.items()}
-    return {figure: dict(times), f"{figure}, more than {base_name}": excess}
+def with_excess(figures: Mapping[str, Times]) -> dict[str, Times]:
+    """Return the figures, and by how much those with a budget for that exceed what every process needs."""
+    bases = {"import bansac": ("import numpy", figures["import numpy"])} | {
+        f"warm cache {model}": ("a trivial cached function", figures["warm cache, trivial cached function"])
+        for model in CALLS
+    }
+    result: dict[str, Times] = {}
+    for name, times in figures.items():
+        result[name] = times
+        if name in bases:
+            base_name, base = bases[name]
+            result[f"{name}, more than {base_name}"] = Times(times.wall - base.wall, times.cpu - base.cpu)
+    return result
 
 
 def over_budget(figures: Mapping[str, Times]) -> list[str]:
@@ -163,9 +172,9 @@ def show(figures: Mapping[str, Times], before: Mapping[str, Times] | None) -> No
     for name, times in figures.items():
         line = f"{name:<52} {1e3 * times.wall:9.1f} ms {1e3 * times.cpu:9.1f} ms CPU"
         if before is not None:
-            ratios = (new / old if old > 0 else float("nan") for new, old in zip(times, before[name], strict=True))
             line += "  before: {:.1f} ms {:.1f} ms CPU".format(*(1e3 * value for value in before[name]))
-            line += "  ratio: {:.3f} {:.3f}".format(*ratios)
+            if "more than" not in name:  # a difference may be 0
+                line += f"  ratio: {times.wall / before[name].wall:.3f} {times.cpu / before[name].cpu:.3f}"
         if name in BUDGETS:
             line += f"  (at most {1e3 * BUDGETS[name]:.0f} ms)"
         if name in CPU_BUDGETS:
@@ -215,16 +224,11 @@ def main() -> int:
     parser.add_argument("--before", type=Path, metavar="PATH", help="source tree to be measured in turn with this one")
     parser.add_argument("--json", type=Path, help="write the figures here")
     arguments = parser.parse_args()
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        sources = {"now": ROOT}
+    with tempfile.TemporaryDirectory() as folder:
+        sources = {"now": source_folder(ROOT)}
         if arguments.before is not None:
-            sources["before"] = arguments.before
-        trees = {}
-        for which, source in sources.items():
-            (folder / which).mkdir()
-            trees[which] = Tree(source_folder(source), folder / which)
-        figures = measure_all(trees, arguments.runs, folder)
+            sources["before"] = source_folder(arguments.before)
+        figures = measure_all(sources, arguments.runs, Path(folder))
     show(figures["now"], figures.get("before"))
     if arguments.json:
         arguments.json.write_text(json.dumps(document(arguments.runs, figures), indent=2) + "\n")
