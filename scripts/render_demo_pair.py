@@ -6,7 +6,7 @@ its two views are related by a known homography. What else is seen differs betwe
 front of the wall, light and sensor noise. Posters that hang twice, bricks and stickers make matches that are wrong
 but look right. The pair is drawn at four times its size and averaged down, so that truth holds to far below a pixel.
 
-Run it where OpenCV is installed (pip install 'bansac[match]'):
+It needs OpenCV (pip install 'bansac[match]'):
 
     python scripts/render_demo_pair.py [FOLDER]
 
@@ -33,7 +33,7 @@ SEED = 2023
 SIZE = (480, 640)
 SUPERSAMPLING = 4
 WALL = (1100, 1600)  # height and width of the wall in texels
-# Where the corners of the wall (upper left, upper right, lower right, lower left) are seen, in pixels.
+# The positions at which the corners of the wall (upper left, upper right, lower right, lower left) are seen, in pixels.
 VIEW1 = [[-40.0, -60.0], [560.0, 15.0], [540.0, 400.0], [-20.0, 440.0]]
 VIEW2 = [[190.0, 85.0], [665.0, -80.0], [640.0, 510.0], [165.0, 370.0]]
 WORDS = ["BANSAC", "RANSAC", "ICCV", "MODEL", "PRIOR", "BAYES", "NOISE", "POINT"]
@@ -58,7 +58,7 @@ def main() -> None:
         size2=matches.size2,
     )
     pair = demo.load_demo(folder)
-    print(f"{len(pair)} matches, {pair.inliers(3.0).mean():.3f} of them within 3 px of the truth")
+    print(f"{len(pair)} matches, {pair.inliers.mean():.3f} of them within 3 px of the truth")
 
 
 def render_pair() -> tuple[Image, Image, Array]:
@@ -164,7 +164,7 @@ def poster(rng: np.random.Generator, height: int, width: int, word: str) -> Imag
 
 
 def sticker(rng: np.random.Generator) -> Image:
-    """Draw a round sticker, black where it is transparent."""
+    """Draw a round sticker; black is transparent."""
     side = 260
     image = np.zeros((side, side, 3))
     middle = (side // 2, side // 2)

@@ -576,7 +576,7 @@ def _prior_and_quality(
 
 def _check_abilities(problem: Problem, options: Options) -> None:
     """Refuse what the problem has no function for."""
-    if options.degeneracy == "degensac" and problem.recover is None:
+    if options.degeneracy == "degensac" and problem.is_degenerate is None:
         raise ValueError(f"degeneracy='degensac' is for the fundamental matrix, not for a {problem.name}")
     if options.local_optimization is not None and problem.fit is None:
         raise ValueError(f"local_optimization needs a non-minimal solver, and problem {problem.name!r} has no fit")

@@ -1,6 +1,7 @@
 """Geometry of one and two views, on NumPy arrays.
 
-Notation: Hartley and Zisserman, Multiple View Geometry, 2nd ed.; cameras map X to x ~ K (R X + t).
+Notation: Hartley and Zisserman, Multiple View Geometry, 2nd ed.; a camera maps X to x ~ K (R X + t). Functions that
+take arrays of points do not check them: callers inside the package have done so.
 """
 
 from __future__ import annotations
@@ -8,18 +9,164 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bansac.numeric.jit import fast_kernel
+__all__ = [
+    "apply_transform",
+    "cross_matrix",
+    "decompose_essential",
+    "essential_from_pose",
+    "homogeneous",
+    "normalize_points",
+    "recover_pose",
+    "rotation_matrix",
+]
 
-__all__ = ["decompose_essential", "recover_pose"]
+_Array = NDArray[np.float64]
+
+
+def homogeneous(points: _Array) -> _Array:
+    """Append a coordinate of 1 to points.
+
+    Parameters
+    ----------
+    points : (N, D) ndarray
+        Points.
+
+    Returns
+    -------
+    (N, D + 1) ndarray
+        Homogeneous points.
+
+    Examples
+    --------
+    >>> homogeneous(np.array([[2.0, 3.0]]))
+    array([[2., 3., 1.]])
+    """
+    return np.column_stack([points, np.ones(len(points))])
+
+
+def apply_transform(matrix: _Array, points: _Array) -> _Array:
+    """Map points by a matrix of homogeneous coordinates: a homography of the plane, or a camera matrix K.
+
+    Parameters
+    ----------
+    matrix : (3, 3) ndarray
+        The matrix.
+    points : (N, 2) or (N, 3) ndarray
+        Points of the plane, or homogeneous ones, such as points in the coordinates of a camera.
+
+    Returns
+    -------
+    (N, 2) ndarray
+        The mapped points; inf or NaN for a point that is mapped to infinity.
+
+    Examples
+    --------
+    >>> apply_transform(np.diag([1.0, 1.0, 2.0]), np.array([[4.0, 6.0]]))
+    array([[2., 3.]])
+    """
+    mapped = (homogeneous(points) if points.shape[1] == 2 else points) @ matrix.T
+    return np.asarray(mapped[:, :2] / mapped[:, 2:])
+
+
+def normalize_points(K: _Array, points: _Array) -> _Array:
+    """Apply K^-1 to points in pixels.
+
+    Parameters
+    ----------
+    K : (3, 3) ndarray
+        Camera matrix.
+    points : (N, 2) ndarray
+        Points in pixels.
+
+    Returns
+    -------
+    (N, 2) ndarray
+        Points in normalised units, those of the plane at depth 1.
+
+    Examples
+    --------
+    >>> normalize_points(np.array([[2.0, 0, 5], [0, 2, 6], [0, 0, 1]]), np.array([[5.0, 8.0]]))
+    array([[0., 1.]])
+    """
+    rays = np.linalg.solve(K, homogeneous(points).T)
+    return np.ascontiguousarray((rays[:2] / rays[2]).T)
+
+
+def cross_matrix(t: ArrayLike) -> _Array:
+    """Return the matrix [t]x of the cross product, [t]x v = t x v.
+
+    Parameters
+    ----------
+    t : (3,) array_like
+        A vector.
+
+    Returns
+    -------
+    (3, 3) ndarray
+        The skew-symmetric matrix.
+
+    Examples
+    --------
+    >>> cross_matrix([1, 2, 3]) @ [0.0, 0.0, 1.0]
+    array([ 2., -1.,  0.])
+    """
+    x, y, z = np.asarray(t, dtype=np.float64)
+    return np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+
+
+def rotation_matrix(vector: ArrayLike) -> _Array:
+    """Return the rotation about a vector by its length in radians (Rodrigues' formula).
+
+    Parameters
+    ----------
+    vector : (3,) array_like
+        Axis times angle, not zero.
+
+    Returns
+    -------
+    (3, 3) ndarray
+        The rotation.
+
+    Examples
+    --------
+    >>> rotation_matrix([0, 0, np.pi / 2]).round(6) @ [1.0, 0.0, 0.0]
+    array([0., 1., 0.])
+    """
+    angle = float(np.linalg.norm(vector))
+    A = cross_matrix(np.asarray(vector, dtype=np.float64) / angle)
+    return np.asarray(np.eye(3) + np.sin(angle) * A + (1 - np.cos(angle)) * A @ A)
+
+
+def essential_from_pose(R: _Array, t: ArrayLike) -> _Array:
+    """Return the essential matrix of a motion, E = [t]x R.
+
+    Parameters
+    ----------
+    R, t : (3, 3) ndarray and (3,) array_like
+        The motion, ``X2 = R X1 + t``.
+
+    Returns
+    -------
+    (3, 3) ndarray
+        The matrix; its singular values are (|t|, |t|, 0).
+
+    Examples
+    --------
+    >>> essential_from_pose(np.eye(3), [1, 0, 0])
+    array([[ 0.,  0.,  0.],
+           [ 0.,  0., -1.],
+           [ 0.,  1.,  0.]])
+    """
+    return np.asarray(cross_matrix(t) @ R)
 
 
 def decompose_essential(E: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Take an essential matrix apart: E = [t]x R1 up to scale, and the same with R2 and with -t.
+    """Decompose an essential matrix into E = [t]x R1 up to scale; the same holds for R2 and for -t.
 
     Parameters
     ----------
     E : (3, 3) array_like
-        An essential matrix; of another matrix the nearest essential one is meant.
+        An essential matrix; another matrix is replaced by the nearest essential one.
 
     Returns
     -------
@@ -68,7 +215,7 @@ def recover_pose(
     x1, x2 : (N, 2) array_like
         Matched points in normalised coordinates.
     inliers : (N,) array_like of bool, optional
-        The points to look at; all by default.
+        The points to count; all by default.
 
     Returns
     -------
@@ -106,32 +253,11 @@ def recover_pose(
         raise ValueError(f"inliers must have shape ({len(rays1)},), got {chosen.shape}")
     data = np.empty((4, len(rays1)))
     data[:2], data[2:] = rays1.T, rays2.T
+    from bansac.cheirality import count_in_front  # loads Numba
+
     candidates = []
     for R in (first, second):
-        positive, negative = _count_in_front(R, t, data, chosen)
+        positive, negative = count_in_front(R, t, data, chosen)
         candidates += [(positive, R, t), (negative, R, -t)]
     in_front, R, direction = max(candidates, key=lambda candidate: candidate[0])
     return R, direction, in_front
-
-
-@fast_kernel
-def _count_in_front(
-    R: NDArray[np.float64], t: NDArray[np.float64], data: NDArray[np.float64], chosen: NDArray[np.bool_]
-) -> tuple[int, int]:
-    """Count the points with positive depths in both cameras for the translations t and -t.
-
-    The depths d1, d2 solve d2 (x2, 1) = d1 R (x1, 1) + t in the least-squares sense. -t turns both signs around.
-    """
-    x1, y1, x2, y2 = data[0], data[1], data[2], data[3]
-    positive, negative = 0, 0
-    for i in range(chosen.size):
-        a0 = R[0, 0] * x1[i] + R[0, 1] * y1[i] + R[0, 2]
-        a1 = R[1, 0] * x1[i] + R[1, 1] * y1[i] + R[1, 2]
-        a2 = R[2, 0] * x1[i] + R[2, 1] * y1[i] + R[2, 2]
-        aa, bb = a0 * a0 + a1 * a1 + a2 * a2, x2[i] * x2[i] + y2[i] * y2[i] + 1.0
-        ab = a0 * x2[i] + a1 * y2[i] + a2
-        at, bt = a0 * t[0] + a1 * t[1] + a2 * t[2], x2[i] * t[0] + y2[i] * t[1] + t[2]
-        d1, d2 = ab * bt - bb * at, aa * bt - ab * at
-        positive += 1 if chosen[i] and d1 > 0.0 and d2 > 0.0 else 0
-        negative += 1 if chosen[i] and d1 < 0.0 and d2 < 0.0 else 0
-    return positive, negative

@@ -18,6 +18,7 @@ from rich.console import Console
 
 import bansac as library
 from bansac.cli import data as data_module
+from bansac.datasets.download import _CHUNK as CHUNK
 from tests.datasets.archives import ArchiveServer, homography_archive, pose_archive, serve
 from tests.datasets.test_labelled import write_labelled_set
 from tests.evaluation.sets import write_homography_set, write_pose_set
@@ -84,7 +85,7 @@ def test_info_of_labelled_sets_and_of_what_is_passed_over(bansac: Any, sets: Pat
         "matches": {"pairs": 3, "min": 0, "median": 10.0, "max": 10},
         "inliers": {"min": 0.0, "median": 0.2, "max": 0.8},
     }
-    half, wall = document["passed_over"]
+    half, wall = document["skipped"]
     assert half == {
         "folder": "labels/half",
         "why": "is no set of pairs for lack of match_conf.h5, K1_K2.h5, R.h5, T.h5 (or Hgt.h5), "
@@ -93,7 +94,7 @@ def test_info_of_labelled_sets_and_of_what_is_passed_over(bansac: Any, sets: Pat
     assert (wall["folder"], "for lack of match_conf.h5, and none" in wall["why"]) == ("planes/wall", True)
     shown = bansac("data", "info", sets).stdout.splitlines()
     assert ["rooms", "labelled", "3", "0", "10", "10", "0.00", "0.20", "0.80"] in [line.split() for line in shown]
-    assert f"passed over: {half['folder']} {half['why']}" in shown
+    assert f"skipped: {half['folder']} {half['why']}" in shown
 
 
 def test_info_of_labelled_sets_alone(bansac: Any, tmp_path: Path) -> None:
@@ -193,7 +194,8 @@ def test_fetch_cannot_write(bansac: Any, blocked: Path) -> None:
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGINT for another process")
 def test_ctrl_c_keeps_the_part(bansac: Any, server: ArchiveServer, tmp_path: Path) -> None:
-    server.cuts, server.stall = [2000], threading.Event()
+    server.files[ARCHIVE] = homography_archive(tmp_path / "large", padding=300_000)
+    server.cuts, server.stall = [200_000], threading.Event()
     arguments = ["data", "fetch", "evd", "--out", str(tmp_path / "data"), "--url", server.url]
     process = subprocess.Popen(
         [sys.executable, "-m", "bansac.cli", *arguments],
@@ -202,7 +204,8 @@ def test_ctrl_c_keeps_the_part(bansac: Any, server: ArchiveServer, tmp_path: Pat
         env=os.environ | {"PYTHONPATH": str(SOURCE)},
     )
     part = tmp_path / "data" / f"{ARCHIVE}.part"
-    while process.poll() is None and not (part.exists() and part.stat().st_size == 2000):
+    whole_chunks = 200_000 // CHUNK * CHUNK
+    while process.poll() is None and not (part.exists() and part.stat().st_size == whole_chunks):
         time.sleep(0.01)
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=60)
@@ -210,9 +213,9 @@ def test_ctrl_c_keeps_the_part(bansac: Any, server: ArchiveServer, tmp_path: Pat
     assert process.returncode == 130
     assert "the same command goes on with it" in errors
     assert "Traceback" not in errors
-    assert part.stat().st_size == 2000
+    assert part.stat().st_size == whole_chunks
     bansac(*arguments)
-    assert server.requests == [None, "bytes=2000-"]
+    assert server.requests == [None, f"bytes={whole_chunks}-"]
     assert not part.exists()
 
 

@@ -99,9 +99,14 @@ def tar_folder(folder: Path, mode: str) -> bytes:
     return buffer.getvalue()
 
 
-def homography_archive(scratch: Path) -> bytes:
-    """Return homography.tar.gz with EVD and HPatchesSeq: no sizes, but images; and a test split without truth."""
+def homography_archive(scratch: Path, padding: int = 0) -> bytes:
+    """Return homography.tar.gz with EVD and HPatchesSeq: no sizes, but images; and a test split without truth.
+
+    A file of ``padding`` random bytes makes the archive at least as large.
+    """
     root = scratch / "homography"
+    root.mkdir(parents=True)
+    (root / "padding").write_bytes(np.random.default_rng(0).bytes(padding))
     for name in ("EVD", "HPatchesSeq"):
         for split in ("val", "test"):
             folder = write_homography_set(root / name / split)

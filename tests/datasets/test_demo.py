@@ -12,7 +12,8 @@ import pytest
 
 from bansac.datasets import load_demo, load_motorcycle
 from bansac.datasets.demo import ASSETS, StereoPair
-from bansac.datasets.matching import match_images, read_image
+from bansac.datasets.matching import match_images
+from bansac.images import read_image
 
 SCRIPT = Path(__file__).parents[2] / "scripts" / "render_demo_pair.py"
 
@@ -54,7 +55,7 @@ def test_demo_has_matches_in_its_images():
 
 def test_demo_truth_explains_a_minority_of_matches_to_half_a_pixel():
     demo = load_demo()
-    inliers = demo.inliers(threshold=3.0)
+    inliers = demo.inliers
     assert 0.2 < inliers.mean() < 0.5
     mapped = np.column_stack([demo.x1, np.ones(len(demo))]) @ demo.H.T
     difference = (mapped[:, :2] / mapped[:, 2:] - demo.x2)[inliers]

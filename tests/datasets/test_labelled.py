@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bansac.datasets.labelled import LabelledSet, find_labelled_sets, lacking_files
+from bansac.datasets.labelled import LabelledSet, find_labelled_sets, missing_files
 
 h5py = pytest.importorskip("h5py", reason="reading HDF5 files needs h5py")
 
@@ -52,14 +52,14 @@ def test_folders_without_labels_are_passed_over(folder):
     assert find_labelled_sets(path) == []
     with pytest.raises(FileNotFoundError, match=r"labels\.h5 is missing"):
         LabelledSet(path)
-    assert lacking_files(path) == "labels.h5"
+    assert missing_files(path) == "labels.h5"
     with pytest.raises(FileNotFoundError, match="there is no folder"):
         find_labelled_sets(path / "nowhere")
 
 
 def test_a_split_is_named_after_what_it_splits(folder):
     path, _ = folder
-    assert lacking_files(path) == ""
+    assert missing_files(path) == ""
     split = LabelledSet(path.rename(path.with_name("val")))
     assert split.name == "deep-val"
     assert [file.name for file in split.files()] == ["matches.h5", "labels.h5", "Fgt.h5"]

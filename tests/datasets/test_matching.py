@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bansac.datasets import load_demo, matching
-from bansac.datasets.matching import match_images, read_image
+from bansac.datasets.matching import match_images
+from bansac.images import read_image
 
 cv2 = pytest.importorskip("cv2", reason="matching images needs OpenCV")
 

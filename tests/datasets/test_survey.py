@@ -27,14 +27,14 @@ def test_every_folder_with_matches_is_in_it(root):
     assert [pair_set.name for pair_set in found.pair_sets] == ["a", "b-val"]
     assert [labelled_set.name for labelled_set in found.labelled_sets] == ["c"]
     lack = "is no set of pairs for lack of R.h5, T.h5, and none of labelled matches for lack of labels.h5, Fgt.h5"
-    assert found.passed_over == {root / "b" / "test": lack}
+    assert found.skipped == {root / "b" / "test": lack}
 
 
 def test_a_folder_may_be_both(root):
     for name in ("labels.h5", "Fgt.h5"):
         (root / "c" / name).rename(root / "a" / name)
     found = survey(root / "a")
-    assert (len(found.pair_sets), len(found.labelled_sets), found.passed_over) == (1, 1, {})
+    assert (len(found.pair_sets), len(found.labelled_sets), found.skipped) == (1, 1, {})
 
 
 def test_sets_of_one_kind_alone(root):

@@ -1,4 +1,4 @@
-"""Made-up data keep what they promise."""
+"""Synthetic data agree with their ground truth."""
 
 from __future__ import annotations
 

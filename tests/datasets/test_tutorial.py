@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import pytest
 
-from bansac.datasets import Pair, PairSet, epipolar_matches, find_sets
+from bansac.datasets import Matches, PairSet, epipolar_matches, find_sets
 from bansac.datasets.tutorial import MAX_RATIO
 from tests.datasets.archives import write_ppm
 
@@ -88,7 +88,7 @@ def test_relative_pose_and_matrices_explain_the_matches(ef_folder):
 
 def test_filter_is_strict_and_keeps_the_order():
     x = np.arange(8.0).reshape(4, 2)
-    pair = Pair("a-b", x, x + 100, ratios=np.array([0.84, 0.85, 0.2, 0.86]), H=np.eye(3))
+    pair = Matches(x, x + 100, key="a-b", ratios=np.array([0.84, 0.85, 0.2, 0.86]), H=np.eye(3))
     kept = pair.filtered(0.85)
     np.testing.assert_array_equal(kept.ratios, [0.84, 0.2])
     np.testing.assert_array_equal(kept.x1, x[[0, 2]])
@@ -238,7 +238,7 @@ def test_damaged_image_is_named(tmp_path):
 
 def test_without_opencv_sizes_are_unknown_and_it_is_named(tmp_path, monkeypatch):
     pairs = image_set(tmp_path / "walls", "a-b", "a.ppm")
-    monkeypatch.setattr("bansac.datasets.matching.find_spec", lambda name: None)
+    monkeypatch.setattr("bansac.images.find_spec", lambda name: None)
     monkeypatch.setitem(sys.modules, "PIL", None)
     assert pairs.pair("a-b").size1 is None
     with pytest.raises(ImportError, match=r"pip install 'bansac\[match\]'"):

@@ -5,18 +5,18 @@ import importlib.util
 import numpy as np
 import pytest
 
-from bansac.datasets import Pair, epipolar_matches, homography_matches
+from bansac.datasets import Matches, epipolar_matches, homography_matches
 from bansac.evaluation.bench import DEFAULTS, judge, make_task
 from bansac.evaluation.methods import METHODS, Method, Task, select_methods
 
 
-def make_pair(kind: str) -> Pair:
+def make_pair(kind: str) -> Matches:
     scores = np.random.default_rng(0).uniform(0.3, 0.9, 200)
     if kind == "H":
         plane = homography_matches(200, inlier_ratio=0.6, noise=0.1, seed=1)
-        return Pair("a-b", plane.x1, plane.x2, 1 - scores, H=plane.H, size1=plane.size)
+        return Matches(plane.x1, plane.x2, "a-b", 1 - scores, H=plane.H, size1=plane.size)
     scene = epipolar_matches(200, inlier_ratio=0.6, noise=0.1, seed=1)
-    return Pair("a-b", scene.x1, scene.x2, 1 - scores, K1=scene.K, K2=scene.K, R=scene.R, t=scene.t)
+    return Matches(scene.x1, scene.x2, "a-b", 1 - scores, K1=scene.K, K2=scene.K, R=scene.R, t=scene.t)
 
 
 def cases() -> list[tuple[str, str]]:

@@ -26,7 +26,7 @@ def test_demo_pair_learns_its_true_matches():
     _, rows, report = run(Setup())
     demo = load_demo()
     used = demo.ratios < 0.6
-    np.testing.assert_array_equal([row["true"] for row in rows], demo.inliers(3.0)[used])
+    np.testing.assert_array_equal([row["true"] for row in rows], demo.inliers[used])
     trace = bansac.estimate_homography(
         demo.x1[used], demo.x2[used], preset="paper", sampler="bansac", stopping=None, seed=0, trace=True
     ).trace

@@ -1,7 +1,4 @@
-"""The ``bansac`` command: reads files, calls the library, shows and saves its answers.
-
-It imports all other rooms, and no other room imports it.
-"""
+"""The ``bansac`` command, a module for each of its commands. May import everything; nothing imports it."""
 
 from __future__ import annotations
 

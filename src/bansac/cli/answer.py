@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 
 import bansac
 from bansac.cli.console import NO_MODEL, report
+from bansac.geometry import essential_from_pose
 from bansac.result import RelativePose, Result
 
 __all__ = ["Answer", "estimate_two_view"]
 
-# Data at least this sure to be inliers or outliers are counted in the summary of the posterior.
+# Probability from which a datum counts as surely an inlier, or an outlier, in the summary of the posterior.
 SURE = 0.9
 
 
@@ -29,7 +30,7 @@ class Answer:
     result : Result
         The library's answer.
     model : ndarray or None
-        The matrix or the coefficients; None where there is no model.
+        The matrix or the coefficients; None if there is no model.
     pose : RelativePose, optional
         Motion between the cameras.
     """
@@ -41,7 +42,7 @@ class Answer:
 
     @property
     def exit_code(self) -> int:
-        """0 where a model was found that chance does not explain."""
+        """0 if a model was found that chance does not explain."""
         return 0 if self.result.success else NO_MODEL
 
     def as_dict(self) -> dict[str, Any]:
@@ -78,7 +79,7 @@ class Answer:
         return {"inlier": inliers, "outlier": outliers, "undecided": len(p) - inliers - outliers}
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """Return what the answer says of every datum."""
+        """Return the results per datum."""
         arrays: dict[str, NDArray[Any]] = {"inliers": self.result.inliers, "residuals": self.result.residuals}
         if self.result.probabilities is not None:
             arrays["probabilities"] = self.result.probabilities
@@ -141,13 +142,8 @@ def estimate_two_view(
     result = bansac.estimate_relative_pose(x1, x2, K1, K2, **settings)
     if result.model is None:
         return Answer(name, result, None)
-    return Answer(name, result, essential_matrix(result.model), result.model)
-
-
-def essential_matrix(pose: RelativePose) -> NDArray[np.float64]:
-    """Return E = [t]x R."""
-    x, y, z = pose.t
-    return np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]]) @ pose.R
+    E = essential_from_pose(result.model.R, result.model.t)
+    return Answer(name, result, E, result.model)
 
 
 def _print_array(name: str, array: NDArray[np.float64]) -> None:

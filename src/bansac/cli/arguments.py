@@ -43,10 +43,11 @@ ThresholdOption = Annotated[
     typer.Option(help="Largest residual of an inlier. Default: 1 px for H, 0.5 px for F, 1e-3 (normalised) for E."),
 ]
 ConfidenceOption = Annotated[
-    float | None, typer.Option(help="Wished probability of having seen the best model. Default: 0.999.")
+    float | None, typer.Option(help="Desired probability of having seen the best model. Default: 0.999.")
 ]
 IterationsOption = Annotated[
-    int | None, typer.Option("--max-iterations", help="Most samples drawn. Default: 1000 for H and E, 10000 for F.")
+    int | None,
+    typer.Option("--max-iterations", help="Maximum number of samples. Default: 1000 for H and E, 10000 for F."),
 ]
 SeedOption = Annotated[int, typer.Option(help="Seed of the random numbers: the same seed gives the same answer.")]
 SamplerOption = Annotated[
@@ -74,6 +75,6 @@ def estimation_settings(
 
 
 def scores_setting(scores: NDArray[np.float64] | None, no_scores: bool, sampler: str) -> dict[str, Any]:
-    """Return the scores as a keyword argument where they are there and wanted, and the sampler has a use for them."""
+    """Return the scores as a keyword argument, if there are any, they are wanted, and the sampler uses them."""
     useful = SAMPLERS[sampler].prior or SAMPLERS[sampler].order
     return {} if scores is None or no_scores or not useful else {"scores": scores}

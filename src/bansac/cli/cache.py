@@ -1,4 +1,4 @@
-"""``bansac cache``: where the compiled kernels are, and how to be rid of them."""
+"""``bansac cache``: show or delete the compiled kernels."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from bansac.numeric.cache import CacheInfo, clear_cache, inspect_cache
 
 __all__ = ["app"]
 
-app = typer.Typer(no_args_is_help=True, help="Look at or clear the compiled kernels of this package.")
+app = typer.Typer(no_args_is_help=True, help="Show or delete the compiled kernels of this package.")
 
 
 @app.command()
@@ -29,7 +29,7 @@ def info(json: JsonFlag = False) -> None:
 @app.command()
 @command
 def clear(json: JsonFlag = False) -> None:
-    """Delete the compiled kernels; the next run compiles them anew. Those of your own problems stay."""
+    """Delete the compiled kernels; the next run compiles them again. Those of your own problems stay."""
     deleted = clear_cache()
     if json:
         print_json(_as_dict(deleted))

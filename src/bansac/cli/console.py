@@ -1,4 +1,4 @@
-"""What a command says: reports on standard output, notes on standard error, and exit codes."""
+"""Output of a command: reports on standard output, notes on standard error, and exit codes."""
 
 from __future__ import annotations
 
@@ -49,11 +49,11 @@ def _fail(message: str, code: int) -> NoReturn:
 
 @contextmanager
 def announce_compilation() -> Iterator[None]:
-    """Say so, once, when Numba has to compile: the first run on a machine takes seconds that no later one takes."""
+    """Print a note, once, when Numba compiles: the first run on a machine takes seconds longer than later ones."""
     from numba.core import event
 
     class Announcer(event.Listener):  # type: ignore[misc]
-        """Speaks at the first compilation; loading a kernel from the cache is none."""
+        """Prints at the first compilation; loading a kernel from the cache is none."""
 
         said = False
 

@@ -1,4 +1,4 @@
-"""``bansac data``: get the paper's data, and see what a folder with data holds."""
+"""``bansac data``: download the paper's data, and show what a folder with data holds."""
 
 from __future__ import annotations
 
@@ -19,11 +19,13 @@ from rich.table import Table
 from bansac.cli.arguments import JsonFlag
 from bansac.cli.console import command, notes, print_json, report
 from bansac.datasets import PairSet
-from bansac.datasets.fetch import BASE_URL, Stage, fetch
-from bansac.datasets.fetch import Progress as Listener
+from bansac.datasets.fetch import BASE_URL, fetch
+from bansac.datasets.hdf5 import evenly_spaced
 from bansac.datasets.labelled import LabelledSet
+from bansac.datasets.progress import Progress as Listener
+from bansac.datasets.progress import Stage
 from bansac.datasets.survey import survey
-from bansac.datasets.tutorial import MAX_RATIO, evenly_spaced
+from bansac.datasets.tutorial import MAX_RATIO
 
 __all__ = ["app"]
 
@@ -33,7 +35,7 @@ LABELLED = "labelled"
 _SPREAD = ("min", "median", "max")
 _SAMPLE = f"in at most {SAMPLED_PAIRS} evenly spaced pairs"
 
-app = typer.Typer(no_args_is_help=True, help="Get the paper's data, or look at data that are there.")
+app = typer.Typer(no_args_is_help=True, help="Download the paper's data, or show what a folder with data holds.")
 
 
 class DatasetName(StrEnum):
@@ -59,14 +61,15 @@ def fetch_command(
 ) -> None:
     """Download and unpack data of the "RANSAC in 2020" tutorial, as the paper uses them.
 
-    A broken download goes on from where it was. What is there is not fetched again, but size and SHA-256 of the archive
-    are compared with those of its first use. Unpacked, an archive may be deleted; one that you put there is used.
+    An interrupted download continues at the next call. A complete data set is not downloaded again, but size and
+    SHA-256 of the archive are compared with those of its first use. The archive may be deleted once it is unpacked; an
+    archive that you put there yourself is used.
     """
     try:
         with _progress() as listener:
             fetched = fetch(dataset.value, out, full=full, url=url, progress=listener)
     except KeyboardInterrupt:
-        notes.print("bansac: what has come of the download is kept; the same command goes on with it")
+        notes.print("bansac: what was downloaded is kept; the same command goes on with it")
         raise
     notes.print(f"bansac: {dataset.value} {'was there already' if fetched.was_there else 'is there now'}")
     summary = _summary(fetched.folder)
@@ -91,8 +94,8 @@ def info(
     50 evenly spaced pairs. Sizes: whether the image sizes come from files, from images, or are unknown (judging
     homographies needs them).
 
-    Of labelled sets all matches count; inliers: smallest, median and largest share of true ones. Folders with matches
-    that are no set are named at the end, and what they lack.
+    For labelled sets all matches are counted; inliers: smallest, median and largest share of true ones. Folders with
+    matches that are no set are named at the end, with the files that they miss.
     """
     summary = _summary(folder)
     if json:
@@ -105,8 +108,8 @@ def _summary(folder: Path) -> dict[str, Any]:
     found = survey(folder)
     sets = [_describe(pair_set, folder) for pair_set in found.pair_sets]
     sets += [_describe_labelled(labelled_set, folder) for labelled_set in found.labelled_sets]
-    passed_over = [{"folder": str(path.relative_to(folder)), "why": why} for path, why in found.passed_over.items()]
-    return {"folder": str(folder), "sets": sets, "passed_over": passed_over}
+    skipped = [{"folder": str(path.relative_to(folder)), "why": why} for path, why in found.skipped.items()]
+    return {"folder": str(folder), "sets": sets, "skipped": skipped}
 
 
 def _describe(pair_set: PairSet, root: Path) -> dict[str, Any]:
@@ -124,7 +127,8 @@ def _describe(pair_set: PairSet, root: Path) -> dict[str, Any]:
 
 
 def _describe_labelled(labelled_set: LabelledSet, root: Path) -> dict[str, Any]:
-    labels = [labelled_set.pair(key).inliers for key in evenly_spaced(labelled_set.keys, SAMPLED_PAIRS)]
+    pairs = [labelled_set.pair(key) for key in evenly_spaced(labelled_set.keys, SAMPLED_PAIRS)]
+    labels = [pair.inliers for pair in pairs if pair.inliers is not None]
     counts = np.array([len(of_pair) for of_pair in labels])
     shares = np.array([of_pair.sum() / max(len(of_pair), 1) for of_pair in labels])
     return {
@@ -164,8 +168,8 @@ def _show(summary: dict[str, Any]) -> None:
             table.add_row(*_first_cells(row), *_spread_cells(row), shares)
         report.print(table)
         report.print(f"min, median, max: all matches; inliers: the same of the share of true ones; {_SAMPLE}")
-    for folder in summary["passed_over"]:
-        report.print(f"passed over: {folder['folder']} {folder['why']}", markup=False)
+    for folder in summary["skipped"]:
+        report.print(f"skipped: {folder['folder']} {folder['why']}", markup=False)
 
 
 def _table(*headings: str) -> Table:
@@ -186,7 +190,7 @@ def _spread_cells(row: dict[str, Any]) -> list[str]:
 
 @contextmanager
 def _progress() -> Iterator[Listener]:
-    """Show a bar for each stage on a terminal, and else one line when a download begins."""
+    """Show a progress bar for each stage on a terminal, and a line when a download begins."""
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
     with Progress(*columns, console=notes, transient=True, disable=not notes.is_terminal) as progress:
         tasks: dict[Stage, TaskID] = {}

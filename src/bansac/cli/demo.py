@@ -1,4 +1,4 @@
-"""``bansac demo``: the embedded pair of images, estimated and held against its exact truth."""
+"""``bansac demo``: the pair of images that is part of the package, estimated and compared with its exact truth."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from bansac.cli.answer import Answer, estimate_two_view
 from bansac.cli.arguments import JsonFlag, OutOption, SeedOption
 from bansac.cli.console import notes, print_json, report
 from bansac.cli.figures import write_figures
-from bansac.datasets.demo import DemoPair, StereoPair, load_demo, load_motorcycle
+from bansac.datasets import Matches
+from bansac.datasets.demo import StereoPair, load_demo, load_motorcycle, plane_inliers
 from bansac.evaluation.files import OutputFolder
 from bansac.metrics import corner_error
 
@@ -24,7 +25,7 @@ STEREO_RATIO = 0.85
 
 
 def demo(out: OutOption = None, seed: SeedOption = 0, json: JsonFlag = False) -> None:
-    """Estimate the homography of the embedded pair of images and hold it against the truth.
+    """Estimate the homography of a pair of images that is part of the package and compare it with the truth.
 
     Uniform sampling (RANSAC), BANSAC, and P-BANSAC, which starts from the scores of the matches, solve the same
     problem. With scikit-image and OpenCV a real stereo pair follows. With --out and Matplotlib: figures.
@@ -38,16 +39,19 @@ def demo(out: OutOption = None, seed: SeedOption = 0, json: JsonFlag = False) ->
         "bansac": _estimate(pair, seed),
         "p-bansac": _estimate(pair, seed, scores=pair.scores, trace=folder is not None),
     }
+    assert pair.H is not None
+    assert pair.size1 is not None
     errors = {name: corner_error(answer.model, pair.H, pair.size1) for name, answer in answers.items()}
     best = answers["p-bansac"]
+    true_inliers = int(plane_inliers(pair.H, pair.x1, pair.x2, best.result.threshold).sum())
     document: dict[str, Any] = {
         "homography": {
-            "num_true_inliers": int(pair.inliers(best.result.threshold).sum()),
+            "num_true_inliers": true_inliers,
             "methods": {name: answer.as_dict() | {"corner_error": errors[name]} for name, answer in answers.items()},
         }
     }
     if not json:
-        _show(pair, answers, errors)
+        _show(answers, errors, len(pair), true_inliers)
     if folder is not None:
         write_figures(folder, pair.image1, pair.image2, pair.x1, pair.x2, best, prefix="demo_", H_true=pair.H)
 
@@ -63,14 +67,14 @@ def demo(out: OutOption = None, seed: SeedOption = 0, json: JsonFlag = False) ->
     raise typer.Exit(best.exit_code)
 
 
-def _estimate(pair: DemoPair, seed: int, **settings: Any) -> Answer:
+def _estimate(pair: Matches, seed: int, **settings: Any) -> Answer:
     return estimate_two_view("H", pair.x1, pair.x2, None, None, seed=seed, **settings)
 
 
-def _show(pair: DemoPair, answers: dict[str, Answer], errors: dict[str, float]) -> None:
+def _show(answers: dict[str, Answer], errors: dict[str, float], matches: int, true_inliers: int) -> None:
     threshold = answers["p-bansac"].result.threshold
     report.print(
-        f"homography of two images, {len(pair)} matches, of which {pair.inliers(threshold).sum()} are true "
+        f"homography of two images, {matches} matches, of which {true_inliers} are true "
         f"(within {threshold:g} px of the exact homography)"
     )
     table = Table(box=SIMPLE)
@@ -86,7 +90,7 @@ def _show(pair: DemoPair, answers: dict[str, Answer], errors: dict[str, float]) 
 
 
 def _estimate_stereo(seed: int, folder: OutputFolder | None, *, json: bool) -> dict[str, Any] | None:
-    """Match and estimate the stereo pair where what it needs is there."""
+    """Match and estimate the stereo pair if scikit-image and OpenCV are installed."""
     try:
         from bansac.datasets.matching import match_images
 

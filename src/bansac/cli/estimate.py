@@ -26,7 +26,7 @@ from bansac.cli.arguments import (
     scores_setting,
 )
 from bansac.cli.console import print_json
-from bansac.cli.inputs import read_calibration, read_matches, read_points
+from bansac.datasets.files import read_calibration, read_matches, read_points
 from bansac.evaluation.files import OutputFolder
 
 __all__ = ["estimate"]
@@ -45,7 +45,7 @@ class Model(StrEnum):
 
 def estimate(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Matches or points: csv, txt, npz or h5.")],
-    model: Annotated[Model, typer.Option(help="The model that is looked for.")],
+    model: Annotated[Model, typer.Option(help="The model to estimate.")],
     degree: Annotated[int | None, typer.Option(help="Degree of the polynomial.")] = None,
     pair: Annotated[str | None, typer.Option(help="Name of a pair; FILE is then a folder of h5 files.")] = None,
     calib: CalibrationOption = None,
@@ -76,11 +76,11 @@ def estimate(
     else:
         _refuse("--calib", calib, model)
         _refuse("--pair", pair, model)
-        points = read_points(file)
-        data = {"points": points.points}
+        points, scores = read_points(file)
+        data = {"points": points}
         folder = OutputFolder(out) if out is not None else None
-        settings |= scores_setting(points.scores, no_scores, sampler)
-        answer = _fit(model, points.points, degree, settings)
+        settings |= scores_setting(scores, no_scores, sampler)
+        answer = _fit(model, points, degree, settings)
 
     document = {"file": str(file), **answer.as_dict()}
     if folder is not None:

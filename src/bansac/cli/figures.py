@@ -1,4 +1,4 @@
-"""The figures that commands write where Matplotlib is installed."""
+"""The figures that commands write if Matplotlib is installed."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ def write_figures(
     prefix: str = "",
     H_true: NDArray[np.float64] | None = None,
 ) -> None:
-    """Draw the matches by their posterior and, of a traced run, its course.
+    """Draw the matches coloured by their posterior and, if there is a trace, the course of the run.
 
     Parameters
     ----------
     folder : OutputFolder
-        Where to.
+        The folder to write to.
     image1, image2 : path or array
         The images.
     x1, x2 : (N, 2) ndarray

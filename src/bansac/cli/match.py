@@ -24,7 +24,7 @@ from bansac.cli.arguments import (
 )
 from bansac.cli.console import print_json, report
 from bansac.cli.figures import write_figures
-from bansac.cli.inputs import read_calibration
+from bansac.datasets.files import read_calibration
 from bansac.evaluation.files import OutputFolder
 
 __all__ = ["match"]

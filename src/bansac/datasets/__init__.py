@@ -1,16 +1,28 @@
-"""Data to estimate from: image matches, sets of pairs with their truth, synthetic data with ground truth, a demo pair.
+"""Data to estimate from, all of them as :class:`Matches`: readers, matching of images, generators, and a demo pair.
 
-It imports ``geometry``, ``metrics``, ``validate`` and the rooms below them, but not ``estimate``.
+==============  ==============================================================================
+``matches``     the type of all of them
+``files``       matches, points and camera matrices in text, npz, h5 and JSON files
+``matching``    two images in, matches out
+``synthetic``   matches and curves with ground truth
+``demo``        a pair of images that is part of the package, and one of scikit-image
+``tutorial``    sets of the "RANSAC in 2020" tutorial; ``hdf5`` and ``image_finder`` serve it
+``labelled``    sets whose matches are labelled
+``survey``      all sets below a folder
+``fetch``       download of the tutorial's sets; ``download`` and ``unpack`` serve it
+==============  ==============================================================================
+
+May import ``geometry``, ``images``, ``metrics`` and ``validate``; nothing that estimates.
 """
 
 from __future__ import annotations
 
-from bansac.datasets.demo import DemoPair, StereoPair, load_demo, load_motorcycle
+from bansac.datasets.demo import StereoPair, load_demo, load_motorcycle
+from bansac.datasets.matches import Matches
+from bansac.datasets.survey import find_sets
 from bansac.datasets.synthetic import (
     CurvePoints,
-    EpipolarMatches,
-    HomographyMatches,
-    PlanarSceneMatches,
+    SceneMatches,
     circle_points,
     epipolar_matches,
     homography_matches,
@@ -18,16 +30,13 @@ from bansac.datasets.synthetic import (
     planar_scene_matches,
     polynomial_points,
 )
-from bansac.datasets.tutorial import Pair, PairSet, find_sets
+from bansac.datasets.tutorial import PairSet
 
 __all__ = [
     "CurvePoints",
-    "DemoPair",
-    "EpipolarMatches",
-    "HomographyMatches",
-    "Pair",
+    "Matches",
     "PairSet",
-    "PlanarSceneMatches",
+    "SceneMatches",
     "StereoPair",
     "circle_points",
     "epipolar_matches",

@@ -1,7 +1,6 @@
-"""Two pairs of images to try things on: one inside this package, one of scikit-image.
+"""Two pairs of images for examples and tests: one that is part of this package, one of scikit-image.
 
-The pair inside is drawn by ``scripts/render_demo_pair.py``, with its matches worked out beforehand: :func:`load_demo`
-needs NumPy alone.
+The first is drawn by ``scripts/render_demo_pair.py`` and comes with its matches: :func:`load_demo` needs NumPy alone.
 """
 
 from __future__ import annotations
@@ -14,54 +13,15 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["DemoPair", "StereoPair", "load_demo", "load_motorcycle"]
+from bansac.datasets.matches import Matches
+from bansac.geometry import apply_transform
+
+__all__ = ["StereoPair", "load_demo", "load_motorcycle", "plane_inliers"]
 
 ASSETS = Path(__file__).parent / "assets"
 IMAGE1, IMAGE2, MATCHES = "demo_1.jpg", "demo_2.jpg", "demo.npz"
 
 _Array = NDArray[np.float64]
-
-
-@dataclass(frozen=True, eq=False)
-class DemoPair:
-    """Two views of a wall of posters.
-
-    Parameters
-    ----------
-    x1, x2 : (N, 2) ndarray
-        Matches in pixels: RootSIFT, one-way nearest neighbours, SNN ratio at most 0.95.
-    ratios : (N,) ndarray
-        SNN ratios; lower is better.
-    H : (3, 3) ndarray
-        True homography from image 1 to image 2.
-    size1, size2 : (int, int)
-        Height and width of the images.
-    image1, image2 : Path
-        The images.
-    """
-
-    x1: _Array
-    x2: _Array
-    ratios: _Array
-    H: _Array
-    size1: tuple[int, int]
-    size2: tuple[int, int]
-    image1: Path
-    image2: Path
-
-    def __len__(self) -> int:
-        """Return the number of matches."""
-        return len(self.x1)
-
-    @property
-    def scores(self) -> _Array:
-        """The paper's scores, 1 - ratio: larger is better."""
-        return 1 - self.ratios
-
-    def inliers(self, threshold: float = 3.0) -> NDArray[np.bool_]:
-        """Return which matches the true homography maps to within ``threshold`` pixels."""
-        mapped = np.column_stack([self.x1, np.ones(len(self))]) @ self.H.T
-        return np.asarray(np.hypot(*(mapped[:, :2] / mapped[:, 2:] - self.x2).T) <= threshold)
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +33,7 @@ class StereoPair:
     image1, image2 : (H, W, 3) ndarray of uint8
         Left and right image, RGB.
     disparity : (H, W) ndarray
-        How far left of its place in image 1 a point is seen in image 2, in pixels; NaN where it is not known.
+        How far left of its place in image 1 a point is seen in image 2, in pixels; NaN if it is not known.
     F : (3, 3) ndarray
         True fundamental matrix, of unit norm: matches lie in one row.
     """
@@ -84,7 +44,7 @@ class StereoPair:
     F: _Array
 
     def inliers(self, x1: _Array, x2: _Array, threshold: float = 2.0) -> NDArray[np.bool_]:
-        """Return which matches are true by the disparity: stricter than F, which tells rows alone.
+        """Return which matches are true by the disparity: stricter than F, which determines the row alone.
 
         Parameters
         ----------
@@ -96,7 +56,7 @@ class StereoPair:
         Returns
         -------
         (N,) ndarray of bool
-            False, too, where the disparity is not known.
+            False, too, if the disparity is not known.
         """
         height, width = self.disparity.shape
         column = np.clip(np.round(x1[:, 0]).astype(int), 0, width - 1)
@@ -105,8 +65,10 @@ class StereoPair:
         return np.asarray(np.hypot(*(x2 - expected).T) <= threshold)  # comparisons with NaN are False
 
 
-def load_demo(folder: str | os.PathLike[str] | None = None) -> DemoPair:
-    """Load the pair inside this package.
+def load_demo(folder: str | os.PathLike[str] | None = None) -> Matches:
+    """Load the pair that is part of this package: two views of a wall of posters.
+
+    The matches are RootSIFT, one-way nearest neighbours, of an SNN ratio of at most 0.95.
 
     Parameters
     ----------
@@ -115,8 +77,9 @@ def load_demo(folder: str | os.PathLike[str] | None = None) -> DemoPair:
 
     Returns
     -------
-    DemoPair
-        Matches, truth and the paths of the images.
+    Matches
+        Matches in pixels, the images, their sizes, the true homography ``H``, and ``inliers``: the matches that it maps
+        to within 3 pixels.
 
     Raises
     ------
@@ -126,7 +89,7 @@ def load_demo(folder: str | os.PathLike[str] | None = None) -> DemoPair:
     Examples
     --------
     >>> demo = load_demo()
-    >>> bool(0.2 < demo.inliers(threshold=3.0).mean() < 0.5)
+    >>> bool(0.2 < demo.inliers.mean() < 0.5)
     True
     """
     folder = ASSETS if folder is None else Path(folder)
@@ -139,13 +102,38 @@ def load_demo(folder: str | os.PathLike[str] | None = None) -> DemoPair:
         raise
     except Exception as error:  # a damaged archive raises errors of zipfile, zlib, NumPy and others
         raise OSError(f"cannot read {path}: {error}") from error
-    return DemoPair(
-        **numbers,
+    return Matches(
+        x1=numbers["x1"],
+        x2=numbers["x2"],
+        key="demo",
+        ratios=numbers["ratios"],
         size1=(height1, width1),
         size2=(height2, width2),
         image1=folder / IMAGE1,
         image2=folder / IMAGE2,
+        H=numbers["H"],
+        inliers=plane_inliers(numbers["H"], numbers["x1"], numbers["x2"], threshold=3.0),
     )
+
+
+def plane_inliers(H: _Array, x1: _Array, x2: _Array, threshold: float) -> NDArray[np.bool_]:
+    """Return which matches a homography maps to within a distance.
+
+    Parameters
+    ----------
+    H : (3, 3) ndarray
+        Homography from image 1 to image 2.
+    x1, x2 : (N, 2) ndarray
+        Matches in pixels.
+    threshold : float
+        Largest distance in image 2, in pixels.
+
+    Returns
+    -------
+    (N,) ndarray of bool
+        Whether the distance is at most ``threshold``.
+    """
+    return np.asarray(np.hypot(*(apply_transform(H, x1) - x2).T) <= threshold)
 
 
 def load_motorcycle() -> StereoPair:
@@ -172,9 +160,7 @@ def load_motorcycle() -> StereoPair:
         raise ImportError("the motorcycle comes with scikit-image: pip install scikit-image pooch") from error
     try:
         left, right, disparity = stereo_motorcycle()
-    except (
-        Exception
-    ) as error:  # without the file: errors of pooch, requests and others; without pooch: ModuleNotFoundError
+    except Exception as error:  # errors of pooch, requests and others; without pooch a ModuleNotFoundError
         raise OSError(
             f"scikit-image cannot load its stereo_motorcycle (it is downloaded once, by pooch): {error}"
         ) from error

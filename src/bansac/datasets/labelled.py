@@ -12,40 +12,16 @@ A folder is one set; each file in it is an HDF5 file keyed by pair:
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
-from bansac.datasets.tutorial import Reader, read_keys, set_name
+from bansac.datasets.hdf5 import Reader, read_keys, set_name
+from bansac.datasets.matches import Matches
 
-__all__ = ["LabelledPair", "LabelledSet", "find_labelled_sets"]
+__all__ = ["LabelledSet", "find_labelled_sets", "missing_files"]
 
 _FILES = ("matches.h5", "labels.h5", "Fgt.h5")
-
-
-@dataclass(frozen=True, eq=False)
-class LabelledPair:
-    """Matches of two images, all of them labelled.
-
-    Parameters
-    ----------
-    key : str
-        Name of the pair.
-    x1, x2 : (N, 2) ndarray
-        Matched points in pixels.
-    inliers : (N,) ndarray of bool
-        Which matches are true.
-    F : (3, 3) ndarray
-        True fundamental matrix, of unit norm.
-    """
-
-    key: str
-    x1: NDArray[np.float64]
-    x2: NDArray[np.float64]
-    inliers: NDArray[np.bool_]
-    F: NDArray[np.float64]
 
 
 class LabelledSet:
@@ -76,7 +52,7 @@ class LabelledSet:
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         self.folder = Path(folder)
         self.name = set_name(self.folder)
-        if missing := lacking_files(self.folder):
+        if missing := missing_files(self.folder):
             raise FileNotFoundError(f"{self.folder} is no set of labelled matches: {missing} is missing")
         self.keys = read_keys(self.folder)
 
@@ -94,7 +70,7 @@ class LabelledSet:
         """
         return [self.folder.resolve() / name for name in _FILES]
 
-    def pair(self, key: str) -> LabelledPair:
+    def pair(self, key: str) -> Matches:
         """Read one pair.
 
         Parameters
@@ -104,8 +80,8 @@ class LabelledSet:
 
         Returns
         -------
-        LabelledPair
-            Its matches and truth.
+        Matches
+            Its matches, ``inliers`` and ``F`` of unit norm.
 
         Raises
         ------
@@ -123,11 +99,11 @@ class LabelledSet:
         norm = np.linalg.norm(F)
         if norm == 0:
             raise OSError(f"{self.folder / 'Fgt.h5'}: the matrix of {key!r} is zero")
-        return LabelledPair(key, matches[:, :2].copy(), matches[:, 2:].copy(), labels != 0, F / norm)
+        return Matches(matches[:, :2].copy(), matches[:, 2:].copy(), key=key, inliers=labels != 0, F=F / norm)
 
 
-def lacking_files(folder: str | os.PathLike[str]) -> str:
-    """Return what a folder lacks to be a set of labelled matches, in words; "" for one that lacks nothing.
+def missing_files(folder: str | os.PathLike[str]) -> str:
+    """Return the files that a folder misses to be a set of labelled matches, in words; "" if it is complete.
 
     Parameters
     ----------
@@ -153,7 +129,7 @@ def find_labelled_sets(root: str | os.PathLike[str]) -> list[LabelledSet]:
     Returns
     -------
     list of LabelledSet
-        The sets, sorted by path; empty where there are none.
+        The sets, sorted by path; empty if there are none.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""What a folder with data holds: sets of pairs, sets of labelled matches, and matches that are neither."""
+"""All sets in a folder: sets of pairs, sets of labelled matches, and folders with matches that are neither."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from bansac.datasets import labelled, tutorial
 from bansac.datasets.labelled import LabelledSet
 from bansac.datasets.tutorial import PairSet
 
-__all__ = ["Survey", "survey"]
+__all__ = ["Survey", "find_sets", "survey"]
 
 
 @dataclass(frozen=True)
@@ -23,17 +23,17 @@ class Survey:
         Sets with poses or homographies as truth.
     labelled_sets : list of LabelledSet
         Sets whose matches are labelled.
-    passed_over : dict of Path to str
-        Folders with matches that are no set, and what they lack.
+    skipped : dict of Path to str
+        Folders with matches that are no set, and the reason.
     """
 
     pair_sets: list[PairSet]
     labelled_sets: list[LabelledSet]
-    passed_over: dict[Path, str]
+    skipped: dict[Path, str]
 
 
 def survey(root: str | os.PathLike[str]) -> Survey:
-    """Find all sets in a folder and below it, and what has to be passed over.
+    """Find all sets in a folder and below it, and the folders with matches that are none.
 
     Parameters
     ----------
@@ -55,19 +55,57 @@ def survey(root: str | os.PathLike[str]) -> Survey:
     root = Path(root)
     labelled_sets = labelled.find_labelled_sets(root)
     folders = sorted(path.parent for path in root.rglob("matches.h5"))
-    has_pairs = any(map(tutorial.looks_like_a_set, folders))
+    has_pairs = any(map(_looks_like_a_set, folders))
     taken = {labelled_set.folder for labelled_set in labelled_sets}
-    passed_over = {
-        folder: _lack(folder) for folder in folders if folder not in taken and not tutorial.looks_like_a_set(folder)
-    }
+    skipped = {folder: _reason(folder) for folder in folders if folder not in taken and not _looks_like_a_set(folder)}
     if not has_pairs and not labelled_sets:
-        said = "".join(f"; {folder} {lack}" for folder, lack in passed_over.items())
+        said = "".join(f"; {folder} {reason}" for folder, reason in skipped.items())
         raise FileNotFoundError(f"no set of pairs and none of labelled matches in {root} or below{said}")
-    return Survey(tutorial.find_sets(root) if has_pairs else [], labelled_sets, passed_over)
+    return Survey(find_sets(root) if has_pairs else [], labelled_sets, skipped)
 
 
-def _lack(folder: Path) -> str:
+def find_sets(root: str | os.PathLike[str]) -> list[PairSet]:
+    """Find the sets in a folder and below it.
+
+    A folder is a set if it holds ``matches.h5``, ``match_conf.h5`` and truth (``Hgt.h5``, ``R.h5`` or ``T.h5``); one
+    of them whose other files are missing is an error. Other folders are skipped, such as the test sets of the tutorial,
+    which have cameras but no poses.
+
+    Parameters
+    ----------
+    root : str or path
+        A set, or a folder with sets somewhere below.
+
+    Returns
+    -------
+    list of PairSet
+        The sets, sorted by path.
+
+    Raises
+    ------
+    OSError
+        If there is no such folder, no set in it, or a set is incomplete or damaged.
+    ImportError
+        If h5py is not installed.
+    """
+    root = Path(root)
+    if not root.is_dir():
+        raise FileNotFoundError(f"there is no folder {root}")
+    folders = sorted(path.parent for path in root.rglob("matches.h5") if _looks_like_a_set(path.parent))
+    if not folders:
+        wanted = "matches.h5, match_conf.h5, and Hgt.h5 or K1_K2.h5, R.h5 and T.h5"
+        raise FileNotFoundError(f"no set of pairs in {root} or below: a set is a folder with {wanted}")
+    return [PairSet(folder) for folder in folders]
+
+
+def _looks_like_a_set(folder: Path) -> bool:
+    """Return whether a folder with matches is meant as a set of pairs, complete or not."""
+    has_truth = any((folder / name).exists() for name in ("Hgt.h5", "R.h5", "T.h5"))
+    return has_truth and (folder / "match_conf.h5").exists()
+
+
+def _reason(folder: Path) -> str:
     return (
-        f"is no set of pairs for lack of {tutorial.lacking_files(folder)}, "
-        f"and none of labelled matches for lack of {labelled.lacking_files(folder)}"
+        f"is no set of pairs for lack of {tutorial.missing_files(folder)}, "
+        f"and none of labelled matches for lack of {labelled.missing_files(folder)}"
     )

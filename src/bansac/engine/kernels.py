@@ -23,7 +23,8 @@ from bansac.engine.scoring import Score
 from bansac.engine.state import PROGRESS_TYPE
 from bansac.engine.stopping import MAX_BOUNDS, Stop
 from bansac.numeric.jit import compile_kernel
-from bansac.problems.problem import FIT, IS_VALID, POINTS, RECOVER, RESIDUALS, SOLVE, Problem
+from bansac.numeric.struct import define_packer
+from bansac.problems.problem import FIT, IS_DEGENERATE, IS_VALID, POINTS, RESIDUALS, SOLVE, Problem
 
 __all__ = ["Kernels", "find_function", "select_kernels"]
 
@@ -47,7 +48,7 @@ class Kernels(NamedTuple):
     residuals: Any
     fit: Any
     is_valid: Any
-    repair_degenerate: Any
+    is_degenerate: Any
     draw: Any
     learn_from_failure: Any
     gain: Any
@@ -64,22 +65,19 @@ class _KernelsStruct(structref.StructRefProxy):  # type: ignore[misc]
     """The struct as Python sees it: opaque."""
 
 
-structref.define_constructor(_KernelsStruct, _KernelsType, Kernels._fields)
-structref.define_boxing(_KernelsType, _KernelsStruct)
-
-
-def _pack(solve, residuals, fit, is_valid, repair, draw, learn_from_failure, gain, update, a, b, c, d):  # type: ignore[no-untyped-def]
-    return _KernelsStruct(solve, residuals, fit, is_valid, repair, draw, learn_from_failure, gain, update, (a, b, c, d))
+_pack = define_packer(_KernelsStruct, _KernelsType, Kernels._fields, {"bounds": MAX_BOUNDS})
 
 
 @functools.cache
 def _packer(precision: str) -> Any:
     """Compile the function that fills the struct."""
-    bounds = (REQUIRED_ITERATIONS,) * MAX_BOUNDS
-    functions = (SOLVE, RESIDUALS[precision], FIT, IS_VALID, RECOVER, DRAW, LEARN_FROM_FAILURE, GAIN[precision], UPDATE)
-    fields = (*functions, types.UniTuple(REQUIRED_ITERATIONS, MAX_BOUNDS))
+    fields = (
+        *(SOLVE, RESIDUALS[precision], FIT, IS_VALID, IS_DEGENERATE),
+        *(DRAW, LEARN_FROM_FAILURE, GAIN[precision], UPDATE),
+        types.UniTuple(REQUIRED_ITERATIONS, MAX_BOUNDS),
+    )
     struct = _KernelsType(tuple(zip(Kernels._fields, fields, strict=True)))
-    return compile_kernel(_pack, struct(*functions, *bounds))
+    return compile_kernel(_pack, struct(*fields[:-1], *fields[-1]))
 
 
 def select_kernels(
@@ -109,7 +107,7 @@ def _select(
 ) -> Any:
     bounds = [_compile(stop, "required_iterations", REQUIRED_ITERATIONS) for stop in stops]
     bounds += [bounds[0] if bounds else _compile_function(never, REQUIRED_ITERATIONS)] * (MAX_BOUNDS - len(bounds))
-    functions = (
+    functions: Any = (
         *problem.functions(repair=repair),
         _compile(sampler, "draw", DRAW),
         _compile(sampler, "learn_from_failure", LEARN_FROM_FAILURE, learn_nothing),
@@ -117,7 +115,7 @@ def _select(
         _compile_function(update_higher_order if higher_order else update_first_order, UPDATE),
     )
     if config.DISABLE_JIT:
-        return Kernels(*functions, bounds=bounds)
+        return Kernels(*functions, tuple(bounds))
     return _packer(problem.precision)(*functions, *bounds)
 
 
@@ -142,7 +140,7 @@ def _compile_function(function: Callable[..., Any], function_type: Any) -> Any:
 
 @functools.cache
 def _compiled(function: Callable[..., Any], function_type: Any) -> Any:
-    return compile_kernel(function, function_type.signature)
+    return compile_kernel(function, function_type.signature, inner=True)
 
 
 def learn_nothing(

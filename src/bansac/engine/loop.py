@@ -25,6 +25,9 @@ from bansac.engine.state import (
     BLOCK,
     FULL_MODELS,
     MAX_ITERATIONS,
+    NOTHING,
+    OPTIMIZATION,
+    REPAIR,
     RUNNING,
     STOPPED_BANSAC,
     STOPPED_BOUND,
@@ -33,17 +36,16 @@ from bansac.engine.verification import REJECTED, design_test, evaluate, learn_fr
 from bansac.numeric.jit import context_kernel, inlined, inner_kernel, kernel
 from bansac.numeric.linalg import copy
 from bansac.numeric.rng import next_index
-from bansac.problems.problem import NOT_DEGENERATE, RECOVERED
 
 __all__ = ["run_iterations", "update_stop"]
 
 
 @kernel
 def run_iterations(run: Any, trace: NDArray[np.float64], first: int, end: int) -> None:
-    """Run the loop up to iteration ``end``, the one that stops it, or one whose new best model waits to be optimised.
+    """Run the loop up to iteration ``end``, or the one that stops it, or one in which something rare is due.
 
-    Local optimisation takes place between two calls, so that it is compiled only for runs that have it; the next call
-    goes on with the end of the same iteration.
+    Repair and local optimisation of a new best model take place between two calls (``progress.due``), so that they are
+    compiled only for the runs that need them; the next call goes on with the rest of the same iteration.
 
     Parameters
     ----------
@@ -55,21 +57,33 @@ def run_iterations(run: Any, trace: NDArray[np.float64], first: int, end: int) -
         Numbers of iterations before and after this slice.
     """
     kernels, progress, settings, candidate = run.kernels, run.progress, run.settings, run.candidate
-    while progress.stop == RUNNING and (progress.iterations < end or progress.optimizing):
-        if not progress.optimizing:
+    while progress.stop == RUNNING and (progress.iterations < end or progress.due != NOTHING):
+        if progress.due == NOTHING:
             kernels.draw(
                 run.rng, run.data, run.odds, run.ranking, progress, run.sampler_numbers, run.sampler_indices, run.sample
             )
             hypotheses = kernels.solve(run.data, run.sample, run.models, run.scratch)
             _evaluate_hypotheses(run, hypotheses)
             progress.iterations += 1
-            if candidate.row >= 0:
-                _choose_best_and_learn(run)
+            candidate.degenerate = False
+            improved = candidate.score > progress.best_score
+            if candidate.row >= 0 and (improved or settings.adaptive):
+                candidate.degenerate = kernels.is_degenerate(
+                    run.data, run.sample, run.models[candidate.row], settings.squared_threshold, run.repair_work
+                )
+            if candidate.degenerate and improved:
+                progress.due = REPAIR
+                break
+        if progress.due != OPTIMIZATION:
+            if candidate.score > progress.best_score:
+                _accept(run)
+            if candidate.row >= 0 and settings.adaptive and not candidate.degenerate:
+                _learn(run)
             kernels.learn_from_failure(run.rng, run.sampler_numbers, run.sampler_indices, run.sample)
             if settings.optimize and progress.unoptimized and progress.best_inliers > progress.chance_support:
-                progress.optimizing = True
+                progress.due = OPTIMIZATION
                 break
-        progress.optimizing = False
+        progress.due = NOTHING
         _check_stop(settings, progress, run.data.shape[1])
         if trace.shape[0] > 0:
             _record(progress, candidate, trace[progress.iterations - 1 - first], run.data.shape[1])
@@ -150,54 +164,26 @@ def _chance_support(delta: float, n: int) -> float:
     return n * delta + 2.32 * math.sqrt(n * delta * (1 - delta)) + 1
 
 
-@context_kernel
-def _choose_best_and_learn(run: Any) -> None:
-    """Keep the iteration's best model if it is the best of the run, and update the probabilities."""
-    progress, settings, candidate = run.progress, run.settings, run.candidate
-    improved = candidate.score > progress.best_score
-    degenerate = False
-    if improved or settings.adaptive:
-        degenerate = _repair_degenerate(run, improved)
+@inlined
+def _accept(run: Any) -> None:
+    """Make the iteration's best model the best of the run."""
+    progress, candidate = run.progress, run.candidate
+    progress.best_score = candidate.score
+    progress.best_inliers = candidate.inliers
+    progress.unoptimized = True
+    copy(run.models[candidate.row], run.best_model)
+    update_stop(run, run.is_inlier[candidate.slot])
+
+
+@inlined
+def _learn(run: Any) -> None:
+    """Update the probabilities by the classification of the iteration's best model."""
+    progress, candidate = run.progress, run.candidate
+    candidate.gamma = run.gamma[candidate.inliers]
     is_inlier = run.is_inlier[candidate.slot]
-    if improved:
-        progress.best_score = candidate.score
-        progress.best_inliers = candidate.inliers
-        progress.unoptimized = True
-        copy(run.models[candidate.row], run.best_model)
-        update_stop(run, is_inlier)
-    if settings.adaptive and not degenerate:
-        candidate.gamma = run.gamma[candidate.inliers]
-        run.kernels.update(run.odds, run.belief, is_inlier, candidate.gamma, run.cpt, progress.updates, run.belief_work)
-        progress.updates += 1
-        progress.smallest_odds, progress.low_probability = summarize(run.odds, run.odds_bits, settings.tau)
-
-
-@context_kernel
-def _repair_degenerate(run: Any, improved: bool) -> bool:
-    """Return whether the sample is degenerate; if it gave a new best model and the problem can, repair the model.
-
-    The repaired model takes the place of the iteration's best one if it scores more.
-    """
-    progress, candidate, squared_threshold = run.progress, run.candidate, run.settings.squared_threshold
-    model = run.models[candidate.row]
-    if improved:
-        copy(model, run.minimal_model)
-    verdict = run.kernels.repair_degenerate(
-        run.data, run.sample, model, squared_threshold, improved, run.rng, run.repair_work
-    )
-    if verdict == RECOVERED:
-        progress.models_tested += 1
-        slot = 1 - candidate.slot
-        score, inliers = evaluate(
-            run, model, run.is_inlier[slot], squared_threshold, candidate.score, np.inf, candidate.first_block
-        )
-        if inliers >= 0 and score > candidate.score:
-            candidate.score = score
-            candidate.inliers = inliers
-            candidate.slot = slot
-        else:
-            copy(run.minimal_model, model)
-    return bool(verdict != NOT_DEGENERATE)
+    run.kernels.update(run.odds, run.belief, is_inlier, candidate.gamma, run.cpt, progress.updates, run.belief_work)
+    progress.updates += 1
+    progress.smallest_odds, progress.low_probability = summarize(run.odds, run.odds_bits, run.settings.tau)
 
 
 @context_kernel

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -161,12 +162,12 @@ class Options:
         self._check_stopping()
         self._check_network()
 
-    @property
+    @functools.cached_property
     def sampler_row(self) -> Sampler:
         """The sampler, with its traits."""
         return self.sampler if isinstance(self.sampler, Sampler) else SAMPLERS[self.sampler]
 
-    @property
+    @functools.cached_property
     def score_row(self) -> Score:
         """The score."""
         return self.scoring if isinstance(self.scoring, Score) else SCORES[self.scoring]

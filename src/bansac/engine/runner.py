@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bansac.engine.dbn import initial_odds, pack_cpt, probabilities_from_odds, start_belief, tabulate_gamma
+from bansac.engine.degeneracy import score_repaired
 from bansac.engine.kernels import find_function, select_kernels
 from bansac.engine.loop import run_iterations
 from bansac.engine.options import Options
@@ -23,7 +24,10 @@ from bansac.engine.state import (
     FULL_MODELS,
     HISTORY,
     MAX_ITERATIONS,
+    NOTHING,
+    OPTIMIZATION,
     PROGRESS,
+    REPAIR,
     RUNNING,
     SETTINGS,
     SPRT,
@@ -36,7 +40,7 @@ from bansac.engine.state import (
 from bansac.engine.stopping import Stop
 from bansac.engine.trace import TRACE_COLUMNS, Recorder, Trace
 from bansac.numeric.rng import seed_rng, shuffle
-from bansac.problems.problem import Problem, recover_scratch
+from bansac.problems.problem import Problem, repair_scratch
 
 __all__ = ["Outcome", "chance_supports", "run"]
 
@@ -104,7 +108,7 @@ def run(
     )
     state, bounds = _start(problem, options, setup, _inner_distance(options.threshold, unit, transform))
     recorder = Recorder(order) if options.trace else None
-    stop_reason, model = _search(state, bounds, options, deadline, recorder)
+    stop_reason, model = _search(problem, state, bounds, options, deadline, recorder)
     if model is not None:
         if problem.denormalize is not None:
             problem.denormalize(model, transform)
@@ -176,7 +180,7 @@ def _start(problem: Problem, options: Options, setup: Setup, threshold: float | 
         models=np.empty((problem.max_models, problem.model_size)),
         scratch=np.empty(problem.scratch_size),
         best_model=np.zeros(problem.model_size),
-        minimal_model=np.empty(problem.model_size),
+        other_model=np.empty(problem.model_size),
         model=np.empty(problem.model_size, points.dtype),
         residuals=np.empty(BLOCK, points.dtype),
         is_inlier=np.empty((2, n), np.bool_),
@@ -192,7 +196,8 @@ def _start(problem: Problem, options: Options, setup: Setup, threshold: float | 
         stop_indices=_stop_indices(bounds, n, problem.sample_size),
         history=np.zeros((_MAX_TESTS, HISTORY)),
         supports=np.zeros(FULL_MODELS, np.int64),
-        repair_work=np.empty(recover_scratch(n) if problem.recover is not None else 0),
+        repair_work=np.empty(repair_scratch(n) if problem.is_degenerate is not None else 0),
+        weights=np.empty(n),
     )
     if higher_order:
         start_belief(state.belief, state.odds)
@@ -247,33 +252,50 @@ def _prepare_nothing(n: int, sample_size: int) -> NDArray[np.int64]:
 
 
 def _search(
-    state: Run, bounds: tuple[Stop, ...], options: Options, deadline: float, recorder: Recorder | None
+    problem: Problem,
+    state: Run,
+    bounds: tuple[Stop, ...],
+    options: Options,
+    deadline: float,
+    recorder: Recorder | None,
 ) -> tuple[str, NDArray[np.float64] | None]:
     """Run the loop and refine its best model; return why it stopped, and the model in the frame of the run."""
     packed = pack_run(state)
-    optimize = None
+    interludes: dict[int, Callable[[], None]] = {REPAIR: functools.partial(_repair, problem, state, packed)}
     if options.local_optimization is not None:
         from bansac.engine.local_optimization import make_work, optimize_locally
 
         channels, n = state.data.shape
         work = make_work(channels, n, state.sample.size, state.best_model.size)
-        optimize = functools.partial(optimize_locally, packed, work)
-    stopped = _iterate(packed, state, options, optimize, deadline, recorder)
-    stop_reason = _stop_reason(stopped, bounds)
-    if not state.progress["best_inliers"] > 0:
-        return stop_reason, None
-    if optimize is not None and state.progress["unoptimized"]:
-        optimize()
-    if options.refinement is not None:
-        find_function(REFINERS[options.refinement], "refine")(packed)
-    return stop_reason, state.best_model
+        interludes[OPTIMIZATION] = functools.partial(optimize_locally, packed, work)
+    stop = _iterate(packed, state, options, interludes, deadline, recorder)
+    model = None
+    if state.progress["best_inliers"] > 0:
+        model = state.best_model
+        if options.local_optimization is not None and state.progress["unoptimized"]:
+            interludes[OPTIMIZATION]()
+        if options.refinement is not None:
+            find_function(REFINERS[options.refinement], "refine")(packed)
+    return _stop_reason(stop, bounds), model
+
+
+def _repair(problem: Problem, state: Run, packed: Any) -> None:
+    """Repair the iteration's best model, whose sample is degenerate, if the problem can."""
+    candidate = state.candidate
+    model = state.other_model
+    model[:] = state.models[candidate["row"]]
+    threshold = state.settings["squared_threshold"]
+    if problem.repair is not None and problem.repair(
+        state.data, state.sample, model, threshold, state.rng, state.repair_work
+    ):
+        score_repaired(packed)
 
 
 def _iterate(
     packed: Any,
     state: Run,
     options: Options,
-    optimize: Callable[[], None] | None,
+    interludes: dict[int, Callable[[], None]],
     deadline: float,
     recorder: Recorder | None,
 ) -> int:
@@ -287,9 +309,8 @@ def _iterate(
             length = recorder.begin(first, length, state.odds)
         rows = _NO_TRACE if recorder is None else recorder.rows
         run_iterations(packed, rows, first, first + length)
-        while progress["optimizing"]:
-            assert optimize is not None
-            optimize()
+        while progress["due"] != NOTHING:
+            interludes[progress["due"]]()
             run_iterations(packed, rows, first, first + length)
         if recorder is not None:
             recorder.end(int(progress["iterations"]), state.odds)

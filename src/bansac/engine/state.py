@@ -15,6 +15,7 @@ from numba.experimental import structref
 from numpy.typing import NDArray
 
 from bansac.numeric.jit import kernel
+from bansac.numeric.struct import define_packer
 
 __all__ = [
     "BLOCK",
@@ -22,8 +23,11 @@ __all__ = [
     "FULL_MODELS",
     "HISTORY",
     "MAX_ITERATIONS",
+    "NOTHING",
+    "OPTIMIZATION",
     "PROGRESS",
     "PROGRESS_TYPE",
+    "REPAIR",
     "RUNNING",
     "SETTINGS",
     "SPRT",
@@ -80,10 +84,10 @@ PROGRESS = np.dtype(
         ("updates", np.int64),
         ("smallest_odds", np.float64),
         ("low_probability", np.int64),
-        # local optimisation: support that is not random; whether the best model waits; whether the loop waits for it
+        # local optimisation: support that is not random; whether the best model is still to be optimised
         ("chance_support", np.float64),
         ("unoptimized", np.bool_),
-        ("optimizing", np.bool_),
+        ("due", np.int64),  # what interrupts the loop: NOTHING, REPAIR or OPTIMIZATION
     ],
     align=True,
 )
@@ -96,6 +100,7 @@ CANDIDATE = np.dtype(
         ("row", np.int64),
         ("slot", np.int64),
         ("gamma", np.float64),  # of the update; NaN if there was none
+        ("degenerate", np.bool_),  # its sample
         ("first_block", np.int64),  # at which its scoring pass started
     ],
     align=True,
@@ -118,6 +123,9 @@ SPRT = np.dtype(
 )
 
 PROGRESS_TYPE = from_dtype(PROGRESS)
+
+# What takes place between two calls of the loop, so that it is compiled only for the runs that need it.
+NOTHING, REPAIR, OPTIMIZATION = range(3)
 
 # What ended a run; STOPPED_BOUND + k is the k-th of the bounds.
 RUNNING, MAX_ITERATIONS, STOPPED_BANSAC, STOPPED_BOUND = range(4)
@@ -146,7 +154,7 @@ class Run(NamedTuple):
     models: NDArray[np.float64]  # max_models x model_size
     scratch: NDArray[np.float64]  # of the solvers
     best_model: NDArray[np.float64]
-    minimal_model: NDArray[np.float64]  # while the problem's repair_degenerate may replace it
+    other_model: NDArray[np.float64]  # room for one
     model: NDArray[Any]  # one model in the type of the residuals
     residuals: NDArray[Any]  # of one block
     is_inlier: NDArray[np.bool_]  # 2 x N: the model at hand and the iteration's best
@@ -163,6 +171,7 @@ class Run(NamedTuple):
     history: NDArray[np.float64]  # of the sequential tests
     supports: NDArray[np.int64]  # inliers of the first models, those scored in full
     repair_work: NDArray[np.float64]
+    weights: NDArray[np.float64]  # N, of a fit
 
 
 @structref.register
@@ -174,23 +183,9 @@ class _RunStruct(structref.StructRefProxy):  # type: ignore[misc]
     """The struct as Python sees it: opaque."""
 
 
-structref.define_constructor(_RunStruct, _RunType, Run._fields)
-structref.define_boxing(_RunType, _RunStruct)
-
-
-@kernel
-def _pack(  # type: ignore[no-untyped-def]
-    kernels, settings, progress, candidate, sprt, data, points, rng, sample, models, scratch, best_model, minimal_model,
-    model, residuals, is_inlier, odds, odds_bits, belief, belief_work, gamma, cpt, ranking, sampler_numbers,
-    sampler_indices, stop_indices, history, supports, repair_work,
-):  # fmt: skip
-    return _RunStruct(
-        kernels, settings, progress, candidate, sprt, data, points, rng, sample, models, scratch, best_model,
-        minimal_model, model, residuals, is_inlier, odds, odds_bits, belief, belief_work, gamma, cpt, ranking,
-        sampler_numbers, sampler_indices, stop_indices, history, supports, repair_work,
-    )  # fmt: skip
+_pack = kernel(define_packer(_RunStruct, _RunType, Run._fields))
 
 
 def pack_run(run: Run) -> Any:
-    """Return the struct that the kernels take; it refers to the arrays and records of ``run``, which must outlive it."""
+    """Return the struct that the kernels take; it refers to the memory of ``run``, which must outlive it."""
     return run if config.DISABLE_JIT else _pack(*run)

@@ -87,7 +87,7 @@ def evaluate(
     inliers = np.int64(0)
     seen = 0
     for step in range(blocks):
-        block = first_block + step
+        block: Any = first_block + step
         block -= blocks if block >= blocks else 0
         start = block * BLOCK
         stop = start + BLOCK if start + BLOCK < n else n

@@ -19,9 +19,10 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from bansac.datasets import Pair, PairSet
+from bansac.datasets import Matches, PairSet
 from bansac.datasets.labelled import LabelledSet
 from bansac.evaluation.methods import Kind, Method, Task
+from bansac.geometry import normalize_points, recover_pose
 from bansac.metrics import corner_error, rotation_error, translation_error
 from bansac.numeric.cache import PACKAGE
 
@@ -362,7 +363,7 @@ def _run_set(
             on_turn()
 
 
-def _call(method: Method, task: Task, pair: Pair, set_name: str, repeat: int) -> Record:
+def _call(method: Method, task: Task, pair: Matches, set_name: str, repeat: int) -> Record:
     arranged = _order(task) if method.sort else task
     started = time.perf_counter()
     answer = method.call(arranged)
@@ -370,12 +371,12 @@ def _call(method: Method, task: Task, pair: Pair, set_name: str, repeat: int) ->
     return Record(set_name, pair.key, method.name, repeat, seconds, judge(method.matrix(answer), task, pair))
 
 
-def make_task(pair: Pair, protocol: Protocol, seed: int) -> Task:
+def make_task(pair: Matches, protocol: Protocol, seed: int) -> Task:
     """Return the task of a pair: float64 points, for E on the normalised image planes.
 
     Parameters
     ----------
-    pair : Pair
+    pair : Matches
         Matches that have passed the ratio test, and truth.
     protocol : Protocol
         The settings.
@@ -387,6 +388,8 @@ def make_task(pair: Pair, protocol: Protocol, seed: int) -> Task:
     Task
         What the methods get.
     """
+    if pair.scores is None:
+        raise ValueError(f"the pair {pair.key} has no scores")
     x1, x2 = _normalised_points(pair) if protocol.kind == "E" else (pair.x1, pair.x2)
     return Task(
         kind=protocol.kind,
@@ -400,7 +403,7 @@ def make_task(pair: Pair, protocol: Protocol, seed: int) -> Task:
     )
 
 
-def judge(model: Array | None, task: Task, pair: Pair) -> tuple[float, ...]:
+def judge(model: Array | None, task: Task, pair: Matches) -> tuple[float, ...]:
     """Return the errors of a model against the truth.
 
     Parameters
@@ -409,7 +412,7 @@ def judge(model: Array | None, task: Task, pair: Pair) -> tuple[float, ...]:
         H, F or E, in the coordinates of the task.
     task : Task
         What the method got.
-    pair : Pair
+    pair : Matches
         Matches and truth.
 
     Returns
@@ -426,23 +429,16 @@ def judge(model: Array | None, task: Task, pair: Pair) -> tuple[float, ...]:
         raise ValueError(f"the pair {pair.key} has no pose to be judged by")
     if usable is None:
         return rotation_error(None, pair.R), translation_error(None, pair.t)
-    from bansac.geometry import recover_pose
-
     E = usable if task.kind == "E" else pair.K2.T @ usable @ pair.K1
     R, t, _ = recover_pose(E, *_normalised_points(pair))
     return rotation_error(R, pair.R), translation_error(t, pair.t)
 
 
-def _normalised_points(pair: Pair) -> tuple[Array, Array]:
+def _normalised_points(pair: Matches) -> tuple[Array, Array]:
     """Return the points with K^-1 applied."""
     if pair.K1 is None or pair.K2 is None:
         raise ValueError(f"the pair {pair.key} has no camera matrices")
-    return _normalise(pair.K1, pair.x1), _normalise(pair.K2, pair.x2)
-
-
-def _normalise(K: Array, points: Array) -> Array:
-    rays = np.linalg.solve(K, np.column_stack([points, np.ones(len(points))]).T)
-    return np.ascontiguousarray((rays[:2] / rays[2]).T)
+    return normalize_points(pair.K1, pair.x1), normalize_points(pair.K2, pair.x2)
 
 
 def _order(task: Task) -> Task:

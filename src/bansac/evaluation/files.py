@@ -1,4 +1,4 @@
-"""Files written whole or not at all, into a folder that is tried out before the work starts."""
+"""Files written completely or not at all, into a folder that is checked before the work starts."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def write_atomically(path: Path, write: Callable[[Path], Any]) -> None:
     path : Path
         The file to be written.
     write : callable
-        Gets the path of the temporary file, which has the suffix of ``path``.
+        Called with the path of the temporary file, which has the suffix of ``path``.
     """
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.stem}-", suffix=path.suffix)
     os.close(handle)

@@ -14,6 +14,8 @@ from typing import Any, Literal, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from bansac.geometry import essential_from_pose
+
 __all__ = ["METHODS", "Kind", "Method", "Task", "select_methods"]
 
 Kind = Literal["H", "F", "E"]
@@ -218,8 +220,7 @@ def _poselib_matrix(answer: Any) -> Array:
     """Return the matrix, for E the essential matrix of the pose."""
     if isinstance(answer, np.ndarray):
         return answer
-    x, y, z = answer.t
-    return np.asarray(np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]]) @ answer.R)
+    return essential_from_pose(answer.R, answer.t)
 
 
 def _pydegensac(task: Task) -> Any:

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from bansac.datasets import Pair, PairSet, find_sets
-from bansac.datasets.tutorial import evenly_spaced
+from bansac.datasets import Matches, PairSet, find_sets
+from bansac.datasets.hdf5 import evenly_spaced
 from bansac.evaluation.bench import DEFAULTS, Protocol, choose_sets, judge, make_task
 from bansac.evaluation.experiment import Experiment, Model, Report, Row, Setup, Unit
 from bansac.evaluation.methods import Task
@@ -306,9 +306,9 @@ class Grid:
         keys = pair_set.keys if whole else pair_set.keys[:PAIRS_OF_A_SCENE]
         return evenly_spaced(keys, setup.pairs)
 
-    def _tasks(self, setup: Setup, model: Model, folder: str, key: str, repeat: int) -> list[tuple[Pair, Task]]:
+    def _tasks(self, setup: Setup, model: Model, folder: str, key: str, repeat: int) -> list[tuple[Matches, Task]]:
         """Return the filtered pair and the task of every configuration."""
-        by_ratio: dict[float, tuple[Pair, Task]] = {}
+        by_ratio: dict[float, tuple[Matches, Task]] = {}
         tasks = []
         for configuration in self.configurations:
             protocol = _protocol(setup, model, configuration)
@@ -364,7 +364,7 @@ def _protocol(setup: Setup, model: Model, configuration: Configuration) -> Proto
     return dataclasses.replace(DEFAULTS[model], max_ratio=ratio)
 
 
-def _run(configuration: Configuration, task: Task, pair: Pair, setup: Setup) -> Row:
+def _run(configuration: Configuration, task: Task, pair: Matches, setup: Setup) -> Row:
     """Estimate and judge; the estimate alone is timed."""
     started = time.perf_counter()
     result = _estimate(configuration, task)
@@ -385,7 +385,7 @@ def _estimate(configuration: Configuration, task: Task, **settings: Any) -> Any:
     return estimate(configuration.method, task, {**configuration.settings, **priors, **settings})
 
 
-def _errors(model: Any, task: Task, pair: Pair, setup: Setup) -> Row:
+def _errors(model: Any, task: Task, pair: Matches, setup: Setup) -> Row:
     if task.kind == "H" and setup.h_error == "visible-area":
         from bansac.metrics import visible_area_error
 
@@ -403,5 +403,5 @@ def _open_set(folder: str) -> PairSet:
 
 
 @functools.lru_cache(maxsize=2)
-def _read_pair(folder: str, key: str) -> Pair:
+def _read_pair(folder: str, key: str) -> Matches:
     return _open_set(folder).pair(key)

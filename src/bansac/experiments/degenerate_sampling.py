@@ -21,16 +21,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bansac.datasets import Pair
+from bansac.datasets import Matches
+from bansac.datasets.hdf5 import evenly_spaced
 from bansac.datasets.labelled import LabelledSet, find_labelled_sets
 from bansac.datasets.synthetic import planar_scene_matches
-from bansac.datasets.tutorial import evenly_spaced
 from bansac.evaluation.bench import DEFAULTS, choose_sets, judge, make_task
 from bansac.evaluation.charts import Chart, Series, plot_charts
 from bansac.evaluation.experiment import Experiment, Report, Row, Setup, Unit
@@ -65,7 +65,7 @@ SYNTHETIC = "synthetic"
 class _Scene:
     """Matches, which of them are true and which of these lie on the dominant plane."""
 
-    pair: Pair
+    pair: Matches
     on_plane: NDArray[np.bool_]
     off_plane: NDArray[np.bool_]
 
@@ -177,7 +177,7 @@ def _errors(scene: _Scene, result: Any, seed: int) -> Row:
     return errors
 
 
-def _median_distance(F: _Array | None, pair: Pair, which: NDArray[np.bool_]) -> float | None:
+def _median_distance(F: _Array | None, pair: Matches, which: NDArray[np.bool_]) -> float | None:
     """Return the median Sampson distance of some matches in pixels; None without a model."""
     from bansac.problems.fundamental import FUNDAMENTAL
 
@@ -219,18 +219,9 @@ def sampling_bias(
 
 def _synthetic_scene(share: float, seed: int) -> _Scene:
     matches = planar_scene_matches(MATCHES, INLIER_RATIO, share, NOISE, seed)
-    pair = Pair(
-        key=f"{_percent(share)}-{seed}",
-        x1=matches.x1,
-        x2=matches.x2,
-        ratios=np.full(MATCHES, 0.5),
-        K1=matches.K,
-        K2=matches.K,
-        R=matches.R,
-        t=matches.t,
-        F=matches.F,
-        E=matches.E,
-    )
+    assert matches.inliers is not None
+    assert matches.on_plane is not None
+    pair = replace(matches, key=f"{_percent(share)}-{seed}", ratios=np.full(MATCHES, 0.5))
     return _Scene(pair, matches.on_plane, matches.inliers & ~matches.on_plane)
 
 
@@ -238,15 +229,15 @@ def _labelled_scene(folder: str, key: str) -> _Scene | None:
     """Read a labelled pair and find its dominant plane; None where all true matches lie on it."""
     import bansac
 
-    labelled = LabelledSet(folder).pair(key)
-    pair = Pair(key, labelled.x1, labelled.x2, np.full(len(labelled.x1), 0.5), F=labelled.F)
-    true = np.flatnonzero(labelled.inliers)
+    pair = LabelledSet(folder).pair(key)
+    assert pair.inliers is not None
+    true = np.flatnonzero(pair.inliers)
     plane = bansac.estimate_homography(
         pair.x1[true], pair.x2[true], sampler="uniform", threshold=PLANE_THRESHOLD, max_iterations=2000
     )
     on_plane = np.zeros(len(pair), bool)
     on_plane[true[plane.inliers]] = True
-    off_plane = labelled.inliers & ~on_plane
+    off_plane = pair.inliers & ~on_plane
     return _Scene(pair, on_plane, off_plane) if on_plane.any() and off_plane.any() else None
 
 

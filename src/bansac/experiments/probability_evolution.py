@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bansac.datasets import Pair, PairSet, find_sets, load_demo
+from bansac.datasets import Matches, PairSet, find_sets, load_demo
 from bansac.evaluation.bench import DEFAULTS, Protocol, choose_sets, make_task
 from bansac.evaluation.experiment import Experiment, Model, Report, Row, Setup, Unit
 from bansac.evaluation.pairs import ABLATION_SET, MAX_RATIO_OPTION, check_max_ratio
@@ -128,12 +128,8 @@ def run_unit(setup: Setup, unit: Unit) -> list[Row]:
     return rows
 
 
-def _load(protocol: Protocol, folder: str | None, key: str) -> Pair:
-    if folder is not None:
-        pair = PairSet(folder).pair(key)
-    else:
-        demo = load_demo()
-        pair = Pair(DEMO, demo.x1, demo.x2, demo.ratios, H=demo.H, size1=demo.size1, size2=demo.size2)
+def _load(protocol: Protocol, folder: str | None, key: str) -> Matches:
+    pair = load_demo() if folder is None else PairSet(folder).pair(key)
     pair = pair.filtered(protocol.max_ratio)
     if len(pair) < protocol.min_matches:
         raise ValueError(
@@ -147,7 +143,7 @@ def _set_name(folder: str | None) -> str:
     return DEMO if folder is None else PairSet(folder).name
 
 
-def _true_matches(pair: Pair, model: Model) -> NDArray[np.bool_]:
+def _true_matches(pair: Matches, model: Model) -> NDArray[np.bool_]:
     """Return which matches agree with the truth."""
     from bansac.problems.fundamental import FUNDAMENTAL
     from bansac.problems.homography import HOMOGRAPHY
@@ -160,7 +156,7 @@ def _true_matches(pair: Pair, model: Model) -> NDArray[np.bool_]:
     return np.asarray(squared <= TRUE_WITHIN[model] ** 2)
 
 
-def _images(folder: str | None, pair: Pair) -> tuple[Any, Any]:
+def _images(folder: str | None, pair: Matches) -> tuple[Any, Any]:
     """Return the images of the pair, or empty ones where they are not at hand."""
     if folder is None:
         demo = load_demo()
@@ -208,7 +204,9 @@ def report(setup: Setup, rows: Iterable[Row]) -> Report:
     return Report(tables={"probability_evolution": table}, figures=figures, notes=notes)
 
 
-def _figure(model: Model, pair: Pair, images: tuple[Any, Any], snapshots: Mapping[int, _Array], matrix: _Array) -> Any:
+def _figure(
+    model: Model, pair: Matches, images: tuple[Any, Any], snapshots: Mapping[int, _Array], matrix: _Array
+) -> Any:
     from bansac.plotting import plot_probability_evolution
 
     return plot_probability_evolution(

@@ -29,6 +29,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from numba import config, njit
+from numba.core.caching import FunctionCache
 from numba.core.registry import CPUDispatcher
 
 __all__ = ["FAST_MATH", "compile_kernel", "context_kernel", "fast_kernel", "inlined", "inner_kernel", "kernel"]
@@ -37,8 +38,8 @@ FAST_MATH = {"reassoc", "contract", "arcp", "nsz"}
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-# What a call from Python needs, some 50 to 100 ms of a compilation.
-_NO_WRAPPERS = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+# A wrapper for calls from Python is some 50 ms of a compilation.
+_NO_WRAPPERS = {"no_cpython_wrapper": True}
 
 
 def kernel(function: Function) -> Function:
@@ -51,12 +52,12 @@ def context_kernel(function: Function) -> Function:
 
     A call from Python (a test) compiles another copy, which has one.
     """
-    return _dispatcher(_InnerDispatcher, function, **_NO_WRAPPERS)
+    return _dispatcher(_InnerDispatcher, function, **_NO_WRAPPERS, no_cfunc_wrapper=True)
 
 
 def inner_kernel(function: Function) -> Function:
     """Compile ``function`` with a kernel that calls it, without a wrapper for Python and without reference counts."""
-    return _dispatcher(_InnerDispatcher, function, **_NO_WRAPPERS, _nrt=False)
+    return _dispatcher(_InnerDispatcher, function, **_NO_WRAPPERS, no_cfunc_wrapper=True, _nrt=False)
 
 
 def fast_kernel(function: Function) -> Function:
@@ -87,38 +88,64 @@ class _Dispatcher(CPUDispatcher):  # type: ignore[misc]
                 gc.enable()
 
 
+class _InnerCache(FunctionCache):  # type: ignore[misc]
+    """Numba's cache, with keys of its own: code with and without a wrapper for Python must not be mistaken."""
+
+    def _index_key(self, signature: Any, codegen: Any) -> Any:
+        return (*super()._index_key(signature, codegen), "inner")
+
+
 class _InnerDispatcher(_Dispatcher):
     """A dispatcher whose compiled code has no wrapper for Python; called from Python it runs a copy that has one."""
 
+    def enable_caching(self) -> None:
+        """Keep compiled code on disk."""
+        self._cache = _InnerCache(self.py_func)
+
     def __call__(self, *arguments: Any) -> Any:
-        """Run the copy, which is not cached: the two would share a place on disk."""
+        """Run the copy."""
         if "_copy" not in self.__dict__:
-            self.__dict__["_copy"] = njit(nogil=True, error_model="numpy")(self.py_func)
+            self.__dict__["_copy"] = kernel(self.py_func)
         return self.__dict__["_copy"](*arguments)
 
 
 def _dispatcher(kind: Any, function: Function, **options: Any) -> Function:
     if config.DISABLE_JIT:
         return function
-    dispatcher = kind(function, targetoptions=_FLAGS | {"nopython": True, "boundscheck": None} | options)
+    dispatcher = kind(function, targetoptions=_FLAGS | options)
     dispatcher.enable_caching()
     return dispatcher  # type: ignore[no-any-return]
 
 
-_FLAGS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
+_FLAGS: dict[str, Any] = {"nopython": True, "boundscheck": None, "nogil": True, "error_model": "numpy"}
 
 
-def compile_kernel(function: Callable[..., Any], signature: Any, *, fast: bool = False) -> Any:
+def compile_kernel(function: Callable[..., Any], signature: Any, *, fast: bool = False, inner: bool = False) -> Any:
     """Compile ``function`` for one signature now.
 
-    The code is cached on disk where the function lives in a file; a function typed into a prompt has no file and is
+    The code is cached on disk if the function lives in a file; a function typed into a prompt has no file and is
     compiled anew in each process.
+
+    Parameters
+    ----------
+    function : callable
+        Plain Python, or a Numba dispatcher of it.
+    signature : Signature
+        Types of the arguments and of what it returns.
+    fast : bool
+        With ``FAST_MATH``.
+    inner : bool
+        It is called by kernels only and needs no wrapper for Python.
     """
-    flags = _FLAGS | {"fastmath": FAST_MATH if fast else False}
     python_function = getattr(function, "py_func", function)
+    options = {"fastmath": FAST_MATH} if fast else {}
+    kind = _InnerDispatcher if inner else _Dispatcher
+    dispatcher = kind(python_function, targetoptions=_FLAGS | options | (_NO_WRAPPERS if inner else {}))
     try:
-        return njit(signature, cache=True, **flags)(python_function)
+        dispatcher.enable_caching()
     except RuntimeError as error:
         if "cannot cache function" not in str(error):
             raise
-        return njit(signature, **flags)(python_function)
+    dispatcher.compile(signature)
+    dispatcher.disable_compile()
+    return dispatcher

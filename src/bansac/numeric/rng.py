@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from bansac.numeric.jit import inlined, kernel
+from bansac.numeric.jit import inlined, inner_kernel, kernel
 
 __all__ = ["next_index", "next_uint64", "seed_rng", "shuffle"]
 
@@ -29,7 +29,7 @@ def seed_rng(seed: int) -> NDArray[np.uint64]:
     return np.array(words, np.uint64)
 
 
-@inlined
+@inner_kernel
 def next_uint64(state: NDArray[np.uint64]) -> np.uint64:
     """Return 64 random bits and step the generator."""
     total = state[0] + state[3]

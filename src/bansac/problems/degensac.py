@@ -12,13 +12,12 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from bansac.numeric.jit import inlined, kernel
+from bansac.numeric.jit import inlined, inner_kernel
 from bansac.numeric.linalg import copy
 from bansac.numeric.rng import next_index
 from bansac.problems.epipolar import orientation, second_epipole
-from bansac.problems.problem import DEGENERATE, NOT_DEGENERATE, RECOVERED
 
-__all__ = ["recover"]
+__all__ = ["is_degenerate", "repair_degenerate"]
 
 # Any five of seven matches contain one of these triplets.
 _TRIPLETS = np.array([0, 1, 2, 3, 4, 5, 0, 1, 6, 3, 4, 6, 2, 5, 6])
@@ -43,16 +42,14 @@ _NORMAL = 24
 _PRODUCT = np.array([0, 1, 2, 1, 3, 4, 2, 4, 5])
 
 
-def recover(
+def is_degenerate(
     data: NDArray[np.float64],
     sample: NDArray[np.int64],
     model: NDArray[np.float64],
     squared_threshold: float,
-    repair: bool,
-    rng: NDArray[np.uint64],
-    work: NDArray[np.float64],
-) -> int:
-    """Test whether the seven matches of a sample are degenerate with respect to a homography, and repair their F.
+    scratch: NDArray[np.float64],
+) -> bool:
+    """Test whether five of the seven matches of a sample agree with a homography that agrees with their F.
 
     Parameters
     ----------
@@ -61,36 +58,48 @@ def recover(
     sample : (7,) ndarray of int
         The matches from which F was computed.
     model : (9,) ndarray
-        F, row by row. Replaced by an F of unit norm that has more inliers, if one is found.
+        F, row by row.
     squared_threshold : float
         Squared Sampson distance up to which a match is an inlier.
-    repair : bool
-        False where it is enough to know whether the sample is degenerate.
-    rng : (4,) ndarray of uint64
-        State of the random numbers; used for degenerate samples only.
-    work : ndarray
-        Room for 2 N + 123 numbers; ``recover_scratch`` of the contract gives more.
-
-    Returns
-    -------
-    int
-        ``NOT_DEGENERATE``, ``RECOVERED``, or ``DEGENERATE`` where no F with more inliers was found or looked for.
+    scratch : ndarray
+        Room for N + 123 numbers.
     """
     n = data.shape[1]
-    weights, off_plane, scratch = work[:n], work[n : 2 * n], work[2 * n :]
-    H, candidate, room = scratch[:_CANDIDATE], scratch[_CANDIDATE:_ROOM], scratch[_ROOM:]
+    H, candidate = scratch[n : n + _CANDIDATE], scratch[n + _CANDIDATE : n + _ROOM]
     plane_threshold = _PLANE_FACTOR * squared_threshold
-    if not _find_plane(data, sample, model, plane_threshold, repair, H, candidate, weights, room):
-        return NOT_DEGENERATE
-    if not repair:
-        return DEGENERATE
+    return _find_plane(data, sample, model, plane_threshold, False, H, candidate, scratch[:n], scratch[n + _ROOM :])
+
+
+def repair_degenerate(
+    data: NDArray[np.float64],
+    sample: NDArray[np.int64],
+    model: NDArray[np.float64],
+    squared_threshold: float,
+    rng: NDArray[np.uint64],
+    scratch: NDArray[np.float64],
+) -> bool:
+    """Replace the F of a degenerate sample by one of unit norm that has more inliers; False if none is found.
+
+    Parameters
+    ----------
+    data, sample, model, squared_threshold
+        As for ``is_degenerate``.
+    rng : (4,) ndarray of uint64
+        State of the random numbers.
+    scratch : ndarray
+        Room for 2 N + 123 numbers; ``repair_scratch`` of the contract gives more.
+    """
+    n = data.shape[1]
+    weights, off_plane, rest = scratch[:n], scratch[n : 2 * n], scratch[2 * n :]
+    H, candidate, room = rest[:_CANDIDATE], rest[_CANDIDATE:_ROOM], rest[_ROOM:]
+    plane_threshold = _PLANE_FACTOR * squared_threshold
+    if not _find_plane(data, sample, model, plane_threshold, True, H, candidate, weights, room):
+        return False
     off_count = n - _refit_plane(data, plane_threshold, H, candidate, weights, room)
-    if _search_epipole(data, weights, off_plane[:off_count], H, model, candidate, squared_threshold, rng):
-        return RECOVERED
-    return DEGENERATE
+    return _search_epipole(data, weights, off_plane[:off_count], H, model, candidate, squared_threshold, rng)
 
 
-@inlined
+@inner_kernel
 def _find_plane(
     data: NDArray[np.float64],
     sample: NDArray[np.int64],
@@ -126,7 +135,7 @@ def _find_plane(
     return most > 0
 
 
-@kernel
+@inner_kernel
 def _write_homography(
     data: NDArray[np.float64],
     i: int,
@@ -174,7 +183,7 @@ def _write_homography(
     return True
 
 
-@kernel
+@inner_kernel
 def _mark_plane(
     x1: NDArray[np.float64],
     y1: NDArray[np.float64],
@@ -229,7 +238,7 @@ def _refit_plane(
     return _mark_plane(x1, y1, x2, y2, H, squared_threshold, weights)
 
 
-@kernel
+@inner_kernel
 def _fit_homography(
     data: NDArray[np.float64], weights: NDArray[np.float64], H: NDArray[np.float64], room: NDArray[np.float64]
 ) -> None:
@@ -317,7 +326,7 @@ def _required_pairs(inliers: int, n: int) -> float:
     return pairs if pairs < _MAX_PAIRS else _MAX_PAIRS
 
 
-@kernel
+@inner_kernel
 def _write_fundamental(
     data: NDArray[np.float64], i: int, j: int, H: NDArray[np.float64], f: NDArray[np.float64]
 ) -> bool:
@@ -349,7 +358,7 @@ def _write_fundamental(
     return True
 
 
-@kernel
+@inner_kernel
 def _count_inliers(
     data: NDArray[np.float64], f: NDArray[np.float64], squared_threshold: float, weights: NDArray[np.float64]
 ) -> tuple[int, int]:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from bansac.numeric.jit import inlined, kernel
 from bansac.numeric.polynomial import cubic_roots
-from bansac.problems.degensac import recover
+from bansac.problems.degensac import is_degenerate, repair_degenerate
 from bansac.problems.epipolar import (
     FIT_SCRATCH,
     fit_eight_point,
@@ -166,7 +166,8 @@ FUNDAMENTAL = Problem(
     residuals=residuals,
     fit=fit,
     is_valid=is_oriented,
-    recover=recover,
+    is_degenerate=is_degenerate,
+    repair_degenerate=repair_degenerate,
     max_models=3,
     scratch_size=FIT_SCRATCH,
     precision="float32",

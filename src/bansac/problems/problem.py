@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -26,8 +27,9 @@ POINTS = {"float32": float32, "float64": float64}
 SOLVE = types.FunctionType(int64(float64[:, ::1], int64[::1], float64[:, ::1], float64[::1]))
 FIT = types.FunctionType(boolean(float64[:, ::1], float64[::1], float64[::1], float64[::1]))
 IS_VALID = types.FunctionType(boolean(float64[:, ::1], float64[::1], int64[::1]))
-RECOVER = types.FunctionType(
-    int64(float64[:, ::1], int64[::1], float64[::1], float64, boolean, uint64[::1], float64[::1])
+IS_DEGENERATE = types.FunctionType(boolean(float64[:, ::1], int64[::1], float64[::1], float64, float64[::1]))
+REPAIR_DEGENERATE = types.FunctionType(
+    boolean(float64[:, ::1], int64[::1], float64[::1], float64, uint64[::1], float64[::1])
 )
 RESIDUALS = {
     name: types.FunctionType(void(real[:, ::1], real[::1], int64, int64, real[::1])) for name, real in POINTS.items()
@@ -46,14 +48,8 @@ def never_fit(
     return False
 
 
-# What ``recover`` says of a sample.
-NOT_DEGENERATE = 0
-RECOVERED = 1
-DEGENERATE = 2
-
-
-def recover_scratch(n: int) -> int:
-    """Return the length of the work array that ``recover`` gets for ``n`` data."""
+def repair_scratch(n: int) -> int:
+    """Return the length of the scratch that ``is_degenerate`` and ``repair_degenerate`` get for ``n`` data."""
     return 4 * n + 128
 
 
@@ -62,12 +58,10 @@ def never_degenerate(
     sample: NDArray[np.int64],
     model: NDArray[np.float64],
     squared_threshold: float,
-    repair: bool,
-    rng: NDArray[np.uint64],
-    work: NDArray[np.float64],
-) -> int:
-    """Take no sample for degenerate: the check of a problem that has none."""
-    return 0
+    scratch: NDArray[np.float64],
+) -> bool:
+    """Take no sample for degenerate."""
+    return False
 
 
 # What the functions of a problem are called with.
@@ -76,7 +70,8 @@ _PARAMETERS = {
     "residuals": ("data", "model", "start", "stop", "out"),
     "fit": ("data", "weights", "model", "scratch"),
     "is_valid": ("data", "model", "sample"),
-    "recover": ("data", "sample", "model", "squared_threshold", "repair", "rng", "work"),
+    "is_degenerate": ("data", "sample", "model", "squared_threshold", "scratch"),
+    "repair_degenerate": ("data", "sample", "model", "squared_threshold", "rng", "scratch"),
     "normalize": ("data", "transform"),
     "denormalize": ("model", "transform"),
     "canonical": ("model",),
@@ -146,11 +141,14 @@ class Problem:
         written into ``model``; False where it is not determined. Without it no refinement takes place.
     is_valid : callable, optional
         ``is_valid(data, model, sample) -> bool``: a cheap check of a model before it is scored.
-    recover : callable, optional
-        ``recover(data, sample, model, squared_threshold, repair, rng, work) -> int``: called before the probabilities
-        are updated. 0 where the sample is not degenerate, 1 where it is and ``model`` was replaced by one with more
-        support, 2 where it is and no better model was found; ``repair`` is true for a new best model, others need no
-        replacement. ``rng`` is the state of the run's random numbers, ``work`` float64 scratch of length ``4 N + 128``.
+    is_degenerate : callable, optional
+        ``is_degenerate(data, sample, model, squared_threshold, scratch) -> bool``:
+        whether the sample does not determine
+        ``model``; such samples do not change the probabilities. ``scratch`` has ``4 N + 128`` float64.
+    repair_degenerate : callable, optional
+        ``repair_degenerate(data, sample, model, squared_threshold, rng, scratch) -> bool``: called for a degenerate
+        sample that gave a new best model: replace ``model`` by one with more support; False if there is none. ``rng``
+        is the state of the run's random numbers. It needs ``is_degenerate``.
     max_models : int
         The most models that one sample can give.
     scratch_size : int
@@ -198,7 +196,8 @@ class Problem:
     residuals: Callable[..., Any]
     fit: Callable[..., Any] | None = None
     is_valid: Callable[..., Any] | None = None
-    recover: Callable[..., Any] | None = None
+    is_degenerate: Callable[..., Any] | None = None
+    repair_degenerate: Callable[..., Any] | None = None
     max_models: int = 1
     scratch_size: int = 0
     solver_cost: float = 200.0
@@ -213,10 +212,10 @@ class Problem:
         """Check every field, so that a slip is named here and not by the compiler."""
         _check_fields(self)
 
-    @property
+    @functools.cached_property
     def model_size(self) -> int:
         """Length of a model as a flat array."""
-        return int(np.prod(self.model_shape))
+        return math.prod(self.model_shape)
 
     @functools.cached_property
     def packed(self) -> dict[Any, Any]:
@@ -227,16 +226,23 @@ class Problem:
         """Return the compiled functions in the order of the contract; ``repair`` says whether to detect degeneracy."""
         fit = self.fit or never_fit
         is_valid = self.is_valid or always_valid
-        recover = self.recover if repair and self.recover is not None else never_degenerate
+        check = self.is_degenerate if repair and self.is_degenerate is not None else never_degenerate
         if config.DISABLE_JIT:
-            return tuple(getattr(f, "py_func", f) for f in (self.solve, self.residuals, fit, is_valid, recover))
+            return tuple(getattr(f, "py_func", f) for f in (self.solve, self.residuals, fit, is_valid, check))
         return (
             self._compile("solve", self.solve, SOLVE),
             self._compile("residuals", self.residuals, RESIDUALS[self.precision], fast=True),
             self._compile("fit", fit, FIT),
             self._compile("is_valid", is_valid, IS_VALID),
-            self._compile("recover", recover, RECOVER),
+            self._compile("is_degenerate", check, IS_DEGENERATE),
         )
+
+    @functools.cached_property
+    def repair(self) -> Any:
+        """The compiled ``repair_degenerate``, None if there is none; called from Python."""
+        if self.repair_degenerate is None or config.DISABLE_JIT:
+            return getattr(self.repair_degenerate, "py_func", self.repair_degenerate)
+        return self._compile("repair_degenerate", self.repair_degenerate, REPAIR_DEGENERATE)
 
     @functools.cached_property
     def exact_residuals(self) -> Any:
@@ -248,7 +254,9 @@ class Problem:
     def _compile(self, name: str, function: Callable[..., Any], function_type: Any, *, fast: bool = False) -> Any:
         """Compile one of the functions; an error says which one it is."""
         try:
-            return compile_kernel(function, function_type.signature, fast=fast)
+            return compile_kernel(
+                function, function_type.signature, fast=fast, inner=name not in ("residuals", "repair_degenerate")
+            )
         except errors.NumbaError as error:
             raise TypeError(
                 f"problem {self.name!r}: {name} does not compile for {function_type.signature}:\n{error}"

@@ -22,9 +22,12 @@ def refine(run: Any) -> int:
     A fit is kept only if its score is no worse; the rounds end when the inliers do not change any more. A minimal model
     misses many inliers of a homography, which come in round by round: one to three rounds are too few.
     """
-    progress, best, is_inlier = run.progress, run.best_model, run.is_inlier[0]
-    fitted = best.copy()
-    weights = np.zeros(is_inlier.size)
+    progress, best, fitted, is_inlier, weights = (
+        run.progress, run.best_model, run.other_model, run.is_inlier[0], run.weights,
+    )  # fmt: skip
+    copy(best, fitted)
+    for n in range(weights.size):
+        weights[n] = 0.0
     for kept in range(_ROUNDS + 1):
         score, inliers = evaluate(
             run, fitted, is_inlier, run.settings.squared_threshold, -1.0, np.inf, run.candidate.first_block

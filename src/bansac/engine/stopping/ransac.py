@@ -1,4 +1,4 @@
-"""RANSAC's stopping criterion: the number of uniform samples of which one has inliers only (Fischler and Bolles, 1981)."""
+"""RANSAC's stopping criterion: the number of uniform samples until one has inliers only (Fischler and Bolles, 1981)."""
 
 from __future__ import annotations
 

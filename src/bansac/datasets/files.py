@@ -1,46 +1,31 @@
-"""Files that a command reads: matches, points and camera matrices.
+"""Matches, points and camera matrices in text, npz, h5 and JSON files.
 
-Every error names the file and says what was found in it.
+Every error names the file and what was found in it.
 """
 
 from __future__ import annotations
 
 import json
-import math
 import zipfile
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Matches", "Points", "read_calibration", "read_matches", "read_points"]
+from bansac.datasets.hdf5 import import_h5py
+from bansac.datasets.matches import Matches
+from bansac.datasets.tutorial import PairSet
+
+__all__ = ["read_calibration", "read_matches", "read_points"]
 
 Array = NDArray[np.float64]
+_Line = tuple[int, list[str]]  # number and fields
 
 _MATCH_COLUMNS = ("x1", "y1", "x2", "y2")
 _POINT_COLUMNS = ("x", "y")
 _SCORE_COLUMN = "score"
-
-
-@dataclass(frozen=True)
-class Matches:
-    """Matched points (N, 2), their scores where there are any, and the camera matrices where the file has them."""
-
-    x1: Array
-    x2: Array
-    scores: Array | None
-    K1: Array | None = None
-    K2: Array | None = None
-
-
-@dataclass(frozen=True)
-class Points:
-    """Points (N, 2) and their scores where there are any."""
-
-    points: Array
-    scores: Array | None
 
 
 def read_matches(path: Path, pair: str | None = None) -> Matches:
@@ -68,10 +53,11 @@ def read_matches(path: Path, pair: str | None = None) -> Matches:
         If the file cannot be read or holds something else.
     """
     if pair is not None:
-        return _read_pair(path, pair)
+        found = PairSet(path).pair(pair)
+        return replace(found, scores=None if found.scores is None else np.clip(found.scores, 0.0, 1.0))
     if _is_table(path):
         table, scores = _read_table(path, _MATCH_COLUMNS)
-        return Matches(table[:, :2], table[:, 2:], scores)
+        return Matches(table[:, :2], table[:, 2:], scores=scores)
     arrays = _read_arrays(path)
     if "matches" in arrays:
         both = _array(path, arrays, "matches", (None, 4))
@@ -80,10 +66,10 @@ def read_matches(path: Path, pair: str | None = None) -> Matches:
         x1 = _array(path, arrays, "x1", (None, 2))
         x2 = _array(path, arrays, "x2", (len(x1), 2))
     K1, K2 = _cameras(path, arrays) if {"K", "K1", "K2"} & arrays.keys() else (None, None)
-    return Matches(x1, x2, _scores(path, arrays, len(x1)), K1, K2)
+    return Matches(x1, x2, scores=_scores(path, arrays, len(x1)), K1=K1, K2=K2)
 
 
-def read_points(path: Path) -> Points:
+def read_points(path: Path) -> tuple[Array, Array | None]:
     """Read points of the plane from a csv, npz or h5 file.
 
     Parameters
@@ -95,8 +81,10 @@ def read_points(path: Path) -> Points:
 
     Returns
     -------
-    Points
-        What the file holds, finite and of equal lengths.
+    points : (N, 2) ndarray
+        The points, finite.
+    scores : (N,) ndarray or None
+        Their scores, finite, if the file has any.
 
     Raises
     ------
@@ -104,10 +92,10 @@ def read_points(path: Path) -> Points:
         If the file cannot be read or holds something else.
     """
     if _is_table(path):
-        return Points(*_read_table(path, _POINT_COLUMNS))
+        return _read_table(path, _POINT_COLUMNS)
     arrays = _read_arrays(path)
     points = _array(path, arrays, "points", (None, 2))
-    return Points(points, _scores(path, arrays, len(points)))
+    return points, _scores(path, arrays, len(points))
 
 
 def read_calibration(path: Path) -> tuple[Array, Array]:
@@ -143,12 +131,10 @@ def read_calibration(path: Path) -> tuple[Array, Array]:
 
 
 def _cameras_from_text(path: Path) -> tuple[Array, Array]:
-    lines = [line.split("#")[0].replace(",", " ") for line in _read_text(path).splitlines()]
-    rows = [line.split() for line in lines if line.strip()]
+    rows = [fields for _, fields in _fields_by_line(path)]
     if len(rows) not in (3, 6) or any(len(row) != 3 for row in rows):
         raise ValueError(f"{path}: must hold 3 rows of 3 numbers (K) or 6 (K1, then K2), got {len(rows)} rows")
-    halves = {"K1": rows[:3], "K2": rows[-3:]}
-    return _cameras(path, halves)
+    return _cameras(path, {"K1": rows[:3], "K2": rows[-3:]})
 
 
 def _cameras(path: Path, arrays: dict[str, Any]) -> tuple[Array, Array]:
@@ -189,41 +175,38 @@ def _is_table(path: Path) -> bool:
 
 
 def _read_table(path: Path, columns: tuple[str, ...]) -> tuple[Array, Array | None]:
-    """Read a text table: commas or blanks between the fields, ``#`` before remarks."""
-    rows: list[list[float]] = []
-    order: list[str] = []
-    for number, line in enumerate(_read_text(path).splitlines(), start=1):
-        fields = line.split("#")[0].replace(",", " ").replace(";", " ").split()
-        if not fields:
-            continue
-        if not rows and not order and not _is_number(fields[0]):
-            order = _header(path, fields, columns)
-            continue
-        if not order:
-            order = _default_header(path, number, len(fields), columns)
-        if len(fields) != len(order):
-            raise ValueError(f"{path}: line {number} has {len(fields)} columns, expected {len(order)}")
-        rows.append([_number(path, number, field) for field in fields])
+    """Read a text table: commas, semicolons or blanks between the fields, comments after ``#``."""
+    rows = _fields_by_line(path)
+    names = _header(path, rows, columns) or _default_names(path, rows, columns)
     if not rows:
         raise ValueError(f"{path}: holds no rows; expected the columns {', '.join(columns)} and maybe {_SCORE_COLUMN}")
-    table = np.array(rows)
-    scores = table[:, order.index(_SCORE_COLUMN)] if _SCORE_COLUMN in order else None
-    return table[:, [order.index(name) for name in columns]], scores
+    for number, fields in rows:
+        if len(fields) != len(names):
+            raise ValueError(f"{path}: line {number} has {len(fields)} columns, expected {len(names)}")
+    table = np.genfromtxt([" ".join(fields) for _, fields in rows], dtype=np.float64, ndmin=2)  # NaN for other text
+    for row, column in np.argwhere(~np.isfinite(table))[:1]:
+        number, fields = rows[row]
+        raise ValueError(f"{path}: line {number}: {fields[column]!r} is no finite number")
+    scores = table[:, names.index(_SCORE_COLUMN)] if _SCORE_COLUMN in names else None
+    return table[:, [names.index(name) for name in columns]], scores
 
 
-def _header(path: Path, fields: list[str], columns: tuple[str, ...]) -> list[str]:
-    names = [field.strip('"').lower() for field in fields]
+def _fields_by_line(path: Path) -> list[_Line]:
+    """Return number and fields of every line of a text that is neither blank nor a comment."""
+    lines = enumerate(_read_text(path).splitlines(), start=1)
+    rows = [(number, line.split("#")[0].replace(",", " ").replace(";", " ").split()) for number, line in lines]
+    return [(number, fields) for number, fields in rows if fields]
+
+
+def _header(path: Path, rows: list[_Line], columns: tuple[str, ...]) -> list[str]:
+    """Remove the header and return the names in it; none if the first field is a number."""
+    if not rows or _is_number(rows[0][1][0]):
+        return []
+    names = [field.strip('"').lower() for field in rows.pop(0)[1]]
     missing = [name for name in columns if name not in names]
     if missing:
         raise ValueError(f"{path}: the header has no column {', '.join(missing)}; it has {', '.join(names)}")
     return names
-
-
-def _default_header(path: Path, number: int, found: int, columns: tuple[str, ...]) -> list[str]:
-    order = [*columns, _SCORE_COLUMN]
-    if found not in (len(columns), len(order)):
-        raise ValueError(f"{path}: line {number} has {found} columns, expected {len(columns)} or {len(order)}: {order}")
-    return order[:found]
 
 
 def _is_number(field: str) -> bool:
@@ -234,10 +217,16 @@ def _is_number(field: str) -> bool:
     return True
 
 
-def _number(path: Path, line: int, field: str) -> float:
-    if not _is_number(field) or not math.isfinite(float(field)):
-        raise ValueError(f"{path}: line {line}: {field!r} is no finite number")
-    return float(field)
+def _default_names(path: Path, rows: list[_Line], columns: tuple[str, ...]) -> list[str]:
+    """Return the names of the columns of a table without a header."""
+    names = [*columns, _SCORE_COLUMN]
+    for number, fields in rows[:1]:
+        if len(fields) not in (len(columns), len(names)):
+            raise ValueError(
+                f"{path}: line {number} has {len(fields)} columns, expected {len(columns)} or {len(names)}: {names}"
+            )
+        return names[: len(fields)]
+    return names
 
 
 def _read_arrays(path: Path) -> dict[str, Any]:
@@ -248,22 +237,12 @@ def _read_arrays(path: Path) -> dict[str, Any]:
                 return dict(archive)
         except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
             raise _unreadable(path, error) from None
-    try:
-        import h5py
-    except ModuleNotFoundError:
-        raise ModuleNotFoundError("h5 files need h5py: pip install 'bansac[data]'", name="h5py") from None
+    h5py = import_h5py()
     try:
         with h5py.File(path, "r") as file:
             return {name: item[()] for name, item in file.items() if isinstance(item, h5py.Dataset)}
     except OSError as error:
         raise _unreadable(path, error) from None
-
-
-def _read_pair(folder: Path, key: str) -> Matches:
-    from bansac.datasets import PairSet
-
-    pair = PairSet(folder).pair(key)
-    return Matches(pair.x1, pair.x2, np.clip(pair.scores, 0.0, 1.0), pair.K1, pair.K2)
 
 
 def _scores(path: Path, arrays: dict[str, Any], n: int) -> Array | None:

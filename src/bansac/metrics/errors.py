@@ -1,8 +1,6 @@
-"""Errors of poses and homographies, and the averages that tables of them are made of.
+"""Errors of poses and homographies against the truth.
 
-The rotation and translation errors and the error over the visible area are those of the "RANSAC in 2020" tutorial, the
-mean average accuracy is that of the BANSAC paper (Sec. 5). A failed estimate counts: as 180 degrees, or as an infinite
-distance.
+The rotation and translation errors and the error over the visible area are those of the "RANSAC in 2020" tutorial.
 """
 
 from __future__ import annotations
@@ -10,11 +8,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from bansac.geometry import apply_transform
+
 __all__ = [
     "FAILED_POSE",
-    "auc",
     "corner_error",
-    "mean_average_accuracy",
     "pose_error",
     "rotation_error",
     "translation_error",
@@ -184,7 +182,7 @@ def visible_area_error(
 ) -> float:
     """Mean distance between the pixels of image 1 that image 2 sees, mapped by two homographies (tutorial).
 
-    Pixel centres have whole coordinates. A pixel is visible where the true homography maps its centre into a pixel of
+    Pixel centres have whole coordinates. A pixel is visible if the true homography maps its centre into a pixel of
     image 2, [-0.5, w - 0.5) by [-0.5, h - 0.5).
 
     Parameters
@@ -196,7 +194,7 @@ def visible_area_error(
     size1, size2 : (h, w)
         Height and width of the images in pixels.
     step : int, optional
-        Look at every ``step``-th row and column of image 1, from the first on.
+        Use every ``step``-th row and column of image 1, from the first on.
 
     Returns
     -------
@@ -237,85 +235,10 @@ def visible_area_error(
     return float(error) if estimate is not None and np.isfinite(error) else np.inf
 
 
-def mean_average_accuracy(errors: ArrayLike, threshold: float, steps: int = 100) -> float:
-    """Mean share of errors within a threshold, over evenly spaced thresholds from 1 up (the paper's mAA).
-
-    Parameters
-    ----------
-    errors : (N,) array_like
-        Errors, in the units of the threshold; inf and NaN are failures.
-    threshold : float
-        Largest threshold, at least 1.
-    steps : int, optional
-        Number of thresholds.
-
-    Returns
-    -------
-    float
-        Accuracy in [0, 1].
-
-    Raises
-    ------
-    ValueError
-        If there are no errors, one is negative, or the threshold or the number of steps is below 1.
-
-    Examples
-    --------
-    >>> mean_average_accuracy([0.5, 2.0, 3.0, 200.0], threshold=3, steps=3)  # shares 1/4, 2/4, 3/4
-    0.5
-    """
-    values = _errors(errors)
-    if not threshold >= 1 or not np.isfinite(threshold):
-        raise ValueError(f"threshold must be a finite number of at least 1, got {threshold}")
-    if steps < 1:
-        raise ValueError(f"steps must be at least 1, got {steps}")
-    shares = np.searchsorted(values, np.linspace(1, threshold, steps), side="right") / len(values)
-    return float(shares.mean())
-
-
-def auc(errors: ArrayLike, threshold: float) -> float:
-    """Area under the recall curve up to a threshold, divided by that threshold.
-
-    Recall at e is the share of errors <= e. The curve joins the points (error, recall) by straight lines, from (0, 0),
-    as is usual for pose errors (Sarlin et al., SuperGlue, CVPR 2020).
-
-    Parameters
-    ----------
-    errors : (N,) array_like
-        Errors, in the units of the threshold; inf and NaN are failures.
-    threshold : float
-        End of the curve.
-
-    Returns
-    -------
-    float
-        Area in [0, 1].
-
-    Raises
-    ------
-    ValueError
-        If there are no errors, one is negative, or the threshold is not positive.
-
-    Examples
-    --------
-    >>> round(auc([0.0, 5.0, 180.0], threshold=10), 4)
-    0.5833
-    """
-    values = _errors(errors)
-    if not threshold > 0 or not np.isfinite(threshold):
-        raise ValueError(f"threshold must be positive and finite, got {threshold}")
-    below = np.sort(values[values < threshold])
-    recall = np.arange(1, len(below) + 1) / len(values)
-    x = np.concatenate([[0.0], below, [threshold]])
-    y = np.concatenate([[0.0], recall, [len(below) / len(values)]])
-    return float(np.sum(np.diff(x) * (y[1:] + y[:-1])) / (2 * threshold))
-
-
 def _project(H: NDArray[np.float64], points: NDArray[np.float64]) -> NDArray[np.float64]:
     """Map homogeneous points (N, 3) to (N, 2); inf or NaN at infinity."""
-    mapped = points @ (H / max(np.abs(H).max(), np.finfo(float).tiny)).T
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        return np.asarray(mapped[:, :2] / mapped[:, 2:])
+        return apply_transform(H / max(np.abs(H).max(), np.finfo(float).tiny), points)
 
 
 def _size(name: str, size: tuple[int, int] | ArrayLike) -> tuple[float, float]:
@@ -334,7 +257,7 @@ def _truth(name: str, value: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.fl
 
 
 def _estimate(name: str, value: ArrayLike | None, shape: tuple[int, ...]) -> NDArray[np.float64] | None:
-    """Return an estimate as float64 of a shape, None where it is missing or not finite."""
+    """Return an estimate as float64 of a shape, None if it is missing or not finite."""
     if value is None:
         return None
     array = np.asarray(value, dtype=np.float64)
@@ -343,14 +266,3 @@ def _estimate(name: str, value: ArrayLike | None, shape: tuple[int, ...]) -> NDA
     if array.shape != shape:
         raise ValueError(f"{name} must have shape {shape}, got {array.shape}")
     return array if np.isfinite(array).all() else None
-
-
-def _errors(errors: ArrayLike) -> NDArray[np.float64]:
-    """Return errors in ascending order, failures as inf."""
-    values = np.asarray(errors, dtype=np.float64)
-    if values.ndim != 1 or not values.size:
-        raise ValueError(f"errors must be a non-empty list of numbers, got an array of shape {values.shape}")
-    values = np.sort(np.where(np.isnan(values), np.inf, values))
-    if values[0] < 0:
-        raise ValueError(f"errors must not be negative, got {values[0]:g}")
-    return values

@@ -1,0 +1,154 @@
+"""What sets in folders of HDF5 files share: reading a file, the names of sets and pairs, choosing among pairs."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Reader", "evenly_spaced", "import_h5py", "read_keys", "set_name"]
+
+_Array = NDArray[np.float64]
+
+_SPLITS = ("train", "val", "test")  # folders of the tutorial that do not name what is in them
+
+
+def import_h5py() -> Any:
+    """Return the module h5py; an ImportError that names the extra if it is not installed."""
+    try:
+        import h5py
+    except ImportError as error:
+        raise ImportError("reading HDF5 files needs h5py: pip install 'bansac[data]'") from error
+    return h5py
+
+
+class Reader:
+    """An open HDF5 file whose every failure is an OSError that names it; to be used in a ``with`` statement.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+
+    Raises
+    ------
+    OSError
+        If it is missing or damaged.
+    ImportError
+        If h5py is not installed.
+    """
+
+    def __init__(self, path: Path) -> None:
+        h5py = import_h5py()
+        self._path = path
+        try:
+            self._file = h5py.File(path, "r")
+        except OSError as error:
+            raise OSError(f"cannot read {path}: {error}") from error
+
+    def __enter__(self) -> Reader:
+        """Return the open file."""
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        """Close the file."""
+        self._file.close()
+
+    def keys(self) -> list[str]:
+        """Return the keys, sorted."""
+        try:
+            return sorted(self._file.keys())
+        except (OSError, RuntimeError) as error:
+            raise OSError(f"cannot read {self._path}: {error}") from error
+
+    def array(self, key: str, shape: tuple[int, ...]) -> _Array:
+        """Return finite float64 numbers of a shape; -1 stands for any length, axes of length 1 do not count."""
+        try:
+            if key not in self._file:
+                raise OSError(f"{self._path} lacks {key!r}")
+            values = np.asarray(self._file[key][()], dtype=np.float64)
+        except (OSError, RuntimeError, KeyError, TypeError, ValueError, AttributeError) as error:
+            message = str(error) if str(self._path) in str(error) else f"cannot read {key!r} of {self._path}: {error}"
+            raise OSError(message) from error
+        try:
+            reshaped = values.reshape(shape)
+        except ValueError:
+            reshaped = None
+        if reshaped is None or _without_ones(reshaped.shape) != _without_ones(values.shape):
+            wanted = str(shape).replace("-1", "N")
+            raise OSError(f"{key!r} of {self._path} must have shape {wanted}, got {values.shape}")
+        if not np.isfinite(reshaped).all():
+            raise OSError(f"{key!r} of {self._path} holds NaN or infinite values")
+        return reshaped
+
+
+def set_name(folder: str | os.PathLike[str]) -> str:
+    """Return the name of the set in a folder: that of the folder, with its parent's if it is a split.
+
+    Parameters
+    ----------
+    folder : str or path
+        The folder.
+
+    Returns
+    -------
+    str
+        The name.
+
+    Examples
+    --------
+    >>> set_name("/data/EVD/val"), set_name("/data/val/sacre_coeur")
+    ('EVD-val', 'sacre_coeur')
+    """
+    resolved = Path(folder).resolve()
+    return f"{resolved.parent.name}-{resolved.name}" if resolved.name in _SPLITS else resolved.name
+
+
+def read_keys(folder: Path) -> tuple[str, ...]:
+    """Return the names of the pairs of the set in a folder.
+
+    Parameters
+    ----------
+    folder : Path
+        The folder.
+
+    Returns
+    -------
+    tuple of str
+        The keys of its ``matches.h5``, sorted.
+
+    Raises
+    ------
+    OSError
+        If the file is missing, damaged, or holds no pairs; the message names it.
+    ImportError
+        If h5py is not installed.
+    """
+    with Reader(folder / "matches.h5") as matches:
+        keys = tuple(matches.keys())
+    if not keys:
+        raise OSError(f"{folder / 'matches.h5'} holds no pairs")
+    return keys
+
+
+def evenly_spaced(keys: tuple[str, ...], limit: int | None) -> list[str]:
+    """Return at most ``limit`` of the keys, evenly spaced, first and last among them.
+
+    Examples
+    --------
+    >>> evenly_spaced(("a", "b", "c", "d", "e"), 3)
+    ['a', 'c', 'e']
+    """
+    if limit is None or limit >= len(keys):
+        return list(keys)
+    if limit < 1:
+        raise ValueError(f"limit must be at least 1, got {limit}")
+    chosen = np.unique(np.linspace(0, len(keys) - 1, limit).astype(int))
+    return [keys[i] for i in chosen]
+
+
+def _without_ones(shape: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(n for n in shape if n != 1)

@@ -1,0 +1,122 @@
+"""Images, from files or arrays, as 8-bit pixels."""
+
+from __future__ import annotations
+
+import os
+from importlib.util import find_spec
+from io import BytesIO
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+__all__ = ["ImageLike", "import_opencv", "read_image"]
+
+ImageLike: TypeAlias = str | os.PathLike[str] | ArrayLike
+"""A path, or pixels of shape (H, W), (H, W, 3) in RGB or (H, W, 4) in RGBA."""
+
+
+def read_image(image: ImageLike, *, color: bool = False) -> NDArray[np.uint8]:
+    """Return an image as 8-bit pixels.
+
+    Parameters
+    ----------
+    image : path or (H, W[, 3 or 4]) array_like
+        A file, or pixels (grey, RGB or RGBA; whole numbers 0 to 255, or floats 0 to 1).
+    color : bool, optional
+        Return RGB in place of grey.
+
+    Returns
+    -------
+    (H, W) or (H, W, 3) ndarray of uint8
+        Grey or, with ``color``, RGB pixels. The rotation that a camera's file asks for is not applied: coordinates are
+        those of the stored pixels.
+
+    Raises
+    ------
+    OSError
+        If the file is missing or no image.
+    ValueError
+        If the array has no shape or range of an image.
+    ImportError
+        If the image is a file and neither OpenCV nor Pillow is installed.
+
+    Examples
+    --------
+    >>> read_image([[0.0, 0.5], [1.0, 1.0]])
+    array([[  0, 128],
+           [255, 255]], dtype=uint8)
+    """
+    pixels = _read_file(Path(image)) if isinstance(image, str | os.PathLike) else _as_bytes(image)
+    if color:
+        return pixels if pixels.ndim == 3 else np.repeat(pixels[:, :, None], 3, axis=2)
+    return pixels if pixels.ndim == 2 else _grey(pixels)
+
+
+def _read_file(path: Path) -> NDArray[np.uint8]:
+    """Decode a file to RGB bytes."""
+    content = path.read_bytes()
+    decode = _decode_with_opencv if find_spec("cv2") else _decode_with_pillow
+    try:
+        return decode(content)
+    except ValueError:
+        raise OSError(f"cannot read {path} as an image ({len(content)} bytes)") from None
+
+
+def _decode_with_opencv(content: bytes) -> NDArray[np.uint8]:
+    cv2 = import_opencv()
+    try:
+        pixels = cv2.imdecode(np.frombuffer(content, np.uint8), cv2.IMREAD_COLOR | cv2.IMREAD_IGNORE_ORIENTATION)
+    except cv2.error:  # an empty file
+        pixels = None
+    if pixels is None:
+        raise ValueError("no image")
+    return np.ascontiguousarray(pixels[:, :, ::-1])
+
+
+def _decode_with_pillow(content: bytes) -> NDArray[np.uint8]:
+    """Decode with what Matplotlib brings along, so that figures need no OpenCV."""
+    try:
+        from PIL import Image
+    except ImportError as error:
+        raise ImportError("reading images needs OpenCV: pip install 'bansac[match]'") from error
+    try:
+        with Image.open(BytesIO(content)) as image:
+            return np.array(image.convert("RGB"))
+    except (OSError, SyntaxError, Image.DecompressionBombError) as error:
+        raise ValueError("no image") from error
+
+
+def _as_bytes(image: ArrayLike) -> NDArray[np.uint8]:
+    """Check pixels and turn them into grey or RGB bytes."""
+    pixels = np.asarray(image)
+    if pixels.ndim == 3 and pixels.shape[2] == 1:
+        pixels = pixels[:, :, 0]
+    if not (pixels.ndim == 2 or (pixels.ndim == 3 and pixels.shape[2] in (3, 4))) or not pixels.size:
+        raise ValueError(f"an image must have shape (H, W), (H, W, 3) or (H, W, 4), got {pixels.shape}")
+    pixels = pixels[:, :, :3] if pixels.ndim == 3 else pixels
+    if pixels.dtype == np.uint8:
+        return np.ascontiguousarray(pixels)
+    if pixels.dtype.kind not in "buif":
+        raise ValueError(f"an image must hold numbers, got {pixels.dtype}")
+    top = 1 if pixels.dtype.kind in "bf" else 255
+    if not (pixels.min() >= 0 and pixels.max() <= top):  # false for NaN, too
+        raise ValueError(
+            f"an image of type {pixels.dtype} must hold values from 0 to {top}, got {pixels.min()} to {pixels.max()}"
+        )
+    return np.ascontiguousarray((pixels * (255 // top) + 0.5).astype(np.uint8))
+
+
+def _grey(rgb: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """Luma of ITU-R BT.601."""
+    return np.asarray(rgb @ np.array([0.299, 0.587, 0.114]) + 0.5).astype(np.uint8)
+
+
+def import_opencv() -> Any:
+    """Return the module cv2; an ImportError that names the extra if it is not installed."""
+    try:
+        import cv2
+    except ImportError as error:
+        raise ImportError("matching images needs OpenCV: pip install 'bansac[match]'") from error
+    return cv2

@@ -1,0 +1,106 @@
+"""Figures with axes placed in inches, the colours of probabilities, and writing a figure to a file."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = [
+    "BAR",
+    "ESTIMATED_COLOR",
+    "FAINT_COLOR",
+    "POINT_COLOR",
+    "SPACE",
+    "TITLE",
+    "TRUE_COLOR",
+    "WIDTH",
+    "color_bar",
+    "color_map",
+    "new_figure",
+    "place",
+    "save_figure",
+]
+
+TRUE_COLOR, ESTIMATED_COLOR, FAINT_COLOR, POINT_COLOR = "#2ecc40", "#ff3b30", "#8a8a8a", "#1687ff"
+# Inches: two images, a title, a colour bar with its labels, a gap, the margin of a figure.
+WIDTH, TITLE, BAR, SPACE = 10.0, 0.3, 0.85, 0.15
+_MARGIN = 0.1
+# Red to blue by way of pale yellow: both ends stand out from a grey image, also to colour-blind eyes.
+_COLORS = ["#d7191c", "#f46d43", "#fdae61", "#fee090", "#abd9e9", "#57b5f0", "#1687ff"]
+
+
+def save_figure(figure: Figure, path: str | os.PathLike[str], *, dpi: int = 150) -> Path:
+    """Write a figure to a file.
+
+    Parameters
+    ----------
+    figure : Figure
+        The figure.
+    path : str or path
+        The file to write; the ending names the format (png, pdf, svg, jpg, ...).
+    dpi : int, optional
+        Pixels per inch.
+
+    Returns
+    -------
+    Path
+        The file.
+
+    Raises
+    ------
+    OSError
+        If the folder does not exist or cannot be written to.
+    ValueError
+        If the ending names no format.
+    """
+    path = Path(path)
+    formats = figure.canvas.get_supported_filetypes()
+    if path.suffix[1:].lower() not in formats:
+        raise ValueError(f"path must end in one of {', '.join(sorted(formats))}; got {str(path)!r}")
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"cannot write {path}: there is no folder {path.parent}")
+    try:
+        figure.savefig(path, dpi=dpi)
+    except OSError as error:
+        raise OSError(f"cannot write {path}: {error.strerror or error}") from error
+    return path
+
+
+def new_figure(width: float, height: float) -> Figure:
+    """Return an empty figure with a margin around its width and height in inches."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise ImportError("figures need Matplotlib: pip install 'bansac[plot]'") from error
+    return Figure(figsize=(width + 2 * _MARGIN, height + 2 * _MARGIN))
+
+
+def place(figure: Figure, left: float, top: float, width: float, height: float) -> Axes:
+    """Add axes at a place in inches, counted from the upper left corner within the margin."""
+    total = figure.get_size_inches()
+    lower_left = np.array([left + _MARGIN, total[1] - _MARGIN - top - height])
+    return figure.add_axes((*(lower_left / total), *([width, height] / total)))
+
+
+def color_map() -> Any:
+    """Return the colours of probabilities from 0 to 1."""
+    from matplotlib.colors import LinearSegmentedColormap
+
+    return LinearSegmentedColormap.from_list("probability", _COLORS)
+
+
+def color_bar(figure: Figure, ax: Axes | None, bar: Axes | None) -> None:
+    """Draw the scale of probabilities into ``bar``, or beside ``ax``."""
+    from matplotlib.cm import ScalarMappable
+    from matplotlib.colors import Normalize
+
+    scale = figure.colorbar(ScalarMappable(Normalize(0, 1), color_map()), ax=ax, cax=bar)
+    scale.set_label("probability of being an inlier")
+    scale.ax.spines["outline"].set_visible(False)

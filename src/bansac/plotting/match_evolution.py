@@ -1,0 +1,174 @@
+"""The probabilities of matches over a run, panel by panel, and the outline of a homography."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from bansac.geometry import homogeneous
+from bansac.images import ImageLike, read_image
+from bansac.plotting.layout import (
+    BAR,
+    ESTIMATED_COLOR,
+    SPACE,
+    TITLE,
+    TRUE_COLOR,
+    WIDTH,
+    color_bar,
+    new_figure,
+    place,
+)
+from bansac.plotting.matches import as_matches, aspect, draw_matches, subset
+from bansac.plotting.snapshots import snapshot_panels
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["plot_probability_evolution"]
+
+_Array = NDArray[np.float64]
+_Outline = tuple[str, str, Any, _Array]  # name, colour, line style, points
+
+
+def plot_probability_evolution(
+    image1: ImageLike,
+    image2: ImageLike,
+    x1: ArrayLike,
+    x2: ArrayLike,
+    snapshots: Mapping[int, ArrayLike],
+    *,
+    iterations: Sequence[int] = (0, 10, 100, 1000),
+    H_true: ArrayLike | None = None,
+    H_estimated: ArrayLike | None = None,
+    max_matches: int = 250,
+    seed: int = 0,
+) -> Figure:
+    """Draw how the probabilities of matches grow over a run, as in the first figure of the BANSAC paper.
+
+    Parameters
+    ----------
+    image1, image2 : path or (H, W[, 3 or 4]) array_like
+        Images.
+    x1, x2 : (N, 2) array_like
+        Matched points in pixels.
+    snapshots : mapping of int to (N,) array_like
+        Probabilities after that many iterations (``result.trace.snapshots``).
+    iterations : sequence of int, optional
+        A panel is drawn for each. If it has no snapshot, the last one before it is drawn, and the title says so.
+    H_true, H_estimated : (3, 3) array_like or None, optional
+        Homographies: a further panel shows image 2 with the outline of image 1 mapped by the true one in green and by
+        the estimated one in red.
+    max_matches : int, optional
+        Largest number of matches drawn, chosen at random, the same in all panels.
+    seed : int, optional
+        Seed of that choice.
+
+    Returns
+    -------
+    Figure
+        The figure.
+
+    Raises
+    ------
+    OSError
+        If an image cannot be read.
+    ValueError
+        If lengths differ, a value is out of its range, or there is no snapshot at or before an iteration.
+    ImportError
+        If Matplotlib is not installed.
+
+    Examples
+    --------
+    >>> grey = np.full((60, 80), 0.5)
+    >>> points = [[10, 20], [30, 40]]
+    >>> snapshots = {0: [0.5, 0.5], 7: [0.9, 0.8]}
+    >>> figure = plot_probability_evolution(grey, grey, points, points, snapshots, iterations=(0, 10))
+    >>> [ax.get_title() for ax in figure.axes[:2]]
+    ['Start', 'Iteration 10 (last record: 7)']
+    """
+    gray1, gray2 = read_image(image1), read_image(image2)
+    points1, points2 = as_matches(x1, x2)
+    panels = snapshot_panels(snapshots, iterations, len(points1))
+    outlines = [
+        (name, color, style, _outline(argument, H, gray1.shape))
+        for name, color, style, argument, H in (
+            ("true", TRUE_COLOR, "-", "H_true", H_true),
+            ("estimated", ESTIMATED_COLOR, (0, (5, 2.5)), "H_estimated", H_estimated),
+        )
+        if H is not None
+    ]
+    shown = subset(len(points1), max_matches, seed)
+
+    columns = 1 if len(panels) == 1 else 2
+    rows = -(-len(panels) // columns)
+    panel = WIDTH / 2, WIDTH / 2 / aspect(gray1, gray2)
+    step = panel[0] + SPACE, panel[1] + TITLE
+    height = rows * step[1]
+    bar_left = columns * step[0]
+    # The outlined image fills the height of the panels, its legend below, but is no wider than one of them.
+    outline_height = height - 2 * TITLE
+    outline_width = min(outline_height * _outlined_aspect(gray2, outlines), panel[0]) if outlines else 0.0
+    figure = new_figure(bar_left + BAR + outline_width, height)
+    first = None
+    for k, (title, values) in enumerate(panels):
+        ax = place(figure, k % columns * step[0], k // columns * step[1] + TITLE, *panel)
+        draw_matches(ax, gray1, gray2, points1[shown], points2[shown], values[shown])
+        ax.set_title(title, fontsize="medium")
+        first = first or ax
+    bar = place(figure, bar_left, TITLE, SPACE, height - TITLE)
+    color_bar(figure, first, bar)
+    if outlines:
+        _draw_outlines(place(figure, bar_left + BAR, TITLE, outline_width, outline_height), gray2, outlines)
+    return figure
+
+
+def _draw_outlines(ax: Axes, gray2: NDArray[np.uint8], outlines: list[_Outline]) -> None:
+    """Draw image 2 and quadrilaterals on it, with a margin if they reach beyond it."""
+    ax.imshow(gray2, cmap="gray", vmin=0, vmax=255, interpolation="antialiased")
+    for name, color, style, outline in outlines:
+        ax.plot(
+            *outline.T, color=color, linestyle=style, linewidth=2.2, label=f"image 1, {name}", solid_joinstyle="round"
+        )
+    low, high = _outlined_limits(gray2, outlines)
+    ax.set(xlim=(low[0], high[0]), ylim=(high[1], low[1]))
+    ax.set_axis_off()
+    ax.set_title("Image 1 seen in image 2", fontsize="medium")
+    ax.legend(loc="upper center", bbox_to_anchor=(0.5, 0), ncols=2, frameon=False, fontsize="small")
+
+
+def _outlined_limits(gray2: NDArray[np.uint8], outlines: list[_Outline]) -> tuple[_Array, _Array]:
+    """Return the upper left and lower right end of what :func:`_draw_outlines` shows."""
+    # A wild estimate must not shrink the image: a quarter of its side is the widest margin.
+    corners = np.array([[-0.5, -0.5], [gray2.shape[1] - 0.5, gray2.shape[0] - 0.5]])
+    margin = 0.25 * corners[1]
+    reach = np.concatenate([outline for *_, outline in outlines])
+    reach = np.clip(reach[np.isfinite(reach).all(axis=1)], -margin, corners[1] + margin)
+    points = np.concatenate([corners, reach])
+    border = 0.01 * gray2.shape[1]
+    return points.min(axis=0) - border, points.max(axis=0) + border
+
+
+def _outlined_aspect(gray2: NDArray[np.uint8], outlines: list[_Outline]) -> float:
+    low, high = _outlined_limits(gray2, outlines)
+    return float(np.divide(*(high - low)))
+
+
+def _outline(argument: str, H: ArrayLike, shape: tuple[int, ...]) -> _Array:
+    """Map the outline of an image, edge by edge; NaN for points behind the camera."""
+    matrix = np.asarray(H, dtype=np.float64)
+    if matrix.shape != (3, 3) or not np.isfinite(matrix).all():
+        raise ValueError(f"{argument} must be a finite (3, 3) matrix, got {H!r}")
+    height, width = shape
+    corners = np.array([[0, 0], [width - 1, 0], [width - 1, height - 1], [0, height - 1], [0, 0]], dtype=np.float64)
+    along = np.linspace(0, 1, 65)[:, None]
+    points = np.concatenate([(1 - along) * a + along * b for a, b in pairwise(corners)])
+    mapped = homogeneous(points) @ matrix.T
+    centre = matrix[2] @ [(width - 1) / 2, (height - 1) / 2, 1]
+    depth = mapped[:, 2] * np.sign(centre)
+    in_front = depth > 1e-9 * np.abs(depth).max()
+    return np.where(in_front[:, None], mapped[:, :2] / np.where(in_front, mapped[:, 2], 1)[:, None], np.nan)

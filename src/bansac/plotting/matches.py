@@ -1,0 +1,177 @@
+"""Two images side by side with their matches, coloured by probability."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from bansac.images import ImageLike, read_image
+from bansac.plotting.layout import BAR, SPACE, TITLE, WIDTH, color_bar, color_map, new_figure, place
+from bansac.validate import as_points, as_probabilities, check_same_length
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["as_matches", "aspect", "draw_matches", "plot_matches", "subset"]
+
+_Array = NDArray[np.float64]
+
+_GAP = 0.02  # between the two images, as a share of the width of image 1
+
+
+def plot_matches(
+    image1: ImageLike,
+    image2: ImageLike,
+    x1: ArrayLike,
+    x2: ArrayLike,
+    probabilities: ArrayLike | None = None,
+    *,
+    inliers: ArrayLike | None = None,
+    max_matches: int = 250,
+    seed: int = 0,
+    title: str | None = None,
+    ax: Axes | None = None,
+) -> Figure:
+    """Draw two images side by side and their matches, coloured by probability.
+
+    Parameters
+    ----------
+    image1, image2 : path or (H, W[, 3 or 4]) array_like
+        Images; image 2 is scaled to the height of image 1.
+    x1, x2 : (N, 2) array_like
+        Matched points in pixels.
+    probabilities : (N,) array_like or None, optional
+        Probability of every match of being an inlier, in [0, 1]. Without it all matches have one colour, or two with
+        ``inliers``.
+    inliers : (N,) array_like of bool or None, optional
+        Mask; the matches outside it are drawn faintly.
+    max_matches : int, optional
+        Largest number of matches drawn, chosen at random.
+    seed : int, optional
+        Seed of that choice.
+    title : str or None, optional
+        Title of the picture.
+    ax : Axes or None, optional
+        The axes to draw into; those of a new figure by default.
+
+    Returns
+    -------
+    Figure
+        The figure drawn to.
+
+    Raises
+    ------
+    OSError
+        If an image cannot be read.
+    ValueError
+        If lengths differ or a value is out of its range.
+    ImportError
+        If Matplotlib is not installed.
+
+    Examples
+    --------
+    >>> grey = np.full((60, 80), 0.5)
+    >>> figure = plot_matches(grey, grey, [[10, 20], [30, 40]], [[12, 20], [70, 5]], [0.9, 0.1])
+    >>> len(figure.axes)  # the pair and the colour bar
+    2
+    """
+    gray1, gray2 = read_image(image1), read_image(image2)
+    points1, points2 = as_matches(x1, x2)
+    mask = None if inliers is None else _as_mask(inliers, len(points1))
+    shown = subset(len(points1), max_matches, seed)
+    if probabilities is not None:
+        values = as_probabilities("probabilities", probabilities, len(points1), "")
+    else:
+        values = np.ones(len(points1)) if mask is None else mask.astype(np.float64)
+
+    top = TITLE if title else 0.0
+    bar = None
+    if ax is None:
+        panel = WIDTH, WIDTH / aspect(gray1, gray2)
+        size = panel[0] + (BAR if probabilities is not None else 0.0), panel[1] + top
+        figure = new_figure(*size)
+        ax = place(figure, 0, top, *panel)
+        if probabilities is not None:
+            bar = place(figure, panel[0] + SPACE, top, SPACE, panel[1])
+    else:
+        figure = ax.figure.figure  # that of the axes, or the one around it if that is a SubFigure
+    draw_matches(ax, gray1, gray2, points1[shown], points2[shown], values[shown], None if mask is None else mask[shown])
+    if title:
+        ax.set_title(title)
+    if probabilities is not None:
+        color_bar(figure, ax, bar)
+    return figure
+
+
+def draw_matches(
+    ax: Axes,
+    gray1: NDArray[np.uint8],
+    gray2: NDArray[np.uint8],
+    x1: _Array,
+    x2: _Array,
+    values: _Array,
+    mask: NDArray[np.bool_] | None = None,
+) -> None:
+    """Draw the pair and its matches, the probable ones on top."""
+    from matplotlib.collections import LineCollection
+
+    height, width = gray1.shape
+    scale = height / gray2.shape[0]
+    left = width * (1 + _GAP)
+    _show(ax, gray1, (0, width))
+    _show(ax, gray2, (left, left + scale * gray2.shape[1]), height)
+    ax.set(xlim=(-0.5, left + scale * gray2.shape[1] - 0.5), ylim=(height - 0.5, -0.5))
+    ax.set_axis_off()
+
+    order = np.argsort(values, kind="stable")
+    ends1, ends2, colors = x1[order], (x2[order] + 0.5) * scale - 0.5, values[order]
+    ends2[:, 0] += left
+    # Doubtful matches are drawn lighter still, or a thousand wrong lines would hide the picture.
+    alpha = 0.45 + 0.45 * colors
+    if mask is not None:
+        alpha = np.where(mask[order], 0.9, 0.2)
+    rgba = color_map()(colors)
+    rgba[:, 3] = alpha
+    segments = np.stack([ends1, ends2], axis=1)
+    ax.add_collection(LineCollection(list(segments), colors=rgba, linewidths=0.8, capstyle="round"), autolim=False)
+    ends = np.concatenate([ends1, ends2])
+    ax.scatter(ends[:, 0], ends[:, 1], s=6, c=np.tile(rgba, (2, 1)), linewidths=0, zorder=3)
+
+
+def _show(ax: Axes, gray: NDArray[np.uint8], span: tuple[float, float], height: float | None = None) -> None:
+    """Show a grey image between two columns, darkened so that coloured lines stand out."""
+    bottom = gray.shape[0] if height is None else height
+    extent = (span[0] - 0.5, span[1] - 0.5, bottom - 0.5, -0.5)
+    ax.imshow(gray, cmap="gray", vmin=0, vmax=360, extent=extent, interpolation="antialiased")
+
+
+def aspect(gray1: NDArray[np.uint8], gray2: NDArray[np.uint8]) -> float:
+    """Width by height of the pair, side by side at one height."""
+    (height1, width1), (height2, width2) = gray1.shape, gray2.shape
+    return float(width1 / height1 * (1 + _GAP) + width2 / height2)
+
+
+def subset(n: int, max_matches: int, seed: int) -> NDArray[np.int64]:
+    """Return the indices, in order, of at most ``max_matches`` of n matches, chosen at random."""
+    if max_matches < 0:
+        raise ValueError(f"max_matches must not be negative, got {max_matches}")
+    if n <= max_matches:
+        return np.arange(n)
+    return np.sort(np.random.default_rng(seed).choice(n, max_matches, replace=False))
+
+
+def as_matches(x1: ArrayLike, x2: ArrayLike) -> tuple[_Array, _Array]:
+    """Return two (N, 2) arrays of finite numbers."""
+    points1, points2 = as_points("x1", x1, 2), as_points("x2", x2, 2)
+    check_same_length("x1", points1, "x2", points2)
+    return points1, points2
+
+
+def _as_mask(inliers: ArrayLike, n: int) -> NDArray[np.bool_]:
+    mask = np.asarray(inliers)
+    if mask.shape != (n,) or mask.dtype.kind not in "bui":
+        raise ValueError(f"inliers must be a mask of shape ({n},), got {mask.dtype} of shape {mask.shape}")
+    return mask.astype(bool)

@@ -1,0 +1,97 @@
+"""The course of a run: inlier ratio, gamma and the counters of the stopping criteria."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bansac.plotting.layout import ESTIMATED_COLOR, FAINT_COLOR, POINT_COLOR, new_figure
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from bansac.result import Trace
+
+__all__ = ["plot_trace"]
+
+_Array = NDArray[np.float64]
+
+
+def plot_trace(trace: Trace, *, n_points: int | None = None) -> Figure:
+    """Draw the course of a run: inlier ratio, gamma and the stop counters over the iterations.
+
+    Parameters
+    ----------
+    trace : Trace
+        Course of a run (``result.trace``, with ``trace=True``).
+    n_points : int or None, optional
+        Number of data, that the best model's inlier count is divided by. By default it is the sum of its inliers and
+        outliers.
+
+    Returns
+    -------
+    Figure
+        The figure.
+
+    Raises
+    ------
+    ValueError
+        If the trace is empty or ``n_points`` is not positive.
+    ImportError
+        If Matplotlib is not installed.
+    """
+    steps = len(trace.inlier_ratio)
+    if not steps:
+        raise ValueError("trace is empty: the run ended before its first iteration")
+    if n_points is None:
+        n_points = int(trace.best_inliers[-1] + trace.outliers[-1])
+    if n_points < 1:
+        raise ValueError(f"n_points must be at least 1, got {n_points}")
+    iteration = np.arange(1, steps + 1)
+    counting = bool(np.isfinite(trace.required_iterations).any())
+    figure = new_figure(8.0, 7.6 if counting else 6.0)
+    figure.set_layout_engine("constrained")
+    axes = figure.subplots(3 + counting, 1, sharex=True)
+
+    ax = axes[0]
+    _dots(ax, iteration, trace.inlier_ratio, "best model of the iteration")
+    ax.step(iteration, trace.best_inliers / n_points, where="post", color=ESTIMATED_COLOR, label="best model so far")
+    ax.set(ylabel="inlier ratio", ylim=(0, 1))
+
+    ax = axes[1]
+    _dots(ax, iteration, trace.gamma, None)
+    ax.set(ylabel=r"$\gamma$ = P(c = I | x = I)", ylim=(0, 1))
+
+    ax = axes[2]
+    ax.step(
+        iteration, trace.low_probability, where="post", color=POINT_COLOR, label=r"data with $p < \tau$ ($\tilde{O}$)"
+    )
+    ax.step(iteration, trace.outliers, where="post", color=ESTIMATED_COLOR, label=r"outliers of the best model ($O^*$)")
+    ax.set(ylabel="data", ylim=(0, 1.05 * n_points))
+
+    if counting:
+        ax = axes[3]
+        finite = np.where(np.isfinite(trace.required_iterations), trace.required_iterations, np.nan)
+        ax.step(iteration, np.maximum(finite, 1), where="post", color=ESTIMATED_COLOR, label="iterations required")
+        ax.plot(iteration, iteration, color=FAINT_COLOR, linestyle="--", label="iterations done")
+        ax.set(ylabel="iterations", yscale="log")
+
+    axes[-1].set_xlabel("iteration")
+    axes[0].set_xlim(*((1, steps) if steps > 1 else (0.5, 1.5)))
+    for ax in axes:
+        ax.grid(color="#e6e6e6", linewidth=0.7)
+        ax.set_axisbelow(True)
+        ax.spines[["top", "right"]].set_visible(False)
+        if ax.get_legend_handles_labels()[1]:
+            # Beside the curves, never over them.
+            ax.legend(
+                frameon=False, fontsize="small", loc="lower right", bbox_to_anchor=(1, 1), ncols=2, borderaxespad=0.1
+            )
+    return figure
+
+
+def _dots(ax: Axes, iteration: NDArray[np.int64], values: _Array, label: str | None) -> None:
+    ax.plot(iteration, values, ".", color=POINT_COLOR, markersize=5, alpha=0.5, markeredgewidth=0, label=label)

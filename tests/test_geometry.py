@@ -1,0 +1,100 @@
+"""Geometry of one and two views against its definitions."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import bansac
+from bansac.geometry import (
+    apply_transform,
+    cross_matrix,
+    decompose_essential,
+    essential_from_pose,
+    homogeneous,
+    normalize_points,
+    recover_pose,
+    rotation_matrix,
+)
+
+seeds = st.integers(0, 2**32 - 1)
+
+
+@given(seeds)
+def test_cross_matrix_is_the_cross_product(seed):
+    t, v = np.random.default_rng(seed).normal(size=(2, 3))
+    np.testing.assert_allclose(cross_matrix(t) @ v, np.cross(t, v), atol=1e-12)
+    np.testing.assert_array_equal(cross_matrix(t), -cross_matrix(t).T)
+
+
+@given(seeds)
+def test_transform_divides_by_the_third_coordinate_and_has_an_inverse(seed):
+    rng = np.random.default_rng(seed)
+    H = np.eye(3) + rng.uniform(-0.1, 0.1, (3, 3))
+    x = rng.uniform(-1, 1, (20, 2))
+    for mapped, (u, v) in zip(apply_transform(H, x), x, strict=True):
+        a, b, c = H @ [u, v, 1]
+        np.testing.assert_allclose(mapped, [a / c, b / c], rtol=1e-12)
+    np.testing.assert_allclose(apply_transform(np.linalg.inv(H), apply_transform(H, x)), x, atol=1e-9)
+    np.testing.assert_array_equal(apply_transform(H, homogeneous(x)), apply_transform(H, x))
+
+
+def test_points_at_infinity_are_infinite():
+    with np.errstate(divide="ignore"):
+        assert np.isinf(apply_transform(np.diag([1.0, 1.0, 0.0]), np.ones((1, 2)))).all()
+
+
+@given(seeds)
+def test_normalized_points_are_projected_back_by_K(seed):
+    rng = np.random.default_rng(seed)
+    K = np.array([[rng.uniform(300, 900), rng.uniform(-2, 2), 320], [0, rng.uniform(300, 900), 240], [0, 0, 1]])
+    x = rng.uniform(0, 640, (20, 2))
+    rays = normalize_points(K, x)
+    assert rays.shape == (20, 2)
+    np.testing.assert_allclose(apply_transform(K, rays), x, atol=1e-9)
+
+
+@given(seeds)
+def test_rotation_turns_about_its_axis_by_its_length(seed):
+    rng = np.random.default_rng(seed)
+    axis, angle = rng.normal(size=3), rng.uniform(0.1, 3)
+    axis /= np.linalg.norm(axis)
+    R = rotation_matrix(angle * axis)
+    np.testing.assert_allclose(R @ R.T, np.eye(3), atol=1e-12)
+    assert np.linalg.det(R) == pytest.approx(1)
+    np.testing.assert_allclose(R @ axis, axis, atol=1e-12)
+    across = np.cross(axis, rng.normal(size=3))
+    assert across @ R @ across / (across @ across) == pytest.approx(np.cos(angle))
+    assert np.cross(across, R @ across) @ axis / (across @ across) == pytest.approx(np.sin(angle))
+
+
+@given(seeds)
+def test_essential_matrix_of_a_pose_gives_the_pose_back(seed):
+    rng = np.random.default_rng(seed)
+    R, t = rotation_matrix(rng.uniform(-0.3, 0.3, 3) + 0.01), rng.normal(size=3)
+    t /= np.linalg.norm(t)
+    E = essential_from_pose(R, t)
+    X = np.column_stack([rng.uniform(-1, 1, (20, 2)), rng.uniform(4, 8, 20)])
+    Y = X @ R.T + t
+    assert np.abs(np.einsum("ni,ij,nj->n", Y, E, X)).max() < 1e-12
+    R1, R2, _ = decompose_essential(E)
+    assert min(np.abs(R1 - R).max(), np.abs(R2 - R).max()) < 1e-9
+    found_R, found_t, in_front = recover_pose(E, X[:, :2] / X[:, 2:], Y[:, :2] / Y[:, 2:])
+    assert in_front == 20
+    np.testing.assert_allclose(found_R, R, atol=1e-9)
+    np.testing.assert_allclose(found_t, t, atol=1e-9)
+
+
+def test_geometry_and_data_sets_load_without_numba():
+    code = (
+        "import sys, bansac.geometry, bansac.metrics, bansac.plotting, bansac.datasets; print('numba' in sys.modules)"
+    )
+    source = Path(bansac.__file__).parents[1]
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=source)
+    assert done.stdout.strip() == "False"
