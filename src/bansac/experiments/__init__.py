@@ -1,4 +1,7 @@
-"""The paper's experiments, one module each, by the names they have on the command line."""
+"""The paper's experiments, one module each, by the names they have on the command line: settings, a table, a figure.
+
+It imports ``evaluation`` and everything below it.
+"""
 
 from __future__ import annotations
 
