@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypedDict
 
 from bansac.engine.options import Gamma, Options
+from bansac.engine.refinement import Refiner
 from bansac.engine.sampling import Sampler
 from bansac.engine.scoring import Score
 from bansac.engine.stopping import Stop
@@ -23,13 +24,13 @@ class Settings(TypedDict, total=False):
     min_iterations: int
     max_seconds: float | None
     seed: int
-    sampler: Literal["bansac", "uniform", "prosac", "napsac", "p-napsac", "baysac", "ar"] | Sampler
-    scoring: Literal["inliers", "msac"] | Score
+    sampler: str | Sampler
+    scoring: str | Score
     verification: Literal["sprt"] | None
     stopping: str | Sequence[str | Stop] | None
     local_optimization: Literal["inner", "iterative", "inner+iterative"] | None
     degeneracy: Literal["default", "degensac"] | None
-    refinement: Literal["least_squares"] | None
+    refinement: str | Refiner | None
     order: int
     gamma: Literal["gamma_1", "gamma_2", "gamma_3"] | Gamma
     activation: Literal["rho_1", "rho_2", "rho_3", "rho_4"]

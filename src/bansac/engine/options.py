@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from bansac.engine.refinement import REFINERS
+from bansac.engine.refinement import REFINERS, Refiner
 from bansac.engine.sampling import SAMPLERS, Sampler
 from bansac.engine.scoring import SCORES, Score
 from bansac.engine.stopping import MAX_BOUNDS, STOPS, Stop
@@ -109,13 +109,13 @@ class Options:
     min_iterations: int = 0
     max_seconds: float | None = None
     seed: int = 0
-    sampler: Literal["bansac", "uniform", "prosac", "napsac", "p-napsac", "baysac", "ar"] | Sampler = "bansac"
-    scoring: Literal["inliers", "msac"] | Score = "inliers"
+    sampler: str | Sampler = "bansac"
+    scoring: str | Score = "inliers"
     verification: Literal["sprt"] | None = "sprt"
     stopping: str | Sequence[str | Stop] | None = "default"
     local_optimization: Literal["inner", "iterative", "inner+iterative"] | None = None
     degeneracy: Literal["default", "degensac"] | None = "default"
-    refinement: Literal["least_squares"] | None = "least_squares"
+    refinement: str | Refiner | None = "least_squares"
     order: int = 1
     gamma: str | Gamma = "gamma_1"
     activation: Literal["rho_1", "rho_2", "rho_3", "rho_4"] = "rho_1"
@@ -145,7 +145,7 @@ class Options:
         _check_name("verification", self.verification, VERIFICATIONS, optional=True)
         _check_name("local_optimization", self.local_optimization, LOCAL_OPTIMIZATIONS, optional=True)
         _check_name("degeneracy", self.degeneracy, DEGENERACIES, optional=True)
-        _check_name("refinement", self.refinement, tuple(REFINERS), optional=True)
+        _check_row("refinement", self.refinement, REFINERS, Refiner, optional=True)
         if not callable(self.gamma):
             _check_name("gamma", self.gamma, GAMMAS)
         _check_name("activation", self.activation, ACTIVATIONS)
@@ -166,6 +166,11 @@ class Options:
     def sampler_row(self) -> Sampler:
         """The sampler, with its traits."""
         return self.sampler if isinstance(self.sampler, Sampler) else SAMPLERS[self.sampler]
+
+    @functools.cached_property
+    def refiner_row(self) -> Refiner | None:
+        """The refiner, None for none."""
+        return REFINERS[self.refinement] if isinstance(self.refinement, str) else self.refinement
 
     @functools.cached_property
     def score_row(self) -> Score:
@@ -283,9 +288,9 @@ def _check_name(argument: str, value: Any, names: Sequence[str], *, optional: bo
         raise ValueError(f"{argument} must be one of {choices}; got {value!r}")
 
 
-def _check_row(argument: str, value: Any, rows: Mapping[str, Any], row: type) -> None:
+def _check_row(argument: str, value: Any, rows: Mapping[str, Any], row: type, *, optional: bool = False) -> None:
     if not isinstance(value, row):
-        _check_name(argument, value, tuple(rows))
+        _check_name(argument, value, tuple(rows), optional=optional)
 
 
 def _check_number(argument: str, value: Any, holds: Callable[[float], bool], wanted: str) -> None:
