@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypedDict
@@ -147,7 +148,21 @@ def resolve_options(
         if not isinstance(options, Options):
             raise ValueError(f"options must be a bansac.Options, got {type(options).__name__}")
         base = options
-    changes: dict[str, Any] = dict(settings)
+    items = tuple((name, value, type(value)) for name, value in settings.items())  # 1 and True are equal
+    try:
+        return _merge(problem, base, threshold, items, unit)
+    except TypeError as error:
+        if "unhashable" not in str(error):
+            raise
+        return _merge.__wrapped__(problem, base, threshold, items, unit)
+
+
+@functools.lru_cache(maxsize=256, typed=True)
+def _merge(
+    problem: Problem, base: Options, threshold: float | None, settings: tuple[tuple[str, Any, type], ...], unit: float
+) -> Options:
+    """Merge and check; calls with the same settings share the result."""
+    changes = {name: value for name, value, _ in settings}
     changes["threshold"] = base.threshold if threshold is None else threshold
     if changes["threshold"] is None and problem.default_threshold is not None:
         changes["threshold"] = problem.default_threshold * unit

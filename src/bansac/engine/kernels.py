@@ -111,6 +111,7 @@ def _select(
     return _packer(problem.precision)(*functions, *bounds)
 
 
+@functools.lru_cache(maxsize=256)
 def find_function(row: Any, name: str, default: Callable[..., Any] | None = None) -> Any:
     """Return a function of the module of a registry's row."""
     module = importlib.import_module(row.module) if isinstance(row.module, str) else row.module

@@ -190,11 +190,15 @@ class Options:
         tuple of Stop
             Those of ``bansac.engine.stopping.STOPS`` first, then the user's own.
         """
+        return self._stops[informed]
+
+    @functools.cached_property
+    def _stops(self) -> tuple[tuple[Stop, ...], tuple[Stop, ...]]:
+        """The stopping criteria without and with scores or priors."""
         names = _names(self.stopping)
         if names == ("default",):
-            names = self._default_stopping(informed)
-        own = dict.fromkeys(stop for stop in names if isinstance(stop, Stop))
-        return (*(stop for name, stop in STOPS.items() if name in names), *own)
+            return _find_stops(self._default_stopping(False)), _find_stops(self._default_stopping(True))
+        return (_find_stops(names),) * 2
 
     def _default_stopping(self, informed: bool) -> tuple[str, ...]:
         """Return the sampler's criteria: with scores or priors P-BANSAC has PROSAC's; "ransac" is "sprt" without it."""
@@ -266,6 +270,11 @@ def check_names(settings: Iterable[str]) -> None:
     for name in settings:
         if name not in known:
             raise TypeError(f"unknown option {name!r}; the options are {', '.join(known)}")
+
+
+def _find_stops(names: Sequence[Any]) -> tuple[Stop, ...]:
+    own = dict.fromkeys(stop for stop in names if isinstance(stop, Stop))
+    return (*(stop for name, stop in STOPS.items() if name in names), *own)
 
 
 def _names(value: Any) -> tuple[Any, ...]:
