@@ -52,7 +52,7 @@ IterationsOption = Annotated[
 SeedOption = Annotated[int, typer.Option(help="Seed of the random numbers: the same seed gives the same answer.")]
 SamplerOption = Annotated[
     str,
-    typer.Option(help="bansac (learns while it samples), uniform (RANSAC), prosac, napsac, p-napsac, baysac or ar."),
+    typer.Option(help=f"One of {', '.join(SAMPLERS)}; uniform is RANSAC."),
 ]
 NoScoresFlag = Annotated[
     bool, typer.Option("--no-scores", help="Do not use the quality of the matches as prior probability or order.")

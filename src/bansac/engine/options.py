@@ -44,37 +44,37 @@ class Options:
         for homographies, 0.5 pixel for fundamental matrices, 1e-3 in normalised units for essential matrices. Lines,
         circles, polynomials and a user's problem have no default.
     confidence : float
-        Wished probability of having seen the best model when the run stops, in (0, 1).
+        Desired probability that the best model was found when the run stops, in (0, 1).
     max_iterations : int, optional
-        Most minimal samples that are drawn. None takes the problem's default in the paper.
+        Maximum number of minimal samples. None takes the problem's default.
     min_iterations : int
-        Fewest minimal samples before a stopping criterion may end the run.
+        Minimum number of minimal samples before a stopping criterion may end the run.
     max_seconds : float, optional
         Time limit. A run that it ends depends on the speed of the machine.
     seed : int
         Seed of the random numbers: the same seed and input give the same answer, bit for bit.
-    sampler : {"bansac", "uniform", "prosac", "napsac", "p-napsac", "baysac", "ar"}
+    sampler : {"bansac", "uniform", "prosac", "napsac", "p-napsac", "baysac", "ar"} or Sampler
         ``"bansac"`` draws by the probabilities of the dynamic Bayesian network; ``"uniform"`` is RANSAC; ``"prosac"``
         (Chum and Matas, 2005) takes the best matches first and ``"p-napsac"`` (Barath et al., 2020) the best ones and
         their neighbours, both by ``scores``; ``"napsac"`` (Myatt et al., 2002) takes neighbours; ``"baysac"``
         (Botterill et al., 2009) and ``"ar"`` (Wei et al., 2023) take the most probable data and learn from failures.
-    scoring : {"inliers", "msac"}
+    scoring : {"inliers", "msac"} or Score
         ``"inliers"`` counts; ``"msac"`` weighs every inlier by ``1 - (residual / threshold)**2``.
     verification : {"sprt"} or None
         Sequential probability ratio test, which abandons bad models early; None scores every model in full.
-    stopping : str or sequence of str, optional
+    stopping : str or sequence of str and Stop, optional
         Any of ``"ransac"``, ``"sprt"``, ``"prosac"`` (which needs ``scores``) and ``"bansac"``, joined by ``"+"`` or as
         a sequence; the first to fire ends the run. None runs all ``max_iterations``. ``"default"`` is the choice of the
-        paper: ``"bansac+sprt"`` for the ``"bansac"`` sampler and ``"bansac+prosac"`` where it has scores or priors,
+        paper: ``"bansac+sprt"`` for the ``"bansac"`` sampler, ``"bansac+prosac"`` if it has scores or priors,
         ``"prosac"`` for ``"prosac"`` and ``"p-napsac"``, ``"sprt"`` for the others; ``"ransac"`` takes the place of
         ``"sprt"`` without SPRT verification.
     local_optimization : {"inner", "iterative", "inner+iterative"} or None
         Local optimisation of a new best model (LO-RANSAC, Chum et al., 2003): least squares on random parts of its
         inliers, on inliers to a threshold that shrinks, or both.
     degeneracy : {"default", "degensac"} or None
-        ``"degensac"`` (fundamental matrix only) tells samples with a dominant plane and mends their model (Chum et al.,
-        2005); such samples do not change the probabilities. ``"default"`` does so where the problem knows how.
-    refinement : {"least_squares"} or None
+        ``"degensac"`` (fundamental matrix only) detects samples on a dominant plane and repairs their model (Chum et
+        al., 2005); such samples do not change the probabilities. ``"default"`` does so if the problem has the functions.
+    refinement : {"least_squares"}, Refiner or None
         Last step on the inliers of the best model.
     order : {1, 2, 3}
         Order of the Markov assumption.
@@ -92,7 +92,7 @@ class Options:
         with scores or priors (P-BANSAC), else 0.01.
     neighborhood_radius : float, optional
         Radius of a neighbourhood of ``"napsac"`` in the joint space of all coordinates of a datum, in their unit. None
-        takes a share of their extent (:func:`bansac.engine.sampling.neighborhood_radius`).
+        takes a share of their extent (:func:`bansac.engine.sampling.napsac.neighborhood_radius`).
     trace : bool
         Record the course of the run.
 
@@ -265,7 +265,7 @@ class Options:
 
 
 def check_names(settings: Iterable[str]) -> None:
-    """Raise a TypeError that names the alternatives where a setting is no option."""
+    """Raise a TypeError that names the alternatives if a setting is not an option."""
     known = [field.name for field in dataclasses.fields(Options)]
     for name in settings:
         if name not in known:
