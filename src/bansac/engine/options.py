@@ -73,7 +73,7 @@ class Options:
         inliers, on inliers to a threshold that shrinks, or both.
     degeneracy : {"default", "degensac"} or None
         ``"degensac"`` (fundamental matrix only) detects samples on a dominant plane and repairs their model (Chum et
-        al., 2005); such samples do not change the probabilities. ``"default"`` does so if the problem has the functions.
+        al., 2005); such samples do not change the probabilities. ``"default"`` does so if the problem can.
     refinement : {"least_squares"}, Refiner or None
         Last step on the inliers of the best model.
     order : {1, 2, 3}
