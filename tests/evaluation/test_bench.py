@@ -6,10 +6,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from bansac.evaluation.bench_report import build_report, installed_versions, summarise
 
 from bansac.datasets import PairSet, find_sets
 from bansac.evaluation.bench import DEFAULTS, Journal, Protocol, Record, count_turns, fingerprint, judge, make_task, run
-from bansac.evaluation.bench_report import build_report, installed_versions, summarise
 from bansac.evaluation.methods import METHODS, Method, Task
 from tests.evaluation.sets import write_homography_set, write_pose_set
 

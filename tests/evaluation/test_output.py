@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from bansac.evaluation.output import _BLOCK, data_fingerprint, write_rows
+from bansac.evaluation.paper_methods import RANSAC
 
 from bansac.evaluation import pairs
 from bansac.evaluation.files import OutputFolder
-from bansac.evaluation.output import _BLOCK, data_fingerprint, write_rows
 from bansac.evaluation.pairs import Configuration, Grid
-from bansac.evaluation.paper_methods import RANSAC
 from bansac.evaluation.runner import run_experiment
 from bansac.experiments import Setup, degenerate_sampling, find_experiment
 from tests.datasets.archives import write_ppm

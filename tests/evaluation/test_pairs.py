@@ -8,10 +8,10 @@ from typing import Any
 import h5py
 import numpy as np
 import pytest
+from bansac.evaluation.paper_methods import BANSAC, P_BANSAC, RANSAC, Method
 
 from bansac.evaluation import pairs
 from bansac.evaluation.pairs import Configuration, Grid
-from bansac.evaluation.paper_methods import BANSAC, P_BANSAC, RANSAC, Method
 from bansac.experiments import Setup, Unit
 from tests.datasets.archives import write_ppm
 from tests.evaluation.sets import write_homography_set, write_pose_set

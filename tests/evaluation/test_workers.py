@@ -4,9 +4,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from bansac.evaluation.workers import ATTEMPTS, Failure, run_in_workers
 
 from bansac.evaluation.experiment import Experiment, Setup
-from bansac.evaluation.workers import ATTEMPTS, Failure, run_in_workers
 from tests.evaluation import toy
 
 

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable, Iterator
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from bansac.cli.arguments import TwoViewModel
 from bansac.cli.console import command, notes, report
+from bansac.cli.progress import show_progress
 from bansac.evaluation.files import OutputFolder
+from bansac.evaluation.render import to_markdown
 from bansac.evaluation.runner import run_experiment
 from bansac.experiments import EXPERIMENTS, Setup, find_experiment
 
@@ -59,9 +58,11 @@ def run(
     workers: Annotated[
         int, typer.Option(help="Processes. With more than 1, times are taken afterwards, on repeat 0 alone.")
     ] = 1,
-    pairs: Annotated[int | None, typer.Option(help="Most pairs of a set, evenly spaced. Default: the paper's.")] = None,
+    pairs: Annotated[
+        int | None, typer.Option(help="Maximum number of pairs of a set, evenly spaced. Default: the paper's.")
+    ] = None,
     repeats: Annotated[
-        int | None, typer.Option(help="Runs of every pair, or trials on made-up points. Default: the paper's.")
+        int | None, typer.Option(help="Runs of every pair, or trials on synthetic points. Default: the paper's.")
     ] = None,
     model: Annotated[TwoViewModel | None, typer.Option(help="Only this model.")] = None,
     seed: Annotated[int, typer.Option(help="Seed of repeat 0; repeat r has this seed + r.")] = 0,
@@ -85,7 +86,7 @@ def run(
     """Run an experiment: runs.csv, tables (Markdown and LaTeX), figures (PNG and SVG) and run.json.
 
     Results are kept as they come: the same command goes on where an interrupted one was. The same seed gives the same
-    errors whatever the number of workers. Options that an experiment has no use for are refused. Exit code 1: units
+    errors whatever the number of workers. Options that an experiment does not use are refused. Exit code 1: units
     have failed, their data being damaged or their workers having died again and again; run.json says why.
     """
     given = {"max_ratio": max_ratio, "pair": pair, "curve": curve, "noise": noise}
@@ -106,9 +107,9 @@ def run(
     )
     experiment.check(setup)
     folder = OutputFolder(out if out is not None else Path("bansac-experiments") / name)
-    outcome = run_experiment(experiment, setup, folder, workers=workers, progress=_progress)
+    outcome = run_experiment(experiment, setup, folder, workers=workers, progress=show_progress)
     for table in outcome.report.tables.values():
-        report.print(table.to_markdown() + "\n", markup=False)
+        report.print(to_markdown(table) + "\n", markup=False)
     for note in outcome.report.notes:
         report.print(note, markup=False)
     report.print(f"wrote {', '.join(folder.files)}", markup=False)
@@ -119,19 +120,3 @@ def run(
 
 def _split(names: str) -> tuple[str, ...]:
     return tuple(name.strip() for name in names.split(",") if name.strip())
-
-
-@contextlib.contextmanager
-def _progress(what: str, total: int, done: int) -> Iterator[Callable[[], None]]:
-    if done:
-        notes.print(f"bansac: going on with an interrupted run: {done} of {total} {what} are done")
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=notes, transient=True, disable=not notes.is_terminal) as progress:
-        task = progress.add_task(what, total=total, completed=done)
-        yield lambda: progress.advance(task)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from bansac.evaluation.charts import Chart, Series, plot_charts
 from bansac.evaluation.experiment import Report, Row
-from bansac.evaluation.paper_methods import PAPER_METHODS
+from bansac.evaluation.methods import PAPER_METHODS
 from bansac.evaluation.summary import (
     AUC_10,
     MODEL_TITLES,
@@ -69,7 +69,7 @@ def report_sweep(
     for model in summary.models:
         curves = {
             metric: {
-                method.name: [summary.mean(metric, model, configuration(method.name, value)) for value in values]
+                method.label: [summary.mean(metric, model, configuration(method.label, value)) for value in values]
                 for method in PAPER_METHODS
             }
             for metric in _METRICS
@@ -100,4 +100,4 @@ def _tabulate(curves: _Curves, title: str, label: str, values: Sequence[float]) 
         for i, value in enumerate(values):
             figures = tuple(y[i] for y in by_method.values())
             lines.append(TableRow((f"{value:g}",), figures, better=metric.better, arrow=False))
-    return Table(title, (label,), tuple(method.name for method in PAPER_METHODS), tuple(lines))
+    return Table(title, (label,), tuple(method.label for method in PAPER_METHODS), tuple(lines))
