@@ -100,6 +100,13 @@ def test_methods_reach_workers_by_their_names() -> None:
     ]
 
 
+def test_opencv_uses_one_thread() -> None:
+    cv2 = pytest.importorskip("cv2")
+    cv2.setNumThreads(2)
+    METHODS["opencv"].prepare()
+    assert cv2.getNumThreads() == 1
+
+
 def test_peers_are_found_and_take_no_settings_of_ours() -> None:
     peers = find_peers()
     assert {method.package for method in peers} == {"cv2", "poselib", "pydegensac"}

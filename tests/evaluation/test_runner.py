@@ -5,6 +5,7 @@ import csv
 import json
 import multiprocessing
 import sqlite3
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -277,6 +278,13 @@ def test_executor_can_be_named(run: Run) -> None:
     assert run.made()[-3:] == [0, 2, 4], "beside others it might have been: the times are taken afterwards"
     with pytest.raises(ValueError, match="executor must be one of serial, processes; got 'cloud'"):
         run("two", executor="cloud")
+
+
+def test_missing_pandas_is_noticed_before_the_work(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(ModuleNotFoundError, match=r"tables need pandas: pip install 'bansac\[bench\]'"):
+        run()
+    assert run.made() == []
 
 
 def test_settings_are_checked(run: Run) -> None:

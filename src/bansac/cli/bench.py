@@ -14,7 +14,7 @@ from rich.table import Table
 
 from bansac.cli.arguments import JsonFlag, TwoViewModel
 from bansac.cli.console import print_json, report
-from bansac.cli.progress import show_progress
+from bansac.cli.runs import ExecutorOption, WorkersOption, show_progress, split_names
 from bansac.evaluation.bench import Bench, build_report
 from bansac.evaluation.experiment import Setup
 from bansac.evaluation.files import to_json, write_atomically
@@ -50,9 +50,8 @@ def bench(
             metavar="FILE", help="Write the report here; an interrupted run goes on from the journal beside it."
         ),
     ] = None,
-    workers: Annotated[
-        int, typer.Option(help="Processes. With more than 1, times are taken afterwards, on repeat 0 alone.")
-    ] = 1,
+    workers: WorkersOption = 1,
+    executor: ExecutorOption = None,
     json: JsonFlag = False,
 ) -> None:
     """Compare estimators on folders of image pairs with ground truth (RANSAC tutorial format).
@@ -70,15 +69,15 @@ def bench(
     }
     changes: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     protocol = dataclasses.replace(DEFAULTS[model.value], **changes)
-    bench = Bench(tuple(select_methods(_split(methods), protocol.kind)), protocol)
-    setup = Setup(data=folder, sets=tuple(_split(sets)), exclude=tuple(_split(exclude)))
+    bench = Bench(tuple(select_methods(split_names(methods), protocol.kind)), protocol)
+    setup = Setup(data=folder, sets=split_names(sets), exclude=split_names(exclude))
     journal = None
     if out is not None:
         _check_writable(out)
         journal = out.with_suffix(".sqlite")
     started = time.perf_counter()
     with open_run(bench.experiment(), setup, journal) as run:
-        rows, failed = run.execute(workers=workers, progress=show_progress)
+        rows, failed = run.execute(workers=workers, executor=executor, progress=show_progress)
         if failed:
             unit, reason = next(iter(failed.items()))
             raise OSError(f"{len(failed)} of {len(run.units)} units have failed, the first is {unit}: {reason}")
@@ -91,10 +90,6 @@ def bench(
         print_json(document)
     else:
         _show(document)
-
-
-def _split(names: str) -> list[str]:
-    return [name.strip() for name in names.split(",") if name.strip()]
 
 
 def _check_writable(out: Path) -> None:

@@ -10,7 +10,7 @@ import typer
 
 from bansac.cli.arguments import TwoViewModel
 from bansac.cli.console import command, notes, report
-from bansac.cli.progress import show_progress
+from bansac.cli.runs import ExecutorOption, WorkersOption, show_progress, split_names
 from bansac.evaluation.files import OutputFolder
 from bansac.evaluation.render import to_markdown
 from bansac.evaluation.runner import run_experiment
@@ -55,9 +55,8 @@ def run(
         Path | None,
         typer.Option(metavar="DIR", help="Write the results here. Default: bansac-experiments/NAME."),
     ] = None,
-    workers: Annotated[
-        int, typer.Option(help="Processes. With more than 1, times are taken afterwards, on repeat 0 alone.")
-    ] = 1,
+    workers: WorkersOption = 1,
+    executor: ExecutorOption = None,
     pairs: Annotated[
         int | None, typer.Option(help="Maximum number of pairs of a set, evenly spaced. Default: the paper's.")
     ] = None,
@@ -100,14 +99,14 @@ def run(
         pairs=pairs,
         repeats=repeats,
         seed=seed,
-        sets=_split(sets),
-        exclude=_split(exclude),
+        sets=split_names(sets),
+        exclude=split_names(exclude),
         h_error=h_error.value if h_error is not None else None,
         extra=extra,
     )
     experiment.check(setup)
     folder = OutputFolder(out if out is not None else Path("bansac-experiments") / name)
-    outcome = run_experiment(experiment, setup, folder, workers=workers, progress=show_progress)
+    outcome = run_experiment(experiment, setup, folder, workers=workers, executor=executor, progress=show_progress)
     for table in outcome.report.tables.values():
         report.print(to_markdown(table) + "\n", markup=False)
     for note in outcome.report.notes:
@@ -116,7 +115,3 @@ def run(
     if outcome.failed:
         notes.print(f"bansac: {len(outcome.failed)} units have failed; the same command tries them again")
         raise typer.Exit(INCOMPLETE)
-
-
-def _split(names: str) -> tuple[str, ...]:
-    return tuple(name.strip() for name in names.split(",") if name.strip())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
-import importlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -92,22 +91,14 @@ class Bench:
 
     def run_unit(self, setup: Setup, unit: Unit) -> list[Row]:
         """Run all methods on a pair."""
-        limit_threads(self.methods)
         return run_pair(self._configurations(), self.protocol, unit, seed=setup.seed)
 
     def warm_up(self, setup: Setup, units: Sequence[Unit]) -> None:
         """Call every method once: loading and compiling code is not what is measured."""
-        limit_threads(self.methods)
         warm_up(self._configurations(), self.protocol, units, setup.seed)
 
     def _configurations(self) -> list[Configuration]:
         return [Configuration(method.name, method) for method in self.methods]
-
-
-def limit_threads(methods: Sequence[Method]) -> None:
-    """Let every method use one thread; OpenCV alone would use more."""
-    if any(method.package == "cv2" for method in methods):
-        importlib.import_module("cv2").setNumThreads(1)
 
 
 def summarise(runs: DataFrame) -> dict[str, float]:

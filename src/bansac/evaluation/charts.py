@@ -41,7 +41,7 @@ class Series:
     Parameters
     ----------
     label : str
-        Its name; the same name looks the same in all charts, and as in the other figures where it is a method's.
+        Its name; the same name looks the same in all charts, and as in the other figures if it is a method's.
     x, y : (K,) array_like
         The points; NaN leaves a gap.
     error : (K,) array_like, optional

@@ -80,11 +80,11 @@ class Journal:
         return int(count)
 
     def __contains__(self, unit: Unit) -> bool:
-        """Tell whether a unit is finished."""
+        """Return whether a unit is finished."""
         return bool(self._select("1", "key = ?", unit.key))
 
     def lacks_times(self, unit: Unit) -> bool:
-        """Tell whether a unit is finished but has still to be run again for its times."""
+        """Return whether a unit is finished but has still to be run again for its times."""
         if not unit.timed:
             return False
         found = self._select("columns", "key = ? AND alone = 0 AND seconds IS NULL", unit.key)
@@ -146,8 +146,8 @@ class Journal:
             return rows
         return []
 
-    def _select(self, what: str, where: str = "1", *values: str) -> list[tuple[Any, ...]]:
-        query = f"SELECT {what} FROM units WHERE fingerprint = ? AND {where}"
+    def _select(self, what: str, condition: str = "1", *values: str) -> list[tuple[Any, ...]]:
+        query = f"SELECT {what} FROM units WHERE fingerprint = ? AND {condition}"
         with self._errors():
             return self._database.execute(query, (self._fingerprint, *values)).fetchall()
 

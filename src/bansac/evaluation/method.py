@@ -19,6 +19,10 @@ def _as_returned(answer: Any) -> Any:
     return answer
 
 
+def _nothing() -> None:
+    pass
+
+
 @dataclass(frozen=True)
 class Method:
     """One estimator.
@@ -37,6 +41,8 @@ class Method:
         ``call(task)`` estimates by another library; None for this package.
     matrix : callable
         ``matrix(answer)``: the 3 x 3 matrix, or None, of what ``call`` returned; not timed.
+    prepare : callable
+        ``prepare()`` is called before the calls of a pair, not timed: it limits a library to one thread.
     package : str
         Module that has to be installed.
     kinds : tuple of str
@@ -51,6 +57,7 @@ class Method:
     label: str = ""
     call: Callable[[Task], Any] | None = None
     matrix: Callable[[Any], NDArray[np.float64] | None] = _as_returned
+    prepare: Callable[[], None] = _nothing
     package: str = "bansac"
     kinds: tuple[Kind, ...] = ("H", "F", "E")
     sort: bool = False

@@ -104,6 +104,8 @@ def run_pair(
     pair_set = open_set(folder)
     check_sizes(pair_set, key, h_error)
     rows: dict[int, Row] = {}
+    for configuration in configurations:
+        configuration.method.prepare()
     for which in random.Random(unit.key).sample(range(len(tasks)), len(tasks)):
         configuration, (pair, task) = configurations[which], tasks[which]
         rows[which] = {
@@ -172,6 +174,7 @@ def warm_up(
             continue
         if _enough(tasks, protocol):
             for configuration, (_, task) in zip(configurations, tasks, strict=True):
+                configuration.method.prepare()
                 configuration.estimate(best_first(task) if configuration.method.sort else task, **settings)
             return
 

@@ -107,7 +107,7 @@ def _digest(files: Iterable[Path]) -> str:
 
 
 def data_fingerprint(folder: Path | None, sets: Sequence[PairSet | LabelledSet]) -> dict[str, Any]:
-    """Return what tells the data of a run from other data, wherever they lie.
+    """Return what identifies the data of a run, wherever they are.
 
     Parameters
     ----------

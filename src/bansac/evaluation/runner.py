@@ -30,6 +30,7 @@ from bansac.evaluation.provenance import (
     source_digest,
 )
 from bansac.evaluation.report import write_report, write_rows
+from bansac.evaluation.summary import import_pandas
 
 __all__ = ["Outcome", "Progress", "Run", "open_run", "run_experiment", "silent"]
 
@@ -114,11 +115,14 @@ class Run:
         Raises
         ------
         ValueError
-            If there is no such executor, or the number of workers is below 1.
+            If there is no such executor, or it does not run so many workers.
         """
         if workers < 1:
             raise ValueError(f"workers must be at least 1, got {workers}")
-        chosen = find_executor(executor or ("serial" if workers == 1 else "processes"))
+        name = executor or ("serial" if workers == 1 else "processes")
+        chosen = find_executor(name)
+        if chosen.alone and workers > 1:
+            raise ValueError(f"workers: the executor {name} runs one unit at a time, got {workers} workers")
         work = functools.partial(self.experiment.run_unit, self.setup)
         pending = [unit for unit in self.units if unit not in self.journal]
         if pending:
@@ -187,8 +191,11 @@ def open_run(experiment: Experiment, setup: Setup, journal: Path | None) -> Iter
         If a setting makes no sense.
     OSError
         If the data cannot be read, or the journal cannot be used.
+    ImportError
+        If pandas is not installed, which reports need.
     """
     experiment.check(setup)
+    import_pandas()  # before the work, not after it
     units = experiment.units(setup)
     if len({unit.key for unit in units}) < len(units):
         raise ValueError(f"{experiment.name}: the keys of the units must all be different")

@@ -97,7 +97,7 @@ class Metric:
     better : {"higher", "lower"}
         Which values are better.
     compute : callable
-        The figure of one configuration on one set; NaN where there is none.
+        The figure of one configuration on one set; NaN if there is none.
     """
 
     label: str
@@ -106,7 +106,7 @@ class Metric:
 
     @property
     def heading(self) -> str:
-        """The label with an arrow that tells which values are better."""
+        """The label with an arrow for the better values."""
         return with_arrow(self.label, self.better)
 
 
@@ -175,12 +175,12 @@ class Summary:
         return [str(name) for name in self._of_model[model]["set"].unique()]
 
     def of_set(self, metric: Metric, model: str, set_name: str, configuration: str) -> float:
-        """Return a figure on one set; NaN where there is none."""
+        """Return a figure on one set; NaN if there is none."""
         runs = self._runs.get((model, set_name, configuration))
         return metric.compute(runs) if runs is not None else math.nan
 
     def mean(self, metric: Metric, model: str, configuration: str) -> float:
-        """Return the average of the sets' figures; NaN where one is missing."""
+        """Return the average of the sets' figures; NaN if one is missing."""
         figures = [self.of_set(metric, model, name, configuration) for name in self.sets(model)]
         return float(np.mean(figures))
 

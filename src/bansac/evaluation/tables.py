@@ -36,7 +36,7 @@ class Measured:
 
 
 Cell = float | int | str | Measured | None
-"""A number, a text, or None where there is no value."""
+"""A number, a text, or None if there is no value."""
 
 
 @dataclass(frozen=True)

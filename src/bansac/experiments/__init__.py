@@ -1,4 +1,9 @@
-"""The paper's experiments, one module each, by the names they have on the command line."""
+"""The paper's experiments, one module each, by the names that they have on the command line.
+
+A module has the settings of an experiment, its table and its figure, and an ``EXPERIMENT``; what they share is in
+:mod:`bansac.evaluation`. A new experiment is a module here and a row in ``EXPERIMENTS``. It may import
+:mod:`bansac.evaluation` and what is below it.
+"""
 
 from __future__ import annotations
 

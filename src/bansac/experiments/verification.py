@@ -1,6 +1,6 @@
 """RANSAC, BANSAC and P-BANSAC with and without SPRT verification, which is not in the paper.
 
-With SPRT the network is not updated where every model of an iteration was rejected: hundreds of bad models would
+With SPRT the network is not updated if every model of an iteration was rejected: hundreds of bad models would
 otherwise push all probabilities down. Without it the update runs at every iteration, as in Algorithm 1. SPRT's stop
 needs SPRT's tests; in its place comes RANSAC's.
 """

@@ -50,12 +50,18 @@ def _estimate_by_flag(flag: str, task: Task) -> Any:
     )
 
 
+def _use_one_thread() -> None:
+    import cv2
+
+    cv2.setNumThreads(1)
+
+
 def _model(answer: tuple[NDArray[np.float64] | None, Any]) -> NDArray[np.float64] | None:
     return answer[0]
 
 
 def _method(name: str, call: Callable[[Task], Any], *, sort: bool = False) -> Method:
-    return Method(name, call=call, matrix=_model, package="cv2", sort=sort)
+    return Method(name, call=call, matrix=_model, prepare=_use_one_thread, package="cv2", sort=sort)
 
 
 METHODS = (
