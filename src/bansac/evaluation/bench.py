@@ -102,18 +102,10 @@ class Bench:
 
 
 def summarise(runs: DataFrame) -> dict[str, float]:
-    """Return the means over the calls of one method on one set.
+    """Return the means over the calls of one method on one set, at least one.
 
-    Parameters
-    ----------
-    runs : DataFrame
-        The rows of the calls, at least one.
-
-    Returns
-    -------
-    dict
-        For poses ``mAA_R@5``, ``mAA_R@10``, ``mAA_t@5``, ``mAA_t@10``, ``AUC@5``, ``AUC@10``, ``AUC@20`` (degrees); for
-        homographies ``mAA@5``, ``mAA@10`` (pixels). And ``ms_mean`` and ``ms_median`` over the calls that were timed.
+    For poses ``mAA_R@5``, ``mAA_R@10``, ``mAA_t@5``, ``mAA_t@10``, ``AUC@5``, ``AUC@10``, ``AUC@20`` (degrees); for
+    homographies ``mAA@5``, ``mAA@10`` (pixels). And ``ms_mean`` and ``ms_median`` over the calls that were timed.
     """
     milliseconds = 1e3 * runs["seconds"].dropna().to_numpy()
     times = {"ms_mean": float(np.mean(milliseconds)), "ms_median": float(np.median(milliseconds))}
@@ -127,24 +119,10 @@ def summarise(runs: DataFrame) -> dict[str, float]:
 def build_report(
     rows: Iterable[Row], methods: Sequence[Method], protocol: Protocol, *, seconds: float
 ) -> dict[str, Any]:
-    """Return all of a run's figures, and what they were measured with.
+    """Return all figures of a run, and what they were measured with.
 
-    Parameters
-    ----------
-    rows : iterable of Row
-        The rows of :meth:`Bench.run_unit`.
-    methods : sequence of Method
-        The methods.
-    protocol : Protocol
-        The settings.
-    seconds : float
-        Duration of the whole run.
-
-    Returns
-    -------
-    dict
-        ``date``, ``versions``, ``machine``, ``protocol``, ``seconds``, ``sets`` (``pairs`` and ``methods``, set by set)
-        and ``mean`` (over the sets, method by method). All but the times can be reproduced.
+    ``date``, ``versions``, ``machine``, ``protocol``, ``seconds`` (of the whole run), ``sets`` (``pairs`` and
+    ``methods``, set by set) and ``mean`` (over the sets, method by method). All but the times can be reproduced.
     """
     sets: dict[str, Any] = {}
     for name, of_set in frame_of(rows).groupby("set", sort=False, observed=True):

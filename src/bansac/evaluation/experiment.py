@@ -179,18 +179,7 @@ class Experiment:
     values: Any = ()
 
     def check(self, setup: Setup) -> None:
-        """Raise a ValueError if a setting makes no sense for this experiment, or would be ignored.
-
-        Parameters
-        ----------
-        setup : Setup
-            The settings.
-
-        Raises
-        ------
-        ValueError
-            If the data are missing, or a setting, the model or an option is none of this experiment's.
-        """
+        """Raise a ValueError if the data are missing, or a setting is not used by this experiment."""
         takes = self._takes()
         for name in ("data", "sets", "exclude", "pairs", "repeats", "model", "h_error"):
             if getattr(setup, name) not in (None, ()) and name not in takes:

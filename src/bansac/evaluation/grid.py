@@ -64,18 +64,7 @@ class Grid:
         report: Callable[[Setup, Iterable[Row]], Report],
         options: tuple[str, ...] = (MAX_RATIO_OPTION,),
     ) -> Experiment:
-        """Return the experiment that runs this grid.
-
-        Parameters
-        ----------
-        name, title, reference, defaults, report, options
-            As in :class:`~bansac.evaluation.experiment.Experiment`.
-
-        Returns
-        -------
-        Experiment
-            It needs data, and takes the number of pairs and of repeats.
-        """
+        """Return the experiment that runs this grid; the parameters are those of :class:`.Experiment`."""
         return Experiment(
             name=name,
             title=title,
@@ -94,24 +83,9 @@ class Grid:
         )
 
     def units(self, setup: Setup) -> list[Unit]:
-        """Return one unit for each model, pair and repeat.
+        """Return one unit for each model, set, pair and repeat.
 
-        Parameters
-        ----------
-        setup : Setup
-            The settings.
-
-        Returns
-        -------
-        list of Unit
-            Pair by pair, set by set, model by model.
-
-        Raises
-        ------
-        ValueError
-            If there is no set with the right truth, or none with homographies for ``setup.h_error`` to judge.
-        OSError
-            If the data cannot be read.
+        No set with the right truth, or none with homographies for ``setup.h_error`` to judge, is a ValueError.
         """
         check_max_ratio(setup)
         chosen = self._choose_sets(setup)
@@ -130,62 +104,18 @@ class Grid:
         return units
 
     def sets(self, setup: Setup) -> list[PairSet]:
-        """Return the sets that the pairs of :meth:`units` are of.
-
-        Parameters
-        ----------
-        setup : Setup
-            The settings.
-
-        Returns
-        -------
-        list of PairSet
-            The sets.
-
-        Raises
-        ------
-        ValueError
-            If there is no set with the right truth.
-        OSError
-            If the data cannot be read.
-        """
+        """Return the sets that the pairs of :meth:`units` are of."""
         chosen = self._choose_sets(setup)
         kinds = {_KINDS[model] for model in self._models(setup, chosen)}
         return [pair_set for pair_set in chosen if pair_set.kind in kinds]
 
     def run_unit(self, setup: Setup, unit: Unit) -> list[Row]:
-        """Run all configurations on a pair.
-
-        Parameters
-        ----------
-        setup : Setup
-            The settings.
-        unit : Unit
-            One of :meth:`units`.
-
-        Returns
-        -------
-        list of Row
-            A row for each configuration, in their order; none if the pair has too few matches for any of them.
-
-        Raises
-        ------
-        OSError
-            If the pair cannot be read, or the size of an image that is needed to judge it is not known.
-        """
+        """Run all configurations on a pair."""
         protocol = _protocol(setup, unit.payload[0])
         return run_pair(self.configurations, protocol, unit, seed=setup.seed, h_error=setup.h_error or "corners")
 
     def warm_up(self, setup: Setup, units: Sequence[Unit]) -> None:
-        """Load or compile the kernels of every configuration, by short calls on the first good pair of each model.
-
-        Parameters
-        ----------
-        setup : Setup
-            The settings.
-        units : sequence of Unit
-            The units that will be run.
-        """
+        """Load or compile the kernels of every configuration, by short calls on one pair of each model."""
         for model in dict.fromkeys(unit.payload[0] for unit in units):
             of_model = [unit for unit in units if unit.payload[0] == model]
             protocol = _protocol(setup, model)
@@ -221,18 +151,7 @@ class Grid:
 
 
 def check_max_ratio(setup: Setup) -> None:
-    """Raise a ValueError if the option ``max_ratio`` is no ratio.
-
-    Parameters
-    ----------
-    setup : Setup
-        The settings.
-
-    Raises
-    ------
-    ValueError
-        If it is not in (0, 1].
-    """
+    """Raise a ValueError if the option ``max_ratio`` is not in (0, 1]."""
     ratio = setup.extra.get(MAX_RATIO_OPTION)
     if ratio is not None and not 0 < ratio <= 1:
         raise ValueError(f"{MAX_RATIO_OPTION} must be in (0, 1], got {ratio}")

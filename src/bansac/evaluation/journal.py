@@ -91,17 +91,7 @@ class Journal:
         return any("seconds" in json.loads(columns) for (columns,) in found)
 
     def add(self, unit: Unit, rows: Sequence[Row], *, alone: bool) -> None:
-        """Write down a finished unit.
-
-        Parameters
-        ----------
-        unit : Unit
-            The unit.
-        rows : sequence of Row
-            Its rows.
-        alone : bool
-            Whether it had the machine to itself, so that its seconds count.
-        """
+        """Write down a finished unit; ``alone`` if it had the machine to itself, so that its seconds count."""
         columns = list(dict.fromkeys(column for row in rows for column in row))
         cells = [[None if column == "seconds" and not alone else row.get(column) for column in columns] for row in rows]
         with self._errors(), self._database:
@@ -125,16 +115,6 @@ class Journal:
 
         As soon as one unit of the run ran beside others, only those that take part in the pass for the times keep their
         seconds: means are over the same repeats everywhere.
-
-        Parameters
-        ----------
-        unit : Unit
-            The unit.
-
-        Returns
-        -------
-        list of Row
-            Its rows.
         """
         for columns, cells, seconds in self._select("columns, cells, seconds", "key = ?", unit.key):
             names = json.loads(columns)
@@ -163,15 +143,7 @@ class Journal:
 
 
 class Rows:
-    """All rows of a run in the order of its units, read from the journal each time they are gone through.
-
-    Parameters
-    ----------
-    journal : Journal
-        Holds the rows.
-    units : sequence of Unit
-        The units.
-    """
+    """All rows of a run in the order of its units, read from the journal each time they are gone through."""
 
     def __init__(self, journal: Journal, units: Sequence[Unit]) -> None:
         self._journal = journal

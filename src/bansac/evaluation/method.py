@@ -70,17 +70,8 @@ class Method:
     def run(self, task: Task, **settings: Any) -> Any:
         """Estimate the model of a task; this call is what is timed.
 
-        Parameters
-        ----------
-        task : Task
-            Matches and settings.
-        **settings
-            Keyword arguments of this package's functions that override those of the method and the task.
-
-        Returns
-        -------
-        object
-            A :class:`bansac.Result`, or what the other library returns.
+        ``settings`` override those of the method and the task. It returns a :class:`bansac.Result`, or what the other
+        library returns.
         """
         if self.call is not None:
             return self.call(task, **settings)

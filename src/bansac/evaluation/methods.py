@@ -44,26 +44,10 @@ PAPER_METHODS = (RANSAC, METHODS["napsac"], METHODS["p-napsac"], METHODS["prosac
 
 
 def select_methods(names: Sequence[str], kind: Kind) -> list[Method]:
-    """Return the methods of these names.
+    """Return the methods of these names, in their order.
 
-    Parameters
-    ----------
-    names : sequence of str
-        Keys of ``METHODS``.
-    kind : {"H", "F", "E"}
-        The model that they have to estimate.
-
-    Returns
-    -------
-    list of Method
-        In the order of ``names``.
-
-    Raises
-    ------
-    ValueError
-        If a name is unknown, given twice, or cannot estimate ``kind``.
-    ModuleNotFoundError
-        If the package of a method is not installed.
+    A name that is unknown, given twice, or cannot estimate ``kind`` is a ValueError; a package that is not installed
+    a ModuleNotFoundError.
     """
     if not names:
         raise ValueError(f"methods must name at least one of {', '.join(METHODS)}")

@@ -73,29 +73,9 @@ def run_pair(
 ) -> list[Row]:
     """Run all configurations on a pair; the estimates alone are timed.
 
-    Parameters
-    ----------
-    configurations : sequence of Configuration
-        What is compared.
-    protocol : Protocol
-        The settings of all of them.
-    unit : Unit
-        What :func:`pair_unit` returned.
-    seed : int, optional
-        Seed of repeat 0; repeat r has ``seed + r``.
-    h_error : {"corners", "visible-area"}, optional
-        Error of a homography.
-
-    Returns
-    -------
-    list of Row
-        A row for each configuration, in their order; none if the pair has too few matches for any of them, so that all
-        configurations see the same pairs.
-
-    Raises
-    ------
-    OSError
-        If the pair cannot be read, or the size of an image that is needed to judge it is not known.
+    The unit is of :func:`pair_unit`; ``seed`` is that of repeat 0, repeat r has ``seed + r``. There is a row for each
+    configuration, in their order; none if the pair has too few matches for any of them, so that all see the same pairs.
+    A pair that cannot be read, or an image size that is needed to judge it and is not known, is an OSError.
     """
     kind, folder, key, repeat = unit.payload
     tasks = _tasks(configurations, protocol, unit, seed)
@@ -158,14 +138,7 @@ def warm_up(
 ) -> None:
     """Load or compile what every configuration needs, by calls on the first pair that is not damaged.
 
-    Parameters
-    ----------
-    configurations, protocol, seed
-        As in :func:`run_pair`.
-    units : sequence of Unit
-        The units that will be run.
-    **settings
-        Keyword arguments of the calls, which may make them short.
+    ``settings`` are keyword arguments of the calls, which may make them short.
     """
     for unit in units:
         try:

@@ -46,20 +46,6 @@ def fingerprint(experiment: Experiment, setup: Setup, data: Mapping[str, Any]) -
     between is not among it: an edit there does not discard a run of a week. Who changes ``options``, ``estimate``,
     ``metrics`` or ``datasets`` so that results change, without a new version of the package, has to take another
     folder.
-
-    Parameters
-    ----------
-    experiment : Experiment
-        The experiment.
-    setup : Setup
-        The settings.
-    data : mapping
-        What :func:`data_fingerprint` returned.
-
-    Returns
-    -------
-    str
-        Hexadecimal digest.
     """
     settings = plain_settings(setup) | {"data": data.get("sha256")}
     parts = [experiment.name, settings, experiment.run_unit, experiment.values, source_digest(), installed_versions()]
@@ -88,13 +74,7 @@ def _by_value(value: Any) -> Any:
 
 @functools.cache
 def source_digest() -> str:
-    """Return a digest of the source of the estimators, the packages in ``ROOMS``.
-
-    Returns
-    -------
-    str
-        Hexadecimal digest.
-    """
+    """Return a digest of the source of the estimators, the packages in ``ROOMS``."""
     package = Path(bansac.__file__).parent
     return _digest(module for room in ROOMS for module in sorted((package / room).rglob("*.py")))
 
@@ -109,24 +89,9 @@ def _digest(files: Iterable[Path]) -> str:
 def data_fingerprint(folder: Path | None, sets: Sequence[PairSet | LabelledSet]) -> dict[str, Any]:
     """Return what identifies the data of a run, wherever they are.
 
-    Parameters
-    ----------
-    folder : Path or None
-        The folder of all data; None without data.
-    sets : sequence of PairSet and LabelledSet
-        The sets that the run takes.
-
-    Returns
-    -------
-    dict
-        ``folder``, number of ``files``, their ``bytes`` and a ``sha256`` over the names of the sets and over names,
-        sizes and content of the files that their pairs are read from; of files larger than 3 MiB, over the first, the
-        middle and the last MiB. Empty without data.
-
-    Raises
-    ------
-    OSError
-        If a file cannot be read.
+    ``folder``, number of ``files``, their ``bytes`` and a ``sha256`` over the names of the sets and over names, sizes
+    and content of the files that their pairs are read from; of files larger than 3 MiB, over the first, the middle and
+    the last MiB. Empty without data.
     """
     if folder is None:
         return {}
@@ -155,18 +120,7 @@ def _blocks(path: Path, size: int) -> Iterator[bytes]:
 
 
 def installed_versions(packages: Iterable[str] = ()) -> dict[str, str]:
-    """Return the versions of what a run runs on.
-
-    Parameters
-    ----------
-    packages : iterable of str, optional
-        Modules of other libraries.
-
-    Returns
-    -------
-    dict
-        Version by module; without those that are not installed.
-    """
+    """Return the versions of what a run runs on and of other libraries' modules that are installed."""
     versions = {
         "python": platform.python_version(),
         "bansac": bansac.__version__,
@@ -179,13 +133,7 @@ def installed_versions(packages: Iterable[str] = ()) -> dict[str, str]:
 
 
 def machine() -> dict[str, Any]:
-    """Return what the machine is.
-
-    Returns
-    -------
-    dict
-        ``platform``, ``processor`` and ``cores``.
-    """
+    """Return ``platform``, ``processor`` and ``cores``."""
     return {"platform": platform.platform(), "processor": _processor(), "cores": os.cpu_count()}
 
 

@@ -17,19 +17,9 @@ _EMPHASIS = "\\*<"
 
 
 def to_markdown(table: Table) -> str:
-    """Return the table in Markdown, padded so that the source reads as a table too.
+    """Return caption and table in Markdown, padded so that the source reads as a table too.
 
     Groups are in the heading, the columns' own headings below them: Markdown has one line of headings.
-
-    Parameters
-    ----------
-    table : Table
-        The table.
-
-    Returns
-    -------
-    str
-        Caption and table.
 
     Examples
     --------
@@ -58,17 +48,9 @@ def to_markdown(table: Table) -> str:
 
 
 def to_latex(table: Table) -> str:
-    r"""Return the table in LaTeX; it needs ``\usepackage{amssymb, booktabs, graphicx}``.
+    r"""Return the table in LaTeX, as ``table`` or, with more than eight columns, ``table*``.
 
-    Parameters
-    ----------
-    table : Table
-        The table.
-
-    Returns
-    -------
-    str
-        A ``table`` or, with more than eight columns, ``table*`` environment.
+    It needs ``\usepackage{amssymb, booktabs, graphicx}``.
     """
     width = len(table.stub) + len(table.columns)
     environment = "table*" if width > 8 else "table"
@@ -171,17 +153,7 @@ _LATEX = {
 
 
 def escape_latex(text: str) -> str:
-    r"""Return plain text as LaTeX.
-
-    Parameters
-    ----------
-    text : str
-        Plain text.
-
-    Returns
-    -------
-    str
-        The same, with LaTeX's own characters escaped and the Unicode ones of labels written as LaTeX.
+    r"""Return plain text as LaTeX: its own characters escaped, the Unicode ones of labels as commands.
 
     Examples
     --------

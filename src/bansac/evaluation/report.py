@@ -24,22 +24,7 @@ __all__ = ["write_report", "write_rows"]
 
 
 def write_report(folder: OutputFolder, report: Report) -> None:
-    """Write the tables, figures and further numbers of a report.
-
-    Parameters
-    ----------
-    folder : OutputFolder
-        Where to.
-    report : Report
-        What to write.
-
-    Raises
-    ------
-    ImportError
-        If there are figures and Matplotlib is not installed.
-    OSError
-        If a file cannot be written.
-    """
+    """Write the tables, figures and further numbers of a report; figures need Matplotlib."""
     for name, table in report.tables.items():
         folder.write_text(f"{name}.md", to_markdown(table) + "\n")
         folder.write_text(f"{name}.tex", to_latex(table))
@@ -53,19 +38,8 @@ def write_report(folder: OutputFolder, report: Report) -> None:
 def write_rows(folder: OutputFolder, name: str, rows: Iterable[Row]) -> None:
     """Write rows as CSV; None leaves a field empty.
 
-    Parameters
-    ----------
-    folder : OutputFolder
-        Where to.
-    name : str
-        Name of the file.
-    rows : iterable of Row
-        The rows; it is gone through twice, the columns being those that any of them has.
-
-    Raises
-    ------
-    OSError
-        If the file cannot be written.
+    They are gone through twice, the columns being those that any of them has, and never held all at once: a full run
+    has millions. This is why it is not pandas' ``to_csv``.
     """
     columns = list(dict.fromkeys(column for row in rows for column in row))
 

@@ -68,21 +68,7 @@ def silent(what: str, total: int, done: int) -> Iterator[Callable[[], None]]:
 
 @dataclass(frozen=True)
 class Run:
-    """The units of an experiment with their journal, see :func:`open_run`.
-
-    Parameters
-    ----------
-    experiment : Experiment
-        The experiment.
-    setup : Setup
-        The settings.
-    units : list of Unit
-        All units.
-    data : dict
-        What is known of the data, see :func:`bansac.evaluation.provenance.data_fingerprint`.
-    journal : Journal
-        The finished units.
-    """
+    """The units of an experiment, what is known of its data, and the journal; see :func:`open_run`."""
 
     experiment: Experiment
     setup: Setup
@@ -111,11 +97,6 @@ class Run:
             The rows of all finished units.
         failed : dict of str to str
             Units without rows or without the times that they should have, in their order, and why.
-
-        Raises
-        ------
-        ValueError
-            If there is no such executor, or it does not run so many workers.
         """
         if workers < 1:
             raise ValueError(f"workers must be at least 1, got {workers}")
@@ -169,30 +150,10 @@ class Run:
 
 @contextlib.contextmanager
 def open_run(experiment: Experiment, setup: Setup, journal: Path | None) -> Iterator[Run]:
-    """Prepare a run.
+    """Prepare a run: check the settings, list the units, open the journal and close it afterwards.
 
-    Parameters
-    ----------
-    experiment : Experiment
-        The experiment.
-    setup : Setup
-        The settings.
-    journal : Path or None
-        File of the journal, from which a run with the same fingerprint goes on; None keeps it in memory.
-
-    Yields
-    ------
-    Run
-        Units and journal, which is closed afterwards.
-
-    Raises
-    ------
-    ValueError
-        If a setting makes no sense.
-    OSError
-        If the data cannot be read, or the journal cannot be used.
-    ImportError
-        If pandas is not installed, which reports need.
+    Without a file the journal is in memory. One that a run with the same fingerprint has left is taken over. Settings
+    that make no sense are a ValueError; data that cannot be read, or a journal that cannot be used, an OSError.
     """
     experiment.check(setup)
     import_pandas()  # before the work, not after it
@@ -214,31 +175,9 @@ def run_experiment(
     executor: str | None = None,
     progress: Progress = silent,
 ) -> Outcome:
-    """Run an experiment and write its results.
+    """Run an experiment and write its results into a folder; the other parameters are of :meth:`Run.execute`.
 
-    Parameters
-    ----------
-    experiment : Experiment
-        The experiment.
-    setup : Setup
-        The settings.
-    folder : OutputFolder
-        Where the results go. A journal that an interrupted run with the same settings, data and source has left there
-        is taken over.
-    workers, executor, progress
-        As in :meth:`Run.execute`.
-
-    Returns
-    -------
-    Outcome
-        Report and settings.
-
-    Raises
-    ------
-    ValueError
-        If a setting makes no sense, or nothing came out.
-    OSError
-        If the data cannot be read or the results cannot be written.
+    If nothing came out it is a ValueError.
     """
     started = time.perf_counter()
     with open_run(experiment, setup, folder.path / "journal.sqlite") as run:

@@ -14,26 +14,9 @@ Set = TypeVar("Set", PairSet, LabelledSet)
 
 
 def choose_sets(found: Sequence[Set], wanted: Sequence[str], unwanted: Sequence[str]) -> list[Set]:
-    """Return the sets that ``--sets`` and ``--exclude`` leave.
+    """Return the sets that ``--sets`` (empty: all) and ``--exclude`` leave, in the order of ``found``.
 
-    Parameters
-    ----------
-    found : sequence of PairSet or of LabelledSet
-        All sets.
-    wanted : sequence of str
-        Names of the sets to be taken; empty for all.
-    unwanted : sequence of str
-        Names of the sets to be left out.
-
-    Returns
-    -------
-    list
-        The sets, in the order of ``found``.
-
-    Raises
-    ------
-    ValueError
-        If a name is unknown, no set is left, or two that are left have the same name.
+    A name that is unknown, no set that is left, or two of the same name is a ValueError.
     """
     names = [pair_set.name for pair_set in found]
     for option, listed in (("--sets", wanted), ("--exclude", unwanted)):

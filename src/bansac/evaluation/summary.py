@@ -53,21 +53,8 @@ _BLOCK = 100_000
 def frame_of(rows: Iterable[Row]) -> DataFrame:
     """Return what figures are made of, one line a run; numbers that a row does not have are NaN.
 
-    Parameters
-    ----------
-    rows : iterable of Row
-        Rows of :func:`bansac.evaluation.pairs.run_pair`. They are taken in blocks: a full run has millions.
-
-    Returns
-    -------
-    DataFrame
-        ``model``, ``set``, ``configuration``, ``pair`` and ``repeat`` (categories), the errors, ``iterations``,
-        ``models_tested`` and ``seconds`` (float64).
-
-    Raises
-    ------
-    ImportError
-        If pandas is not installed.
+    The rows of :func:`bansac.evaluation.pairs.run_pair` are taken in blocks: a full run has millions. The texts are
+    categories, the numbers float64.
     """
     pandas = import_pandas()
     left = iter(rows)
@@ -150,13 +137,7 @@ EXTRA_POSE_METRICS = (AUC_10, ITERATIONS)
 
 
 class Summary:
-    """The figures of all configurations.
-
-    Parameters
-    ----------
-    rows : iterable of Row
-        Rows of :func:`bansac.evaluation.pairs.run_pair`.
-    """
+    """The figures of all configurations, from the rows of :func:`bansac.evaluation.pairs.run_pair`."""
 
     def __init__(self, rows: Iterable[Row]) -> None:
         frame = frame_of(rows)
@@ -197,24 +178,7 @@ class Summary:
 def metric_rows(
     summary: Summary, metrics: Sequence[Metric], model: str, configurations: Sequence[str]
 ) -> list[TableRow]:
-    """Return a row for each metric with a value for each configuration: means over the sets.
-
-    Parameters
-    ----------
-    summary : Summary
-        The figures.
-    metrics : sequence of Metric
-        The rows.
-    model : {"E", "F", "H"}
-        The model.
-    configurations : sequence of str
-        The columns.
-
-    Returns
-    -------
-    list of TableRow
-        The rows.
-    """
+    """Return a row for each metric with a value for each configuration: means over the sets."""
     return [
         TableRow(
             (metric.label,), tuple(summary.mean(metric, model, name) for name in configurations), better=metric.better
@@ -233,23 +197,7 @@ def metric_table(
 ) -> Table:
     """Return the paper's table of an ablation: metrics down, configurations across, a section for each model.
 
-    Parameters
-    ----------
-    summary : Summary
-        The figures.
-    title : str
-        The caption.
-    columns : mapping of str to str
-        Headings by the names of the configurations.
-    groups : sequence of (str, int), optional
-        Headings over the columns.
-    extra : sequence of Metric, optional
-        Rows besides the paper's, for poses.
-
-    Returns
-    -------
-    Table
-        The table.
+    ``columns`` are headings by the names of the configurations, ``extra`` the rows besides the paper's, for poses.
     """
     rows: list[TableRow | Section] = []
     for model in summary.models:
@@ -267,23 +215,8 @@ def settings_table(
 ) -> Table:
     """Return a table with metrics across and configurations down, a section for each model.
 
-    Parameters
-    ----------
-    summary : Summary
-        The figures.
-    title : str
-        The caption.
-    stub : tuple of str
-        Headings of the labels.
-    labels : mapping of str to tuple of str
-        Labels by the names of the configurations.
-    iterations : str
-        Heading of the last column.
-
-    Returns
-    -------
-    Table
-        The table.
+    ``labels`` has the labels of each configuration by its name, below the headings ``stub``; ``iterations`` is the
+    heading of the last column.
     """
     lines: list[TableRow | Section] = []
     for model in summary.models:

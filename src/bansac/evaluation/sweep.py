@@ -41,27 +41,10 @@ def report_sweep(
     values: Sequence[float],
     configuration: Callable[[str, float], str],
 ) -> Report:
-    """Return the figure, and a table of what it shows and of the accuracies.
+    """Return a figure and a table for each model: means against the values of a setting, a curve a method.
 
-    Parameters
-    ----------
-    rows : iterable of Row
-        The single runs.
-    name : str
-        Name of the files.
-    title : str
-        Caption of the table.
-    label : str
-        What the setting is.
-    values : sequence of float
-        Its values.
-    configuration : callable
-        ``configuration(method, value)``: the name of a configuration.
-
-    Returns
-    -------
-    Report
-        Tables and figures, one for each model.
+    ``name`` is that of the files, ``title`` the caption, ``label`` what the setting is;
+    ``configuration(method, value)`` returns the name of a configuration.
     """
     summary = Summary(rows)
     note = "errors are means over the runs of a set, a failure counting 180°, and then over the sets"

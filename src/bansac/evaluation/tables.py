@@ -21,15 +21,7 @@ _ARROWS = {"higher": "↑", "lower": "↓"}
 
 @dataclass(frozen=True)
 class Measured:
-    """A value with its standard error; it is ranked by the value.
-
-    Parameters
-    ----------
-    value : float
-        The value.
-    error : float
-        Its standard error.
-    """
+    """A value with its standard error; it is ranked by the value."""
 
     value: float
     error: float
@@ -41,13 +33,7 @@ Cell = float | int | str | Measured | None
 
 @dataclass(frozen=True)
 class Section:
-    """A line across the table that names the rows below it.
-
-    Parameters
-    ----------
-    title : str
-        The line.
-    """
+    """A line across the table that names the rows below it."""
 
     title: str
 
@@ -134,11 +120,6 @@ class Table:
 
         Values that look alike rank alike. If several are best, or only two values are compared, there is no second; if
         all are best, nothing is marked.
-
-        Returns
-        -------
-        list of list of str or None
-            As long as ``rows``.
         """
         marks: list[list[Mark | None]] = [
             [None] * len(row.values) if isinstance(row, TableRow) else [] for row in self.rows
@@ -183,18 +164,6 @@ class Table:
 def format_number(value: float, digits: int = 3) -> str:
     """Format a number with significant digits, as the paper's tables do; whole digits are never cut off.
 
-    Parameters
-    ----------
-    value : float
-        The number; integers stay as they are.
-    digits : int, optional
-        Significant digits.
-
-    Returns
-    -------
-    str
-        The number.
-
     Examples
     --------
     >>> [format_number(value) for value in (0.0810, 0.5684, 9.8, 1234.5, 12)]
@@ -233,18 +202,6 @@ def _rounded(cell: Cell, digits: int) -> float | None:
 
 def with_arrow(label: str, better: Better | None) -> str:
     """Return a label with an arrow up or down if there is a direction.
-
-    Parameters
-    ----------
-    label : str
-        The label.
-    better : {"higher", "lower"} or None
-        Which values are better.
-
-    Returns
-    -------
-    str
-        The label.
 
     Examples
     --------

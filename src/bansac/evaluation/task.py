@@ -60,19 +60,7 @@ class Task:
 def make_task(pair: Pair, protocol: Protocol, seed: int) -> Task:
     """Return the task of a pair: float64 points, for E on the normalised image planes.
 
-    Parameters
-    ----------
-    pair : Pair
-        Matches that have passed the ratio test, and truth.
-    protocol : Protocol
-        The settings.
-    seed : int
-        Seed of the random numbers.
-
-    Returns
-    -------
-    Task
-        What the methods get.
+    The matches of the pair have passed the ratio test.
     """
     x1, x2 = _normalised_points(pair) if protocol.kind == "E" else (pair.x1, pair.x2)
     return Task(

@@ -47,22 +47,7 @@ EXPERIMENTS: dict[str, str] = {
 
 
 def find_experiment(name: str) -> Experiment:
-    """Return an experiment by its name.
-
-    Parameters
-    ----------
-    name : str
-        A key of ``EXPERIMENTS``.
-
-    Returns
-    -------
-    Experiment
-        The experiment.
-
-    Raises
-    ------
-    ValueError
-        If there is none of this name; the message lists those that there are.
+    """Return an experiment by its name, a key of ``EXPERIMENTS``; any other name is a ValueError.
 
     Examples
     --------

@@ -184,17 +184,8 @@ def sampling_bias(
 ) -> float | None:
     """Return how much likelier BANSAC draws a match on the plane than one off it.
 
-    Parameters
-    ----------
-    probabilities : (N,) ndarray or None
-        Probabilities of the matches; None for a sampler that keeps none.
-    on_plane, off_plane : (N,) ndarray of bool
-        Which matches to compare.
-
-    Returns
-    -------
-    float or None
-        Ratio of the mean sampling weights, max(100 p, 1) as the paper draws.
+    It is the ratio of the mean sampling weights, max(100 p, 1) as the paper draws; None for a sampler that keeps no
+    probabilities.
 
     Examples
     --------

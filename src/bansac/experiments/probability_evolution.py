@@ -236,19 +236,8 @@ def _row(iteration: int, probabilities: _Array, true: NDArray[np.bool_]) -> Tabl
 def rank_probability(values: _Array, positive: NDArray[np.bool_]) -> float | None:
     """Return how probably a random positive has a larger value than a random negative, ties counting half.
 
-    It is the area under the ROC curve: .5 if the values say nothing, 1 if they separate the two.
-
-    Parameters
-    ----------
-    values : (N,) ndarray
-        The values.
-    positive : (N,) ndarray of bool
-        Which are positives.
-
-    Returns
-    -------
-    float or None
-        The probability; None if one kind is missing.
+    It is the area under the ROC curve: .5 if the values say nothing, 1 if they separate the two; None if one kind is
+    missing.
 
     Examples
     --------

@@ -104,15 +104,7 @@ def _mean(values: _Array) -> Measured:
 def ratio_of_means(numerator: _Array, denominator: _Array) -> Measured:
     """Return the ratio of the means of paired samples, and its standard error (delta method).
 
-    Parameters
-    ----------
-    numerator, denominator : (N,) ndarray
-        Both of the same trials, in the same order.
-
-    Returns
-    -------
-    Measured
-        mean(a) / mean(b) with the standard error of mean(a - ratio b) / mean(b).
+    That is mean(a) / mean(b) with the standard error of mean(a - ratio b) / mean(b).
 
     Examples
     --------

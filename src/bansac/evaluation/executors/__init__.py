@@ -26,13 +26,7 @@ Work = Callable[[Unit], list[Row]]
 
 @dataclass(frozen=True)
 class Failure:
-    """Why there are no rows of a unit.
-
-    Parameters
-    ----------
-    reason : str
-        The error that it raised, or how its workers ended.
-    """
+    """Why there are no rows of a unit: the error that it raised, or how its workers ended."""
 
     reason: str
 
@@ -43,10 +37,7 @@ Answer = list[Row] | Failure
 class Executor(Protocol):
     """Runs units.
 
-    Attributes
-    ----------
-    alone : bool
-        Whether a unit has the machine to itself, so that its seconds count.
+    ``alone`` is whether a unit has the machine to itself, so that its seconds count.
     """
 
     alone: bool
@@ -69,18 +60,8 @@ def find_executor(name: str) -> Executor:
 def attempt(work: Work, unit: Unit) -> Answer:
     """Run a unit in this process.
 
-    Parameters
-    ----------
-    work : callable
-        Runs one unit.
-    unit : Unit
-        The unit.
-
-    Returns
-    -------
-    list of Row or Failure
-        Its rows; a failure if it raises an OSError or a ValueError, which are about its data. Other exceptions are
-        errors of the program and are raised, with a note that names the unit.
+    An OSError or a ValueError, which are about its data, is a failure. Other exceptions are errors of the program and
+    are raised, with a note that names the unit.
     """
     try:
         return work(unit)
