@@ -43,6 +43,19 @@ def test_unit_of_a_killed_worker_is_tried_again(tmp_path: Path) -> None:
     assert (tmp_path / "deaths-2").exists()
 
 
+def test_worker_that_dies_without_a_unit_is_replaced() -> None:
+    experiment = toy.make_toy()
+    setup = Setup()
+    answers = find_executor("processes").run(functools.partial(experiment.run_unit, setup), experiment.units(setup), 1)
+    found = [next(answers)]
+    (worker,) = multiprocessing.active_children()
+    worker.kill()
+    worker.join()
+    found += answers
+    assert [unit.key for unit, _ in found] == [f"unit {i}" for i in range(6)]
+    assert not any(isinstance(answer, Failure) for _, answer in found)
+
+
 def test_unit_that_always_kills_is_given_up(tmp_path: Path) -> None:
     answers = run(toy.make_toy(), marks=str(tmp_path), deaths={"0": 99})
     assert answers.pop("unit 0") == Failure("its worker died 3 times, the last time by SIGKILL")
@@ -123,7 +136,7 @@ def sleep_after_the_first(setup: Setup, unit: Any) -> Any:
     return []
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="no SIGKILL there")
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks into /proc")
 def test_workers_leave_if_their_parent_is_killed(tmp_path: Path) -> None:
     script = "from tests.evaluation import test_executors as t; t.run(t.toy.make_toy(run_unit=t.tell_and_sleep))"
     with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True) as parent:

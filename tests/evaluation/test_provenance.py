@@ -232,5 +232,6 @@ class TestRunFingerprint:
 
 
 def test_versions_name_the_peers() -> None:
+    pytest.importorskip("cv2")
     versions = installed_versions(["bansac", "cv2", "no_such_package"])
     assert {"bansac", "numpy", "numba", "python", "cv2"} == versions.keys()

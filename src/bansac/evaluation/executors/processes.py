@@ -41,8 +41,12 @@ class ProcessExecutor:
             while waiting or busy:
                 while waiting and len(busy) < workers:
                     worker = idle.pop() if idle else _Worker(work)
-                    unit, attempts = waiting.popleft()
-                    busy[worker.submit(unit)] = worker, unit, attempts
+                    try:
+                        future = worker.submit(waiting[0][0])
+                    except BrokenProcessPool:  # it has died without a unit
+                        worker.stop()
+                    else:
+                        busy[future] = worker, *waiting.popleft()
                 for future in wait(busy, return_when=FIRST_COMPLETED).done:
                     worker, unit, attempts = busy.pop(future)
                     try:
@@ -73,7 +77,8 @@ class _Worker:
         others = set(multiprocessing.active_children())
         with _interrupts_ignored():
             ready = self._pool.submit(os.getpid)
-        (self._process,) = set(multiprocessing.active_children()) - others
+        # None if it has ended already
+        self._process = next(iter(set(multiprocessing.active_children()) - others), None)
         try:
             ready.result()
         except BrokenProcessPool:
@@ -87,10 +92,11 @@ class _Worker:
 
     def stop(self) -> str:
         """End the process, whatever it is doing; return how it ended."""
-        self._process.terminate()
-        self._process.join()
+        if self._process is not None:
+            self._process.terminate()
+            self._process.join()
         self._pool.shutdown()
-        code = self._process.exitcode or 0
+        code = 0 if self._process is None else self._process.exitcode or 0
         if code >= 0:
             return f"left with exit code {code}"
         try:
