@@ -13,7 +13,7 @@ from bansac.datasets import Pair
 from bansac.evaluation.protocol import Kind, Protocol
 from bansac.metrics import corner_error, rotation_error, translation_error, visible_area_error
 
-__all__ = ["H_ERRORS", "HError", "Task", "best_first", "judge", "make_task"]
+__all__ = ["H_ERRORS", "HError", "Task", "best_first", "judge", "make_task", "squared_distances"]
 
 Array = NDArray[np.float64]
 HError = Literal["corners", "visible-area"]
@@ -119,6 +119,18 @@ def judge(model: Array | None, task: Task, pair: Pair, h_error: HError = "corner
         E = usable if task.kind == "E" else pair.K2.T @ usable @ pair.K1
         R, t, _ = recover_pose(E, *_normalised_points(pair))
     return {"rotation_error": rotation_error(R, pair.R), "translation_error": translation_error(t, pair.t)}
+
+
+def squared_distances(model: Array, pair: Pair, kind: Literal["H", "F"]) -> Array:
+    """Return the squared distance of every match to H (transfer error) or F (Sampson distance), in pixels."""
+    from bansac.problems.fundamental import FUNDAMENTAL
+    from bansac.problems.homography import HOMOGRAPHY
+
+    problem = HOMOGRAPHY if kind == "H" else FUNDAMENTAL
+    data = np.ascontiguousarray(np.column_stack([pair.x1, pair.x2]).T)
+    squared = np.empty(len(pair.x1))
+    problem.exact_residuals(data, np.ascontiguousarray(model).ravel(), 0, len(squared), squared)
+    return squared
 
 
 def _homography_error(H: Array | None, pair: Pair, h_error: HError) -> float:

@@ -18,7 +18,7 @@ from bansac.datasets.tutorial import evenly_spaced
 from bansac.evaluation.experiment import Row, Setup, Unit
 from bansac.evaluation.protocol import DEFAULTS
 from bansac.evaluation.sets import choose_sets
-from bansac.evaluation.task import judge, make_task
+from bansac.evaluation.task import judge, make_task, squared_distances
 
 __all__ = [
     "ADAPTIVE",
@@ -169,14 +169,7 @@ def _errors(scene: _Scene, result: Any, seed: int) -> Row:
 
 def _median_distance(F: _Array | None, pair: Pair, which: NDArray[np.bool_]) -> float | None:
     """Return the median Sampson distance of some matches in pixels; None without a model."""
-    from bansac.problems.fundamental import FUNDAMENTAL
-
-    if F is None:
-        return None
-    data = np.ascontiguousarray(np.column_stack([pair.x1, pair.x2])[which].T)
-    squared = np.empty(data.shape[1])
-    FUNDAMENTAL.exact_residuals(data, np.ascontiguousarray(F).ravel(), 0, data.shape[1], squared)
-    return float(np.sqrt(np.median(squared)))
+    return None if F is None else float(np.sqrt(np.median(squared_distances(F, pair, "F")[which])))
 
 
 def sampling_bias(

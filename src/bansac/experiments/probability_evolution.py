@@ -27,7 +27,7 @@ from bansac.evaluation.pairs import UNIT_CODE
 from bansac.evaluation.protocol import DEFAULTS, Kind, Protocol
 from bansac.evaluation.sets import choose_sets
 from bansac.evaluation.tables import Section, Table, TableRow
-from bansac.evaluation.task import make_task
+from bansac.evaluation.task import make_task, squared_distances
 
 __all__ = ["EXPERIMENT", "ITERATIONS", "rank_probability"]
 
@@ -152,14 +152,9 @@ def _set_name(folder: str | None) -> str:
 
 def _true_matches(pair: Pair, model: Kind) -> NDArray[np.bool_]:
     """Return which matches agree with the truth."""
-    from bansac.problems.fundamental import FUNDAMENTAL
-    from bansac.problems.homography import HOMOGRAPHY
-
-    problem, truth = (HOMOGRAPHY, pair.H) if model == "H" else (FUNDAMENTAL, pair.F)
+    truth = pair.H if model == "H" else pair.F
     assert truth is not None
-    squared = np.empty(len(pair))
-    data = np.ascontiguousarray(np.column_stack([pair.x1, pair.x2]).T)
-    problem.exact_residuals(data, truth.ravel(), 0, len(pair), squared)
+    squared = squared_distances(truth, pair, "H" if model == "H" else "F")
     return np.asarray(squared <= TRUE_WITHIN[model] ** 2)
 
 
