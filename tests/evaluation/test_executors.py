@@ -164,5 +164,5 @@ def alive(process: int) -> bool:
 
 
 def test_unknown_executor_is_named() -> None:
-    with pytest.raises(ValueError, match="executor must be one of serial, processes.*; got 'cloud'"):
+    with pytest.raises(ValueError, match=r"executor must be one of serial, processes.*; got 'cloud'"):
         find_executor("cloud")

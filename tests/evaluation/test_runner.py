@@ -275,8 +275,8 @@ def test_warm_up_is_done_once_in_this_process(run: Run) -> None:
 
 def test_executor_can_be_named(run: Run) -> None:
     run("one", executor="processes")
-    assert run.made()[-3:] == [0, 2, 4], "beside others it might have been: the times are taken afterwards"
-    with pytest.raises(ValueError, match="executor must be one of serial, processes.*; got 'cloud'"):
+    assert run.made()[-3:] == [0, 2, 4], "the times are taken afterwards, in this process"
+    with pytest.raises(ValueError, match=r"executor must be one of serial, processes.*; got 'cloud'"):
         run("two", executor="cloud")
 
 
