@@ -76,5 +76,5 @@ def estimation_settings(
 
 def scores_setting(scores: NDArray[np.float64] | None, no_scores: bool, sampler: str) -> dict[str, Any]:
     """Return the scores as a keyword argument, if there are any, they are wanted, and the sampler uses them."""
-    useful = SAMPLERS[sampler].prior or SAMPLERS[sampler].order
+    useful = sampler in SAMPLERS and (SAMPLERS[sampler].prior or SAMPLERS[sampler].order)
     return {} if scores is None or no_scores or not useful else {"scores": scores}
