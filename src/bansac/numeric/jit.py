@@ -3,7 +3,7 @@
 One place holds the flags, so that no kernel can silently be compiled with others:
 
 * ``error_model="numpy"``: a division by zero gives inf or NaN and costs no branch.
-* ``cache=True``: the compiled code is kept on disk, the next process loads it.
+* The compiled code is kept on disk (``CheckedCache``), the next process loads it.
 * ``nogil=True``: other Python threads run while a kernel runs.
 * ``FAST_MATH`` lets sums and products be reordered, which is what makes a residual loop vectorise.
   It never contains ``nnan`` or ``ninf``: a NaN residual has to stay an outlier. A function that other kernels call
@@ -28,6 +28,9 @@ from typing import Any, TypeVar
 
 from numba import config, njit
 from numba.core.registry import CPUDispatcher
+from numba.core.typeinfer import register_dispatcher
+
+from bansac.numeric.checked_cache import CheckedCache
 
 __all__ = ["FAST_MATH", "compile_kernel", "fast_kernel", "inlined", "inner_kernel", "kernel"]
 
@@ -38,13 +41,13 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 def kernel(function: Function) -> Function:
     """Compile ``function`` on its first call, with exact floating-point semantics."""
-    return njit(cache=True, nogil=True, error_model="numpy")(function)  # type: ignore[no-any-return]
+    return _keep(njit(nogil=True, error_model="numpy")(function))  # type: ignore[no-any-return]
 
 
 def fast_kernel(function: Function) -> Function:
     """Compile ``function`` on its first call, letting the compiler reorder its arithmetic."""
-    return njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST_MATH)(  # type: ignore[no-any-return]
-        function
+    return _keep(  # type: ignore[no-any-return]
+        njit(nogil=True, error_model="numpy", fastmath=FAST_MATH)(function)
     )
 
 
@@ -68,7 +71,13 @@ def inner_kernel(function: Function) -> Function:
             "_nrt": False,
         },
     )
-    dispatcher.enable_caching()
+    return _keep(dispatcher)  # type: ignore[no-any-return]
+
+
+def _keep(dispatcher: Any) -> Any:
+    """Have a dispatcher keep its compiled code on disk."""
+    if not config.DISABLE_JIT:
+        dispatcher._cache = CheckedCache(dispatcher.py_func)
     return dispatcher
 
 
@@ -98,10 +107,15 @@ def compile_kernel(function: Callable[..., Any], signature: Any, *, fast: bool =
     compiled anew in each process.
     """
     flags = {"nogil": True, "error_model": "numpy", "fastmath": FAST_MATH if fast else False}
-    python_function = getattr(function, "py_func", function)
+    dispatcher = njit(**flags)(getattr(function, "py_func", function))
+    if config.DISABLE_JIT:
+        return dispatcher
     try:
-        return njit(signature, cache=True, **flags)(python_function)
+        _keep(dispatcher)
     except RuntimeError as error:
         if "cannot cache function" not in str(error):
             raise
-        return njit(signature, **flags)(python_function)
+    with register_dispatcher(dispatcher):  # it may call itself
+        dispatcher.compile(signature)
+    dispatcher.disable_compile()
+    return dispatcher
