@@ -103,6 +103,28 @@ def test_a_damaged_file_is_missing_and_written_again(file, tmp_path, suffix, dam
     assert file.load("a") == [1]
 
 
+def test_one_function_with_different_options_has_different_entries(tmp_path):
+    module = """
+from numba import float64
+from bansac.numeric.jit import compile_kernel, fast_kernel, inner_kernel, kernel
+
+def square(x):
+    return x * x
+
+@kernel
+def outer(x):
+    return inner(x)
+
+inner, fast, exact = inner_kernel(square), fast_kernel(square), kernel(square)
+entry = compile_kernel(square, float64(float64))
+print(outer(2.0), fast(3.0), exact(4.0), entry(5.0))
+print(*(sum(f.stats.cache_hits.values()) for f in (inner, fast, exact, entry)))
+"""
+    (tmp_path / "module.py").write_text(module)
+    assert run(tmp_path) == ["4.0", "9.0", "16.0", "25.0", "0", "0", "0", "1"]  # the last two are alike
+    assert run(tmp_path) == ["4.0", "9.0", "16.0", "25.0", "0", "1", "1", "1"]  # the first is part of ``outer``
+
+
 def test_another_stamp_or_version_of_numba_finds_nothing(file, tmp_path, monkeypatch):
     file.save("a", [1])
     assert _CheckedFile(str(tmp_path), "name", ("edited",)).load("a") is None
@@ -125,4 +147,4 @@ def test_a_function_without_a_file_has_no_cache():
     scope = {}
     exec("def function(x): return x", scope)
     with pytest.raises(RuntimeError, match="cannot cache function"):
-        CheckedCache(scope["function"])
+        CheckedCache(scope["function"], {})

@@ -2,6 +2,9 @@
 
 Numba reads its files unchecked: a truncated one raises an error on every start, and a changed byte of machine code is
 executed. Here each file begins with a checksum of Numba's version and of the rest of the file.
+
+Numba also finds an entry by function and signature alone. Here the options belong to the key: the same function without
+a wrapper for Python, or with fast-math, is another entry.
 """
 
 from __future__ import annotations
@@ -20,12 +23,18 @@ _DIGEST_SIZE = 16
 
 
 class CheckedCache(FunctionCache):  # type: ignore[misc]
-    """The cache of one function, for ``Dispatcher._cache``."""
+    """The cache of one function with one set of target options, for ``Dispatcher._cache``."""
 
-    def __init__(self, function: Callable[..., Any]) -> None:
+    def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
         super().__init__(function)
+        self._options = [
+            (name, sorted(value) if isinstance(value, set) else value) for name, value in sorted(options.items())
+        ]
         locator = self._impl.locator
         self._cache_file = _CheckedFile(self._cache_path, self._impl.filename_base, locator.get_source_stamp())
+
+    def _index_key(self, signature: Any, codegen: Any) -> Any:
+        return (*super()._index_key(signature, codegen), repr(self._options))
 
 
 class _CheckedFile(IndexDataCacheFile):  # type: ignore[misc]

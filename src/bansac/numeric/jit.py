@@ -77,7 +77,7 @@ def inner_kernel(function: Function) -> Function:
 def _keep(dispatcher: Any) -> Any:
     """Have a dispatcher keep its compiled code on disk."""
     if not config.DISABLE_JIT:
-        dispatcher._cache = CheckedCache(dispatcher.py_func)
+        dispatcher._cache = CheckedCache(dispatcher.py_func, dispatcher.targetoptions)
     return dispatcher
 
 
