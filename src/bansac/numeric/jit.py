@@ -106,8 +106,8 @@ def compile_kernel(function: Callable[..., Any], signature: Any, *, fast: bool =
     The code is cached on disk where the function lives in a file; a function typed into a prompt has no file and is
     compiled anew in each process.
     """
-    flags = {"nogil": True, "error_model": "numpy", "fastmath": FAST_MATH if fast else False}
-    dispatcher = njit(**flags)(getattr(function, "py_func", function))
+    fast_math = {"fastmath": FAST_MATH} if fast else {}
+    dispatcher = njit(nogil=True, error_model="numpy", **fast_math)(getattr(function, "py_func", function))
     if config.DISABLE_JIT:
         return dispatcher
     try:
