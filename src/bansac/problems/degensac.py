@@ -66,7 +66,7 @@ def is_degenerate(
     n = data.shape[1]
     H, candidate = scratch[n : n + _CANDIDATE], scratch[n + _CANDIDATE : n + _ROOM]
     plane_threshold = _PLANE_FACTOR * squared_threshold
-    return _find_plane(data, sample, model, plane_threshold, False, H, candidate, scratch[:n], scratch[n + _ROOM :])
+    return _find_plane(data, sample, model, plane_threshold, H, candidate, scratch[:7], scratch[n + _ROOM :])
 
 
 def repair_degenerate(
@@ -92,7 +92,7 @@ def repair_degenerate(
     weights, off_plane, rest = scratch[:n], scratch[n : 2 * n], scratch[2 * n :]
     H, candidate, room = rest[:_CANDIDATE], rest[_CANDIDATE:_ROOM], rest[_ROOM:]
     plane_threshold = _PLANE_FACTOR * squared_threshold
-    if not _find_plane(data, sample, model, plane_threshold, True, H, candidate, weights, room):
+    if not _find_plane(data, sample, model, plane_threshold, H, candidate, weights, room):
         return False
     off_count = n - _refit_plane(data, plane_threshold, H, candidate, weights, room)
     return _search_epipole(data, weights, off_plane[:off_count], H, model, candidate, squared_threshold, rng)
@@ -104,7 +104,6 @@ def _find_plane(
     sample: NDArray[np.int64],
     model: NDArray[np.float64],
     squared_threshold: float,
-    best: bool,
     H: NDArray[np.float64],
     candidate: NDArray[np.float64],
     weights: NDArray[np.float64],
@@ -112,7 +111,7 @@ def _find_plane(
 ) -> bool:
     """Find a homography that agrees with F and with five matches of the sample.
 
-    Where the ``best`` is wanted it is the one with most support in all data, else the first.
+    With ``weights`` for all data it is the one with most support in them, with seven, those of the sample, the first.
     """
     for i in range(7):
         for c in range(4):
@@ -125,7 +124,7 @@ def _find_plane(
             continue
         if _mark_plane(x1, y1, x2, y2, candidate, squared_threshold, weights) < _COPLANAR:
             continue
-        if not best:
+        if weights.size == 7:
             return True
         support = _mark_plane(data[0], data[1], data[2], data[3], candidate, squared_threshold, weights)
         if support > most:
