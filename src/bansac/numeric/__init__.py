@@ -1,1 +1,1 @@
-"""Numerical building blocks that know nothing of geometry."""
+"""Numerical building blocks, which know nothing of geometry and import nothing else of the package."""

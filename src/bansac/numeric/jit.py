@@ -103,7 +103,7 @@ def inlined(function: Function) -> Function:
 def compile_kernel(function: Callable[..., Any], signature: Any, *, fast: bool = False) -> Any:
     """Compile ``function`` for one signature now.
 
-    The code is cached on disk where the function lives in a file; a function typed into a prompt has no file and is
+    The code is cached on disk if the function lives in a file; a function typed into a prompt has no file and is
     compiled anew in each process.
     """
     fast_math = {"fastmath": FAST_MATH} if fast else {}

@@ -49,7 +49,7 @@ def repair_degenerate(
     squared_threshold: float,
     repair: bool,
     rng: NDArray[np.uint64],
-    work: NDArray[np.float64],
+    scratch: NDArray[np.float64],
 ) -> int:
     """Test whether the seven matches of a sample are degenerate with respect to a homography, and repair their F.
 
@@ -64,20 +64,20 @@ def repair_degenerate(
     squared_threshold : float
         Squared Sampson distance up to which a match is an inlier.
     repair : bool
-        False where it is enough to know whether the sample is degenerate.
+        False if it is enough to know whether the sample is degenerate.
     rng : (4,) ndarray of uint64
         State of the random numbers; used for degenerate samples only.
-    work : ndarray
+    scratch : ndarray
         Room for 2 N + 46 numbers; ``repair_scratch`` of the contract gives more.
 
     Returns
     -------
     int
-        ``NOT_DEGENERATE``, ``REPAIRED``, or ``DEGENERATE`` where no F with more inliers was found or looked for.
+        ``NOT_DEGENERATE``, ``REPAIRED``, or ``DEGENERATE`` if no F with more inliers was found or looked for.
     """
     n = data.shape[1]
-    weights, off_plane, scratch = work[:n], work[n : 2 * n], work[2 * n :]
-    H, candidate, room = scratch[:_CANDIDATE], scratch[_CANDIDATE:_ROOM], scratch[_ROOM:]
+    weights, off_plane, rest = scratch[:n], scratch[n : 2 * n], scratch[2 * n :]
+    H, candidate, room = rest[:_CANDIDATE], rest[_CANDIDATE:_ROOM], rest[_ROOM:]
     plane_threshold = _PLANE_FACTOR * squared_threshold
     if not _find_plane(data, sample, model, plane_threshold, repair, H, candidate, weights, room):
         return NOT_DEGENERATE
@@ -103,7 +103,7 @@ def _find_plane(
 ) -> bool:
     """Find a homography that agrees with F and with five matches of the sample.
 
-    Where the ``best`` is wanted it is the one with most support in all data, else the first.
+    With ``best`` it is the one with most support in all data, else the first.
     """
     for i in range(7):
         for c in range(4):
@@ -139,7 +139,7 @@ def _write_homography(
 
     H = A - e2 (M^-1 b)^T with A = [e2]x F, the points x of image 1 in the rows of M, and
     b = (x2 x A x) . (x2 x e2) / |x2 x e2|^2 for each match x, x2. The sign is such that a depth is positive. False
-    where the points of image 1 are within the threshold of a line: then H is not determined.
+    if the points of image 1 are within the threshold of a line: then H is not determined.
     """
     ex, ey, ez = second_epipole(f)
     for c in range(3):
@@ -240,7 +240,7 @@ def _search_epipole(
     squared_threshold: float,
     rng: NDArray[np.uint64],
 ) -> bool:
-    """RANSAC over pairs of matches off the plane; True where one gives an F with more inliers than ``model``.
+    """RANSAC over pairs of matches off the plane; True if one gives an F with more inliers than ``model``.
 
     ``off_plane`` gets the indices of the matches off the plane, which have the weight 0.
     """
@@ -282,7 +282,7 @@ def _write_fundamental(
 ) -> bool:
     """Write F = [e2]x H of unit norm, where e2 = (x2 x H x) x (y2 x H y) for two matches off the plane of H.
 
-    False where the two lines, on which e2 must lie, are one, or where a match contradicts that all points lie in front
+    False if the two lines, on which e2 must lie, are one, or if a match contradicts that all points lie in front
     of both cameras: x2 and H x must be on the same side of e2 (Chum, Werner and Matas, ICPR 2004).
     """
     ax, ay, az, ex, ey, ez = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
