@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
 import os
 import re
 import runpy
@@ -15,7 +16,7 @@ import pytest
 from numba import config
 
 from bansac.numeric.jit import kernel
-from bansac.problems.problem import Problem, always_valid, never_fit
+from bansac.problems.problem import CONTRACT, Problem, always_valid, never_fit
 
 
 def solve(data, sample, models, scratch):
@@ -107,6 +108,38 @@ def test_defaults_accept_every_model_and_fit_none():
     assert not never_fit(nothing, nothing, nothing, nothing)
 
 
+def test_the_contract_lists_the_functions_of_a_problem():
+    functions = {field.name for field in dataclasses.fields(Problem) if "Callable" in str(field.type)}
+    assert set(CONTRACT) == functions
+    assert [name for name, row in CONTRACT.items() if row.required] == ["solve", "residuals"]
+    for row in CONTRACT.values():
+        if row.default is not None:
+            assert tuple(inspect.signature(row.default).parameters) == row.parameters
+
+
+def test_a_user_s_problem_has_no_threshold_and_the_unit_of_its_data():
+    problem = Problem(**FIELDS)
+    assert (problem.default_threshold, problem.default_max_iterations, problem.unit) == (None, 3000, "data")
+
+
+def always_degenerate(data, sample, model, squared_threshold, repair, rng, scratch):
+    """Take every sample for degenerate."""
+    return 2
+
+
+@kernel
+def verdict(kernels, data):
+    return kernels.repair_degenerate(data, np.zeros(1, np.int64), data[0], 1.0, False, np.zeros(4, np.uint64), data[0])
+
+
+def test_the_check_for_degeneracy_is_in_one_set_of_kernels_only():
+    problem = Problem(**FIELDS)
+    assert problem.repairing_kernels is problem.kernels
+    problem = dataclasses.replace(problem, repair_degenerate=always_degenerate)
+    assert verdict(problem.kernels, np.zeros((1, 3))) == 0
+    assert verdict(problem.repairing_kernels, np.zeros((1, 3))) == 2
+
+
 def test_model_size_is_the_product_of_the_shape():
     assert Problem(**(FIELDS | {"model_shape": (3, 4)})).model_size == 12
 
@@ -165,6 +198,10 @@ def test_a_problem_runs_without_the_compiler():
         ("model_shape", (3, 0), "model_shape must be an integer >= 1, got 0"),
         ("solver_cost", 0.0, "solver_cost must be a number > 0, got 0.0"),
         ("precision", "half", "precision must be 'float64' or 'float32', got 'half'"),
+        ("default_threshold", 0.0, "default_threshold must be a number > 0, got 0.0"),
+        ("default_threshold", "1", "default_threshold must be a number > 0, got '1'"),
+        ("default_max_iterations", 0, "default_max_iterations must be an integer >= 1, got 0"),
+        ("unit", "metres", "unit must be 'data' or 'pixels' or 'normalised', got 'metres'"),
     ],
 )
 def test_a_bad_value_is_named(field, value, message):
@@ -189,6 +226,11 @@ def too_few(data, sample):
         ("is_valid", solve, r"is_valid\(data, model, sample\), got solve"),
         ("normalize", solve, r"normalize\(data, transform\), got solve"),
         ("denormalize", solve, r"denormalize\(model, transform\), got solve"),
+        (
+            "repair_degenerate",
+            solve,
+            r"repair_degenerate\(data, sample, model, squared_threshold, repair, rng, scratch\)",
+        ),
         ("canonical", too_few, r"canonical\(model\), got too_few\(data, sample\)"),
     ],
 )

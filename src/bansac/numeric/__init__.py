@@ -1,4 +1,1 @@
-"""Numerical building blocks that know nothing of geometry: compilation, random numbers, small matrices, polynomials.
-
-It imports no other room.
-"""
+"""Numerical building blocks, which know nothing of geometry and import nothing else of the package."""

@@ -40,13 +40,13 @@ class CacheInfo:
 def cache_folders() -> tuple[Path, ...]:
     """Return the folders in which Numba caches the kernels of this package.
 
-    They are below ``NUMBA_CACHE_DIR`` where that is set, else ``__pycache__`` beside the modules, else in the user's
+    They are below ``NUMBA_CACHE_DIR`` if that is set, else ``__pycache__`` beside the modules, else in the user's
     cache folder.
 
     Returns
     -------
     tuple of Path
-        The folders that exist; empty where nothing can be cached.
+        The folders that exist; empty if nothing can be cached.
     """
     sources: dict[Path, Path] = {}
     for module in sorted(PACKAGE.rglob("*.py")):

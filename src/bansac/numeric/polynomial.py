@@ -94,9 +94,9 @@ _LAST_STEP = 1e-6
 def sturm_roots(c: NDArray[np.float64], degree: int, roots: NDArray[np.float64], scratch: NDArray[np.float64]) -> int:
     """Write the real roots of odd multiplicity of a polynomial of degree at most 10; return how many there are.
 
-    Sturm's theorem tells how many roots an interval has. Intervals are split until each has one root, which Halley's
-    method then finds without leaving the interval. ``scratch`` holds ``STURM_SCRATCH`` numbers. The roots are in no
-    particular order.
+    Sturm's theorem gives the number of roots in an interval. Intervals are split until each has one root, which
+    Halley's method then finds without leaving the interval. ``scratch`` holds ``STURM_SCRATCH`` numbers. The roots are
+    in no particular order.
     """
     degree = _effective_degree(c, degree)
     if degree == 0:

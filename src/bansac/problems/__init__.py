@@ -1,4 +1,5 @@
-"""What is estimated, one module a problem: residuals, checks, defaults, non-minimal fit; ``problem`` is the contract.
+"""What can be estimated, one module a problem: its residuals, checks, defaults and its ``Problem``.
 
-It imports ``solvers`` and ``numeric``.
+``problem`` is the contract between a problem and the loop, ``trial`` tries a user's functions before they are compiled.
+Imports ``solvers`` and ``numeric`` only.
 """

@@ -7,13 +7,13 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from bansac.numeric.jit import kernel
+from bansac.numeric.jit import inner_kernel
 from bansac.problems.line import normalize, weighted_centroid
 from bansac.problems.problem import Problem
 
 __all__ = ["CIRCLE"]
 
-# Three points are collinear where their triangle has less than this share of the area of its own bounding square.
+# Three points are collinear if their triangle has less than this share of the area of its own bounding square.
 _COLLINEAR = 1e-6
 # Keeps the direction of a point at the very centre finite (it is 0 then).
 _TINY = 1e-300
@@ -81,7 +81,7 @@ def fit(
     return True
 
 
-@kernel
+@inner_kernel
 def _taubin_centre(data: NDArray[np.float64], weights: NDArray[np.float64]) -> tuple[bool, float, float]:
     """Centre of the circle that fits the weighted points in the sense of Taubin (PAMI 1991), and whether there is one.
 
@@ -135,7 +135,7 @@ def _taubin_centre(data: NDArray[np.float64], weights: NDArray[np.float64]) -> t
     return True, mx + unit * cx, my + unit * cy
 
 
-@kernel
+@inner_kernel
 def _geometric_step(
     data: NDArray[np.float64], weights: NDArray[np.float64], cx: float, cy: float
 ) -> tuple[float, float, float, float]:
@@ -173,7 +173,6 @@ def _geometric_step(
     return rr, mean_d, (vv * ur - uv * vr) / determinant, (uu * vr - uv * ur) / determinant
 
 
-@kernel
 def denormalize(model: NDArray[np.float64], transform: NDArray[np.float64]) -> None:
     """Undo ``normalize``: p -> p / scale + centroid."""
     model[0] = model[0] / transform[0] + transform[1]

@@ -7,14 +7,14 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from bansac.numeric.jit import kernel
+from bansac.numeric.jit import inner_kernel
 from bansac.problems.problem import Problem
 
 __all__ = ["LINE"]
 
 # Points nearer to each other than this share of their distance from the origin are taken for one point.
 _COINCIDENT = 1e-12
-# The points have no direction where the axes of their scatter differ by less than this share.
+# The points have no direction if the axes of their scatter differ by less than this share.
 _ISOTROPIC = 1e-12
 
 
@@ -78,11 +78,11 @@ def fit(
     return True
 
 
-@kernel
+@inner_kernel
 def weighted_centroid(
     x: NDArray[np.float64], y: NDArray[np.float64], weights: NDArray[np.float64]
 ) -> tuple[float, float, float]:
-    """Return the sum of the weights and the weighted mean of the points, NaN where all weights are 0."""
+    """Return the sum of the weights and the weighted mean of the points, NaN if all weights are 0."""
     total, mx, my = 0.0, 0.0, 0.0
     for i in range(weights.size):
         total += weights[i]
@@ -93,45 +93,29 @@ def weighted_centroid(
     return 0.0, np.nan, np.nan
 
 
-@kernel
 def normalize(data: NDArray[np.float64], transform: NDArray[np.float64]) -> None:
     """Bring the points to centroid 0 and unit spread, in place; ``transform`` is (scale, centroid, unused)."""
-    x, y = data[0], data[1]
-    n = max(x.size, 1)
-    mx, my = 0.0, 0.0
-    for i in range(x.size):
-        mx += x[i] / n
-        my += y[i] / n
-    spread = 0.0
-    for i in range(x.size):
-        x[i] -= mx
-        y[i] -= my
-        spread += (x[i] * x[i] + y[i] * y[i]) / (2 * n)
+    n = data.shape[1]
+    centroid = np.cumsum(data / n, axis=1)[:, -1]
+    data -= centroid[:, None]
+    spread = np.cumsum((data[0] * data[0] + data[1] * data[1]) / (2 * n))[-1]
     scale = 1.0 / math.sqrt(spread) if spread > 0.0 else 1.0
-    for i in range(x.size):
-        x[i] *= scale
-        y[i] *= scale
+    data *= scale
     transform[0] = scale
-    transform[1] = mx
-    transform[2] = my
+    transform[1:3] = centroid
 
 
-@kernel
 def denormalize(model: NDArray[np.float64], transform: NDArray[np.float64]) -> None:
     """Insert x -> scale (x - centroid) into the line, and divide by the scale to keep the normal's length."""
     model[2] = model[2] / transform[0] - model[0] * transform[1] - model[1] * transform[2]
 
 
-@kernel
 def canonical(model: NDArray[np.float64]) -> None:
-    """Scale the normal to unit length and turn it so that b > 0, or a > 0 where b = 0."""
+    """Scale the normal to unit length and turn it so that b > 0, or a > 0 if b = 0."""
     a, b = model[0], model[1]
     length = math.hypot(a, b)
     if length > 0.0:
-        scale = -1.0 / length if b < 0.0 or (b == 0.0 and a < 0.0) else 1.0 / length
-        model[0] = a * scale
-        model[1] = b * scale
-        model[2] *= scale
+        model *= -1.0 / length if b < 0.0 or (b == 0.0 and a < 0.0) else 1.0 / length
 
 
 LINE = Problem(

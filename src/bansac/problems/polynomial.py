@@ -72,7 +72,7 @@ def fit(
     With x mapped to t in [-1, 1] the monic polynomials p_{k+1} = (t - alpha_k) p_k - beta_k p_{k-1}, where
     alpha_k = <t p_k, p_k> / <p_k, p_k> and beta_k = <p_k, p_k> / <p_{k-1}, p_{k-1}>, make the normal matrix diagonal
     (Forsythe, Generation and use of orthogonal polynomials for data-fitting with a digital computer, 1957). A p_k that
-    vanishes on all points tells that there are only k different x.
+    vanishes on all points means that there are only k different x.
     """
     x, y = data[0], data[1]
     n = model.size
@@ -129,40 +129,28 @@ def _substitute(c: NDArray[np.float64], scale: float, centre: float) -> None:
             c[j] -= centre * c[j + 1]
 
 
-@kernel
 def normalize(data: NDArray[np.float64], transform: NDArray[np.float64]) -> None:
     """Map x to [-1, 1] and y to mean 0 and unit spread; ``transform`` is (y scale, y mean, x scale, x centre, -)."""
     x, y = data[0], data[1]
-    n = max(x.size, 1)
-    low, high, mean = np.inf, -np.inf, 0.0
-    for i in range(x.size):
-        low, high = min(low, x[i]), max(high, x[i])
-        mean += y[i] / n
-    centre = 0.5 * (low + high) if x.size > 0 else 0.0
+    low, high = x.min(), x.max()
+    mean = np.cumsum(y / y.size)[-1]
+    centre = 0.5 * (low + high)
     x_scale = 2.0 / (high - low) if high > low else 1.0
-    variance = 0.0
-    for i in range(x.size):
-        x[i] = (x[i] - centre) * x_scale
-        y[i] -= mean
-        variance += y[i] * y[i] / n
+    x[:] = (x - centre) * x_scale
+    y -= mean
+    variance = np.cumsum(y * y / y.size)[-1]
     y_scale = 1.0 / np.sqrt(variance) if variance > 0.0 else 1.0
-    for i in range(x.size):
-        y[i] *= y_scale
-    transform[0] = y_scale
-    transform[1] = mean
-    transform[2] = x_scale
-    transform[3] = centre
+    y *= y_scale
+    transform[:4] = y_scale, mean, x_scale, centre
 
 
-@kernel
 def denormalize(model: NDArray[np.float64], transform: NDArray[np.float64]) -> None:
     """Undo ``normalize``, the substitution in x by the binomial theorem.
 
     Far from x = 0 the powers of x cancel: with x near 1e6 the coefficients of a polynomial of degree 3 or more cannot
     hold its values in double precision.
     """
-    for j in range(model.size):
-        model[j] /= transform[0]
+    model /= transform[0]
     model[0] += transform[1]
     _substitute(model, transform[2], transform[3])
 

@@ -312,7 +312,7 @@ class Problem:
             If a function reads or writes outside an array or returns what it may not.
         """
         functions = (getattr(self, row.name) for row in _ROWS)
-        own = any(function is not None and not function.__module__.startswith("bansac.") for function in functions)
+        own = any(function is not None and not str(function.__module__).startswith("bansac.") for function in functions)
         if own and data.shape[1] >= self.sample_size and "_tried" not in self.__dict__:
             from bansac.problems.trial import try_functions
 

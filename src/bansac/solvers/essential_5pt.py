@@ -144,7 +144,7 @@ def _null_space(a: NDArray[np.float64]) -> bool:
     return True
 
 
-@inner_kernel
+@inlined
 def _reflect(a: NDArray[np.float64], v: int, factor: float, row: int) -> None:
     """Apply the reflection I - factor v v^T to a row of nine numbers."""
     along = factor * _dot(a, v, row)
