@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from bansac.numeric.jit import fast_kernel, kernel
 from bansac.problems import circle
 from bansac.problems.circle import CIRCLE
+from bansac.problems.problem import IN_LOOP
 from tests.reference import curves as reference
 
 solve = kernel(circle.solve)
@@ -136,4 +137,4 @@ def test_problem_compiles():
     out = np.empty(1)
     CIRCLE.exact_residuals(np.ones((2, 1)), np.array([1.0, 0.0, 3.0]), 0, 1, out)
     assert out[0] == pytest.approx(4.0)
-    assert CIRCLE.kernels is CIRCLE.kernels
+    assert set(CIRCLE.compile_in_loop(degeneracy=True)) == {row.name for row in IN_LOOP}

@@ -8,20 +8,23 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from numba import boolean, config, float64, int64, types, uint64
+from numba import config, float64, types
 
 from bansac.numeric.jit import compile_kernel, kernel
 from bansac.numeric.rng import next_uint64, seed_rng
 from bansac.problems import degensac
 from bansac.problems.fundamental import FUNDAMENTAL
-from bansac.problems.problem import DEGENERATE, NOT_DEGENERATE, REPAIRED, repair_scratch
+from bansac.problems.problem import CONTRACT, repair_scratch
 from tests.planar_scenes import ANYWHERE, OUTLIER, PIXEL, PLANE, Scene, dominant_plane
 from tests.reference import degensac as reference
 from tests.reference.epipolar import cross_matrix, distance_up_to_scale, sampson
 
-# As the loop gets it: a first-class function.
-SIGNATURE = int64(float64[:, ::1], int64[::1], float64[::1], float64, boolean, uint64[::1], float64[::1])
-repair_degenerate = compile_kernel(degensac.repair_degenerate, SIGNATURE)
+NOT_DEGENERATE, REPAIRED, DEGENERATE = range(3)
+
+detect, repair = (
+    compile_kernel(getattr(degensac, name), CONTRACT[name].signature(float64))
+    for name in ("is_degenerate", "repair_degenerate")
+)
 solve = kernel(FUNDAMENTAL.solve)
 seeds = st.integers(0, 2**32)
 
@@ -45,20 +48,20 @@ def run(data, sample, F, threshold, rng=None):
     work[-1] = 7.0
     state = seed_rng(0) if rng is None else rng
     data, sample = np.ascontiguousarray(data), np.array(sample, np.int64)
-    code = repair_degenerate(data, sample, model, threshold**2, True, state, work)
+    code = NOT_DEGENERATE
+    if detect(data, sample, model, threshold**2, work[:-1]):
+        assert np.array_equal(model, np.ravel(F))
+        code = REPAIRED if repair(data, sample, model, threshold**2, state, work[:-1]) else DEGENERATE
     assert work[-1] == 7.0
     return code, model.reshape(3, 3)
 
 
 def is_degenerate(data, sample, F, threshold):
-    """Return whether the call finds the sample degenerate where nothing is to be repaired."""
+    """Return whether the sample is found to be degenerate."""
     model = np.array(F, dtype=np.float64).ravel()
-    work, rng = np.empty(repair_scratch(data.shape[1])), seed_rng(0)
-    code = repair_degenerate(data, np.array(sample, np.int64), model, threshold**2, False, rng, work)
+    found = detect(data, np.array(sample, np.int64), model, threshold**2, np.empty(repair_scratch(data.shape[1])))
     assert np.array_equal(model, np.ravel(F))
-    assert np.array_equal(rng, seed_rng(0))
-    assert code in (NOT_DEGENERATE, DEGENERATE)
-    return code == DEGENERATE
+    return found
 
 
 def support(data, F, threshold):
@@ -343,8 +346,8 @@ def test_coincident_matches_off_the_plane_do_no_harm():
     assert (found == F).all()
 
 
-def test_it_is_a_first_class_function():
-    if INTERPRETED:
-        assert repair_degenerate is degensac.repair_degenerate
-    else:
-        assert types.FunctionType(SIGNATURE).signature == repair_degenerate.nopython_signatures[0]
+@pytest.mark.skipif(INTERPRETED, reason="nothing is compiled")
+def test_they_have_the_signatures_of_the_contract():
+    for name, function in (("is_degenerate", detect), ("repair_degenerate", repair)):
+        signature = CONTRACT[name].signature(float64)
+        assert types.FunctionType(signature).signature == function.nopython_signatures[0]

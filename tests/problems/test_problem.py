@@ -15,6 +15,9 @@ import numpy as np
 import pytest
 from numba import config
 
+from bansac.engine.kernels import select_kernels
+from bansac.engine.sampling import SAMPLERS
+from bansac.engine.scoring import SCORES
 from bansac.numeric.jit import kernel
 from bansac.problems.problem import CONTRACT, Problem, always_valid, never_fit
 
@@ -53,6 +56,11 @@ FIELDS = {
 }
 
 
+def pack(problem):
+    """Return the struct in which the loop gets the functions."""
+    return select_kernels(problem, SAMPLERS["uniform"], SCORES["inliers"], (), False, False)
+
+
 @kernel
 def run(kernels, data, points, model, out):
     """Call all four functions as the loop does; return how many said yes."""
@@ -75,11 +83,11 @@ def test_a_user_s_functions_are_called_by_compiled_code(precision, decorate):
     problem = Problem(**(FIELDS | functions), precision=precision)
     data = np.array([[1.0, 2.0, 5.0, 9.0]])
     model, out = np.zeros(1, precision), np.zeros(3, precision)
-    assert run(problem.kernels, data, data.astype(precision), model, out) == 101
+    assert run(pack(problem), data, data.astype(precision), model, out) == 101
     assert model[0] == 5.0
     np.testing.assert_array_equal(out, [9.0, 0.0, 16.0])
     with_fit = dataclasses.replace(problem, fit=decorate(fit))
-    assert run(with_fit.kernels, data, data.astype(precision), model, out) == 111
+    assert run(pack(with_fit), data, data.astype(precision), model, out) == 111
 
 
 def test_one_call_serves_problems_of_different_functions():
@@ -91,7 +99,7 @@ def test_one_call_serves_problems_of_different_functions():
     found = []
     for function in (solve, solve_twice):
         model = np.zeros(1)
-        run(Problem(**(FIELDS | {"solve": function})).kernels, data, data, model, np.zeros(2))
+        run(pack(Problem(**(FIELDS | {"solve": function}))), data, data, model, np.zeros(2))
         found.append(model[0])
     assert found == [5.0, 10.0]
 
@@ -122,22 +130,23 @@ def test_a_user_s_problem_has_no_threshold_and_the_unit_of_its_data():
     assert (problem.default_threshold, problem.default_max_iterations, problem.unit) == (None, 3000, "data")
 
 
-def always_degenerate(data, sample, model, squared_threshold, repair, rng, scratch):
+def always_degenerate(data, sample, model, squared_threshold, scratch):
     """Take every sample for degenerate."""
-    return 2
+    return True
 
 
 @kernel
-def verdict(kernels, data):
-    return kernels.repair_degenerate(data, np.zeros(1, np.int64), data[0], 1.0, False, np.zeros(4, np.uint64), data[0])
+def call(function, data):
+    return function(data, np.zeros(1, np.int64), data[0], 1.0, data[0])
 
 
-def test_the_check_for_degeneracy_is_in_one_set_of_kernels_only():
+def test_degeneracy_is_detected_only_if_it_is_asked_for():
     problem = Problem(**FIELDS)
-    assert problem.repairing_kernels is problem.kernels
-    problem = dataclasses.replace(problem, repair_degenerate=always_degenerate)
-    assert verdict(problem.kernels, np.zeros((1, 3))) == 0
-    assert verdict(problem.repairing_kernels, np.zeros((1, 3))) == 2
+    assert not call(problem.compile_in_loop(degeneracy=True)["is_degenerate"], np.zeros((1, 3)))
+    assert problem.repair is None
+    problem = dataclasses.replace(problem, is_degenerate=always_degenerate)
+    assert not call(problem.compile_in_loop(degeneracy=False)["is_degenerate"], np.zeros((1, 3)))
+    assert call(problem.compile_in_loop(degeneracy=True)["is_degenerate"], np.zeros((1, 3)))
 
 
 def test_model_size_is_the_product_of_the_shape():
@@ -158,7 +167,8 @@ def residuals(data, model, start, stop, out):
         out[i] = (data[0, start + i] - model[0]) ** 2
 
 problem = Problem("number", 1, 1, (1,), solve, residuals)
-kernels = problem.kernels
+from types import SimpleNamespace
+kernels = SimpleNamespace(**problem.compile_in_loop(degeneracy=True))
 assert kernels.solve is solve
 models = np.zeros((1, 1))
 assert kernels.solve(np.array([[7.0]]), np.array([0]), models, np.empty(0)) == 1
@@ -169,7 +179,7 @@ assert not kernels.fit(None, None, None, None) and kernels.is_valid(None, None, 
 
 square = np.array([[0.0, 1, 1, 0], [0, 0, 1, 1], [0, 1, 1, 0], [0, 0, 1, 1]])
 models = np.zeros((1, 9))
-assert HOMOGRAPHY.kernels.solve(square, np.arange(4), models, np.empty(0)) == 1
+assert HOMOGRAPHY.compile_in_loop(degeneracy=False)['solve'](square, np.arange(4), models, np.empty(0)) == 1
 assert np.allclose(np.abs(models[0]) * 3 ** 0.5, np.eye(3).ravel())
 print("interpreted")
 """
@@ -229,7 +239,7 @@ def too_few(data, sample):
         (
             "repair_degenerate",
             solve,
-            r"repair_degenerate\(data, sample, model, squared_threshold, repair, rng, scratch\)",
+            r"repair_degenerate\(data, sample, model, squared_threshold, rng, scratch\)",
         ),
         ("canonical", too_few, r"canonical\(model\), got too_few\(data, sample\)"),
     ],
@@ -276,4 +286,4 @@ def test_a_function_that_does_not_compile_is_named():
 
     problem = Problem("broken", 1, 1, (1,), solve, residuals)
     with pytest.raises(TypeError, match=r"problem 'broken': residuals does not compile"):
-        _ = problem.kernels
+        pack(problem)

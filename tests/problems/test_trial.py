@@ -137,11 +137,7 @@ def look_at_next(data, model, sample):
     return data[0, sample[1]] > 0.0
 
 
-def unknown_verdict(data, sample, model, squared_threshold, repair, rng, scratch):
-    return 7
-
-
-def long_scratch(data, sample, model, squared_threshold, repair, rng, scratch):
+def long_scratch(data, sample, model, squared_threshold, scratch):
     scratch[4 * data.shape[1] + 128] = 0.0
     return 0
 
@@ -159,8 +155,11 @@ def long_model(model):
     [
         ({"fit": too_long_a_model}, "fit reads or writes outside an array: index 1"),
         ({"is_valid": look_at_next}, "is_valid reads or writes outside an array: index 1"),
-        ({"repair_degenerate": unknown_verdict}, "repair_degenerate returns 7 instead of 0, 1 or 2"),
-        ({"repair_degenerate": long_scratch}, "repair_degenerate reads or writes outside an array: index 288"),
+        ({"is_degenerate": long_scratch}, "is_degenerate reads or writes outside an array: index 288"),
+        (
+            {"repair_degenerate": lambda data, sample, model, t, rng, scratch: long_scratch(data, 0, 0, t, scratch)},
+            "repair_degenerate reads or writes outside an array: index 288",
+        ),
         ({"normalize": long_transform}, "normalize reads or writes outside an array: index 5"),
         (
             {"denormalize": lambda model, transform: long_model(model)},

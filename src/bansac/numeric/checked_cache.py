@@ -9,6 +9,7 @@ a wrapper for Python, or with fast-math, is another entry.
 
 from __future__ import annotations
 
+import glob
 import hashlib
 import pickle
 import uuid
@@ -49,7 +50,12 @@ class _CheckedFile(IndexDataCacheFile):  # type: ignore[misc]
         return overloads if stamp == self._source_stamp else {}
 
     def _save_index(self, overloads: dict[Any, str]) -> None:
+        """Write the index, and delete what no index names any more: data of an older source or of a damaged index."""
         self._write(self._index_path, (self._source_stamp, overloads))
+        base = Path(self._index_path)
+        for data in base.parent.glob(f"{glob.escape(base.stem)}.*.nbc"):
+            if data.name not in overloads.values():
+                data.unlink(missing_ok=True)
 
     def _load_data(self, name: str) -> Any:
         return self._read(self._data_path(name))
