@@ -92,7 +92,7 @@ class Options:
         with scores or priors (P-BANSAC), else 0.01.
     neighborhood_radius : float, optional
         Radius of a neighbourhood of ``"napsac"`` in the joint space of all coordinates of a datum, in their unit. None
-        takes a share of their extent (:func:`bansac.engine.sampling.neighborhood_radius`).
+        takes a share of their extent (:func:`bansac.engine.sampling.napsac.neighborhood_radius`).
     trace : bool
         Record the course of the run.
 
@@ -210,6 +210,8 @@ class Options:
                 f"stopping must name at most {MAX_BOUNDS} criteria besides 'bansac', got {self.stopping!r}"
             )
         for stop in stops:
+            if stop.module is None and stop != STOPS["bansac"]:
+                raise ValueError(f"stopping={stop.name!r} needs a module with the function required_iterations")
             if stop.verification and self.verification != "sprt":
                 raise ValueError(
                     f"stopping={stop.name!r} needs verification='sprt': its bound comes from the history of the tests"

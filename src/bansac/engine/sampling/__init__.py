@@ -16,7 +16,7 @@ The functions of a sampler's module, the first two of them compiled:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -48,7 +48,7 @@ class Sampler:
     """
 
     name: str
-    module: Any
+    module: Any = field(hash=False)
     prior: bool = False
     order: bool = False
     adaptive: bool = False
