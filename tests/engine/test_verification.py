@@ -133,7 +133,7 @@ def test_a_full_history_overwrites_its_last_row():
     assert history[2, 1] == pytest.approx(0.02)
 
 
-def test_a_score_of_its_own_does_not_change_the_count():
+def test_msac_weighs_what_is_counted():
     # MSAC gives the points half a threshold away 3 / 4 each, in another block order too.
     points = np.array([np.linspace(-1, 1, 300), np.full(300, 0.005)])
     run = build_run(LINE, points, scoring="msac")

@@ -10,9 +10,13 @@ from hypothesis import strategies as st
 from bansac.engine.sampling import Setup, p_napsac
 from bansac.engine.sampling.p_napsac import build_layers, make_neighborhoods, sample_progressive_napsac
 from bansac.engine.sampling.prosac import TOTAL_DRAWS, growth_function, sample_prosac
+from bansac.engine.state import PROGRESS, make_record
+from bansac.numeric.jit import kernel
 from bansac.numeric.rng import seed_rng
 from tests.engine.sampling.helpers import Prosac, equally_frequent, fits, subsets
 from tests.reference import sampling as reference
+
+draw = kernel(p_napsac.draw)
 
 
 class Sampler:
@@ -221,12 +225,29 @@ def test_no_data_make_empty_layers():
         assert array.shape == (4, 0)
 
 
-def test_empty_neighborhoods_have_the_types_of_full_ones():
-    full = make_neighborhoods(np.random.default_rng(0).uniform(size=(4, 10)), np.arange(10), 4)
-    for empty, array in zip(empty_neighborhoods(), full, strict=True):
-        assert (empty.dtype, empty.ndim, empty.flags.c_contiguous) == (array.dtype, array.ndim, True)
-        assert array.flags.c_contiguous
-        assert empty.size == 0
+@pytest.mark.parametrize("m", [2, 4])
+def test_the_flat_state_of_a_run_gives_the_same_samples(m):
+    rng = np.random.default_rng(m)
+    data, ranking = clustered(rng, 4, 60), rng.permutation(60)
+    sampler = Sampler(data, ranking, m)
+    setup = Setup(
+        data=data,
+        sample_size=m,
+        rng=seed_rng(1),
+        ranking=ranking,
+        prior=None,
+        radius=None,
+        activation="rho_1",
+        weight_floor=1.0,
+    )
+    numbers, indices = p_napsac.start(setup)
+    progress, sample = make_record(PROGRESS, subset_limit=60), np.empty(m, np.int64)
+    for draws in range(1500):
+        if draws == 700:
+            sampler.prosac.limit = progress["subset_limit"] = 30
+        draw(setup.rng, data, np.ones(60), ranking, progress, numbers, indices, sample)
+        sampler.draw()
+        assert sample.tolist() == sampler.sample.tolist()
 
 
 @pytest.mark.parametrize("sample_size", [0, 1, 6])
