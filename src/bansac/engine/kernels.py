@@ -140,7 +140,7 @@ def _compile_function(label: str, function: Callable[..., Any], function_type: A
         return getattr(function, "py_func", function)
     try:
         return _compiled(function, function_type)
-    except errors.NumbaError as error:
+    except (errors.NumbaError, TypeError) as error:  # a TypeError for a wrong number of parameters
         raise TypeError(f"{label} does not compile for {function_type.signature}:\n{error}") from error
 
 
