@@ -109,7 +109,7 @@ def _select(
     unused = bounds[0] if bounds else _compile_function("", never, REQUIRED_ITERATIONS)
     bounds += [unused] * (MAX_BOUNDS - len(bounds))
     update = update_higher_order if higher_order else update_first_order
-    functions: Any = (
+    functions = (
         *problem.functions(repair=repair),
         _compile(sampler, "draw", DRAW),
         _compile(sampler, "learn_from_failure", LEARN_FROM_FAILURE, learn_nothing),
@@ -117,7 +117,7 @@ def _select(
         _compile_function("", update, UPDATE),
     )
     if config.DISABLE_JIT:
-        return Kernels(*functions, tuple(bounds))
+        return Kernels._make((*functions, tuple(bounds)))
     return _packer(problem.precision)(*functions, *bounds)
 
 

@@ -117,7 +117,7 @@ class Options:
     degeneracy: Literal["default", "degensac"] | None = "default"
     refinement: Literal["least_squares"] | None = "least_squares"
     order: int = 1
-    gamma: str | Gamma = "gamma_1"
+    gamma: Literal["gamma_1", "gamma_2", "gamma_3"] | Gamma = "gamma_1"
     activation: Literal["rho_1", "rho_2", "rho_3", "rho_4"] = "rho_1"
     weight_floor: float = 1.0
     cpt: Sequence[Any] | None = None
@@ -155,8 +155,8 @@ class Options:
             _check_number("tau", self.tau, lambda v: 0 < v < 1, "a number in (0, 1)")
         if self.neighborhood_radius is not None:
             _check_number("neighborhood_radius", self.neighborhood_radius, lambda v: v > 0, "a number > 0")
-            if self.sampler != "napsac":
-                raise ValueError(f"neighborhood_radius needs sampler='napsac', the sampler is {self.sampler!r}")
+            if not self.sampler_row.neighbors:
+                raise ValueError(f"neighborhood_radius needs sampler='napsac', the sampler is {self.sampler_row.name!r}")
         if not isinstance(self.trace, bool | np.bool_):
             raise ValueError(f"trace must be True or False, got {self.trace!r}")
         self._check_stopping()
@@ -188,8 +188,9 @@ class Options:
         names = _names(self.stopping)
         if names == ("default",):
             names = self._default_stopping(informed)
-        own = dict.fromkeys(stop for stop in names if isinstance(stop, Stop))
-        return (*(stop for name, stop in STOPS.items() if name in names), *own)
+        given = dict.fromkeys(name if isinstance(name, Stop) else STOPS[name] for name in names)
+        built_in = [stop for stop in STOPS.values() if stop in given]
+        return (*built_in, *(stop for stop in given if stop not in built_in))
 
     def _default_stopping(self, informed: bool) -> tuple[str, ...]:
         """Return the sampler's criteria: with scores or priors P-BANSAC has PROSAC's; "ransac" is "sprt" without it."""

@@ -41,6 +41,8 @@ class Sampler:
         It needs the data in order of quality.
     adaptive : bool
         It draws by the probabilities of the dynamic Bayesian network, which is updated after every sample.
+    neighbors : bool
+        It draws data within ``Options.neighborhood_radius`` of each other.
     stopping : tuple of str
         Its default stopping criteria; ``"sprt"`` becomes ``"ransac"`` without SPRT verification.
     alike : bool
@@ -52,6 +54,7 @@ class Sampler:
     prior: bool = False
     order: bool = False
     adaptive: bool = False
+    neighbors: bool = False
     stopping: tuple[str, ...] = ("sprt",)
     alike: bool = True
 
@@ -69,7 +72,7 @@ SAMPLERS = {
         ),
         Sampler("uniform", "bansac.engine.sampling.uniform", alike=False),
         Sampler("prosac", "bansac.engine.sampling.prosac", order=True, stopping=("prosac",)),
-        Sampler("napsac", "bansac.engine.sampling.napsac"),
+        Sampler("napsac", "bansac.engine.sampling.napsac", neighbors=True),
         Sampler("p-napsac", "bansac.engine.sampling.p_napsac", order=True, stopping=("prosac",)),
         Sampler("baysac", "bansac.engine.sampling.baysac", prior=True),
         Sampler("ar", "bansac.engine.sampling.ar", prior=True),
