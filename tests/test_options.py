@@ -117,6 +117,19 @@ def test_settings_go_before_options_and_these_before_the_preset():
     assert resolve(preset="paper", order=2) == resolve(order=2)
 
 
+def test_a_presets_settings_of_the_network_are_for_samplers_with_a_network(monkeypatch):
+    monkeypatch.setitem(PRESETS, "third", public.Preset(Options(order=3, gamma="gamma_2", confidence=0.9)))
+    assert resolve(preset="third").order == 3
+    plain = resolve(preset="third", sampler="uniform")
+    assert (plain.order, plain.gamma, plain.confidence) == (1, "gamma_1", 0.9)
+    with pytest.raises(ValueError, match="order needs sampler='bansac'"):
+        resolve(preset="third", sampler="uniform", order=2)
+    with pytest.raises(ValueError, match="order needs sampler='bansac'"):
+        resolve(options=Options(order=2), sampler="uniform")
+    with pytest.raises(ValueError, match="sampler must be one of"):
+        resolve(preset="third", sampler=["uniform"])
+
+
 def test_the_problem_fills_in_what_is_left_open():
     resolved = resolve(unit=7.0)
     assert resolved.threshold == HOMOGRAPHY.default_threshold * 7.0

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypedDict
 
-from bansac.engine.options import Gamma, Options
-from bansac.engine.sampling import Sampler
+from bansac.engine.options import NETWORK_SETTINGS, Gamma, Options
+from bansac.engine.sampling import SAMPLERS, Sampler
 from bansac.engine.scoring import Score
 from bansac.engine.stopping import Stop
 from bansac.problems.problem import Problem
@@ -146,7 +147,7 @@ def resolve_options(
         if not isinstance(options, Options):
             raise ValueError(f"options must be a bansac.Options, got {type(options).__name__}")
         base = options
-    changes: dict[str, Any] = dict(settings)
+    changes = (_without_network(base, settings) if options is None else {}) | dict(settings)
     changes["threshold"] = base.threshold if threshold is None else threshold
     if changes["threshold"] is None and problem.default_threshold is not None:
         changes["threshold"] = problem.default_threshold * unit
@@ -158,3 +159,12 @@ def resolve_options(
     if resolved.threshold is None:
         raise ValueError(f"threshold must be given: {problem.name} has no default")
     return resolved
+
+
+def _without_network(base: Options, settings: Settings) -> dict[str, Any]:
+    """Return defaults in place of a preset's settings of the network, for a sampler that has none."""
+    sampler = settings.get("sampler", base.sampler)
+    row = SAMPLERS.get(sampler) if isinstance(sampler, str) else sampler
+    if not isinstance(row, Sampler) or row.adaptive:
+        return {}
+    return {field.name: field.default for field in dataclasses.fields(Options) if field.name in NETWORK_SETTINGS}

@@ -66,7 +66,7 @@ def test_the_built_in_functions_in_a_users_row_give_the_built_in_answer():
 def test_traits_of_a_users_sampler_decide_what_it_gets():
     made = homography_matches(100, inlier_ratio=0.6, noise=0.3, seed=3)
     priors = np.full(100, 0.5)
-    with pytest.raises(ValueError, match="priors need one of the samplers .*; the sampler is 'in turn'"):
+    with pytest.raises(ValueError, match=r"priors need one of the samplers .*; the sampler is 'in turn'"):
         bansac.estimate_homography(made.x1, made.x2, sampler=IN_TURN, priors=priors)
     ordered = Sampler("best first", own_sampler, order=True, stopping=("ransac",))
     with pytest.raises(ValueError, match="sampler='best first' needs scores"):
@@ -213,5 +213,10 @@ def test_the_struct_of_a_combination_is_made_once():
         return select_kernels(LINE, SAMPLERS[sampler], SCORES[score], bounds, higher_order, True)
 
     assert select("uniform") is select("uniform")
-    others = [select("prosac"), select("uniform", "msac"), select("uniform", stops=()), select("bansac", higher_order=True)]
+    others = [
+        select("prosac"),
+        select("uniform", "msac"),
+        select("uniform", stops=()),
+        select("bansac", higher_order=True),
+    ]
     assert all(other is not select("uniform") for other in others)

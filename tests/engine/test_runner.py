@@ -34,7 +34,9 @@ def plane():
 
 def outcome(problem, data, **settings):
     """Run with scores or priors if the sampler takes them."""
-    options = Options(**{"threshold": 0.5, "max_iterations": 120, "min_iterations": 60, "degeneracy": "default"} | settings)
+    options = Options(
+        **{"threshold": 0.5, "max_iterations": 120, "min_iterations": 60, "degeneracy": "default"} | settings
+    )
     row = options.sampler_row
     values = np.random.default_rng(0).uniform(0.1, 0.9, data.shape[1])
     return runner.run(

@@ -156,7 +156,9 @@ class Options:
         if self.neighborhood_radius is not None:
             _check_number("neighborhood_radius", self.neighborhood_radius, lambda v: v > 0, "a number > 0")
             if not self.sampler_row.neighbors:
-                raise ValueError(f"neighborhood_radius needs sampler='napsac', the sampler is {self.sampler_row.name!r}")
+                raise ValueError(
+                    f"neighborhood_radius needs sampler='napsac', the sampler is {self.sampler_row.name!r}"
+                )
         if not isinstance(self.trace, bool | np.bool_):
             raise ValueError(f"trace must be True or False, got {self.trace!r}")
         self._check_stopping()

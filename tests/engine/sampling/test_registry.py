@@ -35,9 +35,7 @@ def course(name, count=60, **settings):
     module, setup = load(name), setup_of(name, **settings)
     draw = kernel(module.draw)
     fail = kernel(module.learn_from_failure) if hasattr(module, "learn_from_failure") else None
-    numbers, indices = (
-        module.start(setup) if hasattr(module, "start") else (np.empty(0), np.empty(0, np.int64))
-    )
+    numbers, indices = module.start(setup) if hasattr(module, "start") else (np.empty(0), np.empty(0, np.int64))
     assert numbers.dtype == np.float64
     assert indices.dtype == np.int64
     progress = make_record(PROGRESS, subset_limit=N, smallest_odds=1.0)
