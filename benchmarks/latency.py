@@ -1,13 +1,17 @@
-"""Measure what a user waits for outside the estimation: importing, loading cached kernels, compiling.
+"""Measure what a user waits for outside of the estimation: importing, loading cached kernels, compiling.
 
-Every figure is the median over fresh processes. Run it on an idle machine::
+    python benchmarks/latency.py [--runs 7] [--before PATH] [--json FILE]
 
-    python benchmarks/latency.py [--runs 7] [--json FILE]
+Every figure is the median over fresh processes, whose standard library and NumPy are in the disk cache. The first call
+ever has a folder of its own for the compiled kernels each time, and is measured in seconds on the clock and in seconds
+of processor time, which other work on the machine disturbs less. With ``--before`` a second source tree (the root of a
+checkout, or its ``src``) is measured in turn with this one. Run it on an idle machine.
 """
 
 from __future__ import annotations
 
 import argparse
+import datetime
 import json
 import os
 import platform
@@ -15,16 +19,22 @@ import statistics
 import subprocess
 import sys
 import tempfile
+from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
+from typing import NamedTuple
 
-# What is timed, as a statement after untimed preparations; each runs in a process of its own.
-TIMED = """
+ROOT = Path(__file__).resolve().parents[1]
+
+MODELS = ("H", "F", "E")
+
+# What is measured, as a statement after preparations that are not; each runs in a process of its own.
+MEASURED = """
 import time
 {prepare}
-started = time.perf_counter()
+wall, cpu = time.perf_counter(), time.process_time()
 {statement}
-print(time.perf_counter() - started)
+print(time.perf_counter() - wall, time.process_time() - cpu)
 """
 
 POINTS = """
@@ -38,6 +48,7 @@ flat = x1 @ np.array([[1.0, 0.1], [-0.1, 0.9]]) + 0.2
 flat[:100] = x2[:100]
 """
 
+# The calls; the trivial function is called after the same preparation.
 CALLS = {
     "H": "bansac.estimate_homography(500 * x1, 500 * flat)",
     "F": "bansac.estimate_fundamental(500 * x1, 500 * x2)",
@@ -52,85 +63,176 @@ def add(a, b):
     return a + b
 """
 
-# Figure -> upper bound in seconds.
-BUDGETS = {
-    "import bansac, more than import numpy": 0.030,
-    "warm cache H, more than a trivial cached function": 0.150,
-    "warm cache F, more than a trivial cached function": 0.150,
-    "warm cache E, more than a trivial cached function": 0.150,
-    "first call ever H": 3.0,
-    "first call ever F": 3.0,
-    "first call ever E": 6.0,
+# Upper bounds in seconds on the clock.
+BUDGETS = {"import bansac, more than import numpy": 0.030} | {
+    f"warm cache {model}, more than a trivial cached function": 0.100 for model in MODELS
 }
 
-
-def time_once(prepare: str, statement: str, cache: Path, path: Path | None = None) -> float:
-    """Return the seconds that ``statement`` takes in a fresh process."""
-    environment = os.environ | {"NUMBA_CACHE_DIR": str(cache)}
-    if path is not None:
-        environment["PYTHONPATH"] = os.pathsep.join([str(path), environment.get("PYTHONPATH", "")])
-    code = TIMED.format(prepare=prepare, statement=statement)
-    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
-    return float(done.stdout.split()[-1])
+# Upper bounds in seconds of processor time.
+CPU_BUDGETS = {"first call ever H": 5.5, "first call ever F": 8.5, "first call ever E": 8.5}
 
 
-def measure(runs: int, folder: Path) -> dict[str, float]:
-    """Return every figure in seconds."""
-    warm = folder / "warm"
-    numpy_import = median(runs, lambda i: time_once("", "import numpy", warm))
-    bansac_import = median(runs, lambda i: time_once("", "import bansac", warm))
-    figures = {
-        "import numpy": numpy_import,
-        "import bansac": bansac_import,
-        "import bansac, more than import numpy": bansac_import - numpy_import,
+Key = tuple[str, str]
+"""Names of a source tree and of a figure."""
+
+
+class Times(NamedTuple):
+    """Seconds that a statement took."""
+
+    wall: float
+    cpu: float
+
+
+class Job(NamedTuple):
+    """A statement to be measured in a fresh process."""
+
+    prepare: str
+    statement: str
+    source: Path  # folder to import from
+    cache: Path | None  # folder of the compiled kernels; None for an empty one each time
+
+
+def measure(job: Job, folder: Path) -> Times:
+    """Run a job once; empty folders for compiled kernels are made in ``folder``."""
+    cache = tempfile.mkdtemp(dir=folder) if job.cache is None else job.cache
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(cache), "PYTHONPATH": str(job.source)}
+    command = [sys.executable, "-c", MEASURED.format(prepare=job.prepare, statement=job.statement)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    if done.returncode != 0:
+        raise RuntimeError(f"{job.statement!r} failed with {job.source}:\n{done.stderr}")
+    wall, cpu = done.stdout.split()[-2:]
+    return Times(float(wall), float(cpu))
+
+
+def in_turn(jobs: Mapping[Key, Job], runs: int, folder: Path) -> dict[Key, Times]:
+    """Return the medians of the jobs, which take turns (A B A B), so that a busy minute of the machine hits all.
+
+    A first run of those that keep their compiled kernels does not count: it compiles them.
+    """
+    times: dict[Key, list[Times]] = {key: [] for key in jobs}
+    for job in jobs.values():
+        if job.cache is not None:
+            measure(job, folder)
+    for _ in range(runs):
+        for key, job in jobs.items():
+            times[key].append(measure(job, folder))
+    return {
+        key: Times(*(statistics.median(column) for column in zip(*taken, strict=True))) for key, taken in times.items()
     }
 
-    (folder / "trivial.py").write_text(TRIVIAL_MODULE)
-    trivial = ("import numpy", "import trivial; trivial.add(1, 2)", warm, folder)
-    time_once(*trivial)
-    figures["warm cache, trivial cached function"] = median(runs, lambda i: time_once(*trivial))
-    for name, call in CALLS.items():
-        prepare = "import bansac" + POINTS
-        time_once(prepare, call, warm)
-        figures[f"warm cache {name}"] = median(runs, lambda i, p=prepare, c=call: time_once(p, c, warm))
-        figures[f"warm cache {name}, more than a trivial cached function"] = (
-            figures[f"warm cache {name}"] - figures["warm cache, trivial cached function"]
-        )
-    for name, call in CALLS.items():
-        prepare = "import bansac" + POINTS
-        figures[f"first call ever {name}"] = median(
-            min(runs, 3), lambda i, p=prepare, c=call, n=name: time_once(p, c, folder / f"cold-{n}-{i}")
-        )
-    return figures
+
+def measure_all(sources: Mapping[str, Path], runs: int, folder: Path) -> dict[str, dict[str, Times]]:
+    """Return every figure of every source tree, by the names of the trees and of the figures."""
+    trivial = folder / "trivial"
+    trivial.mkdir()
+    (trivial / "trivial.py").write_text(TRIVIAL_MODULE)
+    imports, warm, cold = (dict[Key, Job]() for _ in range(3))
+    for name in ("numpy", "bansac"):
+        for tree, source in sources.items():
+            imports[tree, f"import {name}"] = Job("", f"import {name}", source, folder / tree)
+    for tree in sources:
+        job = Job(POINTS, "import trivial; trivial.add(1, 2)", trivial, folder / tree)
+        warm[tree, "warm cache, trivial cached function"] = job
+    for model, call in CALLS.items():
+        for tree, source in sources.items():
+            job = Job("import bansac" + POINTS, call, source, folder / tree)
+            warm[tree, f"warm cache {model}"] = job
+            cold[tree, f"first call ever {model}"] = job._replace(cache=None)
+    measured = in_turn(imports, runs, folder) | in_turn(warm, runs, folder) | in_turn(cold, min(runs, 3), folder)
+    return {
+        tree: with_excess({figure: times for (which, figure), times in measured.items() if which == tree})
+        for tree in sources
+    }
 
 
-def median(runs: int, once) -> float:
-    """Return the median of ``once(run)`` over the runs."""
-    return statistics.median(once(run) for run in range(runs))
+def with_excess(figures: Mapping[str, Times]) -> dict[str, Times]:
+    """Return the figures, and by how much those with a budget for that exceed what every process needs."""
+    bases = {"import bansac": ("import numpy", figures["import numpy"])} | {
+        f"warm cache {model}": ("a trivial cached function", figures["warm cache, trivial cached function"])
+        for model in CALLS
+    }
+    result: dict[str, Times] = {}
+    for name, times in figures.items():
+        result[name] = times
+        if name in bases:
+            base_name, base = bases[name]
+            result[f"{name}, more than {base_name}"] = Times(times.wall - base.wall, times.cpu - base.cpu)
+    return result
+
+
+def over_budget(figures: Mapping[str, Times]) -> list[str]:
+    """Return the names of the figures that are above their budgets."""
+    late = [name for name, budget in BUDGETS.items() if figures[name].wall > budget]
+    return late + [name for name, budget in CPU_BUDGETS.items() if figures[name].cpu > budget]
+
+
+def show(figures: Mapping[str, Times], before: Mapping[str, Times] | None) -> None:
+    """Print a table: seconds on the clock, seconds of processor time, and the ratios of both to the tree before."""
+    late = over_budget(figures)
+    for name, times in figures.items():
+        line = f"{name:<52} {1e3 * times.wall:9.1f} ms {1e3 * times.cpu:9.1f} ms CPU"
+        if before is not None:
+            line += "  before: {:.1f} ms {:.1f} ms CPU".format(*(1e3 * value for value in before[name]))
+            if "more than" not in name:  # a difference may be 0
+                line += f"  ratio: {times.wall / before[name].wall:.3f} {times.cpu / before[name].cpu:.3f}"
+        if name in BUDGETS:
+            line += f"  (at most {1e3 * BUDGETS[name]:.0f} ms)"
+        if name in CPU_BUDGETS:
+            line += f"  (at most {CPU_BUDGETS[name]} s CPU)"
+        print(line + ("  EXCEEDED" if name in late else ""))
+
+
+def document(runs: int, figures: Mapping[str, Mapping[str, Times]]) -> dict[str, object]:
+    """Return the report: date, versions, machine, figures and budgets."""
+    new = figures["now"]
+    report: dict[str, object] = {
+        "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        "versions": {name: version(name) for name in ("numpy", "numba")} | {"python": platform.python_version()},
+        "machine": {"platform": platform.platform(), "cores": os.cpu_count()},
+        "runs": runs,
+        "seconds": {name: times.wall for name, times in new.items()},
+        "cpu_seconds": {name: times.cpu for name, times in new.items()},
+        "budgets": BUDGETS,
+        "cpu_budgets": CPU_BUDGETS,
+    }
+    if "before" in figures:
+        report["before"] = {
+            "seconds": {name: times.wall for name, times in figures["before"].items()},
+            "cpu_seconds": {name: times.cpu for name, times in figures["before"].items()},
+        }
+    return report
+
+
+def source_folder(path: Path) -> Path:
+    """Return the folder of a checkout that holds the package.
+
+    Raises
+    ------
+    ValueError
+        If there is no ``bansac`` in ``path`` or in ``path/src``.
+    """
+    for folder in (path / "src", path):
+        if (folder / "bansac" / "__init__.py").is_file():
+            return folder.resolve()
+    raise ValueError(f"{path} holds no bansac, nor does {path / 'src'}")
 
 
 def main() -> int:
-    """Measure, print a table, and return 1 where a budget is exceeded."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--runs", type=int, default=7, help="processes a figure")
+    """Measure, print a table, and return 1 if a budget is exceeded."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--runs", type=int, default=7, help="processes a figure; first calls ever at most 3")
+    parser.add_argument("--before", type=Path, metavar="PATH", help="source tree to be measured in turn with this one")
     parser.add_argument("--json", type=Path, help="write the figures here")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        figures = measure(arguments.runs, Path(folder))
-    late = [name for name, budget in BUDGETS.items() if figures[name] > budget]
-    for name, seconds in figures.items():
-        budget = f"  (budget {1e3 * BUDGETS[name]:.0f} ms)" if name in BUDGETS else ""
-        print(f"{name:<55} {1e3 * seconds:9.1f} ms{budget}{'  EXCEEDED' if name in late else ''}")
+        sources = {"now": source_folder(ROOT)}
+        if arguments.before is not None:
+            sources["before"] = source_folder(arguments.before)
+        figures = measure_all(sources, arguments.runs, Path(folder))
+    show(figures["now"], figures.get("before"))
     if arguments.json:
-        document = {
-            "versions": {name: version(name) for name in ("numpy", "numba")} | {"python": platform.python_version()},
-            "machine": {"platform": platform.platform(), "cores": os.cpu_count()},
-            "runs": arguments.runs,
-            "seconds": figures,
-            "budgets": BUDGETS,
-        }
-        arguments.json.write_text(json.dumps(document, indent=2) + "\n")
-    return bool(late)
+        arguments.json.write_text(json.dumps(document(arguments.runs, figures), indent=2) + "\n")
+    return bool(over_budget(figures["now"]))
 
 
 if __name__ == "__main__":

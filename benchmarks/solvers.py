@@ -23,10 +23,11 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from bansac.problems.essential import ESSENTIAL, essential_5pt
+from bansac.problems.essential import ESSENTIAL
 from bansac.problems.fundamental import FUNDAMENTAL
 from bansac.problems.homography import HOMOGRAPHY
 from bansac.problems.problem import Problem
+from bansac.solvers.essential_5pt import essential_5pt
 
 TOLERANCE = 1e-6
 

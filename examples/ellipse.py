@@ -10,9 +10,11 @@ from bansac.numeric.linalg import smallest_eigenvector
 
 
 @kernel
-def fit_conic(normal, model, work):
-    """Solve A x^2 + B x y + C y^2 + D x + E y + F = 0 from its normal matrix; False where it is no ellipse."""
-    smallest_eigenvector(normal, model, work)
+def fit_conic(normal, model):
+    """Solve A x^2 + B x y + C y^2 + D x + E y + F = 0 from its normal matrix; False if it is no ellipse."""
+    smallest_eigenvector(normal, 6)
+    for i in range(6):
+        model[i] = normal[36 + i]
     return 4.0 * model[0] * model[2] - model[1] * model[1] > 1e-6
 
 
@@ -22,16 +24,16 @@ def add_point(normal, x, y, weight):
     row = (x * x, x * y, y * y, x, y, 1.0)
     for i in range(6):
         for j in range(6):
-            normal[i, j] += weight * row[i] * row[j]
+            normal[6 * i + j] += weight * row[i] * row[j]
 
 
 def solve(data, sample, models, scratch):
     """Conic through five points."""
-    normal = scratch[0:36].reshape(6, 6)
-    normal[:] = 0.0
+    for i in range(36):
+        scratch[i] = 0.0
     for i in range(5):
-        add_point(normal, data[0, sample[i]], data[1, sample[i]], 1.0)
-    return 1 if fit_conic(normal, models[0], scratch[36:]) else 0
+        add_point(scratch, data[0, sample[i]], data[1, sample[i]], 1.0)
+    return 1 if fit_conic(scratch, models[0]) else 0
 
 
 def residuals(data, model, start, stop, out):
@@ -46,12 +48,12 @@ def residuals(data, model, start, stop, out):
 
 def fit(data, weights, model, scratch):
     """Algebraic least squares."""
-    normal = scratch[0:36].reshape(6, 6)
-    normal[:] = 0.0
+    for i in range(36):
+        scratch[i] = 0.0
     for i in range(weights.size):
-        add_point(normal, data[0, i], data[1, i], weights[i])
-    conic = scratch[36:42]
-    if not fit_conic(normal, conic, scratch[42:]):
+        add_point(scratch, data[0, i], data[1, i], weights[i])
+    conic = scratch[78:84]
+    if not fit_conic(scratch, conic):
         return False
     model[:] = conic
     return True
@@ -65,7 +67,7 @@ ELLIPSE = bansac.Problem(
     solve=solve,
     residuals=residuals,
     fit=fit,
-    scratch_size=78,
+    scratch_size=84,
 )
 
 

@@ -42,22 +42,21 @@ def fit(data, weights, model, scratch):
         total += weights[i]
     if not total > 0.0:
         return False
-    centroid, normal = scratch[0:3], scratch[3:6]
-    scatter, work = scratch[6:15].reshape(3, 3), scratch[15:]
+    centroid, scatter = scratch[0:3], scratch[3:]
     for j in range(3):
         centroid[j] = 0.0
         for i in range(weights.size):
             centroid[j] += weights[i] * data[j, i] / total
     for j in range(3):
         for k in range(3):
-            scatter[j, k] = 0.0
+            scatter[3 * j + k] = 0.0
             for i in range(weights.size):
-                scatter[j, k] += weights[i] * (data[j, i] - centroid[j]) * (data[k, i] - centroid[k])
-    smallest_eigenvector(scatter, normal, work)
+                scatter[3 * j + k] += weights[i] * (data[j, i] - centroid[j]) * (data[k, i] - centroid[k])
+    smallest_eigenvector(scatter, 3)  # reads 9 numbers and writes the eigenvector behind them
     model[3] = 0.0
     for j in range(3):
-        model[j] = normal[j]
-        model[3] -= normal[j] * centroid[j]
+        model[j] = scatter[9 + j]
+        model[3] -= model[j] * centroid[j]
     return True
 
 

@@ -54,6 +54,8 @@ def other_defaults(monkeypatch: pytest.MonkeyPatch) -> Callable[[], contextlib.A
                 patch.setitem(options.Options.__init__.__kwdefaults__, name, value)
                 patch.setattr(options.Options.__dataclass_fields__[name], "default", value)
             patch.setattr(options, "_DEFAULT", options.Preset(options.Options()))
+            options._merge.cache_clear()
             yield changed
+        options._merge.cache_clear()
 
     return change

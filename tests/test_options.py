@@ -15,6 +15,7 @@ from bansac.engine import options as engine
 from bansac.engine.refinement import REFINERS
 from bansac.engine.sampling import SAMPLERS
 from bansac.engine.scoring import SCORES
+from bansac.engine.stopping import STOPS
 from bansac.options import PRESETS, Options, Settings, find_preset, resolve_options
 from bansac.problems.homography import HOMOGRAPHY
 from bansac.problems.line import LINE
@@ -76,30 +77,33 @@ def literals(hint):
     return tuple(value for part in typing.get_args(hint) for value in literals(part))
 
 
-NAMES = {
-    "sampler": tuple(SAMPLERS),
-    "scoring": tuple(SCORES),
-    "refinement": tuple(REFINERS),
+ALTERNATIVES = {
     "verification": engine.VERIFICATIONS,
     "local_optimization": engine.LOCAL_OPTIMIZATIONS,
     "degeneracy": engine.DEGENERACIES,
     "gamma": engine.GAMMAS,
     "activation": engine.ACTIVATIONS,
 }
+REGISTRIES = {"sampler": SAMPLERS, "scoring": SCORES, "stopping": STOPS, "refinement": REFINERS}
 
 
-def test_types_name_the_rows_of_the_registries():
+def test_types_name_the_alternatives_that_are_checked():
     found = {name: literals(hint) for name, hint in typing.get_type_hints(Settings).items()}
-    assert {name: names for name, names in found.items() if names} == NAMES
+    assert {name: names for name, names in found.items() if names} == ALTERNATIVES
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_every_name_is_accepted(name):
-    network = name in engine.NETWORK_SETTINGS
-    for value in NAMES[name]:
-        assert getattr(Options(**{name: value}), name) == value
-    if not network:
-        assert Options(**{"sampler": "uniform", name: NAMES[name][0]}).sampler_row.name in SAMPLERS
+@pytest.mark.parametrize("name", [*ALTERNATIVES, *REGISTRIES])
+def test_every_name_is_accepted_and_explained(name):
+    for value in {**ALTERNATIVES, **REGISTRIES}[name]:
+        assert getattr(Options(**{name: value} | ({"sampler": "prosac"} if value == "prosac" else {})), name) == value
+        assert f'"{value}"' in Options.__doc__
+
+
+@pytest.mark.parametrize("name", REGISTRIES)
+def test_rows_have_the_names_by_which_they_are_listed(name):
+    for key, row in REGISTRIES[name].items():
+        assert row.name == key
+        assert isinstance(hash(row), int)
 
 
 # What takes precedence over what.
@@ -137,6 +141,7 @@ def test_the_problem_fills_in_what_is_left_open():
     assert resolve(threshold=3.0, unit=7.0).threshold == 3.0
     assert resolve(min_iterations=5000).max_iterations == 5000
     assert resolve(options=Options(min_iterations=5000)).max_iterations == 5000
+    assert resolve(min_iterations=np.int64(5000)).max_iterations == 5000
     assert resolve(min_iterations=5, max_iterations=10).max_iterations == 10
     with pytest.raises(ValueError, match="threshold must be given: line has no default"):
         resolve(LINE)

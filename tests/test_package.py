@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import tomllib
@@ -65,3 +66,15 @@ def test_versions_of_package_and_citation_agree() -> None:
 def test_core_depends_on_numpy_and_numba_only() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     assert sorted(name.split(">")[0] for name in project["dependencies"]) == ["numba", "numpy"]
+
+
+def test_every_place_names_the_same_versions_of_python() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    classifiers = re.findall(r"Python :: (3\.\d+)", " ".join(project["classifiers"]))
+    workflow = re.search(r"python: \[(.*)\]", (ROOT / ".github" / "workflows" / "ci.yml").read_text())
+    sessions = re.search(r"PYTHONS = \[(.*)\]", (ROOT / "noxfile.py").read_text())
+    assert workflow is not None
+    assert sessions is not None
+    assert re.findall(r"[\d.]+", workflow[1]) == classifiers
+    assert re.findall(r"[\d.]+", sessions[1]) == classifiers
+    assert project["requires-python"] == f">={classifiers[0]}"

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypedDict
+from typing import Any, Literal, TypedDict, cast
+
+import numpy as np
 
 from bansac.engine.options import NETWORK_SETTINGS, Gamma, Options
+from bansac.engine.refinement import Refiner
 from bansac.engine.sampling import SAMPLERS, Sampler
 from bansac.engine.scoring import Score
 from bansac.engine.stopping import Stop
@@ -24,13 +28,13 @@ class Settings(TypedDict, total=False):
     min_iterations: int
     max_seconds: float | None
     seed: int
-    sampler: Literal["bansac", "uniform", "prosac", "napsac", "p-napsac", "baysac", "ar"] | Sampler
-    scoring: Literal["inliers", "msac"] | Score
+    sampler: str | Sampler
+    scoring: str | Score
     verification: Literal["sprt"] | None
     stopping: str | Sequence[str | Stop] | None
     local_optimization: Literal["inner", "iterative", "inner+iterative"] | None
     degeneracy: Literal["default", "degensac"] | None
-    refinement: Literal["least_squares"] | None
+    refinement: str | Refiner | None
     order: int
     gamma: Literal["gamma_1", "gamma_2", "gamma_3"] | Gamma
     activation: Literal["rho_1", "rho_2", "rho_3", "rho_4"]
@@ -147,24 +151,41 @@ def resolve_options(
         if not isinstance(options, Options):
             raise ValueError(f"options must be a bansac.Options, got {type(options).__name__}")
         base = options
-    changes = (_without_network(base, settings) if options is None else {}) | dict(settings)
+    elif preset is not None:
+        settings = {**_without_network(base, settings), **settings}
+    items = tuple((name, value, type(value)) for name, value in settings.items())  # 1 and True are equal
+    try:
+        return _merge(problem, base, threshold, items, unit)
+    except TypeError as error:
+        if "unhashable" not in str(error):
+            raise
+        return _merge.__wrapped__(problem, base, threshold, items, unit)
+
+
+@functools.lru_cache(maxsize=256, typed=True)
+def _merge(
+    problem: Problem, base: Options, threshold: float | None, settings: tuple[tuple[str, Any, type], ...], unit: float
+) -> Options:
+    """Merge and check; calls with the same settings share the result."""
+    changes = {name: value for name, value, _ in settings}
     changes["threshold"] = base.threshold if threshold is None else threshold
     if changes["threshold"] is None and problem.default_threshold is not None:
         changes["threshold"] = problem.default_threshold * unit
     if changes.get("max_iterations", base.max_iterations) is None:
         fewest = changes.get("min_iterations", base.min_iterations)
         default = problem.default_max_iterations
-        changes["max_iterations"] = max(default, fewest) if isinstance(fewest, int) else default
+        changes["max_iterations"] = max(default, fewest) if isinstance(fewest, int | np.integer) else default
     resolved = base.replace(**changes)
     if resolved.threshold is None:
         raise ValueError(f"threshold must be given: {problem.name} has no default")
     return resolved
 
 
-def _without_network(base: Options, settings: Settings) -> dict[str, Any]:
+def _without_network(base: Options, settings: Settings) -> Settings:
     """Return defaults in place of a preset's settings of the network, for a sampler that has none."""
     sampler = settings.get("sampler", base.sampler)
     row = SAMPLERS.get(sampler) if isinstance(sampler, str) else sampler
     if not isinstance(row, Sampler) or row.adaptive:
         return {}
-    return {field.name: field.default for field in dataclasses.fields(Options) if field.name in NETWORK_SETTINGS}
+    defaults = {field.name: field.default for field in dataclasses.fields(Options) if field.name in NETWORK_SETTINGS}
+    return cast(Settings, defaults)

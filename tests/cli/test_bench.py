@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+import contextlib
 import json
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import h5py
 import pytest
 
 from bansac.cli import bench as bench_module
@@ -58,25 +61,46 @@ def test_interrupted_run_goes_on(bansac: Any, sets: Path, tmp_path: Path, monkey
     out = tmp_path / "F.json"
     arguments = ("bench", sets, "--model", "F", "--methods", "bansac", "--repeats", "1", "--out", out)
 
-    def interrupted(*positional: Any, on_turn: Any, **settings: Any) -> Any:
+    @contextlib.contextmanager
+    def interrupted(what: str, total: int, done: int) -> Iterator[Callable[[], None]]:
         def stop() -> None:
             raise KeyboardInterrupt
 
-        return run(*positional, on_turn=stop, **settings)
+        yield stop
 
-    run = bench_module.run
     with monkeypatch.context() as patch:
-        patch.setattr(bench_module, "run", interrupted)
+        patch.setattr(bench_module, "show_progress", interrupted)
         assert "interrupted" in bansac(*arguments, code=130).stderr
     assert not out.exists()
-    assert "going on with" in bansac(*arguments).stderr
+    assert "going on with an interrupted run: 1 of 4 units are done" in bansac(*arguments).stderr
     assert out.exists()
+    assert not out.with_suffix(".sqlite").exists()
     assert "going on with" not in bansac(*arguments).stderr
+
+
+def test_workers_give_the_same_figures(bansac: Any, sets: Path) -> None:
+    arguments = ("bench", sets, "--model", "F", "--methods", "bansac,uniform")
+    alone, beside = bansac.json(*arguments), bansac.json(*arguments, "--workers", "2")
+    for document in (alone, beside):
+        for method in document["mean"].values():
+            assert method.pop("ms_mean") > 0
+            assert method.pop("ms_median") > 0
+    assert alone["mean"] == beside["mean"]
+
+
+def test_damaged_pair_is_an_error(bansac: Any, sets: Path) -> None:
+    with h5py.File(sets / "room" / "K1_K2.h5", "a") as file:
+        del file["0a-0b"]
+    message = bansac.refused("bench", sets, "--model", "F", "--methods", "bansac", "--repeats", "1")
+    assert "1 of 4 units have failed, the first is F/room/0a-0b/0" in message
+    assert "K1_K2.h5 lacks '0a-0b'" in message
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        (["--model", "E", "--executor", "cloud"], "executor must be one of serial, processes"),
+        (["--model", "E", "--executor", "serial", "--workers", "2"], "workers: the executor serial runs one unit at"),
         (["--model", "E", "--methods", "nobody"], "unknown method 'nobody'"),
         (["--model", "H"], "has poses as truth"),
         (["--model", "E", "--sets", "cellar"], "--sets: there is no set 'cellar'; there are room, yard"),

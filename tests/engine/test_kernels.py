@@ -1,4 +1,4 @@
-"""A sampler, a score and a stopping criterion of the user's, through the public functions."""
+"""A sampler, a score, a stopping criterion and a refiner of the user's, through the public functions."""
 
 from __future__ import annotations
 
@@ -11,11 +11,14 @@ from numba import config
 import bansac
 from bansac.datasets.synthetic import homography_matches, line_points
 from bansac.engine.kernels import select_kernels
+from bansac.engine.refinement import Refiner, least_squares
 from bansac.engine.sampling import SAMPLERS, Sampler
 from bansac.engine.sampling import uniform as uniform_module
 from bansac.engine.scoring import SCORES, Score
 from bansac.engine.stopping import MAX_BOUNDS, STOPS, Stop
 from bansac.engine.stopping import ransac as ransac_module
+from bansac.engine.verification import evaluate
+from bansac.numeric.jit import kernel
 from bansac.problems.line import LINE
 from tests.engine import own_sampler
 
@@ -173,6 +176,45 @@ def test_a_run_has_room_for_so_many_criteria_and_names_the_limit():
         fit(stopping=stops)
 
 
+# A refiner.
+
+
+@kernel
+def refine_nothing(run):
+    """Leave the model as it is."""
+
+
+@kernel
+def refine_once(run):
+    """Fit to the inliers once."""
+    is_inlier, other = run.is_inlier[0], run.other_model
+    other[:] = run.best_model
+    threshold, first_block = run.settings.squared_threshold, run.candidate.first_block
+    evaluate(run, run.best_model, is_inlier, threshold, -1.0, np.inf, first_block)
+    for n in range(is_inlier.size):
+        run.weights[n] = 1.0 if is_inlier[n] else 0.0
+    if run.kernels.fit(run.data, run.weights, other, run.scratch):
+        score, inliers = evaluate(run, other, is_inlier, threshold, -1.0, np.inf, first_block)
+        if score >= run.progress.best_score:
+            run.progress.best_score = score
+            run.progress.best_inliers = inliers
+            run.best_model[:] = other
+
+
+def test_a_refiner_of_the_users_has_the_last_word():
+    def refined(refine, seed=0):
+        return fit(refinement=Refiner("mine", SimpleNamespace(refine=refine)), seed=seed)
+
+    assert_same(refined(refine_nothing), fit(refinement=None))
+    assert_same(refined(least_squares.refine), fit())
+    changed = 0
+    for seed in range(10):
+        once, plain = refined(refine_once, seed), fit(refinement=None, seed=seed)
+        assert once.score == once.num_inliers >= plain.score
+        changed += once.model.tobytes() != plain.model.tobytes()
+    assert changed > 0
+
+
 # What is missing or does not compile is named.
 
 
@@ -181,6 +223,7 @@ def test_a_run_has_room_for_so_many_criteria_and_names_the_limit():
     [
         ({"sampler": Sampler("mine", SimpleNamespace())}, TypeError, "'mine' needs a function 'draw'"),
         ({"scoring": Score("mine", SimpleNamespace())}, TypeError, "'mine' needs a function 'gain'"),
+        ({"refinement": Refiner("mine", SimpleNamespace())}, TypeError, "'mine' needs a function 'refine'"),
         ({"stopping": [Stop("mine", SimpleNamespace())]}, TypeError, "'mine' needs a function 'required_iterations'"),
         ({"stopping": [Stop("mine")]}, ValueError, "stopping='mine' needs a module"),
         ({"stopping": QUARTER}, ValueError, "stopping must be names joined by"),

@@ -7,8 +7,7 @@ import pytest
 
 pytest.importorskip("matplotlib", reason="figures need Matplotlib")
 
-from bansac.evaluation.charts import Chart, Series, plot_charts
-from bansac.evaluation.styles import STYLES
+from bansac.evaluation.charts import STYLES, Chart, Series, plot_charts
 
 
 def test_lines_and_bars_have_their_values():

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import math
+import signal
+import subprocess
 import sys
 from pathlib import Path
 
@@ -16,16 +18,16 @@ def rows_of(unit: Unit) -> list[Row]:
     return [{"unit": unit.key, "error": math.inf, "stop": None, "seconds": 0.25}, {"unit": unit.key, "error": 0.1}]
 
 
-def fill(folder: Path, mark: str = "0123", *, timed: bool = True) -> Path:
-    with Journal(folder, mark) as journal:
+def fill(folder: Path, mark: str = "0123", *, alone: bool = True) -> Path:
+    with Journal(folder / "j.sqlite", mark) as journal:
         for unit in (A, C):
-            journal.add(unit, rows_of(unit), timed=timed)
-        return journal.path
+            journal.add(unit, rows_of(unit), alone=alone)
+    return folder / "j.sqlite"
 
 
 def test_rows_survive_the_disk_in_the_order_of_the_units(tmp_path: Path) -> None:
     fill(tmp_path)
-    with Journal(tmp_path, "0123") as journal:
+    with Journal(tmp_path / "j.sqlite", "0123") as journal:
         assert len(journal) == 2
         assert A in journal
         assert B not in journal
@@ -36,45 +38,58 @@ def test_rows_survive_the_disk_in_the_order_of_the_units(tmp_path: Path) -> None
         assert list(rows)[1] == {"unit": "c", "error": 0.1, "stop": None, "seconds": None}
 
 
-def test_line_cut_off_is_dropped_and_written_anew(tmp_path: Path) -> None:
-    path = fill(tmp_path)
-    path.write_bytes(path.read_bytes()[:-7])
-    with Journal(tmp_path, "0123") as journal:
-        assert C not in journal
-        journal.add(C, rows_of(C), timed=True)
-        assert journal.rows(C)[0] == rows_of(C)[0]
-    with Journal(tmp_path, "0123") as journal:
+KILLED_WHILE_WRITING = """
+import os, signal, sys
+from pathlib import Path
+from bansac.evaluation.journal import Journal
+from tests.evaluation.test_journal import A, B, C, rows_of
+
+journal = Journal(Path(sys.argv[1]), "0123")
+journal.add(A, rows_of(A), alone=True)
+journal.add(C, rows_of(C), alone=True)
+database = journal._database
+database.execute("INSERT INTO units VALUES ('0123', 'b', 1, '[]', '[]', NULL)")  # not committed
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no SIGKILL there")
+def test_finished_units_survive_a_killed_process_and_the_last_one_is_whole_or_not_there(tmp_path: Path) -> None:
+    path = tmp_path / "j.sqlite"
+    assert subprocess.run([sys.executable, "-c", KILLED_WHILE_WRITING, path]).returncode == -signal.SIGKILL
+    with Journal(path, "0123") as journal:
         assert len(journal) == 2
+        assert journal.rows(C)[0] == rows_of(C)[0]
+        assert B not in journal
+        journal.add(B, rows_of(B), alone=True)
+        assert len(journal) == 3
 
 
-@pytest.mark.parametrize("damage", [b"\x00\x00\x00\n", b"[1, 2]\n", b"\xff\xfe\n"])
-def test_damage_costs_what_comes_after_it(tmp_path: Path, damage: bytes) -> None:
+@pytest.mark.parametrize("size", [50, 5000])
+def test_damaged_file_is_named(tmp_path: Path, size: int) -> None:
     path = fill(tmp_path)
-    lines = path.read_bytes().splitlines(keepends=True)
-    path.write_bytes(b"".join([*lines[:2], damage, *lines[2:]]))
-    with Journal(tmp_path, "0123") as journal:
-        assert A in journal
-        assert C not in journal
+    path.write_bytes(b"\x00\xff" * (size // 2) + path.read_bytes()[size:])
+    with pytest.raises(OSError, match=r"the journal '.*j\.sqlite' cannot be used: "):
+        Journal(path, "0123")
+
+
+def test_without_a_file_it_is_in_memory() -> None:
+    with Journal(None, "0123") as journal:
+        journal.add(A, rows_of(A), alone=True)
+        assert journal.rows(A)[0] == rows_of(A)[0]
 
 
 def test_other_settings_have_a_journal_of_their_own(tmp_path: Path) -> None:
     fill(tmp_path)
-    with Journal(tmp_path, "4567") as journal:
+    with Journal(tmp_path / "j.sqlite", "4567") as journal:
         assert len(journal) == 0
-    with Journal(tmp_path, "0123") as journal:
+    with Journal(tmp_path / "j.sqlite", "0123") as journal:
         assert len(journal) == 2
 
 
-def test_header_of_another_run_is_not_believed(tmp_path: Path) -> None:
-    path = fill(tmp_path, "0123" * 8)
-    with Journal(tmp_path, "0123" * 3 + "9" * 20) as journal:
-        assert journal.path == path
-        assert len(journal) == 0
-
-
 def test_seconds_of_busy_machines_do_not_count(tmp_path: Path) -> None:
-    fill(tmp_path, timed=False)
-    with Journal(tmp_path, "0123") as journal:
+    fill(tmp_path, alone=False)
+    with Journal(tmp_path / "j.sqlite", "0123") as journal:
         assert [row["seconds"] for row in Rows(journal, [A, C])] == [None] * 4
         assert journal.lacks_times(A)
         assert not journal.lacks_times(C), "it takes no part in the pass for the times"
@@ -84,11 +99,10 @@ def test_seconds_of_busy_machines_do_not_count(tmp_path: Path) -> None:
         assert [row["seconds"] for row in journal.rows(A)] == [1.0, 2.0]
         # B ran alone, but its repeats beyond 0 would weigh more than those of A.
         late = Unit("d", timed=False)
-        journal.add(late, rows_of(late), timed=True)
+        journal.add(late, rows_of(late), alone=True)
         assert journal.rows(late)[0]["seconds"] is None
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="no locks there")
 def test_two_runs_do_not_share_a_journal(tmp_path: Path) -> None:
-    with Journal(tmp_path, "0123"), pytest.raises(OSError, match="another run is writing"):
-        Journal(tmp_path, "0123")
+    with Journal(tmp_path / "j.sqlite", "0123"), pytest.raises(OSError, match="another run is writing"):
+        Journal(tmp_path / "j.sqlite", "0123")

@@ -1,13 +1,17 @@
 from __future__ import annotations
 
 import importlib.util
+import pickle
 
 import numpy as np
 import pytest
 
 from bansac.datasets import Matches, epipolar_matches, homography_matches
-from bansac.evaluation.bench import DEFAULTS, judge, make_task
-from bansac.evaluation.methods import METHODS, Method, Task, select_methods
+from bansac.evaluation.method import Method
+from bansac.evaluation.methods import METHODS, PAPER_METHODS, select_methods
+from bansac.evaluation.peers import PEERS, find_peers
+from bansac.evaluation.protocol import DEFAULTS
+from bansac.evaluation.task import Task, best_first, judge, make_task
 
 
 def make_pair(kind: str) -> Matches:
@@ -30,8 +34,8 @@ def test_every_method_solves_an_easy_pair(name: str, kind: str) -> None:
         pytest.skip(f"the peer {method.package} is not installed")
     pair = make_pair(kind)
     task = make_task(pair, DEFAULTS[kind], seed=3)
-    errors = judge(method.matrix(method.call(task)), task, pair)
-    assert max(errors) < (3 if kind == "H" else 5), errors
+    errors = judge(method.model(method.run(best_first(task) if method.sort else task)), task, pair)
+    assert max(errors.values()) < (3 if kind == "H" else 5), errors
 
 
 @pytest.mark.parametrize(
@@ -49,14 +53,14 @@ def test_wrong_names_are_refused(names: list[str], kind: str, message: str) -> N
 
 
 def test_missing_peer_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(METHODS, "ghost", Method("ghost", lambda task: None, "no_such_package"))
+    monkeypatch.setitem(METHODS, "ghost", Method("ghost", call=lambda task: None, package="no_such_package"))
     with pytest.raises(ModuleNotFoundError, match="ghost needs the package no_such_package"):
         select_methods(["ghost"], "H")
 
 
 def test_calls_depend_on_the_seed_alone() -> None:
     task = make_task(make_pair("F"), DEFAULTS["F"], seed=5)
-    np.testing.assert_array_equal(METHODS["bansac"].call(task), METHODS["bansac"].call(task))
+    np.testing.assert_array_equal(METHODS["bansac"].run(task).model, METHODS["bansac"].run(task).model)
 
 
 def test_prior_reaches_the_sampler(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -72,9 +76,10 @@ def test_prior_reaches_the_sampler(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bansac, "estimate_homography", estimate, raising=False)
     task = make_task(make_pair("H"), DEFAULTS["H"], seed=5)
     for name in ("bansac", "p-bansac", "uniform"):
-        METHODS[name].call(task)
+        METHODS[name].run(task)
     assert [settings["sampler"] for settings in seen] == ["bansac", "bansac", "uniform"]
-    assert [settings["scores"] is not None for settings in seen] == [False, True, False]
+    assert [settings.get("scores") is not None for settings in seen] == [False, True, False]
+    assert all(s["preset"] == "paper" for s in seen)
     assert all(s["seed"] == 5 and s["threshold"] == 1.0 and s["max_iterations"] == 1000 for s in seen)
 
 
@@ -85,3 +90,27 @@ def test_task_is_normalised_for_e_alone() -> None:
     rays = make_task(pair, DEFAULTS["E"], seed=0).x2
     assert pair.K2 is not None
     np.testing.assert_allclose(rays * pair.K2[0, 0] + pair.K2[:2, 2], pair.x2, atol=1e-9)
+
+
+def test_methods_reach_workers_by_their_names() -> None:
+    for name, method in METHODS.items():
+        assert pickle.loads(pickle.dumps(method)).name == name
+    assert [method.label for method in PAPER_METHODS] == [
+        *("RANSAC", "NAPSAC", "P-NAPSAC", "PROSAC", "BANSAC", "P-BANSAC"),
+    ]
+
+
+def test_opencv_uses_one_thread() -> None:
+    cv2 = pytest.importorskip("cv2")
+    cv2.setNumThreads(2)
+    METHODS["opencv"].prepare()
+    assert cv2.getNumThreads() == 1
+
+
+def test_peers_are_found_and_take_no_settings_of_ours() -> None:
+    peers = find_peers()
+    assert {method.package for method in peers} >= {"cv2", "poselib", "pydegensac"}
+    assert len(peers) >= len(PEERS)
+    for method in peers:
+        with pytest.raises(TypeError, match="order"):
+            method.run(make_task(make_pair("H"), DEFAULTS["H"], seed=0), order=2)

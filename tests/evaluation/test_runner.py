@@ -4,6 +4,8 @@ import contextlib
 import csv
 import json
 import multiprocessing
+import sqlite3
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -48,6 +50,13 @@ def without_seconds(rows: list[dict[str, str]]) -> list[dict[str, str]]:
     return [{column: value for column, value in row.items() if column != "seconds"} for row in rows]
 
 
+def finished(folder: Path) -> int:
+    """Return how many units the journal has."""
+    with contextlib.closing(sqlite3.connect(folder / "journal.sqlite")) as database:
+        ((count,),) = database.execute("SELECT count(*) FROM units")
+    return int(count)
+
+
 def stop_after(number: int) -> Callable[..., Any]:
     """Return a progress that interrupts the run after so many units."""
 
@@ -68,7 +77,7 @@ def stop_after(number: int) -> Callable[..., Any]:
 
 def test_outputs(run: Run, tmp_path: Path) -> None:
     outcome = run()
-    assert {path.name for path in (tmp_path / "out").iterdir() if path.suffix != ".jsonl"} == {
+    assert {path.name for path in (tmp_path / "out").iterdir() if path.suffix != ".sqlite"} == {
         "runs.csv",
         "run.json",
         "toy.md",
@@ -180,8 +189,7 @@ def test_exception_of_a_unit_stops_the_run_and_keeps_what_is_done(run: Run, work
     mark.touch()
     with pytest.raises(RuntimeError, match="unit 5 is a mistake"):
         run(workers=workers)
-    (journal,) = (run.folder / "out").glob("journal-*.jsonl")
-    kept = journal.read_text().count('"unit"')
+    kept = finished(run.folder / "out")
     assert kept >= 6 - workers  # all but the unit, and with two workers what the other one was at
     mark.unlink()
     outcome = run(workers=workers)
@@ -263,6 +271,20 @@ def test_warm_up_is_done_once_in_this_process(run: Run) -> None:
     run(changes={"warm_up": lambda setup, units: warmed.append([unit.key for unit in units])})
     assert warmed == [[f"unit {i}" for i in range(6)]]
     assert len(run.made()) == 6
+
+
+def test_executor_can_be_named(run: Run) -> None:
+    run("one", executor="processes")
+    assert run.made()[-3:] == [0, 2, 4], "the times are taken afterwards, in this process"
+    with pytest.raises(ValueError, match=r"executor must be one of serial, processes.*; got 'cloud'"):
+        run("two", executor="cloud")
+
+
+def test_missing_pandas_is_noticed_before_the_work(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(ModuleNotFoundError, match=r"tables need pandas: pip install 'bansac\[bench\]'"):
+        run()
+    assert run.made() == []
 
 
 def test_settings_are_checked(run: Run) -> None:

@@ -4,7 +4,8 @@ import math
 
 import pytest
 
-from bansac.evaluation.tables import Measured, Section, Table, TableRow, escape_latex, format_number
+from bansac.evaluation.render import escape_latex, to_latex, to_markdown
+from bansac.evaluation.tables import Measured, Section, Table, TableRow, format_number
 
 
 def row_marks(*values: object, better: str | None = "higher", digits: int = 3) -> list[str | None]:
@@ -88,7 +89,7 @@ def table() -> Table:
 
 
 def test_markdown(table: Table) -> None:
-    lines = table.to_markdown().splitlines()
+    lines = to_markdown(table).splitlines()
     assert lines[:2] == ["Six methods & more", ""]
     cells = [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines[2:]]
     assert cells[0] == ["", "Without LO", "", "", "With LO", "", ""]
@@ -102,7 +103,7 @@ def test_markdown(table: Table) -> None:
 
 
 def test_latex(table: Table) -> None:
-    text = table.to_latex()
+    text = to_latex(table)
     assert r"\caption{Six methods \& more}" in text
     assert r" & \multicolumn{3}{c}{Without LO} & \multicolumn{3}{c}{With LO} \\" in text
     assert r"\cmidrule(lr){2-4} \cmidrule(lr){5-7}" in text
@@ -116,7 +117,7 @@ def test_latex(table: Table) -> None:
 
 def test_wide_tables_span_the_page() -> None:
     table = Table("t", ("s",), tuple("abcdefgh"), (TableRow(("x",), tuple(range(8))),))
-    assert table.to_latex().startswith(r"\begin{table*}[t]")
+    assert to_latex(table).startswith(r"\begin{table*}[t]")
 
 
 def test_latex_escapes_its_own_characters() -> None:

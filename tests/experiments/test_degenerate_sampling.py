@@ -8,15 +8,17 @@ import pytest
 from bansac.datasets import planar_scene_matches
 from bansac.experiments import Setup, find_experiment
 from bansac.experiments import degenerate_sampling as experiment
-from bansac.experiments.degenerate_sampling import METHODS, sampling_bias
+from bansac.experiments import degenerate_scenes as scenes
+from bansac.experiments.degenerate_scenes import METHODS, sampling_bias
 from tests.datasets.test_labelled import write_labelled_set
 
 
 @pytest.fixture
 def short(monkeypatch):
     """Make few and short runs."""
-    monkeypatch.setattr(experiment, "STEPS", (10, 100, 1000))
-    monkeypatch.setattr(experiment, "SHARES", (0.5, 0.9))
+    for module in (experiment, scenes):
+        monkeypatch.setattr(module, "STEPS", (10, 100, 1000))
+    monkeypatch.setattr(scenes, "SHARES", (0.5, 0.9))
 
 
 def run(setup):
@@ -33,17 +35,25 @@ def test_bias_compares_weights_with_a_floor_of_one():
 
 
 def test_true_f_is_right_and_one_of_the_plane_alone_is_wrong_off_it():
-    scene = experiment._synthetic_scene(0.8, seed=3)
+    scene = scenes._synthetic_scene(0.8, seed=3)
     matches = planar_scene_matches(500, 0.5, 0.8, 0.25, seed=3)
-    assert experiment._median_distance(matches.F, scene.pair, scene.off_plane) < 0.5
+    assert scenes._median_distance(matches.F, scene.pair, scene.off_plane) < 0.5
     # Any F = [e']x H fits the plane; this epipole is a quarter of a turn, seen from the centre, from the true one.
     true = matches.K @ matches.t
     x, y = true[:2] - true[2] * matches.K[:2, 2]
     e = np.array([*(matches.K[:2, 2] + 1000 * np.array([-y, x]) / np.hypot(x, y)), 1.0])
     F = np.cross(e, matches.H.T).T
-    assert experiment._median_distance(F, scene.pair, scene.on_plane) < 0.5
-    assert experiment._median_distance(F, scene.pair, scene.off_plane) > experiment.WRONG_ABOVE
-    assert experiment._is_wrong({"off_plane_error": None})
+    assert scenes._median_distance(F, scene.pair, scene.on_plane) < 0.5
+    assert scenes._median_distance(F, scene.pair, scene.off_plane) > experiment.WRONG_ABOVE
+
+
+def test_a_run_without_a_model_counts_as_wrong(short):
+    units = [unit for unit in experiment.units(Setup(repeats=1)) if unit.payload[1] == 0.5]
+    rows = [row for unit in units for row in experiment.run_unit(Setup(), unit)]
+    for row in rows:
+        row["off_plane_error"] = None if row["method"] == "BANSAC" else 0.5
+    values = experiment.report(Setup(), rows).tables["degenerate_errors"].rows[1].values
+    assert values[: len(METHODS)] == tuple(100.0 if method == "BANSAC" else 0.0 for method in METHODS)
 
 
 @pytest.mark.usefixtures("short")
@@ -65,7 +75,7 @@ def test_rows_of_scenes_and_their_report():
 
 
 def test_an_open_run_is_the_beginning_of_a_longer_one():
-    scene = experiment._synthetic_scene(0.8, seed=1)
+    scene = scenes._synthetic_scene(0.8, seed=1)
     import bansac
 
     longer = bansac.estimate_fundamental(
@@ -80,7 +90,7 @@ def test_an_open_run_is_the_beginning_of_a_longer_one():
         **METHODS["BANSAC"],
     )
     expected = sampling_bias(longer.trace.snapshots[100], scene.on_plane, scene.off_plane)
-    assert experiment._open_run(scene, "BANSAC", 1, 100)["bias"] == expected
+    assert scenes._open_run(scene, "BANSAC", 1, 100)["bias"] == expected
 
 
 @pytest.mark.usefixtures("short")

@@ -14,14 +14,14 @@ from bansac.numeric.jit import compile_kernel, kernel
 from bansac.numeric.rng import next_uint64, seed_rng
 from bansac.problems import degensac
 from bansac.problems.fundamental import FUNDAMENTAL
-from bansac.problems.problem import DEGENERATE, NOT_DEGENERATE, RECOVERED, recover_scratch
+from bansac.problems.problem import DEGENERATE, NOT_DEGENERATE, REPAIRED, repair_scratch
 from tests.planar_scenes import ANYWHERE, OUTLIER, PIXEL, PLANE, Scene, dominant_plane
 from tests.reference import degensac as reference
 from tests.reference.epipolar import cross_matrix, distance_up_to_scale, sampson
 
 # As the loop gets it: a first-class function.
 SIGNATURE = int64(float64[:, ::1], int64[::1], float64[::1], float64, boolean, uint64[::1], float64[::1])
-recover = compile_kernel(degensac.recover, SIGNATURE)
+repair_degenerate = compile_kernel(degensac.repair_degenerate, SIGNATURE)
 solve = kernel(FUNDAMENTAL.solve)
 seeds = st.integers(0, 2**32)
 
@@ -41,10 +41,11 @@ def degenerate_model(rng, scene, sample):
 def run(data, sample, F, threshold, rng=None):
     """Return the code and F after the call; F of another storage, so that the argument stays."""
     model = np.array(F, dtype=np.float64).ravel()
-    work = np.full(recover_scratch(data.shape[1]) + 1, np.nan)
+    work = np.full(repair_scratch(data.shape[1]) + 1, np.nan)
     work[-1] = 7.0
     state = seed_rng(0) if rng is None else rng
-    code = recover(np.ascontiguousarray(data), np.array(sample, np.int64), model, threshold**2, True, state, work)
+    data, sample = np.ascontiguousarray(data), np.array(sample, np.int64)
+    code = repair_degenerate(data, sample, model, threshold**2, True, state, work)
     assert work[-1] == 7.0
     return code, model.reshape(3, 3)
 
@@ -52,8 +53,8 @@ def run(data, sample, F, threshold, rng=None):
 def is_degenerate(data, sample, F, threshold):
     """Return whether the call finds the sample degenerate where nothing is to be repaired."""
     model = np.array(F, dtype=np.float64).ravel()
-    work, rng = np.empty(recover_scratch(data.shape[1])), seed_rng(0)
-    code = recover(data, np.array(sample, np.int64), model, threshold**2, False, rng, work)
+    work, rng = np.empty(repair_scratch(data.shape[1])), seed_rng(0)
+    code = repair_degenerate(data, np.array(sample, np.int64), model, threshold**2, False, rng, work)
     assert np.array_equal(model, np.ravel(F))
     assert np.array_equal(rng, seed_rng(0))
     assert code in (NOT_DEGENERATE, DEGENERATE)
@@ -128,7 +129,7 @@ def test_the_fitted_homography_is_the_least_squares_solution(seed):
     scene = Scene(rng, [PLANE] * 30 + [OUTLIER] * 10, PIXEL)
     weights = (scene.kinds == PLANE).astype(float)
     H = np.empty(9)
-    degensac._fit_homography(scene.data, weights, H, np.full(recover_scratch(0), np.nan))
+    degensac._fit_homography(scene.data, weights, H, np.full(repair_scratch(0), np.nan))
     expected = reference.fit_homography(scene.data[:, scene.kinds == PLANE])
     assert H == pytest.approx(expected.ravel(), rel=1e-6, abs=1e-6)
 
@@ -139,7 +140,7 @@ def test_the_fitted_homography_has_a_positive_depth_beyond_the_horizon_of_the_or
     mapped = H @ x1
     data = np.vstack([x1[:2], mapped[:2] / mapped[2]])
     found = np.empty(9)
-    degensac._fit_homography(data, np.ones(20), found, np.empty(recover_scratch(0)))
+    degensac._fit_homography(data, np.ones(20), found, np.empty(repair_scratch(0)))
     assert found == pytest.approx(H.ravel())
 
 
@@ -183,7 +184,7 @@ def test_exact_degenerate_samples_are_found_in_any_order(coplanar):
         assert sampson(scene.data, F).max() < 1e-16
         code, found = run(scene.data, sample, F, 1e-7)
         assert code != NOT_DEGENERATE
-        assert (found == F).all() or code == RECOVERED
+        assert (found == F).all() or code == REPAIRED
 
 
 @pytest.mark.parametrize("coplanar", [0, 4])
@@ -222,7 +223,7 @@ def test_the_whole_method_agrees_with_its_definition(seed):
     sample = np.append(scene.pick(rng, PLANE, 6), scene.pick(rng, OUTLIER, 1))
     F = degenerate_model(rng, scene, sample)
     state, expected_state = seed_rng(seed), seed_rng(seed)
-    expected_code, expected = reference.recover(
+    expected_code, expected = reference.repair_degenerate(
         scene.data,
         sample,
         F,
@@ -248,7 +249,7 @@ def test_the_epipole_is_found_in_spite_of_a_dominant_plane(on_plane, inliers):
         sample = rng.permutation(np.append(scene.pick(rng, PLANE, 6), scene.pick(rng, OUTLIER, 1)))
         F = degenerate_model(rng, scene, sample)
         code, found = run(scene.data, sample, F, threshold, seed_rng(seed))
-        assert code == RECOVERED
+        assert code == REPAIRED
         assert scene.epipole_error(found) < 1 < scene.epipole_error(F)
         assert support(scene.data, found, threshold) > support(scene.data, F, threshold)
         assert np.linalg.norm(found) == pytest.approx(1)
@@ -265,7 +266,7 @@ def test_noisy_samples_of_the_plane_are_repaired():
         F = max(models[:count], key=lambda m: support(scene.data, m.reshape(3, 3), threshold)).reshape(3, 3)
         code, found = run(scene.data, sample, F, threshold)
         before, after = (support(scene.data, m, threshold) for m in (F, found))
-        assert after > before if code == RECOVERED else (found == F).all()
+        assert after > before if code == REPAIRED else (found == F).all()
         errors.append((scene.epipole_error(F), scene.epipole_error(found)))
     before, after = np.median(errors, axis=0)
     assert after < 3 < 10 < before
@@ -277,7 +278,7 @@ def test_the_sign_and_scale_of_the_model_do_not_matter():
     sample = scene.pick(rng, PLANE, 7)
     F = degenerate_model(rng, scene, sample)
     answers = [run(scene.data, sample, factor * F, 0.5 * PIXEL) for factor in (1, -1, 1000, -1e-3)]
-    assert {code for code, _ in answers} == {RECOVERED}
+    assert {code for code, _ in answers} == {REPAIRED}
     for _, found in answers:
         assert distance_up_to_scale(found, answers[0][1]) < 1e-9
 
@@ -289,7 +290,7 @@ def test_an_epipole_at_infinity():
     sample = scene.pick(rng, PLANE, 7)
     F = cross_matrix([0, 1.0, 0]) @ scene.H  # a wrong epipole, at infinity too
     code, found = run(scene.data, sample, F, 0.5 * PIXEL)
-    assert code == RECOVERED
+    assert code == REPAIRED
     assert distance_up_to_scale(found, scene.F) < 1e-6
 
 
@@ -365,6 +366,6 @@ def test_coincident_matches_off_the_plane_do_no_harm():
 
 def test_it_is_a_first_class_function():
     if INTERPRETED:
-        assert recover is degensac.recover
+        assert repair_degenerate is degensac.repair_degenerate
     else:
-        assert types.FunctionType(SIGNATURE).signature == recover.nopython_signatures[0]
+        assert types.FunctionType(SIGNATURE).signature == repair_degenerate.nopython_signatures[0]

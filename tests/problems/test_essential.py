@@ -1,4 +1,4 @@
-"""Essential matrix: five-point solver, fit, decomposition."""
+"""The problem of the essential matrix: linear fit and canonical form."""
 
 from __future__ import annotations
 
@@ -7,70 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bansac.geometry import decompose_essential, recover_pose
 from bansac.numeric.jit import kernel
-from bansac.problems.essential import ESSENTIAL, essential_5pt
+from bansac.problems.essential import ESSENTIAL
 from tests.reference import epipolar as reference
 
 fit = kernel(ESSENTIAL.fit)
 seeds = st.integers(0, 2**32)
-
-
-def test_five_points_give_the_truth_among_the_models():
-    rng = np.random.default_rng(0)
-    found = 0
-    for _ in range(1000):
-        data, R, t = reference.random_scene(rng, 5)
-        models = essential_5pt(data[:2].T, data[2:].T)
-        found += any(reference.distance_up_to_scale(E, reference.cross_matrix(t) @ R) < 1e-6 for E in models)
-    assert found >= 993
-
-
-@given(seeds)
-def test_every_model_is_essential_and_agrees_with_its_sample(seed):
-    data = np.random.default_rng(seed).uniform(-1, 1, (4, 5))
-    models = essential_5pt(data[:2].T, data[2:].T)
-    assert len(models) <= 10
-    x1, x2 = reference.homogeneous(data)
-    for E in models:
-        size = np.abs(E).max()
-        assert np.linalg.norm(E) == pytest.approx(np.sqrt(2))
-        assert np.abs(np.einsum("in,ij,jn->n", x2, E, x1)).max() < 1e-7 * size
-        trace_constraint = 2 * E @ E.T @ E - np.trace(E @ E.T) * E
-        # The worst root of a random sample has lost half of the digits.
-        assert np.abs(trace_constraint).max() < 1e-3
-
-
-def test_number_of_models_has_the_parity_and_the_mean_of_nisters_polynomial():
-    rng = np.random.default_rng(1)
-    counts = np.array(
-        [len(essential_5pt(*np.split(reference.random_scene(rng, 5)[0].T, 2, axis=1))) for _ in range(500)]
-    )
-    assert (counts % 2 == 0).mean() > 0.99  # complex roots come in pairs
-    assert 4 < counts.mean() < 5.5  # Nister reports 4.55 on average
-
-
-def test_rays_and_points_give_the_same_models():
-    data, _, _ = reference.random_scene(np.random.default_rng(2), 5)
-    rays1, rays2 = (np.vstack([rows, np.ones(5)]).T for rows in (data[:2], data[2:]))
-    rays1 /= np.linalg.norm(rays1, axis=1, keepdims=True)
-    expected = essential_5pt(data[:2].T, data[2:].T)
-    for models in (essential_5pt(rays1, rays2), essential_5pt(rays1.tolist(), rays2.tolist())):
-        assert len(models) == len(expected)
-        assert models == pytest.approx(expected, abs=1e-6)
-
-
-@pytest.mark.parametrize("bad", [np.zeros((4, 2)), np.zeros((5, 4)), np.zeros(10)])
-def test_five_point_solver_refuses_other_shapes(bad):
-    with pytest.raises(ValueError, match="x1 must have shape"):
-        essential_5pt(bad, np.zeros((5, 2)))
-    with pytest.raises(ValueError, match="x2 must have shape"):
-        essential_5pt(np.zeros((5, 2)), bad)
-
-
-def test_degenerate_samples_have_no_model():
-    assert len(essential_5pt(np.zeros((5, 2)), np.zeros((5, 2)))) == 0
-    assert len(essential_5pt(np.ones((5, 2)), np.full((5, 2), 2.0))) == 0
 
 
 @given(seeds)
@@ -93,50 +35,6 @@ def test_canonical_has_singular_values_one_one_zero():
     assert model[np.flatnonzero(np.abs(model) > 0.5 * np.abs(model).max())[0]] > 0
 
 
-@given(seeds)
-def test_decomposition_gives_back_the_motion(seed):
-    rng = np.random.default_rng(seed)
-    _, R, t = reference.random_scene(rng, 1)
-    E = reference.cross_matrix(t) @ R
-    R1, R2, direction = decompose_essential(rng.choice([-2.0, 0.5]) * E)
-    assert min(np.abs(R1 - R).max(), np.abs(R2 - R).max()) < 1e-9
-    assert abs(direction @ t) == pytest.approx(1)
-    for rotation in (R1, R2):
-        assert np.linalg.det(rotation) == pytest.approx(1)
-        assert reference.distance_up_to_scale(reference.cross_matrix(direction) @ rotation, E) < 1e-9
-
-
-@given(seeds)
-def test_pose_with_all_points_in_front_is_chosen(seed):
-    rng = np.random.default_rng(seed)
-    data, R, t = reference.random_scene(rng, 30)
-    inliers = np.ones(30, np.bool_)
-    inliers[:12] = False
-    data[:, :12] = rng.uniform(-1, 1, (4, 12))
-    found_R, found_t, in_front = recover_pose(reference.cross_matrix(t) @ R, data[:2].T, data[2:].T, inliers)
-    assert in_front == 18
-    assert found_R == pytest.approx(R, abs=1e-9)
-    assert found_t == pytest.approx(t, abs=1e-9)
-
-
-@pytest.mark.parametrize("bad", [np.eye(2), np.full((3, 3), np.nan)])
-def test_decomposition_refuses_what_is_no_matrix(bad):
-    with pytest.raises(ValueError, match="E must be a finite 3 x 3 matrix"):
-        decompose_essential(bad)
-
-
-def test_rays_may_point_backwards_but_must_be_finite():
-    data, _, _ = reference.random_scene(np.random.default_rng(4), 5)
-    rays = [np.vstack([rows, np.ones(5)]).T for rows in (data[:2], data[2:])]
-    expected = essential_5pt(*rays)
-    assert essential_5pt(-3.0 * rays[0], rays[1]) == pytest.approx(expected, abs=1e-6)
-    for k, name in enumerate(("x1", "x2")):
-        bad = [r.copy() for r in rays]
-        bad[k][2, 1] = np.nan
-        with pytest.raises(ValueError, match=f"{name} must be finite"):
-            essential_5pt(*bad)
-
-
 def test_fit_declines_fewer_than_eight_matches_and_leaves_the_model():
     data, _, _ = reference.random_scene(np.random.default_rng(6), 20)
     weights, model = np.where(np.arange(20) < 7, 1.0, 0.0), np.full(9, 7.0)
@@ -144,25 +42,5 @@ def test_fit_declines_fewer_than_eight_matches_and_leaves_the_model():
     assert (model == 7).all()
 
 
-@pytest.mark.parametrize(
-    ("x1", "x2", "inliers", "message"),
-    [
-        (np.zeros((4, 3)), np.zeros((4, 2)), None, r"x1 must have shape \(N, 2\), got \(4, 3\)"),
-        (np.zeros((4, 2)), np.zeros((5, 2)), None, r"x2 must have the shape of x1, \(4, 2\), got \(5, 2\)"),
-        (np.zeros((4, 2)), np.zeros((4, 2)), [True], r"inliers must have shape \(4,\), got \(1,\)"),
-    ],
-)
-def test_pose_names_the_bad_argument(x1, x2, inliers, message):
-    with pytest.raises(ValueError, match=message):
-        recover_pose(np.diag([1.0, 1.0, 0.0]), x1, x2, inliers)
-
-
-def test_sideways_motion_is_found():
-    rng = np.random.default_rng(7)
-    found = 0
-    for _ in range(200):
-        x1 = rng.uniform(-1, 1, (5, 2))
-        x2 = x1 + np.outer(1 / rng.uniform(2, 8, 5), [1, 0])
-        truth = reference.cross_matrix([1, 0, 0])
-        found += any(reference.distance_up_to_scale(E, truth) < 1e-6 for E in essential_5pt(x1, x2))
-    assert found >= 190
+def test_defaults():
+    assert (ESSENTIAL.default_threshold, ESSENTIAL.default_max_iterations, ESSENTIAL.unit) == (1e-3, 1000, "normalised")

@@ -100,7 +100,7 @@ def fundamental_of_pair(H, pair):
     return F / np.linalg.norm(F)
 
 
-def recover(data, sample, F, squared_threshold, rng, plane_factor, rounds, failure, max_pairs):
+def repair_degenerate(data, sample, F, squared_threshold, rng, plane_factor, rounds, failure, max_pairs):
     """Return the code and the F of the whole method, drawing the same pairs from ``rng``."""
     found = planes(data, sample, F, plane_factor * squared_threshold)
     if not found:

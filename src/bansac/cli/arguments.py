@@ -52,7 +52,7 @@ IterationsOption = Annotated[
 SeedOption = Annotated[int, typer.Option(help="Seed of the random numbers: the same seed gives the same answer.")]
 SamplerOption = Annotated[
     str,
-    typer.Option(help="bansac (learns while it samples), uniform (RANSAC), prosac, napsac, p-napsac, baysac or ar."),
+    typer.Option(help=f"One of {', '.join(SAMPLERS)}; uniform is RANSAC."),
 ]
 NoScoresFlag = Annotated[
     bool, typer.Option("--no-scores", help="Do not use the quality of the matches as prior probability or order.")
@@ -76,5 +76,5 @@ def estimation_settings(
 
 def scores_setting(scores: NDArray[np.float64] | None, no_scores: bool, sampler: str) -> dict[str, Any]:
     """Return the scores as a keyword argument, if there are any, they are wanted, and the sampler uses them."""
-    useful = SAMPLERS[sampler].prior or SAMPLERS[sampler].order
+    useful = sampler in SAMPLERS and (SAMPLERS[sampler].prior or SAMPLERS[sampler].order)
     return {} if scores is None or no_scores or not useful else {"scores": scores}

@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import tempfile
 import time
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from rich.box import SIMPLE
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
 from bansac.cli.arguments import JsonFlag, TwoViewModel
-from bansac.cli.console import notes, print_json, report
-from bansac.datasets import find_sets
-from bansac.evaluation.bench import DEFAULTS, Journal, check_kind, choose_sets, count_turns, fingerprint, run
-from bansac.evaluation.bench_report import build_report, installed_versions
+from bansac.cli.console import print_json, report
+from bansac.cli.runs import ExecutorOption, WorkersOption, show_progress, split_names
+from bansac.evaluation.bench import Bench, build_report
+from bansac.evaluation.experiment import Setup
 from bansac.evaluation.files import to_json, write_atomically
 from bansac.evaluation.methods import METHODS, select_methods
+from bansac.evaluation.protocol import DEFAULTS
+from bansac.evaluation.runner import open_run
 
 __all__ = ["bench"]
 
@@ -34,7 +33,7 @@ def bench(
     methods: Annotated[str, typer.Option(help=f"Joined by commas, of: {', '.join(METHODS)}.")] = DEFAULT_METHODS,
     sets: Annotated[str, typer.Option(help="Run these sets only, joined by commas.")] = "",
     exclude: Annotated[str, typer.Option(help="Leave these sets out, joined by commas.")] = "",
-    pairs: Annotated[int | None, typer.Option(help="Most pairs of a set. Default: 43.")] = None,
+    pairs: Annotated[int | None, typer.Option(help="Maximum number of pairs of a set. Default: 43.")] = None,
     repeats: Annotated[int | None, typer.Option(help="Runs of every pair. Default: 5 for H, 2 for F and E.")] = None,
     max_ratio: Annotated[
         float | None,
@@ -47,14 +46,18 @@ def bench(
     max_iterations: Annotated[int | None, typer.Option(help="Default: 1000 for H and E, 10000 for F.")] = None,
     out: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Write the report here; from the journal beside it a broken run goes on."),
+        typer.Option(
+            metavar="FILE", help="Write the report here; an interrupted run goes on from the journal beside it."
+        ),
     ] = None,
+    workers: WorkersOption = 1,
+    executor: ExecutorOption = None,
     json: JsonFlag = False,
 ) -> None:
     """Compare estimators on folders of image pairs with ground truth (RANSAC tutorial format).
 
-    The calls alone are timed, on one thread; the methods take turns pair by pair. Poses are judged by rotation and
-    translation error (mAA and AUC, degrees), homographies by the mean corner error (mAA, pixels).
+    The calls alone are timed, on one thread; the methods run in another order on each pair. Poses are judged by
+    rotation and translation error (mAA and AUC, degrees), homographies by the mean corner error (mAA, pixels).
     """
     given = {
         "pairs": pairs,
@@ -66,33 +69,27 @@ def bench(
     }
     changes: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     protocol = dataclasses.replace(DEFAULTS[model.value], **changes)
-    chosen_methods = select_methods(_split(methods), protocol.kind)
-    chosen_sets = choose_sets(find_sets(folder), _split(sets), _split(exclude))
-    for pair_set in chosen_sets:
-        check_kind(pair_set, protocol.kind)
+    bench = Bench(tuple(select_methods(split_names(methods), protocol.kind)), protocol)
+    setup = Setup(data=folder, sets=split_names(sets), exclude=split_names(exclude))
     journal = None
     if out is not None:
         _check_writable(out)
-        mark = fingerprint(protocol, chosen_methods, chosen_sets, installed_versions(chosen_methods))
-        journal = Journal(out.with_suffix(".jsonl"), mark)
-        if len(journal):
-            notes.print(f"bansac: going on with {out.with_suffix('.jsonl')}: {len(journal)} turns are done")
-
+        journal = out.with_suffix(".sqlite")
     started = time.perf_counter()
-    with _progress(count_turns(chosen_sets, protocol)) as advance:
-        records = run(chosen_sets, chosen_methods, protocol, journal=journal, on_turn=advance)
-    document = build_report(records, chosen_methods, protocol, seconds=time.perf_counter() - started)
-    if out is not None and journal is not None:
-        write_atomically(out, lambda path: path.write_text(to_json(document) + "\n", encoding="utf-8"))
-        journal.close()
+    with open_run(bench.experiment(), setup, journal) as run:
+        rows, failed = run.execute(workers=workers, executor=executor, progress=show_progress)
+        if failed:
+            unit, reason = next(iter(failed.items()))
+            raise OSError(f"{len(failed)} of {len(run.units)} units have failed, the first is {unit}: {reason}")
+        document = build_report(rows, bench.methods, protocol, seconds=time.perf_counter() - started)
+        if out is not None:
+            write_atomically(out, lambda path: path.write_text(to_json(document) + "\n", encoding="utf-8"))
+    if journal is not None:
+        journal.unlink()  # the next run measures anew
     if json:
         print_json(document)
     else:
         _show(document)
-
-
-def _split(names: str) -> list[str]:
-    return [name.strip() for name in names.split(",") if name.strip()]
 
 
 def _check_writable(out: Path) -> None:
@@ -103,14 +100,6 @@ def _check_writable(out: Path) -> None:
             raise IsADirectoryError(None, "is a folder")
     except OSError as error:
         raise OSError(f"--out: cannot write {str(out)!r}: {error.strerror or error}") from None
-
-
-@contextlib.contextmanager
-def _progress(total: int) -> Iterator[Callable[[], None]]:
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=notes, transient=True, disable=not notes.is_terminal) as progress:
-        task = progress.add_task("pairs", total=total)
-        yield lambda: progress.advance(task)
 
 
 def _show(document: dict[str, Any]) -> None:

@@ -1,16 +1,20 @@
-"""``bansac cache``: show or delete the compiled kernels."""
+"""``bansac cache``: show, compile or delete the compiled kernels."""
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import typer
+from rich.progress import Progress
 
 from bansac.cli.arguments import JsonFlag
 from bansac.cli.console import command, print_json, report
 from bansac.numeric.cache import CacheInfo, clear_cache, inspect_cache
+from bansac.warm import TASKS, warm_cache
 
 __all__ = ["app"]
 
-app = typer.Typer(no_args_is_help=True, help="Show or delete the compiled kernels of this package.")
+app = typer.Typer(no_args_is_help=True, help="Show, compile or delete the compiled kernels of this package.")
 
 
 @app.command()
@@ -35,6 +39,20 @@ def clear(json: JsonFlag = False) -> None:
         print_json(_as_dict(deleted))
         return
     report.print(f"deleted {deleted.files} files, {deleted.size / 1e6:.1f} MB")
+
+
+@app.command()
+@command
+def warm(
+    jobs: Annotated[int, typer.Option(min=1, help="Number of processes that compile side by side.")] = 1,
+) -> None:
+    """Compile all kernels now, so that no later call has to wait: for containers and installations."""
+    with Progress(console=report) as progress:
+        bar = progress.add_task("compiling", total=len(TASKS))
+        for name in warm_cache(jobs):
+            progress.update(bar, advance=1, description=name)
+    found = inspect_cache()
+    report.print(f"{found.files} files, {found.size / 1e6:.1f} MB")
 
 
 def _as_dict(found: CacheInfo) -> dict[str, object]:

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable, Iterator
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from bansac.cli.arguments import TwoViewModel
 from bansac.cli.console import command, notes, report
+from bansac.cli.runs import ExecutorOption, WorkersOption, show_progress, split_names
 from bansac.evaluation.files import OutputFolder
+from bansac.evaluation.render import to_markdown
 from bansac.evaluation.runner import run_experiment
 from bansac.experiments import EXPERIMENTS, Setup, find_experiment
 
@@ -56,12 +55,13 @@ def run(
         Path | None,
         typer.Option(metavar="DIR", help="Write the results here. Default: bansac-experiments/NAME."),
     ] = None,
-    workers: Annotated[
-        int, typer.Option(help="Processes. With more than 1, times are taken afterwards, on repeat 0 alone.")
-    ] = 1,
-    pairs: Annotated[int | None, typer.Option(help="Most pairs of a set, evenly spaced. Default: the paper's.")] = None,
+    workers: WorkersOption = 1,
+    executor: ExecutorOption = None,
+    pairs: Annotated[
+        int | None, typer.Option(help="Maximum number of pairs of a set, evenly spaced. Default: the paper's.")
+    ] = None,
     repeats: Annotated[
-        int | None, typer.Option(help="Runs of every pair, or trials on made-up points. Default: the paper's.")
+        int | None, typer.Option(help="Runs of every pair, or trials on synthetic points. Default: the paper's.")
     ] = None,
     model: Annotated[TwoViewModel | None, typer.Option(help="Only this model.")] = None,
     seed: Annotated[int, typer.Option(help="Seed of repeat 0; repeat r has this seed + r.")] = 0,
@@ -85,7 +85,7 @@ def run(
     """Run an experiment: runs.csv, tables (Markdown and LaTeX), figures (PNG and SVG) and run.json.
 
     Results are kept as they come: the same command goes on where an interrupted one was. The same seed gives the same
-    errors whatever the number of workers. Options that an experiment has no use for are refused. Exit code 1: units
+    errors whatever the number of workers. Options that an experiment does not use are refused. Exit code 1: units
     have failed, their data being damaged or their workers having died again and again; run.json says why.
     """
     given = {"max_ratio": max_ratio, "pair": pair, "curve": curve, "noise": noise}
@@ -99,39 +99,19 @@ def run(
         pairs=pairs,
         repeats=repeats,
         seed=seed,
-        sets=_split(sets),
-        exclude=_split(exclude),
+        sets=split_names(sets),
+        exclude=split_names(exclude),
         h_error=h_error.value if h_error is not None else None,
         extra=extra,
     )
     experiment.check(setup)
     folder = OutputFolder(out if out is not None else Path("bansac-experiments") / name)
-    outcome = run_experiment(experiment, setup, folder, workers=workers, progress=_progress)
+    outcome = run_experiment(experiment, setup, folder, workers=workers, executor=executor, progress=show_progress)
     for table in outcome.report.tables.values():
-        report.print(table.to_markdown() + "\n", markup=False)
+        report.print(to_markdown(table) + "\n", markup=False)
     for note in outcome.report.notes:
         report.print(note, markup=False)
     report.print(f"wrote {', '.join(folder.files)}", markup=False)
     if outcome.failed:
         notes.print(f"bansac: {len(outcome.failed)} units have failed; the same command tries them again")
         raise typer.Exit(INCOMPLETE)
-
-
-def _split(names: str) -> tuple[str, ...]:
-    return tuple(name.strip() for name in names.split(",") if name.strip())
-
-
-@contextlib.contextmanager
-def _progress(what: str, total: int, done: int) -> Iterator[Callable[[], None]]:
-    if done:
-        notes.print(f"bansac: going on with an interrupted run: {done} of {total} {what} are done")
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=notes, transient=True, disable=not notes.is_terminal) as progress:
-        task = progress.add_task(what, total=total, completed=done)
-        yield lambda: progress.advance(task)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from bansac.engine.state import Run
 from bansac.engine.verification import evaluate
 from bansac.numeric.jit import kernel
 from bansac.numeric.linalg import copy
@@ -14,7 +13,7 @@ __all__ = ["score_repaired"]
 
 
 @kernel
-def score_repaired(run: Any) -> None:
+def score_repaired(run: Run) -> None:
     """Let the repaired model in ``run.other_model`` take the place of the iteration's best one if it scores more."""
     candidate = run.candidate
     run.progress.models_tested += 1

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import functools
 import importlib
+from collections import namedtuple
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numba import boolean, config, errors, float64, int64, types, uint64, void
@@ -24,7 +25,7 @@ from bansac.engine.state import PROGRESS_TYPE
 from bansac.engine.stopping import MAX_BOUNDS, Stop
 from bansac.numeric.jit import compile_kernel
 from bansac.numeric.struct import define_packer
-from bansac.problems.problem import FIT, IS_DEGENERATE, IS_VALID, POINTS, RESIDUALS, SOLVE, Problem
+from bansac.problems.problem import IN_LOOP, REALS, Problem
 
 __all__ = ["Kernels", "find_function", "select_kernels"]
 
@@ -38,22 +39,13 @@ UPDATE = types.FunctionType(void(_NUMBERS, float64[:, ::1], _MASK, float64, floa
 REQUIRED_ITERATIONS = types.FunctionType(
     float64(_MASK, _INDICES, float64[:, ::1], PROGRESS_TYPE, _INDICES, int64, float64)
 )
-GAIN = {name: types.FunctionType(float64(real[::1], real)) for name, real in POINTS.items()}
+GAIN = {name: types.FunctionType(float64(real[::1], real)) for name, real in REALS.items()}
 
 
-class Kernels(NamedTuple):
-    """The fields of the struct; interpreted runs (``NUMBA_DISABLE_JIT=1``) use this tuple itself."""
+FIELDS = (*(row.name for row in IN_LOOP), "draw", "learn_from_failure", "gain", "update", "bounds")
 
-    solve: Any
-    residuals: Any
-    fit: Any
-    is_valid: Any
-    is_degenerate: Any
-    draw: Any
-    learn_from_failure: Any
-    gain: Any
-    update: Any
-    bounds: Any
+# Takes the place of the struct in interpreted runs (NUMBA_DISABLE_JIT=1).
+Kernels: Any = namedtuple("Kernels", FIELDS)  # type: ignore[misc]
 
 
 @structref.register
@@ -65,23 +57,23 @@ class _KernelsStruct(structref.StructRefProxy):  # type: ignore[misc]
     """The struct as Python sees it: opaque."""
 
 
-_pack = define_packer(_KernelsStruct, _KernelsType, Kernels._fields, {"bounds": MAX_BOUNDS})
+_pack = define_packer(_KernelsStruct, _KernelsType, FIELDS, {"bounds": MAX_BOUNDS})
 
 
 @functools.cache
 def _packer(precision: str) -> Any:
     """Compile the function that fills the struct."""
     fields = (
-        *(SOLVE, RESIDUALS[precision], FIT, IS_VALID, IS_DEGENERATE),
+        *(types.FunctionType(row.signature(REALS[precision])) for row in IN_LOOP if row.signature is not None),
         *(DRAW, LEARN_FROM_FAILURE, GAIN[precision], UPDATE),
         types.UniTuple(REQUIRED_ITERATIONS, MAX_BOUNDS),
     )
-    struct = _KernelsType(tuple(zip(Kernels._fields, fields, strict=True)))
+    struct = _KernelsType(tuple(zip(FIELDS, fields, strict=True)))
     return compile_kernel(_pack, struct(*fields[:-1], *fields[-1]))
 
 
 def select_kernels(
-    problem: Problem, sampler: Sampler, score: Score, bounds: tuple[Stop, ...], higher_order: bool, repair: bool
+    problem: Problem, sampler: Sampler, score: Score, bounds: tuple[Stop, ...], higher_order: bool, degeneracy: bool
 ) -> Any:
     """Return the struct of a run; what is not compiled yet is compiled now.
 
@@ -93,34 +85,35 @@ def select_kernels(
         Rows of the registries; of the stopping criteria those with a module.
     higher_order : bool
         Whether the order of the Markov assumption is above 1.
-    repair : bool
+    degeneracy : bool
         Whether degenerate samples are detected, if the problem can.
     """
-    key = (sampler, score, bounds, higher_order, repair)
+    key = (sampler, score, bounds, higher_order, degeneracy)
     if key not in problem.packed:
         problem.packed[key] = _select(problem, *key)
     return problem.packed[key]
 
 
 def _select(
-    problem: Problem, sampler: Sampler, score: Score, stops: tuple[Stop, ...], higher_order: bool, repair: bool
+    problem: Problem, sampler: Sampler, score: Score, stops: tuple[Stop, ...], higher_order: bool, degeneracy: bool
 ) -> Any:
     bounds = [_compile(stop, "required_iterations", REQUIRED_ITERATIONS) for stop in stops]
     unused = bounds[0] if bounds else _compile_function("", never, REQUIRED_ITERATIONS)
     bounds += [unused] * (MAX_BOUNDS - len(bounds))
     update = update_higher_order if higher_order else update_first_order
     functions = (
-        *problem.functions(repair=repair),
+        *problem.compile_in_loop(degeneracy=degeneracy).values(),
         _compile(sampler, "draw", DRAW),
         _compile(sampler, "learn_from_failure", LEARN_FROM_FAILURE, learn_nothing),
         _compile(score, "gain", GAIN[problem.precision], gain_nothing if score.module is None else None),
         _compile_function("", update, UPDATE),
     )
     if config.DISABLE_JIT:
-        return Kernels._make((*functions, tuple(bounds)))
+        return Kernels(*functions, bounds=tuple(bounds))  # type: ignore[call-arg]
     return _packer(problem.precision)(*functions, *bounds)
 
 
+@functools.lru_cache(maxsize=256)
 def find_function(row: Any, name: str, default: Callable[..., Any] | None = None) -> Any:
     """Return a function of the module of a registry's row."""
     module = importlib.import_module(row.module) if isinstance(row.module, str) else row.module

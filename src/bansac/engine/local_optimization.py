@@ -15,12 +15,13 @@ does not depend on N.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bansac.engine.loop import update_stop
+from bansac.engine.state import Run
 from bansac.engine.verification import evaluate
 from bansac.numeric.jit import context_kernel, inlined, kernel
 from bansac.numeric.linalg import copy
@@ -62,7 +63,7 @@ def make_work(channels: int, n: int, sample_size: int, model_size: int) -> Local
 
 
 @kernel
-def optimize_locally(run: Any, local: LocalWork) -> None:
+def optimize_locally(run: Run, local: LocalWork) -> None:
     """Improve ``run.best_model`` if a better one is found, and bring the stopping criteria up to date."""
     progress, settings = run.progress, run.settings
     best, other = 0, 1
@@ -89,7 +90,7 @@ def optimize_locally(run: Any, local: LocalWork) -> None:
 
 @inlined
 def _evaluate(
-    run: Any, model: NDArray[np.float64], is_inlier: NDArray[np.bool_], factor: float, to_beat: float
+    run: Run, model: NDArray[np.float64], is_inlier: NDArray[np.bool_], factor: float, to_beat: float
 ) -> tuple[float, np.int64]:
     """Score a model for ``factor`` times the threshold."""
     squared_threshold = run.settings.squared_threshold * factor * factor
@@ -97,7 +98,7 @@ def _evaluate(
 
 
 @context_kernel
-def _shrink_threshold(run: Any, local: LocalWork, row: int) -> bool:
+def _shrink_threshold(run: Run, local: LocalWork, row: int) -> bool:
     """Fit ``local.model`` to its inliers again and again, to a threshold that shrinks from a multiple."""
     fitted = True
     for step in range(_STEPS):
@@ -108,7 +109,7 @@ def _shrink_threshold(run: Any, local: LocalWork, row: int) -> bool:
 
 
 @context_kernel
-def _fit_to_inliers(run: Any, local: LocalWork, row: int, most: int) -> bool:
+def _fit_to_inliers(run: Run, local: LocalWork, row: int, most: int) -> bool:
     """Fit ``local.model`` to at most ``most`` of the inliers in ``local.is_inlier[row]``, drawn at random."""
     data = run.data
     found = 0

@@ -31,6 +31,7 @@ from bansac.engine.state import (
     RUNNING,
     STOPPED_BANSAC,
     STOPPED_BOUND,
+    Run,
 )
 from bansac.engine.verification import REJECTED, design_test, evaluate, learn_from_rejection
 from bansac.numeric.jit import context_kernel, inlined, inner_kernel, kernel
@@ -41,7 +42,7 @@ __all__ = ["run_iterations", "update_stop"]
 
 
 @kernel
-def run_iterations(run: Any, trace: NDArray[np.float64], first: int, end: int) -> None:
+def run_iterations(run: Run, trace: NDArray[np.float64], first: int, end: int) -> None:
     """Run the loop up to iteration ``end``, or the one that stops it, or one in which something rare is due.
 
     Repair and local optimisation of a new best model take place between two calls (``progress.due``), so that they are
@@ -90,7 +91,7 @@ def run_iterations(run: Any, trace: NDArray[np.float64], first: int, end: int) -
 
 
 @context_kernel
-def _evaluate_hypotheses(run: Any, hypotheses: int) -> None:
+def _evaluate_hypotheses(run: Run, hypotheses: int) -> None:
     """Score all models of a sample and leave in ``candidate`` the best of those that were scored to the end.
 
     An adaptive sampler needs the whole classification C^k of its iteration's best model, so there a model is abandoned
@@ -165,7 +166,7 @@ def _chance_support(delta: float, n: int) -> float:
 
 
 @inlined
-def _accept(run: Any) -> None:
+def _accept(run: Run) -> None:
     """Make the iteration's best model the best of the run."""
     progress, candidate = run.progress, run.candidate
     progress.best_score = candidate.score
@@ -176,7 +177,7 @@ def _accept(run: Any) -> None:
 
 
 @inlined
-def _learn(run: Any) -> None:
+def _learn(run: Run) -> None:
     """Update the probabilities by the classification of the iteration's best model."""
     progress, candidate = run.progress, run.candidate
     candidate.gamma = run.gamma[candidate.inliers]
@@ -187,7 +188,7 @@ def _learn(run: Any) -> None:
 
 
 @context_kernel
-def update_stop(run: Any, is_inlier: NDArray[np.bool_]) -> None:
+def update_stop(run: Run, is_inlier: NDArray[np.bool_]) -> None:
     """Bring the sequential test and the bounds up to date with the best model and its inliers."""
     progress, settings, sprt = run.progress, run.settings, run.sprt
     n = is_inlier.size

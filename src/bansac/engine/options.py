@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from bansac.engine.refinement import REFINERS
+from bansac.engine.refinement import REFINERS, Refiner
 from bansac.engine.sampling import SAMPLERS, Sampler
 from bansac.engine.scoring import SCORES, Score
 from bansac.engine.stopping import MAX_BOUNDS, STOPS, Stop
@@ -44,37 +44,37 @@ class Options:
         for homographies, 0.5 pixel for fundamental matrices, 1e-3 in normalised units for essential matrices. Lines,
         circles, polynomials and a user's problem have no default.
     confidence : float
-        Wished probability of having seen the best model when the run stops, in (0, 1).
+        Desired probability that the best model was found when the run stops, in (0, 1).
     max_iterations : int, optional
-        Most minimal samples that are drawn. None takes the problem's default in the paper.
+        Maximum number of minimal samples. None takes the problem's default.
     min_iterations : int
-        Fewest minimal samples before a stopping criterion may end the run.
+        Minimum number of minimal samples before a stopping criterion may end the run.
     max_seconds : float, optional
         Time limit. A run that it ends depends on the speed of the machine.
     seed : int
         Seed of the random numbers: the same seed and input give the same answer, bit for bit.
-    sampler : {"bansac", "uniform", "prosac", "napsac", "p-napsac", "baysac", "ar"}
+    sampler : {"bansac", "uniform", "prosac", "napsac", "p-napsac", "baysac", "ar"} or Sampler
         ``"bansac"`` draws by the probabilities of the dynamic Bayesian network; ``"uniform"`` is RANSAC; ``"prosac"``
         (Chum and Matas, 2005) takes the best matches first and ``"p-napsac"`` (Barath et al., 2020) the best ones and
         their neighbours, both by ``scores``; ``"napsac"`` (Myatt et al., 2002) takes neighbours; ``"baysac"``
         (Botterill et al., 2009) and ``"ar"`` (Wei et al., 2023) take the most probable data and learn from failures.
-    scoring : {"inliers", "msac"}
+    scoring : {"inliers", "msac"} or Score
         ``"inliers"`` counts; ``"msac"`` weighs every inlier by ``1 - (residual / threshold)**2``.
     verification : {"sprt"} or None
         Sequential probability ratio test, which abandons bad models early; None scores every model in full.
-    stopping : str or sequence of str, optional
+    stopping : str or sequence of str and Stop, optional
         Any of ``"ransac"``, ``"sprt"``, ``"prosac"`` (which needs ``scores``) and ``"bansac"``, joined by ``"+"`` or as
         a sequence; the first to fire ends the run. None runs all ``max_iterations``. ``"default"`` is the choice of the
-        paper: ``"bansac+sprt"`` for the ``"bansac"`` sampler and ``"bansac+prosac"`` where it has scores or priors,
+        paper: ``"bansac+sprt"`` for the ``"bansac"`` sampler, ``"bansac+prosac"`` if it has scores or priors,
         ``"prosac"`` for ``"prosac"`` and ``"p-napsac"``, ``"sprt"`` for the others; ``"ransac"`` takes the place of
         ``"sprt"`` without SPRT verification.
     local_optimization : {"inner", "iterative", "inner+iterative"} or None
         Local optimisation of a new best model (LO-RANSAC, Chum et al., 2003): least squares on random parts of its
         inliers, on inliers to a threshold that shrinks, or both.
     degeneracy : {"default", "degensac"} or None
-        ``"degensac"`` (fundamental matrix only) tells samples with a dominant plane and mends their model (Chum et al.,
-        2005); such samples do not change the probabilities. ``"default"`` does so where the problem knows how.
-    refinement : {"least_squares"} or None
+        ``"degensac"`` (fundamental matrix only) detects samples on a dominant plane and repairs their model (Chum et
+        al., 2005); such samples do not change the probabilities. ``"default"`` does so if the problem can.
+    refinement : {"least_squares"}, Refiner or None
         Last step on the inliers of the best model.
     order : {1, 2, 3}
         Order of the Markov assumption.
@@ -109,13 +109,13 @@ class Options:
     min_iterations: int = 0
     max_seconds: float | None = None
     seed: int = 0
-    sampler: Literal["bansac", "uniform", "prosac", "napsac", "p-napsac", "baysac", "ar"] | Sampler = "bansac"
-    scoring: Literal["inliers", "msac"] | Score = "inliers"
+    sampler: str | Sampler = "bansac"
+    scoring: str | Score = "inliers"
     verification: Literal["sprt"] | None = "sprt"
     stopping: str | Sequence[str | Stop] | None = "default"
     local_optimization: Literal["inner", "iterative", "inner+iterative"] | None = None
     degeneracy: Literal["default", "degensac"] | None = "default"
-    refinement: Literal["least_squares"] | None = "least_squares"
+    refinement: str | Refiner | None = "least_squares"
     order: int = 1
     gamma: Literal["gamma_1", "gamma_2", "gamma_3"] | Gamma = "gamma_1"
     activation: Literal["rho_1", "rho_2", "rho_3", "rho_4"] = "rho_1"
@@ -145,7 +145,7 @@ class Options:
         _check_name("verification", self.verification, VERIFICATIONS, optional=True)
         _check_name("local_optimization", self.local_optimization, LOCAL_OPTIMIZATIONS, optional=True)
         _check_name("degeneracy", self.degeneracy, DEGENERACIES, optional=True)
-        _check_name("refinement", self.refinement, tuple(REFINERS), optional=True)
+        _check_row("refinement", self.refinement, REFINERS, Refiner, optional=True)
         if not callable(self.gamma):
             _check_name("gamma", self.gamma, GAMMAS)
         _check_name("activation", self.activation, ACTIVATIONS)
@@ -170,6 +170,11 @@ class Options:
         return self.sampler if isinstance(self.sampler, Sampler) else SAMPLERS[self.sampler]
 
     @functools.cached_property
+    def refiner_row(self) -> Refiner | None:
+        """The refiner, None for none."""
+        return REFINERS[self.refinement] if isinstance(self.refinement, str) else self.refinement
+
+    @functools.cached_property
     def score_row(self) -> Score:
         """The score."""
         return self.scoring if isinstance(self.scoring, Score) else SCORES[self.scoring]
@@ -187,12 +192,15 @@ class Options:
         tuple of Stop
             Those of ``bansac.engine.stopping.STOPS`` first, then the user's own.
         """
+        return self._stops[informed]
+
+    @functools.cached_property
+    def _stops(self) -> tuple[tuple[Stop, ...], tuple[Stop, ...]]:
+        """The stopping criteria without and with scores or priors."""
         names = _names(self.stopping)
         if names == ("default",):
-            names = self._default_stopping(informed)
-        given = dict.fromkeys(name if isinstance(name, Stop) else STOPS[name] for name in names)
-        built_in = [stop for stop in STOPS.values() if stop in given]
-        return (*built_in, *(stop for stop in given if stop not in built_in))
+            return _find_stops(self._default_stopping(False)), _find_stops(self._default_stopping(True))
+        return (_find_stops(names),) * 2
 
     def _default_stopping(self, informed: bool) -> tuple[str, ...]:
         """Return the sampler's criteria: with scores or priors P-BANSAC has PROSAC's; "ransac" is "sprt" without it."""
@@ -261,11 +269,17 @@ class Options:
 
 
 def check_names(settings: Iterable[str]) -> None:
-    """Raise a TypeError that names the alternatives where a setting is no option."""
+    """Raise a TypeError that names the alternatives if a setting is not an option."""
     known = [field.name for field in dataclasses.fields(Options)]
     for name in settings:
         if name not in known:
             raise TypeError(f"unknown option {name!r}; the options are {', '.join(known)}")
+
+
+def _find_stops(names: Sequence[Any]) -> tuple[Stop, ...]:
+    given = dict.fromkeys(name if isinstance(name, Stop) else STOPS[name] for name in names)
+    built_in = [stop for stop in STOPS.values() if stop in given]
+    return (*built_in, *(stop for stop in given if stop not in built_in))
 
 
 def _names(value: Any) -> tuple[Any, ...]:
@@ -288,9 +302,9 @@ def _check_name(argument: str, value: Any, names: Sequence[str], *, optional: bo
         raise ValueError(f"{argument} must be one of {choices}; got {value!r}")
 
 
-def _check_row(argument: str, value: Any, rows: Mapping[str, Any], row: type) -> None:
+def _check_row(argument: str, value: Any, rows: Mapping[str, Any], row: type, *, optional: bool = False) -> None:
     if not isinstance(value, row):
-        _check_name(argument, value, tuple(rows))
+        _check_name(argument, value, tuple(rows), optional=optional)
 
 
 def _check_number(argument: str, value: Any, holds: Callable[[float], bool], wanted: str) -> None:

@@ -16,7 +16,6 @@ from bansac.engine.degeneracy import score_repaired
 from bansac.engine.kernels import find_function, select_kernels
 from bansac.engine.loop import run_iterations
 from bansac.engine.options import Options
-from bansac.engine.refinement import REFINERS
 from bansac.engine.sampling import Setup
 from bansac.engine.state import (
     BLOCK,
@@ -280,8 +279,8 @@ def _search(
         model = state.best_model
         if options.local_optimization is not None and state.progress["unoptimized"]:
             interludes[OPTIMIZATION]()
-        if options.refinement is not None:
-            find_function(REFINERS[options.refinement], "refine")(packed)
+        if options.refiner_row is not None:
+            find_function(options.refiner_row, "refine")(packed)
     return _stop_reason(stop, bounds), model
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bansac.engine.scoring.classification import classify_block
-from bansac.engine.state import BLOCK
+from bansac.engine.state import BLOCK, Run
 from bansac.numeric.jit import context_kernel, inlined, inner_kernel
 from bansac.numeric.linalg import copy
 
@@ -26,7 +26,6 @@ __all__ = [
     "decision_threshold",
     "design_test",
     "evaluate",
-    "evaluate_fully",
     "learn_from_rejection",
 ]
 
@@ -42,7 +41,7 @@ _DELTA_CHANGE = 0.05
 
 @context_kernel
 def evaluate(
-    run: Any,
+    run: Run,
     candidate: NDArray[np.float64],
     is_inlier: NDArray[np.bool_],
     squared_threshold: float,
@@ -104,12 +103,6 @@ def evaluate(
             sprt.rejected_inliers += inliers
             return score, np.int64(REJECTED)
     return score, inliers
-
-
-@inlined
-def evaluate_fully(run: Any, model: NDArray[np.float64], is_inlier: NDArray[np.bool_], to_beat: float) -> Any:
-    """Score a model without the sequential test."""
-    return evaluate(run, model, is_inlier, run.settings.squared_threshold, to_beat, np.inf, np.int64(0))
 
 
 @inlined

@@ -9,17 +9,26 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bansac.evaluation.styles import STYLES
-
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["Chart", "Series", "plot_charts"]
+__all__ = ["STYLES", "Chart", "Series", "plot_charts"]
 
 Scale = Literal["linear", "log"]
 
-# For lines that are no method of the paper: told apart by colour-blind eyes (Okabe and Ito, Color universal design,
+STYLES: dict[str, tuple[str, str, str]] = {
+    "RANSAC": ("#4d4d4d", "o", "-"),
+    "NAPSAC": ("#b8860b", "v", "-"),
+    "P-NAPSAC": ("#2a9d57", "^", "--"),
+    "PROSAC": ("#8e5bb5", "s", "--"),
+    "BaySAC": ("#b8860b", "D", "-"),
+    "BANSAC": ("#d62728", "P", "-"),
+    "P-BANSAC": ("#1f77b4", "X", "--"),
+}
+"""Colour, marker and line of a method, the same in every figure; with precomputed scores the line is dashed."""
+
+# For lines that are no method of the paper: distinct for colour-blind readers (Okabe and Ito, Color universal design,
 # 2008), and by their marks.
 _COLORS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#d55e00", "#56b4e9", "#000000")
 _MARKS = "osD^vPX"
@@ -32,7 +41,7 @@ class Series:
     Parameters
     ----------
     label : str
-        Its name; the same name looks the same in all charts, and as in the other figures where it is a method's.
+        Its name; the same name looks the same in all charts, and as in the other figures if it is a method's.
     x, y : (K,) array_like
         The points; NaN leaves a gap.
     error : (K,) array_like, optional

@@ -11,7 +11,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from bansac.evaluation.protocol import Kind
 from bansac.evaluation.tables import Table
+from bansac.evaluation.task import H_ERRORS, HError
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -19,13 +21,9 @@ if TYPE_CHECKING:
     from bansac.datasets import PairSet
     from bansac.datasets.labelled import LabelledSet
 
-__all__ = ["H_ERRORS", "Experiment", "HError", "Model", "Report", "Row", "Setting", "Setup", "Unit"]
+__all__ = ["Experiment", "Report", "Row", "Setting", "Setup", "Unit"]
 
-Model = Literal["E", "F", "H"]
-HError = Literal["corners", "visible-area"]
 Setting = Literal["pairs", "repeats", "h_error"]
-
-H_ERRORS: tuple[HError, ...] = ("corners", "visible-area")
 
 Row = dict[str, str | int | float | bool | None]
 """One single run: its configuration, set, pair, repeat, errors, iterations, seconds and so on, by column."""
@@ -42,7 +40,7 @@ class Setup:
     model : {"E", "F", "H"}, optional
         Only this model; None takes all that the experiment has.
     pairs : int, optional
-        Most pairs of a set, evenly spaced over those that the paper takes.
+        Maximum number of pairs of a set, evenly spaced over those that the paper takes.
     repeats : int, optional
         Runs of every pair, or trials of a synthetic experiment.
     seed : int
@@ -62,7 +60,7 @@ class Setup:
     """
 
     data: Path | None = None
-    model: Model | None = None
+    model: Kind | None = None
     pairs: int | None = None
     repeats: int | None = None
     seed: int = 0
@@ -143,22 +141,26 @@ class Experiment:
     units : callable
         ``units(setup)``: all units, in the order of the rows. Bad settings and data raise here.
     run_unit : callable
-        ``run_unit(setup, unit)``: the rows of a unit. A row that holds ``seconds`` has its time taken. Where it raises
-        an OSError or a ValueError the unit has failed and the others go on.
+        ``run_unit(setup, unit)``: the rows of a unit. A row that holds ``seconds`` has its time taken. If it raises an
+        OSError or a ValueError the unit has failed and the others go on.
     report : callable
         ``report(setup, rows)``: tables and figures. ``rows`` can be gone through several times; the rows of failed
         units are missing.
     sets : callable, optional
-        ``sets(setup)``: the sets of ``setup.data`` that the rows depend on. None where it takes no data.
+        ``sets(setup)``: the sets of ``setup.data`` that the rows depend on. None if it takes no data.
     settings : tuple of {"pairs", "repeats", "h_error"}
-        Which of these settings it heeds; others are refused, as are ``sets`` and ``exclude`` without data.
+        Which of these settings it uses; others are refused, as are ``sets`` and ``exclude`` without data.
     models : tuple of {"E", "F", "H"}
-        What ``setup.model`` may be; empty where there is no choice.
+        What ``setup.model`` may be; empty if there is no choice.
     options : tuple of str
         Keys that ``setup.extra`` may have.
     warm_up : callable, optional
         ``warm_up(setup, units)``: loads or compiles every kernel that the units need, before workers start. Without it
         the first unit that does not fail is run and its rows dropped.
+    values : object
+        What the rows depend on besides ``setup``, the data, the module of ``run_unit`` and the estimators' source:
+        settings of the experiment, functions (with the source of their modules), in dataclasses and containers. It is
+        part of the fingerprint, see :func:`bansac.evaluation.provenance.fingerprint`.
     """
 
     name: str
@@ -171,23 +173,13 @@ class Experiment:
     report: Callable[[Setup, Iterable[Row]], Report]
     sets: Callable[[Setup], Sequence[PairSet | LabelledSet]] | None = None
     settings: tuple[Setting, ...] = ()
-    models: tuple[Model, ...] = ()
+    models: tuple[Kind, ...] = ()
     options: tuple[str, ...] = ()
     warm_up: Callable[[Setup, Sequence[Unit]], None] | None = None
+    values: Any = ()
 
     def check(self, setup: Setup) -> None:
-        """Raise a ValueError where a setting makes no sense for this experiment, or would be ignored.
-
-        Parameters
-        ----------
-        setup : Setup
-            The settings.
-
-        Raises
-        ------
-        ValueError
-            If the data are missing, or a setting, the model or an option is none of this experiment's.
-        """
+        """Raise a ValueError if the data are missing, or a setting is not used by this experiment."""
         takes = self._takes()
         for name in ("data", "sets", "exclude", "pairs", "repeats", "model", "h_error"):
             if getattr(setup, name) not in (None, ()) and name not in takes:

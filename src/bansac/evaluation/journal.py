@@ -1,49 +1,67 @@
-"""Finished units on disk, one JSON line each, written as they come: what survives a killed run.
+"""Finished units on disk, an SQLite database: what survives a killed run.
 
-The name of the file holds the fingerprint of what its rows depend on (settings, source of the package, data, versions),
-so that a run goes on where the same one was interrupted, and one with other settings leaves that journal alone.
+Each unit is a transaction. The rows of a run are found by the fingerprint of what they depend on (settings, source,
+data, versions; :func:`bansac.evaluation.provenance.fingerprint`): the same run goes on where it was interrupted, and
+one with other settings leaves them alone.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
+import sqlite3
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, BinaryIO
+from typing import Any
 
 from bansac.evaluation.experiment import Row, Unit
 
 __all__ = ["Journal", "Rows"]
 
+_TABLE = """CREATE TABLE IF NOT EXISTS units (
+    fingerprint TEXT NOT NULL,
+    key TEXT NOT NULL,
+    alone INTEGER NOT NULL,  -- whether it had the machine to itself, so that its seconds count
+    columns TEXT NOT NULL,   -- JSON list of names
+    cells TEXT NOT NULL,     -- JSON list of rows, each a list
+    seconds TEXT,            -- JSON list: times taken afterwards
+    PRIMARY KEY (fingerprint, key)
+)"""
+
 
 class Journal:
-    """The journal of a run; rows stay on disk, memory holds where they are.
+    """The finished units of one run.
 
     Parameters
     ----------
-    folder : Path
-        Where the file is or will be.
+    path : Path or None
+        The file, which may hold other runs too; None keeps everything in memory.
     fingerprint : str
-        What the rows depend on, a hexadecimal digest.
+        What the rows depend on.
 
     Raises
     ------
     OSError
-        If the file cannot be written, or another run is writing it.
+        If the file cannot be written or is damaged, or another process is writing it.
     """
 
-    def __init__(self, folder: Path, fingerprint: str) -> None:
-        self.path = folder / f"journal-{fingerprint[:12]}.jsonl"
-        self._units: dict[str, int] = {}
-        self._times: dict[str, int] = {}
-        self._all_timed = True
-        self._file: BinaryIO = self.path.open("a+b")
+    def __init__(self, path: Path | None, fingerprint: str) -> None:
+        self._path = path
+        self._fingerprint = fingerprint
+        with self._errors():
+            self._database = sqlite3.connect(":memory:" if path is None else path, timeout=0)
         try:
-            _lock(self._file, self.path)
-            self._take_over({"fingerprint": fingerprint})
+            with self._errors():
+                # The lock goes with the process, however it ends. A power cut may cost the last units, no others.
+                for setting in ("locking_mode = EXCLUSIVE", "journal_mode = WAL", "synchronous = NORMAL"):
+                    self._database.execute(f"PRAGMA {setting}")
+                self._database.execute("BEGIN EXCLUSIVE")
+                self._database.execute(_TABLE)
+                self._database.commit()
+            self._all_alone = not self._select("1", "alone = 0 LIMIT 1")
         except BaseException:
-            self._file.close()
+            self._database.close()
             raise
 
     def __enter__(self) -> Journal:
@@ -54,115 +72,78 @@ class Journal:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Close the file."""
-        self._file.close()
+        self._database.close()
 
     def __len__(self) -> int:
         """Return the number of finished units."""
-        return len(self._units)
+        ((count,),) = self._select("count(*)")
+        return int(count)
 
     def __contains__(self, unit: Unit) -> bool:
-        """Tell whether a unit is finished."""
-        return unit.key in self._units
+        """Return whether a unit is finished."""
+        return bool(self._select("1", "key = ?", unit.key))
 
     def lacks_times(self, unit: Unit) -> bool:
-        """Tell whether a unit is finished but has still to be run again for its times."""
-        if not unit.timed or unit.key in self._times or unit.key not in self._units:
+        """Return whether a unit is finished but has still to be run again for its times."""
+        if not unit.timed:
             return False
-        line = self._line(self._units[unit.key])
-        return not line["timed"] and "seconds" in line["columns"]
+        found = self._select("columns", "key = ? AND alone = 0 AND seconds IS NULL", unit.key)
+        return any("seconds" in json.loads(columns) for (columns,) in found)
 
-    def add(self, unit: Unit, rows: Sequence[Row], *, timed: bool) -> None:
-        """Write down a finished unit.
-
-        Parameters
-        ----------
-        unit : Unit
-            The unit.
-        rows : sequence of Row
-            Its rows.
-        timed : bool
-            Whether it ran alone on the machine, so that its seconds count.
-        """
+    def add(self, unit: Unit, rows: Sequence[Row], *, alone: bool) -> None:
+        """Write down a finished unit; ``alone`` if it had the machine to itself, so that its seconds count."""
         columns = list(dict.fromkeys(column for row in rows for column in row))
-        values = [
-            [None if column == "seconds" and not timed else row.get(column) for column in columns] for row in rows
-        ]
-        self._append({"unit": unit.key, "timed": timed, "columns": columns, "values": values})
+        cells = [[None if column == "seconds" and not alone else row.get(column) for column in columns] for row in rows]
+        with self._errors(), self._database:
+            self._database.execute(
+                "INSERT OR REPLACE INTO units VALUES (?, ?, ?, ?, ?, NULL)",
+                (self._fingerprint, unit.key, alone, json.dumps(columns), json.dumps(cells)),
+            )
+        self._all_alone &= alone
 
     def add_times(self, unit: Unit, rows: Sequence[Row]) -> None:
         """Write down the seconds of a finished unit that was run again alone on the machine."""
-        self._append({"times": unit.key, "seconds": [row.get("seconds") for row in rows]})
+        seconds = json.dumps([row.get("seconds") for row in rows])
+        with self._errors(), self._database:
+            self._database.execute(
+                "UPDATE units SET seconds = ? WHERE fingerprint = ? AND key = ?",
+                (seconds, self._fingerprint, unit.key),
+            )
 
     def rows(self, unit: Unit) -> list[Row]:
         """Return the rows of a unit, none if it is not finished.
 
-        As soon as one unit of the journal ran beside others, only those that take part in the pass for the times keep
-        their seconds: means are over the same repeats everywhere.
-
-        Parameters
-        ----------
-        unit : Unit
-            The unit.
-
-        Returns
-        -------
-        list of Row
-            Its rows.
+        As soon as one unit of the run ran beside others, only those that take part in the pass for the times keep their
+        seconds: means are over the same repeats everywhere.
         """
-        if unit.key not in self._units:
-            return []
-        line = self._line(self._units[unit.key])
-        rows = [dict(zip(line["columns"], values, strict=True)) for values in line["values"]]
-        if unit.key in self._times:
-            seconds = self._line(self._times[unit.key])["seconds"]
-            rows = [row | {"seconds": value} for row, value in zip(rows, seconds, strict=True)]
-        elif not self._all_timed and not unit.timed:
-            rows = [row | {"seconds": None} if "seconds" in row else row for row in rows]
-        return rows
+        for columns, cells, seconds in self._select("columns, cells, seconds", "key = ?", unit.key):
+            names = json.loads(columns)
+            rows: list[Row] = [dict(zip(names, values, strict=True)) for values in json.loads(cells)]
+            if seconds is not None:
+                return [row | {"seconds": value} for row, value in zip(rows, json.loads(seconds), strict=True)]
+            if not self._all_alone and not unit.timed:
+                return [row | {"seconds": None} if "seconds" in row else row for row in rows]
+            return rows
+        return []
 
-    def _take_over(self, header: dict[str, Any]) -> None:
-        """Read what an interrupted run has left, and cut off a line that it did not finish."""
-        self._file.seek(0)
-        end = 0
-        for text in self._file:
-            line = _parse(text)
-            if line is None or (end == 0 and line != header):
-                break
-            self._note(line, end)
-            end += len(text)
-        self._file.truncate(end)
-        if end == 0:
-            self._append(header)
+    def _select(self, what: str, condition: str = "1", *values: str) -> list[tuple[Any, ...]]:
+        query = f"SELECT {what} FROM units WHERE fingerprint = ? AND {condition}"
+        with self._errors():
+            return self._database.execute(query, (self._fingerprint, *values)).fetchall()
 
-    def _append(self, line: dict[str, Any]) -> None:
-        start = self._file.seek(0, 2)
-        self._file.write(json.dumps(line, separators=(",", ":")).encode() + b"\n")
-        self._file.flush()
-        self._note(line, start)
-
-    def _note(self, line: dict[str, Any], start: int) -> None:
-        if "unit" in line:
-            self._units[line["unit"]] = start
-            self._all_timed &= line["timed"]
-        elif "times" in line:
-            self._times[line["times"]] = start
-
-    def _line(self, start: int) -> dict[str, Any]:
-        self._file.seek(start)
-        line: dict[str, Any] = json.loads(self._file.readline())
-        return line
+    @contextlib.contextmanager
+    def _errors(self) -> Iterator[None]:
+        """Raise SQLite's errors as OSErrors that name the file."""
+        try:
+            yield
+        except sqlite3.Error as error:
+            if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_BUSY:
+                raise OSError(f"--out: another run is writing {str(self._path)!r}") from None
+            raise OSError(f"--out: the journal {str(self._path)!r} cannot be used: {error}") from None
 
 
 class Rows:
-    """All rows of a run in the order of its units, read from the journal each time they are gone through.
-
-    Parameters
-    ----------
-    journal : Journal
-        Holds the rows.
-    units : sequence of Unit
-        The units.
-    """
+    """All rows of a run in the order of its units, read from the journal each time they are gone through."""
 
     def __init__(self, journal: Journal, units: Sequence[Unit]) -> None:
         self._journal = journal
@@ -172,26 +153,3 @@ class Rows:
         """Read the rows, one unit after the other."""
         for unit in self._units:
             yield from self._journal.rows(unit)
-
-
-def _parse(text: bytes) -> dict[str, Any] | None:
-    """Return a line, None for one that was cut off."""
-    if not text.endswith(b"\n"):
-        return None
-    try:
-        line = json.loads(text)
-    except ValueError:
-        return None
-    return line if isinstance(line, dict) else None
-
-
-def _lock(file: BinaryIO, path: Path) -> None:
-    """Keep a second run from writing the same journal; the lock goes with the process, however it ends."""
-    try:
-        import fcntl
-    except ImportError:  # not on Windows
-        return
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        raise OSError(f"--out: another run is writing {str(path)!r}") from None

@@ -5,16 +5,21 @@ A mean over sets is the average of their figures, whatever their numbers of pair
 
 from __future__ import annotations
 
+import itertools
 import math
-from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bansac.evaluation.experiment import Model, Row
+from bansac.evaluation.experiment import Row
+from bansac.evaluation.protocol import Kind
 from bansac.evaluation.tables import Better, Section, Table, TableRow, with_arrow
 from bansac.metrics import auc, mean_average_accuracy
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 __all__ = [
     "EXTRA_POSE_METRICS",
@@ -26,8 +31,11 @@ __all__ = [
     "TIME",
     "Metric",
     "Summary",
+    "frame_of",
+    "import_pandas",
     "metric_rows",
     "metric_table",
+    "settings_table",
 ]
 
 MODEL_TITLES: dict[str, str] = {
@@ -37,34 +45,32 @@ MODEL_TITLES: dict[str, str] = {
 }
 
 
-@dataclass
-class _Runs:
-    """The runs of one configuration on one set."""
+_TEXTS = ("model", "set", "configuration", "pair", "repeat")
+_NUMBERS = ("rotation_error", "translation_error", "homography_error", "iterations", "models_tested", "seconds")
+_BLOCK = 100_000
 
-    pairs: set[str] = field(default_factory=set)
-    rotation: array[float] = field(default_factory=lambda: array("d"))
-    translation: array[float] = field(default_factory=lambda: array("d"))
-    homography: array[float] = field(default_factory=lambda: array("d"))
-    iterations: array[float] = field(default_factory=lambda: array("d"))
-    models: array[float] = field(default_factory=lambda: array("d"))
-    seconds: array[float] = field(default_factory=lambda: array("d"))
 
-    def add(self, row: Row) -> None:
-        self.pairs.add(str(row["pair"]))
-        for values, column in (
-            (self.rotation, "rotation_error"),
-            (self.translation, "translation_error"),
-            (self.homography, "homography_error"),
-            (self.iterations, "iterations"),
-            (self.models, "models_tested"),
-            (self.seconds, "seconds"),
-        ):
-            value = row.get(column)
-            if isinstance(value, int | float):
-                values.append(value)
+def frame_of(rows: Iterable[Row]) -> DataFrame:
+    """Return what figures are made of, one line a run; numbers that a row does not have are NaN.
 
-    def worst_pose(self) -> list[float]:
-        return [max(errors) for errors in zip(self.rotation, self.translation, strict=True)]
+    The rows of :func:`bansac.evaluation.pairs.run_pair` are taken in blocks: a full run has millions. The texts are
+    categories, the numbers float64.
+    """
+    pandas = import_pandas()
+    left = iter(rows)
+    blocks = [pandas.DataFrame([], columns=[*_TEXTS, *_NUMBERS])]
+    while block := list(itertools.islice(left, _BLOCK)):
+        blocks.append(pandas.DataFrame(block, columns=[*_TEXTS, *_NUMBERS]).astype(dict.fromkeys(_NUMBERS, float)))
+    return pandas.concat(blocks[1:] or blocks, ignore_index=True).astype(dict.fromkeys(_TEXTS, "category"))
+
+
+def import_pandas() -> Any:
+    """Import pandas, which only reports need."""
+    try:
+        import pandas
+    except ModuleNotFoundError:
+        raise ModuleNotFoundError("tables need pandas: pip install 'bansac[bench]'", name="pandas") from None
+    return pandas
 
 
 @dataclass(frozen=True)
@@ -78,35 +84,47 @@ class Metric:
     better : {"higher", "lower"}
         Which values are better.
     compute : callable
-        The figure of one configuration on one set; NaN where there is none.
+        The figure of one configuration on one set; NaN if there is none.
     """
 
     label: str
     better: Better
-    compute: Callable[[_Runs], float]
+    compute: Callable[[DataFrame], float]
 
     @property
     def heading(self) -> str:
-        """The label with an arrow that tells which values are better."""
+        """The label with an arrow for the better values."""
         return with_arrow(self.label, self.better)
 
 
-def _mean(values: Sequence[float]) -> float:
-    return float(np.mean(values)) if len(values) else math.nan
+def _mean(column: str, factor: float = 1.0) -> Callable[[DataFrame], float]:
+    def compute(runs: DataFrame) -> float:
+        values = runs[column].dropna()
+        return factor * float(np.mean(values.to_numpy())) if len(values) else math.nan
+
+    return compute
 
 
-ROTATION_ERROR = Metric("Rotation error [°]", "lower", lambda runs: _mean(runs.rotation))
-TRANSLATION_ERROR = Metric("Translation error [°]", "lower", lambda runs: _mean(runs.translation))
-ROTATION_5 = Metric("Rotation mAA (5°)", "higher", lambda runs: mean_average_accuracy(runs.rotation, 5))
-ROTATION_10 = Metric("Rotation mAA (10°)", "higher", lambda runs: mean_average_accuracy(runs.rotation, 10))
-TRANSLATION_5 = Metric("Translation mAA (5°)", "higher", lambda runs: mean_average_accuracy(runs.translation, 5))
-TRANSLATION_10 = Metric("Translation mAA (10°)", "higher", lambda runs: mean_average_accuracy(runs.translation, 10))
-AUC_10 = Metric("AUC (10°) of the larger error, not in the paper", "higher", lambda runs: auc(runs.worst_pose(), 10))
-HOMOGRAPHY_5 = Metric("Homography mAA (5 px)", "higher", lambda runs: mean_average_accuracy(runs.homography, 5))
-HOMOGRAPHY_10 = Metric("Homography mAA (10 px)", "higher", lambda runs: mean_average_accuracy(runs.homography, 10))
-TIME = Metric("Avg. execution time [ms]", "lower", lambda runs: 1e3 * _mean(runs.seconds))
-ITERATIONS = Metric("Avg. iterations, not in the paper", "lower", lambda runs: _mean(runs.iterations))
-MODELS_TESTED = Metric("Avg. models tested, not in the paper", "lower", lambda runs: _mean(runs.models))
+def _accuracy(column: str, threshold: float) -> Callable[[DataFrame], float]:
+    return lambda runs: mean_average_accuracy(runs[column].dropna(), threshold)
+
+
+def _auc(runs: DataFrame) -> float:
+    return auc(np.maximum(runs["rotation_error"], runs["translation_error"]).dropna(), 10)
+
+
+ROTATION_ERROR = Metric("Rotation error [°]", "lower", _mean("rotation_error"))
+TRANSLATION_ERROR = Metric("Translation error [°]", "lower", _mean("translation_error"))
+ROTATION_5 = Metric("Rotation mAA (5°)", "higher", _accuracy("rotation_error", 5))
+ROTATION_10 = Metric("Rotation mAA (10°)", "higher", _accuracy("rotation_error", 10))
+TRANSLATION_5 = Metric("Translation mAA (5°)", "higher", _accuracy("translation_error", 5))
+TRANSLATION_10 = Metric("Translation mAA (10°)", "higher", _accuracy("translation_error", 10))
+AUC_10 = Metric("AUC (10°) of the larger error, not in the paper", "higher", _auc)
+HOMOGRAPHY_5 = Metric("Homography mAA (5 px)", "higher", _accuracy("homography_error", 5))
+HOMOGRAPHY_10 = Metric("Homography mAA (10 px)", "higher", _accuracy("homography_error", 10))
+TIME = Metric("Avg. execution time [ms]", "lower", _mean("seconds", 1e3))
+ITERATIONS = Metric("Avg. iterations, not in the paper", "lower", _mean("iterations"))
+MODELS_TESTED = Metric("Avg. models tested, not in the paper", "lower", _mean("models_tested"))
 
 POSE_METRICS = (ROTATION_5, ROTATION_10, TRANSLATION_5, TRANSLATION_10, TIME)
 """The rows of the paper's tables on poses."""
@@ -119,73 +137,48 @@ EXTRA_POSE_METRICS = (AUC_10, ITERATIONS)
 
 
 class Summary:
-    """The figures of all configurations.
-
-    Parameters
-    ----------
-    rows : iterable of Row
-        Rows of :meth:`bansac.evaluation.pairs.Grid.run_unit`.
-    """
+    """The figures of all configurations, from the rows of :func:`bansac.evaluation.pairs.run_pair`."""
 
     def __init__(self, rows: Iterable[Row]) -> None:
-        self._runs: dict[str, dict[str, dict[str, _Runs]]] = {}
-        self._repeats: dict[str, set[int]] = {}
-        for row in rows:
-            model, name, configuration = str(row["model"]), str(row["set"]), str(row["configuration"])
-            of_set = self._runs.setdefault(model, {}).setdefault(name, {})
-            of_set.setdefault(configuration, _Runs()).add(row)
-            self._repeats.setdefault(model, set()).add(int(row["repeat"] or 0))
+        frame = frame_of(rows)
+        by_run = ["model", "set", "configuration"]
+        self._runs = dict(iter(frame.groupby(by_run, sort=False, observed=True)))
+        self._of_model = dict(iter(frame.groupby("model", sort=False, observed=True)))
 
     @property
-    def models(self) -> list[Model]:
+    def models(self) -> list[Kind]:
         """The models, in the order E, F, H."""
-        order: tuple[Model, ...] = ("E", "F", "H")
-        return [model for model in order if model in self._runs]
+        order: tuple[Kind, ...] = ("E", "F", "H")
+        return [model for model in order if model in self._of_model]
 
     def sets(self, model: str) -> list[str]:
         """Return the names of the sets."""
-        return list(self._runs[model])
+        return [str(name) for name in self._of_model[model]["set"].unique()]
 
     def of_set(self, metric: Metric, model: str, set_name: str, configuration: str) -> float:
-        """Return a figure on one set; NaN where there is none."""
-        runs = self._runs.get(model, {}).get(set_name, {}).get(configuration)
+        """Return a figure on one set; NaN if there is none."""
+        runs = self._runs.get((model, set_name, configuration))
         return metric.compute(runs) if runs is not None else math.nan
 
     def mean(self, metric: Metric, model: str, configuration: str) -> float:
-        """Return the average of the sets' figures; NaN where one is missing."""
-        figures = [self.of_set(metric, model, name, configuration) for name in self._runs[model]]
+        """Return the average of the sets' figures; NaN if one is missing."""
+        figures = [self.of_set(metric, model, name, configuration) for name in self.sets(model)]
         return float(np.mean(figures))
 
     def notes(self) -> list[str]:
         """Say what the figures are means over."""
         notes = []
-        for model, sets in self._runs.items():
-            pairs = [f"{name} ({len(next(iter(by.values())).pairs)} pairs)" for name, by in sets.items()]
-            notes.append(f"{model}: {', '.join(pairs)}; {len(self._repeats[model])} repeats")
+        for model, runs in self._of_model.items():
+            counts = runs.groupby("set", sort=False, observed=True)["pair"].nunique()
+            pairs = [f"{name} ({count} pairs)" for name, count in counts.items()]
+            notes.append(f"{model}: {', '.join(pairs)}; {runs['repeat'].nunique()} repeats")
         return [*notes, "pairs with too few matches (fewer than 26) are left out, and sets that have no others"]
 
 
 def metric_rows(
     summary: Summary, metrics: Sequence[Metric], model: str, configurations: Sequence[str]
 ) -> list[TableRow]:
-    """Return a row for each metric with a value for each configuration: means over the sets.
-
-    Parameters
-    ----------
-    summary : Summary
-        The figures.
-    metrics : sequence of Metric
-        The rows.
-    model : {"E", "F", "H"}
-        The model.
-    configurations : sequence of str
-        The columns.
-
-    Returns
-    -------
-    list of TableRow
-        The rows.
-    """
+    """Return a row for each metric with a value for each configuration: means over the sets."""
     return [
         TableRow(
             (metric.label,), tuple(summary.mean(metric, model, name) for name in configurations), better=metric.better
@@ -204,26 +197,31 @@ def metric_table(
 ) -> Table:
     """Return the paper's table of an ablation: metrics down, configurations across, a section for each model.
 
-    Parameters
-    ----------
-    summary : Summary
-        The figures.
-    title : str
-        The caption.
-    columns : mapping of str to str
-        Headings by the names of the configurations.
-    groups : sequence of (str, int), optional
-        Headings over the columns.
-    extra : sequence of Metric, optional
-        Rows besides the paper's, for poses.
-
-    Returns
-    -------
-    Table
-        The table.
+    ``columns`` are headings by the names of the configurations, ``extra`` the rows besides the paper's, for poses.
     """
     rows: list[TableRow | Section] = []
     for model in summary.models:
         metrics = HOMOGRAPHY_METRICS if model == "H" else (*POSE_METRICS, *extra)
         rows += [Section(MODEL_TITLES[model]), *metric_rows(summary, metrics, model, list(columns))]
     return Table(title, ("Metrics",), tuple(columns.values()), tuple(rows), tuple(groups))
+
+
+_ACROSS = (ROTATION_5, ROTATION_10, TRANSLATION_5, TRANSLATION_10, TIME, ITERATIONS)
+_GROUPS = (("Rotation", 2), ("Translation", 2), ("Time", 1), ("Iterations", 1))
+
+
+def settings_table(
+    summary: Summary, title: str, stub: tuple[str, ...], labels: Mapping[str, tuple[str, ...]], iterations: str
+) -> Table:
+    """Return a table with metrics across and configurations down, a section for each model.
+
+    ``labels`` has the labels of each configuration by its name, below the headings ``stub``; ``iterations`` is the
+    heading of the last column.
+    """
+    lines: list[TableRow | Section] = []
+    for model in summary.models:
+        lines.append(Section(MODEL_TITLES[model]))
+        for name, of_row in labels.items():
+            lines.append(TableRow(of_row, tuple(summary.mean(metric, model, name) for metric in _ACROSS)))
+    columns = ("mAA (5°)", "mAA (10°)", "mAA (5°)", "mAA (10°)", "Avg. [ms]", iterations)
+    return Table(title, stub, columns, tuple(lines), _GROUPS, tuple(metric.better for metric in _ACROSS))

@@ -1,4 +1,9 @@
-"""The paper's experiments, one module each, by the names they have on the command line."""
+"""The paper's experiments, one module each, by the names that they have on the command line.
+
+A module has the settings of an experiment, its table and its figure, and an ``EXPERIMENT``; what they share is in
+:mod:`bansac.evaluation`. A new experiment is a module here and a row in ``EXPERIMENTS``. It may import
+:mod:`bansac.evaluation` and what is below it.
+"""
 
 from __future__ import annotations
 
@@ -42,22 +47,7 @@ EXPERIMENTS: dict[str, str] = {
 
 
 def find_experiment(name: str) -> Experiment:
-    """Return an experiment by its name.
-
-    Parameters
-    ----------
-    name : str
-        A key of ``EXPERIMENTS``.
-
-    Returns
-    -------
-    Experiment
-        The experiment.
-
-    Raises
-    ------
-    ValueError
-        If there is none of this name; the message lists those that there are.
+    """Return an experiment by its name, a key of ``EXPERIMENTS``; any other name is a ValueError.
 
     Examples
     --------

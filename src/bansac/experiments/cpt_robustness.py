@@ -15,20 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bansac.engine.dbn import PAPER_CPT, gamma_1
-from bansac.evaluation.experiment import Model, Report, Row, Setup
-from bansac.evaluation.pairs import Configuration, Grid
-from bansac.evaluation.paper_methods import BANSAC
-from bansac.evaluation.summary import (
-    ITERATIONS,
-    MODEL_TITLES,
-    ROTATION_5,
-    ROTATION_10,
-    TIME,
-    TRANSLATION_5,
-    TRANSLATION_10,
-    Summary,
-)
-from bansac.evaluation.tables import Section, Table, TableRow
+from bansac.evaluation.experiment import Report, Row, Setup
+from bansac.evaluation.grid import Grid
+from bansac.evaluation.methods import BANSAC
+from bansac.evaluation.pairs import Configuration
+from bansac.evaluation.protocol import Kind
+from bansac.evaluation.summary import ROTATION_5, ROTATION_10, TRANSLATION_5, TRANSLATION_10, Summary, settings_table
 
 __all__ = ["EXPERIMENT"]
 
@@ -37,9 +29,6 @@ _STATES = {1: "inlier", 0: "outlier"}
 _CHANGES = (-0.1, -0.05, 0.05, 0.1)
 _GAMMA_CHANGES = (-0.05, 0.05)
 _ACCURACIES = (ROTATION_5, ROTATION_10, TRANSLATION_5, TRANSLATION_10)
-_METRICS = (*_ACCURACIES, TIME, ITERATIONS)
-_HEADINGS = ("mAA (5°)", "mAA (10°)", "mAA (5°)", "mAA (10°)", "Avg. [ms]", "Avg.")
-_GROUPS = (("Rotation", 2), ("Translation", 2), ("Time", 1), ("Iterations", 1))
 
 
 def shifted_gamma(shift: float, inlier_ratio: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -85,26 +74,17 @@ GRID = Grid(
 def report(setup: Setup, rows: Iterable[Row]) -> Report:
     """Return a table with a row for each variation, and the largest difference that any makes."""
     summary = Summary(rows)
-    lines: list[Section | TableRow] = []
-    for model in summary.models:
-        lines.append(Section(MODEL_TITLES[model]))
-        for configuration in GRID.configurations:
-            value = configuration.columns["value"]
-            labels = (str(configuration.columns["entry"]), "" if value is None else f"{value:g}")
-            lines.append(TableRow(labels, tuple(summary.mean(m, model, configuration.name) for m in _METRICS)))
-    table = Table(
-        "BANSAC with slight variations of the conditional probability tables of order 1.",
-        ("Varied", "Value"),
-        _HEADINGS,
-        tuple(lines),
-        _GROUPS,
-        tuple(metric.better for metric in _METRICS),
-    )
+    labels = {}
+    for configuration in GRID.configurations:
+        value = configuration.columns["value"]
+        labels[configuration.name] = (str(configuration.columns["entry"]), "" if value is None else f"{value:g}")
+    title = "BANSAC with slight variations of the conditional probability tables of order 1."
+    table = settings_table(summary, title, ("Varied", "Value"), labels, "Avg.")
     notes = [_largest_difference(summary, model) for model in summary.models]
     return Report(tables={"cpt_robustness": table}, notes=[*summary.notes(), *notes])
 
 
-def _largest_difference(summary: Summary, model: Model) -> str:
+def _largest_difference(summary: Summary, model: Kind) -> str:
     differences = [
         (summary.mean(metric, model, configuration.name) - summary.mean(metric, model, _PAPER), metric, configuration)
         for configuration in GRID.configurations[1:]

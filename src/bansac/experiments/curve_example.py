@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from bansac.datasets.synthetic import polynomial_points
 from bansac.evaluation.experiment import Experiment, Report, Row, Setup, Unit
 from bansac.evaluation.tables import Table, TableRow
-from bansac.experiments.synthetic import CURVES, NOISE, POINTS, SHARED, curve_rmse
+from bansac.experiments.synthetic_trials import CURVES, NOISE, POINTS, SHARED
+from bansac.metrics import curve_rmse
 
 __all__ = ["EXPERIMENT", "ITERATIONS"]
 
@@ -121,4 +122,5 @@ EXPERIMENT = Experiment(
     run_unit=run_unit,
     report=report,
     options=("curve",),
+    values=(curve_rmse, POINTS, NOISE, SHARED),
 )

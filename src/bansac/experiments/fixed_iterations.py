@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from bansac.evaluation.experiment import Report, Row, Setup
-from bansac.evaluation.pairs import Configuration, Grid
-from bansac.evaluation.paper_methods import PAPER_METHODS
-from bansac.experiments.sweep import report_sweep
+from bansac.evaluation.grid import Grid
+from bansac.evaluation.methods import PAPER_METHODS
+from bansac.evaluation.pairs import Configuration
+from bansac.evaluation.sweep import report_sweep
 
 __all__ = ["EXPERIMENT"]
 
@@ -22,7 +23,7 @@ GRID = Grid(
     models=("F", "E"),
     configurations=tuple(
         Configuration(
-            _name(method.name, iterations),
+            _name(method.label, iterations),
             method,
             {"max_iterations": iterations, "stopping": None},
             {"fixed_iterations": iterations},

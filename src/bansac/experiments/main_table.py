@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from bansac.evaluation.experiment import Report, Row, Setup
-from bansac.evaluation.pairs import Configuration, Grid
-from bansac.evaluation.paper_methods import LOCAL_OPTIMIZATION, PAPER_METHODS
+from bansac.evaluation.grid import Grid
+from bansac.evaluation.methods import LOCAL_OPTIMIZATION, PAPER_METHODS
+from bansac.evaluation.pairs import Configuration
 from bansac.evaluation.summary import (
     EXTRA_POSE_METRICS,
     HOMOGRAPHY_METRICS,
@@ -23,9 +24,9 @@ __all__ = ["EXPERIMENT"]
 GRID = Grid(
     models=("E", "F", "H"),
     configurations=(
-        *(Configuration(method.name, method, {}, {"local_optimization": False}) for method in PAPER_METHODS),
+        *(Configuration(method.label, method, {}, {"local_optimization": False}) for method in PAPER_METHODS),
         *(
-            Configuration(f"{method.name}+LO", method, LOCAL_OPTIMIZATION, {"local_optimization": True})
+            Configuration(f"{method.label}+LO", method, LOCAL_OPTIMIZATION, {"local_optimization": True})
             for method in PAPER_METHODS
         ),
     ),
@@ -40,7 +41,7 @@ def report(setup: Setup, rows: Iterable[Row]) -> Report:
     for model in summary.models:
         metrics = (*HOMOGRAPHY_METRICS, ITERATIONS) if model == "H" else (*POSE_METRICS, *EXTRA_POSE_METRICS)
         lines += [Section(MODEL_TITLES[model]), *metric_rows(summary, metrics, model, names)]
-    columns = tuple(method.name for method in PAPER_METHODS)
+    columns = tuple(method.label for method in PAPER_METHODS)
     table = Table(
         "Calibrated relative pose, uncalibrated relative pose and homography estimation: BANSAC and P-BANSAC beside "
         "RANSAC, NAPSAC, P-NAPSAC and PROSAC, with and without the local optimization of LO-RANSAC.",

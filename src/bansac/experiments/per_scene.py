@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from bansac.evaluation.experiment import Report, Row, Setup
-from bansac.evaluation.pairs import Configuration, Grid
-from bansac.evaluation.paper_methods import PAPER_METHODS
+from bansac.evaluation.grid import Grid
+from bansac.evaluation.methods import PAPER_METHODS
+from bansac.evaluation.pairs import Configuration
 from bansac.evaluation.summary import MODEL_TITLES, ROTATION_10, TIME, TRANSLATION_10, Summary
 from bansac.evaluation.tables import Section, Table, TableRow
 
@@ -14,13 +15,13 @@ __all__ = ["EXPERIMENT"]
 
 _METRICS = (ROTATION_10, TRANSLATION_10, TIME)
 
-GRID = Grid(models=("E", "F"), configurations=tuple(Configuration(method.name, method) for method in PAPER_METHODS))
+GRID = Grid(models=("E", "F"), configurations=tuple(Configuration(method.label, method) for method in PAPER_METHODS))
 
 
 def report(setup: Setup, rows: Iterable[Row]) -> Report:
     """Return the paper's table: scenes down, methods across, a section for each metric."""
     summary = Summary(rows)
-    names = [method.name for method in PAPER_METHODS]
+    names = [method.label for method in PAPER_METHODS]
     scenes = list(dict.fromkeys(scene for model in summary.models for scene in summary.sets(model)))
     lines: list[Section | TableRow] = []
     for metric in _METRICS:

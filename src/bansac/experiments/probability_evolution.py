@@ -4,10 +4,10 @@ The run goes on to the last iteration of the figure whatever the stopping criter
 main experiments. Without data it is that of the pair inside the package, a homography. Of data it is one pair with a
 homography and one with poses: that named by the option ``pair``, else, of the set ``sacre_coeur`` or of all sets, the
 one with matches enough for the figure whose share of true ones is nearest to ``TYPICAL``, among at most ``SEARCHED``
-pairs of every set. A match is true where its distance to the true model is at most ``TRUE_WITHIN``; for poses that is
+pairs of every set. A match is true if its distance to the true model is at most ``TRUE_WITHIN``; for poses that is
 the Sampson distance, which some wrong matches have by chance.
 
-Where the images are not at hand, the matches are drawn on empty ones.
+If the images are not there, the matches are drawn on empty ones.
 """
 
 from __future__ import annotations
@@ -20,25 +20,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bansac.datasets import Matches, PairSet, find_sets, load_demo
-from bansac.evaluation.bench import DEFAULTS, Protocol, choose_sets, make_task
-from bansac.evaluation.experiment import Experiment, Model, Report, Row, Setup, Unit
-from bansac.evaluation.pairs import ABLATION_SET, MAX_RATIO_OPTION, check_max_ratio
-from bansac.evaluation.paper_methods import BANSAC, estimate
+from bansac.evaluation.experiment import Experiment, Report, Row, Setup, Unit
+from bansac.evaluation.grid import ABLATION_SET, MAX_RATIO_OPTION, check_max_ratio
+from bansac.evaluation.methods import BANSAC
+from bansac.evaluation.pairs import UNIT_CODE
+from bansac.evaluation.protocol import DEFAULTS, Kind, Protocol
+from bansac.evaluation.sets import choose_sets
 from bansac.evaluation.tables import Section, Table, TableRow
+from bansac.evaluation.task import make_task, squared_distances
 
 __all__ = ["EXPERIMENT", "ITERATIONS", "rank_probability"]
 
 _Array = NDArray[np.float64]
 
 # After how many iterations the probabilities are drawn; the last is the length of the run.
-ITERATIONS: dict[Model, tuple[int, ...]] = {
+ITERATIONS: dict[Kind, tuple[int, ...]] = {
     "H": (0, 10, 100, 1000),
     "F": (0, 10, 100, 1000, 10000),
     "E": (0, 10, 100, 1000),
 }
-TRUE_WITHIN: dict[Model, float] = {"H": 3.0, "F": 1.0, "E": 1.0}  # pixels
+TRUE_WITHIN: dict[Kind, float] = {"H": 3.0, "F": 1.0, "E": 1.0}  # pixels
 # Of a plane more than half, for with fewer another plane of the pictures could have more.
-TYPICAL: dict[Model, float] = {"H": 0.6, "F": 0.4, "E": 0.4}
+TYPICAL: dict[Kind, float] = {"H": 0.6, "F": 0.4, "E": 0.4}
 SEARCHED = 43
 DRAWN = 250
 DEMO = "demo"
@@ -52,7 +55,7 @@ def units(setup: Setup) -> list[Unit]:
             raise ValueError("pair needs data to choose from: without data the pair inside the package is taken")
         if setup.model not in (None, "H"):
             raise ValueError(f"model: the pair inside the package is of a plane, H; model {setup.model!r} needs data")
-        _load(_protocol(setup, "H"), None, DEMO)  # raises where too few matches are left
+        _load(_protocol(setup, "H"), None, DEMO)  # raises if too few matches are left
         return [Unit(f"H/{DEMO}/{DEMO}", ("H", None, DEMO), timed=False)]
     chosen = []
     for model, of_model in _sets_by_model(setup).items():
@@ -66,14 +69,14 @@ def sets(setup: Setup) -> list[PairSet]:
     return [pair_set for of_model in _sets_by_model(setup).values() for pair_set in of_model]
 
 
-def _sets_by_model(setup: Setup) -> dict[Model, list[PairSet]]:
+def _sets_by_model(setup: Setup) -> dict[Kind, list[PairSet]]:
     """Return the sets to choose from, by what is estimated on them."""
     assert setup.data is not None
     wanted = setup.extra.get("pair")
-    with_pose: Model = "E" if setup.model == "E" else "F"
-    groups: dict[Model, list[PairSet]] = {}
+    with_pose: Kind = "E" if setup.model == "E" else "F"
+    groups: dict[Kind, list[PairSet]] = {}
     for pair_set in choose_sets(find_sets(setup.data), setup.sets, setup.exclude):
-        model: Model = "H" if pair_set.kind == "H" else with_pose
+        model: Kind = "H" if pair_set.kind == "H" else with_pose
         if setup.model in (None, model) and (wanted is None or wanted in pair_set.keys):
             groups.setdefault(model, []).append(pair_set)
     if not groups:
@@ -83,15 +86,15 @@ def _sets_by_model(setup: Setup) -> dict[Model, list[PairSet]]:
     return groups
 
 
-def _protocol(setup: Setup, model: Model) -> Protocol:
+def _protocol(setup: Setup, model: Kind) -> Protocol:
     """Return the paper's settings, with the length of the run and the ratio of the matches that are used."""
     ratio = setup.extra.get(MAX_RATIO_OPTION, DEFAULTS[model].max_ratio)
     return dataclasses.replace(DEFAULTS[model], max_iterations=ITERATIONS[model][-1], max_ratio=ratio)
 
 
-def _choose_pair(found: list[PairSet], model: Model, protocol: Protocol, wanted: str | None) -> tuple[PairSet, str]:
+def _choose_pair(found: list[PairSet], model: Kind, protocol: Protocol, wanted: str | None) -> tuple[PairSet, str]:
     if wanted is not None:
-        _load(protocol, str(found[0].folder), wanted)  # raises where too few matches are left
+        _load(protocol, str(found[0].folder), wanted)  # raises if too few matches are left
         return found[0], wanted
     best: tuple[tuple[bool, float], PairSet, str] | None = None
     for pair_set in [pair_set for pair_set in found if pair_set.name == ABLATION_SET] or found:
@@ -115,7 +118,7 @@ def run_unit(setup: Setup, unit: Unit) -> list[Row]:
     protocol = _protocol(setup, model)
     pair = _load(protocol, folder, key)
     at = ITERATIONS[model]
-    result = estimate(BANSAC, make_task(pair, protocol, setup.seed), {"stopping": None, "trace": True})
+    result = BANSAC.run(make_task(pair, protocol, setup.seed), stopping=None, trace=True)
     matrix = np.full((3, 3), np.nan) if result.model is None else result.model
     common: Row = {"model": model, "set": _set_name(folder), "pair": key, "seed": setup.seed}
     entries: Row = {f"m{i + 1}{j + 1}": float(matrix[i, j]) for i in range(3) for j in range(3)}
@@ -143,21 +146,16 @@ def _set_name(folder: str | None) -> str:
     return DEMO if folder is None else PairSet(folder).name
 
 
-def _true_matches(pair: Matches, model: Model) -> NDArray[np.bool_]:
+def _true_matches(pair: Matches, model: Kind) -> NDArray[np.bool_]:
     """Return which matches agree with the truth."""
-    from bansac.problems.fundamental import FUNDAMENTAL
-    from bansac.problems.homography import HOMOGRAPHY
-
-    problem, truth = (HOMOGRAPHY, pair.H) if model == "H" else (FUNDAMENTAL, pair.F)
+    truth = pair.H if model == "H" else pair.F
     assert truth is not None
-    squared = np.empty(len(pair))
-    data = np.ascontiguousarray(np.column_stack([pair.x1, pair.x2]).T)
-    problem.exact_residuals(data, truth.ravel(), 0, len(pair), squared)
+    squared = squared_distances(truth, pair, "H" if model == "H" else "F")
     return np.asarray(squared <= TRUE_WITHIN[model] ** 2)
 
 
 def _images(folder: str | None, pair: Matches) -> tuple[Any, Any]:
-    """Return the images of the pair, or empty ones where they are not at hand."""
+    """Return the images of the pair, or empty ones if they are not there."""
     if folder is None:
         demo = load_demo()
         return demo.image1, demo.image2
@@ -178,7 +176,7 @@ def _canvas(points: _Array, size: tuple[int, int] | None) -> _Array:
 
 def report(setup: Setup, rows: Iterable[Row]) -> Report:
     """Draw every pair and average the probabilities of its true and its wrong matches."""
-    pairs: dict[Model, list[Row]] = {}
+    pairs: dict[Kind, list[Row]] = {}
     for row in rows:
         pairs.setdefault(row["model"], []).append(row)  # type: ignore[arg-type]
     folders = {} if setup.data is None else {pair_set.name: str(pair_set.folder) for pair_set in sets(setup)}
@@ -205,7 +203,7 @@ def report(setup: Setup, rows: Iterable[Row]) -> Report:
 
 
 def _figure(
-    model: Model, pair: Matches, images: tuple[Any, Any], snapshots: Mapping[int, _Array], matrix: _Array
+    model: Kind, pair: Matches, images: tuple[Any, Any], snapshots: Mapping[int, _Array], matrix: _Array
 ) -> Any:
     from bansac.plotting import plot_probability_evolution
 
@@ -231,19 +229,8 @@ def _row(iteration: int, probabilities: _Array, true: NDArray[np.bool_]) -> Tabl
 def rank_probability(values: _Array, positive: NDArray[np.bool_]) -> float | None:
     """Return how probably a random positive has a larger value than a random negative, ties counting half.
 
-    It is the area under the ROC curve: .5 where the values tell nothing, 1 where they tell all.
-
-    Parameters
-    ----------
-    values : (N,) ndarray
-        The values.
-    positive : (N,) ndarray of bool
-        Which are positives.
-
-    Returns
-    -------
-    float or None
-        The probability; None where one kind is missing.
+    It is the area under the ROC curve: .5 if the values say nothing, 1 if they separate the two; None if one kind is
+    missing.
 
     Examples
     --------
@@ -269,4 +256,5 @@ EXPERIMENT = Experiment(
     sets=sets,
     models=("H", "F", "E"),
     options=("pair", MAX_RATIO_OPTION),
+    values=(UNIT_CODE, DEFAULTS, BANSAC),
 )

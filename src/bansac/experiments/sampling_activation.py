@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from bansac.evaluation.experiment import Report, Row, Setup
-from bansac.evaluation.pairs import Configuration, Grid
-from bansac.evaluation.paper_methods import BANSAC
+from bansac.evaluation.grid import Grid
+from bansac.evaluation.methods import BANSAC
+from bansac.evaluation.pairs import Configuration
 from bansac.evaluation.summary import Summary, metric_table
 
 __all__ = ["EXPERIMENT"]

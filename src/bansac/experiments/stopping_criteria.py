@@ -6,32 +6,21 @@ PROSAC's criterion needs an order of the matches. BANSAC gets it from the scores
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable
 
 from bansac.evaluation.experiment import Report, Row, Setup
-from bansac.evaluation.pairs import Configuration, Grid
-from bansac.evaluation.paper_methods import BANSAC, Method
-from bansac.evaluation.summary import (
-    ITERATIONS,
-    MODEL_TITLES,
-    ROTATION_5,
-    ROTATION_10,
-    TIME,
-    TRANSLATION_5,
-    TRANSLATION_10,
-    Summary,
-)
-from bansac.evaluation.tables import Section, Table, TableRow
+from bansac.evaluation.grid import Grid
+from bansac.evaluation.methods import BANSAC
+from bansac.evaluation.pairs import Configuration
+from bansac.evaluation.summary import Summary, settings_table
 
 __all__ = ["EXPERIMENT"]
 
 _CRITERIA = ("ransac", "sprt", "prosac", "bansac")
 _COMBINATIONS = ("ransac", "sprt", "prosac", "bansac", "ransac+bansac", "sprt+bansac", "prosac+bansac")
-_METRICS = (ROTATION_5, ROTATION_10, TRANSLATION_5, TRANSLATION_10, TIME, ITERATIONS)
-_HEADINGS = ("mAA (5°)", "mAA (10°)", "mAA (5°)", "mAA (10°)", "Avg. [ms]", "not in the paper")
-_GROUPS = (("Rotation", 2), ("Translation", 2), ("Time", 1), ("Iterations", 1))
 
-_ORDERED_BANSAC = Method("BANSAC", BANSAC.settings, scored=True)
+_ORDERED_BANSAC = dataclasses.replace(BANSAC, scored=True)
 
 
 def _configuration(stopping: str) -> Configuration:
@@ -49,21 +38,12 @@ GRID = Grid(
 def report(setup: Setup, rows: Iterable[Row]) -> Report:
     """Return the paper's table: criteria down, metrics across."""
     summary = Summary(rows)
-    lines: list[Section | TableRow] = []
-    for model in summary.models:
-        lines.append(Section(MODEL_TITLES[model]))
-        for stopping in _COMBINATIONS:
-            labels = tuple("✓" if criterion in stopping.split("+") else "" for criterion in _CRITERIA)
-            values = tuple(summary.mean(metric, model, stopping) for metric in _METRICS)
-            lines.append(TableRow(labels, values))
-    table = Table(
-        "BANSAC with different stopping criteria.",
-        tuple(criterion.upper() for criterion in _CRITERIA),
-        _HEADINGS,
-        tuple(lines),
-        _GROUPS,
-        tuple(metric.better for metric in _METRICS),
-    )
+    labels = {
+        stopping: tuple("✓" if criterion in stopping.split("+") else "" for criterion in _CRITERIA)
+        for stopping in _COMBINATIONS
+    }
+    stub = tuple(criterion.upper() for criterion in _CRITERIA)
+    table = settings_table(summary, "BANSAC with different stopping criteria.", stub, labels, "not in the paper")
     return Report(tables={"stopping_criteria": table}, notes=summary.notes())
 
 

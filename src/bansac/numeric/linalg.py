@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bansac.numeric.jit import inlined, kernel
+from bansac.numeric.jit import inlined, inner_kernel
 
 __all__ = ["copy", "smallest_eigenvector"]
 
@@ -28,81 +28,85 @@ def copy(source: NDArray[Any], target: NDArray[Any]) -> None:
         target[i] = source[i]
 
 
-@kernel
-def smallest_eigenvector(a: NDArray[np.float64], vector: NDArray[np.float64], work: NDArray[np.float64]) -> bool:
-    """Write the unit eigenvector of the smallest eigenvalue of a positive semidefinite matrix into ``vector``.
+@inner_kernel
+def smallest_eigenvector(scratch: NDArray[np.float64], n: int) -> bool:
+    """Compute the unit eigenvector of the smallest eigenvalue of a positive semidefinite n x n matrix.
+
+    The matrix is read from the first ``n * n`` numbers of ``scratch``, row by row; the eigenvector is written into the
+    next ``n``. The matrix is destroyed, and another ``n * n`` numbers are used behind the eigenvector. False, and any
+    vector of the null space, if two or more eigenvalues vanish next to the trace.
 
     The power method on the inverse, where the inverse itself is squared again and again: a small gap between the
-    eigenvalues costs a few steps and not thousands. ``a`` (n x n, symmetric) is destroyed; ``work`` has room for n * n
-    numbers. False, and any vector of the null space, where two or more eigenvalues vanish next to the trace.
+    eigenvalues costs a few steps and not thousands.
     """
-    n = vector.size
+    size = n * n
     trace = 0.0
     for i in range(n):
-        vector[i] = 1.0 if i == 0 else 0.0
-        trace += a[i, i]
+        scratch[size + i] = 1.0 if i == 0 else 0.0
+        trace += scratch[(n + 1) * i]
     if not 0.0 < trace < np.inf:
         return False
-    for i in range(n):
-        a[i, i] += _SHIFT * trace
-    vanishing = _invert(a, _VANISHING * _SHIFT * trace)
+    vanishing = _invert(scratch, n, _SHIFT * trace)
+    here, there = 0, size + n  # the matrix and its square change places
     for _ in range(_SQUARINGS):
         largest = 0.0
-        for i in range(n):
-            largest = max(largest, abs(a[i, i]))
+        for i in range(here, here + size, n + 1):
+            entry = abs(scratch[i])
+            largest = entry if entry > largest else largest
         trace, square, scale = 0.0, 0.0, 1.0 / largest
-        for i in range(n):
-            trace += a[i, i] * scale
-            for j in range(n):
-                a[i, j] *= scale
-                square += a[i, j] * a[i, j]
+        for i in range(here, here + size):
+            scratch[i] *= scale
+            square += scratch[i] * scratch[i]
+        for i in range(here, here + size, n + 1):
+            trace += scratch[i]
         # Of rank 1 when the squares of the eigenvalues have the sum of the eigenvalues squared.
         if square >= (1.0 - _CONVERGED) * trace * trace:
             break
-        for i in range(n):
+        for row in range(0, size, n):
             for j in range(n):
-                work[n * i + j] = 0.0
-            for k in range(n):
-                factor = a[i, k]
-                for j in range(n):
-                    work[n * i + j] += factor * a[k, j]
-        for i in range(n):
-            for j in range(n):
-                a[i, j] = work[n * i + j]
+                total = 0.0
+                for k in range(n):
+                    total += scratch[here + row + k] * scratch[here + n * k + j]
+                scratch[there + row + j] = total
+        here, there = there, here
     best = 0
-    for i in range(1, n):
-        best = i if abs(a[i, i]) > abs(a[best, best]) else best
+    for i in range(n):
+        best = i if abs(scratch[here + (n + 1) * i]) > abs(scratch[here + (n + 1) * best]) else best
+    row = here + n * best
     square = 0.0
+    for i in range(row, row + n):
+        square += scratch[i] * scratch[i]
     for i in range(n):
-        square += a[best, i] * a[best, i]
-    for i in range(n):
-        vector[i] = a[best, i] / math.sqrt(square)
+        scratch[size + i] = scratch[row + i] / math.sqrt(square)
     return vanishing < 2
 
 
-@kernel
-def _invert(a: NDArray[np.float64], vanishing: float) -> int:
-    """Replace a symmetric positive definite matrix by minus its inverse; return how many pivots are ``vanishing``.
+@inner_kernel
+def _invert(a: NDArray[np.float64], n: int, shift: float) -> int:
+    """Replace a semidefinite n x n matrix by minus the inverse of itself plus ``shift`` times the identity.
 
-    Beaton's sweep operator, the largest pivot first. The diagonal elements that were pivots are negative.
+    Return the number of pivots that are no more than the shift. Beaton's sweep operator, the largest pivot first. The
+    diagonal elements that were pivots are negative.
     """
-    n = a.shape[0]
-    count = 0
+    for i in range(n):
+        a[(n + 1) * i] += shift
+    vanishing = 0
     for _ in range(n):
         k = 0
         for i in range(1, n):
-            k = i if a[i, i] > a[k, k] else k
-        pivot = a[k, k]
-        if not pivot > vanishing:
-            count += 1
-        for i in range(n):
-            if i == k:
+            k = i if a[(n + 1) * i] > a[(n + 1) * k] else k
+        top = n * k
+        pivot = a[top + k]
+        if not pivot > _VANISHING * shift:
+            vanishing += 1
+        for row in range(0, n * n, n):
+            if row == top:
                 continue
-            factor = a[i, k] / pivot
+            factor = a[row + k] / pivot
             for j in range(n):
-                a[i, j] -= factor * a[k, j]
-            a[i, k] = factor
+                a[row + j] -= factor * a[top + j]
+            a[row + k] = factor
         for j in range(n):
-            a[k, j] /= pivot
-        a[k, k] = -1.0 / pivot
-    return count
+            a[top + j] /= pivot
+        a[top + k] = -1.0 / pivot
+    return vanishing

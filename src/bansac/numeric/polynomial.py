@@ -10,7 +10,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from bansac.numeric.jit import inlined, kernel
+from bansac.numeric.jit import inlined, inner_kernel
 
 __all__ = ["STURM_SCRATCH", "cubic_roots", "sturm_roots"]
 
@@ -19,7 +19,7 @@ _NEGLIGIBLE = 1e-14
 _THIRD = 2.0 * math.pi / 3.0
 
 
-@kernel
+@inner_kernel
 def cubic_roots(c: NDArray[np.float64], roots: NDArray[np.float64]) -> int:
     """Write the real roots of a cubic into ``roots`` and return how many there are (0 to 3).
 
@@ -58,7 +58,7 @@ def cubic_roots(c: NDArray[np.float64], roots: NDArray[np.float64]) -> int:
     return count
 
 
-@kernel
+@inner_kernel
 def _quadratic_roots(c: NDArray[np.float64], negligible: float, roots: NDArray[np.float64]) -> int:
     """Write the real roots of c[0] + c[1] x + c[2] x^2 without cancellation."""
     if not abs(c[2]) > negligible:
@@ -90,7 +90,7 @@ _MAX_ROUNDS = 100
 _LAST_STEP = 1e-6
 
 
-@kernel
+@inlined
 def sturm_roots(c: NDArray[np.float64], degree: int, roots: NDArray[np.float64], scratch: NDArray[np.float64]) -> int:
     """Write the real roots of odd multiplicity of a polynomial of degree at most 10; return how many there are.
 
@@ -98,6 +98,17 @@ def sturm_roots(c: NDArray[np.float64], degree: int, roots: NDArray[np.float64],
     method then finds without leaving the interval. ``scratch`` holds ``STURM_SCRATCH`` numbers. The roots are in no
     particular order.
     """
+    degree = _effective_degree(c, degree)
+    if degree == 0:
+        return 0
+    members = _sturm_chain(c, degree, scratch)
+    isolated = _isolate_roots(members, degree, scratch)
+    return _find_roots(c, degree, isolated, roots, scratch)
+
+
+@inner_kernel
+def _effective_degree(c: NDArray[np.float64], degree: int) -> int:
+    """Return the degree without leading coefficients that are rounding; 0 if a coefficient is not finite."""
     size = 0.0
     for i in range(degree + 1):
         size += abs(c[i])
@@ -105,12 +116,12 @@ def sturm_roots(c: NDArray[np.float64], degree: int, roots: NDArray[np.float64],
         return 0
     while degree > 0 and not abs(c[degree]) > _NEGLIGIBLE * _NEGLIGIBLE * size:
         degree -= 1
-    if degree == 0:
-        return 0
-    members, more, fewer = _sturm_chain(c, degree, scratch)
-    bound = 1.01 * size / abs(c[degree])  # more than Cauchy's
-    top = _INTERVALS
-    scratch[top], scratch[top + 1], scratch[top + 2], scratch[top + 3] = -bound, bound, more, fewer
+    return degree
+
+
+@inner_kernel
+def _isolate_roots(members: int, degree: int, scratch: NDArray[np.float64]) -> int:
+    """Split the first interval until each part has one root; return how many there are."""
     waiting, isolated = 1, 0
     for _ in range(_MAX_SPLITS):
         if waiting == 0:
@@ -133,10 +144,10 @@ def sturm_roots(c: NDArray[np.float64], degree: int, roots: NDArray[np.float64],
         if changes > fewer:
             scratch[top], scratch[top + 1], scratch[top + 2], scratch[top + 3] = middle, high, changes, fewer
             waiting += 1
-    return _find_roots(c, degree, isolated, roots, scratch)
+    return isolated
 
 
-@inlined
+@inner_kernel
 def _middle(low: float, high: float) -> float:
     """Return the point about halfway in x / (1 + |x|), a measure by which no magnitude is far away.
 
@@ -146,9 +157,9 @@ def _middle(low: float, high: float) -> float:
     return u / (1.0 - abs(u))
 
 
-@inlined
-def _sturm_chain(c: NDArray[np.float64], degree: int, scratch: NDArray[np.float64]) -> tuple[int, float, float]:
-    """Write the quotients of Euclid's algorithm for p and p'; return their number and the sign changes at -inf and inf.
+@inner_kernel
+def _sturm_chain(c: NDArray[np.float64], degree: int, scratch: NDArray[np.float64]) -> int:
+    """Write the quotients of Euclid's algorithm for p and p' and the interval that has all roots; return their number.
 
     p_{k-1} = q_k p_k - s_k p_{k+1} with s_k > 0 chosen such that the remainder p_{k+1} is of size 1. The last p_k
     divides all others. What the chain is wanted for are changes of sign, which it keeps when it is divided by it.
@@ -190,10 +201,16 @@ def _sturm_chain(c: NDArray[np.float64], degree: int, scratch: NDArray[np.float6
         while m > 0 and not abs(scratch[upper + m]) > _NEGLIGIBLE:
             m -= 1
         upper, lower = lower, upper
-    return members, more, fewer
+    size = 0.0
+    for i in range(degree + 1):
+        size += abs(c[i])
+    bound = 1.01 * size / abs(c[degree])  # more than Cauchy's
+    scratch[_INTERVALS], scratch[_INTERVALS + 1] = -bound, bound
+    scratch[_INTERVALS + 2], scratch[_INTERVALS + 3] = more, fewer
+    return members
 
 
-@inlined
+@inner_kernel
 def _sign_changes(scratch: NDArray[np.float64], members: int, x: float) -> float:
     """Count the sign changes of the chain at ``x``; zero counts as positive, which is right on one side of ``x``."""
     changes = 0.0
@@ -213,7 +230,7 @@ def _sign_changes(scratch: NDArray[np.float64], members: int, x: float) -> float
     return changes
 
 
-@inlined
+@inner_kernel
 def _find_roots(
     c: NDArray[np.float64], degree: int, count: int, roots: NDArray[np.float64], scratch: NDArray[np.float64]
 ) -> int:

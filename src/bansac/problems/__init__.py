@@ -1,1 +1,4 @@
-"""One module a problem: minimal solver, residuals, non-minimal fit, checks."""
+"""What is estimated, one module a problem: residuals, checks, defaults, non-minimal fit; ``problem`` is the contract.
+
+It imports ``solvers`` and ``numeric``.
+"""

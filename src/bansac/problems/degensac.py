@@ -12,7 +12,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from bansac.numeric.jit import inlined, inner_kernel
+from bansac.numeric.jit import inner_kernel
 from bansac.numeric.linalg import copy
 from bansac.numeric.rng import next_index
 from bansac.problems.epipolar import orientation, second_epipole
@@ -216,7 +216,7 @@ def _mark_plane(
     return count
 
 
-@inlined
+@inner_kernel
 def _refit_plane(
     data: NDArray[np.float64],
     squared_threshold: float,
@@ -279,7 +279,7 @@ def _fit_homography(
             H[k] = -H[k]
 
 
-@inlined
+@inner_kernel
 def _search_epipole(
     data: NDArray[np.float64],
     weights: NDArray[np.float64],
@@ -318,7 +318,7 @@ def _search_epipole(
     return repaired
 
 
-@inlined
+@inner_kernel
 def _required_pairs(inliers: int, n: int) -> float:
     """Return how many draws of two of ``n`` matches, one of two inliers takes, with a small probability of failure."""
     p = inliers * (inliers - 1.0) / (n * n)

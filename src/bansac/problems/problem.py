@@ -1,8 +1,11 @@
-"""What the loop needs to know about a problem: a few small functions with fixed signatures.
+"""What the loop needs to know about a problem: a few small functions with fixed signatures, listed in one table.
 
 One compiled loop serves every problem. The functions of a problem reach it as Numba first-class functions in the
-fields of one struct, so the loop is compiled and cached once and not once a problem, and a model that a user writes in
-Python runs as fast as the built-in ones.
+fields of one struct, so the loop is compiled and cached once and not for each problem, and a model that a user writes
+in Python runs as fast as the built-in ones.
+
+A further optional function is one row of ``CONTRACT`` and one field of ``Problem``: checks, messages, compilation and
+the struct follow from the table.
 """
 
 from __future__ import annotations
@@ -12,45 +15,32 @@ import inspect
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from numba import boolean, config, errors, float32, float64, int64, types, uint64, void
+from numba import boolean, config, errors, float32, float64, int64, uint64, void
 from numpy.typing import NDArray
 
 from bansac.numeric.jit import compile_kernel
 
-__all__ = ["Problem"]
-
-POINTS = {"float32": float32, "float64": float64}
-
-SOLVE = types.FunctionType(int64(float64[:, ::1], int64[::1], float64[:, ::1], float64[::1]))
-FIT = types.FunctionType(boolean(float64[:, ::1], float64[::1], float64[::1], float64[::1]))
-IS_VALID = types.FunctionType(boolean(float64[:, ::1], float64[::1], int64[::1]))
-IS_DEGENERATE = types.FunctionType(boolean(float64[:, ::1], int64[::1], float64[::1], float64, float64[::1]))
-REPAIR_DEGENERATE = types.FunctionType(
-    boolean(float64[:, ::1], int64[::1], float64[::1], float64, uint64[::1], float64[::1])
-)
-RESIDUALS = {
-    name: types.FunctionType(void(real[:, ::1], real[::1], int64, int64, real[::1])) for name, real in POINTS.items()
-}
-
-
-def always_valid(data: NDArray[np.float64], model: NDArray[np.float64], sample: NDArray[np.int64]) -> bool:
-    """Accept every model: the check of a problem that has none."""
-    return True
-
-
-def never_fit(
-    data: NDArray[np.float64], weights: NDArray[np.float64], model: NDArray[np.float64], scratch: NDArray[np.float64]
-) -> bool:
-    """Decline to fit: the non-minimal solver of a problem that has none."""
-    return False
+__all__ = ["CONTRACT", "IN_LOOP", "REALS", "Function", "Problem", "repair_scratch"]
 
 
 def repair_scratch(n: int) -> int:
     """Return the length of the scratch that ``is_degenerate`` and ``repair_degenerate`` get for ``n`` data."""
     return 4 * n + 128
+
+
+def never_fit(
+    data: NDArray[np.float64], weights: NDArray[np.float64], model: NDArray[np.float64], scratch: NDArray[np.float64]
+) -> bool:
+    """Decline to fit."""
+    return False
+
+
+def always_valid(data: NDArray[np.float64], model: NDArray[np.float64], sample: NDArray[np.int64]) -> bool:
+    """Accept every model."""
+    return True
 
 
 def never_degenerate(
@@ -64,18 +54,65 @@ def never_degenerate(
     return False
 
 
-# What the functions of a problem are called with.
-_PARAMETERS = {
-    "solve": ("data", "sample", "models", "scratch"),
-    "residuals": ("data", "model", "start", "stop", "out"),
-    "fit": ("data", "weights", "model", "scratch"),
-    "is_valid": ("data", "model", "sample"),
-    "is_degenerate": ("data", "sample", "model", "squared_threshold", "scratch"),
-    "repair_degenerate": ("data", "sample", "model", "squared_threshold", "rng", "scratch"),
-    "normalize": ("data", "transform"),
-    "denormalize": ("model", "transform"),
-    "canonical": ("model",),
-}
+REALS = {"float64": float64, "float32": float32}
+_VECTOR, _MATRIX, _INDICES = float64[::1], float64[:, ::1], int64[::1]
+
+
+class Function(NamedTuple):
+    """One row of the contract: a function of a problem."""
+
+    name: str
+    parameters: tuple[str, ...]
+    # For a number type of the residuals; None for a function that is called from Python, once a run.
+    signature: Callable[[Any], Any] | None = None
+    # In place of an optional function that a problem does not have.
+    default: Callable[..., Any] | None = None
+    fast: bool = False  # compiled with FAST_MATH
+    in_loop: bool = True  # the loop calls it through the struct; else the runner does
+
+    @property
+    def required(self) -> bool:
+        """Whether every problem must have it."""
+        return self.in_loop and self.signature is not None and self.default is None
+
+    def __str__(self) -> str:
+        """Return the function's head, as messages show it."""
+        return f"{self.name}({', '.join(self.parameters)})"
+
+
+_ROWS = (
+    Function("solve", ("data", "sample", "models", "scratch"), lambda real: int64(_MATRIX, _INDICES, _MATRIX, _VECTOR)),
+    Function(
+        "residuals",
+        ("data", "model", "start", "stop", "out"),
+        lambda real: void(real[:, ::1], real[::1], int64, int64, real[::1]),
+        fast=True,
+    ),
+    Function(
+        "fit",
+        ("data", "weights", "model", "scratch"),
+        lambda real: boolean(_MATRIX, _VECTOR, _VECTOR, _VECTOR),
+        never_fit,
+    ),
+    Function("is_valid", ("data", "model", "sample"), lambda real: boolean(_MATRIX, _VECTOR, _INDICES), always_valid),
+    Function(
+        "is_degenerate",
+        ("data", "sample", "model", "squared_threshold", "scratch"),
+        lambda real: boolean(_MATRIX, _INDICES, _VECTOR, float64, _VECTOR),
+        never_degenerate,
+    ),
+    Function(
+        "repair_degenerate",
+        ("data", "sample", "model", "squared_threshold", "rng", "scratch"),
+        lambda real: boolean(_MATRIX, _INDICES, _VECTOR, float64, uint64[::1], _VECTOR),
+        in_loop=False,
+    ),
+    Function("normalize", ("data", "transform")),
+    Function("denormalize", ("model", "transform")),
+    Function("canonical", ("model",)),
+)
+CONTRACT = {row.name: row for row in _ROWS}
+IN_LOOP = tuple(row for row in _ROWS if row.signature is not None and row.in_loop)
 
 
 def _check_size(field: str, value: Any, smallest: int) -> None:
@@ -83,34 +120,40 @@ def _check_size(field: str, value: Any, smallest: int) -> None:
         raise ValueError(f"{field} must be an integer >= {smallest}, got {value!r}")
 
 
-def _check_function(field: str, function: Any, parameters: tuple[str, ...]) -> None:
-    wanted = f"{field} must be a function {field}({', '.join(parameters)})"
+def _check_function(row: Function, function: Any) -> None:
     python_function = getattr(function, "py_func", function)
     if not inspect.isfunction(python_function):
-        raise TypeError(f"{wanted}, got {function!r}")
+        raise TypeError(f"{row.name} must be a function {row}, got {function!r}")
     found = inspect.signature(python_function)
     positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    if [p.kind in positional for p in found.parameters.values()] != [True] * len(parameters):
-        raise TypeError(f"{wanted}, got {python_function.__name__}{found.replace(return_annotation=found.empty)}")
+    if [p.kind in positional for p in found.parameters.values()] != [True] * len(row.parameters):
+        got = f"{python_function.__name__}{found.replace(return_annotation=found.empty)}"
+        raise TypeError(f"{row.name} must be a function {row}, got {got}")
 
 
 def _check_fields(problem: Any) -> None:
     if not isinstance(problem.name, str) or not problem.name:
         raise ValueError(f"name must be a string that is not empty, got {problem.name!r}")
-    for field, smallest in (("channels", 1), ("sample_size", 1), ("max_models", 1), ("scratch_size", 0)):
-        _check_size(field, getattr(problem, field), smallest)
+    for field in ("channels", "sample_size", "max_models", "default_max_iterations"):
+        _check_size(field, getattr(problem, field), 1)
+    _check_size("scratch_size", problem.scratch_size, 0)
     if not isinstance(problem.model_shape, tuple) or not problem.model_shape:
         raise ValueError(f"model_shape must be a tuple of sizes such as (3, 3) or (4,), got {problem.model_shape!r}")
     for size in problem.model_shape:
         _check_size("model_shape", size, 1)
-    if not isinstance(problem.solver_cost, int | float | np.number) or not 0.0 < problem.solver_cost < np.inf:
-        raise ValueError(f"solver_cost must be a number > 0, got {problem.solver_cost!r}")
-    if problem.precision not in POINTS:
-        raise ValueError(f"precision must be 'float64' or 'float32', got {problem.precision!r}")
-    for field, parameters in _PARAMETERS.items():
-        function = getattr(problem, field)
-        if function is not None or field in ("solve", "residuals"):
-            _check_function(field, function, parameters)
+    for field in ("solver_cost", "default_threshold"):
+        value = getattr(problem, field)
+        optional = field == "default_threshold" and value is None
+        if not optional and not (isinstance(value, int | float | np.number) and 0.0 < value < np.inf):
+            raise ValueError(f"{field} must be a number > 0, got {value!r}")
+    for field, allowed in (("precision", tuple(REALS)), ("unit", ("data", "pixels", "normalised"))):
+        if getattr(problem, field) not in allowed:
+            names = " or ".join(map(repr, allowed))
+            raise ValueError(f"{field} must be {names}, got {getattr(problem, field)!r}")
+    for row in _ROWS:
+        function = getattr(problem, row.name)
+        if function is not None or row.required:
+            _check_function(row, function)
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,7 +161,7 @@ class Problem:
     """A geometric model that can be estimated from data with outliers.
 
     The functions are plain Python that Numba can compile. They get the data as ``channels x N`` float64 (structure of
-    arrays: ``data[0]`` holds the first coordinate of every point), and models as flat float64 arrays.
+    arrays: ``data[0]`` holds the first coordinate of every datum), and models as flat float64 arrays.
 
     Parameters
     ----------
@@ -138,21 +181,20 @@ class Problem:
         ``out[0]`` to ``out[stop - start - 1]``. Take row views first (``x = data[0, start:stop]``): that vectorises.
     fit : callable, optional
         ``fit(data, weights, model, scratch) -> bool``: weighted least-squares fit to all data with non-zero weight,
-        written into ``model``; False where it is not determined. Without it no refinement takes place.
+        written into ``model``; False if it is not determined. Without it no refinement takes place.
     is_valid : callable, optional
         ``is_valid(data, model, sample) -> bool``: a cheap check of a model before it is scored.
     is_degenerate : callable, optional
-        ``is_degenerate(data, sample, model, squared_threshold, scratch) -> bool``:
-        whether the sample does not determine
-        ``model``; such samples do not change the probabilities. ``scratch`` has ``4 N + 128`` float64.
+        ``is_degenerate(data, sample, model, squared_threshold, scratch) -> bool``: whether the sample does not
+        determine ``model``; such samples do not change the probabilities. ``scratch`` has ``4 N + 128`` float64.
     repair_degenerate : callable, optional
         ``repair_degenerate(data, sample, model, squared_threshold, rng, scratch) -> bool``: called for a degenerate
         sample that gave a new best model: replace ``model`` by one with more support; False if there is none. ``rng``
         is the state of the run's random numbers. It needs ``is_degenerate``.
     max_models : int
-        The most models that one sample can give.
+        Largest number of models that one sample can give.
     scratch_size : int
-        Length of the float64 work array that ``solve`` and ``fit`` get.
+        Length of the float64 scratch that ``solve`` and ``fit`` get.
     solver_cost : float
         Time of ``solve`` over the time of one residual, for the design of the sequential test (SPRT).
     precision : {"float64", "float32"}
@@ -164,13 +206,19 @@ class Problem:
         ``denormalize(model, transform)``: take ``model`` back to the caller's coordinates in place.
     canonical : callable, optional
         ``canonical(model)``: fix the scale and sign of a model that has a free one, in place.
+    default_threshold : float, optional
+        Largest distance of an inlier if the caller gives none; without it the caller has to.
+    default_max_iterations : int
+        Largest number of samples if the caller gives none.
+    unit : {"data", "pixels", "normalised"}
+        Unit of residuals and threshold: that of the data, pixels, or pixels over the focal length.
 
     Raises
     ------
     ValueError
-        If a size or the precision is not allowed.
+        If a size, a default, the unit or the precision is not allowed.
     TypeError
-        If something that must be a function is none, takes other parameters, or does not compile (on first use).
+        If a function is missing, takes other parameters, or does not compile (on first use).
 
     Examples
     --------
@@ -207,9 +255,10 @@ class Problem:
     canonical: Callable[..., Any] | None = None
     default_threshold: float | None = None
     default_max_iterations: int = 3000
+    unit: Literal["data", "pixels", "normalised"] = "data"
 
     def __post_init__(self) -> None:
-        """Check every field, so that a slip is named here and not by the compiler."""
+        """Check every field, so that a mistake is named here and not by the compiler."""
         _check_fields(self)
 
     @functools.cached_property
@@ -222,42 +271,50 @@ class Problem:
         """The structs that the engine has made of these functions and others, by what the others are."""
         return {}
 
-    def functions(self, *, repair: bool) -> tuple[Any, ...]:
-        """Return the compiled functions in the order of the contract; ``repair`` says whether to detect degeneracy."""
-        fit = self.fit or never_fit
-        is_valid = self.is_valid or always_valid
-        check = self.is_degenerate if repair and self.is_degenerate is not None else never_degenerate
-        if config.DISABLE_JIT:
-            return tuple(getattr(f, "py_func", f) for f in (self.solve, self.residuals, fit, is_valid, check))
-        return (
-            self._compile("solve", self.solve, SOLVE),
-            self._compile("residuals", self.residuals, RESIDUALS[self.precision], fast=True),
-            self._compile("fit", fit, FIT),
-            self._compile("is_valid", is_valid, IS_VALID),
-            self._compile("is_degenerate", check, IS_DEGENERATE),
-        )
+    def compile_in_loop(self, *, degeneracy: bool) -> dict[str, Any]:
+        """Return the compiled functions that the loop calls, with or without the detection of degenerate samples."""
+        chosen = {row.name: getattr(self, row.name) or row.default for row in IN_LOOP}
+        if not degeneracy:
+            chosen["is_degenerate"] = never_degenerate
+        return {row.name: self._compile(row, chosen[row.name], self.precision) for row in IN_LOOP}
 
     @functools.cached_property
     def repair(self) -> Any:
-        """The compiled ``repair_degenerate``, None if there is none; called from Python."""
-        if self.repair_degenerate is None or config.DISABLE_JIT:
-            return getattr(self.repair_degenerate, "py_func", self.repair_degenerate)
-        return self._compile("repair_degenerate", self.repair_degenerate, REPAIR_DEGENERATE)
+        """The compiled ``repair_degenerate``, None if there is none."""
+        if self.repair_degenerate is None:
+            return None
+        return self._compile(CONTRACT["repair_degenerate"], self.repair_degenerate, self.precision)
 
     @functools.cached_property
     def exact_residuals(self) -> Any:
         """The residuals compiled for float64, for the answer in the caller's coordinates."""
-        if config.DISABLE_JIT:
-            return getattr(self.residuals, "py_func", self.residuals)
-        return self._compile("residuals", self.residuals, RESIDUALS["float64"], fast=True)
+        return self._compile(CONTRACT["residuals"], self.residuals, "float64")
 
-    def _compile(self, name: str, function: Callable[..., Any], function_type: Any, *, fast: bool = False) -> Any:
-        """Compile one of the functions; an error says which one it is."""
+    def _compile(self, row: Function, function: Any, precision: str) -> Any:
+        """Compile one of the functions; an error names it."""
+        if config.DISABLE_JIT:
+            return getattr(function, "py_func", function)
+        assert row.signature is not None
+        signature = row.signature(REALS[precision])
         try:
-            return compile_kernel(
-                function, function_type.signature, fast=fast, inner=name not in ("residuals", "repair_degenerate")
-            )
+            return compile_kernel(function, signature, fast=row.fast, inner=row.in_loop and not row.fast)
         except errors.NumbaError as error:
-            raise TypeError(
-                f"problem {self.name!r}: {name} does not compile for {function_type.signature}:\n{error}"
-            ) from error
+            raise TypeError(f"problem {self.name!r}: {row.name} does not compile for {signature}:\n{error}") from error
+
+    def check_on(self, data: NDArray[np.float64]) -> None:
+        """Try the functions on a few of ``data`` (channels x N) with every index checked, once for a problem.
+
+        Nothing is tried if all functions are those of the package.
+
+        Raises
+        ------
+        ValueError
+            If a function reads or writes outside an array or returns what it may not.
+        """
+        functions = (getattr(self, row.name) for row in _ROWS)
+        own = any(function is not None and not function.__module__.startswith("bansac.") for function in functions)
+        if own and data.shape[1] >= self.sample_size and "_tried" not in self.__dict__:
+            from bansac.problems.trial import try_functions
+
+            try_functions(self, data)
+            self.__dict__["_tried"] = True

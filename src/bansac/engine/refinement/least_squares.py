@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from bansac.engine.state import Run
 from bansac.engine.verification import evaluate
 from bansac.numeric.jit import kernel
 from bansac.numeric.linalg import copy
@@ -16,7 +15,7 @@ _ROUNDS = 10
 
 
 @kernel
-def refine(run: Any) -> int:
+def refine(run: Run) -> int:
     """Fit the best model to its inliers by the problem's non-minimal solver, again and again; return the fits kept.
 
     A fit is kept only if its score is no worse; the rounds end when the inliers do not change any more. A minimal model

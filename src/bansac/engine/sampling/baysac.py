@@ -1,4 +1,4 @@
-"""BaySAC: the sample that is most probably free of outliers, and what its failure tells (Botterill et al., BMVC 2009).
+"""BaySAC: the sample that is most probably free of outliers, and its failure (Botterill et al., BMVC 2009).
 
 The sample takes the m data of highest inlier probability. If its model is not the one that is sought, the sample holds
 an outlier. With independent data, and Q the product of the P_j of the sample, Bayes' rule gives for a datum i of it::

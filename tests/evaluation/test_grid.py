@@ -9,9 +9,12 @@ import h5py
 import numpy as np
 import pytest
 
-from bansac.evaluation import pairs
-from bansac.evaluation.pairs import Configuration, Grid
-from bansac.evaluation.paper_methods import BANSAC, P_BANSAC, RANSAC, Method
+from bansac.evaluation import grid, pairs
+from bansac.evaluation.grid import Grid
+from bansac.evaluation.method import Method
+from bansac.evaluation.methods import BANSAC, P_BANSAC, RANSAC
+from bansac.evaluation.pairs import Configuration
+from bansac.evaluation.task import Task
 from bansac.experiments import Setup, Unit
 from tests.datasets.archives import write_ppm
 from tests.evaluation.sets import write_homography_set, write_pose_set
@@ -46,23 +49,23 @@ class TestUnits:
         assert sum(key.startswith("H/") for key in keys) == 2 * 10
 
     def test_first_pairs_of_a_scene_evenly_spaced(self, sets: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(pairs, "PAIRS_OF_A_SCENE", 2)
+        monkeypatch.setattr(grid, "PAIRS_OF_A_SCENE", 2)
         of_set = [key.split("/")[1:3] for key in names(GRID.units(Setup(data=sets, repeats=1, model="E")))]
         assert of_set == [["room", "0a-0b"], ["room", "1a-1b"], ["yard", "0a-0b"], ["yard", "1a-1b"]]
-        monkeypatch.setattr(pairs, "PAIRS_OF_A_SCENE", 3)
+        monkeypatch.setattr(grid, "PAIRS_OF_A_SCENE", 3)
         setup = Setup(data=sets, repeats=1, model="E", pairs=2, sets=("yard",))
         assert names(GRID.units(setup)) == ["E/yard/0a-0b/0", "E/yard/2a-2b/0"]
-        monkeypatch.setattr(pairs, "PAIRS_OF_A_SCENE", 1)
+        monkeypatch.setattr(grid, "PAIRS_OF_A_SCENE", 1)
         assert len(GRID.units(Setup(data=sets, repeats=1, model="H"))) == 2, "of homographies all pairs count"
 
     def test_ablations_run_on_all_of_sacre_coeur(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(pairs, "PAIRS_OF_A_SCENE", 1)
+        monkeypatch.setattr(grid, "PAIRS_OF_A_SCENE", 1)
         write_pose_set(tmp_path / "sacre_coeur", pairs=2)
         write_pose_set(tmp_path / "other", pairs=2)
         ablation = dataclasses.replace(GRID, ablation=True)
 
-        def chosen(grid: Grid, **changes: Any) -> list[str]:
-            return names(grid.units(Setup(data=tmp_path, repeats=1, model="F", **changes)))
+        def chosen(of: Grid, **changes: Any) -> list[str]:
+            return names(of.units(Setup(data=tmp_path, repeats=1, model="F", **changes)))
 
         assert chosen(ablation) == ["F/sacre_coeur/0a-0b/0", "F/sacre_coeur/1a-1b/0"]
         assert chosen(ablation, sets=("other",)) == ["F/other/0a-0b/0"]
@@ -92,8 +95,8 @@ class TestUnits:
 
 
 class TestRows:
-    def rows(self, setup: Setup, key: str, grid: Grid = GRID) -> list[Any]:
-        return grid.run_unit(setup, next(unit for unit in grid.units(setup) if unit.key == key))
+    def rows(self, setup: Setup, key: str, of: Grid = GRID) -> list[Any]:
+        return of.run_unit(setup, next(unit for unit in of.units(setup) if unit.key == key))
 
     @pytest.mark.parametrize("model", ["E", "F"])
     def test_poses(self, sets: Path, model: str) -> None:
@@ -128,7 +131,7 @@ class TestRows:
             self.rows(setup, "H/wall/0a-0b/0")
         with h5py.File(folder / "size.h5") as file, h5py.File(folder / "size2.h5", "w") as second:
             second["0a-0b"] = file["0a-0b"][()]
-        pairs._open_set.cache_clear()
+        pairs.open_set.cache_clear()
         pairs._read_pair.cache_clear()
         corners = self.rows(Setup(data=tmp_path), "H/wall/0a-0b/0")[0]["homography_error"]
         inside = self.rows(setup, "H/wall/0a-0b/0")[0]["homography_error"]
@@ -143,7 +146,9 @@ class TestRows:
         assert errors(0, 3) == errors(0, 3) == errors(3, 0)
         assert errors(0, 0) != errors(0, 3)
 
-    def test_configurations_take_turns(self, sets: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_each_unit_has_an_order_of_its_own_the_same_in_every_run(
+        self, sets: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         called: list[str] = []
         run = pairs._run
 
@@ -152,22 +157,27 @@ class TestRows:
             return run(configuration, *arguments)
 
         monkeypatch.setattr(pairs, "_run", spy)
-        first = self.rows(Setup(data=sets), "E/room/0a-0b/0")
-        second = self.rows(Setup(data=sets), "E/room/1a-1b/1")
-        assert called == ["plain", "order 2", "scored", "scored", "plain", "order 2"]
-        assert [r["configuration"] for r in first] == [r["configuration"] for r in second]
+        configurations = ["plain", "order 2", "scored"]
+        orders = []
+        for key in [f"E/room/{pair}/{repeat}" for pair in ("0a-0b", "1a-1b") for repeat in range(4)] * 2:
+            called.clear()
+            assert [row["configuration"] for row in self.rows(Setup(data=sets), key)] == configurations
+            assert sorted(called) == sorted(configurations)
+            orders.append(tuple(called))
+        assert orders[:8] == orders[8:]
+        assert {order[0] for order in orders} == set(configurations)
 
     def test_pairs_with_too_few_matches_for_any_configuration_are_left_out(self, sets: Path) -> None:
-        grid = Grid(("F",), (Configuration("all", RANSAC), Configuration("few", RANSAC, max_ratio=0.25)))
-        assert self.rows(Setup(data=sets), "F/room/0a-0b/0", grid) == []
+        of_f = Grid(("F",), (Configuration("all", RANSAC), Configuration("few", RANSAC, max_ratio=0.25)))
+        assert self.rows(Setup(data=sets), "F/room/0a-0b/0", of_f) == []
         assert len(self.rows(Setup(data=sets), "F/room/0a-0b/0")) == 3
 
     def test_ratio_cut(self, sets: Path) -> None:
-        grid = Grid(("F",), (Configuration("all", RANSAC), Configuration("some", RANSAC, max_ratio=0.5)))
-        counts = [row["matches"] for row in self.rows(Setup(data=sets), "F/room/0a-0b/0", grid)]
+        of_f = Grid(("F",), (Configuration("all", RANSAC), Configuration("some", RANSAC, max_ratio=0.5)))
+        counts = [row["matches"] for row in self.rows(Setup(data=sets), "F/room/0a-0b/0", of_f)]
         assert counts[0] == 120 > counts[1]
         setup = Setup(data=sets, extra={"max_ratio": 0.5})
-        counts = [row["matches"] for row in self.rows(setup, "F/room/0a-0b/0", grid)]
+        counts = [row["matches"] for row in self.rows(setup, "F/room/0a-0b/0", of_f)]
         assert counts[0] == counts[1] < 120
 
     def test_what_the_estimators_get(self, sets: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -182,9 +192,9 @@ class TestRows:
         estimate = bansac.estimate_fundamental
         monkeypatch.setattr(bansac, "estimate_fundamental", spy)
         scored = Method("ordered", {"sampler": "bansac"}, scored=True)
-        grid = Grid(("F",), (Configuration("a", BANSAC), Configuration("b", scored, {"tau": 0.2}, prior=0.5)))
-        self.rows(Setup(data=sets, seed=4), "F/room/0a-0b/2", grid)
-        plain, ordered = calls
+        of_f = Grid(("F",), (Configuration("a", BANSAC), Configuration("b", scored, {"tau": 0.2}, prior=0.5)))
+        self.rows(Setup(data=sets, seed=4), "F/room/0a-0b/2", of_f)
+        plain, ordered = sorted(calls, key=lambda settings: "priors" in settings)
         paper = {"preset": "paper", "threshold": 0.5, "confidence": 0.999, "max_iterations": 10000, "seed": 6}
         assert plain == paper | {"sampler": "bansac"}
         assert ordered.pop("scores").shape == (120,)
@@ -208,13 +218,13 @@ def test_failures_count(sets: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_warm_up_calls_every_configuration_briefly(sets: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[tuple[str, str, int]] = []
 
-    def spy(method: Method, task: Any, settings: Any) -> None:
-        calls.append((task.kind, method.name, settings["max_iterations"]))
+    def spy(method: Method, task: Task, **settings: Any) -> None:
+        calls.append((task.kind, method.label, settings["max_iterations"]))
 
-    monkeypatch.setattr(pairs, "estimate", spy)
+    monkeypatch.setattr(Method, "run", spy)
     GRID.warm_up(Setup(data=sets), GRID.units(Setup(data=sets)))
     assert [call[:2] for call in calls] == [(kind, m) for kind in "EFH" for m in ("RANSAC", "BANSAC", "P-BANSAC")]
-    assert {call[2] for call in calls} == {pairs._WARM_UP_ITERATIONS}
+    assert {call[2] for call in calls} == {grid._WARM_UP_ITERATIONS}
 
 
 def remove(path: Path, key: str) -> None:
@@ -230,7 +240,7 @@ def test_warm_up_passes_over_a_damaged_pair_and_one_with_few_matches(
     with h5py.File(folder / "match_conf.h5", "a") as file:
         file["1a-1b"][20:] = 0.99
     used: list[int] = []
-    monkeypatch.setattr(pairs, "estimate", lambda method, task, settings: used.append(len(task.x1)))
+    monkeypatch.setattr(Method, "run", lambda method, task, **settings: used.append(len(task.x1)))
     setup = Setup(data=tmp_path, model="F")
     GRID.warm_up(setup, GRID.units(setup))
     assert used == [120] * 3
@@ -250,7 +260,7 @@ def test_pair_of_unknown_size_fails_alone_and_says_what_was_looked_for(tmp_path:
         GRID.run_unit(setup, first)
     assert len(GRID.run_unit(setup, second)) == 3
     (folder / "1a.ppm").unlink()
-    pairs._open_set.cache_clear()
+    pairs.open_set.cache_clear()
     with pytest.raises(FileNotFoundError, match=r"no image called '0a'"):
         GRID.units(setup)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from bansac.evaluation.charts import Chart, Series, plot_charts
 from bansac.evaluation.experiment import Report, Row
-from bansac.evaluation.paper_methods import PAPER_METHODS
+from bansac.evaluation.methods import PAPER_METHODS
 from bansac.evaluation.summary import (
     AUC_10,
     MODEL_TITLES,
@@ -41,27 +41,10 @@ def report_sweep(
     values: Sequence[float],
     configuration: Callable[[str, float], str],
 ) -> Report:
-    """Return the figure, and a table of what it shows and of the accuracies.
+    """Return a figure and a table for each model: means against the values of a setting, a curve a method.
 
-    Parameters
-    ----------
-    rows : iterable of Row
-        The single runs.
-    name : str
-        Name of the files.
-    title : str
-        Caption of the table.
-    label : str
-        What the setting is.
-    values : sequence of float
-        Its values.
-    configuration : callable
-        ``configuration(method, value)``: the name of a configuration.
-
-    Returns
-    -------
-    Report
-        Tables and figures, one for each model.
+    ``name`` is that of the files, ``title`` the caption, ``label`` what the setting is;
+    ``configuration(method, value)`` returns the name of a configuration.
     """
     summary = Summary(rows)
     note = "errors are means over the runs of a set, a failure counting 180°, and then over the sets"
@@ -69,7 +52,7 @@ def report_sweep(
     for model in summary.models:
         curves = {
             metric: {
-                method.name: [summary.mean(metric, model, configuration(method.name, value)) for value in values]
+                method.label: [summary.mean(metric, model, configuration(method.label, value)) for value in values]
                 for method in PAPER_METHODS
             }
             for metric in _METRICS
@@ -100,4 +83,4 @@ def _tabulate(curves: _Curves, title: str, label: str, values: Sequence[float]) 
         for i, value in enumerate(values):
             figures = tuple(y[i] for y in by_method.values())
             lines.append(TableRow((f"{value:g}",), figures, better=metric.better, arrow=False))
-    return Table(title, (label,), tuple(method.name for method in PAPER_METHODS), tuple(lines))
+    return Table(title, (label,), tuple(method.label for method in PAPER_METHODS), tuple(lines))

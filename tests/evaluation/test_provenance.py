@@ -1,21 +1,30 @@
 from __future__ import annotations
 
 import csv
+import functools
+import importlib.util
 import shutil
+import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 
+import bansac
 from bansac.evaluation import pairs
 from bansac.evaluation.files import OutputFolder
-from bansac.evaluation.output import _BLOCK, data_fingerprint, write_rows
-from bansac.evaluation.pairs import Configuration, Grid
-from bansac.evaluation.paper_methods import RANSAC
+from bansac.evaluation.grid import Grid
+from bansac.evaluation.methods import RANSAC
+from bansac.evaluation.pairs import Configuration
+from bansac.evaluation.provenance import _BLOCK, ROOMS, data_fingerprint, installed_versions, source_digest
+from bansac.evaluation.provenance import fingerprint as run_fingerprint
+from bansac.evaluation.report import write_rows
 from bansac.evaluation.runner import run_experiment
-from bansac.experiments import Setup, degenerate_sampling, find_experiment
+from bansac.experiments import EXPERIMENTS, Setup, degenerate_sampling, find_experiment
 from tests.datasets.archives import write_ppm
 from tests.datasets.test_labelled import write_labelled_set
+from tests.evaluation import toy
 from tests.evaluation.sets import write_homography_set, write_pose_set
 
 GRID = Grid(("E", "F", "H"), (Configuration("plain", RANSAC),))
@@ -146,6 +155,83 @@ def test_changed_split_is_not_taken_from_the_journal_of_the_old_one(tmp_path: Pa
         run_experiment(experiment, setup, OutputFolder(out))
         with (out / "runs.csv").open(encoding="utf-8") as file:
             matches.append({row["matches"] for row in csv.DictReader(file)})
-        pairs._open_set.cache_clear()
+        pairs.open_set.cache_clear()
         pairs._read_pair.cache_clear()
     assert matches == [{"120"}, {"100"}]
+
+
+class TestRunFingerprint:
+    """What makes a journal stale, and what does not."""
+
+    @pytest.fixture
+    def package(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+        """Return a copy of the package's source that can be edited."""
+        copy = tmp_path / "bansac"
+        shutil.copytree(Path(bansac.__file__).parent, copy, ignore=shutil.ignore_patterns("__pycache__"))
+        monkeypatch.setattr(bansac, "__file__", str(copy / "__init__.py"))
+        return copy
+
+    def digest(self, **changes: Any) -> str:
+        source_digest.cache_clear()
+        return run_fingerprint(toy.make_toy(**changes), Setup(), {})
+
+    @pytest.mark.parametrize("room", ROOMS)
+    def test_source_of_the_estimators(self, package: Path, room: str) -> None:
+        before = self.digest()
+        module = sorted((package / room).rglob("*.py"))[-1]
+        module.write_text(module.read_text() + "\n# edited\n")
+        assert self.digest() != before
+
+    @pytest.mark.parametrize(
+        "module", ["cli/bench.py", "evaluation/tables.py", "datasets/fetch.py", "experiments/synthetic.py"]
+    )
+    def test_other_source_does_not_count(self, package: Path, module: str) -> None:
+        before = self.digest()
+        (package / module).write_text("# edited\n")
+        assert self.digest() == before
+
+    def test_module_of_the_unit_and_of_functions_among_the_values(self, tmp_path: Path) -> None:
+        def work(text: str) -> Any:
+            """Return a function of a module that has this source."""
+            path = tmp_path / "some_work.py"
+            path.write_text(text)
+            spec = importlib.util.spec_from_file_location("some_work", path)
+            assert spec is not None
+            assert spec.loader is not None
+            sys.modules["some_work"] = module = importlib.util.module_from_spec(spec)
+            spec.loader.exec_module(module)
+            return module.work
+
+        digests = []
+        for text in ("def work(): return 1", "def work(): return 2"):
+            function = work(text)
+            digests.append(self.digest(run_unit=function))
+            digests.append(self.digest(values=[functools.partial(function, 1)]))
+            digests.append(self.digest(values=[functools.partial(function, 2)]))
+        assert len(set(digests)) == 6
+
+    def test_values(self) -> None:
+        values = [
+            (),
+            {"a": 1},
+            {"a": 2},
+            Configuration("plain", RANSAC),
+            Configuration("plain", RANSAC, {"order": 2}),
+            Configuration("plain", RANSAC, {"cpt": np.zeros((2, 2))}),
+            Configuration("plain", RANSAC, {"cpt": np.ones((2, 2))}),
+        ]
+        assert len({self.digest(values=value) for value in values}) == len(values)
+        assert [self.digest(values=value) for value in values] == [self.digest(values=value) for value in values]
+        with pytest.raises(TypeError, match="plain values and functions"):
+            self.digest(values=object())
+
+    def test_every_experiment_has_one_of_its_own(self) -> None:
+        source_digest.cache_clear()
+        digests = {run_fingerprint(find_experiment(name), Setup(), {}) for name in EXPERIMENTS}
+        assert len(digests) == len(EXPERIMENTS)
+
+
+def test_versions_name_the_peers() -> None:
+    pytest.importorskip("cv2")
+    versions = installed_versions(["bansac", "cv2", "no_such_package"])
+    assert {"bansac", "numpy", "numba", "python", "cv2"} == versions.keys()

@@ -1,0 +1,197 @@
+"""Render the tables of the documentation from the reports in ``benchmarks``.
+
+    python scripts/render_tables.py           # write the pages
+    python scripts/render_tables.py --check   # return 1 if a page differs from its reports
+
+A table stands between ``<!-- table: NAME -->`` and ``<!-- end -->``; ``TABLES`` has the function of every name.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+REPORTS = ROOT / "benchmarks"
+PAGES = ("docs/results.md", "docs/reproduction.md")
+
+MARKED = re.compile(r"(<!-- table: (\S+) -->\n\n?)(.*?)(\n?<!-- end -->)", re.DOTALL)
+
+# Names of the methods in the tables, in the order of their rows. A table has the methods of its report; those that are
+# not listed here come last, by their own names.
+LABELS = {
+    "bansac": "bansac",
+    "p-bansac": "p-bansac",
+    "uniform": "uniform",
+    "prosac": "prosac",
+    "p-napsac": "p-napsac",
+    "napsac": "napsac",
+    "bansac-lo": "bansac-lo",
+    "p-bansac-lo": "p-bansac-lo",
+    "uniform-lo": "uniform-lo",
+    "prosac-lo": "prosac-lo",
+    "opencv": "OpenCV UsacParams, uniform, no LO",
+    "poselib": "PoseLib",
+    "poselib-prosac": "PoseLib, progressive sampling",
+    "pydegensac": "pydegensac",
+}
+
+# The same methods by the paper's names.
+PAPER_NAMES = {
+    "RANSAC": "uniform",
+    "NAPSAC": "napsac",
+    "P-NAPSAC": "p-napsac",
+    "PROSAC": "prosac",
+    "BANSAC": "bansac",
+    "P-BANSAC": "p-bansac",
+    "RANSAC + LO": "uniform-lo",
+    "PROSAC + LO": "prosac-lo",
+    "BANSAC + LO": "bansac-lo",
+    "P-BANSAC + LO": "p-bansac-lo",
+}
+
+# Column -> keys of its figures in the report.
+POSE_COLUMNS = {
+    "mAA R 5/10": ("mAA_R@5", "mAA_R@10"),
+    "mAA t 5/10": ("mAA_t@5", "mAA_t@10"),
+    "AUC 5/10/20": ("AUC@5", "AUC@10", "AUC@20"),
+    "ms mean/median": ("ms_mean", "ms_median"),
+}
+HOMOGRAPHY_COLUMNS = {"mAA 5/10 px": ("mAA@5", "mAA@10"), "ms mean/median": ("ms_mean", "ms_median")}
+
+
+def report(name: str) -> dict[str, Any]:
+    """Return a report of ``benchmarks``."""
+    document: dict[str, Any] = json.loads((REPORTS / f"{name}.json").read_text(encoding="utf-8"))
+    return document
+
+
+def share(value: float) -> str:
+    """Return an accuracy as the tables have it: three digits, without a zero before the point."""
+    return f"{value:.3f}".removeprefix("0") if value < 0.9995 else f"{value:.2f}"
+
+
+def figure(key: str, value: float) -> str:
+    """Return one figure of a report: milliseconds, or an accuracy."""
+    return f"{value:.2f}" if key.startswith("ms") else share(value)
+
+
+def lines(header: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    """Return a Markdown table."""
+    head = list(header)
+    cells = [head, ["---"] * len(head), *map(list, rows)]
+    return "".join(f"| {' | '.join(row)} |\n" for row in cells)
+
+
+def comparison(name: str, columns: Mapping[str, tuple[str, ...]]) -> str:
+    """Return the table of one benchmark: a row a method, means over the sets."""
+    mean = report(name)["mean"]
+    methods = [*(method for method in LABELS if method in mean), *(method for method in mean if method not in LABELS)]
+    rows = (
+        [
+            LABELS.get(method, method),
+            *("/".join(figure(key, mean[method][key]) for key in keys) for keys in columns.values()),
+        ]
+        for method in methods
+    )
+    return lines(["method", *columns], rows)
+
+
+def waiting_times() -> str:
+    """Return the table of the waiting times: what a process needs outside of the estimation."""
+    document = report("latency")
+    seconds = document["seconds"]
+    models = "HFE"
+
+    def first(kind: str, figures: Mapping[str, float]) -> str:
+        return ", ".join(f"{model} {figures[f'{kind} {model}']:.1f}" for model in models) + " s"
+
+    def warm(model: str) -> str:
+        more = 1e3 * seconds[f"warm cache {model}, more than a trivial cached function"]
+        return f"{model} {more:.0f}" if more >= 1 else f"{model} under 1"
+
+    rows = [
+        ["`import bansac`", f"{1e3 * seconds['import bansac']:.0f} ms"],
+        [
+            "first call of a process, kernels cached, more than that of a trivial cached function",
+            ", ".join(map(warm, models)) + " ms",
+        ],
+        ["first call ever, with compilation", first("first call ever", seconds)],
+    ]
+    if "cpu_seconds" in document:
+        rows.append(["the same, processor time", first("first call ever", document["cpu_seconds"])])
+    return lines(["what", "time"], rows)
+
+
+def beside_others(page: str) -> str:
+    """Return the table ``page`` with our figures renewed: the part after the slash of every cell.
+
+    The figures of others are those of the page: no command of ours makes them.
+    """
+    columns = [("E", "AUC@10"), ("F", "AUC@10"), ("H_exact", "mAA@10")]
+    means = [(report(name)["mean"], key) for name, key in columns]
+    head, rule, *rows = page.splitlines()
+    renewed = []
+    for row in rows:
+        name, *cells = (cell.strip() for cell in row.strip("|").split("|"))
+        ours = (share(mean[PAPER_NAMES[name]][key]) for mean, key in means)
+        others = (cell.partition(" / ")[0] for cell in cells)
+        renewed.append([name, *(f"{other} / {own}" for other, own in zip(others, ours, strict=True))])
+    body = "".join(f"| {' | '.join(row)} |\n" for row in renewed)
+    return f"{head}\n{rule}\n{body}"
+
+
+# Name of a table -> its text, from what the page has now.
+TABLES: dict[str, Callable[[str], str]] = {
+    "essential": lambda _: comparison("E", POSE_COLUMNS),
+    "fundamental": lambda _: comparison("F", POSE_COLUMNS),
+    "homography-exact": lambda _: comparison("H_exact", HOMOGRAPHY_COLUMNS),
+    "homography-small": lambda _: comparison("H_small", HOMOGRAPHY_COLUMNS),
+    "waiting-times": lambda _: waiting_times(),
+    "beside-others": beside_others,
+}
+
+
+def render(text: str) -> str:
+    """Return a page with its tables as the reports have them.
+
+    Raises
+    ------
+    ValueError
+        If the page has a table that is not in ``TABLES``.
+    """
+
+    def replace(match: re.Match[str]) -> str:
+        name = match[2]
+        if name not in TABLES:
+            raise ValueError(f"unknown table {name!r}; the tables are {', '.join(TABLES)}")
+        return f"<!-- table: {name} -->\n\n{TABLES[name](match[3].strip())}\n<!-- end -->"
+
+    return MARKED.sub(replace, text)
+
+
+def main() -> int:
+    """Render every page, or return 1 if one is not current."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--check", action="store_true", help="write nothing; return 1 if a page is not current")
+    check = parser.parse_args().check
+    stale = False
+    for page in PAGES:
+        path = ROOT / page
+        text = path.read_text(encoding="utf-8")
+        rendered = render(text)
+        if rendered == text:
+            continue
+        stale = True
+        print(f"{page}: {'not current, run python scripts/render_tables.py' if check else 'rendered'}")
+        if not check:
+            path.write_text(rendered, encoding="utf-8")
+    return int(check and stale)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,167 @@
+"""Lines, circles and polynomials through points of the plane."""
+
+from __future__ import annotations
+
+from typing import Unpack
+
+from numpy.typing import ArrayLike
+
+from bansac.estimate.generic import ransac
+from bansac.options import Options, Settings
+from bansac.result import Result
+
+__all__ = ["fit_circle", "fit_line", "fit_polynomial"]
+
+
+def fit_line(
+    points: ArrayLike,
+    *,
+    threshold: float | None = None,
+    scores: ArrayLike | None = None,
+    priors: ArrayLike | None = None,
+    preset: str | None = None,
+    options: Options | None = None,
+    **settings: Unpack[Settings],
+) -> Result:
+    """Fit a line to points of the plane with outliers.
+
+    Parameters
+    ----------
+    points : (N, 2) array_like
+        The points.
+    threshold : float
+        Largest orthogonal distance of an inlier; it has to be given, here or in ``options``.
+    scores, priors, preset, options, **settings
+        As in :func:`bansac.estimate_homography`; ``max_iterations`` is 3000 by default.
+
+    Returns
+    -------
+    Result
+        ``model`` is (a, b, c) with ``a x + b y + c = 0`` and ``a^2 + b^2 = 1``.
+
+    Raises
+    ------
+    ValueError
+        If an argument has the wrong shape, holds NaN or infinity, or is out of its range.
+    TypeError
+        If an option does not exist.
+
+    Examples
+    --------
+    >>> import numpy as np, bansac
+    >>> x = np.linspace(0, 1, 50)
+    >>> line, inliers = bansac.fit_line(np.column_stack([x, 2 * x + 1]), threshold=0.01)
+    >>> bool(abs(-line[0] / line[1] - 2) < 1e-9)
+    True
+    """
+    from bansac.problems.line import LINE
+
+    return ransac(
+        LINE, points, threshold=threshold, scores=scores, priors=priors, preset=preset, options=options, **settings
+    )
+
+
+def fit_circle(
+    points: ArrayLike,
+    *,
+    threshold: float | None = None,
+    scores: ArrayLike | None = None,
+    priors: ArrayLike | None = None,
+    preset: str | None = None,
+    options: Options | None = None,
+    **settings: Unpack[Settings],
+) -> Result:
+    """Fit a circle to points of the plane with outliers.
+
+    Parameters
+    ----------
+    points : (N, 2) array_like
+        The points.
+    threshold : float
+        Largest distance of an inlier to the circle; it has to be given, here or in ``options``.
+    scores, priors, preset, options, **settings
+        As in :func:`bansac.estimate_homography`; ``max_iterations`` is 3000 by default.
+
+    Returns
+    -------
+    Result
+        ``model`` is (x, y, r): centre and radius.
+
+    Raises
+    ------
+    ValueError
+        If an argument has the wrong shape, holds NaN or infinity, or is out of its range.
+    TypeError
+        If an option does not exist.
+
+    Examples
+    --------
+    >>> import numpy as np, bansac
+    >>> angle = np.linspace(0, 6, 50)
+    >>> circle, inliers = bansac.fit_circle(np.column_stack([3 + np.cos(angle), np.sin(angle)]), threshold=0.01)
+    >>> bool(np.allclose(circle, [3, 0, 1]))
+    True
+    """
+    from bansac.problems.circle import CIRCLE
+
+    return ransac(
+        CIRCLE, points, threshold=threshold, scores=scores, priors=priors, preset=preset, options=options, **settings
+    )
+
+
+def fit_polynomial(
+    points: ArrayLike,
+    degree: int,
+    *,
+    threshold: float | None = None,
+    scores: ArrayLike | None = None,
+    priors: ArrayLike | None = None,
+    preset: str | None = None,
+    options: Options | None = None,
+    **settings: Unpack[Settings],
+) -> Result:
+    """Fit a polynomial curve y = c0 + c1 x + ... + cd x^d to points of the plane with outliers.
+
+    Parameters
+    ----------
+    points : (N, 2) array_like
+        The points.
+    degree : int
+        Degree d of the polynomial, 1 to 8.
+    threshold : float
+        Largest vertical distance of an inlier; it has to be given, here or in ``options``.
+    scores, priors, preset, options, **settings
+        As in :func:`bansac.estimate_homography`; ``max_iterations`` is 3000 by default.
+
+    Returns
+    -------
+    Result
+        ``model`` is (c0, ..., cd), the order of :mod:`numpy.polynomial`.
+
+    Raises
+    ------
+    ValueError
+        If an argument has the wrong shape, holds NaN or infinity, or is out of its range.
+    TypeError
+        If an option does not exist.
+
+    Examples
+    --------
+    >>> import numpy as np, bansac
+    >>> x = np.linspace(-1, 1, 50)
+    >>> curve, inliers = bansac.fit_polynomial(np.column_stack([x, 1 + x**2]), 2, threshold=0.01)
+    >>> bool(np.allclose(curve, [1, 0, 1]))
+    True
+    """
+    from bansac.problems.polynomial import polynomial
+
+    return ransac(
+        polynomial(degree),
+        points,
+        threshold=threshold,
+        scores=scores,
+        priors=priors,
+        preset=preset,
+        options=options,
+        **settings,
+    )

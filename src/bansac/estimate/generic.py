@@ -1,0 +1,72 @@
+"""Any model, built in or the user's."""
+
+from __future__ import annotations
+
+import time
+from typing import Unpack
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from bansac.estimate.solve import solve
+from bansac.options import Options, Settings, resolve_options
+from bansac.problems.problem import Problem
+from bansac.result import Result
+from bansac.validate import as_points
+
+__all__ = ["ransac"]
+
+
+def ransac(
+    problem: Problem,
+    data: ArrayLike,
+    *,
+    threshold: float | None = None,
+    scores: ArrayLike | None = None,
+    priors: ArrayLike | None = None,
+    preset: str | None = None,
+    options: Options | None = None,
+    **settings: Unpack[Settings],
+) -> Result:
+    """Estimate any model, built in or the user's, from data with outliers.
+
+    Parameters
+    ----------
+    problem : Problem
+        The model: see :class:`bansac.Problem`.
+    data : (N, channels) array_like
+        One row a datum.
+    threshold : float
+        Largest residual of an inlier, a distance; it has to be given, here or in ``options``.
+    scores, priors, preset, options
+        As in :func:`bansac.estimate_homography`.
+    **settings
+        Single options, see :class:`bansac.Options`. ``max_iterations`` is 3000 by default.
+
+    Returns
+    -------
+    Result
+        ``model`` has the problem's ``model_shape``.
+
+    Raises
+    ------
+    ValueError
+        If an argument has the wrong shape, holds NaN or infinity, or is out of its range.
+    TypeError
+        If an option does not exist.
+
+    Examples
+    --------
+    >>> import numpy as np, bansac
+    >>> from bansac.problems.line import LINE
+    >>> x = np.linspace(0, 1, 50)
+    >>> bansac.ransac(LINE, np.column_stack([x, x]), threshold=0.01).num_inliers
+    50
+    """
+    started = time.perf_counter()
+    if not isinstance(problem, Problem):
+        raise ValueError(f"problem must be a bansac.Problem, got {type(problem).__name__}")
+    resolved = resolve_options(problem, options, preset, threshold, settings)
+    columns = np.ascontiguousarray(as_points("data", data, problem.channels).T)
+    problem.check_on(columns)
+    return solve(problem, columns, resolved, scores, priors, started)

@@ -1,0 +1,283 @@
+"""Homography, fundamental matrix, essential matrix and relative pose of two images."""
+
+from __future__ import annotations
+
+import time
+from typing import Unpack
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from bansac.estimate.solve import solve
+from bansac.options import Options, Settings, find_preset, resolve_options
+from bansac.result import RelativePose, Result
+from bansac.validate import as_camera, as_points, check_same_length
+
+__all__ = ["estimate_essential", "estimate_fundamental", "estimate_homography", "estimate_relative_pose"]
+
+
+def estimate_homography(
+    x1: ArrayLike,
+    x2: ArrayLike,
+    *,
+    threshold: float | None = None,
+    scores: ArrayLike | None = None,
+    priors: ArrayLike | None = None,
+    preset: str | None = None,
+    options: Options | None = None,
+    **settings: Unpack[Settings],
+) -> Result:
+    """Estimate the homography between two images from matches with outliers.
+
+    Parameters
+    ----------
+    x1, x2 : (N, 2) array_like
+        Matched points in the first and the second image, in pixels; (N, 1, 2) works too.
+    threshold : float, optional
+        Largest transfer error ``|x2 - H x1|`` of an inlier, in pixels; 1 by default.
+    scores : (N,) array_like, optional
+        Quality of the matches, larger is better: the order of PROSAC and P-NAPSAC, and of PROSAC's stop. Samplers that
+        start from probabilities (BANSAC, BaySAC, AR) take scores for prior inlier probabilities, which have to lie in
+        [0, 1], unless ``priors`` are given too.
+    priors : (N,) array_like, optional
+        Prior inlier probabilities in [0, 1].
+    preset : {"paper"}, optional
+        ``"paper"`` is the paper's pipeline and settings.
+    options : Options, optional
+        All options at once.
+    **settings
+        Single options, see :class:`bansac.Options`; they go before ``options``. ``max_iterations`` is 1000 by default.
+
+    Returns
+    -------
+    Result
+        ``model`` is H (3 x 3, unit norm) with ``x2 ~ H x1``.
+
+    Raises
+    ------
+    ValueError
+        If an argument has the wrong shape, holds NaN or infinity, or is out of its range.
+    TypeError
+        If an option does not exist.
+
+    Examples
+    --------
+    >>> import numpy as np, bansac
+    >>> x1 = np.random.default_rng(0).uniform(0, 500, (100, 2))
+    >>> H, inliers = bansac.estimate_homography(x1, x1 + [10.0, 20.0])
+    >>> np.round(H / H[2, 2], 6) + 0.0
+    array([[ 1.,  0., 10.],
+           [ 0.,  1., 20.],
+           [ 0.,  0.,  1.]])
+    """
+    from bansac.problems.homography import HOMOGRAPHY
+
+    started = time.perf_counter()
+    resolved = resolve_options(HOMOGRAPHY, options, preset, threshold, settings)
+    return solve(HOMOGRAPHY, _as_matches(x1, x2), resolved, scores, priors, started)
+
+
+def estimate_fundamental(
+    x1: ArrayLike,
+    x2: ArrayLike,
+    *,
+    threshold: float | None = None,
+    scores: ArrayLike | None = None,
+    priors: ArrayLike | None = None,
+    preset: str | None = None,
+    options: Options | None = None,
+    **settings: Unpack[Settings],
+) -> Result:
+    """Estimate the fundamental matrix of two images from matches with outliers.
+
+    Parameters
+    ----------
+    x1, x2 : (N, 2) array_like
+        Matched points in the first and the second image, in pixels; (N, 1, 2) works too.
+    threshold : float, optional
+        Largest Sampson distance of an inlier, in pixels; 0.5 by default.
+    scores, priors, preset, options
+        As in :func:`bansac.estimate_homography`.
+    **settings
+        Single options, see :class:`bansac.Options`. ``max_iterations`` is 10000 by default.
+
+    Returns
+    -------
+    Result
+        ``model`` is F (3 x 3, unit norm, rank 2) with ``x2^T F x1 = 0``.
+
+    Raises
+    ------
+    ValueError
+        If an argument has the wrong shape, holds NaN or infinity, or is out of its range.
+    TypeError
+        If an option does not exist.
+
+    Examples
+    --------
+    >>> import bansac
+    >>> from bansac.datasets.synthetic import epipolar_matches
+    >>> scene = epipolar_matches(200, inlier_ratio=0.6, noise=0.1, seed=1)
+    >>> result = bansac.estimate_fundamental(scene.x1, scene.x2)
+    >>> result.success
+    True
+    """
+    from bansac.problems.fundamental import FUNDAMENTAL
+
+    started = time.perf_counter()
+    resolved = resolve_options(FUNDAMENTAL, options, preset, threshold, settings)
+    return solve(FUNDAMENTAL, _as_matches(x1, x2), resolved, scores, priors, started)
+
+
+def estimate_essential(
+    x1: ArrayLike,
+    x2: ArrayLike,
+    K1: ArrayLike | None = None,
+    K2: ArrayLike | None = None,
+    *,
+    threshold: float | None = None,
+    scores: ArrayLike | None = None,
+    priors: ArrayLike | None = None,
+    preset: str | None = None,
+    options: Options | None = None,
+    **settings: Unpack[Settings],
+) -> Result:
+    """Estimate the essential matrix of two calibrated images from matches with outliers.
+
+    Parameters
+    ----------
+    x1, x2 : (N, 2) array_like
+        Matched points: in pixels where ``K1`` is given, else in normalised units (``K^-1`` applied).
+    K1, K2 : (3, 3) array_like, optional
+        Camera matrices; ``K2`` is ``K1`` if it is not given.
+    threshold : float, optional
+        Largest Sampson distance of an inlier: in pixels where ``K1`` is given and ``preset`` is not (it is divided by
+        the mean focal length), else in normalised units. By default it is 1e-3 in normalised units.
+    scores, priors, preset, options
+        As in :func:`bansac.estimate_homography`.
+    **settings
+        Single options, see :class:`bansac.Options`. ``max_iterations`` is 1000 by default.
+
+    Returns
+    -------
+    Result
+        ``model`` is E (3 x 3, singular values 1, 1, 0) with ``x2^T K2^-T E K1^-1 x1 = 0``; ``residuals`` have the unit
+        of the threshold.
+
+    Raises
+    ------
+    ValueError
+        If an argument has the wrong shape, holds NaN or infinity, or is out of its range.
+    TypeError
+        If an option does not exist.
+
+    Examples
+    --------
+    >>> import bansac
+    >>> from bansac.datasets.synthetic import epipolar_matches
+    >>> scene = epipolar_matches(200, inlier_ratio=0.6, noise=0.1, seed=1)
+    >>> result = bansac.estimate_essential(scene.x1, scene.x2, scene.K, threshold=1.0)
+    >>> result.success
+    True
+    """
+    from bansac.problems.essential import ESSENTIAL
+
+    started = time.perf_counter()
+    data, unit = _as_rays(x1, x2, K1, K2, preset)
+    resolved = resolve_options(ESSENTIAL, options, preset, threshold, settings, unit)
+    return solve(ESSENTIAL, data, resolved, scores, priors, started, unit)
+
+
+def estimate_relative_pose(
+    x1: ArrayLike,
+    x2: ArrayLike,
+    K1: ArrayLike | None = None,
+    K2: ArrayLike | None = None,
+    *,
+    threshold: float | None = None,
+    scores: ArrayLike | None = None,
+    priors: ArrayLike | None = None,
+    preset: str | None = None,
+    options: Options | None = None,
+    **settings: Unpack[Settings],
+) -> Result:
+    """Estimate the motion between two calibrated cameras from matches with outliers.
+
+    The essential matrix of :func:`bansac.estimate_essential`, taken apart; of its four motions the one that puts most
+    of the inliers in front of both cameras is returned.
+
+    Parameters
+    ----------
+    x1, x2, K1, K2, threshold, scores, priors, preset, options, **settings
+        As in :func:`bansac.estimate_essential`.
+
+    Returns
+    -------
+    Result
+        ``model`` is a :class:`bansac.RelativePose` with the rotation ``R`` and the direction ``t`` of the translation:
+        ``X2 = R X1 + t``.
+
+    Raises
+    ------
+    ValueError
+        If an argument has the wrong shape, holds NaN or infinity, or is out of its range.
+    TypeError
+        If an option does not exist.
+
+    Examples
+    --------
+    >>> import bansac
+    >>> from bansac.datasets.synthetic import epipolar_matches
+    >>> scene = epipolar_matches(200, inlier_ratio=0.6, noise=0.1, seed=1)
+    >>> (R, t), inliers = bansac.estimate_relative_pose(scene.x1, scene.x2, scene.K, threshold=1.0)
+    >>> R.shape, t.shape
+    ((3, 3), (3,))
+    """
+    from dataclasses import replace
+
+    from bansac.geometry import recover_pose
+    from bansac.problems.essential import ESSENTIAL
+
+    started = time.perf_counter()
+    rays, unit = _as_rays(x1, x2, K1, K2, preset)
+    resolved = resolve_options(ESSENTIAL, options, preset, threshold, settings, unit)
+    result = solve(ESSENTIAL, rays, resolved, scores, priors, started, unit)
+    if result.model is None:
+        return result
+    R, t, _ = recover_pose(result.model, rays[:2].T, rays[2:].T, result.inliers)
+    return replace(result, model=RelativePose(R, t), seconds=time.perf_counter() - started)
+
+
+def _as_matches(x1: ArrayLike, x2: ArrayLike) -> NDArray[np.float64]:
+    """Check matched points and lay them out as 4 x N."""
+    first = as_points("x1", x1, 2)
+    second = as_points("x2", x2, 2)
+    check_same_length("x1", first, "x2", second)
+    data = np.empty((4, len(first)))
+    data[:2] = first.T
+    data[2:] = second.T
+    return data
+
+
+def _as_rays(
+    x1: ArrayLike, x2: ArrayLike, K1: ArrayLike | None, K2: ArrayLike | None, preset: str | None
+) -> tuple[NDArray[np.float64], float]:
+    """Check matched points and bring them to normalised units (4 x N); return them and the unit of the threshold."""
+    data = _as_matches(x1, x2)
+    if K1 is None:
+        if K2 is not None:
+            raise ValueError("K1 must be given where K2 is")
+        return data, 1.0
+    camera1 = as_camera("K1", K1)
+    camera2 = camera1 if K2 is None else as_camera("K2", K2)
+    _apply_inverse(camera1, data[:2])
+    _apply_inverse(camera2, data[2:])
+    focal = (camera1[0, 0] + camera1[1, 1] + camera2[0, 0] + camera2[1, 1]) / 4
+    return data, 1.0 if find_preset(preset).normalised_threshold else float(focal)
+
+
+def _apply_inverse(K: NDArray[np.float64], x: NDArray[np.float64]) -> None:
+    """Replace pixels by normalised coordinates, K^-1 (x, y, 1), in place."""
+    y = (x[1] - K[1, 2]) / K[1, 1]
+    x[0] = (x[0] - K[0, 2] - K[0, 1] * y) / K[0, 0]
+    x[1] = y

@@ -1,0 +1,151 @@
+"""One pair of images as a method gets it (:class:`Task`), and the errors of what it answers (:func:`judge`)."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bansac.datasets import Matches
+from bansac.evaluation.protocol import Kind, Protocol
+from bansac.geometry import normalize_points, recover_pose
+from bansac.metrics import corner_error, rotation_error, translation_error, visible_area_error
+
+__all__ = ["H_ERRORS", "HError", "Task", "best_first", "judge", "make_task", "squared_distances"]
+
+Array = NDArray[np.float64]
+HError = Literal["corners", "visible-area"]
+
+H_ERRORS: tuple[HError, ...] = ("corners", "visible-area")
+
+# Of the visible area every fourth row and column is looked at, which saves time: the error of a homography varies
+# slowly over an image.
+_PIXEL_STEP = 4
+
+
+@dataclass(frozen=True)
+class Task:
+    """What a method gets: the matches of one pair, and the settings.
+
+    Parameters
+    ----------
+    kind : {"H", "F", "E"}
+        The model that is to be estimated.
+    x1, x2 : (N, 2) ndarray of float64
+        Matched points in pixels; for E in normalised units (K^-1 applied).
+    scores : (N,) ndarray
+        1 - SNN ratio of the matches.
+    threshold : float
+        Largest residual of an inlier, in the unit of the points.
+    confidence : float
+        Desired probability of having seen the best model.
+    max_iterations : int
+        Maximum number of minimal samples.
+    seed : int
+        Seed of the random numbers.
+    """
+
+    kind: Kind
+    x1: Array
+    x2: Array
+    scores: Array
+    threshold: float
+    confidence: float
+    max_iterations: int
+    seed: int
+
+
+def make_task(pair: Matches, protocol: Protocol, seed: int) -> Task:
+    """Return the task of a pair: float64 points, for E on the normalised image planes.
+
+    The matches of the pair have passed the ratio test.
+    """
+    if pair.scores is None:
+        raise ValueError(f"the pair {pair.key} has no scores")
+    x1, x2 = _normalised_points(pair) if protocol.kind == "E" else (pair.x1, pair.x2)
+    return Task(
+        kind=protocol.kind,
+        x1=np.ascontiguousarray(x1, np.float64),
+        x2=np.ascontiguousarray(x2, np.float64),
+        scores=np.clip(pair.scores, 0.0, 1.0),
+        threshold=protocol.threshold,
+        confidence=protocol.confidence,
+        max_iterations=protocol.max_iterations,
+        seed=seed,
+    )
+
+
+def best_first(task: Task) -> Task:
+    """Return the task with the matches of the highest scores first."""
+    order = np.argsort(-task.scores, kind="stable")
+    return dataclasses.replace(task, x1=task.x1[order], x2=task.x2[order], scores=task.scores[order])
+
+
+def judge(model: Array | None, task: Task, pair: Matches, h_error: HError = "corners") -> dict[str, float]:
+    """Return the errors of a model against the truth.
+
+    Parameters
+    ----------
+    model : (3, 3) ndarray or None
+        H, F or E, in the coordinates of the task; None, another shape or NaN is a failure.
+    task : Task
+        What the method got.
+    pair : Matches
+        Matches and truth.
+    h_error : {"corners", "visible-area"}, optional
+        Error of a homography: mean over the corners of image 1, or over all pixels of image 1 that are visible in
+        image 2.
+
+    Returns
+    -------
+    dict of str to float
+        ``rotation_error`` and ``translation_error`` in degrees for F and E (180 for a failure), ``homography_error`` in
+        pixels for H (inf for a failure).
+
+    Raises
+    ------
+    ValueError
+        If the pair lacks the truth, or an image size that is needed.
+    """
+    usable = model if model is not None and model.shape == (3, 3) and np.all(np.isfinite(model)) else None
+    if task.kind == "H":
+        return {"homography_error": _homography_error(usable, pair, h_error)}
+    if pair.R is None or pair.t is None or pair.K1 is None or pair.K2 is None:
+        raise ValueError(f"the pair {pair.key} has no pose to be judged by")
+    R = t = None
+    if usable is not None:
+        E = usable if task.kind == "E" else pair.K2.T @ usable @ pair.K1
+        R, t, _ = recover_pose(E, *_normalised_points(pair))
+    return {"rotation_error": rotation_error(R, pair.R), "translation_error": translation_error(t, pair.t)}
+
+
+def squared_distances(model: Array, pair: Matches, kind: Literal["H", "F"]) -> Array:
+    """Return the squared distance of every match to H (transfer error) or F (Sampson distance), in pixels."""
+    from bansac.problems.fundamental import FUNDAMENTAL
+    from bansac.problems.homography import HOMOGRAPHY
+
+    problem = HOMOGRAPHY if kind == "H" else FUNDAMENTAL
+    data = np.ascontiguousarray(np.column_stack([pair.x1, pair.x2]).T)
+    squared = np.empty(len(pair.x1))
+    problem.exact_residuals(data, np.ascontiguousarray(model).ravel(), 0, len(squared), squared)
+    return squared
+
+
+def _homography_error(H: Array | None, pair: Matches, h_error: HError) -> float:
+    if pair.H is None or pair.size1 is None:
+        raise ValueError(f"the pair {pair.key} has no homography or no size of image 1 to be judged by")
+    if h_error == "corners":
+        return corner_error(H, pair.H, pair.size1)
+    if pair.size2 is None:
+        raise ValueError(f"the pair {pair.key} has no size of image 2, which the visible area needs")
+    return visible_area_error(H, pair.H, pair.size1, pair.size2, step=_PIXEL_STEP)
+
+
+def _normalised_points(pair: Matches) -> tuple[Array, Array]:
+    """Return the points with K^-1 applied."""
+    if pair.K1 is None or pair.K2 is None:
+        raise ValueError(f"the pair {pair.key} has no camera matrices")
+    return normalize_points(pair.K1, pair.x1), normalize_points(pair.K2, pair.x2)

@@ -1,0 +1,225 @@
+"""The runs of the ``degenerate-sampling`` experiment: scenes with a dominant plane, and F estimated on them.
+
+Its own module: an edit of the tables does not discard a run.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bansac.datasets import Matches
+from bansac.datasets.hdf5 import evenly_spaced
+from bansac.datasets.labelled import LabelledSet, find_labelled_sets
+from bansac.datasets.synthetic import planar_scene_matches
+from bansac.evaluation.experiment import Row, Setup, Unit
+from bansac.evaluation.protocol import DEFAULTS
+from bansac.evaluation.sets import choose_sets
+from bansac.evaluation.task import judge, make_task, squared_distances
+
+__all__ = [
+    "ADAPTIVE",
+    "METHODS",
+    "REPEATS",
+    "SCENES",
+    "SHARES",
+    "STEPS",
+    "SYNTHETIC",
+    "run_unit",
+    "sampling_bias",
+    "sets",
+    "units",
+]
+
+_Array = NDArray[np.float64]
+
+SHARES = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
+STEPS = (10, 30, 100, 300, 1000, 3000, 10000)
+METHODS: dict[str, dict[str, Any]] = {
+    "RANSAC": {"sampler": "uniform", "degeneracy": None},
+    "RANSAC + DEGENSAC": {"sampler": "uniform", "degeneracy": "degensac"},
+    "BANSAC": {"sampler": "bansac", "degeneracy": None},
+    "BANSAC + DEGENSAC": {"sampler": "bansac", "degeneracy": "degensac"},
+}
+ADAPTIVE = ("BANSAC", "BANSAC + DEGENSAC")
+MATCHES, INLIER_RATIO, NOISE = 500, 0.5, 0.25
+SCENES, REPEATS = 50, 5
+PLANE_THRESHOLD = 3.0  # pixels; of real scenes
+SYNTHETIC = "synthetic"
+
+
+@dataclass(frozen=True, eq=False)
+class _Scene:
+    """Matches, which of them are true and which of these lie on the dominant plane."""
+
+    pair: Matches
+    on_plane: NDArray[np.bool_]
+    off_plane: NDArray[np.bool_]
+
+
+def units(setup: Setup) -> list[Unit]:
+    """Return one unit for every scene: synthetic ones, and pairs of labelled sets with each seed."""
+    scenes = SCENES if setup.repeats is None else setup.repeats
+    chosen = [
+        Unit(f"{SYNTHETIC}/{_percent(share)}/{scene}", (None, share, scene), timed=scene == 0)
+        for share in SHARES
+        for scene in range(scenes)
+    ]
+    if setup.data is None:
+        return chosen
+    repeats = REPEATS if setup.repeats is None else setup.repeats
+    for labelled in sets(setup):
+        for key in evenly_spaced(labelled.keys, setup.pairs):
+            for repeat in range(repeats):
+                payload = (str(labelled.folder), key, repeat)
+                chosen.append(Unit(f"{labelled.name}/{key}/{repeat}", payload, timed=repeat == 0))
+    return chosen
+
+
+def sets(setup: Setup) -> list[LabelledSet]:
+    """Return the labelled sets that ``setup`` chooses."""
+    assert setup.data is not None
+    found = find_labelled_sets(setup.data)
+    if not found:
+        raise ValueError(
+            f"--data: no set with labels in {setup.data} or below: it is a folder with matches.h5, labels.h5 and Fgt.h5"
+        )
+    return choose_sets(found, setup.sets, setup.exclude)
+
+
+def run_unit(setup: Setup, unit: Unit) -> list[Row]:
+    """Run all methods on a scene."""
+    folder, which, repeat = unit.payload
+    seed = setup.seed + repeat
+    scene = _synthetic_scene(which, seed) if folder is None else _labelled_scene(folder, which)
+    if scene is None:
+        return []
+    common: Row = {
+        "set": SYNTHETIC if folder is None else LabelledSet(folder).name,
+        "scene": f"{_percent(which)} %" if folder is None else which,
+        "repeat": repeat,
+        "seed": seed,
+        "on_plane": int(scene.on_plane.sum()),
+        "off_plane": int(scene.off_plane.sum()),
+    }
+    rows: list[Row] = []
+    for method in METHODS:
+        rows.append({**common, **_stopped_run(scene, method, seed)})
+    for method in ADAPTIVE:
+        rows += [{**common, **_open_run(scene, method, seed, steps)} for steps in STEPS]
+    return rows
+
+
+def _stopped_run(scene: _Scene, method: str, seed: int) -> Row:
+    """Estimate up to the method's stopping criterion."""
+    result = _estimate(scene, method, seed)
+    return {
+        "method": method,
+        "open": False,
+        **_errors(scene, result, seed),
+        "iterations": result.iterations,
+        "stop_reason": result.stop_reason,
+        "inliers": result.num_inliers,
+        "bias": sampling_bias(result.probabilities, scene.on_plane, scene.off_plane),
+        "seconds": result.seconds,
+    }
+
+
+def _open_run(scene: _Scene, method: str, seed: int, iterations: int) -> Row:
+    """Estimate for a number of iterations."""
+    result = _estimate(scene, method, seed, stopping=None, max_iterations=iterations)
+    return {
+        "method": method,
+        "open": True,
+        **_errors(scene, result, seed),
+        "iterations": iterations,
+        "stop_reason": None,
+        "inliers": result.num_inliers,
+        "bias": sampling_bias(result.probabilities, scene.on_plane, scene.off_plane),
+    }
+
+
+def _estimate(scene: _Scene, method: str, seed: int, **settings: Any) -> Any:
+    import bansac
+
+    protocol = DEFAULTS["F"]
+    arguments: dict[str, Any] = {
+        "preset": "paper",
+        "threshold": protocol.threshold,
+        "max_iterations": protocol.max_iterations,
+        "confidence": protocol.confidence,
+        "seed": seed,
+        **METHODS[method],
+        **settings,
+    }
+    return bansac.estimate_fundamental(scene.pair.x1, scene.pair.x2, **arguments)
+
+
+def _errors(scene: _Scene, result: Any, seed: int) -> Row:
+    """Return the distance of the true matches off the plane and, if the cameras are known, the pose errors."""
+    errors: Row = {"off_plane_error": _median_distance(result.model, scene.pair, scene.off_plane)}
+    if scene.pair.R is not None:
+        task = make_task(scene.pair, DEFAULTS["F"], seed)
+        errors |= judge(result.model, task, scene.pair)
+    return errors
+
+
+def _median_distance(F: _Array | None, pair: Matches, which: NDArray[np.bool_]) -> float | None:
+    """Return the median Sampson distance of some matches in pixels; None without a model."""
+    return None if F is None else float(np.sqrt(np.median(squared_distances(F, pair, "F")[which])))
+
+
+def sampling_bias(
+    probabilities: _Array | None, on_plane: NDArray[np.bool_], off_plane: NDArray[np.bool_]
+) -> float | None:
+    """Return how much likelier BANSAC draws a match on the plane than one off it.
+
+    It is the ratio of the mean sampling weights, max(100 p, 1) as the paper draws; None for a sampler that keeps no
+    probabilities.
+
+    Examples
+    --------
+    >>> sampling_bias(np.array([0.9, 0.7, 0.4]), np.array([True, True, False]), np.array([False, False, True]))
+    2.0
+    """
+    if probabilities is None:
+        return None
+    weights = np.maximum(100 * probabilities, 1)
+    return float(weights[on_plane].mean() / weights[off_plane].mean())
+
+
+def _synthetic_scene(share: float, seed: int) -> _Scene:
+    matches = planar_scene_matches(MATCHES, INLIER_RATIO, share, NOISE, seed)
+    assert matches.inliers is not None
+    assert matches.on_plane is not None
+    pair = dataclasses.replace(matches, key=f"{_percent(share)}-{seed}", ratios=np.full(MATCHES, 0.5))
+    return _Scene(pair, matches.on_plane, matches.inliers & ~matches.on_plane)
+
+
+def _labelled_scene(folder: str, key: str) -> _Scene | None:
+    """Read a labelled pair and find its dominant plane; None if all true matches lie on it."""
+    import bansac
+
+    pair = LabelledSet(folder).pair(key)
+    assert pair.inliers is not None
+    true = np.flatnonzero(pair.inliers)
+    plane = bansac.estimate_homography(
+        pair.x1[true],
+        pair.x2[true],
+        preset="paper",
+        sampler="uniform",
+        threshold=PLANE_THRESHOLD,
+        max_iterations=2000,
+    )
+    on_plane = np.zeros(len(pair), bool)
+    on_plane[true[plane.inliers]] = True
+    off_plane = pair.inliers & ~on_plane
+    return _Scene(pair, on_plane, off_plane) if on_plane.any() and off_plane.any() else None
+
+
+def _percent(share: float) -> int:
+    return round(100 * share)

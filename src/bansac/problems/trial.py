@@ -1,0 +1,159 @@
+"""A trial of a user's functions on a few data, interpreted, so that every index is checked.
+
+Compiled code checks no index: a function that writes outside an array ends the interpreter or spoils results. Here the
+functions, and the compiled functions that they call, run as plain Python on arrays of just the sizes that the contract
+promises. The arrays lie inside larger ones, whose margins show what a function that stays compiled writes there.
+"""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from types import CellType, FunctionType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bansac.numeric.rng import seed_rng
+from bansac.problems.problem import CONTRACT, Problem, repair_scratch
+
+__all__ = ["try_functions"]
+
+_DATA = 40
+_SAMPLES = 8
+_MARGIN = 256
+_UNTOUCHED = -7777.0
+
+
+def try_functions(problem: Problem, data: NDArray[np.float64]) -> None:
+    """Call the functions of a problem on a few of ``data`` (channels x N, at least one sample) as the loop does.
+
+    Raises
+    ------
+    ValueError
+        If a function reads or writes outside an array or returns what it may not. Other exceptions are passed: a
+        division by zero, for example, is an exception in plain Python and infinity in compiled code.
+    """
+    rng = np.random.default_rng(0)
+    n = min(data.shape[1], max(_DATA, problem.sample_size))
+    chosen = np.sort(rng.choice(data.shape[1], n, replace=False))
+    with np.errstate(all="ignore"):
+        trial = _Trial(problem, data[:, chosen])
+        for _ in range(_SAMPLES):
+            trial.run(rng.choice(n, problem.sample_size, replace=False).astype(np.int64))
+
+
+class _Trial:
+    """Calls the functions of a problem with arrays by the names of the contract's parameters."""
+
+    def __init__(self, problem: Problem, data: NDArray[np.float64]) -> None:
+        self._problem = problem
+        self._interpreted: dict[Any, FunctionType] = {}
+        self._data = _padded(data.shape)
+        self._data[:] = data
+        self._transform = _padded((1 + 2 * problem.channels,))
+        self._transform[0] = 1.0
+        self._call("normalize", data=self._data, transform=self._transform)
+        self._points = _padded(data.shape, problem.precision)
+        self._points[:] = self._data
+
+    def run(self, sample: NDArray[np.int64]) -> None:
+        """Solve for one sample and hand the model to the other functions."""
+        problem, data = self._problem, self._data
+        scratch, model = _padded((problem.scratch_size,)), _padded((problem.model_size,))
+        models = _padded((problem.max_models, problem.model_size))
+        _, found = self._call("solve", data=data, sample=sample, models=models, scratch=scratch)
+        count = 0 if found is None else int(found)
+        if not 0 <= count <= problem.max_models:
+            self._refuse("solve", f"returns {count} for the number of models, but max_models is {problem.max_models}")
+        if count > 0:
+            model[:] = models[0]
+            self._call("is_valid", data=data, model=model, sample=sample)
+            self._try_residuals(model)
+            self._try_repair(sample, model)
+        weights = _padded((data.shape[1],))
+        for everything in (True, False):
+            weights[:] = 1.0 if everything else 0.0
+            weights[sample] = 1.0
+            self._call("fit", data=data, weights=weights, model=model, scratch=scratch)
+        self._call("denormalize", model=model, transform=self._transform)
+        self._call("canonical", model=model)
+
+    def _try_residuals(self, model: NDArray[np.float64]) -> None:
+        n = self._points.shape[1]
+        rounded = _padded(model.shape, self._problem.precision)
+        rounded[:] = model
+        for start, stop in ((0, n), (n - n // 3, n)):
+            out = _padded((stop - start,), self._problem.precision)
+            ended, _ = self._call("residuals", data=self._points, model=rounded, start=start, stop=stop, out=out)
+            if ended and (out == _UNTOUCHED).any():
+                first = int(np.argmax(out == _UNTOUCHED))
+                self._refuse("residuals", f"leaves out[{first}] unwritten for start={start}, stop={stop}")
+
+    def _try_repair(self, sample: NDArray[np.int64], model: NDArray[np.float64]) -> None:
+        scratch = _padded((repair_scratch(self._data.shape[1]),))
+        threshold = 1e-2
+        arguments = {"data": self._data, "sample": sample, "model": model, "squared_threshold": threshold}
+        self._call("is_degenerate", **arguments, scratch=scratch)
+        self._call("repair_degenerate", **arguments, rng=seed_rng(0), scratch=scratch)
+
+    def _call(self, name: str, **values: Any) -> tuple[bool, Any]:
+        """Call a function if the problem has it; return whether it came to its end, and what it returned."""
+        function = getattr(self._problem, name)
+        if function is None:
+            return False, None
+        arrays = {key: value for key, value in values.items() if isinstance(value, np.ndarray)}
+        try:
+            found = _interpret(function, self._interpreted)(*(values[key] for key in CONTRACT[name].parameters))
+        except Exception as error:
+            if isinstance(error, IndexError) or (isinstance(error, ValueError) and "shape" in str(error)):
+                self._refuse(name, f"reads or writes outside an array: {error}{_place(error)}{_shapes(arrays)}", error)
+            return False, None
+        for key, array in arrays.items():
+            if not _margins_untouched(array):
+                self._refuse(name, f"writes outside {key}{_shapes(arrays)}")
+        return True, found
+
+    def _refuse(self, name: str, reason: str, cause: Exception | None = None) -> None:
+        raise ValueError(f"problem {self._problem.name!r}: {name} {reason}") from cause
+
+
+def _padded(shape: tuple[int, ...], dtype: str = "float64") -> NDArray[Any]:
+    """Return an array with a margin on both sides."""
+    buffer = np.full(int(np.prod(shape)) + 2 * _MARGIN, _UNTOUCHED, dtype)
+    return buffer[_MARGIN : buffer.size - _MARGIN].reshape(shape)
+
+
+def _margins_untouched(array: NDArray[Any]) -> bool:
+    buffer = array.base
+    if buffer is None:  # not one of ours
+        return True
+    return bool((buffer[:_MARGIN] == _UNTOUCHED).all() and (buffer[-_MARGIN:] == _UNTOUCHED).all())
+
+
+def _interpret(function: Any, done: dict[Any, FunctionType]) -> Callable[..., Any]:
+    """Return the plain Python of a function; the compiled functions that it knows by name are plain Python too."""
+    source: FunctionType = getattr(function, "py_func", function)
+    if source not in done:
+        scope = dict(source.__globals__)
+        cells = tuple(CellType() for _ in source.__closure__ or ())
+        done[source] = FunctionType(source.__code__, scope, source.__name__, source.__defaults__, cells or None)
+        for cell, original in zip(cells, source.__closure__ or (), strict=True):
+            value = original.cell_contents
+            cell.cell_contents = _interpret(value, done) if hasattr(value, "py_func") else value
+        for name in source.__code__.co_names:
+            if hasattr(scope.get(name), "py_func"):
+                scope[name] = _interpret(scope[name], done)
+    return done[source]
+
+
+def _place(error: Exception) -> str:
+    """Name the line in which an exception was raised."""
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    return f" in {frame.name}, line {frame.lineno} of {Path(frame.filename).name}: {frame.line}".rstrip(": ")
+
+
+def _shapes(arrays: dict[str, NDArray[Any]]) -> str:
+    return " (shapes: " + ", ".join(f"{name} {array.shape}" for name, array in arrays.items()) + ")"

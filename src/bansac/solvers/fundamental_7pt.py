@@ -1,0 +1,161 @@
+"""The fundamental matrices of seven matches (Hartley and Zisserman, section 11.1.2)."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from bansac.numeric.jit import inner_kernel, kernel
+from bansac.numeric.polynomial import cubic_roots
+from bansac.solvers.normalization import canonical_fundamental, denormalize_fundamental, normalize, stack_matches
+
+__all__ = ["SCRATCH", "fundamental_7pt", "solve", "write_equation"]
+
+# Places in the scratch: the seven equations, the basis A, B of their null space, and room; the cubic; its roots.
+_A = 7 * 9
+_B = _A + 9
+_CUBIC = 81 + 9
+_ROOTS = _CUBIC + 4
+
+SCRATCH = _ROOTS + 3
+
+# The largest coefficient that is left of an equation that depends on others.
+_DEPENDENT = 1e-14
+
+
+def solve(
+    data: NDArray[np.float64], sample: NDArray[np.int64], models: NDArray[np.float64], scratch: NDArray[np.float64]
+) -> int:
+    """Compute the one to three fundamental matrices of seven matches, of unit Frobenius norm.
+
+    The matrices that agree with the matches are F = A + x B, with A and B a basis of the null space of the seven
+    equations; det F = 0 is a cubic in x.
+    """
+    for r in range(7):
+        write_equation(data, sample[r], scratch, 9 * r)
+    if not _null_space(scratch):
+        return 0
+    _write_determinant(scratch)
+    count = cubic_roots(scratch[_CUBIC:_ROOTS], scratch[_ROOTS:])
+    for k in range(count):
+        x = scratch[_ROOTS + k]
+        square = 0.0
+        for i in range(9):
+            entry = scratch[_A + i] + x * scratch[_B + i]
+            models[k, i] = entry
+            square += entry * entry
+        scale = 1.0 / math.sqrt(square)
+        for i in range(9):
+            models[k, i] *= scale
+    return count
+
+
+@inner_kernel
+def write_equation(data: NDArray[np.float64], i: int, rows: NDArray[np.float64], at: int) -> None:
+    """Write the coefficients of x2^T F x1 = 0 in the entries of F, for match ``i``, from ``rows[at]`` on."""
+    for j in range(3):
+        factor = data[2 + j, i] if j < 2 else 1.0
+        rows[at + 3 * j] = factor * data[0, i]
+        rows[at + 3 * j + 1] = factor * data[1, i]
+        rows[at + 3 * j + 2] = factor
+
+
+@inner_kernel
+def _null_space(a: NDArray[np.float64]) -> bool:
+    """Write a basis of the matrices that satisfy seven equations; False if the equations are dependent.
+
+    ``a`` has the equations in its first seven rows of nine numbers, and gets the basis in the next two; nine numbers of
+    scratch follow. Gauss-Jordan elimination, each equation being solved for the entry of F that it depends on most.
+    """
+    for i in range(9):
+        a[81 + i] = -1.0  # the equation that is solved for entry i
+    for k in range(7):
+        row = 9 * k
+        column, largest = 0, 0.0
+        for i in range(9):
+            size = abs(a[row + i])
+            if size > largest:
+                column, largest = i, size
+        if not _DEPENDENT < largest < np.inf:
+            return False
+        a[81 + column] = k
+        scale = 1.0 / a[row + column]
+        for i in range(9):
+            a[row + i] *= scale
+        for other in range(0, 63, 9):
+            if other != row:
+                factor = a[other + column]
+                for i in range(9):
+                    a[other + i] -= factor * a[row + i]
+    row = 63
+    for free in range(9):
+        if a[81 + free] < 0.0:
+            for i in range(9):
+                k = int(a[81 + i])
+                a[row + i] = -a[9 * k + free] if k >= 0 else 0.0
+            a[row + free] = 1.0
+            row += 9
+    return True
+
+
+@inner_kernel
+def _write_determinant(scratch: NDArray[np.float64]) -> None:
+    """Write the coefficients of det(A + x B), a cubic, in increasing order."""
+    for i in range(4):
+        scratch[_CUBIC + i] = 0.0
+    for j in range(3):  # expansion along the first row
+        k, m = (j + 1) % 3, (j + 2) % 3
+        a1, a2, a3, a4 = scratch[_A + 3 + k], scratch[_A + 6 + m], scratch[_A + 3 + m], scratch[_A + 6 + k]
+        b1, b2, b3, b4 = scratch[_B + 3 + k], scratch[_B + 6 + m], scratch[_B + 3 + m], scratch[_B + 6 + k]
+        c0 = a1 * a2 - a3 * a4
+        c1 = a1 * b2 + b1 * a2 - a3 * b4 - b3 * a4
+        c2 = b1 * b2 - b3 * b4
+        a, b = scratch[_A + j], scratch[_B + j]
+        scratch[_CUBIC] += a * c0
+        scratch[_CUBIC + 1] += a * c1 + b * c0
+        scratch[_CUBIC + 2] += a * c2 + b * c1
+        scratch[_CUBIC + 3] += b * c2
+
+
+def fundamental_7pt(x1: ArrayLike, x2: ArrayLike) -> NDArray[np.float64]:
+    """Compute the fundamental matrices of seven matches.
+
+    Parameters
+    ----------
+    x1, x2 : (7, 2) array_like
+        Points in the first and the second image.
+
+    Returns
+    -------
+    (K, 3, 3) ndarray
+        One to three matrices F with ``x2^T F x1 = 0`` and ``det F = 0``, of unit Frobenius norm; none if the matches
+        are degenerate.
+
+    Raises
+    ------
+    ValueError
+        If ``x1`` or ``x2`` is not seven points with finite coordinates.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bansac.solvers.fundamental_7pt import fundamental_7pt
+    >>> x1 = np.random.default_rng(0).uniform(0, 500, (7, 2))
+    >>> x2 = x1 + np.outer([3, 4, 5, 6, 7, 8, 9], [1, 0])  # a camera that moves sideways
+    >>> F = fundamental_7pt(x1, x2)
+    >>> bool(np.min(np.abs(np.abs(F[:, 1, 2]) - 0.5**0.5)) < 1e-6)
+    True
+    """
+    data = stack_matches(x1, x2, 7)
+    transform, models = np.empty(5), np.empty((3, 9))
+    normalize(data, transform)
+    count = _solve(data, np.arange(7), models, np.empty(SCRATCH))
+    for model in models[:count]:
+        denormalize_fundamental(model, transform)
+        canonical_fundamental(model)
+    return models[:count].reshape(-1, 3, 3)
+
+
+_solve = kernel(solve)

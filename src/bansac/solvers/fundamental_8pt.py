@@ -1,0 +1,207 @@
+"""The fundamental matrix of weighted matches: the normalised eight-point algorithm (Hartley, PAMI 1997)."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from bansac.numeric.jit import inlined, inner_kernel, kernel
+from bansac.numeric.linalg import smallest_eigenvector
+from bansac.solvers.normalization import (
+    as_weights,
+    canonical_fundamental,
+    denormalize_fundamental,
+    normalize,
+    stack_matches,
+)
+
+__all__ = ["SCRATCH", "fit", "fit_eight_point", "fundamental_8pt", "remove_smallest_singular_value"]
+
+# Normal matrix, eigenvector, and room for the eigen-solver, in which the sums over the matches stand before.
+SCRATCH = 81 + 9 + 81
+_MOMENTS = 81 + 9
+
+# Where the product of entries i and j of an equation stands among the sums: entry i has the coordinate i // 3 of the
+# second point and i % 3 of the first.
+_SYMMETRIC = ((0, 1, 2), (1, 3, 4), (2, 4, 5))
+_PLACES = np.array([6 * _SYMMETRIC[i // 3][j // 3] + _SYMMETRIC[i % 3][j % 3] for i in range(9) for j in range(9)])
+
+# Each step leaves the share (s3 / s2)^2 of the error in the vector of the smallest singular value.
+_POWER_STEPS = 30
+
+
+def fit(
+    data: NDArray[np.float64], weights: NDArray[np.float64], model: NDArray[np.float64], scratch: NDArray[np.float64]
+) -> bool:
+    """Fit F to weighted matches: eight-point algorithm, then the nearest matrix of rank 2."""
+    if not fit_eight_point(data, weights, model, scratch):
+        return False
+    remove_smallest_singular_value(model, scratch)
+    return True
+
+
+@inlined
+def fit_eight_point(
+    data: NDArray[np.float64], weights: NDArray[np.float64], f: NDArray[np.float64], scratch: NDArray[np.float64]
+) -> bool:
+    """Fit x2^T F x1 = 0 to weighted matches by the normalised eight-point algorithm (Hartley, PAMI 1997).
+
+    The rank of F is not enforced. False if the matches do not determine F: fewer than eight, or on a plane.
+    """
+    ax, ay, bx, by, a_scale, b_scale = _find_frames(data, weights)
+    if not (0.0 < a_scale < np.inf and 0.0 < b_scale < np.inf):
+        return False
+    _accumulate(data, weights, ax, ay, bx, by, a_scale, b_scale, scratch)
+    # The equation of a match is the product p2 p1^T, so that its square has the squares of the points in it.
+    for i in range(81):
+        scratch[i] = scratch[_MOMENTS + _PLACES[i]]
+    if not smallest_eigenvector(scratch, 9):
+        return False
+    for i in range(3):  # F T1: columns
+        row = 81 + 3 * i
+        f[3 * i], f[3 * i + 1] = a_scale * scratch[row], a_scale * scratch[row + 1]
+        f[3 * i + 2] = scratch[row + 2] - ax * f[3 * i] - ay * f[3 * i + 1]
+    for j in range(3):  # T2^T F: rows
+        f[j], f[3 + j] = b_scale * f[j], b_scale * f[3 + j]
+        f[6 + j] -= bx * f[j] + by * f[3 + j]
+    return True
+
+
+@inner_kernel
+def _find_frames(
+    data: NDArray[np.float64], weights: NDArray[np.float64]
+) -> tuple[float, float, float, float, float, float]:
+    """Return the weighted centroids, and the scales that bring the mean squared distances from them to 2."""
+    x1, y1, x2, y2 = data[0], data[1], data[2], data[3]
+    total, ax, ay, bx, by = 0.0, 0.0, 0.0, 0.0, 0.0
+    for i in range(weights.size):
+        w = weights[i]
+        total += w
+        ax += w * x1[i]
+        ay += w * y1[i]
+        bx += w * x2[i]
+        by += w * y2[i]
+    ax, ay, bx, by = ax / total, ay / total, bx / total, by / total
+    a_scatter, b_scatter = 0.0, 0.0
+    for i in range(weights.size):
+        a_scatter += weights[i] * ((x1[i] - ax) * (x1[i] - ax) + (y1[i] - ay) * (y1[i] - ay))
+        b_scatter += weights[i] * ((x2[i] - bx) * (x2[i] - bx) + (y2[i] - by) * (y2[i] - by))
+    return ax, ay, bx, by, math.sqrt(2.0 * total / a_scatter), math.sqrt(2.0 * total / b_scatter)
+
+
+@inner_kernel
+def _accumulate(
+    data: NDArray[np.float64],
+    weights: NDArray[np.float64],
+    ax: float,
+    ay: float,
+    bx: float,
+    by: float,
+    a_scale: float,
+    b_scale: float,
+    scratch: NDArray[np.float64],
+) -> None:
+    """Sum weight * m2 m1^T (6 x 6), with m the products x^2, xy, x, y^2, y, 1 of a point in its frame.
+
+    The 36 sums are independent of one another, so the compiler computes several at once.
+    """
+    x1, y1, x2, y2 = data[0], data[1], data[2], data[3]
+    for i in range(36):
+        scratch[_MOMENTS + i] = 0.0
+    for n in range(weights.size):
+        if weights[n] == 0.0:
+            continue
+        x, y = a_scale * (x1[n] - ax), a_scale * (y1[n] - ay)
+        u, v, w = b_scale * (x2[n] - bx), b_scale * (y2[n] - by), weights[n]
+        m1 = (x * x, x * y, x, y * y, y, 1.0)
+        m2 = (w * u * u, w * u * v, w * u, w * v * v, w * v, w)
+        for i in range(6):
+            for j in range(6):
+                scratch[_MOMENTS + 6 * i + j] += m2[i] * m1[j]
+
+
+@inner_kernel
+def remove_smallest_singular_value(f: NDArray[np.float64], scratch: NDArray[np.float64]) -> None:
+    """Replace F by F (I - v v^T), where v is its right singular vector of the smallest singular value.
+
+    The adjugate of F^T F, whose rows are cross products, has the largest eigenvalue where F^T F has the smallest: v is
+    found by the power method.
+    """
+    M, A = 0, 9
+    for i in range(3):
+        for j in range(3):
+            scratch[M + 3 * i + j] = f[i] * f[j] + f[3 + i] * f[3 + j] + f[6 + i] * f[6 + j]
+    best = 0
+    for i in range(3):
+        j, k = M + 3 * ((i + 1) % 3), M + 3 * ((i + 2) % 3)
+        for m in range(3):
+            n, o = (m + 1) % 3, (m + 2) % 3
+            scratch[A + 3 * i + m] = scratch[j + n] * scratch[k + o] - scratch[j + o] * scratch[k + n]
+        best = i if scratch[A + 4 * i] > scratch[A + 4 * best] else best
+    x, y, z = scratch[A + 3 * best], scratch[A + 3 * best + 1], scratch[A + 3 * best + 2]
+    for _ in range(_POWER_STEPS):
+        scale = 1.0 / math.sqrt(x * x + y * y + z * z)
+        if not scale < np.inf:
+            return  # F has the rank 1 or 0
+        x, y, z = x * scale, y * scale, z * scale
+        x, y, z = (
+            scratch[A] * x + scratch[A + 1] * y + scratch[A + 2] * z,
+            scratch[A + 3] * x + scratch[A + 4] * y + scratch[A + 5] * z,
+            scratch[A + 6] * x + scratch[A + 7] * y + scratch[A + 8] * z,
+        )
+    scale = 1.0 / (x * x + y * y + z * z)
+    for i in range(0, 9, 3):
+        along = scale * (f[i] * x + f[i + 1] * y + f[i + 2] * z)
+        f[i] -= along * x
+        f[i + 1] -= along * y
+        f[i + 2] -= along * z
+
+
+def fundamental_8pt(x1: ArrayLike, x2: ArrayLike, weights: ArrayLike | None = None) -> NDArray[np.float64] | None:
+    """Fit a fundamental matrix to eight or more matches by the normalised eight-point algorithm.
+
+    Parameters
+    ----------
+    x1, x2 : (N, 2) array_like
+        Points in the first and the second image.
+    weights : (N,) array_like, optional
+        Weights of the squared algebraic errors, >= 0; 1 by default.
+
+    Returns
+    -------
+    (3, 3) ndarray or None
+        F with ``x2^T F x1 = 0`` and ``det F = 0``, of unit Frobenius norm; None if the matches do not determine it:
+        fewer than eight, or all on a plane.
+
+    Raises
+    ------
+    ValueError
+        If an argument has the wrong shape, holds NaN or infinity, or a weight is negative.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bansac.solvers.fundamental_8pt import fundamental_8pt
+    >>> x1 = np.random.default_rng(0).uniform(0, 500, (20, 2))
+    >>> x2 = x1 + np.outer(np.random.default_rng(1).uniform(3, 9, 20), [1, 0])  # a camera that moves sideways
+    >>> np.round(fundamental_8pt(x1, x2), 6) + 0.0
+    array([[ 0.      ,  0.      ,  0.      ],
+           [ 0.      ,  0.      ,  0.707107],
+           [ 0.      , -0.707107,  0.      ]])
+    """
+    data = stack_matches(x1, x2)
+    transform, model = np.empty(5), np.empty(9)
+    used = as_weights(weights, data.shape[1])
+    if data.shape[1] == 0:
+        return None
+    normalize(data, transform)
+    if not _fit(data, used, model, np.empty(SCRATCH)):
+        return None
+    denormalize_fundamental(model, transform)
+    canonical_fundamental(model)
+    return model.reshape(3, 3)
+
+
+_fit = kernel(fit)

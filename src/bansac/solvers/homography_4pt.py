@@ -1,0 +1,127 @@
+"""The homography of four matches, in closed form."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from bansac.numeric.jit import kernel
+from bansac.solvers.normalization import canonical_homography, denormalize_homography, normalize, stack_matches
+
+__all__ = ["homography_4pt", "solve"]
+
+# Three points are collinear if twice the area of their triangle is below this share of the sample's squared size.
+_COLLINEAR = 1e-6
+
+
+def solve(
+    data: NDArray[np.float64], sample: NDArray[np.int64], models: NDArray[np.float64], scratch: NDArray[np.float64]
+) -> int:
+    """Compute the homography of four matches in closed form.
+
+    With coordinates relative to the fourth point let P and Q be the 3 x 3 matrices of the first three points of the two
+    images. A homography takes the columns of P to multiples of those of Q, H = Q diag(w) adj(P), whatever the weights
+    w. Let l_i be twice the signed area of the triangle of the fourth point and the two others than i. The fourth point
+    is P (l_1, l_2, l_3) in the first image, Q (m_1, m_2, m_3) in the second, and so goes where it should if
+    w_i = m_i / l_i; multiplied by l_1 l_2 l_3 this needs no division. As the fourth point is the origin, the l_i are
+    cross products of two vectors and also the last column of adj(P), and the last column of H is (0, 0, w . l).
+
+    A plane seen from one side has all its points in front of both cameras. Then the two images of a triangle have
+    the same orientation for all four triangles of the sample, or the opposite one for all four if the cameras are on
+    different sides of the plane (Marquez-Neila et al., Improving RANSAC for fast homography estimation, 2015): a sample
+    that contradicts itself is rejected, as are three collinear points.
+    """
+    i1, i2, i3, i4 = sample[0], sample[1], sample[2], sample[3]
+    ox, oy, ou, ov = data[0, i4], data[1, i4], data[2, i4], data[3, i4]
+    x1, y1, u1, v1 = data[0, i1] - ox, data[1, i1] - oy, data[2, i1] - ou, data[3, i1] - ov
+    x2, y2, u2, v2 = data[0, i2] - ox, data[1, i2] - oy, data[2, i2] - ou, data[3, i2] - ov
+    x3, y3, u3, v3 = data[0, i3] - ox, data[1, i3] - oy, data[2, i3] - ou, data[3, i3] - ov
+
+    l1, l2, l3 = x2 * y3 - x3 * y2, x3 * y1 - x1 * y3, x1 * y2 - x2 * y1
+    m1, m2, m3 = u2 * v3 - u3 * v2, u3 * v1 - u1 * v3, u1 * v2 - u2 * v1
+    l4, m4 = l1 + l2 + l3, m1 + m2 + m3  # of the first three points
+    flat = _COLLINEAR * (x1 * x1 + y1 * y1 + x2 * x2 + y2 * y2 + x3 * x3 + y3 * y3)
+    if not (abs(l1) > flat and abs(l2) > flat and abs(l3) > flat and abs(l4) > flat):
+        return 0
+    flat = _COLLINEAR * (u1 * u1 + v1 * v1 + u2 * u2 + v2 * v2 + u3 * u3 + v3 * v3)
+    if not (abs(m1) > flat and abs(m2) > flat and abs(m3) > flat and abs(m4) > flat):
+        return 0
+    turned = (l4 > 0.0) != (m4 > 0.0)
+    if ((l1 > 0.0) != (m1 > 0.0)) != turned:
+        return 0
+    if ((l2 > 0.0) != (m2 > 0.0)) != turned or ((l3 > 0.0) != (m3 > 0.0)) != turned:
+        return 0
+
+    w1, w2, w3 = m1 * l2 * l3, m2 * l3 * l1, m3 * l1 * l2
+    # Rows of adj(P) without their last column; the third is minus the sum of the others.
+    a1, b1 = y2 - y3, x3 - x2
+    a2, b2 = y3 - y1, x1 - x3
+    c1, c2 = w1 * u1 - w3 * u3, w2 * u2 - w3 * u3
+    h11, h12 = c1 * a1 + c2 * a2, c1 * b1 + c2 * b2
+    c1, c2 = w1 * v1 - w3 * v3, w2 * v2 - w3 * v3
+    h21, h22 = c1 * a1 + c2 * a2, c1 * b1 + c2 * b2
+    c1, c2 = w1 - w3, w2 - w3
+    h31, h32 = c1 * a1 + c2 * a2, c1 * b1 + c2 * b2
+    # Back from the fourth point to the origin: first in image 1, then in image 2.
+    h13, h23 = -(h11 * ox + h12 * oy), -(h21 * ox + h22 * oy)
+    h33 = l1 * l2 * l3 * m4 - (h31 * ox + h32 * oy)
+    h11, h12, h13 = h11 + ou * h31, h12 + ou * h32, h13 + ou * h33
+    h21, h22, h23 = h21 + ov * h31, h22 + ov * h32, h23 + ov * h33
+
+    norm = math.sqrt(
+        h11 * h11 + h12 * h12 + h13 * h13 + h21 * h21 + h22 * h22 + h23 * h23 + h31 * h31 + h32 * h32 + h33 * h33
+    )
+    if not 0.0 < norm < np.inf:
+        return 0
+    scale = 1.0 / norm
+    h = models[0]
+    h[0], h[1], h[2] = h11 * scale, h12 * scale, h13 * scale
+    h[3], h[4], h[5] = h21 * scale, h22 * scale, h23 * scale
+    h[6], h[7], h[8] = h31 * scale, h32 * scale, h33 * scale
+    return 1
+
+
+def homography_4pt(x1: ArrayLike, x2: ArrayLike) -> NDArray[np.float64] | None:
+    """Compute the homography through four matches.
+
+    Parameters
+    ----------
+    x1, x2 : (4, 2) array_like
+        Points in the first and the second image.
+
+    Returns
+    -------
+    (3, 3) ndarray or None
+        H with ``x2 ~ H x1``, of unit Frobenius norm and ``H[2, 2] > 0``; None if three of the points are collinear
+        in an image, or if no plane seen from one side can look like this in both.
+
+    Raises
+    ------
+    ValueError
+        If ``x1`` or ``x2`` is not four points with finite coordinates.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bansac.solvers.homography_4pt import homography_4pt
+    >>> square = np.array([[0, 0], [1, 0], [1, 1], [0, 1]])
+    >>> H = homography_4pt(square, 2 * square + 3)
+    >>> np.round(H / H[2, 2], 6) + 0.0
+    array([[2., 0., 3.],
+           [0., 2., 3.],
+           [0., 0., 1.]])
+    """
+    data = stack_matches(x1, x2, 4)
+    transform, models = np.empty(5), np.empty((1, 9))
+    normalize(data, transform)
+    if _solve(data, np.arange(4), models, np.empty(0)) == 0:
+        return None
+    denormalize_homography(models[0], transform)
+    canonical_homography(models[0])
+    H: NDArray[np.float64] = models.reshape(3, 3)
+    return H
+
+
+_solve = kernel(solve)

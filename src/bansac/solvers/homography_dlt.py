@@ -1,0 +1,212 @@
+"""The homography of weighted matches by linear least squares."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from bansac.numeric.jit import inner_kernel, kernel
+from bansac.solvers.normalization import (
+    as_weights,
+    canonical_homography,
+    denormalize_homography,
+    normalize,
+    stack_matches,
+)
+
+__all__ = ["SCRATCH", "fit", "homography_dlt"]
+
+SCRATCH = 3 * 9
+
+# What is below this share of the largest eigenvalue is rounding.
+_VANISHING = 1e-13
+_NEWTON_STEPS = 5
+
+Frame = tuple[float, float, float, float, float, float, float]
+
+
+def fit(
+    data: NDArray[np.float64], weights: NDArray[np.float64], model: NDArray[np.float64], scratch: NDArray[np.float64]
+) -> bool:
+    """Fit H to weighted matches: a direct linear transform that weighs every match by its depth.
+
+    With p = (x1, y1, 1) and the depth d = h3 . p a match has the algebraic error (h1 . p - d x2, h2 . p - d y2), which
+    is d times its transfer error. The plain transform minimises its mean square for |h| = 1; here mean(d^2) = 1 takes
+    the place of |h| = 1, the approximation of Taubin (PAMI 1991), so that a mean of the squared transfer errors is
+    minimised, in whatever frames. With the first points brought to mean(p p^T) = 1 the best first rows are h1 = U h3
+    and h2 = V h3 where U = mean(x2 p p^T) and V = mean(y2 p p^T). What is left is to minimise h3^T M h3 with
+    M = mean((x2^2 + y2^2) p p^T) - U^2 - V^2 (the reduction to 3 x 3 is that of Harker and O'Leary, BMVC 2005).
+    """
+    found, frame = _find_frame(data, weights)
+    if not found:
+        return False
+    for block in range(3):
+        _average(data, weights, frame, block, scratch)
+    U, V, M = 0, 9, 18
+    size = scratch[M] + scratch[M + 4] + scratch[M + 8]
+    for i in range(3):
+        for j in range(3):
+            for k in range(3):
+                scratch[M + 3 * i + j] -= scratch[U + 3 * i + k] * scratch[U + 3 * k + j]
+                scratch[M + 3 * i + j] -= scratch[V + 3 * i + k] * scratch[V + 3 * k + j]
+    found, x, y = _smallest_eigenvector(scratch, M, _VANISHING * size)
+    if not found:
+        return False
+    model[6], model[7], model[8] = x, y, 1.0
+    for i in range(3):
+        model[i] = scratch[U + 3 * i] * x + scratch[U + 3 * i + 1] * y + scratch[U + 3 * i + 2]
+        model[3 + i] = scratch[V + 3 * i] * x + scratch[V + 3 * i + 1] * y + scratch[V + 3 * i + 2]
+    # Back from the frames: first of image 1, then of image 2.
+    mx1, my1, l11, l21, l22, mx2, my2 = frame
+    for row in range(0, 9, 3):
+        model[row + 1] /= l22
+        model[row] = (model[row] - l21 * model[row + 1]) / l11
+        model[row + 2] -= model[row] * mx1 + model[row + 1] * my1
+    for i in range(3):
+        model[i] += mx2 * model[6 + i]
+        model[3 + i] += my2 * model[6 + i]
+    return True
+
+
+@inner_kernel
+def _find_frame(data: NDArray[np.float64], weights: NDArray[np.float64]) -> tuple[bool, Frame]:
+    """Find the frame of a fit; False if the points of image 1 are collinear.
+
+    It is the weighted centroid of image 1, the Cholesky factor (l11, l21, l22) of its covariance, and the centroid
+    of image 2.
+    """
+    x1, y1, x2, y2 = data[0], data[1], data[2], data[3]
+    total, mx1, my1, mx2, my2 = 0.0, 0.0, 0.0, 0.0, 0.0
+    for i in range(weights.size):
+        w = weights[i]
+        total += w
+        mx1 += w * x1[i]
+        my1 += w * y1[i]
+        mx2 += w * x2[i]
+        my2 += w * y2[i]
+    if not total > 0.0:
+        return False, (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    mx1, my1 = mx1 / total, my1 / total
+    xx, xy, yy = 0.0, 0.0, 0.0
+    for i in range(weights.size):
+        x, y, w = x1[i] - mx1, y1[i] - my1, weights[i]
+        xx += w * x * x
+        xy += w * x * y
+        yy += w * y * y
+    xx, xy, yy = xx / total, xy / total, yy / total
+    determinant = xx * yy - xy * xy
+    if not determinant > _VANISHING * (xx + yy) * (xx + yy):
+        return False, (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    l11 = math.sqrt(xx)
+    return True, (mx1, my1, l11, xy / l11, math.sqrt(determinant) / l11, mx2 / total, my2 / total)
+
+
+@inner_kernel
+def _average(
+    data: NDArray[np.float64],
+    weights: NDArray[np.float64],
+    frame: Frame,
+    block: int,
+    out: NDArray[np.float64],
+) -> None:
+    """Write the weighted mean of f p p^T, f being x2, y2 and x2^2 + y2^2 for ``block`` 0, 1 and 2, in the frame."""
+    x1, y1, x2, y2 = data[0], data[1], data[2], data[3]
+    mx1, my1, l11, l21, l22, mx2, my2 = frame
+    u_factor = 1.0 if block == 0 else 0.0
+    v_factor = 1.0 if block == 1 else 0.0
+    square_factor = 1.0 if block == 2 else 0.0
+    total, xx, xy, xz, yy, yz, zz = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    for i in range(weights.size):
+        x = (x1[i] - mx1) / l11
+        y = (y1[i] - my1 - l21 * x) / l22
+        u, v = x2[i] - mx2, y2[i] - my2
+        w = weights[i]
+        total += w
+        w *= u_factor * u + v_factor * v + square_factor * (u * u + v * v)
+        zz += w
+        xz += w * x
+        yz += w * y
+        xx += w * x * x
+        xy += w * x * y
+        yy += w * y * y
+    k = 9 * block
+    out[k] = xx / total
+    out[k + 1] = out[k + 3] = xy / total
+    out[k + 2] = out[k + 6] = xz / total
+    out[k + 4] = yy / total
+    out[k + 5] = out[k + 7] = yz / total
+    out[k + 8] = zz / total
+
+
+@inner_kernel
+def _smallest_eigenvector(scratch: NDArray[np.float64], at: int, vanishing: float) -> tuple[bool, float, float]:
+    """Eigenvector (x, y, 1) of the smallest eigenvalue of the 3 x 3 matrix at ``scratch[at]``.
+
+    The third element of h3 is the mean depth of the points, which are all in front of the camera. Elimination of x
+    and y leaves one equation in the eigenvalue, which Newton's method solves from 0. False if the eigenvector is not
+    determined, or has the mean depth 0.
+    """
+    a, b, c = scratch[at], scratch[at + 1], scratch[at + 2]
+    d, e, f = scratch[at + 4], scratch[at + 5], scratch[at + 8]
+    x, y, eigenvalue = 0.0, 0.0, 0.0
+    for step in range(_NEWTON_STEPS):
+        determinant = (a - eigenvalue) * (d - eigenvalue) - b * b
+        if not (a > eigenvalue and determinant > vanishing * (a + d)):
+            return step > 0, x, y
+        x = (b * e - (d - eigenvalue) * c) / determinant
+        y = (b * c - (a - eigenvalue) * e) / determinant
+        square = x * x + y * y
+        eigenvalue = (f + c * x + e * y + eigenvalue * square) / (1.0 + square)
+    return True, x, y
+
+
+def homography_dlt(x1: ArrayLike, x2: ArrayLike, weights: ArrayLike | None = None) -> NDArray[np.float64] | None:
+    """Fit a homography to four or more matches by linear least squares.
+
+    The direct linear transform, every match weighed by its depth: to first order it minimises the mean of the squared
+    transfer errors ``|x2 - H x1|``.
+
+    Parameters
+    ----------
+    x1, x2 : (N, 2) array_like
+        Points in the first and the second image.
+    weights : (N,) array_like, optional
+        Weights of the squared errors, >= 0; 1 by default.
+
+    Returns
+    -------
+    (3, 3) ndarray or None
+        H with ``x2 ~ H x1``, of unit Frobenius norm and ``H[2, 2] > 0``; None if the matches do not determine it.
+
+    Raises
+    ------
+    ValueError
+        If an argument has the wrong shape, holds NaN or infinity, or a weight is negative.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bansac.solvers.homography_dlt import homography_dlt
+    >>> x1 = np.random.default_rng(0).uniform(0, 100, (20, 2))
+    >>> H = homography_dlt(x1, 2 * x1 + 3)
+    >>> np.round(H / H[2, 2], 6) + 0.0
+    array([[2., 0., 3.],
+           [0., 2., 3.],
+           [0., 0., 1.]])
+    """
+    data = stack_matches(x1, x2)
+    transform, model = np.empty(5), np.empty(9)
+    used = as_weights(weights, data.shape[1])
+    if data.shape[1] == 0:
+        return None
+    normalize(data, transform)
+    if not _fit(data, used, model, np.empty(SCRATCH)):
+        return None
+    denormalize_homography(model, transform)
+    canonical_homography(model)
+    return model.reshape(3, 3)
+
+
+_fit = kernel(fit)

@@ -1,0 +1,114 @@
+"""Compile every kernel of the package before it is needed, for containers and installations.
+
+Compiled code is kept on disk (``NUMBA_CACHE_DIR``, see :mod:`bansac.numeric.cache`). Numba compiles under one lock, so
+that threads do not help; processes do.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["TASKS", "warm_cache"]
+
+_LO = "inner+iterative"
+
+# Calls that together use every kernel: an estimator and its options. Those that compile most come first.
+TASKS: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("homography", {}),
+    ("circle", {}),
+    ("essential", {}),
+    ("fundamental", {}),
+    ("plane", {"scores": True}),  # the repair of degenerate samples
+    ("line", {}),
+    ("polynomial", {}),
+    ("pose", {}),
+    ("homography", {"local_optimization": _LO}),
+    ("circle", {"local_optimization": _LO}),
+    ("homography", {"scoring": "msac"}),
+    ("circle", {"scoring": "msac"}),
+    ("homography", {"scores": True, "stopping": "ransac+prosac"}),
+    ("homography", {"order": 2}),
+    ("homography", {"stopping": None}),
+    ("homography", {"sampler": "uniform", "verification": None}),
+    ("homography", {"sampler": "prosac", "scores": True}),
+    ("homography", {"sampler": "napsac"}),
+    ("homography", {"sampler": "p-napsac", "scores": True}),
+    ("homography", {"sampler": "baysac"}),
+    ("homography", {"sampler": "ar"}),
+)
+
+
+def warm_cache(jobs: int = 1) -> Iterator[str]:
+    """Compile and cache all kernels, in ``jobs`` processes.
+
+    Parameters
+    ----------
+    jobs : int
+        Number of processes.
+
+    Yields
+    ------
+    str
+        What has been compiled, once for each of ``TASKS``.
+
+    Raises
+    ------
+    ValueError
+        If ``jobs`` is below 1.
+
+    Examples
+    --------
+    >>> from bansac.warm import warm_cache
+    >>> for name in warm_cache(jobs=2):  # doctest: +SKIP
+    ...     print(name)
+    """
+    if jobs < 1:
+        raise ValueError(f"jobs must be at least 1, got {jobs}")
+    if jobs == 1:
+        for name, options in TASKS:
+            yield _run(name, options)
+        return
+    with ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn")) as pool:
+        for done in as_completed([pool.submit(_run, name, options) for name, options in TASKS]):
+            yield done.result()
+
+
+def _run(name: str, options: dict[str, Any]) -> str:
+    """Call an estimator on small data."""
+    import bansac
+
+    x1, x2, flat = _matches()
+    estimators: dict[str, Callable[..., Any]] = {
+        "homography": lambda **o: bansac.estimate_homography(x1, flat, **o),
+        "fundamental": lambda **o: bansac.estimate_fundamental(x1, x2, **o),
+        "plane": lambda **o: bansac.estimate_fundamental(x1, flat, **o),
+        "essential": lambda **o: bansac.estimate_essential(x1 / 500, x2 / 500, **o),
+        "pose": lambda **o: bansac.estimate_relative_pose(x1 / 500, x2 / 500, **o),
+        "line": lambda **o: bansac.fit_line(np.column_stack([x1[:, 0], x1[:, 0]]), threshold=1.0, **o),
+        "circle": lambda **o: bansac.fit_circle(100 * _unit_vectors(x1), threshold=1.0, **o),
+        "polynomial": lambda **o: bansac.fit_polynomial(x1 * np.array([1, 0]), 2, threshold=1.0, **o),
+    }
+    scores = {"scores": np.linspace(0.9, 0.1, len(x1))} if options.get("scores") else {}
+    estimators[name](max_iterations=50, **options | scores)
+    return ", ".join([name, *(f"{key}={value}" for key, value in options.items())])
+
+
+def _matches() -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Return points of one image, and their matches for a scene in depth and for a plane, a few of them wrong."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform([-1, -1, 4], [1, 1, 6], (60, 3))
+    Y = X + np.array([0.5, 0.1, 0.2])
+    x1, x2 = 500 * X[:, :2] / X[:, 2:], 500 * Y[:, :2] / Y[:, 2:]
+    flat = x1 * 1.1 + 20
+    x2[:10] = flat[:10] = rng.uniform(-100, 100, (10, 2))
+    return x1, x2, flat
+
+
+def _unit_vectors(x: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.asarray(x / np.linalg.norm(x, axis=1, keepdims=True))

@@ -1,0 +1,267 @@
+"""Functions of a user's problem that would end the interpreter are refused before they are compiled."""
+
+from __future__ import annotations
+
+import math
+import warnings
+
+import numpy as np
+import pytest
+from numba import config, njit
+
+import bansac
+from bansac.numeric.jit import kernel
+from bansac.problems.circle import CIRCLE
+from bansac.problems.essential import ESSENTIAL
+from bansac.problems.fundamental import FUNDAMENTAL
+from bansac.problems.homography import HOMOGRAPHY
+from bansac.problems.line import LINE
+from bansac.problems.polynomial import polynomial
+from bansac.problems.problem import Problem
+from bansac.problems.trial import try_functions
+from tests.reference import epipolar as reference
+
+DATA = np.random.default_rng(0).uniform(-1.0, 1.0, (2, 50))
+
+
+def solve(data, sample, models, scratch):
+    models[0, 0] = data[0, sample[0]]
+    return 1
+
+
+def residuals(data, model, start, stop, out):
+    for i in range(stop - start):
+        out[i] = (data[0, start + i] - model[0]) ** 2
+
+
+def check(data=DATA, **fields):
+    """Try a problem of one number."""
+    defaults = {"channels": 2, "sample_size": 1, "model_shape": (1,), "solve": solve, "residuals": residuals}
+    problem = Problem(**({"name": "number"} | defaults | fields))
+    problem.check_on(data)
+    return problem
+
+
+def too_many(data, sample, models, scratch):
+    models[0, 0] = 1.0
+    return 3
+
+
+def one_row_too_far(data, sample, models, scratch):
+    for i in range(2):
+        models[i, 0] = data[0, sample[0]]
+    return 1
+
+
+def past_the_scratch(data, sample, models, scratch):
+    scratch[4] = 1.0
+    return 0
+
+
+def matrix_in_the_scratch(data, sample, models, scratch):
+    normal = scratch[0:9].reshape(3, 3)
+    normal[0, 0] = 1.0
+    return 0
+
+
+@kernel
+def fill(scratch, n):
+    for i in range(n):
+        scratch[i] = 0.0
+
+
+def helper_past_the_scratch(data, sample, models, scratch):
+    fill(scratch, 5)
+    return 0
+
+
+def channel_that_is_not_there(data, sample, models, scratch):
+    models[0, 0] = data[2, sample[0]]
+    return 1
+
+
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        (too_many, "solve returns 3 for the number of models, but max_models is 1"),
+        (one_row_too_far, "solve reads or .* index 1 is out of bounds for axis 0 with size 1 in one_row_too_far"),
+        (
+            past_the_scratch,
+            r"solve reads or .* index 4 .* line \d+ of test_trial.py: scratch\[4\] = 1.0 .*scratch",
+        ),
+        (matrix_in_the_scratch, r"solve reads or .* cannot reshape .* into shape \(3,3\) .*scratch \(4,\)"),
+        (helper_past_the_scratch, "solve reads or writes outside an array: index 4 is out of bounds .* in fill, line"),
+        (channel_that_is_not_there, r"solve reads or .* index 2 is out of bounds for axis 0 .*data \(2, 40\)"),
+    ],
+)
+def test_a_solver_that_leaves_its_arrays_is_refused(function, message):
+    with pytest.raises(ValueError, match=f"problem 'number': {message}"):
+        check(solve=function, scratch_size=4)
+
+
+def not_from_zero(data, model, start, stop, out):
+    for i in range(start, stop):
+        out[i] = (data[0, i] - model[0]) ** 2
+
+
+def too_short(data, model, start, stop, out):
+    for i in range(stop - start - 1):
+        out[i] = 0.0
+
+
+def read_too_far(data, model, start, stop, out):
+    for i in range(stop - start):
+        out[i] = (data[0, start + i] - data[0, start + i + 1]) ** 2
+
+
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        (not_from_zero, r"residuals reads or .* index \d+ is out of bounds for axis 0 .* in not_from_zero"),
+        (too_short, r"residuals leaves out\[39\] unwritten for start=0, stop=40"),
+        (read_too_far, "residuals reads or writes outside an array: index 40 is out of bounds"),
+    ],
+)
+@pytest.mark.parametrize("precision", ["float32", "float64"])
+def test_residuals_that_leave_their_arrays_are_refused(function, message, precision):
+    with pytest.raises(ValueError, match=message):
+        check(residuals=function, precision=precision)
+
+
+def too_long_a_model(data, weights, model, scratch):
+    model[1] = 0.0
+    return True
+
+
+def look_at_next(data, model, sample):
+    return data[0, sample[1]] > 0.0
+
+
+def unknown_verdict(data, sample, model, squared_threshold, repair, rng, scratch):
+    return 7
+
+
+def long_scratch(data, sample, model, squared_threshold, repair, rng, scratch):
+    scratch[4 * data.shape[1] + 128] = 0.0
+    return 0
+
+
+def long_transform(data, transform):
+    transform[5] = 1.0
+
+
+def long_model(model):
+    model[1] = 0.0
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"fit": too_long_a_model}, "fit reads or writes outside an array: index 1"),
+        ({"is_valid": look_at_next}, "is_valid reads or writes outside an array: index 1"),
+        ({"repair_degenerate": unknown_verdict}, "repair_degenerate returns 7 instead of 0, 1 or 2"),
+        ({"repair_degenerate": long_scratch}, "repair_degenerate reads or writes outside an array: index 288"),
+        ({"normalize": long_transform}, "normalize reads or writes outside an array: index 5"),
+        (
+            {"denormalize": lambda model, transform: long_model(model)},
+            "denormalize reads or writes outside an array: index 1",
+        ),
+        ({"canonical": long_model}, "canonical reads or writes outside an array: index 1"),
+    ],
+)
+def test_every_function_of_the_contract_is_tried(fields, message):
+    with pytest.raises(ValueError, match=message):
+        check(**fields)
+
+
+@pytest.mark.skipif(bool(config.DISABLE_JIT), reason="interpreted: nothing is compiled")
+def test_the_margins_show_what_a_compiled_function_writes():
+    class Module:
+        fill = staticmethod(njit(fill.py_func))  # known by an attribute, so it stays compiled
+
+    def solve(data, sample, models, scratch):
+        Module.fill(scratch, 5)
+        return 0
+
+    with pytest.raises(ValueError, match=r"problem 'number': solve writes outside scratch .*scratch \(4,\)"):
+        check(solve=solve, scratch_size=4)
+
+
+def divide_by_nothing(data, sample, models, scratch):
+    zero = float(data[0, sample[0]]) * 0.0
+    models[0, 0] = math.sqrt(-1.0 / zero)
+    return 1
+
+
+def test_arithmetic_that_only_plain_python_minds_is_passed():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        check(solve=divide_by_nothing)
+
+
+def test_helpers_in_closures_and_recursion_are_interpreted():
+    @kernel
+    def reach(array, n):
+        array[n] = 0.0
+
+    def solve(data, sample, models, scratch):
+        reach(scratch, 4)
+        return 0
+
+    with pytest.raises(ValueError, match=r"outside an array: index 4 .* in reach"):
+        check(solve=solve, scratch_size=4)
+
+
+def test_a_problem_is_tried_once_and_only_with_enough_data():
+    calls = []
+
+    def counted(data, sample, models, scratch):
+        calls.append(1)
+        models[0, 0] = data[0, sample[0]]
+        return 1
+
+    problem = check(DATA[:, :0], solve=counted)
+    assert not calls
+    problem.check_on(DATA)
+    tried = len(calls)
+    assert tried > 0
+    problem.check_on(DATA)
+    assert len(calls) == tried
+
+
+def test_ransac_tries_the_problem_first():
+    problem = Problem("number", 2, 1, (1,), too_many, residuals)
+    with pytest.raises(ValueError, match="solve returns 3 for the number of models"):
+        bansac.ransac(problem, DATA.T, threshold=0.1)
+
+
+def test_the_data_stay_as_they_are():
+    def shift(data, transform):
+        data += 1.0
+
+    before = DATA.copy()
+    check(normalize=shift)
+    np.testing.assert_array_equal(DATA, before)
+
+
+MATCHES = reference.random_scene(np.random.default_rng(0), 60)[0]
+
+
+@pytest.mark.parametrize(
+    ("problem", "data"),
+    [
+        (HOMOGRAPHY, MATCHES),
+        (FUNDAMENTAL, MATCHES),
+        (ESSENTIAL, MATCHES),
+        (LINE, DATA),
+        (CIRCLE, DATA),
+        (polynomial(3), DATA),
+    ],
+)
+def test_the_built_in_problems_stay_inside_their_arrays(problem, data):
+    try_functions(problem, data)
+
+
+def test_built_in_problems_are_not_tried_by_a_run(monkeypatch):
+    monkeypatch.setattr("bansac.problems.trial.try_functions", None)
+    LINE.check_on(DATA)

@@ -1,0 +1,93 @@
+"""The five-point solver."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bansac.solvers.essential_5pt import essential_5pt
+from tests.reference import epipolar as reference
+
+seeds = st.integers(0, 2**32)
+
+
+def test_five_points_give_the_truth_among_the_models():
+    rng = np.random.default_rng(0)
+    found = 0
+    for _ in range(1000):
+        data, R, t = reference.random_scene(rng, 5)
+        models = essential_5pt(data[:2].T, data[2:].T)
+        found += any(reference.distance_up_to_scale(E, reference.cross_matrix(t) @ R) < 1e-6 for E in models)
+    assert found >= 993
+
+
+@given(seeds)
+def test_every_model_is_essential_and_agrees_with_its_sample(seed):
+    data = np.random.default_rng(seed).uniform(-1, 1, (4, 5))
+    models = essential_5pt(data[:2].T, data[2:].T)
+    assert len(models) <= 10
+    x1, x2 = reference.homogeneous(data)
+    for E in models:
+        size = np.abs(E).max()
+        assert np.linalg.norm(E) == pytest.approx(np.sqrt(2))
+        assert np.abs(np.einsum("in,ij,jn->n", x2, E, x1)).max() < 1e-7 * size
+        trace_constraint = 2 * E @ E.T @ E - np.trace(E @ E.T) * E
+        # The worst root of a random sample has lost half of the digits.
+        assert np.abs(trace_constraint).max() < 1e-3
+
+
+def test_number_of_models_has_the_parity_and_the_mean_of_nisters_polynomial():
+    rng = np.random.default_rng(1)
+    counts = np.array(
+        [len(essential_5pt(*np.split(reference.random_scene(rng, 5)[0].T, 2, axis=1))) for _ in range(500)]
+    )
+    assert (counts % 2 == 0).mean() > 0.99  # complex roots come in pairs
+    assert 4 < counts.mean() < 5.5  # Nister reports 4.55 on average
+
+
+def test_rays_and_points_give_the_same_models():
+    data, _, _ = reference.random_scene(np.random.default_rng(2), 5)
+    rays1, rays2 = (np.vstack([rows, np.ones(5)]).T for rows in (data[:2], data[2:]))
+    rays1 /= np.linalg.norm(rays1, axis=1, keepdims=True)
+    expected = essential_5pt(data[:2].T, data[2:].T)
+    for models in (essential_5pt(rays1, rays2), essential_5pt(rays1.tolist(), rays2.tolist())):
+        assert len(models) == len(expected)
+        assert models == pytest.approx(expected, abs=1e-6)
+
+
+@pytest.mark.parametrize("bad", [np.zeros((4, 2)), np.zeros((5, 4)), np.zeros(10)])
+def test_five_point_solver_refuses_other_shapes(bad):
+    with pytest.raises(ValueError, match="x1 must have shape"):
+        essential_5pt(bad, np.zeros((5, 2)))
+    with pytest.raises(ValueError, match="x2 must have shape"):
+        essential_5pt(np.zeros((5, 2)), bad)
+
+
+def test_degenerate_samples_have_no_model():
+    assert len(essential_5pt(np.zeros((5, 2)), np.zeros((5, 2)))) == 0
+    assert len(essential_5pt(np.ones((5, 2)), np.full((5, 2), 2.0))) == 0
+
+
+def test_rays_may_point_backwards_but_must_be_finite():
+    data, _, _ = reference.random_scene(np.random.default_rng(4), 5)
+    rays = [np.vstack([rows, np.ones(5)]).T for rows in (data[:2], data[2:])]
+    expected = essential_5pt(*rays)
+    assert essential_5pt(-3.0 * rays[0], rays[1]) == pytest.approx(expected, abs=1e-6)
+    for k, name in enumerate(("x1", "x2")):
+        bad = [r.copy() for r in rays]
+        bad[k][2, 1] = np.nan
+        with pytest.raises(ValueError, match=f"{name} must be finite"):
+            essential_5pt(*bad)
+
+
+def test_sideways_motion_is_found():
+    rng = np.random.default_rng(7)
+    found = 0
+    for _ in range(200):
+        x1 = rng.uniform(-1, 1, (5, 2))
+        x2 = x1 + np.outer(1 / rng.uniform(2, 8, 5), [1, 0])
+        truth = reference.cross_matrix([1, 0, 0])
+        found += any(reference.distance_up_to_scale(E, truth) < 1e-6 for E in essential_5pt(x1, x2))
+    assert found >= 190

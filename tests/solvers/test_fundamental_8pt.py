@@ -1,0 +1,76 @@
+"""The weighted eight-point algorithm."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bansac.numeric.jit import kernel
+from bansac.solvers import fundamental_8pt as module
+from bansac.solvers.fundamental_8pt import SCRATCH, fundamental_8pt
+from tests.reference import epipolar as reference
+
+fit = kernel(module.fit)
+seeds = st.integers(0, 2**32)
+
+
+@given(seeds)
+def test_fit_is_the_eight_point_algorithm_with_rank_two(seed):
+    rng = np.random.default_rng(seed)
+    data, _, _ = reference.random_scene(rng, 40)
+    data += rng.normal(0, 1e-3, data.shape)
+    weights = rng.uniform(0.1, 1, 40) * (rng.uniform(size=40) < 0.8)
+    model = np.empty(9)
+    assert fit(data, weights, model, np.empty(SCRATCH))
+    U, s, Vt = np.linalg.svd(reference.eight_point(data, weights))
+    expected = U @ np.diag([s[0], s[1], 0]) @ Vt
+    assert reference.distance_up_to_scale(model, expected) < 1e-6
+
+
+def test_fit_declines_fewer_than_eight_matches_and_coincident_ones():
+    model = np.full(9, 7.0)
+    scratch = np.empty(SCRATCH)
+    weights = np.zeros(20)
+    weights[:7] = 1
+    assert not fit(np.random.default_rng(0).uniform(-1, 1, (4, 20)), weights, model, scratch)
+    assert not fit(np.ones((4, 20)), np.ones(20), model, scratch)
+    assert (model == 7).all()
+
+
+def test_fit_declines_the_matches_of_a_plane():
+    x = np.random.default_rng(5).uniform(-1, 1, (2, 30))
+    H = np.array([[1.1, 0.1, 0.2], [-0.1, 0.9, 0.1], [0.05, 0.1, 1.0]])
+    mapped = H @ np.vstack([x, np.ones(30)])
+    model = np.full(9, 7.0)
+    data = np.vstack([x, mapped[:2] / mapped[2]])
+    assert not fit(data, np.ones(30), model, np.empty(SCRATCH))
+    assert (model == 7).all()
+
+
+@given(seeds)
+def test_fundamental_8pt_agrees_with_the_reference_at_map_coordinates(seed):
+    rng = np.random.default_rng(seed)
+    data, R, t = reference.random_scene(rng, 30)
+    pixels = 800 * data + np.array([[1e6], [2e6], [1e6], [2e6]])
+    weights = rng.uniform(0.1, 1, 30)
+    F = fundamental_8pt(pixels[:2].T, pixels[2:].T, weights)
+    assert np.linalg.norm(F) == pytest.approx(1)
+    assert np.sqrt(reference.sampson(pixels, F)).max() < 1e-3
+    K = np.array([[800.0, 0, 1e6], [0, 800, 2e6], [0, 0, 1]])
+    assert reference.distance_up_to_scale(K.T @ F @ K, reference.cross_matrix(t) @ R) < 1e-3
+
+
+def test_fundamental_8pt_declines_seven_matches():
+    x1, x2 = np.random.default_rng(0).uniform(-1, 1, (2, 7, 2))
+    assert fundamental_8pt(x1, x2) is None
+    assert fundamental_8pt(x1[:0], x2[:0]) is None
+
+
+def test_fundamental_8pt_names_the_bad_argument():
+    x = np.random.default_rng(0).uniform(-1, 1, (9, 2))
+    with pytest.raises(ValueError, match=r"x2 must have shape \(9, 2\), got \(8, 2\)"):
+        fundamental_8pt(x, x[:8])
+    with pytest.raises(ValueError, match="weights must be finite"):
+        fundamental_8pt(x, x, np.full(9, np.nan))

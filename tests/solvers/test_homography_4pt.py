@@ -1,0 +1,118 @@
+"""The homography of four matches against textbook versions, known answers and degenerate input."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bansac.numeric.jit import kernel
+from bansac.solvers import homography_4pt as module
+from bansac.solvers.homography_4pt import homography_4pt
+from tests.reference import homography as reference
+
+solve = kernel(module.solve)
+seeds = st.integers(0, 2**32 - 1)
+
+
+SQUARE = np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]])
+
+
+def solve_four(x1, x2):
+    """Return H of four matches, or None."""
+    models = np.full((1, 9), np.nan)
+    found = solve(reference.columns(x1, x2), np.arange(4), models, np.empty(0))
+    return models[0].reshape(3, 3) if found else None
+
+
+def test_solve_recovers_the_truth_of_ten_thousand_exact_samples():
+    rng = np.random.default_rng(0)
+    right = samples = 0
+    while samples < 10_000:
+        H = np.eye(3) + rng.normal(0.0, 0.4, (3, 3))
+        x1 = rng.uniform(-1.0, 1.0, (4, 2))
+        depth = np.column_stack([x1, np.ones(4)]) @ H[2]
+        if not ((depth > 0).all() or (depth < 0).all()):
+            continue
+        samples += 1
+        found = solve_four(x1, reference.apply(H, x1))
+        right += found is not None and np.abs(reference.unit(found) - reference.unit(H)).max() < 1e-6
+    assert right >= 9_990
+
+
+@settings(deadline=None, max_examples=100)
+@given(seed=seeds)
+def test_solve_maps_the_sample_onto_itself_or_rejects_two_sided_samples(seed):
+    rng = np.random.default_rng(seed)
+    x1, x2 = rng.uniform(-1.0, 1.0, (2, 4, 2))
+    H = solve_four(x1, x2)
+    assert (H is not None) == reference.one_sided(x1, x2)
+    if H is not None:
+        assert np.linalg.norm(H) == pytest.approx(1.0)
+        np.testing.assert_allclose(reference.unit(H), reference.dlt(x1, x2, np.ones(4)), atol=1e-6)
+
+
+@settings(deadline=None, max_examples=30)
+@given(seed=seeds, permutation=st.permutations(range(4)))
+def test_solve_does_not_depend_on_the_order_of_the_sample(seed, permutation):
+    rng = np.random.default_rng(seed)
+    x1, x2 = rng.uniform(-1.0, 1.0, (2, 4, 2))
+    H, permuted = solve_four(x1, x2), solve_four(x1[permutation], x2[permutation])
+    assert (H is None) == (permuted is None)
+    if H is not None:
+        np.testing.assert_allclose(reference.unit(H), reference.unit(permuted), atol=1e-6)
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
+@pytest.mark.parametrize("shift", [0.0, 1.0])
+@pytest.mark.parametrize("corner", range(4))
+@pytest.mark.parametrize("image", [0, 1])
+def test_solve_rejects_three_collinear_points_at_any_scale(scale, shift, corner, image):
+    flat = SQUARE.copy()
+    flat[corner] = 0.3 * flat[corner - 1] + 0.7 * flat[corner - 3]
+    x = [scale * (SQUARE + shift), scale * (SQUARE + shift)]
+    assert solve_four(*x) is not None
+    x[image] = scale * (flat + shift)
+    assert solve_four(*x) is None
+
+
+def test_solve_rejects_coincident_points_and_not_a_number():
+    assert solve_four(SQUARE[[0, 1, 2, 0]], SQUARE) is None
+    assert solve_four(np.zeros((4, 2)), np.zeros((4, 2))) is None
+    assert solve_four(np.full((4, 2), np.nan), SQUARE) is None
+
+
+def test_solve_accepts_a_mirrored_view_and_rejects_a_twisted_one():
+    H = solve_four(SQUARE, SQUARE * [-1.0, 1.0])
+    np.testing.assert_allclose(H / H[2, 2], np.diag([-1.0, 1.0, 1.0]), atol=1e-12)
+    assert solve_four(SQUARE, SQUARE[[1, 0, 2, 3]]) is None  # the bow tie
+
+
+def test_solve_rejects_what_only_the_third_pairing_tells():
+    # A point inside the triangle of the others goes outside; the pairings (12|34) and (34|12) alone may miss it.
+    triangle = np.array([[0.0, 0.0], [4.0, 0.0], [0.0, 4.0], [1.0, 1.0]])
+    for place in ([3.0, 3.0], [-2.0, 1.0], [1.0, -2.0], [-1.0, -1.0]):
+        outside = np.vstack([triangle[:3], place])
+        for turn in range(4):
+            assert solve_four(np.roll(triangle, turn, axis=0), np.roll(outside, turn, axis=0)) is None
+
+
+def test_homography_4pt_at_a_distance_of_a_million():
+    x1 = SQUARE * 500.0 + 1e6
+    H = homography_4pt(x1, 2.0 * x1)
+    np.testing.assert_allclose(reference.apply(H, x1), 2.0 * x1, rtol=1e-12)
+    assert homography_4pt(np.zeros((4, 2)), SQUARE) is None
+
+
+@pytest.mark.parametrize(
+    ("x1", "x2", "message"),
+    [
+        (SQUARE[:3], SQUARE, r"x1 must have shape \(4, 2\), got \(3, 2\)"),
+        (SQUARE, np.zeros((4, 3)), r"x2 must have shape \(4, 2\), got \(4, 3\)"),
+        (SQUARE, SQUARE * np.nan, "x2 must be finite"),
+    ],
+)
+def test_homography_4pt_names_the_bad_argument(x1, x2, message):
+    with pytest.raises(ValueError, match=message):
+        homography_4pt(x1, x2)

@@ -1,0 +1,56 @@
+"""Normalised coordinates of two images, and the scale and sign of matrices."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from bansac.solvers.normalization import canonical_fundamental, canonical_homography, normalize
+from tests.reference import homography as reference
+
+
+def test_normalise_keeps_points_that_all_coincide_finite():
+    data, transform = np.full((4, 5), 7.0), np.empty(9)
+    normalize(data, transform)
+    assert (data == 0.0).all()
+    assert transform[0] == 1.0
+
+
+def test_canonical_sign_and_scale():
+    for H in (np.diag([-2.0, -2.0, -1.0]), np.array([[0.0, 1.0, 0.0], [-3.0, 0.0, 0.0], [0.0, 1.0, 1e-14]])):
+        model = H.ravel().copy()
+        canonical_homography(model)
+        np.testing.assert_allclose(model, reference.unit(H).ravel(), rtol=1e-15)
+    zero = np.zeros(9)
+    canonical_homography(zero)
+    assert (zero == 0.0).all()
+
+
+def test_canonical_sign_does_not_hang_on_rounding():
+    for epsilon in (1e-15, -1e-15):
+        F = np.array([[0, -1 - epsilon, 0.4], [1, 0, 0], [-0.4, 0, 0]])
+        for sign in (1, -1):
+            model = sign * F.ravel()
+            canonical_fundamental(model)
+            assert model[1] > 0
+    zero = np.zeros(9)
+    canonical_fundamental(zero)
+    assert (zero == 0).all()
+
+
+def test_normalise_is_a_loop_that_adds_in_order():
+    data = np.random.default_rng(1).uniform(-500.0, 1500.0, (4, 200))
+    expected, transform = data.copy(), np.empty(9)
+    means, square = [], 0.0
+    for row in expected:
+        total = 0.0
+        for i in range(200):
+            total += row[i]
+        means.append(total / 200)
+        for i in range(200):
+            row[i] -= means[-1]
+            square += row[i] * row[i]
+    expected *= np.sqrt(800 / square)
+    normalize(data, transform)
+    assert transform[0] == np.sqrt(800 / square)
+    np.testing.assert_array_equal(transform[1:5], means)
+    np.testing.assert_array_equal(data, expected)

@@ -1,0 +1,94 @@
+"""The documentation is current: its tables are those of the reports, its links and file names exist."""
+
+from __future__ import annotations
+
+import importlib
+import re
+import runpy
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGES = sorted(
+    path.relative_to(ROOT).as_posix() for folder in (".", "docs", "benchmarks") for path in (ROOT / folder).glob("*.md")
+)
+TABLES = runpy.run_path(str(ROOT / "scripts" / "render_tables.py"))
+ARCHITECTURE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+ROOMS = ["cli", "experiments", "evaluation", "datasets", "engine", "problems", "solvers", "numeric"]
+
+
+@pytest.mark.parametrize("page", TABLES["PAGES"])
+def test_the_tables_are_those_of_the_reports(page: str) -> None:
+    text = (ROOT / page).read_text(encoding="utf-8")
+    assert TABLES["render"](text) == text, "run python scripts/render_tables.py"
+
+
+def test_every_table_stands_on_a_page() -> None:
+    text = "".join((ROOT / page).read_text(encoding="utf-8") for page in TABLES["PAGES"])
+    assert sorted(re.findall(r"<!-- table: (\S+) -->", text)) == sorted(TABLES["TABLES"])
+    assert text.count("<!-- end -->") == len(TABLES["TABLES"])
+
+
+@pytest.mark.parametrize("page", TABLES["PAGES"])
+def test_a_figure_that_is_not_the_report_s_is_noticed(page: str) -> None:
+    text = (ROOT / page).read_text(encoding="utf-8")
+    table = next(TABLES["MARKED"].finditer(text))
+    last = max(match.end() for match in re.finditer(r"\d", table[3]))
+    at = table.start(3) + last - 1
+    other = "7" if text[at] != "7" else "8"
+    assert TABLES["render"](text[:at] + other + text[at + 1 :]) == text
+
+
+def test_an_unknown_table_is_named() -> None:
+    with pytest.raises(ValueError, match="unknown table 'waiting'; the tables are essential, "):
+        TABLES["render"]("<!-- table: waiting -->\n\n| a |\n\n<!-- end -->")
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_links_lead_to_files_and_headings(page: str) -> None:
+    path = ROOT / page
+    for target in re.findall(r"\]\(([^)\s]+)\)", path.read_text(encoding="utf-8")):
+        if target.startswith(("https://", "http://")):
+            continue
+        name, _, anchor = target.partition("#")
+        linked = (path.parent / name).resolve() if name else path
+        assert linked.exists(), f"{page} links to {target}"
+        if anchor:
+            assert anchor in anchors(linked), f"{page} links to {target}"
+
+
+def anchors(page: Path) -> set[str]:
+    """Return the anchors of the headings of a page, as GitHub makes them."""
+    headings = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def test_the_files_that_the_architecture_names_are_there() -> None:
+    named = set(re.findall(r"`([\w.-]+/[\w./-]+|\w+\.toml)`|\b([\w/]+\.py)\b", ARCHITECTURE))
+    named = {folder or file for folder, file in named}
+    assert {"engine/loop.py", "engine/sampling", "pyproject.toml"} <= named
+    known = [ROOT, ROOT / "src" / "bansac"]
+    missing = [name for name in named if "NAME" not in name and not any((folder / name).exists() for folder in known)]
+    assert missing == []
+
+
+def test_the_map_has_the_layers_of_the_contract() -> None:
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"][
+        "contracts"
+    ]
+    layers = next(contract["layers"] for contract in contracts if contract["type"] == "layers")
+    drawn = re.search(r"```text\n(.*?)```", ARCHITECTURE, re.DOTALL)
+    assert drawn is not None
+    rows = [line for line in drawn[1].splitlines() if line and not line.startswith(" ")]
+    assert len(rows) == len(layers)
+    for row, layer in zip(rows, layers, strict=True):
+        assert set(re.findall(r"\w+", layer)) <= set(re.findall(r"\w+", row.partition("  ")[0])), row
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_a_room_says_what_it_may_import(room: str) -> None:
+    docstring = importlib.import_module(f"bansac.{room}").__doc__
+    assert docstring is not None
+    assert re.search(r"\bimports?\s", docstring)
