@@ -138,6 +138,30 @@ def test_repair_and_local_optimisation_in_one_iteration(sampler, seeds, planar, 
     assert both > 0
 
 
+@pytest.mark.parametrize("sampler", ["bansac", "ar"])
+def test_an_iteration_with_local_optimisation_teaches_once(sampler, plane, monkeypatch):
+    states, optimised = [], []
+
+    def start(*arguments):
+        states.append(original_start(*arguments))
+        return states[-1]
+
+    def optimize(packed, work):
+        optimised.append(int(states[-1][0].progress["iterations"]))
+        original_optimize(packed, work)
+
+    original_start, original_optimize = runner._start, local_optimization.optimize_locally
+    monkeypatch.setattr(runner, "_start", start)
+    monkeypatch.setattr(local_optimization, "optimize_locally", optimize)
+    found = outcome(HOMOGRAPHY, plane, sampler=sampler, local_optimization=LO, stopping=None, trace=True)
+    assert min(optimised) < found.iterations  # in the loop
+    state = states[0][0]
+    if sampler == "bansac":
+        assert state.progress["updates"] == np.count_nonzero(~np.isnan(found.trace.gamma)) > 0
+    else:
+        assert state.sampler_indices.sum() == 4 * found.iterations  # failures, four data a sample
+
+
 def test_degensac_serves_runs_with_local_optimisation_too():
     def count_good(degeneracy):
         good = 0
