@@ -124,27 +124,6 @@ def test_the_distance_to_a_plane_is_the_distance_to_the_nearest_match_that_agree
 
 
 @given(seeds)
-def test_the_fitted_homography_is_the_least_squares_solution(seed):
-    rng = np.random.default_rng(seed)
-    scene = Scene(rng, [PLANE] * 30 + [OUTLIER] * 10, PIXEL)
-    weights = (scene.kinds == PLANE).astype(float)
-    H = np.empty(9)
-    degensac._fit_homography(scene.data, weights, H, np.full(repair_scratch(0), np.nan))
-    expected = reference.fit_homography(scene.data[:, scene.kinds == PLANE])
-    assert H == pytest.approx(expected.ravel(), rel=1e-6, abs=1e-6)
-
-
-def test_the_fitted_homography_has_a_positive_depth_beyond_the_horizon_of_the_origin():
-    H = np.array([[1, 0.1, 0], [0, 1.2, 0.3], [0, 2.0, -1]])  # the depth is positive for y > 0.5
-    x1 = np.vstack([np.random.default_rng(0).uniform([[-1], [0.8]], [[1], [2]], (2, 20)), np.ones(20)])
-    mapped = H @ x1
-    data = np.vstack([x1[:2], mapped[:2] / mapped[2]])
-    found = np.empty(9)
-    degensac._fit_homography(data, np.ones(20), found, np.empty(repair_scratch(0)))
-    assert found == pytest.approx(H.ravel())
-
-
-@given(seeds)
 def test_the_fundamental_matrix_of_a_pair_agrees_with_its_definition(seed):
     rng = np.random.default_rng(seed)
     data, H = rng.uniform(-1, 1, (4, 5)), rng.normal(size=(3, 3))

@@ -8,6 +8,7 @@ import numpy as np
 
 from bansac.numeric.rng import next_index
 from tests.reference.epipolar import cross_matrix, homogeneous, sampson
+from tests.reference.homography import dlt
 
 TRIPLETS = ((0, 1, 2), (3, 4, 5), (0, 1, 6), (3, 4, 6), (2, 5, 6))
 
@@ -67,14 +68,9 @@ def planes(data, sample, F, squared_threshold):
 
 
 def fit_homography(data):
-    """Minimise the squares of h1 p - u h3 p and h2 p - v h3 p for h33 = 1."""
-    x1, _ = homogeneous(data)
-    rows, right = [], []
-    for p, u, v in zip(x1.T, data[2], data[3], strict=True):
-        rows += [[*p, 0, 0, 0, *(-u * p[:2])], [0, 0, 0, *p, *(-v * p[:2])]]
-        right += [u, v]
-    H = np.append(np.linalg.lstsq(np.array(rows), np.array(right), rcond=None)[0], 1).reshape(3, 3)
-    return H if H[2] @ x1.mean(axis=1) > 0 else -H
+    """Fit H to matches by linear least squares, with a positive mean depth."""
+    H = dlt(data[:2].T, data[2:].T, np.ones(data.shape[1]))
+    return H if H[2] @ homogeneous(data)[0].mean(axis=1) > 0 else -H
 
 
 def refit_plane(data, H, squared_threshold, rounds):

@@ -67,6 +67,13 @@ def test_fit_leaves_the_model_alone_where_it_is_not_determined():
         assert fit_matches(x1, x2, weights) is None
 
 
+def test_fit_has_a_positive_mean_depth_beyond_the_horizon_of_the_origin():
+    H = np.array([[1, 0.1, 0], [0, 1.2, 0.3], [0, 2.0, -1]])  # the depth is positive for y > 0.5
+    x1 = np.random.default_rng(0).uniform([-1, 0.8], [1, 2], (20, 2))
+    found = fit_matches(x1, reference.apply(H, x1), np.ones(20))
+    np.testing.assert_allclose(found / np.linalg.norm(found), H / np.linalg.norm(H), atol=1e-9)
+
+
 @pytest.mark.parametrize("offset", [0.0, 1e6])
 def test_homography_dlt_agrees_with_the_kernel_and_survives_an_offset(offset):
     rng = np.random.default_rng(7)

@@ -16,6 +16,7 @@ from bansac.numeric.jit import inner_kernel
 from bansac.numeric.linalg import copy
 from bansac.numeric.rng import next_index
 from bansac.problems.epipolar import orientation, second_epipole
+from bansac.solvers import homography_dlt
 
 __all__ = ["is_degenerate", "repair_degenerate"]
 
@@ -33,13 +34,11 @@ _FAILURE = 0.05
 _MAX_PAIRS = 300.0
 
 # Places in the scratch behind two arrays of length N: two homographies; room for the matches of the sample, or for the
-# fit of a homography, that is sums over the matches and the normal matrix.
+# fit of a homography.
 _CANDIDATE = 9
 _ROOM = 18
-_NORMAL = 24
 
-# Where the product of entries i and j of a point (x, y, 1) stands among x^2, xy, x, y^2, y, 1.
-_PRODUCT = np.array([0, 1, 2, 1, 3, 4, 2, 4, 5])
+_fit_homography = inner_kernel(homography_dlt.fit)
 
 
 def is_degenerate(
@@ -62,7 +61,7 @@ def is_degenerate(
     squared_threshold : float
         Squared Sampson distance up to which a match is an inlier.
     scratch : ndarray
-        Room for N + 123 numbers.
+        Room for N + 46 numbers.
     """
     n = data.shape[1]
     H, candidate = scratch[n : n + _CANDIDATE], scratch[n + _CANDIDATE : n + _ROOM]
@@ -87,7 +86,7 @@ def repair_degenerate(
     rng : (4,) ndarray of uint64
         State of the random numbers.
     scratch : ndarray
-        Room for 2 N + 123 numbers; ``repair_scratch`` of the contract gives more.
+        Room for 2 N + 46 numbers; ``repair_scratch`` of the contract gives more.
     """
     n = data.shape[1]
     weights, off_plane, rest = scratch[:n], scratch[n : 2 * n], scratch[2 * n :]
@@ -229,54 +228,14 @@ def _refit_plane(
     x1, y1, x2, y2 = data[0], data[1], data[2], data[3]
     most = _mark_plane(x1, y1, x2, y2, H, squared_threshold, weights)
     for _ in range(_ROUNDS):
-        _fit_homography(data, weights, candidate, room)
+        if not _fit_homography(data, weights, candidate, room):
+            break
         support = _mark_plane(x1, y1, x2, y2, candidate, squared_threshold, weights)
         if support <= most:
             break
         most = support
         copy(candidate, H)
     return _mark_plane(x1, y1, x2, y2, H, squared_threshold, weights)
-
-
-@inner_kernel
-def _fit_homography(
-    data: NDArray[np.float64], weights: NDArray[np.float64], H: NDArray[np.float64], room: NDArray[np.float64]
-) -> None:
-    """Fit H to the marked matches by linear least squares; NaN where they do not determine it.
-
-    It minimises the sum of the squares of h1 . p - x2 h3 . p and h2 . p - y2 h3 . p for h33 = 1, which is enough to
-    tell which matches are on the plane. The normal matrix consists of sums of p p^T, x2 p p^T, y2 p p^T and
-    (x2^2 + y2^2) p p^T. The sign is such that the mean depth is positive.
-    """
-    for i in range(_NORMAL + 81):
-        room[i] = 0.0
-    for n in range(weights.size):
-        if weights[n] > 0.0:
-            x, y, u, v = data[0, n], data[1, n], data[2, n], data[3, n]
-            products, factors = (x * x, x * y, x, y * y, y, 1.0), (1.0, u, v, u * u + v * v)
-            for i in range(4):
-                for j in range(6):
-                    room[6 * i + j] += factors[i] * products[j]
-    for i in range(3):
-        for j in range(3):
-            k, at = _PRODUCT[3 * i + j], _NORMAL + 9 * i + j
-            room[at] = room[at + 30] = room[k]
-            room[at + 6] = room[at + 54] = -room[6 + k]
-            room[at + 33] = room[at + 57] = -room[12 + k]
-            room[at + 60] = room[18 + k]
-    for k in range(8):
-        pivot = _NORMAL + 9 * k
-        for row in range(_NORMAL, _NORMAL + 72, 9):
-            if row != pivot:
-                factor = room[row + k] / room[pivot + k]
-                for j in range(9):
-                    room[row + j] -= factor * room[pivot + j]
-    H[8] = 1.0
-    for k in range(8):
-        H[k] = -room[_NORMAL + 9 * k + 8] / room[_NORMAL + 10 * k]
-    if H[6] * room[2] + H[7] * room[4] + room[5] < 0.0:
-        for k in range(9):
-            H[k] = -H[k]
 
 
 @inner_kernel

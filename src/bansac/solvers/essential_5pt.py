@@ -76,7 +76,7 @@ def solve(
     """Compute the up to ten essential matrices of five matches, of Frobenius norm sqrt(2)."""
     for r in range(5):
         write_equation(data, sample[r], scratch, 9 * r)
-    return _solve_equations(models, scratch)
+    return _solve_equations(models.reshape(10, 9), scratch)
 
 
 @inlined
@@ -290,7 +290,7 @@ def essential_5pt(x1: ArrayLike, x2: ArrayLike) -> NDArray[np.float64]:
     """
     first = np.ascontiguousarray(x1, dtype=np.float64)
     second = np.ascontiguousarray(x2, dtype=np.float64)
-    models = np.empty((10, 9))
+    models = np.empty((10, 3, 3))
     count = _solve_rays(first, second, models) if first.ndim == second.ndim == 2 else 0
     if count == 0:  # bad input gives no model, so that good input need not be checked
         for name, points in (("x1", first), ("x2", second)):
@@ -298,7 +298,7 @@ def essential_5pt(x1: ArrayLike, x2: ArrayLike) -> NDArray[np.float64]:
                 raise ValueError(f"{name} must have shape (5, 2) or (5, 3), got {points.shape}")
             if not np.isfinite(points).all():
                 raise ValueError(f"{name} must be finite, got {points.tolist()}")
-    return models[:count].reshape(-1, 3, 3)
+    return models[:count]
 
 
 @kernel
@@ -313,4 +313,4 @@ def _solve_rays(x1: NDArray[np.float64], x2: NDArray[np.float64], models: NDArra
             for j in range(3):
                 factor = x2[r, i] if i < x2.shape[1] else 1.0
                 scratch[9 * r + 3 * i + j] = factor * (x1[r, j] if j < x1.shape[1] else 1.0)
-    return _solve_equations(models, scratch)
+    return _solve_equations(models.reshape(10, 9), scratch)

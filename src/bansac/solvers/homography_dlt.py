@@ -44,20 +44,19 @@ def fit(
         return False
     for block in range(3):
         _average(data, weights, frame, block, scratch)
-    U, V, M = 0, 9, 18
-    size = scratch[M] + scratch[M + 4] + scratch[M + 8]
-    for i in range(3):
+    # U, V and M stand one after the other.
+    size = scratch[18] + scratch[22] + scratch[26]
+    for row in range(0, 9, 3):
         for j in range(3):
             for k in range(3):
-                scratch[M + 3 * i + j] -= scratch[U + 3 * i + k] * scratch[U + 3 * k + j]
-                scratch[M + 3 * i + j] -= scratch[V + 3 * i + k] * scratch[V + 3 * k + j]
-    found, x, y = _smallest_eigenvector(scratch, M, _VANISHING * size)
+                for block in range(0, 18, 9):
+                    scratch[18 + row + j] -= scratch[block + row + k] * scratch[block + 3 * k + j]
+    found, x, y = _smallest_eigenvector(scratch, _VANISHING * size)
     if not found:
         return False
     model[6], model[7], model[8] = x, y, 1.0
-    for i in range(3):
-        model[i] = scratch[U + 3 * i] * x + scratch[U + 3 * i + 1] * y + scratch[U + 3 * i + 2]
-        model[3 + i] = scratch[V + 3 * i] * x + scratch[V + 3 * i + 1] * y + scratch[V + 3 * i + 2]
+    for i in range(6):
+        model[i] = scratch[3 * i] * x + scratch[3 * i + 1] * y + scratch[3 * i + 2]
     # Back from the frames: first of image 1, then of image 2.
     mx1, my1, l11, l21, l22, mx2, my2 = frame
     for row in range(0, 9, 3):
@@ -141,15 +140,15 @@ def _average(
 
 
 @inner_kernel
-def _smallest_eigenvector(scratch: NDArray[np.float64], at: int, vanishing: float) -> tuple[bool, float, float]:
-    """Eigenvector (x, y, 1) of the smallest eigenvalue of the 3 x 3 matrix at ``scratch[at]``.
+def _smallest_eigenvector(scratch: NDArray[np.float64], vanishing: float) -> tuple[bool, float, float]:
+    """Eigenvector (x, y, 1) of the smallest eigenvalue of M.
 
     The third element of h3 is the mean depth of the points, which are all in front of the camera. Elimination of x
     and y leaves one equation in the eigenvalue, which Newton's method solves from 0. False if the eigenvector is not
     determined, or has the mean depth 0.
     """
-    a, b, c = scratch[at], scratch[at + 1], scratch[at + 2]
-    d, e, f = scratch[at + 4], scratch[at + 5], scratch[at + 8]
+    a, b, c = scratch[18], scratch[19], scratch[20]
+    d, e, f = scratch[22], scratch[23], scratch[26]
     x, y, eigenvalue = 0.0, 0.0, 0.0
     for step in range(_NEWTON_STEPS):
         determinant = (a - eigenvalue) * (d - eigenvalue) - b * b

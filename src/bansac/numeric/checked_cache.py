@@ -1,0 +1,81 @@
+"""A cache of compiled functions in which a damaged file counts as a missing one.
+
+Numba reads its files unchecked: a truncated one raises an error on every start, and a changed byte of machine code is
+executed. Here each file begins with a checksum of Numba's version and of the rest of the file.
+
+Numba also finds an entry by function and signature alone. Here the options belong to the key: the same function without
+a wrapper for Python, or with fast-math, is another entry.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import pickle
+import uuid
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from numba.core.caching import FunctionCache, IndexDataCacheFile
+
+__all__ = ["CheckedCache"]
+
+_DIGEST_SIZE = 16
+
+
+class CheckedCache(FunctionCache):  # type: ignore[misc]
+    """The cache of one function with one set of target options, for ``Dispatcher._cache``."""
+
+    def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
+        super().__init__(function)
+        self._options = [
+            (name, sorted(value) if isinstance(value, set) else value) for name, value in sorted(options.items())
+        ]
+        locator = self._impl.locator
+        self._cache_file = _CheckedFile(self._cache_path, self._impl.filename_base, locator.get_source_stamp())
+
+    def _index_key(self, signature: Any, codegen: Any) -> Any:
+        return (*super()._index_key(signature, codegen), repr(self._options))
+
+
+class _CheckedFile(IndexDataCacheFile):  # type: ignore[misc]
+    """An index, which finds the data of a signature, and the data."""
+
+    def _load_index(self) -> dict[Any, str]:
+        try:
+            stamp, overloads = self._read(self._index_path)
+        except OSError:
+            return {}
+        return overloads if stamp == self._source_stamp else {}
+
+    def _save_index(self, overloads: dict[Any, str]) -> None:
+        self._write(self._index_path, (self._source_stamp, overloads))
+
+    def _load_data(self, name: str) -> Any:
+        return self._read(self._data_path(name))
+
+    def _save_data(self, name: str, data: Any) -> None:
+        self._write(self._data_path(name), data)
+
+    def _data_name(self, number: int) -> str:
+        """Name a file for data that no other process uses: two that compile at once must not share one."""
+        name: str = super()._data_name(number)
+        return f"{name.removesuffix('.nbc')}.{uuid.uuid4().hex[:8]}.nbc"
+
+    def _read(self, path: str) -> Any:
+        """Return what a file holds; OSError, which Numba takes for a missing file, if that is not what was written."""
+        content = Path(path).read_bytes()
+        if content[:_DIGEST_SIZE] != self._checksum(content[_DIGEST_SIZE:]):
+            raise OSError(f"{path} is damaged")
+        try:
+            return pickle.loads(content[_DIGEST_SIZE:])
+        except Exception as error:  # of an older version, whose classes are no more
+            raise OSError(f"{path} cannot be read") from error
+
+    def _write(self, path: str, value: Any) -> None:
+        payload = self._dump(value)
+        with self._open_for_write(path) as file:
+            file.write(self._checksum(payload) + payload)
+
+    def _checksum(self, payload: bytes) -> bytes:
+        return hashlib.blake2b(self._version.encode() + payload, digest_size=_DIGEST_SIZE).digest()
