@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import numba
 import numpy as np
@@ -24,3 +26,36 @@ def kernel_arithmetic() -> Iterator[None]:
         return
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
         yield
+
+
+@pytest.fixture
+def other_defaults(monkeypatch: pytest.MonkeyPatch) -> Callable[[], contextlib.AbstractContextManager[dict[str, Any]]]:
+    """Return a context in which many defaults of ``Options`` are others; it gives these."""
+    from bansac import options
+
+    changed = {
+        "confidence": 0.9999,
+        "min_iterations": 400,
+        "seed": 7,
+        "scoring": "msac",
+        "verification": None,
+        "local_optimization": "inner",
+        "order": 2,
+        "gamma": "gamma_3",
+        "weight_floor": 5.0,
+        "tau": 0.2,
+        "trace": True,
+    }
+
+    @contextlib.contextmanager
+    def change() -> Iterator[dict[str, Any]]:
+        with monkeypatch.context() as patch:
+            for name, value in changed.items():
+                patch.setitem(options.Options.__init__.__kwdefaults__, name, value)
+                patch.setattr(options.Options.__dataclass_fields__[name], "default", value)
+            patch.setattr(options, "_DEFAULT", options.Preset(options.Options()))
+            options._merge.cache_clear()
+            yield changed
+        options._merge.cache_clear()
+
+    return change

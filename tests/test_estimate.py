@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import subprocess
 import sys
 
@@ -270,44 +271,69 @@ def test_scores_in_unit_range_are_the_prior(plane):
     assert traced.trace.snapshots[0] == pytest.approx(np.clip(scores, 1e-6, 1 - 1e-6))
 
 
-CHANGES = {
-    "threshold": 3.0,
-    "confidence": 0.5,
-    "max_iterations": 20,
-    "min_iterations": 900,
-    "seed": 9,
-    "sampler": "uniform",
-    "scoring": "msac",
-    "verification": None,
-    "stopping": None,
-    "refinement": None,
-    "order": 3,
-    "gamma": "gamma_3",
-    "activation": "rho_3",
-    "weight_floor": 30.0,
-    "cpt": [[[0.1, 0.5], [0.6, 1.0]]],
-    "tau": 0.3,
-    "local_optimization": "inner",
-    "neighborhood_radius": 500.0,
+HARD = homography_matches(300, inlier_ratio=0.3, noise=0.5, seed=8)
+# Where an option acts on when a run stops, the run must be able to stop before its last iteration.
+EASY = homography_matches(300, inlier_ratio=0.6, noise=0.5, seed=8)
+
+
+def hard(**settings):
+    return bansac.estimate_homography(HARD.x1, HARD.x2, **settings)
+
+
+def easy(**settings):
+    return bansac.estimate_homography(EASY.x1, EASY.x2, **settings)
+
+
+def planar(**settings):
+    made = dominant_plane(np.random.default_rng(1), 400, 0.85, 0.7, 0.2 * PIXEL)
+    return bansac.estimate_fundamental(made.data[:2].T / PIXEL, made.data[2:].T / PIXEL, **settings)
+
+
+# For every option: what is estimated, the settings that it needs, and a value that must change the result.
+EFFECTS = {
+    "threshold": (hard, {}, 3.0),
+    "confidence": (hard, {}, 0.5),
+    "max_iterations": (hard, {}, 20),
+    "min_iterations": (easy, {}, 900),
+    "max_seconds": (hard, {"stopping": None, "max_iterations": 50_000}, 1e-6),
+    "seed": (hard, {}, 9),
+    "sampler": (hard, {}, "uniform"),
+    "scoring": (hard, {}, "msac"),
+    "verification": (hard, {}, None),
+    "stopping": (easy, {}, None),
+    "local_optimization": (easy, {}, "inner"),
+    "degeneracy": (planar, {}, None),
+    "refinement": (hard, {}, None),
+    "order": (easy, {}, 3),
+    "gamma": (hard, {}, "gamma_3"),
+    "activation": (hard, {}, "rho_3"),
+    "weight_floor": (hard, {}, 30.0),
+    "cpt": (hard, {}, [[[0.1, 0.5], [0.6, 1.0]]]),
+    "tau": (hard, {"stopping": "bansac", "max_iterations": 50_000}, 0.3),
+    "neighborhood_radius": (hard, {"sampler": "napsac"}, 500.0),
+    "trace": (hard, {}, True),
 }
 
 
-@pytest.mark.parametrize("name", CHANGES)
+@pytest.mark.parametrize("name", [field.name for field in dataclasses.fields(bansac.Options)])
 def test_every_option_has_an_effect(name):
-    # Some options act on when a run stops: it must be able to stop before its last iteration.
-    ratio = 0.6 if name in ("min_iterations", "stopping", "order", "local_optimization") else 0.3
-    hard = homography_matches(300, inlier_ratio=ratio, noise=0.5, seed=8)
-    settings = {
-        "tau": {"stopping": "bansac", "max_iterations": 50_000},
-        "neighborhood_radius": {"sampler": "napsac"},
-    }.get(name, {})
-    default = bansac.estimate_homography(hard.x1, hard.x2, **settings)
-    changed = bansac.estimate_homography(hard.x1, hard.x2, **{**settings, name: CHANGES[name]})
+    assert name in EFFECTS, f"no setting is known that shows the effect of {name}"
+    estimate, settings, value = EFFECTS[name]
+    default = estimate(**settings)
+    changed = estimate(**settings, **{name: value})
+    if name == "trace":
+        assert default.trace is None
+        assert len(changed.trace) == changed.iterations
+        return
     assert not (
         np.array_equal(default.model, changed.model)
         and default.iterations == changed.iterations
         and np.array_equal(default.inliers, changed.inliers)
     )
+
+
+def test_no_option_is_listed_that_does_not_exist():
+    assert set(EFFECTS) == {field.name for field in dataclasses.fields(bansac.Options)}
 
 
 def test_the_radius_of_a_neighbourhood_is_in_pixels(scene):
@@ -328,24 +354,33 @@ def test_the_radius_of_a_neighbourhood_is_in_pixels(scene):
 
 
 def test_local_optimization_waits_for_support_that_is_not_random(scene, monkeypatch):
-    from bansac.engine import runner
+    from bansac.engine import local_optimization, runner
 
     def count(max_iterations):
-        calls = []
+        """Return how often the best model is optimised in the loop, and after it."""
+        calls, stopped = [], []
 
         def optimize(*arguments):
-            calls.append(1)
-            return original(*arguments)
+            calls.append(bool(stopped))
+            original(*arguments)
 
-        monkeypatch.setattr(runner, "optimize_locally", optimize)
+        def iterate(*arguments):
+            stop = iterate_all(*arguments)
+            stopped.append(stop)
+            return stop
+
+        monkeypatch.setattr(local_optimization, "optimize_locally", optimize)
+        monkeypatch.setattr(runner, "_iterate", iterate)
         bansac.estimate_fundamental(
             scene.x1, scene.x2, local_optimization="inner", sampler="uniform", max_iterations=max_iterations
         )
-        return len(calls)
+        return calls.count(False), calls.count(True)
 
-    original = runner.optimize_locally
-    assert count(5) == 1  # too short: none in the loop, one after it
-    assert count(10_000) == 0  # the best model has had its optimisation in the loop
+    original, iterate_all = local_optimization.optimize_locally, runner._iterate
+    assert count(5) == (0, 1)  # too short: none in the loop, one after it
+    in_the_loop, after_it = count(10_000)
+    assert in_the_loop > 0
+    assert after_it == 0  # the best model has had its optimisation in the loop
 
 
 def test_options_object_and_single_settings_mix(plane):

@@ -1,113 +1,188 @@
-"""Options check themselves."""
+"""Presets, and how they, options and single settings combine."""
 
 from __future__ import annotations
 
 import dataclasses
+import typing
 
 import numpy as np
 import pytest
 
-from bansac import Options
+import bansac
+from bansac import options as public
+from bansac.datasets.synthetic import circle_points, epipolar_matches, homography_matches
+from bansac.engine import options as engine
+from bansac.engine.refinement import REFINERS
+from bansac.engine.sampling import SAMPLERS
+from bansac.engine.scoring import SCORES
+from bansac.engine.stopping import STOPS
+from bansac.options import PRESETS, Options, Settings, find_preset, resolve_options
+from bansac.problems.homography import HOMOGRAPHY
+from bansac.problems.line import LINE
+
+FIELDS = [field.name for field in dataclasses.fields(Options)]
+
+# Every number of the paper's pipeline. A change here is a change of what "paper" has meant so far.
+PAPER = {
+    "threshold": None,
+    "confidence": 0.999,
+    "max_iterations": None,
+    "min_iterations": 0,
+    "max_seconds": None,
+    "seed": 0,
+    "sampler": "bansac",
+    "scoring": "inliers",
+    "verification": "sprt",
+    "stopping": "default",
+    "local_optimization": None,
+    "degeneracy": "default",
+    "refinement": "least_squares",
+    "order": 1,
+    "gamma": "gamma_1",
+    "activation": "rho_1",
+    "weight_floor": 1.0,
+    "cpt": None,
+    "tau": None,
+    "neighborhood_radius": None,
+    "trace": False,
+}
 
 
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("threshold", 0),
-        ("threshold", -1.0),
-        ("threshold", float("nan")),
-        ("threshold", "2"),
-        ("confidence", 0.0),
-        ("confidence", 1.0),
-        ("confidence", None),
-        ("max_iterations", 0),
-        ("max_iterations", 10.5),
-        ("max_iterations", True),
-        ("min_iterations", -1),
-        ("max_seconds", 0),
-        ("seed", -1),
-        ("seed", 2**64),
-        ("seed", 1.0),
-        ("sampler", "prosaic"),
-        ("scoring", "magsac"),
-        ("verification", "bail"),
-        ("stopping", "never"),
-        ("stopping", 3),
-        ("refinement", "lm"),
-        ("order", 0),
-        ("order", 4),
-        ("gamma", "gamma_4"),
-        ("activation", "rho_5"),
-        ("weight_floor", 0.0),
-        ("weight_floor", 101.0),
-        ("tau", 1.0),
-        ("local_optimization", "outer"),
-        ("degeneracy", "yes"),
-        ("neighborhood_radius", -1.0),
-        ("trace", "yes"),
-    ],
-)
-def test_a_bad_value_is_refused_and_named(name, value):
-    with pytest.raises(ValueError, match=name):
-        Options(**{name: value})
+def test_the_paper_is_pinned_field_by_field():
+    paper = PRESETS["paper"]
+    assert {name: getattr(paper.options, name) for name in FIELDS} == PAPER
+    assert paper.normalised_threshold
+    assert list(PRESETS) == ["paper"]
 
 
-@pytest.mark.parametrize(
-    ("settings", "criteria"),
-    [
-        ({}, ("bansac", "sprt")),
-        ({"sampler": "napsac"}, ("sprt",)),
-        ({"sampler": "baysac", "verification": None}, ("ransac",)),
-        ({"sampler": "prosac"}, ("prosac",)),
-        ({"sampler": "p-napsac", "verification": None}, ("prosac",)),
-        ({"sampler": "uniform"}, ("sprt",)),
-        ({"verification": None}, ("bansac", "ransac")),
-        ({"sampler": "uniform", "verification": None}, ("ransac",)),
-        ({"stopping": "bansac"}, ("bansac",)),
-        ({"stopping": "ransac + bansac+ransac"}, ("ransac", "bansac")),
-        ({"stopping": ["sprt", "ransac"]}, ("sprt", "ransac")),
-        ({"stopping": None}, ()),
-        ({"stopping": ()}, ()),
-    ],
-)
-def test_stopping_criteria(settings, criteria):
-    assert Options(**settings).criteria(informed=False) == criteria
+def test_no_preset_means_the_default_options():
+    assert find_preset(None).options == Options()
+    assert not find_preset(None).normalised_threshold
+    with pytest.raises(ValueError, match="preset must be one of 'paper' or None; got 'quick'"):
+        find_preset("quick")
 
 
-def test_stopping_criteria_of_p_bansac():
-    assert Options().criteria(informed=True) == ("bansac", "prosac")
-    assert Options(verification=None).criteria(informed=True) == ("bansac", "prosac")
-    assert Options(stopping="bansac").criteria(informed=True) == ("bansac",)
-    assert Options(sampler="uniform").criteria(informed=True) == ("sprt",)
+# Settings, the keyword arguments of the public functions, are the options.
 
 
-def test_impossible_combinations_are_refused():
-    with pytest.raises(ValueError, match="verification"):
-        Options(stopping="sprt", verification=None)
-    with pytest.raises(ValueError, match="sampler"):
-        Options(stopping="bansac", sampler="uniform")
-    for name, value in {
-        "order": 2,
-        "gamma": "gamma_2",
-        "tau": 0.01,
-        "weight_floor": 2.0,
-        "activation": "rho_2",
-    }.items():
-        with pytest.raises(ValueError, match=f"{name} needs sampler='bansac'"):
-            Options(sampler="prosac", **{name: value})
-    with pytest.raises(ValueError, match="neighborhood_radius needs sampler='napsac'"):
-        Options(neighborhood_radius=3.0)
-    with pytest.raises(ValueError, match="min_iterations"):
-        Options(min_iterations=11, max_iterations=10)
+def test_settings_are_the_options_but_for_the_threshold():
+    hints = typing.get_type_hints(Options)
+    assert typing.get_type_hints(Settings) == {name: hints[name] for name in FIELDS if name != "threshold"}
 
 
-def test_replace_names_the_options_where_one_does_not_exist():
-    with pytest.raises(TypeError, match=r"'treshold'.*threshold"):
-        Options().replace(treshold=1.0)
-    changed = Options(threshold=2.0).replace(seed=np.int64(3))
-    assert (changed.threshold, changed.seed) == (2.0, 3)
+def literals(hint):
+    """Return the strings that a type allows by name."""
+    if typing.get_origin(hint) is typing.Literal:
+        return typing.get_args(hint)
+    return tuple(value for part in typing.get_args(hint) for value in literals(part))
 
 
-def test_options_are_frozen():
-    with pytest.raises(dataclasses.FrozenInstanceError):
-        Options().seed = 1
+ALTERNATIVES = {
+    "verification": engine.VERIFICATIONS,
+    "local_optimization": engine.LOCAL_OPTIMIZATIONS,
+    "degeneracy": engine.DEGENERACIES,
+    "gamma": engine.GAMMAS,
+    "activation": engine.ACTIVATIONS,
+}
+REGISTRIES = {"sampler": SAMPLERS, "scoring": SCORES, "stopping": STOPS, "refinement": REFINERS}
+
+
+def test_types_name_the_alternatives_that_are_checked():
+    found = {name: literals(hint) for name, hint in typing.get_type_hints(Settings).items()}
+    assert {name: names for name, names in found.items() if names} == ALTERNATIVES
+
+
+@pytest.mark.parametrize("name", [*ALTERNATIVES, *REGISTRIES])
+def test_every_name_is_accepted_and_explained(name):
+    for value in {**ALTERNATIVES, **REGISTRIES}[name]:
+        assert getattr(Options(**{name: value} | ({"sampler": "prosac"} if value == "prosac" else {})), name) == value
+        assert f'"{value}"' in Options.__doc__
+
+
+@pytest.mark.parametrize("name", REGISTRIES)
+def test_rows_have_the_names_by_which_they_are_listed(name):
+    for key, row in REGISTRIES[name].items():
+        assert row.name == key
+        assert isinstance(hash(row), int)
+
+
+# What takes precedence over what.
+
+
+def resolve(problem=HOMOGRAPHY, *, options=None, preset=None, threshold=None, unit=1.0, **settings):
+    return resolve_options(problem, options, preset, threshold, settings, unit)
+
+
+def test_settings_go_before_options_and_these_before_the_preset():
+    options = Options(threshold=2.0, order=2, confidence=0.9)
+    resolved = resolve(options=options, preset="paper", order=3)
+    assert (resolved.threshold, resolved.order, resolved.confidence) == (2.0, 3, 0.9)
+    assert resolve(options=options, threshold=5.0).threshold == 5.0
+    assert resolve(preset="paper", order=2) == resolve(order=2)
+
+
+def test_a_presets_settings_of_the_network_are_for_samplers_with_a_network(monkeypatch):
+    monkeypatch.setitem(PRESETS, "third", public.Preset(Options(order=3, gamma="gamma_2", confidence=0.9)))
+    assert resolve(preset="third").order == 3
+    plain = resolve(preset="third", sampler="uniform")
+    assert (plain.order, plain.gamma, plain.confidence) == (1, "gamma_1", 0.9)
+    with pytest.raises(ValueError, match="order needs sampler='bansac'"):
+        resolve(preset="third", sampler="uniform", order=2)
+    with pytest.raises(ValueError, match="order needs sampler='bansac'"):
+        resolve(options=Options(order=2), sampler="uniform")
+    with pytest.raises(ValueError, match="sampler must be one of"):
+        resolve(preset="third", sampler=["uniform"])
+
+
+def test_the_problem_fills_in_what_is_left_open():
+    resolved = resolve(unit=7.0)
+    assert resolved.threshold == HOMOGRAPHY.default_threshold * 7.0
+    assert resolved.max_iterations == HOMOGRAPHY.default_max_iterations
+    assert resolve(threshold=3.0, unit=7.0).threshold == 3.0
+    assert resolve(min_iterations=5000).max_iterations == 5000
+    assert resolve(options=Options(min_iterations=5000)).max_iterations == 5000
+    assert resolve(min_iterations=np.int64(5000)).max_iterations == 5000
+    assert resolve(min_iterations=5, max_iterations=10).max_iterations == 10
+    with pytest.raises(ValueError, match="threshold must be given: line has no default"):
+        resolve(LINE)
+
+
+# The preset "paper" does not follow the defaults.
+
+PLANE = homography_matches(150, inlier_ratio=0.5, noise=0.3, seed=3)
+SCENE = epipolar_matches(150, inlier_ratio=0.6, noise=0.2, seed=4)
+CIRCLE = circle_points(150, inlier_ratio=0.5, noise=0.01, seed=5).points
+CALLS = {
+    "estimate_homography": lambda **s: bansac.estimate_homography(PLANE.x1, PLANE.x2, **s),
+    "estimate_fundamental": lambda **s: bansac.estimate_fundamental(SCENE.x1, SCENE.x2, **s),
+    "estimate_essential": lambda **s: bansac.estimate_essential(SCENE.x1, SCENE.x2, SCENE.K, **s),
+    "estimate_relative_pose": lambda **s: bansac.estimate_relative_pose(SCENE.x1, SCENE.x2, SCENE.K, **s),
+    "fit_line": lambda **s: bansac.fit_line(CIRCLE, threshold=0.05, **s),
+    "fit_circle": lambda **s: bansac.fit_circle(CIRCLE, threshold=0.05, **s),
+    "fit_polynomial": lambda **s: bansac.fit_polynomial(CIRCLE, 2, threshold=0.05, **s),
+    "ransac": lambda **s: bansac.ransac(LINE, CIRCLE, threshold=0.05, **s),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_the_paper_does_not_follow_the_defaults(name, other_defaults):
+    paper, default = CALLS[name](preset="paper"), CALLS[name]()
+    assert default.trace is None
+    with other_defaults():
+        paper_after, default_after = CALLS[name](preset="paper"), CALLS[name]()
+    assert default_after.trace is not None
+    assert default_after.iterations > default.iterations
+    for field in dataclasses.fields(paper):
+        before, after = getattr(paper, field.name), getattr(paper_after, field.name)
+        if isinstance(before, tuple):
+            assert all(np.array_equal(a, b) for a, b in zip(before, after, strict=True))
+        elif field.name != "seconds":
+            assert np.array_equal(before, after), field.name
+
+
+def test_other_defaults_reach_every_option(other_defaults):
+    with other_defaults() as changed:
+        assert find_preset(None).options == Options() == Options(**changed)
+        assert Options() != PRESETS["paper"].options
+    assert find_preset(None).options == Options() == PRESETS["paper"].options
+    assert public.PRESETS is PRESETS

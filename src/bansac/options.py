@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypedDict
+from typing import Any, Literal, TypedDict, cast
 
-from bansac.engine.options import Gamma, Options
+import numpy as np
+
+from bansac.engine.options import NETWORK_SETTINGS, Gamma, Options
 from bansac.engine.refinement import Refiner
-from bansac.engine.sampling import Sampler
+from bansac.engine.sampling import SAMPLERS, Sampler
 from bansac.engine.scoring import Score
 from bansac.engine.stopping import Stop
 from bansac.problems.problem import Problem
@@ -148,6 +151,8 @@ def resolve_options(
         if not isinstance(options, Options):
             raise ValueError(f"options must be a bansac.Options, got {type(options).__name__}")
         base = options
+    elif preset is not None:
+        settings = {**_without_network(base, settings), **settings}
     items = tuple((name, value, type(value)) for name, value in settings.items())  # 1 and True are equal
     try:
         return _merge(problem, base, threshold, items, unit)
@@ -169,8 +174,18 @@ def _merge(
     if changes.get("max_iterations", base.max_iterations) is None:
         fewest = changes.get("min_iterations", base.min_iterations)
         default = problem.default_max_iterations
-        changes["max_iterations"] = max(default, fewest) if isinstance(fewest, int) else default
+        changes["max_iterations"] = max(default, fewest) if isinstance(fewest, int | np.integer) else default
     resolved = base.replace(**changes)
     if resolved.threshold is None:
         raise ValueError(f"threshold must be given: {problem.name} has no default")
     return resolved
+
+
+def _without_network(base: Options, settings: Settings) -> Settings:
+    """Return defaults in place of a preset's settings of the network, for a sampler that has none."""
+    sampler = settings.get("sampler", base.sampler)
+    row = SAMPLERS.get(sampler) if isinstance(sampler, str) else sampler
+    if not isinstance(row, Sampler) or row.adaptive:
+        return {}
+    defaults = {field.name: field.default for field in dataclasses.fields(Options) if field.name in NETWORK_SETTINGS}
+    return cast(Settings, defaults)

@@ -20,10 +20,8 @@ def run_kernel(priors, votes, gammas, order, cpt=None):
     work = np.empty(2 ** (order + 1))
     history = []
     for updates, (vote, gamma) in enumerate(zip(votes, gammas, strict=True)):
-        if order == 1:
-            dbn.update_order_1(odds, np.asarray(vote), gamma, packed)
-        else:
-            dbn.update_general(belief, odds, np.asarray(vote), gamma, packed, updates, work)
+        update = dbn.update_first_order if order == 1 else dbn.update_higher_order
+        update(odds, belief, np.asarray(vote), gamma, packed, updates, work)
         history.append(dbn.probabilities_from_odds(odds))
     return np.array(history)
 

@@ -2,41 +2,56 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 from bansac.datasets.synthetic import line_points
 from bansac.engine.local_optimization import make_work, optimize_locally
-from bansac.engine.state import BLOCK, RUN, SETTINGS, State, make_record
-from bansac.numeric.rng import seed_rng
+from bansac.engine.state import pack_run
+from bansac.engine.stopping import Stop
 from bansac.problems.line import LINE
+from tests.engine.builder import build_run
 from tests.reference.local_optimization import iterate, line_distances
 
 THRESHOLD = 0.02
 
 
+def prepare(n, sample_size):
+    return np.full(n, -1)
+
+
+def required_iterations(is_inlier, ranking, history, progress, indices, sample_size, confidence):
+    """Keep the mask that the stopping criteria get."""
+    for n in range(is_inlier.size):
+        indices[n] = is_inlier[n]
+    return np.inf
+
+
+KEEP_MASK = Stop("keep mask", SimpleNamespace(prepare=prepare, required_iterations=required_iterations))
+
+
 def optimize(points, line, *, inner, iterative, seed=0):
     """Return the model, the record of the run and the mask after a local optimisation of ``line``."""
-    data = np.ascontiguousarray(points.T)
-    n = data.shape[1]
-    settings = make_record(SETTINGS, squared_threshold=THRESHOLD**2, inner=inner, iterative=iterative)
+    parts = [name for name, wanted in (("inner", inner), ("iterative", iterative)) if wanted]
+    run = build_run(
+        LINE,
+        points.T,
+        threshold=THRESHOLD,
+        sampler="uniform",
+        stopping=[KEEP_MASK],
+        local_optimization="+".join(parts) or None,
+        seed=seed,
+    )
     support = np.count_nonzero(line_distances(points, line) <= THRESHOLD)
-    run = make_record(RUN, best_score=support, best_inliers=support, unoptimized=True)
-    empty = np.empty(0)
-    state = State(
-        **{
-            **dict.fromkeys(State._fields, empty),
-            "rng": seed_rng(seed),
-            "scratch": np.empty(LINE.scratch_size),
-            "best_model": np.array(line),
-            "model": np.empty(3, LINE.precision),
-            "residuals": np.empty(BLOCK, LINE.precision),
-        }
-    )
-    mask = optimize_locally(
-        LINE.kernels, data, data.astype(LINE.precision), settings, run, state, make_work(2, n, 2, 3)
-    )
-    return state.best_model, run, mask
+    run.best_model[:] = line
+    run.progress["best_score"] = run.progress["best_inliers"] = support
+    run.progress["unoptimized"] = True
+    optimize_locally(pack_run(run), make_work(2, len(points), 2, 3))
+    mask = run.stop_indices[0]
+    assert set(mask.tolist()) <= {0, 1}
+    return run.best_model, run.progress, mask.astype(bool)
 
 
 def blurred_line(seed):
@@ -54,9 +69,9 @@ def test_the_iterative_optimisation_is_the_literal_one(seed):
     # 14 data are the most of one fit of a line: with so few points near it, no random part is drawn.
     points, line = blurred_line(seed)
     points = points[np.argsort(line_distances(points, line), kind="stable")[:14]]
-    model, run, _ = optimize(points, line, inner=False, iterative=True)
+    model, progress, _ = optimize(points, line, inner=False, iterative=True)
     expected = iterate(points, line, THRESHOLD)
-    assert run["best_inliers"] == np.count_nonzero(line_distances(points, expected) <= THRESHOLD)
+    assert progress["best_inliers"] == np.count_nonzero(line_distances(points, expected) <= THRESHOLD)
     assert model * np.sign(model[:2] @ expected[:2]) == pytest.approx(expected, abs=1e-6)
 
 
@@ -67,17 +82,17 @@ def test_the_support_never_falls_and_the_mask_is_that_of_the_model(inner, iterat
     for seed in range(20):
         points, line = blurred_line(seed)
         before = np.count_nonzero(line_distances(points, line) <= THRESHOLD)
-        model, run, mask = optimize(points, line, inner=inner, iterative=iterative, seed=seed)
+        model, progress, mask = optimize(points, line, inner=inner, iterative=iterative, seed=seed)
         assert np.array_equal(mask, line_distances(points, model) <= THRESHOLD)
-        assert run["best_inliers"] == run["best_score"] == mask.sum()
-        assert not run["unoptimized"]
-        gained.append(run["best_inliers"] - before)
+        assert progress["best_inliers"] == progress["best_score"] == mask.sum()
+        assert not progress["unoptimized"]
+        gained.append(progress["best_inliers"] - before)
     assert min(gained) >= 0
     assert (max(gained) > 0) == (inner or iterative)
 
 
 def test_a_model_without_inliers_stays():
     points = np.random.default_rng(0).uniform(-1, 1, (30, 2))
-    model, run, mask = optimize(points, np.array([1.0, 0.0, 50.0]), inner=True, iterative=True)
+    model, progress, mask = optimize(points, np.array([1.0, 0.0, 50.0]), inner=True, iterative=True)
     assert model.tolist() == [1.0, 0.0, 50.0]
-    assert run["best_inliers"] == mask.sum() == 0
+    assert progress["best_inliers"] == mask.sum() == 0

@@ -1,6 +1,8 @@
-"""What the loop does about degenerate samples; the rest of it is looked at from outside, in test_estimate."""
+"""What the loop does about degenerate samples, and when it stops; test_estimate looks at the rest from outside."""
 
 from __future__ import annotations
+
+import dataclasses
 
 import numpy as np
 import pytest
@@ -19,32 +21,37 @@ def residuals(data, model, start, stop, out):
         out[n - start] = (data[0, n] - model[0]) ** 2
 
 
-def mend(data, sample, model, squared_threshold, repair, rng, work):
-    """Take every sample for degenerate whose value is not 7, and mend it to 7."""
-    work[work.size - 1] = 0.0
-    if model[0] == 7.0:
-        return 0
-    if not repair:
-        return 2
+def is_not_seven(data, sample, model, squared_threshold, scratch):
+    scratch[scratch.size - 1] = 0.0
+    return model[0] != 7.0
+
+
+def is_always_degenerate(data, sample, model, squared_threshold, scratch):
+    return True
+
+
+def repair_to_seven(data, sample, model, squared_threshold, rng, scratch):
+    scratch[scratch.size - 1] = 0.0
     model[0] = 7.0
-    return 1
+    return True
 
 
-def spoil(data, sample, model, squared_threshold, repair, rng, work):
-    """Take every sample for degenerate, and "mend" its model to one without support."""
-    if not repair:
-        return 2
+def repair_to_nothing(data, sample, model, squared_threshold, rng, scratch):
+    """Replace the model by one without support."""
     model[0] = -1000.0
-    return 1
+    return True
 
 
-def lament(data, sample, model, squared_threshold, repair, rng, work):
-    """Take every sample for degenerate."""
-    return 2
+def spoil_and_decline(data, sample, model, squared_threshold, rng, scratch):
+    model[0] = -1000.0
+    return False
 
 
-def problem(recover):
-    return Problem("constant", 1, 1, (1,), solve, residuals, repair_degenerate=recover)
+CONSTANT = Problem("constant", 1, 1, (1,), solve, residuals)
+
+
+def problem(is_degenerate, repair_degenerate=None):
+    return dataclasses.replace(CONSTANT, is_degenerate=is_degenerate, repair_degenerate=repair_degenerate)
 
 
 # 30 data at 3, 40 at 7 and some far from all others.
@@ -53,32 +60,82 @@ SETTINGS = {"threshold": 0.5, "stopping": None, "max_iterations": 12, "verificat
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_a_degenerate_sample_is_mended_and_teaches_nothing(seed):
-    result = bansac.ransac(problem(mend), DATA, seed=seed, **SETTINGS)
+def test_a_degenerate_sample_is_repaired_and_teaches_nothing(seed):
+    result = bansac.ransac(problem(is_not_seven, repair_to_seven), DATA, seed=seed, **SETTINGS)
     assert result.model[0] == 7.0
     assert result.trace.best_inliers[0] == 40
     # Samples of 7 teach, and no others.
-    plain = bansac.ransac(problem(None), DATA, seed=seed, sampler="bansac", degeneracy=None, **SETTINGS)
+    plain = bansac.ransac(CONSTANT, DATA, seed=seed, sampler="bansac", degeneracy=None, **SETTINGS)
     assert not np.isnan(plain.trace.gamma).any()
     taught = ~np.isnan(result.trace.gamma)
     assert (result.trace.inlier_ratio[taught] == 0.4).all()
     assert (result.trace.inlier_ratio[~taught] != 0.4).sum() + (not taught[0]) >= (~taught).sum()
 
 
-def test_a_degenerate_sample_that_nothing_mends_counts_but_teaches_nothing():
-    result = bansac.ransac(problem(lament), DATA, **SETTINGS)
-    assert result.num_inliers == bansac.ransac(problem(None), DATA, **SETTINGS).num_inliers == 40
+@pytest.mark.parametrize("repair", [None, spoil_and_decline])
+def test_a_degenerate_sample_that_is_not_repaired_counts_but_teaches_nothing(repair):
+    result = bansac.ransac(problem(is_always_degenerate, repair), DATA, **SETTINGS)
+    assert result.num_inliers == bansac.ransac(CONSTANT, DATA, **SETTINGS).num_inliers == 40
     assert np.isnan(result.trace.gamma).all()
     assert (result.probabilities == 0.5).all()
 
 
-def test_a_mended_model_that_scores_less_is_not_taken():
-    result = bansac.ransac(problem(spoil), DATA, **SETTINGS)
+def test_a_repaired_model_that_scores_less_is_not_taken():
+    result = bansac.ransac(problem(is_always_degenerate, repair_to_nothing), DATA, **SETTINGS)
     assert result.success
     assert result.num_inliers == 40
     assert result.model[0] == 7.0
 
 
+def test_a_repaired_model_counts_as_tested():
+    declined = bansac.ransac(problem(is_always_degenerate, spoil_and_decline), DATA, **SETTINGS)
+    repaired = bansac.ransac(problem(is_always_degenerate, repair_to_nothing), DATA, **SETTINGS)
+    # Every new best model of the twelve has been repaired; all samples are degenerate, so the draws are the same.
+    new_best = 1 + np.count_nonzero(np.diff(declined.trace.best_inliers))
+    assert repaired.models_tested == declined.models_tested + new_best
+
+
 def test_the_check_can_be_left_out():
-    result = bansac.ransac(problem(lament), DATA, degeneracy=None, **SETTINGS)
+    result = bansac.ransac(problem(is_always_degenerate), DATA, degeneracy=None, **SETTINGS)
     assert not np.isnan(result.trace.gamma).any()
+
+
+# Sixty different outliers: when the network gives up, it gives up all of them at once.
+CLEAR = np.concatenate([np.full(40, 7.0), 100.0 + 10.0 * np.arange(60)])[:, None]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_bansac_stops_as_soon_as_there_are_as_many_improbable_data_as_outliers(seed):
+    result = bansac.ransac(
+        CONSTANT,
+        CLEAR,
+        threshold=0.5,
+        stopping="bansac",
+        max_iterations=500,
+        verification=None,
+        trace=True,
+        seed=seed,
+    )
+    assert result.stop_reason == "bansac"
+    assert result.trace.low_probability[-1] == result.trace.outliers[-1] == 60
+    reached = (result.trace.low_probability >= result.trace.outliers) & (result.trace.best_inliers > 0)
+    assert reached.tolist() == [False] * (result.iterations - 1) + [True]
+
+
+def test_no_criterion_is_asked_before_the_fewest_iterations():
+    settings = {"threshold": 0.5, "max_iterations": 500, "verification": None}
+    for stopping in ("bansac", "ransac"):
+        free = bansac.ransac(CONSTANT, CLEAR, stopping=stopping, **settings)
+        assert free.iterations < 300
+        held = bansac.ransac(CONSTANT, CLEAR, stopping=stopping, min_iterations=300, **settings)
+        assert (held.iterations, held.stop_reason) == (300, stopping)
+
+
+def test_perfect_data_do_not_stop_bansac_before_its_first_update():
+    # No outliers, hence none improbable: the criterion holds from the start, but nothing has been learnt.
+    result = bansac.ransac(
+        problem(is_always_degenerate), np.full((30, 1), 7.0), threshold=0.5, stopping="bansac", max_iterations=9
+    )
+    assert (result.iterations, result.stop_reason) == (9, "max_iterations")
+    result = bansac.ransac(CONSTANT, np.full((30, 1), 7.0), threshold=0.5, stopping="bansac", max_iterations=9)
+    assert (result.iterations, result.stop_reason) == (1, "bansac")

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bansac.engine.state import BLOCK, HISTORY, RUN, SETTINGS, make_record
+from bansac.engine.state import BLOCK, HISTORY, PROGRESS, SPRT, make_record, pack_run
 from bansac.engine.verification import (
     ABANDONED,
     REJECTED,
@@ -20,6 +20,7 @@ from bansac.engine.verification import (
 )
 from bansac.numeric.jit import kernel
 from bansac.problems.line import LINE
+from tests.engine.builder import build_run
 from tests.reference import loop_parts as reference
 
 
@@ -29,8 +30,8 @@ def call_decision_threshold(epsilon, delta, solver_cost, models_per_sample):
 
 
 @kernel
-def call_learn_from_rejection(run, history, solver_cost):
-    learn_from_rejection(run, history, solver_cost)
+def call_learn_from_rejection(sprt, progress, history, solver_cost):
+    learn_from_rejection(sprt, progress, history, solver_cost)
 
 
 def points_on_axis(inside):
@@ -40,18 +41,13 @@ def points_on_axis(inside):
 
 
 def run_evaluate(inside, *, log_decision=math.inf, to_beat=-1.0, msac=False, first_block=0, epsilon=0.5, delta=0.05):
-    points = points_on_axis(inside)
-    settings = make_record(SETTINGS)
-    settings["msac"] = msac
-    run = make_record(RUN)
-    run["first_block"] = first_block
-    run["log_ratio_inlier"] = math.log(delta / epsilon)
-    run["log_ratio_outlier"] = math.log((1 - delta) / (1 - epsilon))
+    run = build_run(LINE, points_on_axis(inside), scoring="msac" if msac else "inliers")
+    run.sprt["log_ratio_inlier"] = math.log(delta / epsilon)
+    run.sprt["log_ratio_outlier"] = math.log((1 - delta) / (1 - epsilon))
     mask = np.zeros(len(inside), np.bool_)
     axis = np.array([0.0, 1.0, 0.0])
-    model, work = np.empty(3, np.float32), np.empty(BLOCK, np.float32)
-    score, inliers = evaluate(LINE.kernels, points, axis, model, work, mask, 1e-4, settings, run, to_beat, log_decision)
-    return score, inliers, mask, run
+    score, inliers = evaluate(pack_run(run), axis, mask, 1e-4, to_beat, log_decision, np.int64(first_block))
+    return score, inliers, mask, run.sprt
 
 
 inside_lists = st.lists(st.booleans(), min_size=2, max_size=3 * BLOCK + 7)
@@ -86,11 +82,11 @@ def test_rejection_follows_the_likelihood_ratio_at_the_ends_of_blocks(inside, lo
     lengths = [min(BLOCK, len(inside) - ((first + b) % blocks) * BLOCK) for b in range(blocks)]
     ends = np.cumsum(lengths) - 1
     expected = [end for end in ends if math.log(max(course[end], 1e-300)) > log_decision]
-    _, inliers, _, run = run_evaluate(inside, log_decision=log_decision, first_block=first)
+    _, inliers, _, sprt = run_evaluate(inside, log_decision=log_decision, first_block=first)
     if expected:
         assert inliers == REJECTED
-        assert run["rejected_points"] == expected[0] + 1
-        assert run["rejected_inliers"] == np.count_nonzero(np.array(inside)[order][: expected[0] + 1])
+        assert sprt["rejected_points"] == expected[0] + 1
+        assert sprt["rejected_inliers"] == np.count_nonzero(np.array(inside)[order][: expected[0] + 1])
     else:
         assert inliers == sum(inside)
 
@@ -103,35 +99,45 @@ def test_decision_threshold_solves_its_equation(epsilon, share, solver_cost, mod
 
 
 def designed(epsilon, delta):
-    run, history = make_record(RUN), np.zeros((3, HISTORY))
-    design_test(run, history, 200.0, epsilon, delta)
-    return run, history
+    sprt, history = make_record(SPRT), np.zeros((3, HISTORY))
+    design_test(sprt, make_record(PROGRESS), history, 200.0, epsilon, delta)
+    return sprt, history
 
 
 @given(st.floats(0, 1), st.floats(0, 1))
 def test_a_design_always_separates_good_from_bad(epsilon, delta):
     epsilon = max(epsilon, 1e-3)
-    run, _ = designed(epsilon, delta)
-    assert 0 < run["delta"] < run["epsilon"] < 1
-    assert run["log_ratio_inlier"] < 0 < run["log_ratio_outlier"]
-    assert math.isfinite(run["log_decision"])
+    sprt, _ = designed(epsilon, delta)
+    assert 0 < sprt["delta"] < sprt["epsilon"] < 1
+    assert sprt["log_ratio_inlier"] < 0 < sprt["log_ratio_outlier"]
+    assert math.isfinite(sprt["log_decision"])
 
 
 def test_delta_is_learnt_from_rejections_and_small_changes_keep_the_test():
-    run, history = designed(0.5, 0.1)
-    run["rejected_points"], run["rejected_inliers"] = 1000, 104
-    call_learn_from_rejection(run, history, 200.0)
-    assert run["tests"] == 1
-    run["rejected_inliers"] = 200
-    call_learn_from_rejection(run, history, 200.0)
-    assert run["tests"] == 2
-    assert run["delta"] == pytest.approx(0.2)
+    sprt, history = designed(0.5, 0.1)
+    sprt["rejected_points"], sprt["rejected_inliers"] = 1000, 104
+    call_learn_from_rejection(sprt, make_record(PROGRESS), history, 200.0)
+    assert sprt["tests"] == 1
+    sprt["rejected_inliers"] = 200
+    call_learn_from_rejection(sprt, make_record(PROGRESS), history, 200.0)
+    assert sprt["tests"] == 2
+    assert sprt["delta"] == pytest.approx(0.2)
     assert history[1, :2] == pytest.approx([0.5, 0.2])
 
 
 def test_a_full_history_overwrites_its_last_row():
-    run, history = designed(0.5, 0.1)
+    sprt, history = designed(0.5, 0.1)
     for delta in (0.2, 0.05, 0.15, 0.02):
-        design_test(run, history, 200.0, 0.5, delta)
-    assert run["tests"] == 3
+        design_test(sprt, make_record(PROGRESS), history, 200.0, 0.5, delta)
+    assert sprt["tests"] == 3
     assert history[2, 1] == pytest.approx(0.02)
+
+
+def test_msac_weighs_what_is_counted():
+    # MSAC gives the points half a threshold away 3 / 4 each, in another block order too.
+    points = np.array([np.linspace(-1, 1, 300), np.full(300, 0.005)])
+    run = build_run(LINE, points, scoring="msac")
+    mask = np.zeros(300, np.bool_)
+    score, inliers = evaluate(pack_run(run), np.array([0.0, 1.0, 0.0]), mask, 1e-4, -1.0, math.inf, np.int64(2))
+    assert inliers == mask.sum() == 300
+    assert score == pytest.approx(225, rel=1e-5)

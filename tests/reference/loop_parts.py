@@ -50,7 +50,7 @@ def decision_threshold(epsilon, delta, solver_cost, models_per_sample):
     return low
 
 
-def significant_support(n, m, beta=0.05, psi=0.05):
+def nonrandom_support(n, m, beta=0.05, psi=0.05):
     """Smallest I with P(I inliers or more by chance, those of the sample included) < psi (PROSAC, eq. 9)."""
     for support in range(m, n + 2):
         tail = sum(math.comb(n - m, i - m) * beta ** (i - m) * (1 - beta) ** (n - i) for i in range(support, n + 1))
@@ -65,6 +65,6 @@ def prosac_iterations(is_inlier, ranking, m, confidence):
     bounds = [math.inf]
     for size in range(max(m, (n + 1) // 2), n + 1):
         support = int(np.sum(is_inlier[ranking[:size]]))
-        if support >= significant_support(size, m):
+        if support >= nonrandom_support(size, m):
             bounds.append(ransac_iterations(support, size, m, confidence))
     return min(bounds)

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numba import boolean, config, float64, int64, types, uint64, void
+from numba import boolean, config, errors, float64, int64, types, uint64, void
 from numba.experimental import structref
 from numpy.typing import NDArray
 
@@ -98,13 +98,15 @@ def _select(
     problem: Problem, sampler: Sampler, score: Score, stops: tuple[Stop, ...], higher_order: bool, degeneracy: bool
 ) -> Any:
     bounds = [_compile(stop, "required_iterations", REQUIRED_ITERATIONS) for stop in stops]
-    bounds += [bounds[0] if bounds else _compile_function(never, REQUIRED_ITERATIONS)] * (MAX_BOUNDS - len(bounds))
+    unused = bounds[0] if bounds else _compile_function("", never, REQUIRED_ITERATIONS)
+    bounds += [unused] * (MAX_BOUNDS - len(bounds))
+    update = update_higher_order if higher_order else update_first_order
     functions = (
         *problem.compile_in_loop(degeneracy=degeneracy).values(),
         _compile(sampler, "draw", DRAW),
         _compile(sampler, "learn_from_failure", LEARN_FROM_FAILURE, learn_nothing),
-        _compile(score, "gain", GAIN[problem.precision], gain_nothing),
-        _compile_function(update_higher_order if higher_order else update_first_order, UPDATE),
+        _compile(score, "gain", GAIN[problem.precision], gain_nothing if score.module is None else None),
+        _compile_function("", update, UPDATE),
     )
     if config.DISABLE_JIT:
         return Kernels(*functions, bounds=tuple(bounds))  # type: ignore[call-arg]
@@ -116,19 +118,23 @@ def find_function(row: Any, name: str, default: Callable[..., Any] | None = None
     """Return a function of the module of a registry's row."""
     module = importlib.import_module(row.module) if isinstance(row.module, str) else row.module
     function = getattr(module, name, default)
-    if function is None and module is not None:
+    if function is None:
         raise TypeError(f"{row.name!r} needs a function {name!r} in {module!r}")
     return function
 
 
 def _compile(row: Any, name: str, function_type: Any, default: Callable[..., Any] | None = None) -> Any:
-    return _compile_function(find_function(row, name, default), function_type)
+    return _compile_function(f"{row.name!r}: {name}", find_function(row, name, default), function_type)
 
 
-def _compile_function(function: Callable[..., Any], function_type: Any) -> Any:
+def _compile_function(label: str, function: Callable[..., Any], function_type: Any) -> Any:
+    """Compile a function for the struct; ``label`` names it in an error."""
     if config.DISABLE_JIT:
         return getattr(function, "py_func", function)
-    return _compiled(function, function_type)
+    try:
+        return _compiled(function, function_type)
+    except (errors.NumbaError, TypeError) as error:  # a TypeError for a wrong number of parameters
+        raise TypeError(f"{label} does not compile for {function_type.signature}:\n{error}") from error
 
 
 @functools.cache

@@ -117,7 +117,7 @@ class Options:
     degeneracy: Literal["default", "degensac"] | None = "default"
     refinement: str | Refiner | None = "least_squares"
     order: int = 1
-    gamma: str | Gamma = "gamma_1"
+    gamma: Literal["gamma_1", "gamma_2", "gamma_3"] | Gamma = "gamma_1"
     activation: Literal["rho_1", "rho_2", "rho_3", "rho_4"] = "rho_1"
     weight_floor: float = 1.0
     cpt: Sequence[Any] | None = None
@@ -155,8 +155,10 @@ class Options:
             _check_number("tau", self.tau, lambda v: 0 < v < 1, "a number in (0, 1)")
         if self.neighborhood_radius is not None:
             _check_number("neighborhood_radius", self.neighborhood_radius, lambda v: v > 0, "a number > 0")
-            if self.sampler != "napsac":
-                raise ValueError(f"neighborhood_radius needs sampler='napsac', the sampler is {self.sampler!r}")
+            if not self.sampler_row.neighbors:
+                raise ValueError(
+                    f"neighborhood_radius needs sampler='napsac', the sampler is {self.sampler_row.name!r}"
+                )
         if not isinstance(self.trace, bool | np.bool_):
             raise ValueError(f"trace must be True or False, got {self.trace!r}")
         self._check_stopping()
@@ -219,6 +221,8 @@ class Options:
                 f"stopping must name at most {MAX_BOUNDS} criteria besides 'bansac', got {self.stopping!r}"
             )
         for stop in stops:
+            if stop.module is None and stop != STOPS["bansac"]:
+                raise ValueError(f"stopping={stop.name!r} needs a module with the function required_iterations")
             if stop.verification and self.verification != "sprt":
                 raise ValueError(
                     f"stopping={stop.name!r} needs verification='sprt': its bound comes from the history of the tests"
@@ -273,8 +277,9 @@ def check_names(settings: Iterable[str]) -> None:
 
 
 def _find_stops(names: Sequence[Any]) -> tuple[Stop, ...]:
-    own = dict.fromkeys(stop for stop in names if isinstance(stop, Stop))
-    return (*(stop for name, stop in STOPS.items() if name in names), *own)
+    given = dict.fromkeys(name if isinstance(name, Stop) else STOPS[name] for name in names)
+    built_in = [stop for stop in STOPS.values() if stop in given]
+    return (*built_in, *(stop for stop in given if stop not in built_in))
 
 
 def _names(value: Any) -> tuple[Any, ...]:

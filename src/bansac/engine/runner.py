@@ -130,14 +130,20 @@ def chance_supports(problem: Problem, data: NDArray[np.float64], threshold: floa
     """Return the support of a few models of uniform samples of ``data``, each scored in full."""
     if data.shape[1] < 2 * problem.sample_size:
         return np.empty(0, np.int64)
-    options = Options(
+    options = Options(  # written out: a change of a default must not change what a preset gives
         threshold=threshold,
+        max_iterations=FULL_MODELS,
+        min_iterations=0,
+        max_seconds=None,
+        seed=0,
         sampler="uniform",
+        scoring="inliers",
         verification=None,
         stopping=None,
+        local_optimization=None,
         degeneracy=None,
         refinement=None,
-        max_iterations=FULL_MODELS,
+        trace=False,
     )
     return run(problem, data, options).first_supports
 

@@ -26,7 +26,6 @@ __all__ = [
     "decision_threshold",
     "design_test",
     "evaluate",
-    "evaluate_fully",
     "learn_from_rejection",
 ]
 
@@ -104,12 +103,6 @@ def evaluate(
             sprt.rejected_inliers += inliers
             return score, np.int64(REJECTED)
     return score, inliers
-
-
-@inlined
-def evaluate_fully(run: Run, model: NDArray[np.float64], is_inlier: NDArray[np.bool_], to_beat: float) -> Any:
-    """Score a model without the sequential test."""
-    return evaluate(run, model, is_inlier, run.settings.squared_threshold, to_beat, np.inf, np.int64(0))
 
 
 @inlined

@@ -1,4 +1,4 @@
-"""What the tests of several samplers need: a record in the place of the run's, and tests of equal probability."""
+"""What the tests of several samplers need: the state of PROSAC, and tests of equal probability."""
 
 from __future__ import annotations
 
@@ -7,14 +7,25 @@ from collections import Counter
 
 import numpy as np
 
-from bansac.engine.state import make_record
 
-RUN = np.dtype([("draws", np.int64), ("subset", np.int64), ("subset_limit", np.int64)], align=True)
+class Prosac:
+    """The state of PROSAC: the samples so far and the size of the set (``counts``), and where growth ends."""
 
+    def __init__(self, n, draws=0, limit=None):
+        self.counts = np.array([draws, 0])
+        self.limit = n if limit is None else limit
 
-def start_run(n, draws=0, limit=None):
-    """Return the samplers' part of a run."""
-    return make_record(RUN, draws=draws, subset_limit=n if limit is None else limit)
+    @property
+    def draws(self):
+        return self.counts[0]
+
+    @draws.setter
+    def draws(self, value):
+        self.counts[0] = value
+
+    @property
+    def subset(self):
+        return self.counts[1]
 
 
 def fits(sample, must, pool):

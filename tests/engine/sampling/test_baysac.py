@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bansac.engine.dbn import MIN_PRIOR
-from bansac.engine.sampling import learn_from_failure, sample_most_probable
+from bansac.engine.sampling.baysac import sample_most_probable, update_sample
 from bansac.numeric.rng import seed_rng
 from tests.engine.sampling.helpers import equally_frequent, fits, subsets
 from tests.reference import sampling as reference
@@ -25,7 +25,7 @@ def draw(priority, m, count=1, seed=1):
 
 def fail(priority, sample):
     updated = np.array(priority, dtype=np.float64)
-    learn_from_failure(updated, np.asarray(sample))
+    update_sample(updated, np.asarray(sample))
     return updated
 
 
@@ -90,7 +90,7 @@ def test_failure_is_bayes_rule_for_independent_data(probabilities):
 def test_probabilities_stay_off_0_and_1(probabilities):
     updated = np.array(probabilities)
     for _ in range(50):
-        learn_from_failure(updated, np.arange(len(probabilities)))
+        update_sample(updated, np.arange(len(probabilities)))
         assert np.all((updated >= MIN_PRIOR) & (updated <= 1 - MIN_PRIOR))
 
 

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bansac.engine.sampling import TOTAL_DRAWS, growth_function, sample_prosac
+from bansac.engine.sampling.prosac import TOTAL_DRAWS, growth_function, sample_prosac
 from bansac.numeric.rng import seed_rng
-from tests.engine.sampling.helpers import equally_frequent, fits, start_run, subsets
+from tests.engine.sampling.helpers import Prosac, equally_frequent, fits, subsets
 from tests.reference import sampling as reference
 
 
@@ -22,7 +22,7 @@ def grow(n, m, total=TOTAL_DRAWS):
     return growth
 
 
-def draw(growth, run, m, count, *, seed=1, ranking=None):
+def draw(growth, state, m, count, *, seed=1, ranking=None):
     """Return the ranks of ``count`` samples, one row a sample."""
     n = len(growth) - 1
     ranking = np.arange(n) if ranking is None else ranking
@@ -31,7 +31,7 @@ def draw(growth, run, m, count, *, seed=1, ranking=None):
     rng, sample = seed_rng(seed), np.empty(m, np.int64)
     samples = np.empty((count, m), np.int64)
     for i in range(count):
-        sample_prosac(rng, ranking, growth, run, sample)
+        sample_prosac(rng, ranking, growth, state.counts, state.limit, sample)
         samples[i] = ranks[sample]
     return samples
 
@@ -75,22 +75,22 @@ def test_growth_function_agrees_with_exact_arithmetic(m, extra, total):
 def test_every_sample_holds_the_forced_datum_and_better_ones(m, extra, total, seed, data):
     n = m + extra
     growth = grow(n, m, total)
-    run = start_run(n)
+    state = Prosac(n)
     ranking = np.random.default_rng(seed).permutation(n)
     change = data.draw(st.integers(0, 60), "sample before which the limit drops")
     lower = data.draw(st.integers(m, n), "new limit")
     for t in range(1, 101):
         if t == change:
-            run["subset_limit"] = lower
-        sample = draw(growth, run, m, 1, seed=seed + t, ranking=ranking)[0].tolist()
-        assert fits(sample, *reference.prosac_choice(t, growth.tolist(), m, int(run["subset_limit"])))
-        assert run["draws"] == t
+            state.limit = lower
+        sample = draw(growth, state, m, 1, seed=seed + t, ranking=ranking)[0].tolist()
+        assert fits(sample, *reference.prosac_choice(t, growth.tolist(), m, state.limit))
+        assert state.draws == t
 
 
 def test_subsets_get_as_many_samples_as_the_growth_function_says():
     n, m = 12, 3
     growth = grow(n, m, 300)
-    samples = draw(growth, start_run(n), m, int(growth[n]))
+    samples = draw(growth, Prosac(n), m, int(growth[n]))
     newest = Counter(samples.max(axis=1).tolist())
     assert newest == {rank: growth[rank + 1] - growth[rank] for rank in range(m - 1, n)}
     # But for T'_m = 1 and the rounding, as many samples lie in each subset as among uniform samples.
@@ -102,44 +102,44 @@ def test_subsets_get_as_many_samples_as_the_growth_function_says():
 
 def test_the_others_are_uniform():
     growth = np.array([0, 0, 0, 1, 1, 1, 10**6])  # samples 2 to 10^6 hold the sixth datum
-    samples = draw(growth, start_run(6), 3, 3001)[1:]
+    samples = draw(growth, Prosac(6), 3, 3001)[1:]
     assert np.all(samples.max(axis=1) == 5)
     assert equally_frequent([frozenset(s) - {5} for s in samples.tolist()], subsets(range(5), 2))
 
 
 def test_samples_are_free_where_growth_has_stopped():
     growth = grow(50, 3, 2000)
-    run = start_run(50, limit=6)
-    samples = draw(growth, run, 3, int(growth[6]) + 3000)[int(growth[6]) :]
-    assert run["subset"] == 6
+    state = Prosac(50, limit=6)
+    samples = draw(growth, state, 3, int(growth[6]) + 3000)[int(growth[6]) :]
+    assert state.subset == 6
     assert equally_frequent(map_to_sets(samples), subsets(range(6), 3))
 
 
 def test_a_lower_limit_takes_effect_at_once():
     growth = grow(50, 3, 2000)
-    run = start_run(50)
-    draw(growth, run, 3, 200)
-    assert run["subset"] > 8
-    run["subset_limit"] = 6
-    samples = draw(growth, run, 3, 3000)
+    state = Prosac(50)
+    draw(growth, state, 3, 200)
+    assert state.subset > 8
+    state.limit = 6
+    samples = draw(growth, state, 3, 3000)
     assert equally_frequent(map_to_sets(samples), subsets(range(6), 3))
 
 
 def test_after_all_draws_samples_are_uniform():
     growth = grow(6, 2)
-    run = start_run(6, draws=TOTAL_DRAWS - 1, limit=3)
-    assert draw(growth, run, 2, 1).max() < 3
-    assert equally_frequent(map_to_sets(draw(growth, run, 2, 3000)), subsets(range(6), 2))
+    state = Prosac(6, draws=TOTAL_DRAWS - 1, limit=3)
+    assert draw(growth, state, 2, 1).max() < 3
+    assert equally_frequent(map_to_sets(draw(growth, state, 2, 3000)), subsets(range(6), 2))
 
 
 def test_all_data_in_one_sample():
-    samples = draw(grow(4, 4), start_run(4), 4, 20)
+    samples = draw(grow(4, 4), Prosac(4), 4, 20)
     assert np.all(np.sort(samples, axis=1) == np.arange(4))
 
 
 def test_one_seed_one_course():
     growth = grow(100, 4)
-    first, again, other = (draw(growth, start_run(100), 4, 200, seed=seed) for seed in (1, 1, 2))
+    first, again, other = (draw(growth, Prosac(100), 4, 200, seed=seed) for seed in (1, 1, 2))
     assert np.array_equal(first, again)
     assert not np.array_equal(first, other)
 

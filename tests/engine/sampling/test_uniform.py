@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bansac.engine.sampling import sample_uniform
+from bansac.engine.sampling.uniform import sample_uniform
 from bansac.numeric.rng import seed_rng
 
 

@@ -9,7 +9,7 @@ The function of a refiner's module, compiled when it is first used:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 __all__ = ["REFINERS", "Refiner"]
@@ -28,7 +28,7 @@ class Refiner:
     """
 
     name: str
-    module: Any
+    module: Any = field(hash=False)
 
 
 REFINERS = {refiner.name: refiner for refiner in (Refiner("least_squares", "bansac.engine.refinement.least_squares"),)}

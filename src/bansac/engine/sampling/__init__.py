@@ -16,7 +16,7 @@ The functions of a sampler's module, the first two of them compiled:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -41,6 +41,8 @@ class Sampler:
         It needs the data in order of quality.
     adaptive : bool
         It draws by the probabilities of the dynamic Bayesian network, which is updated after every sample.
+    neighbors : bool
+        It draws data within ``Options.neighborhood_radius`` of each other.
     stopping : tuple of str
         Its default stopping criteria; ``"sprt"`` becomes ``"ransac"`` without SPRT verification.
     alike : bool
@@ -48,10 +50,11 @@ class Sampler:
     """
 
     name: str
-    module: Any
+    module: Any = field(hash=False)
     prior: bool = False
     order: bool = False
     adaptive: bool = False
+    neighbors: bool = False
     stopping: tuple[str, ...] = ("sprt",)
     alike: bool = True
 
@@ -69,7 +72,7 @@ SAMPLERS = {
         ),
         Sampler("uniform", "bansac.engine.sampling.uniform", alike=False),
         Sampler("prosac", "bansac.engine.sampling.prosac", order=True, stopping=("prosac",)),
-        Sampler("napsac", "bansac.engine.sampling.napsac"),
+        Sampler("napsac", "bansac.engine.sampling.napsac", neighbors=True),
         Sampler("p-napsac", "bansac.engine.sampling.p_napsac", order=True, stopping=("prosac",)),
         Sampler("baysac", "bansac.engine.sampling.baysac", prior=True),
         Sampler("ar", "bansac.engine.sampling.ar", prior=True),

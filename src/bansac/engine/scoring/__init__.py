@@ -7,7 +7,7 @@ over the data of a block. The score that is the number of inliers has none: the 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 __all__ = ["SCORES", "Score"]
@@ -26,7 +26,7 @@ class Score:
     """
 
     name: str
-    module: Any = None
+    module: Any = field(default=None, hash=False)
 
 
 SCORES = {

@@ -15,7 +15,7 @@ BANSAC's criterion has no module: it looks at the probabilities after every upda
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 __all__ = ["MAX_BOUNDS", "STOPS", "Stop"]
@@ -43,7 +43,7 @@ class Stop:
     """
 
     name: str
-    module: Any = None
+    module: Any = field(default=None, hash=False)
     order: bool = False
     verification: bool = False
     adaptive: bool = False

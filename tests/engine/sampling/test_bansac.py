@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bansac.engine.sampling import ACTIVATION_CODES, activation, sample_weighted
+from bansac.engine.sampling.bansac import ACTIVATION_CODES, activation, sample_weighted
 from bansac.numeric.rng import seed_rng
 
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bansac.engine.sampling import posterior_probabilities, renew_priority, sample_most_probable, start_priority
-from bansac.engine.sampling.adaptive_reordering import PERTURBATION, VARIANCE
+from bansac.engine.sampling.ar import PERTURBATION, VARIANCE, posterior_probabilities, renew_priority, start_priority
+from bansac.engine.sampling.baysac import sample_most_probable
 from bansac.numeric.rng import seed_rng
 from tests.reference import sampling as reference
 

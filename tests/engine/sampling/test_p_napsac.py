@@ -7,18 +7,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bansac.engine.sampling import (
-    TOTAL_DRAWS,
-    build_layers,
-    empty_neighborhoods,
-    growth_function,
-    make_neighborhoods,
-    sample_progressive_napsac,
-    sample_prosac,
-)
+from bansac.engine.sampling import Setup, p_napsac
+from bansac.engine.sampling.p_napsac import build_layers, make_neighborhoods, sample_progressive_napsac
+from bansac.engine.sampling.prosac import TOTAL_DRAWS, growth_function, sample_prosac
+from bansac.engine.state import PROGRESS, make_record
+from bansac.numeric.jit import kernel
 from bansac.numeric.rng import seed_rng
-from tests.engine.sampling.helpers import equally_frequent, fits, start_run, subsets
+from tests.engine.sampling.helpers import Prosac, equally_frequent, fits, subsets
 from tests.reference import sampling as reference
+
+draw = kernel(p_napsac.draw)
 
 
 class Sampler:
@@ -28,7 +26,7 @@ class Sampler:
         n = data.shape[1]
         self.growth = np.empty(n + 1, np.int64)
         growth_function(m, TOTAL_DRAWS, self.growth)
-        self.run = start_run(n, draws=draws)
+        self.prosac = Prosac(n, draws)
         self.neighborhoods = make_neighborhoods(data, ranking, m)
         self.ranking = ranking
         self.ranks = np.empty(n, np.int64)
@@ -36,7 +34,15 @@ class Sampler:
         self.rng, self.sample = seed_rng(seed), np.empty(m, np.int64)
 
     def draw(self):
-        sample_progressive_napsac(self.rng, self.ranking, self.growth, self.run, self.neighborhoods, self.sample)
+        sample_progressive_napsac(
+            self.rng,
+            self.ranking,
+            self.growth,
+            self.prosac.counts,
+            self.prosac.limit,
+            self.neighborhoods,
+            self.sample,
+        )
         return self.ranks[self.sample].tolist()
 
 
@@ -91,16 +97,16 @@ def test_a_whole_course_is_local_first_and_prosac_at_last(m):
         assert t <= 20 * n or sampler.neighborhoods.hits.sum() == hits
         hits = sampler.neighborhoods.hits.sum()
     assert 0 < local_samples < 20 * n
-    assert sampler.run["draws"] == 20 * n + 199
+    assert sampler.prosac.draws == 20 * n + 199
 
 
 def test_after_the_local_samples_it_is_prosac():
     data = np.random.default_rng(0).uniform(size=(4, 50))
     ranking = np.random.default_rng(1).permutation(50)
     sampler = Sampler(data, ranking, 4, draws=1000)
-    rng, run, sample = seed_rng(1), start_run(50, draws=1000), np.empty(4, np.int64)
+    rng, state, sample = seed_rng(1), Prosac(50, draws=1000), np.empty(4, np.int64)
     for _ in range(100):
-        sample_prosac(rng, ranking, sampler.growth, run, sample)
+        sample_prosac(rng, ranking, sampler.growth, state.counts, state.limit, sample)
         sampler.draw()
         assert sampler.sample.tolist() == sample.tolist()
     assert not sampler.neighborhoods.hits.any()
@@ -114,7 +120,7 @@ def test_neighbours_before_the_last_are_uniform():
     chosen = []
     for seed in range(1500):
         sampler.rng = seed_rng(seed)
-        sampler.run["draws"] = 0
+        sampler.prosac.draws = 0
         sampler.neighborhoods.hits[:] = sampler.neighborhoods.growth[5]
         sampler.neighborhoods.sizes[:] = 5
         sample = sampler.draw()  # the centre is 0, the sixth neighbour is forced, two of the first five are drawn
@@ -131,7 +137,7 @@ def test_a_lonely_centre_is_forced_into_a_global_sample():
     sampler.neighborhoods.sizes[:] = 29  # more than any cell has
     chosen = set()
     for _ in range(20):  # rank 21 is the centre of samples 402 to 421, all of which have T'_4 < t <= T'_5 in PROSAC
-        sampler.run["draws"] = 419
+        sampler.prosac.draws = 419
         sample = set(sampler.draw())
         assert {4, 21} <= sample
         chosen |= sample - {4, 21}
@@ -143,7 +149,7 @@ def test_a_neighbourhood_of_more_than_ten_is_used_up():
     data[:, 59] = 1.0  # all others share the finest cell
     for size in (10, 11):
         sampler = Sampler(data, np.arange(60), 3)
-        sampler.run["draws"] = 419  # the centre is 21
+        sampler.prosac.draws = 419  # the centre is 21
         sampler.neighborhoods.hits[:] = sampler.neighborhoods.growth[size - 1]
         sampler.neighborhoods.sizes[:] = size
         before = sampler.neighborhoods.hits.sum()
@@ -156,7 +162,7 @@ def test_a_neighbourhood_of_more_than_ten_is_used_up():
 def test_centres_stay_below_the_limit():
     data = np.random.default_rng(0).uniform(size=(2, 40))
     sampler = Sampler(data, np.arange(40), 2)
-    sampler.run["subset_limit"] = 5
+    sampler.prosac.limit = 5
     before = sampler.neighborhoods.hits.copy()
     for _ in range(300):
         assert min(sampler.draw()) < 40
@@ -219,12 +225,29 @@ def test_no_data_make_empty_layers():
         assert array.shape == (4, 0)
 
 
-def test_empty_neighborhoods_have_the_types_of_full_ones():
-    full = make_neighborhoods(np.random.default_rng(0).uniform(size=(4, 10)), np.arange(10), 4)
-    for empty, array in zip(empty_neighborhoods(), full, strict=True):
-        assert (empty.dtype, empty.ndim, empty.flags.c_contiguous) == (array.dtype, array.ndim, True)
-        assert array.flags.c_contiguous
-        assert empty.size == 0
+@pytest.mark.parametrize("m", [2, 4])
+def test_the_flat_state_of_a_run_gives_the_same_samples(m):
+    rng = np.random.default_rng(m)
+    data, ranking = clustered(rng, 4, 60), rng.permutation(60)
+    sampler = Sampler(data, ranking, m)
+    setup = Setup(
+        data=data,
+        sample_size=m,
+        rng=seed_rng(1),
+        ranking=ranking,
+        prior=None,
+        radius=None,
+        activation="rho_1",
+        weight_floor=1.0,
+    )
+    numbers, indices = p_napsac.start(setup)
+    progress, sample = make_record(PROGRESS, subset_limit=60), np.empty(m, np.int64)
+    for draws in range(1500):
+        if draws == 700:
+            sampler.prosac.limit = progress["subset_limit"] = 30
+        draw(setup.rng, data, np.ones(60), ranking, progress, numbers, indices, sample)
+        sampler.draw()
+        assert sample.tolist() == sampler.sample.tolist()
 
 
 @pytest.mark.parametrize("sample_size", [0, 1, 6])

@@ -1,0 +1,65 @@
+"""The state of a run as the engine itself makes it, for tests of single kernels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from bansac.engine import runner
+from bansac.engine.options import Options
+from bansac.engine.sampling import Setup
+from bansac.engine.state import Run
+from bansac.numeric.rng import seed_rng
+from bansac.problems.problem import Problem
+
+DEFAULTS: dict[str, Any] = {"threshold": 1.0, "max_iterations": 1000}
+
+
+def make_setup(
+    problem: Problem,
+    data: ArrayLike,
+    options: Options,
+    *,
+    prior: ArrayLike | None = None,
+    quality: ArrayLike | None = None,
+) -> Setup:
+    """Return what a sampler gets at the start of a run; the data (channels x N) keep their order and units."""
+    values = np.array(data, np.float64, order="C")
+    return Setup(
+        data=values,
+        sample_size=problem.sample_size,
+        rng=seed_rng(options.seed),
+        ranking=np.empty(0, np.int64) if quality is None else np.argsort(-np.asarray(quality), kind="stable"),
+        prior=None if prior is None else np.array(prior, np.float64),
+        radius=options.neighborhood_radius,
+        activation=options.activation,
+        weight_floor=options.weight_floor,
+    )
+
+
+def build_run(
+    problem: Problem,
+    data: ArrayLike,
+    *,
+    prior: ArrayLike | None = None,
+    quality: ArrayLike | None = None,
+    **settings: Any,
+) -> Run:
+    """Return the context of a run before its first iteration.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem.
+    data : (channels, N) array_like
+        The data, in the order and the units of the run: they are neither shuffled nor normalised.
+    prior, quality : (N,) array_like, optional
+        Prior inlier probabilities, and what orders the data.
+    **settings
+        Options; ``DEFAULTS`` are for those that a run cannot do without.
+    """
+    options = Options(**{**DEFAULTS, **settings})
+    setup = make_setup(problem, data, options, prior=prior, quality=quality)
+    return runner._start(problem, options, setup, options.threshold)[0]

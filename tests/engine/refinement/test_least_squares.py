@@ -1,0 +1,144 @@
+"""The last step against a literal version."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from bansac.datasets.synthetic import line_points, polynomial_points
+from bansac.engine.refinement.least_squares import refine
+from bansac.engine.state import pack_run
+from bansac.problems.line import LINE
+from bansac.problems.polynomial import polynomial
+from tests.engine.builder import build_run
+from tests.reference import local_optimization as lines
+from tests.reference import refinement as reference
+
+THRESHOLD = 0.05
+
+
+def fit_line(points):
+    return lines.fit_line(points) if len(np.unique(points, axis=0)) > 1 else None
+
+
+def fit_parabola(points):
+    if len(np.unique(points[:, 0])) < 3:
+        return None
+    return np.polynomial.polynomial.polyfit(points[:, 0], points[:, 1], 2)
+
+
+def parabola_distances(points, c):
+    return np.abs(np.polynomial.polynomial.polyval(points[:, 0], c) - points[:, 1])
+
+
+PROBLEMS = {
+    "line": (LINE, fit_line, lines.line_distances),
+    "parabola": (polynomial(2), fit_parabola, parabola_distances),
+}
+SCORES = {
+    "inliers": lambda distances: np.count_nonzero(distances <= THRESHOLD),
+    "msac": lambda distances: np.maximum(1 - (distances / THRESHOLD) ** 2, 0).sum(),
+}
+
+
+def start_model(kind, points, rng):
+    """Return the model through a random minimal sample."""
+    if kind == "parabola":
+        chosen = points[rng.choice(len(points), 3, replace=False)]
+        return np.polynomial.polynomial.polyfit(chosen[:, 0], chosen[:, 1], 2)
+    first, second = points[rng.choice(len(points), 2, replace=False)]
+    normal = np.array([first[1] - second[1], second[0] - first[0]])
+    normal /= np.linalg.norm(normal)
+    return np.append(normal, -normal @ first)
+
+
+def run_kernel(problem, points, model, scoring):
+    run = build_run(problem, points.T, threshold=THRESHOLD, scoring=scoring, local_optimization=None)
+    _, _, distances = next(row for row in PROBLEMS.values() if row[0] is problem)
+    found = distances(points, model)
+    run.best_model[:] = model
+    run.progress["best_inliers"] = np.count_nonzero(found <= THRESHOLD)
+    run.progress["best_score"] = SCORES[scoring](found)
+    kept = refine(pack_run(run))
+    return run.best_model, kept, run.progress
+
+
+@settings(max_examples=150)
+@given(
+    st.sampled_from(["line", "parabola"]),
+    st.sampled_from(["inliers", "msac"]),
+    st.integers(6, 150),
+    st.floats(0.3, 1.0),
+    st.floats(0.005, 0.06),
+    st.integers(0, 2**32 - 1),
+)
+def test_it_is_least_squares_to_the_inliers_until_they_stay(kind, scoring, n, ratio, noise, seed):
+    problem, fit, distances = PROBLEMS[kind]
+    if kind == "line":
+        points = line_points(n, inlier_ratio=ratio, noise=noise, seed=seed).points
+    else:
+        points = polynomial_points(n, degree=2, inlier_ratio=ratio, noise=noise, seed=seed).points
+    model = start_model(kind, points, np.random.default_rng(seed))
+    assume(np.abs(model).max() < 10)
+    expected, rounds, (margin, score_margin) = reference.refine(
+        points, model, THRESHOLD, fit=fit, distances=distances, score=SCORES[scoring]
+    )
+    assume(margin > 1e-5)  # the residuals of the loop have single precision
+    assume(scoring == "inliers" or score_margin > 1e-2)
+    found, kept, progress = run_kernel(problem, points, model, scoring)
+    assert kept == rounds
+    if kind == "line":
+        expected = expected * np.sign(expected[:2] @ found[:2])
+    assert found == pytest.approx(expected, rel=1e-6, abs=1e-6)
+    assert progress["best_inliers"] == np.count_nonzero(distances(points, expected) <= THRESHOLD)
+    assert progress["best_score"] == pytest.approx(SCORES[scoring](distances(points, expected)), rel=1e-4, abs=1e-3)
+    assert progress["best_score"] >= SCORES[scoring](distances(points, model)) - 1e-3
+
+
+def cases(wanted):
+    """Return the number of random lines for which the literal version keeps so many fits."""
+    count = 0
+    for seed in range(60):
+        points = line_points(60, inlier_ratio=0.5, noise=0.04, seed=seed).points
+        model = start_model("line", points, np.random.default_rng(seed))
+        _, kept, _ = reference.refine(
+            points, model, THRESHOLD, fit=fit_line, distances=lines.line_distances, score=SCORES["inliers"]
+        )
+        count += wanted(kept)
+    return count
+
+
+def test_random_lines_keep_no_fit_and_several():
+    # The comparison above meets both ends: a fit that scores less at once, and inliers that come in round by round.
+    assert cases(lambda kept: kept == 0) > 0
+    assert cases(lambda kept: kept >= 4) > 0
+
+
+def test_it_ends_after_ten_rounds():
+    # Along a shallow curve each line reaches a little further: the inliers still change when the rounds are over.
+    x = np.linspace(0, 40, 400)
+    points = np.column_stack([x, 0.0003 * x**2])
+    model = np.array([0.0, 1.0, 0.0])
+    literal, kept, (margin, _) = reference.refine(
+        points, model, THRESHOLD, fit=fit_line, distances=lines.line_distances, score=SCORES["inliers"]
+    )
+    assert margin > 1e-6
+    assert kept == 10
+    longer = reference.refine(
+        points, model, THRESHOLD, fit=fit_line, distances=lines.line_distances, score=SCORES["inliers"], rounds=11
+    )
+    assert longer[1] == 11
+    found, rounds, _ = run_kernel(LINE, points, model, "inliers")
+    assert rounds == 10
+    assert found * np.sign(found[:2] @ literal[:2]) == pytest.approx(literal, abs=1e-6)
+
+
+def test_a_model_without_inliers_stays():
+    points = np.random.default_rng(0).uniform(-1, 1, (30, 2))
+    model = np.array([1.0, 0.0, 50.0])
+    found, kept, progress = run_kernel(LINE, points, model, "inliers")
+    assert kept == 0
+    assert found.tolist() == model.tolist()
+    assert progress["best_inliers"] == 0

@@ -1,0 +1,270 @@
+"""A sampler, a score, a stopping criterion and a refiner of the user's, through the public functions."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from numba import config
+
+import bansac
+from bansac.datasets.synthetic import homography_matches, line_points
+from bansac.engine.kernels import select_kernels
+from bansac.engine.refinement import Refiner, least_squares
+from bansac.engine.sampling import SAMPLERS, Sampler
+from bansac.engine.sampling import uniform as uniform_module
+from bansac.engine.scoring import SCORES, Score
+from bansac.engine.stopping import MAX_BOUNDS, STOPS, Stop
+from bansac.engine.stopping import ransac as ransac_module
+from bansac.engine.verification import evaluate
+from bansac.numeric.jit import kernel
+from bansac.problems.line import LINE
+from tests.engine import own_sampler
+
+POINTS = line_points(200, inlier_ratio=0.4, noise=0.005, seed=1)
+compiled = pytest.mark.skipif(bool(config.DISABLE_JIT), reason="nothing is compiled")
+
+
+def fit(**settings):
+    return bansac.fit_line(POINTS.points, threshold=0.02, **settings)
+
+
+def assert_same(a, b):
+    assert a.model.tobytes() == b.model.tobytes()
+    assert np.array_equal(a.inliers, b.inliers)
+    assert (a.iterations, a.models_tested, a.score) == (b.iterations, b.models_tested, b.score)
+
+
+# A sampler of the user's: a module of his own (tests/engine/own_sampler.py), or any object with the functions.
+
+IN_TURN = Sampler("in turn", own_sampler, stopping=("ransac",))
+
+
+def test_a_sampler_of_the_users_draws_the_samples():
+    # Data 0 and 1 in the order of the run, then 1 and 2, ...: one after the other, so that 200 samples see all data.
+    result = fit(sampler=IN_TURN, stopping=None, max_iterations=150, verification=None)
+    assert result.success
+    assert result.iterations == 150
+    # probabilities() of that module: the share of samples of the datum that failed, here all of them.
+    drawn = result.probabilities < 0.5
+    assert drawn.sum() == 151
+    assert fit(sampler=IN_TURN, max_iterations=150).stop_reason in ("ransac", "max_iterations")
+
+
+def test_a_sampler_by_the_name_of_its_module_is_the_same():
+    by_name = Sampler("in turn", "tests.engine.own_sampler", stopping=("ransac",))
+    assert_same(fit(sampler=by_name), fit(sampler=IN_TURN))
+
+
+def test_the_built_in_functions_in_a_users_row_give_the_built_in_answer():
+    own = Sampler("mine", SimpleNamespace(draw=uniform_module.draw), stopping=("sprt",), alike=False)
+    assert_same(fit(sampler=own), fit(sampler="uniform"))
+    assert_same(fit(sampler=SAMPLERS["uniform"]), fit(sampler="uniform"))
+    assert_same(fit(scoring=SCORES["msac"]), fit(scoring="msac"))
+    assert_same(fit(stopping=[STOPS["ransac"]]), fit(stopping="ransac"))
+    assert_same(fit(stopping=[STOPS["bansac"], "sprt"]), fit())
+
+
+def test_traits_of_a_users_sampler_decide_what_it_gets():
+    made = homography_matches(100, inlier_ratio=0.6, noise=0.3, seed=3)
+    priors = np.full(100, 0.5)
+    with pytest.raises(ValueError, match=r"priors need one of the samplers .*; the sampler is 'in turn'"):
+        bansac.estimate_homography(made.x1, made.x2, sampler=IN_TURN, priors=priors)
+    ordered = Sampler("best first", own_sampler, order=True, stopping=("ransac",))
+    with pytest.raises(ValueError, match="sampler='best first' needs scores"):
+        bansac.estimate_homography(made.x1, made.x2, sampler=ordered)
+    with pytest.raises(ValueError, match="order needs sampler='bansac': 'in turn' has no dynamic Bayesian network"):
+        bansac.estimate_homography(made.x1, made.x2, sampler=IN_TURN, order=2)
+
+
+def test_an_adaptive_sampler_of_the_users_sees_the_odds():
+    def draw(rng, data, odds, ranking, progress, numbers, indices, sample):
+        """Take the two most probable data, and now and then two others."""
+        uniform_module.sample_uniform(rng, data.shape[1], sample)
+        if progress.iterations % 2 == 1:
+            sample[0] = np.argmin(odds)
+            while sample[1] == sample[0]:
+                sample[1] = (sample[1] + 1) % data.shape[1]
+
+    greedy = Sampler("greedy", SimpleNamespace(draw=draw), adaptive=True, stopping=("bansac",))
+    result = fit(sampler=greedy, trace=True)
+    assert result.success
+    assert result.stop_reason == "bansac"
+    assert (~np.isnan(result.trace.gamma)).any()
+    assert result.probabilities[POINTS.inliers].mean() > 0.5 > result.probabilities[~POINTS.inliers].mean()
+
+
+# A score.
+
+
+def half_credit(residuals, squared_threshold):
+    """Give 1 to the inliers nearer than half the threshold and 1/2 to the others."""
+    total = 0.0
+    for n in range(residuals.size):
+        if residuals[n] <= squared_threshold:
+            total += 1.0 if residuals[n] <= 0.25 * squared_threshold else 0.5
+    return total
+
+
+@pytest.mark.parametrize("settings", [{}, {"local_optimization": "inner+iterative"}, {"sampler": "uniform"}])
+def test_a_score_of_the_users_is_what_the_best_model_has(settings):
+    result = fit(scoring=Score("half credit", SimpleNamespace(gain=half_credit)), **settings)
+    assert result.success
+    near = np.count_nonzero(result.residuals <= 0.01)
+    assert result.score == near + (result.num_inliers - near) / 2
+    assert result.score > result.num_inliers / 2
+
+
+def test_a_score_of_the_users_runs_in_both_precisions():
+    score = Score("half credit", SimpleNamespace(gain=half_credit))
+    curve = bansac.fit_polynomial(POINTS.points, 1, threshold=0.02, scoring=score)  # double precision
+    line = fit(scoring=score)
+    assert curve.success
+    assert line.success
+    assert curve.score != curve.num_inliers
+
+
+# A stopping criterion.
+
+
+def prepare(n, sample_size):
+    indices = np.zeros(n + 1, np.int64)
+    indices[0] = n // 4
+    return indices
+
+
+def required_iterations(is_inlier, ranking, history, progress, indices, sample_size, confidence):
+    """Ask for ten samples more once a quarter of the data are inliers."""
+    return progress.iterations + 10.0 if np.count_nonzero(is_inlier) >= indices[0] else np.inf
+
+
+QUARTER = Stop("a quarter", SimpleNamespace(prepare=prepare, required_iterations=required_iterations))
+
+
+@pytest.mark.parametrize("sampler", ["uniform", "bansac"])
+def test_a_stop_of_the_users_ends_the_run_and_is_the_reason(sampler):
+    result = fit(sampler=sampler, stopping=[QUARTER], trace=True)
+    assert result.stop_reason == "a quarter"
+    enough = np.flatnonzero(result.trace.best_inliers >= 50)
+    # Ten samples after the last new best model with a quarter of the data.
+    last = np.flatnonzero(np.diff(result.trace.best_inliers, prepend=0))[-1]
+    assert last >= enough[0]
+    assert result.iterations == last + 1 + 10
+
+
+def test_the_first_of_several_criteria_ends_the_run():
+    def one(is_inlier, ranking, history, progress, indices, sample_size, confidence):
+        return 1.0
+
+    at_once = Stop("at once", SimpleNamespace(required_iterations=one), verification=True)
+    result = fit(sampler="uniform", stopping=["ransac", QUARTER, at_once])
+    assert (result.stop_reason, result.iterations) == ("at once", 1)
+    assert fit(sampler="uniform", stopping=["ransac", QUARTER]).stop_reason in ("ransac", "a quarter")
+    with pytest.raises(ValueError, match="stopping='at once' needs verification='sprt'"):
+        fit(stopping=[at_once], verification=None)
+
+
+def test_a_run_has_room_for_so_many_criteria_and_names_the_limit():
+    stops = [
+        Stop(f"stop {k}", SimpleNamespace(required_iterations=ransac_module.required_iterations))
+        for k in range(MAX_BOUNDS + 1)
+    ]
+    assert fit(stopping=[*stops[:-1], "bansac"]).success
+    assert fit(sampler="uniform", stopping=stops[:-1]).stop_reason == "stop 0"
+    with pytest.raises(ValueError, match=f"stopping must name at most {MAX_BOUNDS} criteria"):
+        fit(stopping=stops)
+
+
+# A refiner.
+
+
+@kernel
+def refine_nothing(run):
+    """Leave the model as it is."""
+
+
+@kernel
+def refine_once(run):
+    """Fit to the inliers once."""
+    is_inlier, other = run.is_inlier[0], run.other_model
+    other[:] = run.best_model
+    threshold, first_block = run.settings.squared_threshold, run.candidate.first_block
+    evaluate(run, run.best_model, is_inlier, threshold, -1.0, np.inf, first_block)
+    for n in range(is_inlier.size):
+        run.weights[n] = 1.0 if is_inlier[n] else 0.0
+    if run.kernels.fit(run.data, run.weights, other, run.scratch):
+        score, inliers = evaluate(run, other, is_inlier, threshold, -1.0, np.inf, first_block)
+        if score >= run.progress.best_score:
+            run.progress.best_score = score
+            run.progress.best_inliers = inliers
+            run.best_model[:] = other
+
+
+def test_a_refiner_of_the_users_has_the_last_word():
+    noisy = line_points(200, inlier_ratio=0.4, noise=0.015, seed=1).points
+
+    def refined(refine, seed=0):
+        return bansac.fit_line(noisy, threshold=0.02, refinement=refine, seed=seed)
+
+    def own(refine):
+        return Refiner("mine", SimpleNamespace(refine=refine))
+
+    assert_same(refined(own(refine_nothing)), refined(None))
+    assert_same(refined(own(least_squares.refine)), refined("least_squares"))
+    changed = 0
+    for seed in range(10):
+        once, plain = refined(own(refine_once), seed), refined(None, seed)
+        assert once.score == once.num_inliers >= plain.score
+        changed += once.model.tobytes() != plain.model.tobytes()
+    assert changed > 0
+
+
+# What is missing or does not compile is named.
+
+
+@pytest.mark.parametrize(
+    ("settings", "error", "found"),
+    [
+        ({"sampler": Sampler("mine", SimpleNamespace())}, TypeError, "'mine' needs a function 'draw'"),
+        ({"scoring": Score("mine", SimpleNamespace())}, TypeError, "'mine' needs a function 'gain'"),
+        ({"refinement": Refiner("mine", SimpleNamespace())}, TypeError, "'mine' needs a function 'refine'"),
+        ({"stopping": [Stop("mine", SimpleNamespace())]}, TypeError, "'mine' needs a function 'required_iterations'"),
+        ({"stopping": [Stop("mine")]}, ValueError, "stopping='mine' needs a module"),
+        ({"stopping": QUARTER}, ValueError, "stopping must be names joined by"),
+        ({"sampler": own_sampler}, ValueError, "sampler must be one of 'bansac'"),
+    ],
+)
+def test_what_is_missing_is_named(settings, error, found):
+    with pytest.raises(error, match=found):
+        fit(**settings)
+
+
+def no_such_attribute(residuals, squared_threshold):
+    return residuals.no_such_attribute
+
+
+def one_parameter(residuals):
+    return 0.0
+
+
+@compiled
+@pytest.mark.parametrize("gain", [no_such_attribute, one_parameter])
+def test_what_does_not_compile_is_named(gain):
+    with pytest.raises(TypeError, match="'mine': gain does not compile"):
+        fit(scoring=Score("mine", SimpleNamespace(gain=gain)))
+
+
+def test_the_struct_of_a_combination_is_made_once():
+    def select(sampler, score="inliers", stops=("ransac",), higher_order=False):
+        bounds = tuple(STOPS[name] for name in stops)
+        return select_kernels(LINE, SAMPLERS[sampler], SCORES[score], bounds, higher_order, True)
+
+    assert select("uniform") is select("uniform")
+    others = [
+        select("prosac"),
+        select("uniform", "msac"),
+        select("uniform", stops=()),
+        select("bansac", higher_order=True),
+    ]
+    assert all(other is not select("uniform") for other in others)

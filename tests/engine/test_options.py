@@ -1,0 +1,134 @@
+"""Options check themselves."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from bansac.engine.options import Options
+from bansac.engine.sampling import SAMPLERS, Sampler
+from bansac.engine.stopping import STOPS, Stop
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("threshold", 0),
+        ("threshold", -1.0),
+        ("threshold", float("nan")),
+        ("threshold", "2"),
+        ("confidence", 0.0),
+        ("confidence", 1.0),
+        ("confidence", None),
+        ("max_iterations", 0),
+        ("max_iterations", 10.5),
+        ("max_iterations", True),
+        ("min_iterations", -1),
+        ("max_seconds", 0),
+        ("seed", -1),
+        ("seed", 2**64),
+        ("seed", 1.0),
+        ("sampler", "prosaic"),
+        ("scoring", "magsac"),
+        ("verification", "bail"),
+        ("stopping", "never"),
+        ("stopping", 3),
+        ("refinement", "lm"),
+        ("order", 0),
+        ("order", 4),
+        ("gamma", "gamma_4"),
+        ("activation", "rho_5"),
+        ("weight_floor", 0.0),
+        ("weight_floor", 101.0),
+        ("tau", 1.0),
+        ("local_optimization", "outer"),
+        ("degeneracy", "yes"),
+        ("neighborhood_radius", -1.0),
+        ("trace", "yes"),
+    ],
+)
+def test_a_bad_value_is_refused_and_named(name, value):
+    with pytest.raises(ValueError, match=name):
+        Options(**{name: value})
+
+
+@pytest.mark.parametrize(
+    ("settings", "criteria"),
+    [
+        ({}, ("bansac", "sprt")),
+        ({"sampler": "napsac"}, ("sprt",)),
+        ({"sampler": "baysac", "verification": None}, ("ransac",)),
+        ({"sampler": "prosac"}, ("prosac",)),
+        ({"sampler": "p-napsac", "verification": None}, ("prosac",)),
+        ({"sampler": "uniform"}, ("sprt",)),
+        ({"verification": None}, ("bansac", "ransac")),
+        ({"sampler": "uniform", "verification": None}, ("ransac",)),
+        ({"stopping": "bansac"}, ("bansac",)),
+        ({"stopping": "ransac + bansac+ransac"}, ("bansac", "ransac")),
+        ({"stopping": ["sprt", "ransac"]}, ("ransac", "sprt")),
+        ({"stopping": None}, ()),
+        ({"stopping": ()}, ()),
+    ],
+)
+def test_stopping_criteria(settings, criteria):
+    # In the order in which they are asked, whatever the order in which they are given.
+    assert tuple(stop.name for stop in Options(**settings).stops(informed=False)) == criteria
+
+
+def test_stopping_criteria_of_p_bansac():
+    def names(**settings):
+        return [stop.name for stop in Options(**settings).stops(informed=True)]
+
+    assert names() == ["bansac", "prosac"]
+    assert names(verification=None) == ["bansac", "prosac"]
+    assert names(stopping="bansac") == ["bansac"]
+    assert names(sampler="uniform") == ["sprt"]
+
+
+def test_criteria_of_the_users_come_after_the_built_in_ones_once_each():
+    own, other = Stop("own", "a.module"), Stop("other", "a.module")
+    options = Options(stopping=[own, "ransac", other, own, STOPS["sprt"], "bansac"])
+    assert [stop.name for stop in options.stops(informed=False)] == ["bansac", "ransac", "sprt", "own", "other"]
+
+
+def test_rows_stand_for_their_names():
+    assert Options(sampler=SAMPLERS["prosac"]).sampler_row is Options(sampler="prosac").sampler_row
+    assert Options(sampler=SAMPLERS["napsac"], neighborhood_radius=3.0).neighborhood_radius == 3.0
+    own = Sampler("own", "a.module", neighbors=True, stopping=("ransac",))
+    assert Options(sampler=own, neighborhood_radius=3.0).neighborhood_radius == 3.0
+    assert Options(sampler=own).sampler_row is own
+    assert Options(sampler=own).stops(informed=False) == (STOPS["ransac"],)
+
+
+def test_impossible_combinations_are_refused():
+    with pytest.raises(ValueError, match="verification"):
+        Options(stopping="sprt", verification=None)
+    with pytest.raises(ValueError, match="sampler"):
+        Options(stopping="bansac", sampler="uniform")
+    for name, value in {
+        "order": 2,
+        "gamma": "gamma_2",
+        "tau": 0.01,
+        "weight_floor": 2.0,
+        "activation": "rho_2",
+    }.items():
+        with pytest.raises(ValueError, match=f"{name} needs sampler='bansac'"):
+            Options(sampler="prosac", **{name: value})
+    with pytest.raises(ValueError, match="neighborhood_radius needs sampler='napsac'"):
+        Options(neighborhood_radius=3.0)
+    with pytest.raises(ValueError, match="min_iterations"):
+        Options(min_iterations=11, max_iterations=10)
+
+
+def test_replace_names_the_options_where_one_does_not_exist():
+    with pytest.raises(TypeError, match=r"'treshold'.*threshold"):
+        Options().replace(treshold=1.0)
+    changed = Options(threshold=2.0).replace(seed=np.int64(3))
+    assert (changed.threshold, changed.seed) == (2.0, 3)
+
+
+def test_options_are_frozen():
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        Options().seed = 1

@@ -1,0 +1,218 @@
+"""A run as a whole: tau, slices of the loop, and what takes place between them."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+import pytest
+
+from bansac.datasets.synthetic import homography_matches, line_points
+from bansac.engine import local_optimization, runner
+from bansac.engine.options import Options
+from bansac.engine.sampling import SAMPLERS
+from bansac.problems.fundamental import FUNDAMENTAL
+from bansac.problems.homography import HOMOGRAPHY
+from bansac.problems.line import LINE
+from tests.engine.builder import build_run
+from tests.planar_scenes import PIXEL, dominant_plane
+
+
+@pytest.fixture(scope="module")
+def planar():
+    """Return matches (4 x N, pixels) of a scene whose inliers lie on one plane for the greater part."""
+    scene = dominant_plane(np.random.default_rng(1), 150, 0.85, 0.4, 0.2 * PIXEL)
+    return np.ascontiguousarray(scene.data / PIXEL)
+
+
+@pytest.fixture(scope="module")
+def plane():
+    made = homography_matches(150, inlier_ratio=0.6, noise=0.3, seed=3)
+    return np.ascontiguousarray(np.vstack([made.x1.T, made.x2.T]))
+
+
+def outcome(problem, data, **settings):
+    """Run with scores or priors if the sampler takes them."""
+    options = Options(
+        **{"threshold": 0.5, "max_iterations": 120, "min_iterations": 60, "degeneracy": "default"} | settings
+    )
+    row = options.sampler_row
+    values = np.random.default_rng(0).uniform(0.1, 0.9, data.shape[1])
+    return runner.run(
+        problem, data, options, prior=values if row.prior else None, quality=values if row.order or row.prior else None
+    )
+
+
+def assert_same_bits(first, second):
+    for field in dataclasses.fields(runner.Outcome):
+        a, b = getattr(first, field.name), getattr(second, field.name)
+        if field.name == "trace":
+            assert (a is None) == (b is None)
+            if a is not None:
+                assert a.snapshots.keys() == b.snapshots.keys()
+                assert all(np.array_equal(a.snapshots[k], b.snapshots[k]) for k in a.snapshots)
+                for column in dataclasses.fields(a):
+                    if column.name != "snapshots":
+                        assert np.array_equal(getattr(a, column.name), getattr(b, column.name), equal_nan=True)
+        elif isinstance(a, np.ndarray):
+            assert a.tobytes() == b.tobytes(), field.name
+        else:
+            assert a == b, field.name
+
+
+LO = "inner+iterative"
+RUNS: dict[str, dict[str, Any]] = {
+    **{name: {"sampler": name} for name in SAMPLERS},
+    **{f"{name}, LO": {"sampler": name, "local_optimization": LO} for name in SAMPLERS},
+    "LO, trace": {"local_optimization": LO, "trace": True},
+    "uniform, inner, MSAC, trace": {
+        "sampler": "uniform",
+        "local_optimization": "inner",
+        "scoring": "msac",
+        "trace": True,
+    },
+    "order 2, LO, trace": {"order": 2, "local_optimization": "iterative", "trace": True},
+    "no verification, LO": {"verification": None, "local_optimization": LO},
+}
+
+
+@pytest.mark.parametrize("settings", RUNS.values(), ids=RUNS)
+@pytest.mark.parametrize("kind", ["F", "H"])
+def test_the_result_does_not_depend_on_the_slices(kind, settings, planar, plane, monkeypatch):
+    problem, data = (FUNDAMENTAL, planar) if kind == "F" else (HOMOGRAPHY, plane)
+    slices = []
+
+    def count(packed, rows, first, end):
+        slices.append((first, end))
+        original(packed, rows, first, end)
+
+    original = runner.run_iterations
+    monkeypatch.setattr(runner, "run_iterations", count)
+    monkeypatch.setattr(runner, "_SLICE_SECONDS", 1e6)
+    whole = outcome(problem, data, **settings)
+    assert settings.get("trace") or len({first for first, _ in slices}) == 1
+    slices.clear()
+    monkeypatch.setattr(runner, "_SLICE_SECONDS", 0.0)
+    cut = outcome(problem, data, **settings)
+    assert [first for first, _ in dict.fromkeys(slices)] == list(range(cut.iterations))
+    assert all(end == first + 1 for first, end in slices)
+    assert_same_bits(whole, cut)
+
+
+@pytest.mark.parametrize(("sampler", "seeds"), [("uniform", range(7, 9)), ("bansac", range(2))])
+def test_repair_and_local_optimisation_in_one_iteration(sampler, seeds, planar, monkeypatch):
+    events: list[tuple[str, int]] = []
+    states = []
+
+    def repair(problem, state, packed):
+        states.append(state)
+        events.append(("repair", int(state.progress["iterations"])))
+        original_repair(problem, state, packed)
+
+    def optimize(packed, work):
+        if states:
+            events.append(("optimization", int(states[-1].progress["iterations"])))
+        original_optimize(packed, work)
+
+    original_repair, original_optimize = runner._repair, local_optimization.optimize_locally
+    monkeypatch.setattr(runner, "_repair", repair)
+    monkeypatch.setattr(local_optimization, "optimize_locally", optimize)
+    both = 0
+    settings = {"sampler": sampler, "local_optimization": "inner", "stopping": None, "trace": True}
+    for seed in seeds:
+        events.clear()
+        states.clear()
+        monkeypatch.setattr(runner, "_SLICE_SECONDS", 1e6)
+        whole = outcome(FUNDAMENTAL, planar, seed=seed, **settings)
+        course = events.copy()
+        both += len({at for name, at in course if name == "repair"} & {at for name, at in course if name != "repair"})
+        # Row k of the trace is that of iteration k + 1, whatever came between.
+        assert len(whole.trace) == whole.iterations == 120
+        assert np.all(np.diff(whole.trace.best_inliers) >= 0)
+        events.clear()
+        states.clear()
+        monkeypatch.setattr(runner, "_SLICE_SECONDS", 0.0)
+        assert_same_bits(whole, outcome(FUNDAMENTAL, planar, seed=seed, **settings))
+        assert events == course
+    assert both > 0
+
+
+@pytest.mark.parametrize("sampler", ["bansac", "ar"])
+def test_an_iteration_with_local_optimisation_teaches_once(sampler, plane, monkeypatch):
+    states, optimised = [], []
+
+    def start(*arguments):
+        states.append(original_start(*arguments))
+        return states[-1]
+
+    def optimize(packed, work):
+        optimised.append(int(states[-1][0].progress["iterations"]))
+        original_optimize(packed, work)
+
+    original_start, original_optimize = runner._start, local_optimization.optimize_locally
+    monkeypatch.setattr(runner, "_start", start)
+    monkeypatch.setattr(local_optimization, "optimize_locally", optimize)
+    found = outcome(HOMOGRAPHY, plane, sampler=sampler, local_optimization=LO, stopping=None, trace=True)
+    assert min(optimised) < found.iterations  # in the loop
+    state = states[0][0]
+    if sampler == "bansac":
+        assert state.progress["updates"] == np.count_nonzero(~np.isnan(found.trace.gamma)) > 0
+    else:
+        assert state.sampler_indices.sum() == 4 * found.iterations  # failures, four data a sample
+
+
+def test_degensac_serves_runs_with_local_optimisation_too():
+    def count_good(degeneracy):
+        good = 0
+        for seed in range(30):
+            made = dominant_plane(np.random.default_rng(seed), 400, 0.85, 0.7, 0.2 * PIXEL)
+            data = np.ascontiguousarray(made.data / PIXEL)
+            found = outcome(
+                FUNDAMENTAL,
+                data,
+                sampler="uniform",
+                local_optimization="inner",
+                degeneracy=degeneracy,
+                max_iterations=100,
+                seed=seed,
+            )
+            pixels = np.diag([1 / PIXEL, 1 / PIXEL, 1.0])
+            good += made.epipole_error(pixels @ found.model.reshape(3, 3) @ pixels) < 5
+        return good
+
+    assert count_good("degensac") >= count_good(None) + 5
+
+
+def test_tau_is_that_of_the_paper():
+    points = line_points(60, inlier_ratio=0.5, noise=0.01, seed=1).points.T
+    informative = np.linspace(0.1, 0.9, 60)
+    assert build_run(LINE, points).settings["tau"] == 0.01
+    assert build_run(LINE, points, prior=np.full(60, 0.4)).settings["tau"] == 0.01  # tells nothing
+    assert build_run(LINE, points, prior=informative).settings["tau"] == 0.1
+    assert build_run(LINE, points, prior=informative, tau=0.03).settings["tau"] == 0.03
+
+
+@pytest.mark.parametrize(("informed", "tau"), [(False, 0.01), (True, 0.1)])
+def test_the_default_tau_stops_the_run(informed, tau):
+    made = line_points(200, inlier_ratio=0.4, noise=0.01, seed=1)
+    data = np.ascontiguousarray(made.points.T)
+    prior = np.where(made.inliers, 0.6, 0.4) if informed else None
+
+    def iterations(value):
+        options = Options(threshold=0.03, max_iterations=20_000, stopping="bansac", tau=value)
+        found = runner.run(LINE, data, options, prior=prior)
+        assert found.stop_reason == "bansac"
+        return found.iterations
+
+    other = {0.01: 0.1, 0.1: 0.01}[tau]
+    assert iterations(None) == iterations(tau) != iterations(other)
+
+
+def test_a_time_limit_ends_a_run_after_a_whole_iteration(planar, monkeypatch):
+    monkeypatch.setattr(runner, "_SLICE_SECONDS", 0.0)
+    found = outcome(
+        FUNDAMENTAL, planar, sampler="uniform", local_optimization=LO, stopping=None, max_seconds=1e-9, trace=True
+    )
+    assert (found.iterations, found.stop_reason) == (1, "max_seconds")
+    assert len(found.trace) == 1

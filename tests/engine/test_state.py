@@ -1,0 +1,80 @@
+"""Records and the context: kernels and Python see the same memory."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from bansac.engine import state
+from bansac.engine.state import CANDIDATE, PROGRESS, SETTINGS, SPRT, Run, make_record, pack_run
+from bansac.numeric.jit import kernel
+from bansac.problems.line import LINE
+from tests.engine.builder import build_run
+
+POINTS = np.random.default_rng(0).uniform(size=(2, 12))
+
+
+@kernel
+def write(run):
+    run.progress.iterations += 1
+    run.progress.required_iterations = 2.5
+    run.candidate.degenerate = True
+    run.sprt.tests = 4
+    run.best_model[1] = 7.0
+    run.odds_bits[3] = 0
+    return run.settings.squared_threshold
+
+
+def test_a_kernel_writes_into_the_records_and_arrays_of_python():
+    run = build_run(LINE, POINTS, threshold=3.0)
+    packed = pack_run(run)
+    assert write(packed) == 9.0
+    assert write(packed) == 9.0
+    assert run.progress["iterations"] == 2
+    assert run.progress["required_iterations"] == 2.5
+    assert run.candidate["degenerate"]
+    assert run.sprt["tests"] == 4
+    assert run.best_model[1] == 7.0
+    assert run.odds[3] == 0.0  # the bits are those of the odds
+
+
+@pytest.mark.parametrize("dtype", [SETTINGS, PROGRESS, CANDIDATE, SPRT])
+def test_a_record_is_zero_but_for_its_values(dtype):
+    first, last = dtype.names[0], dtype.names[-1]
+    record = make_record(dtype, **{last: 1})
+    assert record[last] == 1
+    assert record[first] == 0
+    with pytest.raises((ValueError, KeyError)):
+        make_record(dtype, no_such_field=1)
+
+
+def test_a_run_starts_with_nothing_found_and_nothing_asked_for():
+    run = build_run(LINE, POINTS)
+    progress = run.progress
+    assert progress["stop"] == state.RUNNING
+    assert progress["due"] == state.NOTHING
+    assert progress["iterations"] == progress["models_tested"] == progress["best_inliers"] == progress["updates"] == 0
+    assert progress["required_iterations"] == progress["chance_support"] == np.inf
+    assert progress["subset_limit"] == 12
+    assert np.all(run.odds == 1.0)
+    assert run.gamma.size == 13
+    assert run.belief.shape == (0, 12)
+    assert build_run(LINE, POINTS, order=3).belief.shape == (8, 12)
+
+
+def test_points_have_the_precision_of_the_problem_and_data_are_double():
+    run = build_run(LINE, POINTS)
+    assert run.points.dtype == run.model.dtype == run.residuals.dtype == np.float32
+    assert run.data.dtype == np.float64
+    assert np.array_equal(run.data, POINTS)
+
+
+def test_every_array_is_contiguous_and_every_field_is_set():
+    run = build_run(LINE, POINTS, prior=np.linspace(0.1, 0.9, 12), quality=np.arange(12.0), order=2)
+    assert isinstance(run, Run)
+    for name, value in zip(Run._fields, run, strict=True):
+        if isinstance(value, np.ndarray):
+            assert value.flags.c_contiguous, name
+    assert run.ranking.tolist() == list(range(11, -1, -1))
+    assert run.odds[0] == pytest.approx(9.0)
+    assert run.progress["smallest_odds"] == pytest.approx(1 / 9)

@@ -1,0 +1,34 @@
+"""The last step, literally: least squares to the inliers until they stay."""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+def refine(points, model, threshold, *, fit, distances, score, rounds=10):
+    """Return the refined model, the number of fits kept, and how near a decision was.
+
+    That is the smallest difference of a distance from the threshold, and of two scores that were compared.
+
+    ``fit(points)`` is the least-squares model of all its points, None if they do not determine one;
+    ``score(distances)`` grows with quality. A fit that scores less than the model before it is not kept, and ends the
+    rounds.
+    """
+    fitted_to = None
+    kept = 0
+    margin = score_margin = np.inf
+    while True:
+        found = distances(points, model)
+        margin = min(margin, np.abs(found - threshold).min())
+        inliers = found <= threshold
+        if kept == rounds or not inliers.any() or (fitted_to is not None and np.array_equal(inliers, fitted_to)):
+            return model, kept, (margin, score_margin)
+        candidate = fit(points[inliers])
+        if candidate is None:
+            return model, kept, (margin, score_margin)
+        margin = min(margin, np.abs(distances(points, candidate) - threshold).min())
+        gain = score(distances(points, candidate)) - score(found)
+        score_margin = min(score_margin, abs(gain))
+        if gain < 0:
+            return model, kept, (margin, score_margin)
+        model, fitted_to, kept = candidate, inliers, kept + 1
