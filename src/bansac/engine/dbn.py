@@ -22,8 +22,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from bansac.numeric.arrays import Bools, Floats, Ints
 from bansac.numeric.jit import inlined, inner_kernel, kernel
 
 __all__ = [
@@ -61,7 +61,7 @@ PAPER_CPT: tuple[Any, ...] = (
 )
 
 
-def pack_cpt(cpt: Sequence[Any] | None, order: int) -> NDArray[np.float64]:
+def pack_cpt(cpt: Sequence[Any] | None, order: int) -> Floats:
     """Check the conditional probability tables of orders 1 to ``order`` and pack them for the kernels.
 
     Parameters
@@ -101,35 +101,35 @@ def pack_cpt(cpt: Sequence[Any] | None, order: int) -> NDArray[np.float64]:
 
 
 @functools.cache
-def _packed_paper_cpt(order: int) -> NDArray[np.float64]:
+def _packed_paper_cpt(order: int) -> Floats:
     return pack_cpt(PAPER_CPT[:order], order)
 
 
-def gamma_1(inlier_ratio: NDArray[np.float64]) -> NDArray[np.float64]:
+def gamma_1(inlier_ratio: Floats) -> Floats:
     """Leaky ReLU of the inlier ratio (supplement, first function of the section on the CPTs)."""
     ratio = np.asarray(inlier_ratio, dtype=np.float64)
     return np.where(ratio < 0.7143, 0.62 * ratio + 0.5, 0.2 * ratio + 0.8)
 
 
-def gamma_2(inlier_ratio: NDArray[np.float64]) -> NDArray[np.float64]:
+def gamma_2(inlier_ratio: Floats) -> Floats:
     """Sigmoid of the inlier ratio (second function); below .3 it turns the evidence round, as printed."""
     ratio = np.asarray(inlier_ratio, dtype=np.float64)
     return np.asarray(0.5 / (0.5 + np.exp(-10.0 * (ratio - 0.3))))
 
 
-def gamma_3(inlier_ratio: NDArray[np.float64]) -> NDArray[np.float64]:
+def gamma_3(inlier_ratio: Floats) -> Floats:
     """Hyperbolic tangent of three times the inlier ratio (third function)."""
     return np.tanh(3.0 * np.asarray(inlier_ratio, dtype=np.float64))
 
 
-_GAMMAS: dict[str, Callable[[NDArray[np.float64]], NDArray[np.float64]]] = {
+_GAMMAS: dict[str, Callable[[Floats], Floats]] = {
     "gamma_1": gamma_1,
     "gamma_2": gamma_2,
     "gamma_3": gamma_3,
 }
 
 
-def tabulate_gamma(gamma: str | Callable[[NDArray[np.float64]], Any], n: int) -> NDArray[np.float64]:
+def tabulate_gamma(gamma: str | Callable[[Floats], Any], n: int) -> Floats:
     """Evaluate gamma for 0, ..., n inliers among n data, clamped to [1e-6, 1 - 1e-6].
 
     Without the clamp gamma_1(1) = 1 and gamma_3(0) = 0 would make a normalisation 0 / 0.
@@ -150,13 +150,13 @@ def tabulate_gamma(gamma: str | Callable[[NDArray[np.float64]], Any], n: int) ->
     return np.clip(values, MIN_GAMMA, 1 - MIN_GAMMA)
 
 
-def initial_odds(prior: NDArray[np.float64]) -> NDArray[np.float64]:
+def initial_odds(prior: Floats) -> Floats:
     """Return the odds (outlier over inlier) of prior inlier probabilities, clipped away from 0 and 1."""
     clipped = np.clip(prior, MIN_PRIOR, 1 - MIN_PRIOR)
     return (1 - clipped) / clipped
 
 
-def probabilities_from_odds(odds: NDArray[np.float64]) -> NDArray[np.float64]:
+def probabilities_from_odds(odds: Floats) -> Floats:
     """Return P(x = inlier) for odds of outlier over inlier."""
     return 1.0 / (1.0 + odds)
 
@@ -169,13 +169,7 @@ def _clamp_odds(odds: float) -> float:
 
 @kernel
 def update_first_order(
-    odds: NDArray[np.float64],
-    belief: NDArray[np.float64],
-    is_inlier: NDArray[np.bool_],
-    gamma: float,
-    cpt: NDArray[np.float64],
-    updates: int,
-    work: NDArray[np.float64],
+    odds: Floats, belief: Floats, is_inlier: Bools, gamma: float, cpt: Floats, updates: int, work: Floats
 ) -> None:
     """Update the odds of every datum by one classification (alg:pseudo-code).
 
@@ -199,7 +193,7 @@ def update_first_order(
 
 
 @kernel
-def start_belief(belief: NDArray[np.float64], odds: NDArray[np.float64]) -> None:
+def start_belief(belief: Floats, odds: Floats) -> None:
     """Write the belief over x^0 into the first two rows of ``belief`` (2 ** order x N)."""
     for n in range(odds.size):
         p = 1.0 / (1.0 + odds[n])
@@ -209,13 +203,7 @@ def start_belief(belief: NDArray[np.float64], odds: NDArray[np.float64]) -> None
 
 @kernel
 def update_higher_order(
-    odds: NDArray[np.float64],
-    belief: NDArray[np.float64],
-    is_inlier: NDArray[np.bool_],
-    gamma: float,
-    cpt: NDArray[np.float64],
-    updates: int,
-    work: NDArray[np.float64],
+    odds: Floats, belief: Floats, is_inlier: Bools, gamma: float, cpt: Floats, updates: int, work: Floats
 ) -> None:
     """Update the joint belief of every datum by one classification, for any order (eq:Phi_2, eq:Phi_3).
 
@@ -254,7 +242,7 @@ def update_higher_order(
 
 
 @inner_kernel
-def summarize(odds: NDArray[np.float64], bits: NDArray[np.int64], tau: float) -> tuple[float, int]:
+def summarize(odds: Floats, bits: Ints, tau: float) -> tuple[float, int]:
     """Return the smallest odds, and the number of data with an inlier probability below ``tau`` (O-tilde).
 
     ``bits`` is ``odds.view(np.int64)``: positive floats have the order of their bit patterns, and a minimum of integers

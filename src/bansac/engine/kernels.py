@@ -16,13 +16,13 @@ from typing import Any
 import numpy as np
 from numba import boolean, config, errors, float64, int64, types, uint64, void
 from numba.experimental import structref
-from numpy.typing import NDArray
 
 from bansac.engine.dbn import update_first_order, update_higher_order
 from bansac.engine.sampling import Sampler
 from bansac.engine.scoring import Score
 from bansac.engine.state import PROGRESS_TYPE
 from bansac.engine.stopping import MAX_BOUNDS, Stop
+from bansac.numeric.arrays import Bools, Floats, Ints, Reals, Words
 from bansac.numeric.jit import compile_kernel
 from bansac.numeric.struct import define_packer
 from bansac.problems.problem import IN_LOOP, REALS, Problem
@@ -142,25 +142,17 @@ def _compiled(function: Callable[..., Any], function_type: Any) -> Any:
     return compile_kernel(function, function_type.signature, inner=True)
 
 
-def learn_nothing(
-    rng: NDArray[np.uint64], numbers: NDArray[np.float64], indices: NDArray[np.int64], sample: NDArray[np.int64]
-) -> None:
+def learn_nothing(rng: Words, numbers: Floats, indices: Ints, sample: Ints) -> None:
     """Do nothing: the function of a sampler that learns nothing from a failure."""
 
 
-def gain_nothing(residuals: NDArray[Any], squared_threshold: Any) -> float:
+def gain_nothing(residuals: Reals, squared_threshold: Any) -> float:
     """Return 0: the function of the score that is the number of inliers."""
     return 0.0
 
 
 def never(
-    is_inlier: NDArray[np.bool_],
-    ranking: NDArray[np.int64],
-    history: NDArray[np.float64],
-    progress: Any,
-    indices: NDArray[np.int64],
-    sample_size: int,
-    confidence: float,
+    is_inlier: Bools, ranking: Ints, history: Floats, progress: Any, indices: Ints, sample_size: int, confidence: float
 ) -> float:
     """Return inf: in place of a criterion in a run that has none."""
     return np.inf

@@ -18,11 +18,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bansac.engine.loop import update_stop
 from bansac.engine.state import Run
 from bansac.engine.verification import evaluate
+from bansac.numeric.arrays import Bools, Floats, Ints
 from bansac.numeric.jit import context_kernel, inlined, kernel
 from bansac.numeric.linalg import copy
 from bansac.numeric.rng import next_index
@@ -43,11 +43,11 @@ _STEPS = 4
 class LocalWork(NamedTuple):
     """Arrays of the local optimisation."""
 
-    model: NDArray[np.float64]
-    data: NDArray[np.float64]  # channels x limit: the data of a fit
-    weights: NDArray[np.float64]  # limit
-    indices: NDArray[np.int64]  # N
-    is_inlier: NDArray[np.bool_]  # 2 x N: the best model and the one at hand
+    model: Floats
+    data: Floats  # channels x limit: the data of a fit
+    weights: Floats  # limit
+    indices: Ints  # N
+    is_inlier: Bools  # 2 x N: the best model and the one at hand
 
 
 def make_work(channels: int, n: int, sample_size: int, model_size: int) -> LocalWork:
@@ -89,9 +89,7 @@ def optimize_locally(run: Run, local: LocalWork) -> None:
 
 
 @inlined
-def _evaluate(
-    run: Run, model: NDArray[np.float64], is_inlier: NDArray[np.bool_], factor: float, to_beat: float
-) -> tuple[float, np.int64]:
+def _evaluate(run: Run, model: Floats, is_inlier: Bools, factor: float, to_beat: float) -> tuple[float, np.int64]:
     """Score a model for ``factor`` times the threshold."""
     squared_threshold = run.settings.squared_threshold * factor * factor
     return evaluate(run, model, is_inlier, squared_threshold, to_beat, np.inf, run.candidate.first_block)

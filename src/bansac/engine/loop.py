@@ -18,7 +18,6 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bansac.engine.dbn import summarize
 from bansac.engine.state import (
@@ -34,6 +33,7 @@ from bansac.engine.state import (
     Run,
 )
 from bansac.engine.verification import REJECTED, design_test, evaluate, learn_from_rejection
+from bansac.numeric.arrays import Bools, Floats, Ints
 from bansac.numeric.jit import context_kernel, inlined, inner_kernel, kernel
 from bansac.numeric.linalg import copy
 from bansac.numeric.rng import next_index
@@ -42,7 +42,7 @@ __all__ = ["run_iterations", "update_stop"]
 
 
 @kernel
-def run_iterations(run: Run, trace: NDArray[np.float64], first: int, end: int) -> None:
+def run_iterations(run: Run, trace: Floats, first: int, end: int) -> None:
     """Run the loop up to iteration ``end``, or the one that stops it, or one in which something rare is due.
 
     Repair and local optimisation of a new best model take place between two calls (``progress.due``), so that they are
@@ -135,13 +135,7 @@ def _evaluate_hypotheses(run: Run, hypotheses: int) -> None:
 
 @inner_kernel
 def _count_support(
-    settings: Any,
-    progress: Any,
-    sprt: Any,
-    supports: NDArray[np.int64],
-    history: NDArray[np.float64],
-    n: int,
-    inliers: np.int64,
+    settings: Any, progress: Any, sprt: Any, supports: Ints, history: Floats, n: int, inliers: np.int64
 ) -> None:
     """Estimate from the first models how much support a bad one has; then start the sequential test."""
     supports[sprt.full_models] = inliers
@@ -188,7 +182,7 @@ def _learn(run: Run) -> None:
 
 
 @context_kernel
-def update_stop(run: Run, is_inlier: NDArray[np.bool_]) -> None:
+def update_stop(run: Run, is_inlier: Bools) -> None:
     """Bring the sequential test and the bounds up to date with the best model and its inliers."""
     progress, settings, sprt = run.progress, run.settings, run.sprt
     n = is_inlier.size
@@ -218,7 +212,7 @@ def _check_stop(settings: Any, progress: Any, n: int) -> None:
 
 
 @inlined
-def _record(progress: Any, candidate: Any, row: NDArray[np.float64], n: int) -> None:
+def _record(progress: Any, candidate: Any, row: Floats, n: int) -> None:
     """Write one row of the trace (``TRACE_COLUMNS``)."""
     row[0] = candidate.inliers / n if candidate.row >= 0 else np.nan
     row[1] = candidate.gamma

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bansac.engine.refinement import REFINERS, Refiner
 from bansac.engine.sampling import SAMPLERS, Sampler
 from bansac.engine.scoring import SCORES, Score
 from bansac.engine.stopping import MAX_BOUNDS, STOPS, Stop
+from bansac.numeric.arrays import Floats
 
 __all__ = ["Options", "check_names"]
 
@@ -28,7 +28,7 @@ ACTIVATIONS = ("rho_1", "rho_2", "rho_3", "rho_4")
 # Settings of the dynamic Bayesian network.
 NETWORK_SETTINGS = ("order", "gamma", "activation", "weight_floor", "cpt", "tau")
 
-Gamma = Callable[[NDArray[np.float64]], Any]
+Gamma = Callable[[Floats], Any]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bansac.engine.dbn import initial_odds, pack_cpt, probabilities_from_odds, start_belief, tabulate_gamma
 from bansac.engine.degeneracy import score_repaired
@@ -38,6 +37,7 @@ from bansac.engine.state import (
 )
 from bansac.engine.stopping import Stop
 from bansac.engine.trace import TRACE_COLUMNS, Recorder, Trace
+from bansac.numeric.arrays import Floats, Ints
 from bansac.numeric.rng import seed_rng, shuffle
 from bansac.problems.problem import Problem, repair_scratch
 
@@ -61,24 +61,24 @@ _NO_TRACE = np.empty((0, len(TRACE_COLUMNS)))
 class Outcome:
     """What a run found, in the caller's coordinates and order; ``model`` is flat, None if nothing was found."""
 
-    model: NDArray[np.float64] | None
+    model: Floats | None
     score: float
-    probabilities: NDArray[np.float64] | None
+    probabilities: Floats | None
     iterations: int
     models_tested: int
     stop_reason: str
-    first_supports: NDArray[np.int64]
+    first_supports: Ints
     trace: Trace | None
 
 
 def run(
     problem: Problem,
-    data: NDArray[np.float64],
+    data: Floats,
     options: Options,
     *,
     unit: float = 1.0,
-    prior: NDArray[np.float64] | None = None,
-    quality: NDArray[np.float64] | None = None,
+    prior: Floats | None = None,
+    quality: Floats | None = None,
 ) -> Outcome:
     """Search for the best model of ``data`` (channels x N, at least one minimal sample) and refine it.
 
@@ -126,7 +126,7 @@ def run(
     )
 
 
-def chance_supports(problem: Problem, data: NDArray[np.float64], threshold: float) -> NDArray[np.int64]:
+def chance_supports(problem: Problem, data: Floats, threshold: float) -> Ints:
     """Return the support of a few models of uniform samples of ``data``, each scored in full."""
     if data.shape[1] < 2 * problem.sample_size:
         return np.empty(0, np.int64)
@@ -148,7 +148,7 @@ def chance_supports(problem: Problem, data: NDArray[np.float64], threshold: floa
     return run(problem, data, options).first_supports
 
 
-def _inner_distance(distance: float | None, unit: float, transform: NDArray[np.float64]) -> float | None:
+def _inner_distance(distance: float | None, unit: float, transform: Floats) -> float | None:
     """Return a distance of the options in the normalised frame of the run."""
     return None if distance is None else distance / unit * transform[0]
 
@@ -239,7 +239,7 @@ def _settings(
     )
 
 
-def _stop_indices(bounds: tuple[Stop, ...], n: int, sample_size: int) -> NDArray[np.int64]:
+def _stop_indices(bounds: tuple[Stop, ...], n: int, sample_size: int) -> Ints:
     """Return the arrays of the stopping criteria, one per row."""
     rows = [find_function(stop, "prepare", _prepare_nothing)(n, sample_size) for stop in bounds]
     indices = np.zeros((len(rows), max((row.size for row in rows), default=0)), np.int64)
@@ -248,22 +248,17 @@ def _stop_indices(bounds: tuple[Stop, ...], n: int, sample_size: int) -> NDArray
     return indices
 
 
-def _start_nothing(setup: Setup) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+def _start_nothing(setup: Setup) -> tuple[Floats, Ints]:
     return np.empty(0), np.empty(0, np.int64)
 
 
-def _prepare_nothing(n: int, sample_size: int) -> NDArray[np.int64]:
+def _prepare_nothing(n: int, sample_size: int) -> Ints:
     return np.empty(0, np.int64)
 
 
 def _search(
-    problem: Problem,
-    state: Run,
-    bounds: tuple[Stop, ...],
-    options: Options,
-    deadline: float,
-    recorder: Recorder | None,
-) -> tuple[str, NDArray[np.float64] | None]:
+    problem: Problem, state: Run, bounds: tuple[Stop, ...], options: Options, deadline: float, recorder: Recorder | None
+) -> tuple[str, Floats | None]:
     """Run the loop and refine its best model; return why it stopped, and the model in the frame of the run."""
     packed = pack_run(state)
     interludes: dict[int, Callable[[], None]] = {REPAIR: functools.partial(_repair, problem, state, packed)}
@@ -331,7 +326,7 @@ def _stop_reason(stop: int, bounds: tuple[Stop, ...]) -> str:
     return {RUNNING: "max_seconds", MAX_ITERATIONS: "max_iterations", STOPPED_BANSAC: "bansac"}[stop]
 
 
-def _probabilities(options: Options, state: Run, order: NDArray[np.int64]) -> NDArray[np.float64] | None:
+def _probabilities(options: Options, state: Run, order: Ints) -> Floats | None:
     """Return the inlier probabilities in the caller's order, None if the sampler has none."""
     if options.sampler_row.adaptive:
         found = probabilities_from_odds(state.odds)
@@ -344,5 +339,5 @@ def _probabilities(options: Options, state: Run, order: NDArray[np.int64]) -> ND
     return probabilities
 
 
-def _no_probabilities(numbers: NDArray[np.float64], indices: NDArray[np.int64]) -> None:
+def _no_probabilities(numbers: Floats, indices: Ints) -> None:
     return None

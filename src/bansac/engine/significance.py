@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-from numpy.typing import NDArray
+from bansac.numeric.arrays import Ints
 
 __all__ = ["IN_DOUBT", "SIGNIFICANT", "chance_rate", "log_binomial_tail", "log_chance"]
 
@@ -25,7 +24,7 @@ IN_DOUBT = math.log(1e-12)
 
 
 def log_chance(
-    support: int, n: int, sample_size: int, models_tested: int, chance_n: int, chance_supports: NDArray[np.int64]
+    support: int, n: int, sample_size: int, models_tested: int, chance_n: int, chance_supports: Ints
 ) -> float:
     """Bound the log of the probability that chance gives the best of ``models_tested`` bad models so much support.
 
@@ -52,7 +51,7 @@ def log_chance(
     return min(log_tail + math.log(max(models_tested, 1)), 0.0)
 
 
-def chance_rate(support: int, n: int, sample_size: int, supports: NDArray[np.int64]) -> float:
+def chance_rate(support: int, n: int, sample_size: int, supports: Ints) -> float:
     """Estimate the probability that a datum agrees with a bad model, one inlier being added so that it is never 0.
 
     A bad model is one with at most half of the support of the best, beyond the sample that fits in any case. Where

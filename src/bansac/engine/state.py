@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import config, from_dtype, types
 from numba.experimental import structref
-from numpy.typing import NDArray
 
+from bansac.numeric.arrays import Bools, Floats, Ints, Reals, Words
 from bansac.numeric.jit import kernel
 from bansac.numeric.struct import define_packer
 
@@ -147,31 +147,31 @@ class Run(NamedTuple):
     progress: Any
     candidate: Any
     sprt: Any
-    data: NDArray[np.float64]  # channels x N, in their random order
-    points: NDArray[Any]  # the same in the number type of the residuals
-    rng: NDArray[np.uint64]
-    sample: NDArray[np.int64]
-    models: NDArray[np.float64]  # max_models x model_size
-    scratch: NDArray[np.float64]  # of the solvers
-    best_model: NDArray[np.float64]
-    other_model: NDArray[np.float64]  # room for one
-    model: NDArray[Any]  # one model in the type of the residuals
-    residuals: NDArray[Any]  # of one block
-    is_inlier: NDArray[np.bool_]  # 2 x N: the model at hand and the iteration's best
-    odds: NDArray[np.float64]  # outlier over inlier, per datum
-    odds_bits: NDArray[np.int64]  # the same memory
-    belief: NDArray[np.float64]  # 2 ** order x N above order 1
-    belief_work: NDArray[np.float64]
-    gamma: NDArray[np.float64]  # by number of inliers
-    cpt: NDArray[np.float64]
-    ranking: NDArray[np.int64]  # data by decreasing quality; empty if it is not known
-    sampler_numbers: NDArray[np.float64]  # the sampler's own
-    sampler_indices: NDArray[np.int64]
-    stop_indices: NDArray[np.int64]  # one row per bound: its own
-    history: NDArray[np.float64]  # of the sequential tests
-    supports: NDArray[np.int64]  # inliers of the first models, those scored in full
-    repair_work: NDArray[np.float64]
-    weights: NDArray[np.float64]  # N, of a fit
+    data: Floats  # channels x N, in their random order
+    points: Reals  # the same in the number type of the residuals
+    rng: Words
+    sample: Ints
+    models: Floats  # max_models x model_size
+    scratch: Floats  # of the solvers
+    best_model: Floats
+    other_model: Floats  # room for one
+    model: Reals  # one model in the type of the residuals
+    residuals: Reals  # of one block
+    is_inlier: Bools  # 2 x N: the model at hand and the iteration's best
+    odds: Floats  # outlier over inlier, per datum
+    odds_bits: Ints  # the same memory
+    belief: Floats  # 2 ** order x N above order 1
+    belief_work: Floats
+    gamma: Floats  # by number of inliers
+    cpt: Floats
+    ranking: Ints  # data by decreasing quality; empty if it is not known
+    sampler_numbers: Floats  # the sampler's own
+    sampler_indices: Ints
+    stop_indices: Ints  # one row per bound: its own
+    history: Floats  # of the sequential tests
+    supports: Ints  # inliers of the first models, those scored in full
+    repair_work: Floats
+    weights: Floats  # N, of a fit
 
 
 @structref.register

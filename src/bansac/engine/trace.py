@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bansac.engine.dbn import probabilities_from_odds
+from bansac.numeric.arrays import Floats, Ints
 
 __all__ = ["SNAPSHOTS", "TRACE_COLUMNS", "Recorder", "Trace"]
 
@@ -51,14 +51,14 @@ class Trace:
         Probabilities after 0, 2, 4, 9, 10, 11, 14, 100, 1000, 10000 iterations and after the last one.
     """
 
-    inlier_ratio: NDArray[np.float64]
-    gamma: NDArray[np.float64]
-    best_score: NDArray[np.float64]
-    best_inliers: NDArray[np.int64]
-    low_probability: NDArray[np.int64]
-    outliers: NDArray[np.int64]
-    required_iterations: NDArray[np.float64]
-    snapshots: Mapping[int, NDArray[np.float64]] = field(default_factory=dict)
+    inlier_ratio: Floats
+    gamma: Floats
+    best_score: Floats
+    best_inliers: Ints
+    low_probability: Ints
+    outliers: Ints
+    required_iterations: Floats
+    snapshots: Mapping[int, Floats] = field(default_factory=dict)
 
     def __len__(self) -> int:
         """Return the number of recorded iterations."""
@@ -74,14 +74,14 @@ class Recorder:
         The caller's index of every datum.
     """
 
-    def __init__(self, order: NDArray[np.int64]) -> None:
+    def __init__(self, order: Ints) -> None:
         self._order = order
-        self._parts: list[NDArray[np.float64]] = []
-        self._snapshots: dict[int, NDArray[np.float64]] = {}
+        self._parts: list[Floats] = []
+        self._snapshots: dict[int, Floats] = {}
         self._start = 0
         self.rows = np.empty((0, len(TRACE_COLUMNS)))
 
-    def begin(self, iterations: int, length: int, odds: NDArray[np.float64]) -> int:
+    def begin(self, iterations: int, length: int, odds: Floats) -> int:
         """Make room for the next slice and end it at the next snapshot."""
         if iterations == 0:
             self._snapshots[0] = self._probabilities(odds)
@@ -90,7 +90,7 @@ class Recorder:
         self.rows = np.empty((length, len(TRACE_COLUMNS)))
         return length
 
-    def end(self, iterations: int, odds: NDArray[np.float64]) -> None:
+    def end(self, iterations: int, odds: Floats) -> None:
         """Keep what the slice has recorded."""
         self._parts.append(self.rows[: iterations - self._start])
         self._snapshots = {at: p for at, p in self._snapshots.items() if at in SNAPSHOTS}
@@ -103,7 +103,7 @@ class Recorder:
             columns[name] = columns[name].astype(np.int64)
         return Trace(**columns, snapshots=self._snapshots)
 
-    def _probabilities(self, odds: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _probabilities(self, odds: Floats) -> Floats:
         """Return the inlier probabilities in the caller's order."""
         probabilities = np.empty_like(odds)
         probabilities[self._order] = probabilities_from_odds(odds)

@@ -13,10 +13,10 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bansac.engine.scoring.classification import classify_block
 from bansac.engine.state import BLOCK, Run
+from bansac.numeric.arrays import Bools, Floats
 from bansac.numeric.jit import context_kernel, inlined, inner_kernel
 from bansac.numeric.linalg import copy
 
@@ -42,8 +42,8 @@ _DELTA_CHANGE = 0.05
 @context_kernel
 def evaluate(
     run: Run,
-    candidate: NDArray[np.float64],
-    is_inlier: NDArray[np.bool_],
+    candidate: Floats,
+    is_inlier: Bools,
     squared_threshold: float,
     to_beat: float,
     log_decision: float,
@@ -117,9 +117,7 @@ def decision_threshold(epsilon: float, delta: float, solver_cost: float, models_
 
 
 @inner_kernel
-def design_test(
-    sprt: Any, progress: Any, history: NDArray[np.float64], solver_cost: float, epsilon: float, delta: float
-) -> None:
+def design_test(sprt: Any, progress: Any, history: Floats, solver_cost: float, epsilon: float, delta: float) -> None:
     """Start a new test for these rates, and keep it in the history that the SPRT stopping criterion reads."""
     sprt.epsilon = epsilon if epsilon < _MAX_EPSILON else _MAX_EPSILON
     highest = 0.9 * sprt.epsilon if 0.9 * sprt.epsilon < _MAX_DELTA else _MAX_DELTA
@@ -138,7 +136,7 @@ def design_test(
 
 
 @inlined
-def learn_from_rejection(sprt: Any, progress: Any, history: NDArray[np.float64], solver_cost: float) -> None:
+def learn_from_rejection(sprt: Any, progress: Any, history: Floats, solver_cost: float) -> None:
     """Estimate delta anew from all rejected models; a change of more than 5 % starts a new test."""
     delta = np.float64(sprt.rejected_inliers) / sprt.rejected_points
     if abs(delta - sprt.delta) > _DELTA_CHANGE * sprt.delta:

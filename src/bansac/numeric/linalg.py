@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from bansac.numeric.arrays import Floats, Reals
 from bansac.numeric.jit import inlined, inner_kernel
 
 __all__ = ["copy", "smallest_eigenvector"]
@@ -22,14 +21,14 @@ _CONVERGED = 1e-15
 
 
 @inlined
-def copy(source: NDArray[Any], target: NDArray[Any]) -> None:
+def copy(source: Reals, target: Reals) -> None:
     """Copy a vector, into the number type of ``target``."""
     for i in range(source.size):
         target[i] = source[i]
 
 
 @inner_kernel
-def smallest_eigenvector(scratch: NDArray[np.float64], n: int) -> bool:
+def smallest_eigenvector(scratch: Floats, n: int) -> bool:
     """Compute the unit eigenvector of the smallest eigenvalue of a positive semidefinite n x n matrix.
 
     The matrix is read from the first ``n * n`` numbers of ``scratch``, row by row; the eigenvector is written into the
@@ -82,7 +81,7 @@ def smallest_eigenvector(scratch: NDArray[np.float64], n: int) -> bool:
 
 
 @inner_kernel
-def _invert(a: NDArray[np.float64], n: int, shift: float) -> int:
+def _invert(a: Floats, n: int, shift: float) -> int:
     """Replace a semidefinite n x n matrix by minus the inverse of itself plus ``shift`` times the identity.
 
     Return the number of pivots that are no more than the shift. Beaton's sweep operator, the largest pivot first. The

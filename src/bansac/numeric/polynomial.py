@@ -8,8 +8,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from bansac.numeric.arrays import Floats
 from bansac.numeric.jit import inlined, inner_kernel
 
 __all__ = ["STURM_SCRATCH", "cubic_roots", "sturm_roots"]
@@ -20,7 +20,7 @@ _THIRD = 2.0 * math.pi / 3.0
 
 
 @inner_kernel
-def cubic_roots(c: NDArray[np.float64], roots: NDArray[np.float64]) -> int:
+def cubic_roots(c: Floats, roots: Floats) -> int:
     """Write the real roots of a cubic into ``roots`` and return how many there are (0 to 3).
 
     Viete's trigonometric form for three real roots, Cardano's for one (Press et al., Numerical Recipes, section 5.6),
@@ -59,7 +59,7 @@ def cubic_roots(c: NDArray[np.float64], roots: NDArray[np.float64]) -> int:
 
 
 @inner_kernel
-def _quadratic_roots(c: NDArray[np.float64], negligible: float, roots: NDArray[np.float64]) -> int:
+def _quadratic_roots(c: Floats, negligible: float, roots: Floats) -> int:
     """Write the real roots of c[0] + c[1] x + c[2] x^2 without cancellation."""
     if not abs(c[2]) > negligible:
         roots[0] = -c[0] / c[1]
@@ -91,7 +91,7 @@ _LAST_STEP = 1e-6
 
 
 @inlined
-def sturm_roots(c: NDArray[np.float64], degree: int, roots: NDArray[np.float64], scratch: NDArray[np.float64]) -> int:
+def sturm_roots(c: Floats, degree: int, roots: Floats, scratch: Floats) -> int:
     """Write the real roots of odd multiplicity of a polynomial of degree at most 10; return how many there are.
 
     Sturm's theorem gives the number of roots in an interval. Intervals are split until each has one root, which
@@ -107,7 +107,7 @@ def sturm_roots(c: NDArray[np.float64], degree: int, roots: NDArray[np.float64],
 
 
 @inner_kernel
-def _effective_degree(c: NDArray[np.float64], degree: int) -> int:
+def _effective_degree(c: Floats, degree: int) -> int:
     """Return the degree without leading coefficients that are rounding; 0 if a coefficient is not finite."""
     size = 0.0
     for i in range(degree + 1):
@@ -120,7 +120,7 @@ def _effective_degree(c: NDArray[np.float64], degree: int) -> int:
 
 
 @inner_kernel
-def _isolate_roots(members: int, degree: int, scratch: NDArray[np.float64]) -> int:
+def _isolate_roots(members: int, degree: int, scratch: Floats) -> int:
     """Split the first interval until each part has one root; return how many there are."""
     waiting, isolated = 1, 0
     for _ in range(_MAX_SPLITS):
@@ -158,7 +158,7 @@ def _middle(low: float, high: float) -> float:
 
 
 @inner_kernel
-def _sturm_chain(c: NDArray[np.float64], degree: int, scratch: NDArray[np.float64]) -> int:
+def _sturm_chain(c: Floats, degree: int, scratch: Floats) -> int:
     """Write the quotients of Euclid's algorithm for p and p' and the interval that has all roots; return their number.
 
     p_{k-1} = q_k p_k - s_k p_{k+1} with s_k > 0 chosen such that the remainder p_{k+1} is of size 1. The last p_k
@@ -211,7 +211,7 @@ def _sturm_chain(c: NDArray[np.float64], degree: int, scratch: NDArray[np.float6
 
 
 @inner_kernel
-def _sign_changes(scratch: NDArray[np.float64], members: int, x: float) -> float:
+def _sign_changes(scratch: Floats, members: int, x: float) -> float:
     """Count the sign changes of the chain at ``x``; zero counts as positive, which is right on one side of ``x``."""
     changes = 0.0
     value, following = 1.0, 0.0
@@ -231,9 +231,7 @@ def _sign_changes(scratch: NDArray[np.float64], members: int, x: float) -> float
 
 
 @inner_kernel
-def _find_roots(
-    c: NDArray[np.float64], degree: int, count: int, roots: NDArray[np.float64], scratch: NDArray[np.float64]
-) -> int:
+def _find_roots(c: Floats, degree: int, count: int, roots: Floats, scratch: Floats) -> int:
     """Find the roots of a polynomial in intervals that have one, by Halley's method with bisection as its safeguard.
 
     Each round improves all roots that are not yet found: independent chains of arithmetic, which a processor overlaps.

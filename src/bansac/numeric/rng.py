@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from bansac.numeric.arrays import Ints, Words
 from bansac.numeric.jit import inlined, inner_kernel, kernel
 
 __all__ = ["next_index", "next_uint64", "seed_rng", "shuffle"]
@@ -18,7 +18,7 @@ _U41 = np.uint64(41)
 _U45 = np.uint64(45)
 
 
-def seed_rng(seed: int) -> NDArray[np.uint64]:
+def seed_rng(seed: int) -> Words:
     """Return a generator's state for ``seed`` by SplitMix64, as the authors of xoshiro advise."""
     words = []
     for i in range(1, 5):
@@ -30,7 +30,7 @@ def seed_rng(seed: int) -> NDArray[np.uint64]:
 
 
 @inner_kernel
-def next_uint64(state: NDArray[np.uint64]) -> np.uint64:
+def next_uint64(state: Words) -> np.uint64:
     """Return 64 random bits and step the generator."""
     total = state[0] + state[3]
     result: np.uint64 = ((total << _U23) | (total >> _U41)) + state[0]
@@ -45,13 +45,13 @@ def next_uint64(state: NDArray[np.uint64]) -> np.uint64:
 
 
 @inlined
-def next_index(state: NDArray[np.uint64], n: int | np.int64) -> np.int64:
+def next_index(state: Words, n: int | np.int64) -> np.int64:
     """Return a uniform index in [0, n), for n below 2**31: the bias of the multiplication is at most n / 2**32."""
     return np.int64(((next_uint64(state) >> _U32) * np.uint64(n)) >> _U32)
 
 
 @kernel
-def shuffle(state: NDArray[np.uint64], permutation: NDArray[np.int64]) -> None:
+def shuffle(state: Words, permutation: Ints) -> None:
     """Fill ``permutation`` with a random order of 0, ..., N - 1 (Fisher and Yates)."""
     for i in range(permutation.size):
         j = next_index(state, i + 1)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from bansac.numeric.arrays import Floats, Ints, Reals
 from bansac.numeric.jit import inner_kernel
 from bansac.problems.line import normalize, weighted_centroid
 from bansac.problems.problem import Problem
@@ -21,9 +21,7 @@ _NEWTON_STEPS = 20
 _GEOMETRIC_STEPS = 10
 
 
-def solve(
-    data: NDArray[np.float64], sample: NDArray[np.int64], models: NDArray[np.float64], scratch: NDArray[np.float64]
-) -> int:
+def solve(data: Floats, sample: Ints, models: Floats, scratch: Floats) -> int:
     """Circumscribe a triangle; collinear points give no circle.
 
     Seen from the third point, the centre c has 2 u.c = |u|^2 and 2 v.c = |v|^2 for the other two, u and v.
@@ -44,9 +42,7 @@ def solve(
     return 1
 
 
-def residuals(
-    data: NDArray[np.floating], model: NDArray[np.floating], start: int, stop: int, out: NDArray[np.floating]
-) -> None:
+def residuals(data: Reals, model: Reals, start: int, stop: int, out: Reals) -> None:
     """Compute squared geometric distances."""
     x, y = data[0, start:stop], data[1, start:stop]
     cx, cy, r = model[0], model[1], model[2]
@@ -56,9 +52,7 @@ def residuals(
         out[i] = distance * distance
 
 
-def fit(
-    data: NDArray[np.float64], weights: NDArray[np.float64], model: NDArray[np.float64], scratch: NDArray[np.float64]
-) -> bool:
+def fit(data: Floats, weights: Floats, model: Floats, scratch: Floats) -> bool:
     """Minimise the weighted sum of squared distances: Taubin's algebraic fit, then Gauss-Newton.
 
     For a given centre the best radius is the mean distance, so that the steps are in the centre alone. A step that does
@@ -82,7 +76,7 @@ def fit(
 
 
 @inner_kernel
-def _taubin_centre(data: NDArray[np.float64], weights: NDArray[np.float64]) -> tuple[bool, float, float]:
+def _taubin_centre(data: Floats, weights: Floats) -> tuple[bool, float, float]:
     """Centre of the circle that fits the weighted points in the sense of Taubin (PAMI 1991), and whether there is one.
 
     In coordinates about the centroid, with z = x^2 + y^2, it minimises mean(f^2) / mean(|grad f|^2) where
@@ -136,9 +130,7 @@ def _taubin_centre(data: NDArray[np.float64], weights: NDArray[np.float64]) -> t
 
 
 @inner_kernel
-def _geometric_step(
-    data: NDArray[np.float64], weights: NDArray[np.float64], cx: float, cy: float
-) -> tuple[float, float, float, float]:
+def _geometric_step(data: Floats, weights: Floats, cx: float, cy: float) -> tuple[float, float, float, float]:
     """Return the cost and the radius that are best for a centre, and the Gauss-Newton step (x, y) of the centre.
 
     With the radius eliminated the residual of a point at distance d_i in direction u_i from the centre is
@@ -173,7 +165,7 @@ def _geometric_step(
     return rr, mean_d, (vv * ur - uv * vr) / determinant, (uu * vr - uv * ur) / determinant
 
 
-def denormalize(model: NDArray[np.float64], transform: NDArray[np.float64]) -> None:
+def denormalize(model: Floats, transform: Floats) -> None:
     """Undo ``normalize``: p -> p / scale + centroid."""
     model[0] = model[0] / transform[0] + transform[1]
     model[1] = model[1] / transform[0] + transform[2]

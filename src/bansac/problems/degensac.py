@@ -10,8 +10,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from bansac.numeric.arrays import Floats, Ints, Words
 from bansac.numeric.jit import inner_kernel
 from bansac.numeric.linalg import copy
 from bansac.numeric.rng import next_index
@@ -41,13 +41,7 @@ _ROOM = 18
 _fit_homography = inner_kernel(homography_dlt.fit)
 
 
-def is_degenerate(
-    data: NDArray[np.float64],
-    sample: NDArray[np.int64],
-    model: NDArray[np.float64],
-    squared_threshold: float,
-    scratch: NDArray[np.float64],
-) -> bool:
+def is_degenerate(data: Floats, sample: Ints, model: Floats, squared_threshold: float, scratch: Floats) -> bool:
     """Test whether five of the seven matches of a sample agree with a homography that agrees with their F.
 
     Parameters
@@ -70,12 +64,7 @@ def is_degenerate(
 
 
 def repair_degenerate(
-    data: NDArray[np.float64],
-    sample: NDArray[np.int64],
-    model: NDArray[np.float64],
-    squared_threshold: float,
-    rng: NDArray[np.uint64],
-    scratch: NDArray[np.float64],
+    data: Floats, sample: Ints, model: Floats, squared_threshold: float, rng: Words, scratch: Floats
 ) -> bool:
     """Replace the F of a degenerate sample by one of unit norm that has more inliers; False if none is found.
 
@@ -100,14 +89,14 @@ def repair_degenerate(
 
 @inner_kernel
 def _find_plane(
-    data: NDArray[np.float64],
-    sample: NDArray[np.int64],
-    model: NDArray[np.float64],
+    data: Floats,
+    sample: Ints,
+    model: Floats,
     squared_threshold: float,
-    H: NDArray[np.float64],
-    candidate: NDArray[np.float64],
-    weights: NDArray[np.float64],
-    room: NDArray[np.float64],
+    H: Floats,
+    candidate: Floats,
+    weights: Floats,
+    room: Floats,
 ) -> bool:
     """Find a homography that agrees with F and with five matches of the sample.
 
@@ -134,15 +123,7 @@ def _find_plane(
 
 
 @inner_kernel
-def _write_homography(
-    data: NDArray[np.float64],
-    i: int,
-    j: int,
-    k: int,
-    f: NDArray[np.float64],
-    squared_threshold: float,
-    H: NDArray[np.float64],
-) -> bool:
+def _write_homography(data: Floats, i: int, j: int, k: int, f: Floats, squared_threshold: float, H: Floats) -> bool:
     """Write the homography that agrees with F and with three matches (Hartley and Zisserman, result 13.6).
 
     H = A - e2 (M^-1 b)^T with A = [e2]x F, the points x of image 1 in the rows of M, and
@@ -183,13 +164,7 @@ def _write_homography(
 
 @inner_kernel
 def _mark_plane(
-    x1: NDArray[np.float64],
-    y1: NDArray[np.float64],
-    x2: NDArray[np.float64],
-    y2: NDArray[np.float64],
-    H: NDArray[np.float64],
-    squared_threshold: float,
-    weights: NDArray[np.float64],
+    x1: Floats, y1: Floats, x2: Floats, y2: Floats, H: Floats, squared_threshold: float, weights: Floats
 ) -> int:
     """Set the weights of the matches on the plane to one and of the others to zero; return how many are on it.
 
@@ -216,12 +191,7 @@ def _mark_plane(
 
 @inner_kernel
 def _refit_plane(
-    data: NDArray[np.float64],
-    squared_threshold: float,
-    H: NDArray[np.float64],
-    candidate: NDArray[np.float64],
-    weights: NDArray[np.float64],
-    room: NDArray[np.float64],
+    data: Floats, squared_threshold: float, H: Floats, candidate: Floats, weights: Floats, room: Floats
 ) -> int:
     """Fit H to the matches on its plane as long as they become more; mark them and return their number."""
     x1, y1, x2, y2 = data[0], data[1], data[2], data[3]
@@ -239,14 +209,14 @@ def _refit_plane(
 
 @inner_kernel
 def _search_epipole(
-    data: NDArray[np.float64],
-    weights: NDArray[np.float64],
-    off_plane: NDArray[np.float64],
-    H: NDArray[np.float64],
-    model: NDArray[np.float64],
-    candidate: NDArray[np.float64],
+    data: Floats,
+    weights: Floats,
+    off_plane: Floats,
+    H: Floats,
+    model: Floats,
+    candidate: Floats,
     squared_threshold: float,
-    rng: NDArray[np.uint64],
+    rng: Words,
 ) -> bool:
     """RANSAC over pairs of matches off the plane; True where one gives an F with more inliers than ``model``.
 
@@ -285,9 +255,7 @@ def _required_pairs(inliers: int, n: int) -> float:
 
 
 @inner_kernel
-def _write_fundamental(
-    data: NDArray[np.float64], i: int, j: int, H: NDArray[np.float64], f: NDArray[np.float64]
-) -> bool:
+def _write_fundamental(data: Floats, i: int, j: int, H: Floats, f: Floats) -> bool:
     """Write F = [e2]x H of unit norm, where e2 = (x2 x H x) x (y2 x H y) for two matches off the plane of H.
 
     False where the two lines, on which e2 must lie, are one, or where a match contradicts that all points lie in front
@@ -317,9 +285,7 @@ def _write_fundamental(
 
 
 @inner_kernel
-def _count_inliers(
-    data: NDArray[np.float64], f: NDArray[np.float64], squared_threshold: float, weights: NDArray[np.float64]
-) -> tuple[int, int]:
+def _count_inliers(data: Floats, f: Floats, squared_threshold: float, weights: Floats) -> tuple[int, int]:
     """Count the matches within the Sampson distance of F; return the count and how many of them are off the plane.
 
     Without a division: a match of both epipoles is no inlier.

@@ -6,16 +6,14 @@ The data are matches, channels x1, y1, x2, y2; models are flat, row by row.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from bansac.numeric.arrays import Floats, Ints, Reals
 from bansac.numeric.jit import inner_kernel
 
 __all__ = ["is_oriented", "orientation", "residuals", "second_epipole"]
 
 
-def residuals(
-    data: NDArray[np.floating], model: NDArray[np.floating], start: int, stop: int, out: NDArray[np.floating]
-) -> None:
+def residuals(data: Reals, model: Reals, start: int, stop: int, out: Reals) -> None:
     """Compute squared Sampson distances, (x2^T F x1)^2 / (|F x1|^2 + |F^T x2|^2) over the first two coordinates.
 
     The distance to the nearest pair of points that agrees with F, to first order (Sampson, 1982; Hartley and Zisserman,
@@ -36,7 +34,7 @@ def residuals(
 
 
 @inner_kernel
-def second_epipole(f: NDArray[np.float64]) -> tuple[float, float, float]:
+def second_epipole(f: Floats) -> tuple[float, float, float]:
     """Return e2 with e2^T F = 0: the cross product of two columns of F, of the pair for which it is largest."""
     ex, ey, ez, size = 0.0, 0.0, 0.0, 0.0
     for j in range(3):
@@ -51,9 +49,7 @@ def second_epipole(f: NDArray[np.float64]) -> tuple[float, float, float]:
 
 
 @inner_kernel
-def orientation(
-    data: NDArray[np.float64], f: NDArray[np.float64], ex: float, ey: float, ez: float, i: int | np.int64
-) -> float:
+def orientation(data: Floats, f: Floats, ex: float, ey: float, ez: float, i: int | np.int64) -> float:
     """Return (e2 x x2) . F x1 of match i (Chum, Werner and Matas, ICPR 2004).
 
     The epipolar line F x1 and the line through the epipole e2 and x2 are the same line; the sign says on which side of
@@ -67,7 +63,7 @@ def orientation(
     return agreement
 
 
-def is_oriented(data: NDArray[np.float64], model: NDArray[np.float64], sample: NDArray[np.int64]) -> bool:
+def is_oriented(data: Floats, model: Floats, sample: Ints) -> bool:
     """Check that the sample's points can all lie in front of both cameras (Chum, Werner and Matas, ICPR 2004).
 
     The orientation must have one sign for all of them.

@@ -8,8 +8,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from bansac.numeric.arrays import Floats
 from bansac.numeric.jit import inner_kernel
 from bansac.problems.epipolar import is_oriented, residuals
 from bansac.problems.problem import Problem
@@ -26,9 +26,7 @@ _FIT = fundamental_8pt.SCRATCH
 _RANK_ONE = 1e-9
 
 
-def fit(
-    data: NDArray[np.float64], weights: NDArray[np.float64], model: NDArray[np.float64], scratch: NDArray[np.float64]
-) -> bool:
+def fit(data: Floats, weights: Floats, model: Floats, scratch: Floats) -> bool:
     """Fit E to weighted matches: eight-point algorithm, then the nearest matrix of singular values (1, 1, 0).
 
     False, and the model as it was, if the matches determine no E or one of rank 1.
@@ -42,7 +40,7 @@ def fit(
 
 
 @inner_kernel
-def _equalize(e: NDArray[np.float64], scratch: NDArray[np.float64]) -> bool:
+def _equalize(e: Floats, scratch: Floats) -> bool:
     """Replace E = U S V^T by U diag(1, 1, 0) V^T; False if E has no two singular values.
 
     With the third singular value removed and H = (E^T E)^(1/2) in the plane that is left, the matrix is E H^-1. By the
@@ -68,7 +66,7 @@ def _equalize(e: NDArray[np.float64], scratch: NDArray[np.float64]) -> bool:
     return True
 
 
-def canonical(model: NDArray[np.float64]) -> None:
+def canonical(model: Floats) -> None:
     """Give E the singular values (1, 1, 0), to rounding, and the sign of ``fix_sign``."""
     U, _, Vt = np.linalg.svd(model.reshape(3, 3))
     model[:] = (U[:, :2] @ Vt[:2]).ravel()

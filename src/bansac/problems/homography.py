@@ -6,9 +6,7 @@ image between x2 and H x1 (Hartley and Zisserman, Multiple View Geometry, 2nd ed
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
-
+from bansac.numeric.arrays import Reals
 from bansac.problems.problem import Problem
 from bansac.solvers import homography_4pt, homography_dlt
 from bansac.solvers.normalization import canonical_homography, denormalize_homography, normalize
@@ -16,9 +14,7 @@ from bansac.solvers.normalization import canonical_homography, denormalize_homog
 __all__ = ["HOMOGRAPHY"]
 
 
-def residuals(
-    data: NDArray[np.floating], model: NDArray[np.floating], start: int, stop: int, out: NDArray[np.floating]
-) -> None:
+def residuals(data: Reals, model: Reals, start: int, stop: int, out: Reals) -> None:
     """Compute squared forward transfer errors; inf or NaN for a point that H takes to infinity."""
     x1, y1, x2, y2 = data[0, start:stop], data[1, start:stop], data[2, start:stop], data[3, start:stop]
     h11, h12, h13 = model[0], model[1], model[2]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from bansac.numeric.arrays import Floats, Ints, Reals
 from bansac.numeric.jit import inner_kernel
 from bansac.problems.problem import Problem
 
@@ -18,9 +18,7 @@ _COINCIDENT = 1e-12
 _ISOTROPIC = 1e-12
 
 
-def solve(
-    data: NDArray[np.float64], sample: NDArray[np.int64], models: NDArray[np.float64], scratch: NDArray[np.float64]
-) -> int:
+def solve(data: Floats, sample: Ints, models: Floats, scratch: Floats) -> int:
     """Join two points; coincident points give no line."""
     x1, y1 = data[0, sample[0]], data[1, sample[0]]
     x2, y2 = data[0, sample[1]], data[1, sample[1]]
@@ -37,9 +35,7 @@ def solve(
     return 1
 
 
-def residuals(
-    data: NDArray[np.floating], model: NDArray[np.floating], start: int, stop: int, out: NDArray[np.floating]
-) -> None:
+def residuals(data: Reals, model: Reals, start: int, stop: int, out: Reals) -> None:
     """Compute squared orthogonal distances."""
     x, y = data[0, start:stop], data[1, start:stop]
     a, b, c = model[0], model[1], model[2]
@@ -48,9 +44,7 @@ def residuals(
         out[i] = distance * distance
 
 
-def fit(
-    data: NDArray[np.float64], weights: NDArray[np.float64], model: NDArray[np.float64], scratch: NDArray[np.float64]
-) -> bool:
+def fit(data: Floats, weights: Floats, model: Floats, scratch: Floats) -> bool:
     """Minimise the weighted sum of squared distances: total least squares.
 
     The line runs through the weighted centroid along the major axis of the scatter, whose angle is
@@ -79,9 +73,7 @@ def fit(
 
 
 @inner_kernel
-def weighted_centroid(
-    x: NDArray[np.float64], y: NDArray[np.float64], weights: NDArray[np.float64]
-) -> tuple[float, float, float]:
+def weighted_centroid(x: Floats, y: Floats, weights: Floats) -> tuple[float, float, float]:
     """Return the sum of the weights and the weighted mean of the points, NaN if all weights are 0."""
     total, mx, my = 0.0, 0.0, 0.0
     for i in range(weights.size):
@@ -93,7 +85,7 @@ def weighted_centroid(
     return 0.0, np.nan, np.nan
 
 
-def normalize(data: NDArray[np.float64], transform: NDArray[np.float64]) -> None:
+def normalize(data: Floats, transform: Floats) -> None:
     """Bring the points to centroid 0 and unit spread, in place; ``transform`` is (scale, centroid, unused)."""
     n = data.shape[1]
     centroid = np.cumsum(data / n, axis=1)[:, -1]
@@ -105,12 +97,12 @@ def normalize(data: NDArray[np.float64], transform: NDArray[np.float64]) -> None
     transform[1:3] = centroid
 
 
-def denormalize(model: NDArray[np.float64], transform: NDArray[np.float64]) -> None:
+def denormalize(model: Floats, transform: Floats) -> None:
     """Insert x -> scale (x - centroid) into the line, and divide by the scale to keep the normal's length."""
     model[2] = model[2] / transform[0] - model[0] * transform[1] - model[1] * transform[2]
 
 
-def canonical(model: NDArray[np.float64]) -> None:
+def canonical(model: Floats) -> None:
     """Scale the normal to unit length and turn it so that b > 0, or a > 0 if b = 0."""
     a, b = model[0], model[1]
     length = math.hypot(a, b)

@@ -10,8 +10,8 @@ import functools
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from bansac.numeric.arrays import Floats, Ints, Reals
 from bansac.numeric.jit import kernel
 from bansac.problems.problem import Problem
 
@@ -25,9 +25,7 @@ _REPEATED = 1e-12
 _WORK_ARRAYS = 6
 
 
-def solve(
-    data: NDArray[np.float64], sample: NDArray[np.int64], models: NDArray[np.float64], scratch: NDArray[np.float64]
-) -> int:
+def solve(data: Floats, sample: Ints, models: Floats, scratch: Floats) -> int:
     """Interpolate d + 1 points by Newton's divided differences; a repeated x gives no curve."""
     n = sample.size
     c = models[0]
@@ -48,9 +46,7 @@ def solve(
     return 1
 
 
-def residuals(
-    data: NDArray[np.floating], model: NDArray[np.floating], start: int, stop: int, out: NDArray[np.floating]
-) -> None:
+def residuals(data: Reals, model: Reals, start: int, stop: int, out: Reals) -> None:
     """Compute squared distances along y, by Horner's scheme for all points at once."""
     x, y = data[0, start:stop], data[1, start:stop]
     for i in range(stop - start):
@@ -64,9 +60,7 @@ def residuals(
         out[i] = distance * distance
 
 
-def fit(
-    data: NDArray[np.float64], weights: NDArray[np.float64], model: NDArray[np.float64], scratch: NDArray[np.float64]
-) -> bool:
+def fit(data: Floats, weights: Floats, model: Floats, scratch: Floats) -> bool:
     """Minimise the weighted sum of squared distances in polynomials that are orthogonal on these very points.
 
     With x mapped to t in [-1, 1] the monic polynomials p_{k+1} = (t - alpha_k) p_k - beta_k p_{k-1}, where
@@ -118,7 +112,7 @@ def fit(
 
 
 @kernel
-def _substitute(c: NDArray[np.float64], scale: float, centre: float) -> None:
+def _substitute(c: Floats, scale: float, centre: float) -> None:
     """Turn the coefficients of a polynomial in t = scale (x - centre) into those in x, in place."""
     power = 1.0
     for j in range(1, c.size):
@@ -129,7 +123,7 @@ def _substitute(c: NDArray[np.float64], scale: float, centre: float) -> None:
             c[j] -= centre * c[j + 1]
 
 
-def normalize(data: NDArray[np.float64], transform: NDArray[np.float64]) -> None:
+def normalize(data: Floats, transform: Floats) -> None:
     """Map x to [-1, 1] and y to mean 0 and unit spread; ``transform`` is (y scale, y mean, x scale, x centre, -)."""
     x, y = data[0], data[1]
     low, high = x.min(), x.max()
@@ -144,7 +138,7 @@ def normalize(data: NDArray[np.float64], transform: NDArray[np.float64]) -> None
     transform[:4] = y_scale, mean, x_scale, centre
 
 
-def denormalize(model: NDArray[np.float64], transform: NDArray[np.float64]) -> None:
+def denormalize(model: Floats, transform: Floats) -> None:
     """Undo ``normalize``, the substitution in x by the binomial theorem.
 
     Far from x = 0 the powers of x cancel: with x near 1e6 the coefficients of a polynomial of degree 3 or more cannot

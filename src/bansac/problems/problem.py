@@ -19,8 +19,8 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numba import boolean, config, errors, float32, float64, int64, uint64, void
-from numpy.typing import NDArray
 
+from bansac.numeric.arrays import Floats, Ints
 from bansac.numeric.jit import compile_kernel
 
 __all__ = ["CONTRACT", "IN_LOOP", "REALS", "Function", "Problem", "repair_scratch"]
@@ -31,25 +31,17 @@ def repair_scratch(n: int) -> int:
     return 4 * n + 128
 
 
-def never_fit(
-    data: NDArray[np.float64], weights: NDArray[np.float64], model: NDArray[np.float64], scratch: NDArray[np.float64]
-) -> bool:
+def never_fit(data: Floats, weights: Floats, model: Floats, scratch: Floats) -> bool:
     """Decline to fit."""
     return False
 
 
-def always_valid(data: NDArray[np.float64], model: NDArray[np.float64], sample: NDArray[np.int64]) -> bool:
+def always_valid(data: Floats, model: Floats, sample: Ints) -> bool:
     """Accept every model."""
     return True
 
 
-def never_degenerate(
-    data: NDArray[np.float64],
-    sample: NDArray[np.int64],
-    model: NDArray[np.float64],
-    squared_threshold: float,
-    scratch: NDArray[np.float64],
-) -> bool:
+def never_degenerate(data: Floats, sample: Ints, model: Floats, squared_threshold: float, scratch: Floats) -> bool:
     """Take no sample for degenerate."""
     return False
 
@@ -301,7 +293,7 @@ class Problem:
         except errors.NumbaError as error:
             raise TypeError(f"problem {self.name!r}: {row.name} does not compile for {signature}:\n{error}") from error
 
-    def check_on(self, data: NDArray[np.float64]) -> None:
+    def check_on(self, data: Floats) -> None:
         """Try the functions on a few of ``data`` (channels x N) with every index checked, once for a problem.
 
         Nothing is tried if all functions are those of the package.

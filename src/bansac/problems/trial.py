@@ -14,8 +14,8 @@ from types import CellType, FunctionType
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from bansac.numeric.arrays import Floats, Ints, Reals
 from bansac.numeric.rng import seed_rng
 from bansac.problems.problem import CONTRACT, Problem, repair_scratch
 
@@ -27,7 +27,7 @@ _MARGIN = 256
 _UNTOUCHED = -7777.0
 
 
-def try_functions(problem: Problem, data: NDArray[np.float64]) -> None:
+def try_functions(problem: Problem, data: Floats) -> None:
     """Call the functions of a problem on a few of ``data`` (channels x N, at least one sample) as the loop does.
 
     Raises
@@ -48,7 +48,7 @@ def try_functions(problem: Problem, data: NDArray[np.float64]) -> None:
 class _Trial:
     """Calls the functions of a problem with arrays by the names of the contract's parameters."""
 
-    def __init__(self, problem: Problem, data: NDArray[np.float64]) -> None:
+    def __init__(self, problem: Problem, data: Floats) -> None:
         self._problem = problem
         self._interpreted: dict[Any, FunctionType] = {}
         self._data = _padded(data.shape)
@@ -59,7 +59,7 @@ class _Trial:
         self._points = _padded(data.shape, problem.precision)
         self._points[:] = self._data
 
-    def run(self, sample: NDArray[np.int64]) -> None:
+    def run(self, sample: Ints) -> None:
         """Solve for one sample and hand the model to the other functions."""
         problem, data = self._problem, self._data
         scratch, model = _padded((problem.scratch_size,)), _padded((problem.model_size,))
@@ -81,7 +81,7 @@ class _Trial:
         self._call("denormalize", model=model, transform=self._transform)
         self._call("canonical", model=model)
 
-    def _try_residuals(self, model: NDArray[np.float64]) -> None:
+    def _try_residuals(self, model: Floats) -> None:
         n = self._points.shape[1]
         rounded = _padded(model.shape, self._problem.precision)
         rounded[:] = model
@@ -92,7 +92,7 @@ class _Trial:
                 first = int(np.argmax(out == _UNTOUCHED))
                 self._refuse("residuals", f"leaves out[{first}] unwritten for start={start}, stop={stop}")
 
-    def _try_repair(self, sample: NDArray[np.int64], model: NDArray[np.float64]) -> None:
+    def _try_repair(self, sample: Ints, model: Floats) -> None:
         scratch = _padded((repair_scratch(self._data.shape[1]),))
         threshold = 1e-2
         arguments = {"data": self._data, "sample": sample, "model": model, "squared_threshold": threshold}
@@ -120,13 +120,13 @@ class _Trial:
         raise ValueError(f"problem {self._problem.name!r}: {name} {reason}") from cause
 
 
-def _padded(shape: tuple[int, ...], dtype: str = "float64") -> NDArray[Any]:
+def _padded(shape: tuple[int, ...], dtype: str = "float64") -> Reals:
     """Return an array with a margin on both sides."""
     buffer = np.full(int(np.prod(shape)) + 2 * _MARGIN, _UNTOUCHED, dtype)
     return buffer[_MARGIN : buffer.size - _MARGIN].reshape(shape)
 
 
-def _margins_untouched(array: NDArray[Any]) -> bool:
+def _margins_untouched(array: Reals) -> bool:
     buffer = array.base
     if buffer is None:  # not one of ours
         return True
@@ -155,5 +155,5 @@ def _place(error: Exception) -> str:
     return f" in {frame.name}, line {frame.lineno} of {Path(frame.filename).name}: {frame.line}".rstrip(": ")
 
 
-def _shapes(arrays: dict[str, NDArray[Any]]) -> str:
+def _shapes(arrays: dict[str, Reals]) -> str:
     return " (shapes: " + ", ".join(f"{name} {array.shape}" for name, array in arrays.items()) + ")"

@@ -8,8 +8,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from bansac.numeric.arrays import Floats, Ints
 from bansac.numeric.jit import inlined, inner_kernel, kernel
 from bansac.numeric.polynomial import STURM_SCRATCH, sturm_roots
 from bansac.solvers.fundamental_7pt import write_equation
@@ -26,7 +27,7 @@ _CUBIC = (
 )
 
 
-def _product_table(left: tuple[str, ...], right: tuple[str, ...], product: tuple[str, ...]) -> NDArray[np.int64]:
+def _product_table(left: tuple[str, ...], right: tuple[str, ...], product: tuple[str, ...]) -> Ints:
     """Tell for each pair of monomials which monomial their product is."""
     return np.array([product.index("".join(sorted(a + b))) for a in left for b in right])
 
@@ -70,9 +71,7 @@ _DEPENDENT = 1e-28
 _SINGULAR = 1e-13
 
 
-def solve(
-    data: NDArray[np.float64], sample: NDArray[np.int64], models: NDArray[np.float64], scratch: NDArray[np.float64]
-) -> int:
+def solve(data: Floats, sample: Ints, models: Floats, scratch: Floats) -> int:
     """Compute the up to ten essential matrices of five matches, of Frobenius norm sqrt(2)."""
     for r in range(5):
         write_equation(data, sample[r], scratch, 9 * r)
@@ -80,7 +79,7 @@ def solve(
 
 
 @inlined
-def _solve_equations(models: NDArray[np.float64], scratch: NDArray[np.float64]) -> int:
+def _solve_equations(models: Floats, scratch: Floats) -> int:
     """Compute the essential matrices that satisfy five linear equations.
 
     The matrices that do are E = x X + y Y + z Z + W. The ten cubic constraints det E = 0 and
@@ -113,7 +112,7 @@ def _solve_equations(models: NDArray[np.float64], scratch: NDArray[np.float64]) 
 
 
 @inner_kernel
-def _null_space(a: NDArray[np.float64]) -> bool:
+def _null_space(a: Floats) -> bool:
     """Write an orthonormal basis of the matrices that satisfy five equations; False if the equations are dependent.
 
     ``a`` has the equations in its first five rows of nine numbers, and gets the basis in the next four; nine numbers of
@@ -145,7 +144,7 @@ def _null_space(a: NDArray[np.float64]) -> bool:
 
 
 @inlined
-def _reflect(a: NDArray[np.float64], v: int, factor: float, row: int) -> None:
+def _reflect(a: Floats, v: int, factor: float, row: int) -> None:
     """Apply the reflection I - factor v v^T to a row of nine numbers."""
     along = factor * _dot(a, v, row)
     for i in range(9):
@@ -153,7 +152,7 @@ def _reflect(a: NDArray[np.float64], v: int, factor: float, row: int) -> None:
 
 
 @inner_kernel
-def _dot(a: NDArray[np.float64], first: int, second: int) -> float:
+def _dot(a: Floats, first: int, second: int) -> float:
     """Return the inner product of two rows of nine numbers, as three sums that run side by side."""
     x, y, z = 0.0, 0.0, 0.0
     for i in range(0, 9, 3):
@@ -164,7 +163,7 @@ def _dot(a: NDArray[np.float64], first: int, second: int) -> float:
 
 
 @inner_kernel
-def _build_constraints(scratch: NDArray[np.float64]) -> None:
+def _build_constraints(scratch: Floats) -> None:
     """Write the ten constraints as rows of twenty coefficients."""
     for i in range(_QUADRATICS, _B):
         scratch[i] = 0.0
@@ -193,7 +192,7 @@ def _build_constraints(scratch: NDArray[np.float64]) -> None:
 
 
 @inner_kernel
-def _eliminate(scratch: NDArray[np.float64]) -> bool:
+def _eliminate(scratch: Floats) -> bool:
     """Bring the first ten columns of the constraints to the identity, as far as the last six rows are concerned."""
     for k in range(10):
         pivot, largest = k, 0.0
@@ -219,7 +218,7 @@ def _eliminate(scratch: NDArray[np.float64]) -> bool:
 
 
 @inner_kernel
-def _build_determinant(scratch: NDArray[np.float64]) -> None:
+def _build_determinant(scratch: Floats) -> None:
     """Eliminate x and y: write a 3 x 3 matrix with B(z) (x, y, 1)^T = 0, and its determinant, as polynomials in z.
 
     Of the last six rows of the constraints every other one, e, has z times the leading monomial of the next one, f: in
@@ -249,7 +248,7 @@ def _build_determinant(scratch: NDArray[np.float64]) -> None:
 
 
 @inner_kernel
-def _back_substitute(scratch: NDArray[np.float64], z: float) -> tuple[float, float]:
+def _back_substitute(scratch: Floats, z: float) -> tuple[float, float]:
     """Return x and y at a root: (x, y, 1) is orthogonal to the first two rows of B(z)."""
     x, y, w = 0.0, 0.0, 0.0
     for i in range(8, -1, -1):
@@ -259,7 +258,7 @@ def _back_substitute(scratch: NDArray[np.float64], z: float) -> tuple[float, flo
     return x / w, y / w
 
 
-def essential_5pt(x1: ArrayLike, x2: ArrayLike) -> NDArray[np.float64]:
+def essential_5pt(x1: ArrayLike, x2: ArrayLike) -> Floats:
     """Compute the essential matrices of five matches.
 
     Parameters
@@ -302,7 +301,7 @@ def essential_5pt(x1: ArrayLike, x2: ArrayLike) -> NDArray[np.float64]:
 
 
 @kernel
-def _solve_rays(x1: NDArray[np.float64], x2: NDArray[np.float64], models: NDArray[np.float64]) -> int:
+def _solve_rays(x1: Floats, x2: Floats, models: Floats) -> int:
     """Compute the essential matrices of five points or rays and return how many there are; 0 for other shapes."""
     for x in (x1, x2):
         if x.shape[0] != 5 or x.shape[1] < 2 or x.shape[1] > 3:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from bansac.numeric.arrays import Floats, Ints
 from bansac.numeric.jit import inner_kernel, kernel
 from bansac.numeric.polynomial import cubic_roots
 from bansac.solvers.normalization import canonical_fundamental, denormalize_fundamental, normalize, stack_matches
@@ -25,9 +26,7 @@ SCRATCH = _ROOTS + 3
 _DEPENDENT = 1e-14
 
 
-def solve(
-    data: NDArray[np.float64], sample: NDArray[np.int64], models: NDArray[np.float64], scratch: NDArray[np.float64]
-) -> int:
+def solve(data: Floats, sample: Ints, models: Floats, scratch: Floats) -> int:
     """Compute the one to three fundamental matrices of seven matches, of unit Frobenius norm.
 
     The matrices that agree with the matches are F = A + x B, with A and B a basis of the null space of the seven
@@ -53,7 +52,7 @@ def solve(
 
 
 @inner_kernel
-def write_equation(data: NDArray[np.float64], i: int, rows: NDArray[np.float64], at: int) -> None:
+def write_equation(data: Floats, i: int, rows: Floats, at: int) -> None:
     """Write the coefficients of x2^T F x1 = 0 in the entries of F, for match ``i``, from ``rows[at]`` on."""
     for j in range(3):
         factor = data[2 + j, i] if j < 2 else 1.0
@@ -63,7 +62,7 @@ def write_equation(data: NDArray[np.float64], i: int, rows: NDArray[np.float64],
 
 
 @inner_kernel
-def _null_space(a: NDArray[np.float64]) -> bool:
+def _null_space(a: Floats) -> bool:
     """Write a basis of the matrices that satisfy seven equations; False if the equations are dependent.
 
     ``a`` has the equations in its first seven rows of nine numbers, and gets the basis in the next two; nine numbers of
@@ -101,7 +100,7 @@ def _null_space(a: NDArray[np.float64]) -> bool:
 
 
 @inner_kernel
-def _write_determinant(scratch: NDArray[np.float64]) -> None:
+def _write_determinant(scratch: Floats) -> None:
     """Write the coefficients of det(A + x B), a cubic, in increasing order."""
     for i in range(4):
         scratch[_CUBIC + i] = 0.0
@@ -119,7 +118,7 @@ def _write_determinant(scratch: NDArray[np.float64]) -> None:
         scratch[_CUBIC + 3] += b * c2
 
 
-def fundamental_7pt(x1: ArrayLike, x2: ArrayLike) -> NDArray[np.float64]:
+def fundamental_7pt(x1: ArrayLike, x2: ArrayLike) -> Floats:
     """Compute the fundamental matrices of seven matches.
 
     Parameters

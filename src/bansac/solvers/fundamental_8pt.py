@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from bansac.numeric.arrays import Floats
 from bansac.numeric.jit import inlined, inner_kernel, kernel
 from bansac.numeric.linalg import smallest_eigenvector
 from bansac.solvers.normalization import (
@@ -32,9 +33,7 @@ _PLACES = np.array([6 * _SYMMETRIC[i // 3][j // 3] + _SYMMETRIC[i % 3][j % 3] fo
 _POWER_STEPS = 30
 
 
-def fit(
-    data: NDArray[np.float64], weights: NDArray[np.float64], model: NDArray[np.float64], scratch: NDArray[np.float64]
-) -> bool:
+def fit(data: Floats, weights: Floats, model: Floats, scratch: Floats) -> bool:
     """Fit F to weighted matches: eight-point algorithm, then the nearest matrix of rank 2."""
     if not fit_eight_point(data, weights, model, scratch):
         return False
@@ -43,9 +42,7 @@ def fit(
 
 
 @inlined
-def fit_eight_point(
-    data: NDArray[np.float64], weights: NDArray[np.float64], f: NDArray[np.float64], scratch: NDArray[np.float64]
-) -> bool:
+def fit_eight_point(data: Floats, weights: Floats, f: Floats, scratch: Floats) -> bool:
     """Fit x2^T F x1 = 0 to weighted matches by the normalised eight-point algorithm (Hartley, PAMI 1997).
 
     The rank of F is not enforced. False if the matches do not determine F: fewer than eight, or on a plane.
@@ -70,9 +67,7 @@ def fit_eight_point(
 
 
 @inner_kernel
-def _find_frames(
-    data: NDArray[np.float64], weights: NDArray[np.float64]
-) -> tuple[float, float, float, float, float, float]:
+def _find_frames(data: Floats, weights: Floats) -> tuple[float, float, float, float, float, float]:
     """Return the weighted centroids, and the scales that bring the mean squared distances from them to 2."""
     x1, y1, x2, y2 = data[0], data[1], data[2], data[3]
     total, ax, ay, bx, by = 0.0, 0.0, 0.0, 0.0, 0.0
@@ -93,15 +88,15 @@ def _find_frames(
 
 @inner_kernel
 def _accumulate(
-    data: NDArray[np.float64],
-    weights: NDArray[np.float64],
+    data: Floats,
+    weights: Floats,
     ax: float,
     ay: float,
     bx: float,
     by: float,
     a_scale: float,
     b_scale: float,
-    scratch: NDArray[np.float64],
+    scratch: Floats,
 ) -> None:
     """Sum weight * m2 m1^T (6 x 6), with m the products x^2, xy, x, y^2, y, 1 of a point in its frame.
 
@@ -123,7 +118,7 @@ def _accumulate(
 
 
 @inner_kernel
-def remove_smallest_singular_value(f: NDArray[np.float64], scratch: NDArray[np.float64]) -> None:
+def remove_smallest_singular_value(f: Floats, scratch: Floats) -> None:
     """Replace F by F (I - v v^T), where v is its right singular vector of the smallest singular value.
 
     The adjugate of F^T F, whose rows are cross products, has the largest eigenvalue where F^T F has the smallest: v is
@@ -159,7 +154,7 @@ def remove_smallest_singular_value(f: NDArray[np.float64], scratch: NDArray[np.f
         f[i + 2] -= along * z
 
 
-def fundamental_8pt(x1: ArrayLike, x2: ArrayLike, weights: ArrayLike | None = None) -> NDArray[np.float64] | None:
+def fundamental_8pt(x1: ArrayLike, x2: ArrayLike, weights: ArrayLike | None = None) -> Floats | None:
     """Fit a fundamental matrix to eight or more matches by the normalised eight-point algorithm.
 
     Parameters

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from bansac.numeric.arrays import Floats, Ints
 from bansac.numeric.jit import kernel
 from bansac.solvers.normalization import canonical_homography, denormalize_homography, normalize, stack_matches
 
@@ -16,9 +17,7 @@ __all__ = ["homography_4pt", "solve"]
 _COLLINEAR = 1e-6
 
 
-def solve(
-    data: NDArray[np.float64], sample: NDArray[np.int64], models: NDArray[np.float64], scratch: NDArray[np.float64]
-) -> int:
+def solve(data: Floats, sample: Ints, models: Floats, scratch: Floats) -> int:
     """Compute the homography of four matches in closed form.
 
     With coordinates relative to the fourth point let P and Q be the 3 x 3 matrices of the first three points of the two
@@ -83,7 +82,7 @@ def solve(
     return 1
 
 
-def homography_4pt(x1: ArrayLike, x2: ArrayLike) -> NDArray[np.float64] | None:
+def homography_4pt(x1: ArrayLike, x2: ArrayLike) -> Floats | None:
     """Compute the homography through four matches.
 
     Parameters
@@ -120,7 +119,7 @@ def homography_4pt(x1: ArrayLike, x2: ArrayLike) -> NDArray[np.float64] | None:
         return None
     denormalize_homography(models[0], transform)
     canonical_homography(models[0])
-    H: NDArray[np.float64] = models.reshape(3, 3)
+    H: Floats = models.reshape(3, 3)
     return H
 
 

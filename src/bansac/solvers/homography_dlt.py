@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from bansac.numeric.arrays import Floats
 from bansac.numeric.jit import inner_kernel, kernel
 from bansac.solvers.normalization import (
     as_weights,
@@ -27,9 +28,7 @@ _NEWTON_STEPS = 5
 Frame = tuple[float, float, float, float, float, float, float]
 
 
-def fit(
-    data: NDArray[np.float64], weights: NDArray[np.float64], model: NDArray[np.float64], scratch: NDArray[np.float64]
-) -> bool:
+def fit(data: Floats, weights: Floats, model: Floats, scratch: Floats) -> bool:
     """Fit H to weighted matches: a direct linear transform that weighs every match by its depth.
 
     With p = (x1, y1, 1) and the depth d = h3 . p a match has the algebraic error (h1 . p - d x2, h2 . p - d y2), which
@@ -70,7 +69,7 @@ def fit(
 
 
 @inner_kernel
-def _find_frame(data: NDArray[np.float64], weights: NDArray[np.float64]) -> tuple[bool, Frame]:
+def _find_frame(data: Floats, weights: Floats) -> tuple[bool, Frame]:
     """Find the frame of a fit; False if the points of image 1 are collinear.
 
     It is the weighted centroid of image 1, the Cholesky factor (l11, l21, l22) of its covariance, and the centroid
@@ -103,13 +102,7 @@ def _find_frame(data: NDArray[np.float64], weights: NDArray[np.float64]) -> tupl
 
 
 @inner_kernel
-def _average(
-    data: NDArray[np.float64],
-    weights: NDArray[np.float64],
-    frame: Frame,
-    block: int,
-    out: NDArray[np.float64],
-) -> None:
+def _average(data: Floats, weights: Floats, frame: Frame, block: int, out: Floats) -> None:
     """Write the weighted mean of f p p^T, f being x2, y2 and x2^2 + y2^2 for ``block`` 0, 1 and 2, in the frame."""
     x1, y1, x2, y2 = data[0], data[1], data[2], data[3]
     mx1, my1, l11, l21, l22, mx2, my2 = frame
@@ -140,7 +133,7 @@ def _average(
 
 
 @inner_kernel
-def _smallest_eigenvector(scratch: NDArray[np.float64], vanishing: float) -> tuple[bool, float, float]:
+def _smallest_eigenvector(scratch: Floats, vanishing: float) -> tuple[bool, float, float]:
     """Eigenvector (x, y, 1) of the smallest eigenvalue of M.
 
     The third element of h3 is the mean depth of the points, which are all in front of the camera. Elimination of x
@@ -161,7 +154,7 @@ def _smallest_eigenvector(scratch: NDArray[np.float64], vanishing: float) -> tup
     return True, x, y
 
 
-def homography_dlt(x1: ArrayLike, x2: ArrayLike, weights: ArrayLike | None = None) -> NDArray[np.float64] | None:
+def homography_dlt(x1: ArrayLike, x2: ArrayLike, weights: ArrayLike | None = None) -> Floats | None:
     """Fit a homography to four or more matches by linear least squares.
 
     The direct linear transform, every match weighed by its depth: to first order it minimises the mean of the squared

@@ -10,8 +10,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from bansac.numeric.arrays import Floats
 from bansac.numeric.jit import kernel
 
 __all__ = [
@@ -31,7 +32,7 @@ _ROUNDING = 1e-14
 _TINY = 1e-12
 
 
-def stack_matches(x1: ArrayLike, x2: ArrayLike, n: int | None = None) -> NDArray[np.float64]:
+def stack_matches(x1: ArrayLike, x2: ArrayLike, n: int | None = None) -> Floats:
     """Check matched points, ``n`` of them if it is given, and return them as channels x1, y1, x2, y2."""
     rows = []
     for name, points in (("x1", x1), ("x2", x2)):
@@ -45,7 +46,7 @@ def stack_matches(x1: ArrayLike, x2: ArrayLike, n: int | None = None) -> NDArray
     return np.vstack(rows)
 
 
-def as_weights(weights: ArrayLike | None, n: int) -> NDArray[np.float64]:
+def as_weights(weights: ArrayLike | None, n: int) -> Floats:
     """Check the weights of ``n`` matches; 1 if there are none."""
     if weights is None:
         return np.ones(n)
@@ -58,7 +59,7 @@ def as_weights(weights: ArrayLike | None, n: int) -> NDArray[np.float64]:
 
 
 @kernel
-def normalize(data: NDArray[np.float64], transform: NDArray[np.float64]) -> None:
+def normalize(data: Floats, transform: Floats) -> None:
     """Centre both images and scale them by one factor, so that their mean squared coordinate is 1, in place.
 
     ``transform`` gets the factor and the centroids (x1, y1, x2, y2).
@@ -82,7 +83,7 @@ def normalize(data: NDArray[np.float64], transform: NDArray[np.float64]) -> None
     transform[0] = scale
 
 
-def denormalize_homography(model: NDArray[np.float64], transform: NDArray[np.float64]) -> None:
+def denormalize_homography(model: Floats, transform: Floats) -> None:
     """Replace H by B^-1 H A, where A and B are the normalising maps of the two images, in place."""
     h = model.tolist()
     scale, x1, y1, x2, y2 = transform.tolist()[:5]
@@ -96,7 +97,7 @@ def denormalize_homography(model: NDArray[np.float64], transform: NDArray[np.flo
     model[:] = h
 
 
-def denormalize_fundamental(model: NDArray[np.float64], transform: NDArray[np.float64]) -> None:
+def denormalize_fundamental(model: Floats, transform: Floats) -> None:
     """Replace F by B^T F A, where A and B are the normalising maps of the two images, in place."""
     f = model.tolist()
     scale, x1, y1, x2, y2 = transform.tolist()[:5]
@@ -111,7 +112,7 @@ def denormalize_fundamental(model: NDArray[np.float64], transform: NDArray[np.fl
     model[:] = f
 
 
-def canonical_homography(model: NDArray[np.float64]) -> None:
+def canonical_homography(model: Floats) -> None:
     """Scale H to unit Frobenius norm with h33 > 0; if h33 vanishes, with its largest entry positive."""
     norm = _frobenius_norm(model)
     if not 0.0 < norm < math.inf:
@@ -120,7 +121,7 @@ def canonical_homography(model: NDArray[np.float64]) -> None:
     model *= 1.0 / norm if leading > 0.0 else -1.0 / norm
 
 
-def canonical_fundamental(model: NDArray[np.float64]) -> None:
+def canonical_fundamental(model: Floats) -> None:
     """Scale F to unit Frobenius norm, with the sign of ``fix_sign``."""
     norm = _frobenius_norm(model)
     if not 0.0 < norm < math.inf:
@@ -129,7 +130,7 @@ def canonical_fundamental(model: NDArray[np.float64]) -> None:
     fix_sign(model)
 
 
-def fix_sign(model: NDArray[np.float64]) -> None:
+def fix_sign(model: Floats) -> None:
     """Give a model the sign that makes its first large entry positive.
 
     Large is more than half of the largest: two entries of one size, as [t]x has them, must not let rounding decide.
@@ -141,7 +142,7 @@ def fix_sign(model: NDArray[np.float64]) -> None:
         np.negative(model, out=model)
 
 
-def _frobenius_norm(model: NDArray[np.float64]) -> float:
+def _frobenius_norm(model: Floats) -> float:
     """Return the norm, the squares being added one after the other."""
     square = 0.0
     for value in model.tolist():

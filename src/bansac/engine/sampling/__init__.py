@@ -20,7 +20,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+
+from bansac.numeric.arrays import Floats, Ints, Words
 
 __all__ = ["SAMPLERS", "Sampler", "Setup"]
 
@@ -104,11 +105,11 @@ class Setup:
         ``Options.weight_floor``.
     """
 
-    data: NDArray[np.float64]
+    data: Floats
     sample_size: int
-    rng: NDArray[np.uint64]
-    ranking: NDArray[np.int64]
-    prior: NDArray[np.float64] | None
+    rng: Words
+    ranking: Ints
+    prior: Floats | None
     radius: float | None
     activation: str
     weight_floor: float

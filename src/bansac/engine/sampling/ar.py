@@ -15,11 +15,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bansac.engine.dbn import MIN_PRIOR
 from bansac.engine.sampling import Setup
 from bansac.engine.sampling.baysac import sample_most_probable
+from bansac.numeric.arrays import Floats, Ints, Words
 from bansac.numeric.jit import inlined, inner_kernel, kernel
 from bansac.numeric.rng import next_uint64
 
@@ -49,7 +49,7 @@ _U11 = np.uint64(11)
 _TO_UNIT = 2.0**-53
 
 
-def posterior_probabilities(prior: NDArray[np.float64], draws: NDArray[np.int64]) -> NDArray[np.float64]:
+def posterior_probabilities(prior: Floats, draws: Ints) -> Floats:
     """Return the posterior means, without perturbation.
 
     Parameters
@@ -77,20 +77,14 @@ def posterior_probabilities(prior: NDArray[np.float64], draws: NDArray[np.int64]
 
 
 @kernel
-def start_priority(rng: NDArray[np.uint64], prior: NDArray[np.float64], priority: NDArray[np.float64]) -> None:
+def start_priority(rng: Words, prior: Floats, priority: Floats) -> None:
     """Write the perturbed prior probabilities into ``priority``."""
     for n in range(prior.size):
         priority[n] = prior[n] + _perturbation(rng)
 
 
 @inner_kernel
-def renew_priority(
-    rng: NDArray[np.uint64],
-    prior: NDArray[np.float64],
-    draws: NDArray[np.int64],
-    priority: NDArray[np.float64],
-    sample: NDArray[np.int64],
-) -> None:
+def renew_priority(rng: Words, prior: Floats, draws: Ints, priority: Floats, sample: Ints) -> None:
     """Count an unsuccessful sample: ``draws`` of its data grow by one and their ``priority`` follows."""
     for i in range(sample.size):
         n = sample[i]
@@ -110,11 +104,11 @@ def _posterior_mean(prior: float, draws: np.int64) -> float:
 
 
 @inlined
-def _perturbation(rng: NDArray[np.uint64]) -> float:
+def _perturbation(rng: Words) -> float:
     return PERTURBATION * (2.0 * (np.float64(next_uint64(rng) >> _U11) * _TO_UNIT) - 1.0)
 
 
-def start(setup: Setup) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+def start(setup: Setup) -> tuple[Floats, Ints]:
     """Return the priors and the priorities (2 N), and the failures (N)."""
     n = setup.data.shape[1]
     numbers = np.empty(2 * n)
@@ -124,27 +118,18 @@ def start(setup: Setup) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
 
 
 def draw(
-    rng: NDArray[np.uint64],
-    data: NDArray[np.float64],
-    odds: NDArray[np.float64],
-    ranking: NDArray[np.int64],
-    progress: Any,
-    numbers: NDArray[np.float64],
-    indices: NDArray[np.int64],
-    sample: NDArray[np.int64],
+    rng: Words, data: Floats, odds: Floats, ranking: Ints, progress: Any, numbers: Floats, indices: Ints, sample: Ints
 ) -> None:
     """Draw the next sample."""
     sample_most_probable(rng, numbers[data.shape[1] :], sample)
 
 
-def learn_from_failure(
-    rng: NDArray[np.uint64], numbers: NDArray[np.float64], indices: NDArray[np.int64], sample: NDArray[np.int64]
-) -> None:
+def learn_from_failure(rng: Words, numbers: Floats, indices: Ints, sample: Ints) -> None:
     """Count the failure."""
     n = indices.size
     renew_priority(rng, numbers[:n], indices, numbers[n:], sample)
 
 
-def probabilities(numbers: NDArray[np.float64], indices: NDArray[np.int64]) -> NDArray[np.float64]:
+def probabilities(numbers: Floats, indices: Ints) -> Floats:
     """Return the posterior means."""
     return posterior_probabilities(numbers[: indices.size], indices)

@@ -6,10 +6,10 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bansac.engine.sampling import Setup
 from bansac.engine.sampling.distinct import contains
+from bansac.numeric.arrays import Floats, Ints, Words
 from bansac.numeric.jit import inlined, inner_kernel
 from bansac.numeric.rng import next_uint64
 
@@ -46,14 +46,7 @@ def _weight(odds: float, code: int, floor: float) -> float:
 
 
 @inner_kernel
-def sample_weighted(
-    rng: NDArray[np.uint64],
-    odds: NDArray[np.float64],
-    smallest_odds: float,
-    code: int,
-    floor: float,
-    sample: NDArray[np.int64],
-) -> None:
+def sample_weighted(rng: Words, odds: Floats, smallest_odds: float, code: int, floor: float, sample: Ints) -> None:
     """Draw distinct indices one after the other with probability proportional to ``max(rho(p), floor)``.
 
     Rejection sampling: a uniform candidate is accepted with its weight over the largest weight, which belongs to
@@ -82,14 +75,7 @@ def sample_weighted(
 
 
 @inner_kernel
-def _draw_exactly(
-    rng: NDArray[np.uint64],
-    odds: NDArray[np.float64],
-    code: int,
-    floor: float,
-    sample: NDArray[np.int64],
-    drawn: int,
-) -> np.int64:
+def _draw_exactly(rng: Words, odds: Floats, code: int, floor: float, sample: Ints, drawn: int) -> np.int64:
     """Draw one index by the cumulative sum of the weights of all data that are not in the sample yet."""
     total = 0.0
     for n in range(odds.size):
@@ -108,20 +94,13 @@ def _draw_exactly(
     return last
 
 
-def start(setup: Setup) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+def start(setup: Setup) -> tuple[Floats, Ints]:
     """Return the floor of the weights, and the code of the activation."""
     return np.array([setup.weight_floor]), np.array([ACTIVATION_CODES[setup.activation]])
 
 
 def draw(
-    rng: NDArray[np.uint64],
-    data: NDArray[np.float64],
-    odds: NDArray[np.float64],
-    ranking: NDArray[np.int64],
-    progress: Any,
-    numbers: NDArray[np.float64],
-    indices: NDArray[np.int64],
-    sample: NDArray[np.int64],
+    rng: Words, data: Floats, odds: Floats, ranking: Ints, progress: Any, numbers: Floats, indices: Ints, sample: Ints
 ) -> None:
     """Draw the next sample."""
     sample_weighted(rng, odds, progress.smallest_odds, indices[0], numbers[0], sample)

@@ -14,10 +14,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bansac.engine.dbn import MIN_PRIOR
 from bansac.engine.sampling import Setup
+from bansac.numeric.arrays import Floats, Ints, Words
 from bansac.numeric.jit import inlined, inner_kernel
 from bansac.numeric.rng import next_index
 
@@ -25,7 +25,7 @@ __all__ = ["draw", "learn_from_failure", "probabilities", "sample_most_probable"
 
 
 @inner_kernel
-def sample_most_probable(rng: NDArray[np.uint64], priority: NDArray[np.float64], sample: NDArray[np.int64]) -> None:
+def sample_most_probable(rng: Words, priority: Floats, sample: Ints) -> None:
     """Take the data of largest ``priority``; among those that tie for the last places all are equally probable."""
     m = sample.size
     last = _find_largest(priority, sample)
@@ -48,7 +48,7 @@ def sample_most_probable(rng: NDArray[np.uint64], priority: NDArray[np.float64],
 
 
 @inlined
-def _find_largest(priority: NDArray[np.float64], sample: NDArray[np.int64]) -> float:
+def _find_largest(priority: Floats, sample: Ints) -> float:
     """Fill the sample with data of largest priority, the largest first, by insertion; return the least of them."""
     m = sample.size
     last = -np.inf
@@ -66,7 +66,7 @@ def _find_largest(priority: NDArray[np.float64], sample: NDArray[np.int64]) -> f
 
 
 @inner_kernel
-def update_sample(priority: NDArray[np.float64], sample: NDArray[np.int64]) -> None:
+def update_sample(priority: Floats, sample: Ints) -> None:
     """Update the inlier probabilities of the sample's data after its model has failed, in place.
 
     Probabilities are kept off 0 and 1 as the priors of BANSAC are: nothing could bring back a datum at 0, and a sample
@@ -86,7 +86,7 @@ def _clamp(probability: float) -> float:
     return raised if raised < 1.0 - MIN_PRIOR else 1.0 - MIN_PRIOR
 
 
-def start(setup: Setup) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+def start(setup: Setup) -> tuple[Floats, Ints]:
     """Return the prior inlier probabilities, and nothing."""
     n = setup.data.shape[1]
     prior = np.full(n, 0.5) if setup.prior is None else setup.prior.copy()
@@ -94,26 +94,17 @@ def start(setup: Setup) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
 
 
 def draw(
-    rng: NDArray[np.uint64],
-    data: NDArray[np.float64],
-    odds: NDArray[np.float64],
-    ranking: NDArray[np.int64],
-    progress: Any,
-    numbers: NDArray[np.float64],
-    indices: NDArray[np.int64],
-    sample: NDArray[np.int64],
+    rng: Words, data: Floats, odds: Floats, ranking: Ints, progress: Any, numbers: Floats, indices: Ints, sample: Ints
 ) -> None:
     """Draw the next sample."""
     sample_most_probable(rng, numbers, sample)
 
 
-def learn_from_failure(
-    rng: NDArray[np.uint64], numbers: NDArray[np.float64], indices: NDArray[np.int64], sample: NDArray[np.int64]
-) -> None:
+def learn_from_failure(rng: Words, numbers: Floats, indices: Ints, sample: Ints) -> None:
     """Update the probabilities of the sample."""
     update_sample(numbers, sample)
 
 
-def probabilities(numbers: NDArray[np.float64], indices: NDArray[np.int64]) -> NDArray[np.float64]:
+def probabilities(numbers: Floats, indices: Ints) -> Floats:
     """Return the inlier probabilities."""
     return numbers

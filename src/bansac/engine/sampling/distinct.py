@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from bansac.numeric.arrays import Ints, Words
 from bansac.numeric.jit import inlined, inner_kernel
 from bansac.numeric.rng import next_index
 
@@ -12,7 +12,7 @@ __all__ = ["contains", "draw_distinct"]
 
 
 @inlined
-def contains(sample: NDArray[np.int64], size: int | np.int64, candidate: int | np.int64) -> bool:
+def contains(sample: Ints, size: int | np.int64, candidate: int | np.int64) -> bool:
     """Say whether ``candidate`` is among the first ``size`` indices of the sample."""
     found = False
     for i in range(size):
@@ -21,7 +21,7 @@ def contains(sample: NDArray[np.int64], size: int | np.int64, candidate: int | n
 
 
 @inner_kernel
-def draw_distinct(rng: NDArray[np.uint64], n: int, sample: NDArray[np.int64], start: int | np.int64, stop: int) -> None:
+def draw_distinct(rng: Words, n: int, sample: Ints, start: int | np.int64, stop: int) -> None:
     """Fill ``sample[start:stop]`` with uniform indices below ``n`` that differ from all before them in the sample.
 
     The indices below ``n`` that are not in ``sample[:start]`` must be at least ``stop - start``.

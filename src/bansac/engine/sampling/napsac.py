@@ -10,10 +10,10 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bansac.engine.sampling import Setup
 from bansac.engine.sampling.uniform import sample_uniform
+from bansac.numeric.arrays import Floats, Ints, Words
 from bansac.numeric.jit import inlined, inner_kernel
 from bansac.numeric.rng import next_index
 
@@ -26,7 +26,7 @@ _RADIUS_SHARE = 0.02
 _STRAY_SHARE = 0.05
 
 
-def neighborhood_radius(data: NDArray[np.float64]) -> float:
+def neighborhood_radius(data: Floats) -> float:
     """Return the default radius of a neighbourhood.
 
     Parameters
@@ -54,12 +54,7 @@ def neighborhood_radius(data: NDArray[np.float64]) -> float:
 
 @inner_kernel
 def sample_napsac(
-    rng: NDArray[np.uint64],
-    data: NDArray[np.float64],
-    squared_radius: float,
-    centres: NDArray[np.int64],
-    neighbors: NDArray[np.int64],
-    sample: NDArray[np.int64],
+    rng: Words, data: Floats, squared_radius: float, centres: Ints, neighbors: Ints, sample: Ints
 ) -> None:
     """Draw a uniform centre, first in the sample, and the rest of the sample uniformly from its neighbours.
 
@@ -92,9 +87,7 @@ def sample_napsac(
 
 
 @inlined
-def _find_neighbors(
-    data: NDArray[np.float64], centre: np.int64, squared_radius: float, neighbors: NDArray[np.int64]
-) -> int:
+def _find_neighbors(data: Floats, centre: np.int64, squared_radius: float, neighbors: Ints) -> int:
     """Write the indices of all data within the radius of ``centre`` into ``neighbors``; return how many they are."""
     row = data[0]
     candidates = 0
@@ -113,7 +106,7 @@ def _find_neighbors(
     return found
 
 
-def start(setup: Setup) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+def start(setup: Setup) -> tuple[Floats, Ints]:
     """Return (squared radius), and the centres (N + 1) and room for the neighbours (N)."""
     n = setup.data.shape[1]
     radius = neighborhood_radius(setup.data) if setup.radius is None else setup.radius
@@ -124,14 +117,7 @@ def start(setup: Setup) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
 
 
 def draw(
-    rng: NDArray[np.uint64],
-    data: NDArray[np.float64],
-    odds: NDArray[np.float64],
-    ranking: NDArray[np.int64],
-    progress: Any,
-    numbers: NDArray[np.float64],
-    indices: NDArray[np.int64],
-    sample: NDArray[np.int64],
+    rng: Words, data: Floats, odds: Floats, ranking: Ints, progress: Any, numbers: Floats, indices: Ints, sample: Ints
 ) -> None:
     """Draw the next sample."""
     n = data.shape[1]

@@ -21,11 +21,11 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bansac.engine.sampling import Setup, prosac
 from bansac.engine.sampling.distinct import draw_distinct
 from bansac.engine.sampling.prosac import complete_by_prosac, grow_subset, growth_function
+from bansac.numeric.arrays import Floats, Ints, Words
 from bansac.numeric.jit import inlined, inner_kernel
 from bansac.numeric.rng import next_index
 
@@ -60,17 +60,15 @@ class Neighborhoods(NamedTuple):
     starts at ``starts[layer, r]`` and has ``counts[layer, r]`` members, r among them.
     """
 
-    members: NDArray[np.int64]  # layers x N
-    starts: NDArray[np.int64]  # layers x N
-    counts: NDArray[np.int64]  # layers x N
-    hits: NDArray[np.int64]  # t_i
-    sizes: NDArray[np.int64]  # k_i
-    growth: NDArray[np.int64]  # T'_k for k = 0, ..., N - 1 neighbours
+    members: Ints  # layers x N
+    starts: Ints  # layers x N
+    counts: Ints  # layers x N
+    hits: Ints  # t_i
+    sizes: Ints  # k_i
+    growth: Ints  # T'_k for k = 0, ..., N - 1 neighbours
 
 
-def build_layers(
-    data: NDArray[np.float64], ranking: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+def build_layers(data: Floats, ranking: Ints) -> tuple[Ints, Ints, Ints]:
     """Sort the data into the cells of all layers.
 
     Parameters
@@ -100,18 +98,18 @@ def build_layers(
     return members, starts, counts
 
 
-def _cell_coordinates(points: NDArray[np.float64]) -> NDArray[np.int64]:
+def _cell_coordinates(points: Floats) -> Ints:
     """Return the cell of each point on every axis of the finest layer."""
     if points.shape[1] == 0:
         return np.empty(points.shape, np.int64)
     low = points.min(axis=1, keepdims=True)
     extent = points.max(axis=1, keepdims=True) - low
     extent[extent == 0] = 1.0  # all in the first cell
-    cells: NDArray[np.int64] = np.minimum((points - low) / extent * CELLS[0], CELLS[0] - 1).astype(np.int64)
+    cells: Ints = np.minimum((points - low) / extent * CELLS[0], CELLS[0] - 1).astype(np.int64)
     return cells
 
 
-def _number_cells(coordinates: NDArray[np.int64], cells: int) -> NDArray[np.int64]:
+def _number_cells(coordinates: Ints, cells: int) -> Ints:
     """Return one number >= 0 a point that names its cell."""
     numbers = np.zeros(coordinates.shape[1], np.int64)
     bound = 1
@@ -124,7 +122,7 @@ def _number_cells(coordinates: NDArray[np.int64], cells: int) -> NDArray[np.int6
     return numbers
 
 
-def make_neighborhoods(data: NDArray[np.float64], ranking: NDArray[np.int64], sample_size: int) -> Neighborhoods:
+def make_neighborhoods(data: Floats, ranking: Ints, sample_size: int) -> Neighborhoods:
     """Return the neighbourhoods at the start of a run.
 
     The growth function has T_N = 20 N, or the number of different sets of m - 1 neighbours where that is less: with
@@ -171,13 +169,7 @@ def make_neighborhoods(data: NDArray[np.float64], ranking: NDArray[np.int64], sa
 
 @inner_kernel
 def sample_progressive_napsac(
-    rng: NDArray[np.uint64],
-    ranking: NDArray[np.int64],
-    growth: NDArray[np.int64],
-    counts: NDArray[np.int64],
-    limit: int,
-    neighborhoods: Neighborhoods,
-    sample: NDArray[np.int64],
+    rng: Words, ranking: Ints, growth: Ints, counts: Ints, limit: int, neighborhoods: Neighborhoods, sample: Ints
 ) -> None:
     """Draw the next sample of P-NAPSAC, of at least two data.
 
@@ -209,7 +201,7 @@ def sample_progressive_napsac(
 
 
 @inlined
-def _draw_centre(rng: NDArray[np.uint64], draws: int, limit: int) -> int | np.int64:
+def _draw_centre(rng: Words, draws: int, limit: int) -> int | np.int64:
     """Return the rank that PROSAC draws with samples of one: T'_n = 1 + 20 (n - 1), and the n-th datum is forced."""
     n = 2 + (draws - 2) // LOCAL_DRAWS
     return n - 1 if n <= limit else next_index(rng, limit)
@@ -217,12 +209,7 @@ def _draw_centre(rng: NDArray[np.uint64], draws: int, limit: int) -> int | np.in
 
 @inlined
 def _draw_neighbors(
-    rng: NDArray[np.uint64],
-    neighborhoods: Neighborhoods,
-    layer: int,
-    centre: int | np.int64,
-    size: int,
-    sample: NDArray[np.int64],
+    rng: Words, neighborhoods: Neighborhoods, layer: int, centre: int | np.int64, size: int, sample: Ints
 ) -> None:
     """Draw m - 2 of the first ``size`` - 1 neighbours and take the one after them: all of the sample but its last."""
     others = sample.size - 1
@@ -238,7 +225,7 @@ def _draw_neighbors(
         neighborhoods.hits[rank] += 1
 
 
-def start(setup: Setup) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+def start(setup: Setup) -> tuple[Floats, Ints]:
     """Return nothing, and PROSAC's state (N + 3) before the neighbourhoods, field after field."""
     neighborhoods = make_neighborhoods(setup.data, setup.ranking, setup.sample_size)
     _, indices = prosac.start(setup)
@@ -246,14 +233,7 @@ def start(setup: Setup) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
 
 
 def draw(
-    rng: NDArray[np.uint64],
-    data: NDArray[np.float64],
-    odds: NDArray[np.float64],
-    ranking: NDArray[np.int64],
-    progress: Any,
-    numbers: NDArray[np.float64],
-    indices: NDArray[np.int64],
-    sample: NDArray[np.int64],
+    rng: Words, data: Floats, odds: Floats, ranking: Ints, progress: Any, numbers: Floats, indices: Ints, sample: Ints
 ) -> None:
     """Draw the next sample."""
     n, layers = ranking.size, len(CELLS)

@@ -17,10 +17,10 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bansac.engine.sampling import Setup
 from bansac.engine.sampling.distinct import draw_distinct
+from bansac.numeric.arrays import Floats, Ints, Words
 from bansac.numeric.jit import inlined, inner_kernel, kernel
 
 __all__ = [
@@ -41,7 +41,7 @@ _ROUNDING = 1e-11
 
 
 @kernel
-def growth_function(sample_size: int, total_draws: int, growth: NDArray[np.int64]) -> None:
+def growth_function(sample_size: int, total_draws: int, growth: Ints) -> None:
     """Fill ``growth`` (N + 1 numbers) with T'_n, the number of samples up to which the set has n data.
 
     T'_m = 1 and T'_{n+1} = T'_n + ceil(T_{n+1} - T_n), with 0 below the sample size m; T_N = ``total_draws``, and N is
@@ -62,7 +62,7 @@ def growth_function(sample_size: int, total_draws: int, growth: NDArray[np.int64
 
 
 @inlined
-def grow_subset(growth: NDArray[np.int64], draws: int, subset: int, limit: int) -> int:
+def grow_subset(growth: Ints, draws: int, subset: int, limit: int) -> int:
     """Return the size n of the set for sample number ``draws``: the first n with T'_n >= draws, up to ``limit``."""
     n = subset if subset < limit else limit
     while draws > growth[n] and n < limit:
@@ -71,14 +71,7 @@ def grow_subset(growth: NDArray[np.int64], draws: int, subset: int, limit: int) 
 
 
 @inner_kernel
-def complete_by_prosac(
-    rng: NDArray[np.uint64],
-    growth: NDArray[np.int64],
-    counts: NDArray[np.int64],
-    limit: int,
-    sample: NDArray[np.int64],
-    known: int | np.int64,
-) -> None:
+def complete_by_prosac(rng: Words, growth: Ints, counts: Ints, limit: int, sample: Ints, known: int | np.int64) -> None:
     """Fill the sample with the ranks (0: the best) that PROSAC draws as number t.
 
     ``counts`` holds t and n, the size of the set, which is updated. The first ``known`` ranks (none or one) are in the
@@ -99,14 +92,7 @@ def complete_by_prosac(
 
 
 @inner_kernel
-def sample_prosac(
-    rng: NDArray[np.uint64],
-    ranking: NDArray[np.int64],
-    growth: NDArray[np.int64],
-    counts: NDArray[np.int64],
-    limit: int,
-    sample: NDArray[np.int64],
-) -> None:
+def sample_prosac(rng: Words, ranking: Ints, growth: Ints, counts: Ints, limit: int, sample: Ints) -> None:
     """Draw the next sample of PROSAC; after ``TOTAL_DRAWS`` samples a uniform one of all data.
 
     ``ranking`` lists the data by decreasing quality, ``growth`` comes from ``growth_function``. ``counts`` is the
@@ -120,7 +106,7 @@ def sample_prosac(
         sample[i] = ranking[sample[i]]
 
 
-def start(setup: Setup) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+def start(setup: Setup) -> tuple[Floats, Ints]:
     """Return nothing, and t, n, and the growth function (N + 1)."""
     indices = np.zeros(2 + setup.data.shape[1] + 1, np.int64)
     growth_function(setup.sample_size, TOTAL_DRAWS, indices[2:])
@@ -128,14 +114,7 @@ def start(setup: Setup) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
 
 
 def draw(
-    rng: NDArray[np.uint64],
-    data: NDArray[np.float64],
-    odds: NDArray[np.float64],
-    ranking: NDArray[np.int64],
-    progress: Any,
-    numbers: NDArray[np.float64],
-    indices: NDArray[np.int64],
-    sample: NDArray[np.int64],
+    rng: Words, data: Floats, odds: Floats, ranking: Ints, progress: Any, numbers: Floats, indices: Ints, sample: Ints
 ) -> None:
     """Draw the next sample."""
     sample_prosac(rng, ranking, indices[2:], indices[:2], progress.subset_limit, sample)

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from bansac.engine.sampling.distinct import contains
+from bansac.numeric.arrays import Floats, Ints, Words
 from bansac.numeric.jit import inner_kernel
 from bansac.numeric.rng import next_index
 
@@ -15,7 +13,7 @@ __all__ = ["draw", "sample_uniform"]
 
 
 @inner_kernel
-def sample_uniform(rng: NDArray[np.uint64], n: int, sample: NDArray[np.int64]) -> None:
+def sample_uniform(rng: Words, n: int, sample: Ints) -> None:
     """Draw ``sample.size`` distinct indices below ``n``, all subsets being equally probable (RANSAC)."""
     drawn = 0
     while drawn < sample.size:
@@ -26,14 +24,7 @@ def sample_uniform(rng: NDArray[np.uint64], n: int, sample: NDArray[np.int64]) -
 
 
 def draw(
-    rng: NDArray[np.uint64],
-    data: NDArray[np.float64],
-    odds: NDArray[np.float64],
-    ranking: NDArray[np.int64],
-    progress: Any,
-    numbers: NDArray[np.float64],
-    indices: NDArray[np.int64],
-    sample: NDArray[np.int64],
+    rng: Words, data: Floats, odds: Floats, ranking: Ints, progress: Any, numbers: Floats, indices: Ints, sample: Ints
 ) -> None:
     """Draw the next sample."""
     sample_uniform(rng, data.shape[1], sample)

@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from bansac.numeric.arrays import Bools, Reals
 from bansac.numeric.jit import fast_kernel
 
 __all__ = ["classify_block"]
 
 
 @fast_kernel
-def classify_block(residuals: NDArray[Any], squared_threshold: Any, is_inlier: NDArray[np.bool_]) -> np.int64:
+def classify_block(residuals: Reals, squared_threshold: Any, is_inlier: Bools) -> np.int64:
     """Mark the squared residuals of a block that are at most ``squared_threshold`` and count them.
 
     A NaN is an outlier. The counter is a float32 because that vectorises with the comparison (an integer counter takes

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from numpy.typing import NDArray
+from bansac.numeric.arrays import Reals
 
 __all__ = ["gain"]
 
 
-def gain(residuals: NDArray[Any], squared_threshold: Any) -> float:
+def gain(residuals: Reals, squared_threshold: Any) -> float:
     """Return the sum over the inliers of a block of 1 - r^2 / t^2 (Torr and Zisserman, 2000).
 
     Two sums for the even and the odd residuals run side by side; the compiler may not reorder them (see ``FAST_MATH``).

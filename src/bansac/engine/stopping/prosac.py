@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bansac.engine.stopping.ransac import all_inlier_probability, ransac_iterations
+from bansac.numeric.arrays import Bools, Floats, Ints
 from bansac.numeric.jit import inner_kernel, kernel
 
 __all__ = ["nonrandom_supports", "prepare", "prosac_iterations", "required_iterations"]
@@ -19,7 +19,7 @@ _LEVEL = 0.05
 
 
 @kernel
-def nonrandom_supports(sample_size: int, supports: NDArray[np.int64]) -> None:
+def nonrandom_supports(sample_size: int, supports: Ints) -> None:
     """Write into ``supports[n]`` how many inliers among the best n data are no product of chance, for PROSAC's stop.
 
     The smallest I with P(m + B >= I) < psi, where B ~ Binomial(n - m, beta) counts the chance inliers outside of the
@@ -45,11 +45,7 @@ def nonrandom_supports(sample_size: int, supports: NDArray[np.int64]) -> None:
 
 @inner_kernel
 def prosac_iterations(
-    is_inlier: NDArray[np.bool_],
-    ranking: NDArray[np.int64],
-    nonrandom: NDArray[np.int64],
-    sample_size: int,
-    confidence: float,
+    is_inlier: Bools, ranking: Ints, nonrandom: Ints, sample_size: int, confidence: float
 ) -> tuple[float, int]:
     """Return how many samples PROSAC asks for, and the number n* of best data that ask for the fewest.
 
@@ -78,7 +74,7 @@ def prosac_iterations(
     return ransac_iterations(best_inliers, best_size, sample_size, confidence), best_size
 
 
-def prepare(n: int, sample_size: int) -> NDArray[np.int64]:
+def prepare(n: int, sample_size: int) -> Ints:
     """Return the supports that are not random, for sets of 0, ..., n data."""
     supports = np.empty(n + 1, np.int64)
     nonrandom_supports(sample_size, supports)
@@ -86,13 +82,7 @@ def prepare(n: int, sample_size: int) -> NDArray[np.int64]:
 
 
 def required_iterations(
-    is_inlier: NDArray[np.bool_],
-    ranking: NDArray[np.int64],
-    history: NDArray[np.float64],
-    progress: Any,
-    indices: NDArray[np.int64],
-    sample_size: int,
-    confidence: float,
+    is_inlier: Bools, ranking: Ints, history: Floats, progress: Any, indices: Ints, sample_size: int, confidence: float
 ) -> float:
     """Return the number of samples for the inliers of the best model; limit the set that PROSAC draws from."""
     bound, size = prosac_iterations(is_inlier, ranking, indices, sample_size, confidence)

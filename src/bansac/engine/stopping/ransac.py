@@ -6,8 +6,8 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from bansac.numeric.arrays import Bools, Floats, Ints
 from bansac.numeric.jit import inlined, inner_kernel
 
 __all__ = ["all_inlier_probability", "ransac_iterations", "required_iterations"]
@@ -37,13 +37,7 @@ def ransac_iterations(inliers: int, n: int, sample_size: int, confidence: float)
 
 
 def required_iterations(
-    is_inlier: NDArray[np.bool_],
-    ranking: NDArray[np.int64],
-    history: NDArray[np.float64],
-    progress: Any,
-    indices: NDArray[np.int64],
-    sample_size: int,
-    confidence: float,
+    is_inlier: Bools, ranking: Ints, history: Floats, progress: Any, indices: Ints, sample_size: int, confidence: float
 ) -> float:
     """Return the number of samples for the inliers of the best model."""
     return ransac_iterations(progress.best_inliers, is_inlier.size, sample_size, confidence)

@@ -6,16 +6,16 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bansac.engine.stopping.ransac import all_inlier_probability
+from bansac.numeric.arrays import Bools, Floats, Ints
 from bansac.numeric.jit import inlined, inner_kernel
 
 __all__ = ["required_iterations", "sprt_iterations"]
 
 
 @inlined
-def _test_exponent(epsilon: float, row: NDArray[np.float64]) -> float:
+def _test_exponent(epsilon: float, row: Floats) -> float:
     """Return the root h > 0 of eps (delta_i / eps_i)^h + (1 - eps) ((1 - delta_i) / (1 - eps_i))^h = 1.
 
     ``A_i^-h`` is the probability that test i (``row``) rejects a model with inlier ratio ``epsilon`` (Chum and Matas,
@@ -41,7 +41,7 @@ def _test_exponent(epsilon: float, row: NDArray[np.float64]) -> float:
 
 @inner_kernel
 def sprt_iterations(
-    inliers: int, n: int, sample_size: int, confidence: float, history: NDArray[np.float64], iterations: int
+    inliers: int, n: int, sample_size: int, confidence: float, history: Floats, iterations: int
 ) -> float:
     """Return how many samples SPRT asks for (Chum and Matas, 2008, section 3.2).
 
@@ -75,13 +75,7 @@ def sprt_iterations(
 
 
 def required_iterations(
-    is_inlier: NDArray[np.bool_],
-    ranking: NDArray[np.int64],
-    history: NDArray[np.float64],
-    progress: Any,
-    indices: NDArray[np.int64],
-    sample_size: int,
-    confidence: float,
+    is_inlier: Bools, ranking: Ints, history: Floats, progress: Any, indices: Ints, sample_size: int, confidence: float
 ) -> float:
     """Return the number of samples for the inliers of the best model."""
     return sprt_iterations(progress.best_inliers, is_inlier.size, sample_size, confidence, history, progress.iterations)
