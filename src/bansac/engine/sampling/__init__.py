@@ -19,8 +19,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
 from bansac.numeric.arrays import Floats, Ints, Words
 
 __all__ = ["SAMPLERS", "Sampler", "Setup"]
