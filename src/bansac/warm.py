@@ -74,9 +74,14 @@ def warm_cache(jobs: int = 1) -> Iterator[str]:
         for name, options in TASKS:
             yield _run(name, options)
         return
-    with ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn")) as pool:
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(jobs, context) as pool:
         for done in as_completed([pool.submit(_run, name, options) for name, options in TASKS]):
             yield done.result()
+    # Of two processes that wrote the same index at once one has lost its entry: a second pass compiles what is missing.
+    with ProcessPoolExecutor(1, context) as pool:
+        for name, options in TASKS:
+            pool.submit(_run, name, options).result()
 
 
 def _run(name: str, options: dict[str, Any]) -> str:

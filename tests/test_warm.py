@@ -1,0 +1,38 @@
+"""Compiling everything at once: every part of the registries has its call, and processes share the work."""
+
+from __future__ import annotations
+
+import pytest
+
+from bansac import warm
+from bansac.engine.refinement import REFINERS
+from bansac.engine.sampling import SAMPLERS
+from bansac.engine.scoring import SCORES
+from bansac.engine.stopping import STOPS
+
+
+def test_every_part_is_compiled_by_a_task():
+    calls = [options for _, options in warm.TASKS]
+    assert {options.get("sampler", "bansac") for options in calls} == set(SAMPLERS)
+    assert {options.get("scoring", "inliers") for options in calls} == set(SCORES)
+    assert {options.get("refinement", "least_squares") for options in calls} == set(REFINERS)
+    named = {name for options in calls for name in (options.get("stopping") or "").split("+") if name}
+    defaults = {name for sampler in SAMPLERS.values() for name in sampler.stopping}
+    assert named | defaults == set(STOPS)
+    assert {name for name, _ in warm.TASKS} >= {"homography", "fundamental", "essential", "line", "circle", "polynomial"}
+
+
+def test_every_task_runs():
+    done = list(warm.warm_cache())
+    assert len(done) == len(warm.TASKS)
+    assert done[0] == "homography"
+
+
+def test_processes_share_the_tasks(monkeypatch):
+    monkeypatch.setattr(warm, "TASKS", (("line", {}), ("line", {"sampler": "uniform"})))
+    assert sorted(warm.warm_cache(jobs=2)) == ["line", "line, sampler=uniform"]
+
+
+def test_jobs_must_be_positive():
+    with pytest.raises(ValueError, match="jobs must be at least 1, got 0"):
+        list(warm.warm_cache(0))
