@@ -231,6 +231,9 @@ def test_a_refiner_of_the_users_has_the_last_word():
         ({"refinement": Refiner("mine", SimpleNamespace())}, TypeError, "'mine' needs a function 'refine'"),
         ({"stopping": [Stop("mine", SimpleNamespace())]}, TypeError, "'mine' needs a function 'required_iterations'"),
         ({"stopping": [Stop("mine")]}, ValueError, "stopping='mine' needs a module"),
+        ({"scoring": Score("mine")}, ValueError, "scoring='mine' needs a module with the function gain"),
+        ({"sampler": Sampler("mine", own_sampler, stopping=("soon",))}, ValueError, "'mine' must be one of 'bansac'"),
+        ({"stopping": ""}, ValueError, "stopping must be one of 'bansac'"),
         ({"stopping": QUARTER}, ValueError, "stopping must be names joined by"),
         ({"sampler": own_sampler}, ValueError, "sampler must be one of 'bansac'"),
     ],
@@ -252,6 +255,24 @@ def one_parameter(residuals):
 @pytest.mark.parametrize("gain", [no_such_attribute, one_parameter])
 def test_what_does_not_compile_is_named(gain):
     with pytest.raises(TypeError, match="'mine': gain does not compile"):
+        fit(scoring=Score("mine", SimpleNamespace(gain=gain)))
+
+
+def negative(residuals, squared_threshold):
+    return -1.0
+
+
+def too_large(residuals, squared_threshold):
+    return 2.0 * residuals.size
+
+
+def blind_to_nan(residuals, squared_threshold):
+    return 0.5 * residuals.size
+
+
+@pytest.mark.parametrize("gain", [negative, too_large, blind_to_nan])
+def test_a_gain_out_of_its_range_is_named(gain):
+    with pytest.raises(ValueError, match="score 'mine': gain must lie between 0 and the number of data"):
         fit(scoring=Score("mine", SimpleNamespace(gain=gain)))
 
 

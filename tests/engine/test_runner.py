@@ -15,6 +15,7 @@ from bansac.engine.sampling import SAMPLERS
 from bansac.problems.fundamental import FUNDAMENTAL
 from bansac.problems.homography import HOMOGRAPHY
 from bansac.problems.line import LINE
+from bansac.problems.problem import Problem
 from tests.engine.builder import build_run
 from tests.planar_scenes import PIXEL, dominant_plane
 
@@ -216,3 +217,49 @@ def test_a_time_limit_ends_a_run_after_a_whole_iteration(planar, monkeypatch):
     )
     assert (found.iterations, found.stop_reason) == (1, "max_seconds")
     assert len(found.trace) == 1
+
+
+def test_a_slow_problem_keeps_the_time_limit():
+    def slow(data, sample, models, scratch):
+        total = 0.0
+        for k in range(2_000_000):  # some milliseconds
+            total += 1.0 / (k + 1.0)
+        models[0, 0] = data[0, sample[0]] + 1e-30 * total
+        return 1
+
+    def residuals(data, model, start, stop, out):
+        for n in range(start, stop):
+            out[n - start] = (data[0, n] - model[0]) ** 2
+
+    data = np.random.default_rng(0).uniform(size=(1, 200))
+    found = outcome(
+        Problem("slow", 1, 1, (1,), slow, residuals), data, threshold=1e-9, stopping=None, max_iterations=2**31 - 1,
+        max_seconds=0.2,
+    )  # fmt: skip
+    assert found.stop_reason == "max_seconds"
+    assert 1 < found.iterations < 2000
+
+
+@pytest.mark.parametrize("sampler", ["baysac", "ar"])
+def test_snapshots_are_the_probabilities_of_the_sampler(sampler, planar):
+    found = outcome(FUNDAMENTAL, planar, sampler=sampler, stopping=None, max_iterations=90, trace=True)
+    assert np.ptp(found.probabilities) > 0
+    np.testing.assert_array_equal(found.trace.snapshots[90], found.probabilities)
+    assert not np.array_equal(found.trace.snapshots[0], found.probabilities)
+
+
+def test_first_models_without_inliers_leave_a_test():
+    def far(data, sample, models, scratch):  # no datum is near, but for one sample in some hundred
+        models[0, 0] = 7.0 if data[0, sample[0]] == 7.0 else -1000.0
+        return 1
+
+    def residuals(data, model, start, stop, out):
+        for n in range(start, stop):
+            out[n - start] = (data[0, n] - model[0]) ** 2
+
+    data = np.arange(1000.0)[None]
+    data[0, ::25] = 7.0
+    problem = Problem("far", 1, 1, (1,), far, residuals)
+    settings = {"threshold": 0.5, "sampler": "uniform", "stopping": "sprt", "max_iterations": 5000}
+    reasons = {outcome(problem, data, seed=seed, **settings).stop_reason for seed in range(8)}
+    assert reasons == {"sprt"}

@@ -149,6 +149,11 @@ def test_degeneracy_is_detected_only_if_it_is_asked_for():
     assert call(problem.compile_in_loop(degeneracy=True)["is_degenerate"], np.zeros((1, 3)))
 
 
+def test_a_repair_needs_the_detection():
+    with pytest.raises(ValueError, match="repair_degenerate needs is_degenerate"):
+        Problem(**FIELDS, repair_degenerate=lambda data, sample, model, squared_threshold, rng, scratch: False)
+
+
 def test_model_size_is_the_product_of_the_shape():
     assert Problem(**(FIELDS | {"model_shape": (3, 4)})).model_size == 12
 

@@ -157,7 +157,10 @@ def long_model(model):
         ({"is_valid": look_at_next}, "is_valid reads or writes outside an array: index 1"),
         ({"is_degenerate": long_scratch}, "is_degenerate reads or writes outside an array: index 288"),
         (
-            {"repair_degenerate": lambda data, sample, model, t, rng, scratch: long_scratch(data, 0, 0, t, scratch)},
+            {
+                "is_degenerate": lambda data, sample, model, squared_threshold, scratch: True,
+                "repair_degenerate": lambda data, sample, model, t, rng, scratch: long_scratch(data, 0, 0, t, scratch),
+            },
             "repair_degenerate reads or writes outside an array: index 288",
         ),
         ({"normalize": long_transform}, "normalize reads or writes outside an array: index 5"),

@@ -12,6 +12,7 @@ import importlib
 from collections import namedtuple
 from collections.abc import Callable
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numba import boolean, config, errors, float64, int64, types, uint64, void
@@ -19,7 +20,7 @@ from numba.experimental import structref
 
 from bansac.engine.dbn import update_first_order, update_higher_order
 from bansac.engine.sampling import Sampler
-from bansac.engine.scoring import Score
+from bansac.engine.scoring import SCORES, Score, check_gain
 from bansac.engine.state import PROGRESS_TYPE
 from bansac.engine.stopping import MAX_BOUNDS, Stop
 from bansac.numeric.arrays import Bools, Floats, Ints, Reals, Words
@@ -72,6 +73,10 @@ def _packer(precision: str) -> Any:
     return compile_kernel(_pack, struct(*fields[:-1], *fields[-1]))
 
 
+# What has been packed, by the problem.
+_STRUCTS: WeakKeyDictionary[Problem, dict[Any, Any]] = WeakKeyDictionary()
+
+
 def select_kernels(
     problem: Problem, sampler: Sampler, score: Score, bounds: tuple[Stop, ...], higher_order: bool, degeneracy: bool
 ) -> Any:
@@ -89,9 +94,10 @@ def select_kernels(
         Whether degenerate samples are detected, if the problem can.
     """
     key = (sampler, score, bounds, higher_order, degeneracy)
-    if key not in problem.packed:
-        problem.packed[key] = _select(problem, *key)
-    return problem.packed[key]
+    structs = _STRUCTS.setdefault(problem, {})
+    if key not in structs:
+        structs[key] = _select(problem, *key)
+    return structs[key]
 
 
 def _select(
@@ -105,7 +111,7 @@ def _select(
         *problem.compile_in_loop(degeneracy=degeneracy).values(),
         _compile(sampler, "draw", DRAW),
         _compile(sampler, "learn_from_failure", LEARN_FROM_FAILURE, learn_nothing),
-        _compile(score, "gain", GAIN[problem.precision], gain_nothing if score.module is None else None),
+        _compile_gain(score, problem.precision),
         _compile_function("", update, UPDATE),
     )
     if config.DISABLE_JIT:
@@ -121,6 +127,14 @@ def find_function(row: Any, name: str, default: Callable[..., Any] | None = None
     if function is None:
         raise TypeError(f"{row.name!r} needs a function {name!r} in {module!r}")
     return function
+
+
+def _compile_gain(score: Score, precision: str) -> Any:
+    """Compile the gain of a score; one of the user's is tried on a few residuals."""
+    gain = _compile(score, "gain", GAIN[precision], gain_nothing if score.module is None else None)
+    if score not in SCORES.values():
+        check_gain(score.name, find_function(score, "gain"), precision)
+    return gain
 
 
 def _compile(row: Any, name: str, function_type: Any, default: Callable[..., Any] | None = None) -> Any:

@@ -1,7 +1,7 @@
 """Local optimisation of a new best model: LO-RANSAC.
 
-A minimal sample of inliers gives a model that is blurred by the noise of few data, and misses inliers. When a new best
-model appears, least squares on larger samples of its inliers sharpen it (Chum, Matas and Kittler, DAGM 2003; with the
+A model of a minimal sample of inliers is inaccurate because of their noise, and misses inliers. When a new best
+model appears, least squares on larger samples of its inliers improve it (Chum, Matas and Kittler, DAGM 2003; with the
 number of data of a fit limited as in Lebeda, Matas and Chum, BMVC 2012):
 
 * *inner*: fits to random samples of the inliers of the best model so far;

@@ -9,7 +9,7 @@ It reads like the paper's box (alg:bansac)::
     P^k     <- update_probabilities(C^k)
     if stopping_criteria(P^k): break
 
-with uniform sampling and no update it is RANSAC. Only the sampling and the stop vary between the methods.
+with uniform sampling and no update it is RANSAC. The methods differ in the sampling, the update and the stop.
 """
 
 from __future__ import annotations
@@ -150,7 +150,7 @@ def _count_support(
     delta = (total - best) / (n * (FULL_MODELS - 1.0))
     progress.chance_support = _chance_support(delta, n)
     if settings.sprt:
-        design_test(sprt, progress, history, settings.solver_cost, best / n, delta)
+        design_test(sprt, progress, history, settings.solver_cost, (best if best > 0 else 1) / n, delta)
 
 
 @inlined

@@ -61,15 +61,16 @@ class Options:
     scoring : {"inliers", "msac"} or Score
         ``"inliers"`` counts; ``"msac"`` weighs every inlier by ``1 - (residual / threshold)**2``.
     verification : {"sprt"} or None
-        Sequential probability ratio test, which abandons bad models early; None scores every model in full.
+        Sequential probability ratio test, which rejects bad models early. With None a model is abandoned only if it
+        cannot beat the best one.
     stopping : str or sequence of str and Stop, optional
         Any of ``"ransac"``, ``"sprt"``, ``"prosac"`` (which needs ``scores``) and ``"bansac"``, joined by ``"+"`` or as
-        a sequence; the first to fire ends the run. None runs all ``max_iterations``. ``"default"`` is the choice of the
-        paper: ``"bansac+sprt"`` for the ``"bansac"`` sampler, ``"bansac+prosac"`` if it has scores or priors,
+        a sequence; the first to be met ends the run. None runs all ``max_iterations``. ``"default"`` is the paper's
+        choice: ``"bansac+sprt"`` for the ``"bansac"`` sampler, ``"bansac+prosac"`` if it has scores or priors,
         ``"prosac"`` for ``"prosac"`` and ``"p-napsac"``, ``"sprt"`` for the others; ``"ransac"`` takes the place of
         ``"sprt"`` without SPRT verification.
     local_optimization : {"inner", "iterative", "inner+iterative"} or None
-        Local optimisation of a new best model (LO-RANSAC, Chum et al., 2003): least squares on random parts of its
+        Local optimisation of a new best model (LO-RANSAC, Chum et al., 2003): least squares on random subsets of its
         inliers, on inliers to a threshold that shrinks, or both.
     degeneracy : {"default", "degensac"} or None
         ``"degensac"`` (fundamental matrix only) detects samples on a dominant plane and repairs their model (Chum et
@@ -83,7 +84,7 @@ class Options:
     activation : {"rho_1", "rho_2", "rho_3", "rho_4"}
         Sampling weight as a function of the probability.
     weight_floor : float
-        Smallest sampling weight: no datum is ever out of reach.
+        Smallest sampling weight: every datum can be drawn.
     cpt : sequence of array-like, optional
         P(x^k = inlier | x^{k-1}, ..., x^{k-j}, c^k) for the orders j = 1, ..., ``order``. Table j has j + 1 axes of
         length 2 in this order of the variables, index 1 meaning inlier. None takes the paper's tables.
@@ -142,6 +143,8 @@ class Options:
         _check_integer("seed", self.seed, 0, 2**64 - 1)
         _check_row("sampler", self.sampler, SAMPLERS, Sampler)
         _check_row("scoring", self.scoring, SCORES, Score)
+        if self.score_row.module is None and self.score_row != SCORES["inliers"]:
+            raise ValueError(f"scoring={self.score_row.name!r} needs a module with the function gain")
         _check_name("verification", self.verification, VERIFICATIONS, optional=True)
         _check_name("local_optimization", self.local_optimization, LOCAL_OPTIMIZATIONS, optional=True)
         _check_name("degeneracy", self.degeneracy, DEGENERACIES, optional=True)
@@ -215,6 +218,8 @@ class Options:
         for name in _names(self.stopping):
             if not isinstance(name, Stop) and self.stopping != "default":
                 _check_name("stopping", name, tuple(STOPS))
+        for name in self.sampler_row.stopping:
+            _check_name(f"stopping of sampler {self.sampler_row.name!r}", name, tuple(STOPS))
         stops = self.stops(informed=False)
         if sum(stop.module is not None for stop in stops) > MAX_BOUNDS:
             raise ValueError(
@@ -286,7 +291,7 @@ def _names(value: Any) -> tuple[Any, ...]:
     if value is None:
         return ()
     if isinstance(value, str):
-        return tuple(name.strip() for name in value.split("+") if name.strip())
+        return tuple(name.strip() for name in value.split("+"))
     try:
         names = tuple(value)
     except TypeError:

@@ -1,4 +1,4 @@
-"""One run of the loop: shuffle and normalise, iterate in slices, refine, come back to the caller's coordinates."""
+"""One run of the loop: shuffle and normalise, iterate in slices, refine, transform back to the caller's coordinates."""
 
 from __future__ import annotations
 
@@ -49,8 +49,9 @@ _MAX_TESTS = 256
 _TAU = 0.01
 _TAU_INFORMED = 0.1
 
-# A slice lasts about 50 ms: then Ctrl-C and max_seconds are looked at.
+# A slice lasts about 50 ms: then Ctrl-C and max_seconds are checked. The first one is short, the others are measured.
 _SLICE_SECONDS = 0.05
+_FIRST_SECONDS = 0.005
 _SECONDS_AN_ITERATION = 4e-6
 _SECONDS_A_DATUM = 6e-9
 
@@ -301,21 +302,25 @@ def _iterate(
 ) -> int:
     """Call the compiled loop slice by slice until it stops; return what stopped it, ``RUNNING`` for the time limit."""
     progress, n = state.progress, state.data.shape[1]
-    slice_length = max(1, int(_SLICE_SECONDS / (_SECONDS_AN_ITERATION + n * _SECONDS_A_DATUM)))
+    rate = 1 / (_SECONDS_AN_ITERATION + n * _SECONDS_A_DATUM)  # iterations a second
+    seconds, started = min(_FIRST_SECONDS, _SLICE_SECONDS), time.perf_counter()
     while progress["stop"] == RUNNING:
         first = int(progress["iterations"])
-        length = min(slice_length, int(options.max_iterations or 0) - first)
+        length = min(max(1, int(seconds * rate)), int(state.settings["max_iterations"]) - first)
         if recorder is not None:
-            length = recorder.begin(first, length, state.odds)
+            length = recorder.begin(first, length, _current_probabilities(options, state))
         rows = _NO_TRACE if recorder is None else recorder.rows
         run_iterations(packed, rows, first, first + length)
         while progress["due"] != NOTHING:
             interludes[progress["due"]]()
             run_iterations(packed, rows, first, first + length)
         if recorder is not None:
-            recorder.end(int(progress["iterations"]), state.odds)
-        if time.perf_counter() > deadline and progress["stop"] == RUNNING:
+            recorder.end(int(progress["iterations"]), _current_probabilities(options, state))
+        now = time.perf_counter()
+        if now > deadline and progress["stop"] == RUNNING:
             break
+        rate = (int(progress["iterations"]) - first) / max(now - started, 1e-9)
+        seconds, started = _SLICE_SECONDS, now
     return int(progress["stop"])
 
 
@@ -328,15 +333,21 @@ def _stop_reason(stop: int, bounds: tuple[Stop, ...]) -> str:
 
 def _probabilities(options: Options, state: Run, order: Ints) -> Floats | None:
     """Return the inlier probabilities in the caller's order, None if the sampler has none."""
-    if options.sampler_row.adaptive:
-        found = probabilities_from_odds(state.odds)
-    elif (function := find_function(options.sampler_row, "probabilities", _no_probabilities)) is not _no_probabilities:
-        found = function(state.sampler_numbers, state.sampler_indices)
-    else:
+    sampler = options.sampler_row
+    if not sampler.adaptive and find_function(sampler, "probabilities", _no_probabilities) is _no_probabilities:
         return None
+    found = _current_probabilities(options, state)
     probabilities = np.empty_like(found)
     probabilities[order] = found
     return probabilities
+
+
+def _current_probabilities(options: Options, state: Run) -> Floats:
+    """Return the inlier probabilities of the sampler; those of the network, at first the prior, if it has none."""
+    found = find_function(options.sampler_row, "probabilities", _no_probabilities)(
+        state.sampler_numbers, state.sampler_indices
+    )
+    return probabilities_from_odds(state.odds) if found is None else np.asarray(found)
 
 
 def _no_probabilities(numbers: Floats, indices: Ints) -> None:

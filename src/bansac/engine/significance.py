@@ -1,4 +1,4 @@
-"""Tell a model with structure behind it from a product of chance.
+"""Test whether the support of a model is significant.
 
 A datum outside the minimal sample agrees with a bad model by chance, so the support of one bad model is binomial. A run
 looks at many models and returns the best: the tail is multiplied by the number of models tested (as in the
@@ -17,8 +17,8 @@ __all__ = ["IN_DOUBT", "SIGNIFICANT", "chance_rate", "log_binomial_tail", "log_c
 # factor of 2 lets 3 % of cubic curves pass, one of 3 none of 300 runs of any problem.
 _SPREAD = 3.0
 
-# Chance may give a model of this support in one run of a thousand; where it would in more than one of a million million
-# a second look is worth its time.
+# A model is significant if chance gives its support in less than one run of a thousand. Above 1e-12 the rate of chance
+# inliers is estimated anew, if the first models are not a fair sample.
 SIGNIFICANT = math.log(1e-3)
 IN_DOUBT = math.log(1e-12)
 

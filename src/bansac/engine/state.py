@@ -101,7 +101,7 @@ CANDIDATE = np.dtype(
         ("slot", np.int64),
         ("gamma", np.float64),  # of the update; NaN if there was none
         ("degenerate", np.bool_),  # its sample
-        ("first_block", np.int64),  # at which its scoring pass started
+        ("first_block", np.int64),  # at which the last scoring pass started
     ],
     align=True,
 )

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from bansac.engine.dbn import probabilities_from_odds
 from bansac.numeric.arrays import Floats, Ints
 
 __all__ = ["SNAPSHOTS", "TRACE_COLUMNS", "Recorder", "Trace"]
@@ -81,20 +80,20 @@ class Recorder:
         self._start = 0
         self.rows = np.empty((0, len(TRACE_COLUMNS)))
 
-    def begin(self, iterations: int, length: int, odds: Floats) -> int:
+    def begin(self, iterations: int, length: int, probabilities: Floats) -> int:
         """Make room for the next slice and end it at the next snapshot."""
         if iterations == 0:
-            self._snapshots[0] = self._probabilities(odds)
+            self._snapshots[0] = self._unshuffle(probabilities)
         length = min([length] + [at - iterations for at in SNAPSHOTS if at > iterations])
         self._start = iterations
         self.rows = np.empty((length, len(TRACE_COLUMNS)))
         return length
 
-    def end(self, iterations: int, odds: Floats) -> None:
+    def end(self, iterations: int, probabilities: Floats) -> None:
         """Keep what the slice has recorded."""
         self._parts.append(self.rows[: iterations - self._start])
         self._snapshots = {at: p for at, p in self._snapshots.items() if at in SNAPSHOTS}
-        self._snapshots[iterations] = self._probabilities(odds)
+        self._snapshots[iterations] = self._unshuffle(probabilities)
 
     def trace(self) -> Trace:
         """Return the record of the whole run."""
@@ -103,8 +102,8 @@ class Recorder:
             columns[name] = columns[name].astype(np.int64)
         return Trace(**columns, snapshots=self._snapshots)
 
-    def _probabilities(self, odds: Floats) -> Floats:
-        """Return the inlier probabilities in the caller's order."""
-        probabilities = np.empty_like(odds)
-        probabilities[self._order] = probabilities_from_odds(odds)
-        return probabilities
+    def _unshuffle(self, probabilities: Floats) -> Floats:
+        """Return the probabilities in the caller's order."""
+        unshuffled = np.empty_like(probabilities)
+        unshuffled[self._order] = probabilities
+        return unshuffled

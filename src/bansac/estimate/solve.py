@@ -98,6 +98,6 @@ def _check_abilities(problem: Problem, options: Options) -> None:
 
 
 def _no_data(prior: NDArray[np.float64] | None, n: int, options: Options) -> Outcome:
-    start = np.full(n, 0.5) if prior is None else prior
+    start = np.full(n, 0.5) if prior is None else prior.copy()
     probabilities = start if options.sampler_row.prior else None
     return Outcome(None, 0.0, probabilities, 0, 0, "no_data", np.empty(0, np.int64), None)

@@ -46,7 +46,7 @@ def estimate_homography(
     options : Options, optional
         All options at once.
     **settings
-        Single options, see :class:`bansac.Options`; they go before ``options``. ``max_iterations`` is 1000 by default.
+        Single options, see :class:`bansac.Options`; they override ``options``. ``max_iterations`` is 1000 by default.
 
     Returns
     -------
@@ -266,7 +266,7 @@ def _as_rays(
     data = _as_matches(x1, x2)
     if K1 is None:
         if K2 is not None:
-            raise ValueError("K1 must be given where K2 is")
+            raise ValueError("K1 must be given if K2 is")
         return data, 1.0
     camera1 = as_camera("K1", K1)
     camera2 = camera1 if K2 is None else as_camera("K2", K2)

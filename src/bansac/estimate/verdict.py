@@ -24,9 +24,9 @@ def judge(
 ) -> tuple[bool, str]:
     """Say whether the model has more support than chance, and in words what happened.
 
-    The first models of the run tell how much support chance gives. Where they make the model look like chance they may
-    have been good themselves, drawn by a good prior; then models of the data that disagree with the result decide. So
-    they do in doubt where the first samples were alike: the best matches, or neighbours.
+    The first models of the run estimate the support that chance gives. If the model is not significant then, they may
+    have been good themselves, drawn by a good prior: models of the data that disagree with the result decide. They also
+    decide in doubt if the first samples of the sampler are alike (the best matches, or neighbours).
     """
     support, n = int(np.count_nonzero(inliers)), inliers.size
     if message:

@@ -146,6 +146,8 @@ def _check_fields(problem: Any) -> None:
         function = getattr(problem, row.name)
         if function is not None or row.required:
             _check_function(row, function)
+    if problem.repair_degenerate is not None and problem.is_degenerate is None:
+        raise ValueError("repair_degenerate needs is_degenerate, which is None")
 
 
 @dataclass(frozen=True, eq=False)
@@ -257,11 +259,6 @@ class Problem:
     def model_size(self) -> int:
         """Length of a model as a flat array."""
         return math.prod(self.model_shape)
-
-    @functools.cached_property
-    def packed(self) -> dict[Any, Any]:
-        """The structs that the engine has made of these functions and others, by what the others are."""
-        return {}
 
     def compile_in_loop(self, *, degeneracy: bool) -> dict[str, Any]:
         """Return the compiled functions that the loop calls, with or without the detection of degenerate samples."""

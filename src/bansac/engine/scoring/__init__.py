@@ -7,10 +7,13 @@ over the data of a block. The score that is the number of inliers has none: the 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["SCORES", "Score"]
+import numpy as np
+
+__all__ = ["SCORES", "Score", "check_gain"]
 
 
 @dataclass(frozen=True)
@@ -36,3 +39,15 @@ SCORES = {
         Score("msac", "bansac.engine.scoring.msac"),
     )
 }
+
+
+def check_gain(name: str, gain: Callable[..., Any], precision: str) -> None:
+    """Raise a ValueError if a gain is not between 0 and the number of data, or not 0 for NaN."""
+    function = getattr(gain, "py_func", gain)
+    for squared in (0.0, 0.3, 1.0, 4.0, np.inf, np.nan):
+        found = float(function(np.full(3, squared, precision), np.dtype(precision).type(1)))
+        if not 0 <= found <= (0 if np.isnan(squared) else 3):
+            raise ValueError(
+                f"score {name!r}: gain must lie between 0 and the number of data, and be 0 for NaN; for three squared "
+                f"residuals of {squared:g} and a squared threshold of 1 it is {found:g}"
+            )

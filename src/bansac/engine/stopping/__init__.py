@@ -6,7 +6,8 @@ it. The functions of its module, the first of them compiled:
 ``required_iterations(is_inlier, ranking, history, progress, indices, sample_size, confidence) -> float``
     The number of samples; inf for as many as may be. ``is_inlier`` is the mask of the best model, ``ranking`` lists the
     data by decreasing quality (empty without scores), ``history`` has a row for each sequential test (epsilon, delta,
-    log A, samples tested), ``progress`` is the record of the run so far (``bansac.engine.state.PROGRESS``).
+    log A, samples tested), ``progress`` is the record of the run so far (``bansac.engine.state.PROGRESS``). PROSAC's
+    criterion also writes ``progress.subset_limit``, the largest set that PROSAC draws from.
 ``prepare(n, sample_size) -> indices``, optional
     The criterion's own int64 array, of at most N + 1 entries.
 
