@@ -90,7 +90,7 @@ def test_an_open_run_is_the_beginning_of_a_longer_one():
         **METHODS["BANSAC"],
     )
     expected = sampling_bias(longer.trace.snapshots[100], scene.on_plane, scene.off_plane)
-    assert scenes._open_run(scene, "BANSAC", 1, 100)["bias"] == expected
+    assert scenes._run(scene, "BANSAC", 1, 100)["bias"] == expected
 
 
 @pytest.mark.usefixtures("short")

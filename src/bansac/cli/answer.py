@@ -13,27 +13,13 @@ from bansac.cli.console import NO_MODEL, report
 from bansac.geometry import essential_from_pose
 from bansac.result import RelativePose, Result
 
-__all__ = ["Answer", "estimate_two_view"]
-
 # Probability from which a datum counts as surely an inlier, or an outlier, in the summary of the posterior.
 SURE = 0.9
 
 
 @dataclass(frozen=True)
 class Answer:
-    """A result with its name and, for E, the motion.
-
-    Parameters
-    ----------
-    name : str
-        Name of the model, for example ``"H"``.
-    result : Result
-        The library's answer.
-    model : ndarray or None
-        The matrix or the coefficients; None if there is no model.
-    pose : RelativePose, optional
-        Motion between the cameras.
-    """
+    """A result with the name of its model, for example "H", its matrix or coefficients and, for E, the motion."""
 
     name: str
     result: Result
@@ -115,35 +101,14 @@ def estimate_two_view(
     K2: NDArray[np.float64] | None,
     **settings: Any,
 ) -> Answer:
-    """Estimate H, F or E; E comes with the motion between the cameras.
-
-    Parameters
-    ----------
-    name : {"H", "F", "E"}
-        The model.
-    x1, x2 : (N, 2) ndarray
-        Matched points in pixels; for E without K1 and K2 in normalised units.
-    K1, K2 : (3, 3) ndarray or None
-        Camera matrices, for E.
-    **settings
-        Passed to the estimate function.
-
-    Returns
-    -------
-    Answer
-        The answer.
-    """
-    if name == "H":
-        result = bansac.estimate_homography(x1, x2, **settings)
-        return Answer(name, result, result.model)
-    if name == "F":
-        result = bansac.estimate_fundamental(x1, x2, **settings)
+    """Estimate H, F or E; E comes with the motion, and without K1 and K2 takes points in normalised units."""
+    if name != "E":
+        estimate = bansac.estimate_homography if name == "H" else bansac.estimate_fundamental
+        result = estimate(x1, x2, **settings)
         return Answer(name, result, result.model)
     result = bansac.estimate_relative_pose(x1, x2, K1, K2, **settings)
-    if result.model is None:
-        return Answer(name, result, None)
-    E = essential_from_pose(result.model.R, result.model.t)
-    return Answer(name, result, E, result.model)
+    pose = result.model
+    return Answer(name, result, None if pose is None else essential_from_pose(pose.R, pose.t), pose)
 
 
 def _print_array(name: str, array: NDArray[np.float64]) -> None:

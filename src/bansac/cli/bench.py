@@ -12,24 +12,22 @@ import typer
 from rich.box import SIMPLE
 from rich.table import Table
 
-from bansac.cli.arguments import JsonFlag, TwoViewModel
+from bansac.cli.arguments import JsonFlag, given
 from bansac.cli.console import print_json, report
 from bansac.cli.runs import ExecutorOption, WorkersOption, show_progress, split_names
 from bansac.evaluation.bench import Bench, build_report
 from bansac.evaluation.experiment import Setup
 from bansac.evaluation.files import to_json, write_atomically
 from bansac.evaluation.methods import METHODS, select_methods
-from bansac.evaluation.protocol import DEFAULTS
+from bansac.evaluation.protocol import DEFAULTS, Kind
 from bansac.evaluation.runner import open_run
-
-__all__ = ["bench"]
 
 DEFAULT_METHODS = "bansac,p-bansac,uniform"
 
 
 def bench(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="A set of pairs in h5 files, or a folder with sets.")],
-    model: Annotated[TwoViewModel, typer.Option(help="The model that is estimated.")],
+    model: Annotated[Kind, typer.Option(help="The model that is estimated.")],
     methods: Annotated[str, typer.Option(help=f"Joined by commas, of: {', '.join(METHODS)}.")] = DEFAULT_METHODS,
     sets: Annotated[str, typer.Option(help="Run these sets only, joined by commas.")] = "",
     exclude: Annotated[str, typer.Option(help="Leave these sets out, joined by commas.")] = "",
@@ -59,16 +57,15 @@ def bench(
     The calls alone are timed, on one thread; the methods run in another order on each pair. Poses are judged by
     rotation and translation error (mAA and AUC, degrees), homographies by the mean corner error (mAA, pixels).
     """
-    given = {
-        "pairs": pairs,
-        "repeats": repeats,
-        "max_ratio": max_ratio,
-        "threshold": threshold,
-        "confidence": confidence,
-        "max_iterations": max_iterations,
-    }
-    changes: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
-    protocol = dataclasses.replace(DEFAULTS[model.value], **changes)
+    changes = given(
+        pairs=pairs,
+        repeats=repeats,
+        max_ratio=max_ratio,
+        threshold=threshold,
+        confidence=confidence,
+        max_iterations=max_iterations,
+    )
+    protocol = dataclasses.replace(DEFAULTS[model], **changes)
     bench = Bench(tuple(select_methods(split_names(methods), protocol.kind)), protocol)
     setup = Setup(data=folder, sets=split_names(sets), exclude=split_names(exclude))
     journal = None

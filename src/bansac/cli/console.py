@@ -12,8 +12,6 @@ from rich.console import Console
 
 from bansac.evaluation.files import to_json
 
-__all__ = ["BAD_INPUT", "INTERRUPTED", "NO_MODEL", "announce_compilation", "command", "notes", "print_json", "report"]
-
 NO_MODEL = 1
 BAD_INPUT = 2
 INTERRUPTED = 130

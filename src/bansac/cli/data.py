@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import typer
@@ -27,8 +26,6 @@ from bansac.datasets.progress import Stage
 from bansac.datasets.survey import survey
 from bansac.datasets.tutorial import MAX_RATIO
 
-__all__ = ["app"]
-
 SAMPLED_PAIRS = 50
 LABELLED = "labelled"
 
@@ -38,18 +35,10 @@ _SAMPLE = f"in at most {SAMPLED_PAIRS} evenly spaced pairs"
 app = typer.Typer(no_args_is_help=True, help="Download the paper's data, or show what a folder with data holds.")
 
 
-class DatasetName(StrEnum):
-    """The data sets that can be fetched."""
-
-    phototourism = "phototourism"
-    evd = "evd"
-    hpatches = "hpatches"
-
-
 @app.command("fetch")
 @command
 def fetch_command(
-    dataset: Annotated[DatasetName, typer.Argument(help="The data set.")],
+    dataset: Annotated[Literal["phototourism", "evd", "hpatches"], typer.Argument(help="The data set.")],
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Put the archive and its contents here, not in the cache folder.")
     ] = None,
@@ -67,11 +56,11 @@ def fetch_command(
     """
     try:
         with _progress() as listener:
-            fetched = fetch(dataset.value, out, full=full, url=url, progress=listener)
+            fetched = fetch(dataset, out, full=full, url=url, progress=listener)
     except KeyboardInterrupt:
         notes.print("bansac: what was downloaded is kept; the same command goes on with it")
         raise
-    notes.print(f"bansac: {dataset.value} {'was there already' if fetched.was_there else 'is there now'}")
+    notes.print(f"bansac: {dataset} {'was there already' if fetched.was_there else 'is there now'}")
     summary = _summary(fetched.folder)
     if json:
         archive = {"path": str(fetched.archive), "bytes": fetched.size, "sha256": fetched.sha256}

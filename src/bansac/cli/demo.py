@@ -18,8 +18,6 @@ from bansac.datasets.demo import StereoPair, load_demo, load_motorcycle, plane_i
 from bansac.evaluation.files import OutputFolder
 from bansac.metrics import corner_error
 
-__all__ = ["demo"]
-
 # SNN ratio of the matches of the stereo pair, the paper's for fundamental matrices.
 STEREO_RATIO = 0.85
 

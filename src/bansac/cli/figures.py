@@ -12,8 +12,6 @@ from bansac.cli.answer import Answer
 from bansac.cli.console import notes
 from bansac.evaluation.files import OutputFolder
 
-__all__ = ["write_figures"]
-
 
 def write_figures(
     folder: OutputFolder,
@@ -28,20 +26,7 @@ def write_figures(
 ) -> None:
     """Draw the matches coloured by their posterior and, if there is a trace, the course of the run.
 
-    Parameters
-    ----------
-    folder : OutputFolder
-        The folder to write to.
-    image1, image2 : path or array
-        The images.
-    x1, x2 : (N, 2) ndarray
-        Matched points in pixels.
-    answer : Answer
-        The answer.
-    prefix : str
-        Start of the file names.
-    H_true : (3, 3) ndarray, optional
-        True homography, for the picture of the outlines.
+    ``H_true`` is a homography for the picture of the outlines.
     """
     if importlib.util.find_spec("matplotlib") is None:
         notes.print("bansac: no figures: they need Matplotlib, pip install 'bansac[plot]'", markup=False)

@@ -12,8 +12,6 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from bansac.cli.console import notes
 from bansac.evaluation.executors import EXECUTORS
 
-__all__ = ["ExecutorOption", "WorkersOption", "show_progress", "split_names"]
-
 WorkersOption = Annotated[
     int, typer.Option(help="Processes. With more than 1, times are taken afterwards, on repeat 0 alone.")
 ]

@@ -24,20 +24,10 @@ from bansac.metrics import auc, mean_average_accuracy
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-__all__ = ["Bench", "build_report", "summarise"]
-
 
 @dataclass(frozen=True)
 class Bench:
-    """A comparison of methods with settings that its user chooses.
-
-    Parameters
-    ----------
-    methods : tuple of Method
-        What is compared; they are sent to workers, so that their functions have to be importable.
-    protocol : Protocol
-        The settings.
-    """
+    """A comparison of methods with settings that its user chooses; the methods have to be importable in workers."""
 
     methods: tuple[Method, ...]
     protocol: Protocol

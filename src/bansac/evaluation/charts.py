@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["STYLES", "Chart", "Series", "plot_charts"]
-
 Scale = Literal["linear", "log"]
 
 STYLES: dict[str, tuple[str, str, str]] = {
@@ -36,16 +34,9 @@ _MARKS = "osD^vPX"
 
 @dataclass(frozen=True, eq=False)
 class Series:
-    """One line of a chart.
+    """One line of a chart: label, points, and the standard errors of y, if any.
 
-    Parameters
-    ----------
-    label : str
-        Its name; the same name looks the same in all charts, and as in the other figures if it is a method's.
-    x, y : (K,) array_like
-        The points; NaN leaves a gap.
-    error : (K,) array_like, optional
-        Standard errors of y, drawn as bars.
+    The same label looks the same in all charts, and as in the other figures if it is a method's; NaN leaves a gap.
     """
 
     label: str
@@ -56,19 +47,7 @@ class Series:
 
 @dataclass(frozen=True, eq=False)
 class Chart:
-    """One chart.
-
-    Parameters
-    ----------
-    series : sequence of Series
-        Its lines.
-    title, xlabel, ylabel : str
-        What is written above and beside it.
-    xscale, yscale : {"linear", "log"}
-        Its scales.
-    level : float, optional
-        A height to compare with, drawn as a thin dashed line.
-    """
+    """One chart; ``level`` is a height to compare with, drawn as a thin dashed line."""
 
     series: Sequence[Series]
     title: str = ""
@@ -80,24 +59,7 @@ class Chart:
 
 
 def plot_charts(charts: Sequence[Sequence[Chart]]) -> Figure:
-    """Draw charts in rows and columns.
-
-    Parameters
-    ----------
-    charts : sequence of sequence of Chart
-        Rows of charts, all of one length.
-
-    Returns
-    -------
-    Figure
-        A figure made without pyplot.
-
-    Raises
-    ------
-    ValueError
-        If there are no charts, or the rows differ in length.
-    ImportError
-        If Matplotlib is not installed.
+    """Draw rows of charts, all of one length; the figure is made without pyplot.
 
     Examples
     --------

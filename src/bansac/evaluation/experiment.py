@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from bansac.datasets import PairSet
     from bansac.datasets.labelled import LabelledSet
 
-__all__ = ["Experiment", "Report", "Row", "Setting", "Setup", "Unit"]
-
 Setting = Literal["pairs", "repeats", "h_error"]
 
 Row = dict[str, str | int | float | bool | None]
@@ -102,19 +100,7 @@ class Unit:
 
 @dataclass(kw_only=True)
 class Report:
-    """What an experiment shows.
-
-    Parameters
-    ----------
-    tables : dict of str to Table
-        By the name of their files, without suffix.
-    figures : dict of str to Figure
-        By the name of their files, without suffix.
-    records : dict of str to list of Row
-        Further numbers, by the name of their CSV files, without suffix.
-    notes : list of str
-        What a reader has to know to read them.
-    """
+    """What an experiment shows: tables, figures and records (further rows) by the names of their files, and notes."""
 
     tables: dict[str, Table] = field(default_factory=dict)
     figures: dict[str, Figure] = field(default_factory=dict)

@@ -15,22 +15,9 @@ import numpy as np
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["OutputFolder", "to_json", "write_atomically"]
-
 
 class OutputFolder:
-    """The folder of ``--out``.
-
-    Parameters
-    ----------
-    path : Path
-        It is made if it is not there.
-
-    Raises
-    ------
-    OSError
-        If files cannot be written there.
-    """
+    """The folder of ``--out``, made if it is not there; an OSError if files cannot be written there."""
 
     def __init__(self, path: Path) -> None:
         try:
@@ -66,15 +53,7 @@ class OutputFolder:
 
 
 def write_atomically(path: Path, write: Callable[[Path], Any]) -> None:
-    """Let ``write`` fill a temporary file beside ``path`` and move it there when it is whole.
-
-    Parameters
-    ----------
-    path : Path
-        The file to be written.
-    write : callable
-        Called with the path of the temporary file, which has the suffix of ``path``.
-    """
+    """Let ``write`` fill a temporary file beside ``path``, of the same suffix, and move it there when it is whole."""
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.stem}-", suffix=path.suffix)
     os.close(handle)
     temporary = Path(name)

@@ -13,8 +13,6 @@ from bansac.evaluation.pairs import UNIT_CODE, Configuration, check_sizes, pair_
 from bansac.evaluation.protocol import DEFAULTS, Kind, Protocol
 from bansac.evaluation.sets import choose_sets
 
-__all__ = ["ABLATION_SET", "MAX_RATIO_OPTION", "PAIRS_OF_A_SCENE", "REPEATS", "Grid", "check_max_ratio"]
-
 PAIRS_OF_A_SCENE = 4000
 """The paper takes the first 4,000 pairs of a scene (E, F), and all pairs of a homography set."""
 
@@ -34,17 +32,16 @@ _KINDS = {"E": "EF", "F": "EF", "H": "H"}
 
 @dataclass(frozen=True)
 class Grid:
-    """Configurations on image pairs.
+    """Configurations on image pairs; they are sent to workers, so that their functions have to be importable.
 
     Parameters
     ----------
     models : tuple of {"E", "F", "H"}
         Models that are estimated, those for which there are data and which ``setup.model`` allows.
     configurations : tuple of Configuration
-        What is compared. They are sent to workers, so that their functions have to be importable.
+        What is compared.
     ablation : bool
-        Whether the paper runs it on all pairs of ``sacre_coeur``. If that set is missing, or others are asked for, it
-        runs on those.
+        Run on all pairs of ``sacre_coeur``, as in the paper, unless that set is missing or others are asked for.
     default_models : tuple of {"E", "F", "H"}
         What is estimated if ``setup.model`` is None; empty for all of ``models``.
     """

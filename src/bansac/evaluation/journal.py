@@ -17,8 +17,6 @@ from typing import Any
 
 from bansac.evaluation.experiment import Row, Unit
 
-__all__ = ["Journal", "Rows"]
-
 _TABLE = """CREATE TABLE IF NOT EXISTS units (
     fingerprint TEXT NOT NULL,
     key TEXT NOT NULL,
@@ -31,19 +29,9 @@ _TABLE = """CREATE TABLE IF NOT EXISTS units (
 
 
 class Journal:
-    """The finished units of one run.
+    """The finished units of the run with a fingerprint; its file may hold other runs too, without one it is in memory.
 
-    Parameters
-    ----------
-    path : Path or None
-        The file, which may hold other runs too; None keeps everything in memory.
-    fingerprint : str
-        What the rows depend on.
-
-    Raises
-    ------
-    OSError
-        If the file cannot be written or is damaged, or another process is writing it.
+    A file that cannot be written, is damaged, or is being written by another process is an OSError.
     """
 
     def __init__(self, path: Path | None, fingerprint: str) -> None:

@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 from bansac.evaluation.protocol import Kind
 from bansac.evaluation.task import Task
 
-__all__ = ["Method"]
-
 
 def _as_returned(answer: Any) -> Any:
     return answer

@@ -15,9 +15,6 @@ from bansac.evaluation.method import Method
 from bansac.evaluation.peers import find_peers
 from bansac.evaluation.protocol import Kind
 
-__all__ = ["BANSAC", "LOCAL_OPTIMIZATION", "METHODS", "PAPER_METHODS", "P_BANSAC", "RANSAC", "select_methods"]
-
-
 LOCAL_OPTIMIZATION: Mapping[str, Any] = {"local_optimization": "inner+iterative"}
 """What turns on the local optimisation of LO-RANSAC."""
 

@@ -21,8 +21,6 @@ from bansac.evaluation.method import Method
 from bansac.evaluation.protocol import Kind, Protocol
 from bansac.evaluation.task import HError, Task, best_first, judge, make_task
 
-__all__ = ["UNIT_CODE", "Configuration", "check_sizes", "open_set", "pair_unit", "run_pair", "warm_up"]
-
 
 @dataclass(frozen=True)
 class Configuration:

@@ -5,39 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-__all__ = ["DEFAULTS", "Kind", "Protocol"]
-
 Kind = Literal["H", "F", "E"]
 """The model that is estimated."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Protocol:
-    """Settings of a comparison; the defaults of each kind, in ``DEFAULTS``, are the paper's.
+    """Settings of a comparison; a value out of its range is a ValueError here, and not one of each method.
 
-    Parameters
-    ----------
-    kind : {"H", "F", "E"}
-        The model.
-    threshold : float
-        Largest residual of an inlier: pixels for H and F, normalised units for E.
-    max_iterations : int
-        Maximum number of minimal samples.
-    confidence : float
-        Desired probability of having seen the best model.
-    max_ratio : float
-        Matches with an SNN ratio below this are used.
-    min_matches : int
-        Pairs with fewer matches are left out.
-    pairs : int
-        Maximum number of pairs of a set, evenly spaced over its sorted keys; the bench's.
-    repeats : int
-        Runs of every pair, with the seeds 0, 1, ...; the bench's.
-
-    Raises
-    ------
-    ValueError
-        If a value is out of its range, which the methods would each refuse in their own way.
+    Thresholds are in pixels for H and F, in normalised units for E. Pairs with fewer than ``min_matches`` matches of an
+    SNN ratio below ``max_ratio`` are left out. ``pairs`` of a set and ``repeats`` of each, with the seeds 0, 1, ...,
+    are the bench's.
     """
 
     kind: Kind

@@ -10,8 +10,6 @@ import math
 
 from bansac.evaluation.tables import Better, Cell, Mark, Measured, Section, Table, TableRow, format_number, with_arrow
 
-__all__ = ["escape_latex", "to_latex", "to_markdown"]
-
 _MISSING = "-"
 _EMPHASIS = "\\*<"
 

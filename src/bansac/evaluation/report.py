@@ -20,8 +20,6 @@ from bansac.evaluation.experiment import Report, Row
 from bansac.evaluation.files import OutputFolder
 from bansac.evaluation.render import to_latex, to_markdown
 
-__all__ = ["write_report", "write_rows"]
-
 
 def write_report(folder: OutputFolder, report: Report) -> None:
     """Write the tables, figures and further numbers of a report; figures need Matplotlib."""

@@ -32,8 +32,6 @@ from bansac.evaluation.provenance import (
 from bansac.evaluation.report import write_report, write_rows
 from bansac.evaluation.summary import import_pandas
 
-__all__ = ["Outcome", "Progress", "Run", "open_run", "run_experiment", "silent"]
-
 Progress = Callable[[str, int, int], AbstractContextManager[Callable[[], None]]]
 """``progress(what, total, done)`` is entered at the start of a pass and gives a function to be called at each unit."""
 
@@ -43,17 +41,7 @@ _NOTED_FAILURES = 10
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a run has given.
-
-    Parameters
-    ----------
-    report : Report
-        Tables, figures and notes.
-    document : dict
-        The content of ``run.json``.
-    failed : dict of str to str
-        Units without rows or without the times that they should have, and why.
-    """
+    """The report of a run, the content of ``run.json``, and the units without rows or times that they should have."""
 
     report: Report
     document: dict[str, Any]
@@ -79,24 +67,10 @@ class Run:
     def execute(
         self, *, workers: int = 1, executor: str | None = None, progress: Progress = silent
     ) -> tuple[Rows, dict[str, str]]:
-        """Run what the journal lacks.
+        """Run what the journal lacks; return the rows of all finished units, and the failed units and why.
 
-        Parameters
-        ----------
-        workers : int, optional
-            Number of processes.
-        executor : str, optional
-            A key of :data:`bansac.evaluation.executors.EXECUTORS`; by default "serial" for one worker, else
-            "processes".
-        progress : callable, optional
-            Shows how far it is.
-
-        Returns
-        -------
-        rows : Rows
-            The rows of all finished units.
-        failed : dict of str to str
-            Units without rows or without the times that they should have, in their order, and why.
+        A unit without the times that it should have has failed too. ``executor`` is a key of
+        :data:`bansac.evaluation.executors.EXECUTORS`, by default "serial" for one worker, else "processes".
         """
         if workers < 1:
             raise ValueError(f"workers must be at least 1, got {workers}")

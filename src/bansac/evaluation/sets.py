@@ -8,8 +8,6 @@ from typing import TypeVar
 from bansac.datasets import PairSet
 from bansac.datasets.labelled import LabelledSet
 
-__all__ = ["choose_sets"]
-
 Set = TypeVar("Set", PairSet, LabelledSet)
 
 

@@ -11,8 +11,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-__all__ = ["Better", "Cell", "Mark", "Measured", "Section", "Table", "TableRow", "format_number", "with_arrow"]
-
 Better = Literal["higher", "lower"]
 Mark = Literal["best", "second"]
 
@@ -40,20 +38,11 @@ class Section:
 
 @dataclass(frozen=True)
 class TableRow:
-    """One row.
+    """One row: labels in the stub, and a value for each column.
 
-    Parameters
-    ----------
-    labels : tuple of str
-        What is in the stub, one label for each of its columns.
-    values : tuple of Cell
-        One value for each column.
-    better : {"higher", "lower"}, optional
-        Which values of this row are better; best and second best are marked within each group of columns.
-    digits : int
-        Significant digits of its numbers; whole digits are never cut off.
-    arrow : bool
-        Whether its label ends in an arrow for ``better``.
+    ``better`` is which values of this row are better: best and second best are marked within each group of columns.
+    Numbers have so many significant ``digits``, whole digits are never cut off; with ``arrow`` the last label ends in
+    one.
     """
 
     labels: tuple[str, ...]
@@ -65,28 +54,10 @@ class TableRow:
 
 @dataclass(frozen=True)
 class Table:
-    """A table.
+    """A caption, the headings of labels (``stub``) and values (``columns``), and the lines.
 
-    Parameters
-    ----------
-    title : str
-        Its caption.
-    stub : tuple of str
-        Headings of the columns with labels.
-    columns : tuple of str
-        Headings of the columns with values.
-    rows : tuple of TableRow or Section
-        The lines.
-    groups : tuple of (str, int)
-        Headings over the columns, and how many columns each spans, from the left; empty for none.
-    better : tuple of {"higher", "lower"} or None
-        For tables that compare their rows: which values of each column are better. Best and second best are marked
-        between one section and the next.
-
-    Raises
-    ------
-    ValueError
-        If the lengths do not fit together.
+    ``groups`` are headings over the columns and how many each spans, from the left. ``better`` is for tables that
+    compare their rows: which values of each column are better, best and second best being marked between two sections.
 
     Examples
     --------
@@ -198,6 +169,11 @@ def _rounded(cell: Cell, digits: int) -> float | None:
     if value is None or isinstance(value, str) or math.isnan(value):
         return None
     return float(value) if math.isinf(value) else float(format_number(value, digits))
+
+
+def percent(share: float) -> int:
+    """Return a share in whole per cent."""
+    return round(100 * share)
 
 
 def with_arrow(label: str, better: Better | None) -> str:

@@ -14,8 +14,6 @@ from bansac.evaluation.protocol import Kind, Protocol
 from bansac.geometry import normalize_points, recover_pose
 from bansac.metrics import corner_error, rotation_error, translation_error, visible_area_error
 
-__all__ = ["H_ERRORS", "HError", "Task", "best_first", "judge", "make_task", "squared_distances"]
-
 Array = NDArray[np.float64]
 HError = Literal["corners", "visible-area"]
 
@@ -85,30 +83,11 @@ def best_first(task: Task) -> Task:
 
 
 def judge(model: Array | None, task: Task, pair: Matches, h_error: HError = "corners") -> dict[str, float]:
-    """Return the errors of a model against the truth.
+    """Return the errors of a 3 x 3 model, in the coordinates of the task, against the truth of the pair.
 
-    Parameters
-    ----------
-    model : (3, 3) ndarray or None
-        H, F or E, in the coordinates of the task; None, another shape or NaN is a failure.
-    task : Task
-        What the method got.
-    pair : Matches
-        Matches and truth.
-    h_error : {"corners", "visible-area"}, optional
-        Error of a homography: mean over the corners of image 1, or over all pixels of image 1 that are visible in
-        image 2.
-
-    Returns
-    -------
-    dict of str to float
-        ``rotation_error`` and ``translation_error`` in degrees for F and E (180 for a failure), ``homography_error`` in
-        pixels for H (inf for a failure).
-
-    Raises
-    ------
-    ValueError
-        If the pair lacks the truth, or an image size that is needed.
+    ``rotation_error`` and ``translation_error`` in degrees for F and E, ``homography_error`` in pixels for H. None,
+    another shape or NaN is a failure: 180 degrees or inf. A pair without the truth or an image size that is needed is a
+    ValueError.
     """
     usable = model if model is not None and model.shape == (3, 3) and np.all(np.isfinite(model)) else None
     if task.kind == "H":

@@ -22,8 +22,6 @@ from bansac.evaluation.pairs import Configuration
 from bansac.evaluation.protocol import Kind
 from bansac.evaluation.summary import ROTATION_5, ROTATION_10, TRANSLATION_5, TRANSLATION_10, Summary, settings_table
 
-__all__ = ["EXPERIMENT"]
-
 _PAPER = "paper"
 _STATES = {1: "inlier", 0: "outlier"}
 _CHANGES = (-0.1, -0.05, 0.05, 0.1)

@@ -48,8 +48,6 @@ if TYPE_CHECKING:
     from pandas import DataFrame
     from pandas import Series as Column
 
-__all__ = ["BIASED", "EXPERIMENT", "WRONG_ABOVE"]
-
 WRONG_ABOVE = 2.0
 # Above this the plane is drawn noticeably more often than its share.
 BIASED = 2.0

@@ -19,8 +19,6 @@ from bansac.evaluation.summary import (
 )
 from bansac.evaluation.tables import Section, Table, TableRow
 
-__all__ = ["EXPERIMENT"]
-
 GRID = Grid(
     models=("E", "F", "H"),
     configurations=(

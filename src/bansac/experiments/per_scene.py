@@ -11,8 +11,6 @@ from bansac.evaluation.pairs import Configuration
 from bansac.evaluation.summary import MODEL_TITLES, ROTATION_10, TIME, TRANSLATION_10, Summary
 from bansac.evaluation.tables import Section, Table, TableRow
 
-__all__ = ["EXPERIMENT"]
-
 _METRICS = (ROTATION_10, TRANSLATION_10, TIME)
 
 GRID = Grid(models=("E", "F"), configurations=tuple(Configuration(method.label, method) for method in PAPER_METHODS))

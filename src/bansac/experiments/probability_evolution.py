@@ -13,7 +13,7 @@ If the images are not there, the matches are drawn on empty ones.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -26,10 +26,10 @@ from bansac.evaluation.methods import BANSAC
 from bansac.evaluation.pairs import UNIT_CODE
 from bansac.evaluation.protocol import DEFAULTS, Kind, Protocol
 from bansac.evaluation.sets import choose_sets
+from bansac.evaluation.summary import import_pandas
 from bansac.evaluation.tables import Section, Table, TableRow
 from bansac.evaluation.task import make_task, squared_distances
-
-__all__ = ["EXPERIMENT", "ITERATIONS", "rank_probability"]
+from bansac.plotting import plot_probability_evolution
 
 _Array = NDArray[np.float64]
 
@@ -120,7 +120,12 @@ def run_unit(setup: Setup, unit: Unit) -> list[Row]:
     at = ITERATIONS[model]
     result = BANSAC.run(make_task(pair, protocol, setup.seed), stopping=None, trace=True)
     matrix = np.full((3, 3), np.nan) if result.model is None else result.model
-    common: Row = {"model": model, "set": _set_name(folder), "pair": key, "seed": setup.seed}
+    common: Row = {
+        "model": model,
+        "set": DEMO if folder is None else PairSet(folder).name,
+        "pair": key,
+        "seed": setup.seed,
+    }
     entries: Row = {f"m{i + 1}{j + 1}": float(matrix[i, j]) for i in range(3) for j in range(3)}
     rows: list[Row] = []
     for k, true in enumerate(_true_matches(pair, model)):
@@ -140,10 +145,6 @@ def _load(protocol: Protocol, folder: str | None, key: str) -> Matches:
             f"at least {protocol.min_matches} are needed"
         )
     return pair
-
-
-def _set_name(folder: str | None) -> str:
-    return DEMO if folder is None else PairSet(folder).name
 
 
 def _true_matches(pair: Matches, model: Kind) -> NDArray[np.bool_]:
@@ -176,20 +177,29 @@ def _canvas(points: _Array, size: tuple[int, int] | None) -> _Array:
 
 def report(setup: Setup, rows: Iterable[Row]) -> Report:
     """Draw every pair and average the probabilities of its true and its wrong matches."""
-    pairs: dict[Kind, list[Row]] = {}
-    for row in rows:
-        pairs.setdefault(row["model"], []).append(row)  # type: ignore[arg-type]
+    frame = import_pandas().DataFrame(list(rows))
     folders = {} if setup.data is None else {pair_set.name: str(pair_set.folder) for pair_set in sets(setup)}
     figures, notes = {}, []
     lines: list[TableRow | Section] = []
-    for model, of_pair in pairs.items():
-        folder, key = folders.get(str(of_pair[0]["set"])), str(of_pair[0]["pair"])
+    for model, of_pair in frame.groupby("model", sort=False):
+        set_name, key = of_pair[["set", "pair"]].iloc[0]
+        folder = folders.get(set_name)
         pair = _load(_protocol(setup, model), folder, key)
-        true = np.array([row["true"] for row in of_pair], bool)
-        snapshots = {i: np.array([row[f"p{i}"] for row in of_pair], float) for i in ITERATIONS[model]}
-        matrix = np.array([of_pair[0][f"m{i}{j}"] for i in (1, 2, 3) for j in (1, 2, 3)], float).reshape(3, 3)
-        figures[f"probability_evolution_{model}"] = _figure(model, pair, _images(folder, pair), snapshots, matrix)
-        name = f"{model}, {key}" if folder is None else f"{model}, {key} of {_set_name(folder)}"
+        true = of_pair["true"].to_numpy(bool)
+        snapshots = {i: of_pair[f"p{i}"].to_numpy(float) for i in ITERATIONS[model]}
+        matrix = of_pair[[f"m{i}{j}" for i in (1, 2, 3) for j in (1, 2, 3)]].iloc[0].to_numpy(float).reshape(3, 3)
+        figures[f"probability_evolution_{model}"] = plot_probability_evolution(
+            *_images(folder, pair),
+            pair.x1,
+            pair.x2,
+            snapshots,
+            # The paper's figure of the fundamental matrix leaves the start out.
+            iterations=ITERATIONS[model][-4:],
+            H_true=pair.H if model == "H" else None,
+            H_estimated=matrix if model == "H" and np.isfinite(matrix).all() else None,
+            max_matches=DRAWN,
+        )
+        name = f"{model}, {key}" if folder is None else f"{model}, {key} of {set_name}"
         lines.append(Section(name))
         lines += [_row(i, probabilities, true) for i, probabilities in snapshots.items()]
         notes.append(
@@ -200,24 +210,6 @@ def report(setup: Setup, rows: Iterable[Row]) -> Report:
     title = "Inlier probabilities over a run of BANSAC without a stopping criterion"
     table = Table(title, ("Iteration",), columns, tuple(lines))
     return Report(tables={"probability_evolution": table}, figures=figures, notes=notes)
-
-
-def _figure(
-    model: Kind, pair: Matches, images: tuple[Any, Any], snapshots: Mapping[int, _Array], matrix: _Array
-) -> Any:
-    from bansac.plotting import plot_probability_evolution
-
-    return plot_probability_evolution(
-        *images,
-        pair.x1,
-        pair.x2,
-        snapshots,
-        # The paper's figure of the fundamental matrix leaves the start out.
-        iterations=ITERATIONS[model][-4:],
-        H_true=pair.H if model == "H" else None,
-        H_estimated=matrix if model == "H" and np.isfinite(matrix).all() else None,
-        max_matches=DRAWN,
-    )
 
 
 def _row(iteration: int, probabilities: _Array, true: NDArray[np.bool_]) -> TableRow:

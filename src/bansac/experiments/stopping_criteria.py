@@ -15,8 +15,6 @@ from bansac.evaluation.methods import BANSAC
 from bansac.evaluation.pairs import Configuration
 from bansac.evaluation.summary import Summary, settings_table
 
-__all__ = ["EXPERIMENT"]
-
 _CRITERIA = ("ransac", "sprt", "prosac", "bansac")
 _COMBINATIONS = ("ransac", "sprt", "prosac", "bansac", "ransac+bansac", "sprt+bansac", "prosac+bansac")
 

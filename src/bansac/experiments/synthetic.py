@@ -29,17 +29,15 @@ from numpy.typing import NDArray
 from bansac.evaluation.charts import Chart, Series, plot_charts
 from bansac.evaluation.experiment import Experiment, Report, Row, Setup
 from bansac.evaluation.summary import import_pandas
-from bansac.evaluation.tables import Better, Cell, Measured, Section, Table, TableRow
+from bansac.evaluation.tables import Better, Cell, Measured, Section, Table, TableRow, percent
 from bansac.experiments.synthetic_trials import (
-    CURVES,
     METHODS,
     OWN_STOP,
     POINTS,
     PROBLEMS,
     TRIALS,
-    degree_of,
+    curve_of,
     noise_of,
-    percent,
     run_unit,
     units,
     warm_up,
@@ -49,8 +47,6 @@ from bansac.metrics import FAILED_CURVE, circle_rmse, curve_rmse
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from pandas import DataFrame
-
-__all__ = ["EXPERIMENT", "ratio_of_means"]
 
 _Array = NDArray[np.float64]
 _Runs = dict[tuple[str, float, str], "DataFrame"]
@@ -200,10 +196,8 @@ def _figure(runs: _Runs) -> Figure:
 
 
 def _notes(setup: Setup, runs: _Runs) -> list[str]:
-    kind = next(name for name, degree in CURVES.items() if degree == degree_of(setup))
-    notes = [
-        f"The curve is a {kind}; the noise has a standard deviation of {noise_of(setup):.3g}, the threshold is .02.",
-    ]
+    noise = f"the noise has a standard deviation of {noise_of(setup):.3g}"
+    notes = [f"The curve is a {curve_of(setup)}; {noise}, the threshold is .02."]
     missing = sum(int((~of_method["found"].astype(bool)).sum()) for of_method in runs.values())
     if missing:
         notes.append(f"{missing} runs found no model: each counts with an RMSE of {FAILED_CURVE:.2f}.")

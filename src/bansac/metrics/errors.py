@@ -10,15 +10,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from bansac.geometry import apply_transform
 
-__all__ = [
-    "FAILED_POSE",
-    "corner_error",
-    "pose_error",
-    "rotation_error",
-    "translation_error",
-    "visible_area_error",
-]
-
 FAILED_POSE = 180.0
 """Error, in degrees, of a pose that was not found."""
 

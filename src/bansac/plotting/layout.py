@@ -12,22 +12,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = [
-    "BAR",
-    "ESTIMATED_COLOR",
-    "FAINT_COLOR",
-    "POINT_COLOR",
-    "SPACE",
-    "TITLE",
-    "TRUE_COLOR",
-    "WIDTH",
-    "color_bar",
-    "color_map",
-    "new_figure",
-    "place",
-    "save_figure",
-]
-
 TRUE_COLOR, ESTIMATED_COLOR, FAINT_COLOR, POINT_COLOR = "#2ecc40", "#ff3b30", "#8a8a8a", "#1687ff"
 # Inches: two images, a title, a colour bar with its labels, a gap, the margin of a figure.
 WIDTH, TITLE, BAR, SPACE = 10.0, 0.3, 0.85, 0.15

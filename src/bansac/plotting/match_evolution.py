@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["plot_probability_evolution"]
-
 _Array = NDArray[np.float64]
 _Outline = tuple[str, str, Any, _Array]  # name, colour, line style, points
 

@@ -15,8 +15,6 @@ from bansac.validate import as_points
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["plot_point_evolution"]
-
 _Array = NDArray[np.float64]
 
 

@@ -9,8 +9,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from bansac.validate import as_probabilities
 
-__all__ = ["snapshot_panels"]
-
 _Array = NDArray[np.float64]
 
 

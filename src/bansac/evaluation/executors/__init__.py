@@ -12,8 +12,6 @@ from typing import Protocol
 
 from bansac.evaluation.experiment import Row, Unit
 
-__all__ = ["EXECUTORS", "Answer", "Executor", "Failure", "Work", "attempt", "find_executor"]
-
 EXECUTORS = {
     "serial": "bansac.evaluation.executors.serial",
     "processes": "bansac.evaluation.executors.processes",
