@@ -36,16 +36,9 @@ BASE_URL = "http://cmp.felk.cvut.cz/~mishkdmy/CVPR-RANSAC-Tutorial-2020/"
 
 @dataclass(frozen=True)
 class Dataset:
-    """The archive of a data set.
+    """The archive of a data set, and the one with all of it if the first holds a part only.
 
-    Parameters
-    ----------
-    archive : str
-        File name of the archive that holds it.
-    full_archive : str or None
-        File name of the archive with all of it, if the first holds a part only.
-    folder : str or None
-        How the name of its folder in the archive begins, in lower case; None for the whole archive.
+    ``folder`` is how the name of its folder in the archive begins, in lower case; None for the whole archive.
     """
 
     archive: str
@@ -63,20 +56,9 @@ DATASETS = {
 
 @dataclass(frozen=True)
 class Fetched:
-    """A data set that is there.
+    """A data set that is there: its folder, for :func:`bansac.datasets.find_sets`, and its archive.
 
-    Parameters
-    ----------
-    folder : Path
-        Folder with its sets, for :func:`bansac.datasets.find_sets`.
-    archive : Path
-        The archive; it may have been deleted.
-    size : int
-        Size of the archive in bytes.
-    sha256 : str
-        SHA-256 of the archive, in hexadecimal digits.
-    was_there : bool
-        Whether there was nothing left to do.
+    The archive, of ``size`` bytes, may have been deleted. ``was_there`` is whether there was nothing left to do.
     """
 
     folder: Path
@@ -119,13 +101,9 @@ def fetch(
 
     Raises
     ------
-    ValueError
-        If there is no such data set, it comes in one size only, or the address is none of http or https.
-    OSError
-        If the archive cannot be downloaded, differs from the one that was first used, is damaged or not safe to
-        unpack, or there is not enough space. The message names the file.
-    ImportError
-        If pooch is not installed.
+    ValueError, OSError, ImportError
+        If an argument is wrong; if the archive cannot be downloaded, is not the one that was first used, is damaged
+        or not safe to unpack, or there is not enough space; if pooch is not installed. The message names the file.
 
     Examples
     --------

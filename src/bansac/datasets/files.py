@@ -1,6 +1,7 @@
 """Matches, points and camera matrices in text, npz, h5 and JSON files.
 
-Every error names the file and what was found in it.
+Text (``.csv``, ``.txt``) has columns x1, y1, x2, y2, or x, y and, if there are scores, score; a header line may name
+them in another order. An error is an OSError or a ValueError that names the file and what was found in it.
 """
 
 from __future__ import annotations
@@ -29,28 +30,11 @@ _SCORE_COLUMN = "score"
 
 
 def read_matches(path: Path, pair: str | None = None) -> Matches:
-    """Read matches from a csv, npz or h5 file.
+    """Read matches, finite and of equal lengths, from a text, npz or h5 file.
 
-    Parameters
-    ----------
-    path : Path
-        * ``.csv`` or ``.txt``: columns x1, y1, x2, y2 and, if there are scores, score; a header line may name them in
-          another order.
-        * ``.npz`` or ``.h5``: ``x1`` and ``x2`` (N, 2), or ``matches`` (N, 4); if there are any, ``scores`` (N), and
-          ``K``, or ``K1`` and ``K2`` (3, 3).
-        * with ``pair``: a folder in the RANSAC tutorial's format.
-    pair : str, optional
-        Key of the pair in such a folder; its scores are 1 - SNN ratio.
-
-    Returns
-    -------
-    Matches
-        What the file holds, finite and of equal lengths.
-
-    Raises
-    ------
-    OSError, ValueError
-        If the file cannot be read or holds something else.
+    npz and h5 have ``x1`` and ``x2`` (N, 2), or ``matches`` (N, 4); if there are any, ``scores`` (N), and ``K``, or
+    ``K1`` and ``K2`` (3, 3). With the key of a ``pair`` the path is a folder in the RANSAC tutorial's format; scores
+    are 1 - ratio.
     """
     if pair is not None:
         found = PairSet(path).pair(pair)
@@ -70,27 +54,7 @@ def read_matches(path: Path, pair: str | None = None) -> Matches:
 
 
 def read_points(path: Path) -> tuple[Array, Array | None]:
-    """Read points of the plane from a csv, npz or h5 file.
-
-    Parameters
-    ----------
-    path : Path
-        * ``.csv`` or ``.txt``: columns x, y and, if there are scores, score; a header line may name them in another
-          order.
-        * ``.npz`` or ``.h5``: ``points`` (N, 2) and, if there are any, ``scores`` (N).
-
-    Returns
-    -------
-    points : (N, 2) ndarray
-        The points, finite.
-    scores : (N,) ndarray or None
-        Their scores, finite, if the file has any.
-
-    Raises
-    ------
-    OSError, ValueError
-        If the file cannot be read or holds something else.
-    """
+    """Read finite ``points`` (N, 2) of the plane, and their ``scores`` (N) or None, from a text, npz or h5 file."""
     if _is_table(path):
         return _read_table(path, _POINT_COLUMNS)
     arrays = _read_arrays(path)
@@ -99,23 +63,10 @@ def read_points(path: Path) -> tuple[Array, Array | None]:
 
 
 def read_calibration(path: Path) -> tuple[Array, Array]:
-    """Read one camera matrix for both images, or one for each.
+    """Read one camera matrix for both images, or one for each, and return K1 and K2.
 
-    Parameters
-    ----------
-    path : Path
-        ``.json`` or ``.npz`` with ``K``, or with ``K1`` and ``K2``; any other suffix: text with the three rows of K, or
-        with the three of K1 and the three of K2.
-
-    Returns
-    -------
-    K1, K2 : (3, 3) ndarray
-        The camera matrices.
-
-    Raises
-    ------
-    OSError, ValueError
-        If the file cannot be read or holds something else.
+    ``.json`` and ``.npz`` have ``K``, or ``K1`` and ``K2``; any other file is text with the three rows of K, or with
+    the three of K1 and the three of K2.
     """
     if path.suffix == ".json":
         try:

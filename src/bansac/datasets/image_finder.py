@@ -30,13 +30,7 @@ _IMAGE_SUFFIXES = (".png", ".jpg", ".jpeg", ".ppm", ".pgm", ".bmp", ".tif", ".ti
 
 
 class ImageFinder:
-    """The images of a set, found by the names in its keys.
-
-    Parameters
-    ----------
-    folder : Path
-        Folder of the set.
-    """
+    """The images of the set in a folder, found by the names in its keys."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder.resolve()

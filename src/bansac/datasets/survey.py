@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bansac.datasets import labelled, tutorial
+from bansac.datasets.hdf5 import folders_with
 from bansac.datasets.labelled import LabelledSet
 from bansac.datasets.tutorial import PairSet
 
@@ -17,14 +18,7 @@ __all__ = ["Survey", "find_sets", "survey"]
 class Survey:
     """The sets in a folder and below it, each list sorted by path.
 
-    Parameters
-    ----------
-    pair_sets : list of PairSet
-        Sets with poses or homographies as truth.
-    labelled_sets : list of LabelledSet
-        Sets whose matches are labelled.
-    skipped : dict of Path to str
-        Folders with matches that are no set, and the reason.
+    ``skipped`` are folders with matches that are no set, and the reason.
     """
 
     pair_sets: list[PairSet]
@@ -35,29 +29,17 @@ class Survey:
 def survey(root: str | os.PathLike[str]) -> Survey:
     """Find all sets in a folder and below it, and the folders with matches that are none.
 
-    Parameters
-    ----------
-    root : str or path
-        A set, or a folder with sets somewhere below.
-
-    Returns
-    -------
-    Survey
-        The sets.
-
-    Raises
-    ------
-    OSError
-        If there is no such folder, no set in it, or a set is incomplete or damaged.
-    ImportError
-        If h5py is not installed.
+    No such folder, no set in it, or a set that is incomplete or damaged is an OSError.
     """
-    root = Path(root)
     labelled_sets = labelled.find_labelled_sets(root)
-    folders = sorted(path.parent for path in root.rglob("matches.h5"))
-    has_pairs = any(map(_looks_like_a_set, folders))
     taken = {labelled_set.folder for labelled_set in labelled_sets}
-    skipped = {folder: _reason(folder) for folder in folders if folder not in taken and not _looks_like_a_set(folder)}
+    has_pairs = False
+    skipped = {}
+    for folder in folders_with(root, "matches.h5"):
+        if _looks_like_a_set(folder):
+            has_pairs = True
+        elif folder not in taken:
+            skipped[folder] = _reason(folder)
     if not has_pairs and not labelled_sets:
         said = "".join(f"; {folder} {reason}" for folder, reason in skipped.items())
         raise FileNotFoundError(f"no set of pairs and none of labelled matches in {root} or below{said}")
@@ -88,10 +70,7 @@ def find_sets(root: str | os.PathLike[str]) -> list[PairSet]:
     ImportError
         If h5py is not installed.
     """
-    root = Path(root)
-    if not root.is_dir():
-        raise FileNotFoundError(f"there is no folder {root}")
-    folders = sorted(path.parent for path in root.rglob("matches.h5") if _looks_like_a_set(path.parent))
+    folders = [folder for folder in folders_with(root, "matches.h5") if _looks_like_a_set(folder)]
     if not folders:
         wanted = "matches.h5, match_conf.h5, and Hgt.h5 or K1_K2.h5, R.h5 and T.h5"
         raise FileNotFoundError(f"no set of pairs in {root} or below: a set is a folder with {wanted}")

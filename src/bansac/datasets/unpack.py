@@ -25,29 +25,11 @@ def unpack(
 ) -> tuple[int, int]:
     """Unpack a tar archive, plain or compressed, into a new folder: all of it or nothing.
 
-    Every member is checked before the first is written. Only files and folders are unpacked, and only below the
-    target: an archive with links, devices, sparse files, absolute paths or ``..`` is refused as a whole.
-
-    Parameters
-    ----------
-    archive : str or path
-        The archive.
-    target : str or path
-        The folder; it must not exist. Its contents are written to a hidden folder beside it, which is renamed when they
-        are complete.
-    progress : callable or None, optional
-        Called after every member.
-
-    Returns
-    -------
-    files, size : int
-        Number of files and their total size in bytes.
-
-    Raises
-    ------
-    OSError
-        If the archive is missing, no tar archive, damaged, not safe or larger than the free space, or the target
-        exists. The message names the archive and, if there is one, the member.
+    Every member is checked before the first is written. Only files and folders are unpacked, and only below the target:
+    an archive with links, devices, sparse files, absolute paths or ``..`` is refused as a whole. The contents are
+    written to a hidden folder beside the target, which is renamed when they are complete. Returns the number of files
+    and their total size in bytes. An archive that is missing, no tar archive, damaged, not safe or larger than the free
+    space, or a target that exists, is an OSError that names the archive and, if there is one, the member.
     """
     archive, target = Path(archive), Path(target)
     report = progress or be_silent
