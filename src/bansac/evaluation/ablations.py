@@ -62,13 +62,14 @@ def ablation(
             columns[configuration.name] = heading
     groups = [(method.label, len(headings)) for method in methods] if len(methods) > 1 else ()
     report = functools.partial(
-        _report_table, name=name.replace("-", "_"), title=caption, columns=columns, groups=groups, extra=extra
+        report_table, name=name.replace("-", "_"), title=caption, columns=columns, groups=groups, extra=extra
     )
     grid = Grid(("E", "F"), tuple(configurations), ablation=True)
     return grid.experiment(name=name, report=report, **described)
 
 
-def _report_table(setup: Setup, rows: Iterable[Row], *, name: str, **described: Any) -> Report:
+def report_table(setup: Setup, rows: Iterable[Row], *, name: str, **described: Any) -> Report:
+    """Return the report of a table that :func:`.metric_table` makes."""
     summary = Summary(rows)
     return Report(tables={name: metric_table(summary, **described)}, notes=summary.notes())
 

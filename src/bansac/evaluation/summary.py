@@ -150,18 +150,6 @@ class Summary:
         return [*notes, "pairs with too few matches (fewer than 26) are left out, and sets that have no others"]
 
 
-def metric_rows(
-    summary: Summary, metrics: Sequence[Metric], model: str, configurations: Sequence[str]
-) -> list[TableRow]:
-    """Return a row for each metric with a value for each configuration: means over the sets."""
-    return [
-        TableRow(
-            (metric.label,), tuple(summary.mean(metric, model, name) for name in configurations), better=metric.better
-        )
-        for metric in metrics
-    ]
-
-
 def metric_table(
     summary: Summary,
     title: str,
@@ -169,15 +157,19 @@ def metric_table(
     *,
     groups: Sequence[tuple[str, int]] = (),
     extra: Sequence[Metric] = EXTRA_POSE_METRICS,
+    extra_h: Sequence[Metric] = (),
 ) -> Table:
-    """Return the paper's table of an ablation: metrics down, configurations across, a section for each model.
+    """Return a table of means over the sets: metrics down, configurations across, a section for each model.
 
-    ``columns`` are headings by the names of the configurations, ``extra`` the rows besides the paper's, for poses.
+    ``columns`` are headings by the names of the configurations, ``extra`` and ``extra_h`` the rows besides the
+    paper's, for poses and homographies.
     """
     rows: list[TableRow | Section] = []
     for model in summary.models:
-        metrics = HOMOGRAPHY_METRICS if model == "H" else (*POSE_METRICS, *extra)
-        rows += [Section(MODEL_TITLES[model]), *metric_rows(summary, metrics, model, list(columns))]
+        rows.append(Section(MODEL_TITLES[model]))
+        for metric in (*HOMOGRAPHY_METRICS, *extra_h) if model == "H" else (*POSE_METRICS, *extra):
+            figures = tuple(summary.mean(metric, model, name) for name in columns)
+            rows.append(TableRow((metric.label,), figures, better=metric.better))
     return Table(title, ("Metrics",), tuple(columns.values()), tuple(rows), tuple(groups))
 
 

@@ -41,14 +41,12 @@ class TableRow:
     """One row: labels in the stub, and a value for each column.
 
     ``better`` is which values of this row are better: best and second best are marked within each group of columns.
-    Numbers have so many significant ``digits``, whole digits are never cut off; with ``arrow`` the last label ends in
-    one.
+    With ``arrow`` the last label ends in one.
     """
 
     labels: tuple[str, ...]
     values: tuple[Cell, ...]
     better: Better | None = None
-    digits: int = 3
     arrow: bool = True
 
 
@@ -92,16 +90,10 @@ class Table:
         Values that look alike rank alike. If several are best, or only two values are compared, there is no second; if
         all are best, nothing is marked.
         """
-        marks: list[list[Mark | None]] = [
-            [None] * len(row.values) if isinstance(row, TableRow) else [] for row in self.rows
-        ]
+        values = [row.values if isinstance(row, TableRow) else () for row in self.rows]
+        marks: list[list[Mark | None]] = [[None] * len(of_row) for of_row in values]
         for places, better in self._contests():
-            cells = []
-            for i, j in places:
-                row = self.rows[i]
-                assert isinstance(row, TableRow)
-                cells.append((row.values[j], row.digits))
-            for (i, j), mark in zip(places, _rank(cells, better), strict=True):
+            for (i, j), mark in zip(places, _rank([values[i][j] for i, j in places], better), strict=True):
                 marks[i][j] = mark
         return marks
 
@@ -132,8 +124,8 @@ class Table:
         return groups
 
 
-def format_number(value: float, digits: int = 3) -> str:
-    """Format a number with significant digits, as the paper's tables do; whole digits are never cut off.
+def format_number(value: float) -> str:
+    """Format a number with three significant digits, as the paper's tables do; whole digits are never cut off.
 
     Examples
     --------
@@ -145,17 +137,16 @@ def format_number(value: float, digits: int = 3) -> str:
     if math.isinf(value):
         return "∞" if value > 0 else "-∞"
     if value == 0:
-        return f"{0:.{digits}f}"
-    decimals = max(0, digits - 1 - math.floor(math.log10(abs(value))))
+        return "0.000"
+    decimals = max(0, 2 - math.floor(math.log10(abs(value))))
     # Rounding may carry into the next power of ten: 0.9996 is 1.00, not 1.000.
     rounded = round(value, decimals)
-    decimals = max(0, digits - 1 - math.floor(math.log10(abs(rounded))))
-    return f"{rounded:.{decimals}f}"
+    return f"{rounded:.{max(0, 2 - math.floor(math.log10(abs(rounded))))}f}"
 
 
-def _rank(cells: Sequence[tuple[Cell, int]], better: Better) -> list[Mark | None]:
+def _rank(cells: Sequence[Cell], better: Better) -> list[Mark | None]:
     """Return the marks of values that compete, as they look when they are rounded."""
-    values = [_rounded(cell, digits) for cell, digits in cells]
+    values = [_rounded(cell) for cell in cells]
     known = sorted({value for value in values if value is not None}, reverse=better == "higher")
     if len(known) < 2:
         return [None] * len(values)
@@ -164,11 +155,11 @@ def _rank(cells: Sequence[tuple[Cell, int]], better: Better) -> list[Mark | None
     return ["best" if v == known[0] else "second" if v is not None and v == second else None for v in values]
 
 
-def _rounded(cell: Cell, digits: int) -> float | None:
+def _rounded(cell: Cell) -> float | None:
     value = cell.value if isinstance(cell, Measured) else cell
     if value is None or isinstance(value, str) or math.isnan(value):
         return None
-    return float(value) if math.isinf(value) else float(format_number(value, digits))
+    return float(value) if math.isinf(value) else float(format_number(value))
 
 
 def percent(share: float) -> int:
