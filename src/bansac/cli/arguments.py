@@ -10,6 +10,7 @@ import typer
 from numpy.typing import NDArray
 
 from bansac.engine.sampling import SAMPLERS
+from bansac.evaluation.executors import EXECUTORS
 
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print one JSON document to standard output, and nothing else.")]
 OutOption = Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Write results and figures here.")]
@@ -39,6 +40,18 @@ CalibrationOption = Annotated[
         help="Camera matrices: JSON or npz with K, or K1 and K2; or text with the 3 rows of K, or 6 rows for two.",
     ),
 ]
+WorkersOption = Annotated[
+    int, typer.Option(help="Processes. With more than 1, times are taken afterwards, on repeat 0 alone.")
+]
+ExecutorOption = Annotated[
+    str | None,
+    typer.Option(help=f"One of {', '.join(EXECUTORS)}. Default: serial with one worker, else processes."),
+]
+
+
+def split_names(names: str) -> tuple[str, ...]:
+    """Return the names that are joined by commas."""
+    return tuple(name.strip() for name in names.split(",") if name.strip())
 
 
 def given(**options: Any) -> dict[str, Any]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import tempfile
 import time
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,12 +11,11 @@ import typer
 from rich.box import SIMPLE
 from rich.table import Table
 
-from bansac.cli.arguments import JsonFlag, given
-from bansac.cli.console import print_json, report
-from bansac.cli.runs import ExecutorOption, WorkersOption, show_progress, split_names
+from bansac.cli.arguments import ExecutorOption, JsonFlag, WorkersOption, given, split_names
+from bansac.cli.console import print_json, report, show_progress
 from bansac.evaluation.bench import Bench, build_report
 from bansac.evaluation.experiment import Setup
-from bansac.evaluation.files import to_json, write_atomically
+from bansac.evaluation.files import check_writable, to_json, write_atomically
 from bansac.evaluation.methods import METHODS, select_methods
 from bansac.evaluation.protocol import DEFAULTS, Kind
 from bansac.evaluation.runner import open_run
@@ -70,7 +68,9 @@ def bench(
     setup = Setup(data=folder, sets=split_names(sets), exclude=split_names(exclude))
     journal = None
     if out is not None:
-        _check_writable(out)
+        check_writable(out.parent, repr(str(out)))
+        if out.is_dir():
+            raise IsADirectoryError(f"--out: cannot write {str(out)!r}: is a folder")
         journal = out.with_suffix(".sqlite")
     started = time.perf_counter()
     with open_run(bench.experiment(), setup, journal) as run:
@@ -87,16 +87,6 @@ def bench(
         print_json(document)
     else:
         _show(document)
-
-
-def _check_writable(out: Path) -> None:
-    try:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        tempfile.TemporaryFile(dir=out.parent).close()
-        if out.is_dir():
-            raise IsADirectoryError(None, "is a folder")
-    except OSError as error:
-        raise OSError(f"--out: cannot write {str(out)!r}: {error.strerror or error}") from None
 
 
 def _show(document: dict[str, Any]) -> None:

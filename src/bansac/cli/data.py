@@ -21,10 +21,10 @@ from bansac.datasets import PairSet
 from bansac.datasets.fetch import BASE_URL, fetch
 from bansac.datasets.hdf5 import evenly_spaced
 from bansac.datasets.labelled import LabelledSet
-from bansac.datasets.progress import Progress as Listener
-from bansac.datasets.progress import Stage
 from bansac.datasets.survey import survey
 from bansac.datasets.tutorial import MAX_RATIO
+from bansac.datasets.unpack import Progress as Listener
+from bansac.datasets.unpack import Stage
 
 SAMPLED_PAIRS = 50
 LABELLED = "labelled"

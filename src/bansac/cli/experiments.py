@@ -7,9 +7,8 @@ from typing import Annotated
 
 import typer
 
-from bansac.cli.arguments import given
-from bansac.cli.console import command, notes, report
-from bansac.cli.runs import ExecutorOption, WorkersOption, show_progress, split_names
+from bansac.cli.arguments import ExecutorOption, WorkersOption, given, split_names
+from bansac.cli.console import command, notes, report, show_progress
 from bansac.evaluation.files import OutputFolder
 from bansac.evaluation.protocol import Kind
 from bansac.evaluation.render import to_markdown

@@ -12,8 +12,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from bansac.datasets.progress import Progress, be_silent
-from bansac.datasets.unpack import check_space
+from bansac.datasets.unpack import Progress, be_silent, check_space
 
 __all__ = ["ResumingDownloader", "download", "import_pooch"]
 

@@ -25,8 +25,7 @@ from pathlib import Path
 from typing import Self
 
 from bansac.datasets.download import download, import_pooch
-from bansac.datasets.progress import Progress, be_silent
-from bansac.datasets.unpack import inspect, unpack
+from bansac.datasets.unpack import Progress, be_silent, inspect, unpack
 
 __all__ = ["BASE_URL", "DATASETS", "Dataset", "Fetched", "fetch"]
 

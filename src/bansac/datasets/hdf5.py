@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ def import_h5py() -> Any:
     return h5py
 
 
-class Reader:
+class Reader(AbstractContextManager["Reader"]):
     """An open HDF5 file whose every failure is an OSError that names it; to be used in a ``with`` statement."""
 
     def __init__(self, path: Path) -> None:
@@ -33,10 +34,6 @@ class Reader:
             self._file = h5py.File(path, "r")
         except OSError as error:
             raise OSError(f"cannot read {path}: {error}") from error
-
-    def __enter__(self) -> Reader:
-        """Return the open file."""
-        return self
 
     def __exit__(self, *exception: object) -> None:
         """Close the file."""

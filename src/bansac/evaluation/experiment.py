@@ -29,43 +29,19 @@ Row = dict[str, str | int | float | bool | None]
 
 @dataclass(frozen=True, kw_only=True)
 class Setup:
-    """What a reader may set of an experiment; None stands for the paper's value.
+    """What a reader may set of an experiment; None stands for the paper's value."""
 
-    Parameters
-    ----------
-    data : Path, optional
-        A set of pairs, or a folder with sets below.
-    model : {"E", "F", "H"}, optional
-        Only this model; None takes all that the experiment has.
-    pairs : int, optional
-        Maximum number of pairs of a set, evenly spaced over those that the paper takes.
-    repeats : int, optional
-        Runs of every pair, or trials of a synthetic experiment.
-    seed : int
-        Seed of repeat 0; repeat r has ``seed + r``.
-    sets, exclude : tuple of str
-        Names of the sets to be taken (empty: all) and to be left out.
-    h_error : {"corners", "visible-area"}, optional
-        Error of a homography: mean over the corners of image 1, as the authors have it and by default, or over all
-        pixels of image 1 that are visible in image 2, as the tutorial has it.
-    extra : mapping of str to value
-        Options of one experiment alone, see :attr:`Experiment.options`.
-
-    Raises
-    ------
-    ValueError
-        If a value is out of its range.
-    """
-
-    data: Path | None = None
-    model: Kind | None = None
-    pairs: int | None = None
-    repeats: int | None = None
-    seed: int = 0
-    sets: tuple[str, ...] = ()
-    exclude: tuple[str, ...] = ()
+    data: Path | None = None  # a set of pairs, or a folder with sets below
+    model: Kind | None = None  # only this model
+    pairs: int | None = None  # maximum number of pairs of a set, evenly spaced over those that the paper takes
+    repeats: int | None = None  # runs of every pair, or trials of a synthetic experiment
+    seed: int = 0  # that of repeat 0; repeat r has seed + r
+    sets: tuple[str, ...] = ()  # names of the sets to be taken; empty for all
+    exclude: tuple[str, ...] = ()  # names of the sets to be left out
+    # Mean over the corners of image 1, as the authors have it and by default, or over all pixels of image 1 that are
+    # visible in image 2, as the tutorial has it.
     h_error: HError | None = None
-    extra: Mapping[str, Any] = field(default_factory=dict)
+    extra: Mapping[str, Any] = field(default_factory=dict)  # options of one experiment alone: Experiment.options
 
     def __post_init__(self) -> None:
         """Check every value."""
@@ -81,21 +57,11 @@ class Setup:
 
 @dataclass(frozen=True)
 class Unit:
-    """One piece of work.
+    """One piece of work."""
 
-    Parameters
-    ----------
-    key : str
-        Its name: different for every unit, and the same in every run with the same setup.
-    payload : tuple
-        What ``run_unit`` needs to know besides the setup: plain values that can be pickled.
-    timed : bool
-        Whether it takes part in the serial pass that takes the times, as repeat 0 does.
-    """
-
-    key: str
-    payload: tuple[Any, ...] = ()
-    timed: bool = True
+    key: str  # its name: different for every unit, and the same in every run with the same setup
+    payload: tuple[Any, ...] = ()  # what ``run_unit`` needs besides the setup: plain values that can be pickled
+    timed: bool = True  # whether it takes part in the serial pass that takes the times, as repeat 0 does
 
 
 @dataclass(kw_only=True)

@@ -20,11 +20,7 @@ class OutputFolder:
     """The folder of ``--out``, made if it is not there; an OSError if files cannot be written there."""
 
     def __init__(self, path: Path) -> None:
-        try:
-            path.mkdir(parents=True, exist_ok=True)
-            tempfile.TemporaryFile(dir=path).close()
-        except OSError as error:
-            raise OSError(f"--out: cannot write into {str(path)!r}: {error.strerror or error}") from None
+        check_writable(path, f"into {str(path)!r}")
         self.path = path
         self.files: list[str] = []
 
@@ -50,6 +46,15 @@ class OutputFolder:
         """Let ``write`` fill the file."""
         write_atomically(self.path / name, write)
         self.files.append(str(self.path / name))
+
+
+def check_writable(folder: Path, what: str) -> None:
+    """Make a folder if it is not there; an OSError that says ``what`` if files cannot be written there."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=folder).close()
+    except OSError as error:
+        raise OSError(f"--out: cannot write {what}: {error.strerror or error}") from None
 
 
 def write_atomically(path: Path, write: Callable[[Path], Any]) -> None:

@@ -32,24 +32,12 @@ _KINDS = {"E": "EF", "F": "EF", "H": "H"}
 
 @dataclass(frozen=True)
 class Grid:
-    """Configurations on image pairs; they are sent to workers, so that their functions have to be importable.
+    """Configurations on image pairs; they are sent to workers, so that their functions have to be importable."""
 
-    Parameters
-    ----------
-    models : tuple of {"E", "F", "H"}
-        Models that are estimated, those for which there are data and which ``setup.model`` allows.
-    configurations : tuple of Configuration
-        What is compared.
-    ablation : bool
-        Run on all pairs of ``sacre_coeur``, as in the paper, unless that set is missing or others are asked for.
-    default_models : tuple of {"E", "F", "H"}
-        What is estimated if ``setup.model`` is None; empty for all of ``models``.
-    """
-
-    models: tuple[Kind, ...]
+    models: tuple[Kind, ...]  # those for which there are data and which ``setup.model`` allows are estimated
     configurations: tuple[Configuration, ...]
-    ablation: bool = False
-    default_models: tuple[Kind, ...] = ()
+    ablation: bool = False  # all pairs of ABLATION_SET, unless it is missing or other sets are asked for
+    default_models: tuple[Kind, ...] = ()  # what is estimated if ``setup.model`` is None; empty for all of ``models``
 
     def experiment(
         self,

@@ -12,7 +12,6 @@ import json
 import sqlite3
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 from bansac.evaluation.experiment import Row, Unit
@@ -28,7 +27,7 @@ _TABLE = """CREATE TABLE IF NOT EXISTS units (
 )"""
 
 
-class Journal:
+class Journal(contextlib.AbstractContextManager["Journal"]):
     """The finished units of the run with a fingerprint; its file may hold other runs too, without one it is in memory.
 
     A file that cannot be written, is damaged, or is being written by another process is an OSError.
@@ -52,13 +51,7 @@ class Journal:
             self._database.close()
             raise
 
-    def __enter__(self) -> Journal:
-        """Return the journal."""
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *exception: object) -> None:
         """Close the file."""
         self._database.close()
 

@@ -26,33 +26,15 @@ _PIXEL_STEP = 4
 
 @dataclass(frozen=True)
 class Task:
-    """What a method gets: the matches of one pair, and the settings.
-
-    Parameters
-    ----------
-    kind : {"H", "F", "E"}
-        The model that is to be estimated.
-    x1, x2 : (N, 2) ndarray of float64
-        Matched points in pixels; for E in normalised units (K^-1 applied).
-    scores : (N,) ndarray
-        1 - SNN ratio of the matches.
-    threshold : float
-        Largest residual of an inlier, in the unit of the points.
-    confidence : float
-        Desired probability of having seen the best model.
-    max_iterations : int
-        Maximum number of minimal samples.
-    seed : int
-        Seed of the random numbers.
-    """
+    """What a method gets: the matches of one pair, and the settings."""
 
     kind: Kind
-    x1: Array
+    x1: Array  # (N, 2) float64, in pixels; for E in normalised units (K^-1 applied)
     x2: Array
-    scores: Array
-    threshold: float
-    confidence: float
-    max_iterations: int
+    scores: Array  # (N,): 1 - SNN ratio
+    threshold: float  # largest residual of an inlier, in the unit of the points
+    confidence: float  # desired probability of having seen the best model
+    max_iterations: int  # maximum number of minimal samples
     seed: int
 
 
