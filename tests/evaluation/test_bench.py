@@ -15,11 +15,10 @@ from bansac.evaluation.bench import Bench, build_report, summarise
 from bansac.evaluation.experiment import Row, Setup
 from bansac.evaluation.method import Method
 from bansac.evaluation.methods import METHODS
-from bansac.evaluation.protocol import DEFAULTS, Protocol
 from bansac.evaluation.provenance import fingerprint
 from bansac.evaluation.runner import open_run
 from bansac.evaluation.summary import frame_of
-from bansac.evaluation.task import Task, judge, make_task
+from bansac.evaluation.task import DEFAULTS, Protocol, Task, judge, make_task
 from tests.evaluation.sets import write_homography_set, write_pose_set
 
 

@@ -13,6 +13,9 @@ from bansac.cli.console import NO_MODEL, report
 from bansac.geometry import essential_from_pose
 from bansac.result import RelativePose, Result
 
+# Fields of the result that result.json has under the same names.
+_COUNTS = ("num_inliers", "inlier_ratio", "threshold", "score", "iterations", "models_tested", "stop_reason")
+
 # Probability from which a datum counts as surely an inlier, or an outlier, in the summary of the posterior.
 SURE = 0.9
 
@@ -40,15 +43,7 @@ class Answer:
             "success": result.success,
             "message": result.message,
             "num_data": len(result.inliers),
-            "num_inliers": result.num_inliers,
-            "inlier_ratio": result.inlier_ratio,
-            "threshold": result.threshold,
-            "score": result.score,
-            "iterations": result.iterations,
-            "models_tested": result.models_tested,
-            "stop_reason": result.stop_reason,
-            "seed": result.seed,
-            "seconds": result.seconds,
+            **{name: getattr(result, name) for name in (*_COUNTS, "seed", "seconds")},
             "posterior": self.posterior_summary(),
             "bansac": bansac.__version__,
         }

@@ -17,8 +17,8 @@ from bansac.evaluation.bench import Bench, build_report
 from bansac.evaluation.experiment import Setup
 from bansac.evaluation.files import check_writable, to_json, write_atomically
 from bansac.evaluation.methods import METHODS, select_methods
-from bansac.evaluation.protocol import DEFAULTS, Kind
 from bansac.evaluation.runner import open_run
+from bansac.evaluation.task import DEFAULTS, Kind
 
 DEFAULT_METHODS = "bansac,p-bansac,uniform"
 

@@ -24,10 +24,7 @@ def write_figures(
     prefix: str = "",
     H_true: NDArray[np.float64] | None = None,
 ) -> None:
-    """Draw the matches coloured by their posterior and, if there is a trace, the course of the run.
-
-    ``H_true`` is a homography for the picture of the outlines.
-    """
+    """Draw the matches by their posterior and, if there is a trace, the course of the run; with ``H_true`` outlines."""
     if importlib.util.find_spec("matplotlib") is None:
         notes.print("bansac: no figures: they need Matplotlib, pip install 'bansac[plot]'", markup=False)
         return

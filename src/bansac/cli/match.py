@@ -13,7 +13,7 @@ from bansac.cli.console import print_json, report
 from bansac.cli.figures import write_figures
 from bansac.datasets.files import read_calibration
 from bansac.evaluation.files import OutputFolder
-from bansac.evaluation.protocol import Kind
+from bansac.evaluation.task import Kind
 
 # Ratio test of Lowe's matches, by model.
 DEFAULT_RATIOS = {"H": 0.8, "F": 0.85, "E": 0.85}

@@ -35,14 +35,11 @@ BASE_URL = "http://cmp.felk.cvut.cz/~mishkdmy/CVPR-RANSAC-Tutorial-2020/"
 
 @dataclass(frozen=True)
 class Dataset:
-    """The archive of a data set, and the one with all of it if the first holds a part only.
-
-    ``folder`` is how the name of its folder in the archive begins, in lower case; None for the whole archive.
-    """
+    """The archive of a data set, and the one with all of it if the first holds a part only."""
 
     archive: str
     full_archive: str | None = None
-    folder: str | None = None
+    folder: str | None = None  # how its name in the archive begins, in lower case; None for the whole archive
 
 
 DATASETS = {
@@ -55,16 +52,13 @@ DATASETS = {
 
 @dataclass(frozen=True)
 class Fetched:
-    """A data set that is there: its folder, for :func:`bansac.datasets.find_sets`, and its archive.
-
-    The archive, of ``size`` bytes, may have been deleted. ``was_there`` is whether there was nothing left to do.
-    """
+    """A data set that is there: its folder, for :func:`bansac.datasets.find_sets`, and its archive."""
 
     folder: Path
-    archive: Path
-    size: int
-    sha256: str
-    was_there: bool
+    archive: Path  # may have been deleted
+    size: int  # of the archive, in bytes
+    sha256: str  # of the archive, in hexadecimal digits
+    was_there: bool  # whether there was nothing left to do
 
 
 def fetch(

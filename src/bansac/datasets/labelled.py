@@ -34,12 +34,8 @@ class LabelledSet(PairFolder):
 
     Attributes
     ----------
-    folder : Path
-        The folder.
-    name : str
-        Its name; that of a split as of a :class:`~bansac.datasets.PairSet`.
-    keys : tuple of str
-        Names of the pairs, sorted.
+    folder, name, keys
+        As of a :class:`~bansac.datasets.PairSet`.
 
     Raises
     ------

@@ -16,21 +16,15 @@ __all__ = ["Survey", "find_sets", "survey"]
 
 @dataclass(frozen=True)
 class Survey:
-    """The sets in a folder and below it, each list sorted by path.
-
-    ``skipped`` are folders with matches that are no set, and the reason.
-    """
+    """The sets in a folder and below it, each list sorted by path."""
 
     pair_sets: list[PairSet]
     labelled_sets: list[LabelledSet]
-    skipped: dict[Path, str]
+    skipped: dict[Path, str]  # folders with matches that are no set, and the reason
 
 
 def survey(root: str | os.PathLike[str]) -> Survey:
-    """Find all sets in a folder and below it, and the folders with matches that are none.
-
-    No such folder, no set in it, or a set that is incomplete or damaged is an OSError.
-    """
+    """Find all sets in a folder and below it, and the folders with matches that are none; no set is an OSError."""
     labelled_sets = labelled.find_labelled_sets(root)
     taken = {labelled_set.folder for labelled_set in labelled_sets}
     has_pairs = False

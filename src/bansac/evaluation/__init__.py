@@ -1,7 +1,7 @@
 """What the bench and the experiments share: one table of methods, one runner, one journal, tables and charts.
 
 =================================  ====================================================================================
-:mod:`~.protocol`, :mod:`~.task`   settings of a comparison; one pair of images as a method gets it, and its errors
+:mod:`~.task`                      settings of a comparison; one pair of images as a method gets it, and its errors
 :mod:`~.methods`, :mod:`~.peers`   what can be compared: this package's methods, and other libraries, one file each
 :mod:`~.pairs`                     the unit of work over image pairs: several methods on one pair, in shuffled order
 :mod:`~.experiment`                what an experiment is: units of work, and a report over their rows

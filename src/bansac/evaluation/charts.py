@@ -34,15 +34,12 @@ _MARKS = "osD^vPX"
 
 @dataclass(frozen=True, eq=False)
 class Series:
-    """One line of a chart: label, points, and the standard errors of y, if any.
+    """One line of a chart; NaN leaves a gap."""
 
-    The same label looks the same in all charts, and as in the other figures if it is a method's; NaN leaves a gap.
-    """
-
-    label: str
+    label: str  # looks the same in all charts, and as in the other figures if it is a method's
     x: ArrayLike
     y: ArrayLike
-    error: ArrayLike | None = None
+    error: ArrayLike | None = None  # standard errors of y, drawn as bars
 
 
 @dataclass(frozen=True, eq=False)

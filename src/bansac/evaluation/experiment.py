@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from bansac.evaluation.protocol import Kind
 from bansac.evaluation.tables import Table
-from bansac.evaluation.task import H_ERRORS, HError
+from bansac.evaluation.task import H_ERRORS, HError, Kind
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     from bansac.datasets import PairSet
     from bansac.datasets.labelled import LabelledSet
 
+Set = TypeVar("Set", "PairSet", "LabelledSet")
 Setting = Literal["pairs", "repeats", "h_error"]
 
 Row = dict[str, str | int | float | bool | None]
@@ -163,3 +163,19 @@ def _flag(name: str) -> str:
 
 def _flags(names: Iterable[str]) -> str:
     return ", ".join(map(_flag, [*names, "seed"]))
+
+
+def choose_sets(found: Sequence[Set], wanted: Sequence[str], unwanted: Sequence[str]) -> list[Set]:
+    """Return the sets that ``--sets`` (empty: all) and ``--exclude`` leave, in their order; names must differ."""
+    names = [pair_set.name for pair_set in found]
+    for option, listed in (("--sets", wanted), ("--exclude", unwanted)):
+        for name in listed:
+            if name not in names:
+                raise ValueError(f"{option}: there is no set {name!r}; there are {', '.join(names)}")
+    chosen = [s for s in found if (not wanted or s.name in wanted) and s.name not in unwanted]
+    if not chosen:
+        raise ValueError(f"--exclude leaves none of the sets {', '.join(names)}")
+    repeated = {pair_set.name for pair_set in chosen if [s.name for s in chosen].count(pair_set.name) > 1}
+    if repeated:
+        raise ValueError(f"several sets below the folder are called {', '.join(sorted(repeated))}")
+    return chosen

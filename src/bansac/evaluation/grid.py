@@ -8,10 +8,9 @@ from dataclasses import dataclass
 
 from bansac.datasets import PairSet, find_sets
 from bansac.datasets.hdf5 import evenly_spaced
-from bansac.evaluation.experiment import Experiment, Report, Row, Setup, Unit
+from bansac.evaluation.experiment import Experiment, Report, Row, Setup, Unit, choose_sets
 from bansac.evaluation.pairs import UNIT_CODE, Configuration, check_sizes, pair_unit, run_pair, warm_up
-from bansac.evaluation.protocol import DEFAULTS, Kind, Protocol
-from bansac.evaluation.sets import choose_sets
+from bansac.evaluation.task import DEFAULTS, Kind, Protocol
 
 PAIRS_OF_A_SCENE = 4000
 """The paper takes the first 4,000 pairs of a scene (E, F), and all pairs of a homography set."""
@@ -68,10 +67,7 @@ class Grid:
         )
 
     def units(self, setup: Setup) -> list[Unit]:
-        """Return one unit for each model, set, pair and repeat.
-
-        No set with the right truth, or none with homographies for ``setup.h_error`` to judge, is a ValueError.
-        """
+        """Return one unit for each model, set, pair and repeat; a ValueError if no set has the truth that is needed."""
         check_max_ratio(setup)
         chosen = self._choose_sets(setup)
         models = self._models(setup, chosen)

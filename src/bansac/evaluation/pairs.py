@@ -18,8 +18,7 @@ import numpy as np
 from bansac.datasets import Matches, PairSet
 from bansac.evaluation.experiment import Row, Unit
 from bansac.evaluation.method import Method
-from bansac.evaluation.protocol import Kind, Protocol
-from bansac.evaluation.task import HError, Task, best_first, judge, make_task
+from bansac.evaluation.task import HError, Kind, Protocol, Task, best_first, judge, make_task
 
 
 @dataclass(frozen=True)
@@ -118,10 +117,7 @@ def warm_up(
     seed: int = 0,
     **settings: Any,
 ) -> None:
-    """Load or compile what every configuration needs, by calls on the first pair that is not damaged.
-
-    ``settings`` are keyword arguments of the calls, which may make them short.
-    """
+    """Load or compile what every configuration needs, by calls with ``settings`` on the first undamaged pair."""
     for unit in units:
         try:
             tasks = _tasks(configurations, protocol, unit, seed)

@@ -149,10 +149,7 @@ def run_experiment(
     executor: str | None = None,
     progress: Progress = silent,
 ) -> Outcome:
-    """Run an experiment and write its results into a folder; the other parameters are of :meth:`Run.execute`.
-
-    If nothing came out it is a ValueError.
-    """
+    """Run an experiment, see :meth:`Run.execute`, and write its results into a folder; no row is a ValueError."""
     started = time.perf_counter()
     with open_run(experiment, setup, folder.path / "journal.sqlite") as run:
         resumed = len(run.journal)

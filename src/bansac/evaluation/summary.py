@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bansac.evaluation.experiment import Row
-from bansac.evaluation.protocol import Kind
 from bansac.evaluation.tables import Better, Section, Table, TableRow, with_arrow
+from bansac.evaluation.task import Kind
 from bansac.metrics import auc, mean_average_accuracy
 
 if TYPE_CHECKING:
@@ -180,11 +180,7 @@ _GROUPS = (("Rotation", 2), ("Translation", 2), ("Time", 1), ("Iterations", 1))
 def settings_table(
     summary: Summary, title: str, stub: tuple[str, ...], labels: Mapping[str, tuple[str, ...]], iterations: str
 ) -> Table:
-    """Return a table with metrics across and configurations down, a section for each model.
-
-    ``labels`` has the labels of each configuration by its name, below the headings ``stub``; ``iterations`` is the
-    heading of the last column.
-    """
+    """Return a table with metrics across and configurations, which ``labels`` names below ``stub``, down."""
     lines: list[TableRow | Section] = []
     for model in summary.models:
         lines.append(Section(MODEL_TITLES[model]))

@@ -38,16 +38,12 @@ class Section:
 
 @dataclass(frozen=True)
 class TableRow:
-    """One row: labels in the stub, and a value for each column.
-
-    ``better`` is which values of this row are better: best and second best are marked within each group of columns.
-    With ``arrow`` the last label ends in one.
-    """
+    """One row: labels in the stub, and a value for each column."""
 
     labels: tuple[str, ...]
     values: tuple[Cell, ...]
-    better: Better | None = None
-    arrow: bool = True
+    better: Better | None = None  # best and second best are marked within each group of columns
+    arrow: bool = True  # whether the last label ends in an arrow for ``better``
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""One pair of images as a method gets it (:class:`Task`), and the errors of what it answers (:func:`judge`)."""
+"""The settings of a comparison, one pair of images as a method gets it, and the errors of what it answers."""
 
 from __future__ import annotations
 
@@ -10,18 +10,52 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bansac.datasets import Matches
-from bansac.evaluation.protocol import Kind, Protocol
 from bansac.geometry import normalize_points, recover_pose
 from bansac.metrics import corner_error, rotation_error, translation_error, visible_area_error
 
 Array = NDArray[np.float64]
 HError = Literal["corners", "visible-area"]
+Kind = Literal["H", "F", "E"]
+"""The model that is estimated."""
 
 H_ERRORS: tuple[HError, ...] = ("corners", "visible-area")
 
 # Of the visible area every fourth row and column is looked at, which saves time: the error of a homography varies
 # slowly over an image.
 _PIXEL_STEP = 4
+
+
+@dataclass(frozen=True, kw_only=True)
+class Protocol:
+    """Settings of a comparison; a value out of its range is a ValueError here, and not one of each method."""
+
+    kind: Kind
+    threshold: float  # pixels for H and F, normalised units for E
+    max_iterations: int
+    confidence: float = 0.999
+    max_ratio: float  # matches with an SNN ratio below this are used
+    min_matches: int = 26  # pairs with fewer are left out
+    pairs: int = 43  # maximum number of pairs of a set, evenly spaced over its sorted keys; the bench's
+    repeats: int  # runs of every pair, with the seeds 0, 1, ...; the bench's
+
+    def __post_init__(self) -> None:
+        """Check every value."""
+        for name in ("threshold", "max_ratio"):
+            if not getattr(self, name) > 0:
+                raise ValueError(f"{name} must be > 0, got {getattr(self, name)}")
+        if not 0 < self.confidence < 1:
+            raise ValueError(f"confidence must be in (0, 1), got {self.confidence}")
+        for name in ("max_iterations", "min_matches", "pairs", "repeats"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
+
+
+DEFAULTS: dict[Kind, Protocol] = {
+    "H": Protocol(kind="H", threshold=1.0, max_iterations=1000, max_ratio=0.6, repeats=5),
+    "F": Protocol(kind="F", threshold=0.5, max_iterations=10000, max_ratio=0.85, repeats=2),
+    "E": Protocol(kind="E", threshold=1e-3, max_iterations=1000, max_ratio=0.85, repeats=2),
+}
+"""The paper's settings, and the numbers of pairs and repeats of the bench."""
 
 
 @dataclass(frozen=True)
@@ -39,10 +73,7 @@ class Task:
 
 
 def make_task(pair: Matches, protocol: Protocol, seed: int) -> Task:
-    """Return the task of a pair: float64 points, for E on the normalised image planes.
-
-    The matches of the pair have passed the ratio test.
-    """
+    """Return the task of a pair whose matches have passed the ratio test, for E on the normalised image planes."""
     if pair.scores is None:
         raise ValueError(f"the pair {pair.key} has no scores")
     x1, x2 = _normalised_points(pair) if protocol.kind == "E" else (pair.x1, pair.x2)

@@ -19,8 +19,8 @@ from bansac.evaluation.experiment import Report, Row, Setup
 from bansac.evaluation.grid import Grid
 from bansac.evaluation.methods import BANSAC
 from bansac.evaluation.pairs import Configuration
-from bansac.evaluation.protocol import Kind
 from bansac.evaluation.summary import ROTATION_5, ROTATION_10, TRANSLATION_5, TRANSLATION_10, Summary, settings_table
+from bansac.evaluation.task import Kind
 
 _PAPER = "paper"
 _STATES = {1: "inlier", 0: "outlier"}

@@ -28,9 +28,9 @@ import numpy as np
 from bansac.evaluation.charts import Chart, Series, plot_charts
 from bansac.evaluation.experiment import Experiment, Report, Row, Setup
 from bansac.evaluation.pairs import UNIT_CODE
-from bansac.evaluation.protocol import DEFAULTS
 from bansac.evaluation.summary import import_pandas
 from bansac.evaluation.tables import Cell, Measured, Section, Table, TableRow
+from bansac.evaluation.task import DEFAULTS
 from bansac.experiments.degenerate_scenes import (
     ADAPTIVE,
     METHODS,

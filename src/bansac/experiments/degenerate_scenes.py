@@ -16,11 +16,9 @@ from bansac.datasets import Matches
 from bansac.datasets.hdf5 import evenly_spaced
 from bansac.datasets.labelled import LabelledSet, find_labelled_sets
 from bansac.datasets.synthetic import planar_scene_matches
-from bansac.evaluation.experiment import Row, Setup, Unit
-from bansac.evaluation.protocol import DEFAULTS
-from bansac.evaluation.sets import choose_sets
+from bansac.evaluation.experiment import Row, Setup, Unit, choose_sets
 from bansac.evaluation.tables import percent
-from bansac.evaluation.task import judge, make_task, squared_distances
+from bansac.evaluation.task import DEFAULTS, judge, make_task, squared_distances
 
 _Array = NDArray[np.float64]
 

@@ -20,15 +20,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bansac.datasets import Matches, PairSet, find_sets, load_demo
-from bansac.evaluation.experiment import Experiment, Report, Row, Setup, Unit
+from bansac.evaluation.experiment import Experiment, Report, Row, Setup, Unit, choose_sets
 from bansac.evaluation.grid import ABLATION_SET, MAX_RATIO_OPTION, check_max_ratio
 from bansac.evaluation.methods import BANSAC
 from bansac.evaluation.pairs import UNIT_CODE
-from bansac.evaluation.protocol import DEFAULTS, Kind, Protocol
-from bansac.evaluation.sets import choose_sets
 from bansac.evaluation.summary import import_pandas
 from bansac.evaluation.tables import Section, Table, TableRow
-from bansac.evaluation.task import make_task, squared_distances
+from bansac.evaluation.task import DEFAULTS, Kind, Protocol, make_task, squared_distances
 from bansac.plotting import plot_probability_evolution
 
 _Array = NDArray[np.float64]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -71,6 +72,21 @@ def place(figure: Figure, left: float, top: float, width: float, height: float) 
     total = figure.get_size_inches()
     lower_left = np.array([left + _MARGIN, total[1] - _MARGIN - top - height])
     return figure.add_axes((*(lower_left / total), *([width, height] / total)))
+
+
+def panel_grid(
+    titles: Sequence[str], columns: int, width: float, height: float, *, right: float = 0.0, below: float = 0.0
+) -> tuple[Figure, list[Axes]]:
+    """Return a figure with titled panels of a size, a colour bar beside them, and space to the right and below."""
+    step = width + SPACE, height + TITLE
+    rows = -(-len(titles) // columns)
+    figure = new_figure(columns * step[0] + BAR + right, rows * step[1] + below)
+    axes = []
+    for k, title in enumerate(titles):
+        axes.append(place(figure, k % columns * step[0], k // columns * step[1] + TITLE, width, height))
+        axes[-1].set_title(title, fontsize="medium")
+    color_bar(figure, axes[0], place(figure, columns * step[0], TITLE, SPACE, rows * step[1] - TITLE))
+    return figure, axes
 
 
 def color_map() -> Any:
