@@ -13,6 +13,7 @@ import pytest
 
 import bansac
 from bansac.evaluation import pairs
+from bansac.evaluation.experiment import Setup
 from bansac.evaluation.files import OutputFolder
 from bansac.evaluation.grid import Grid
 from bansac.evaluation.methods import RANSAC
@@ -21,7 +22,7 @@ from bansac.evaluation.provenance import _BLOCK, ROOMS, data_fingerprint, instal
 from bansac.evaluation.provenance import fingerprint as run_fingerprint
 from bansac.evaluation.report import write_rows
 from bansac.evaluation.runner import run_experiment
-from bansac.experiments import EXPERIMENTS, Setup, degenerate_sampling, find_experiment
+from bansac.experiments import EXPERIMENTS, degenerate_sampling, find_experiment
 from tests.datasets.archives import write_ppm
 from tests.datasets.test_labelled import write_labelled_set
 from tests.evaluation import toy

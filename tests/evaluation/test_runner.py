@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
+from bansac.evaluation.experiment import Setup, Unit
 from bansac.evaluation.files import OutputFolder
 from bansac.evaluation.runner import Outcome, run_experiment
-from bansac.experiments import Setup, Unit
 from tests.evaluation import toy
 
 

@@ -9,7 +9,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from bansac.experiments import Experiment, Report, Row, Setup, Table, TableRow, Unit
+from bansac.evaluation.experiment import Experiment, Report, Row, Setup, Unit
+from bansac.evaluation.tables import Table, TableRow
 
 
 def units(setup: Setup) -> list[Unit]:

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from bansac.datasets import planar_scene_matches
-from bansac.experiments import Setup, find_experiment
+from bansac.evaluation.experiment import Setup
 from bansac.experiments import degenerate_sampling as experiment
 from bansac.experiments import degenerate_scenes as scenes
+from bansac.experiments import find_experiment
 from bansac.experiments.degenerate_scenes import METHODS, sampling_bias
 from tests.datasets.test_labelled import write_labelled_set
 

@@ -9,11 +9,12 @@ import typer
 
 from bansac.cli.arguments import ExecutorOption, WorkersOption, given, split_names
 from bansac.cli.console import command, notes, report, show_progress
+from bansac.evaluation.experiment import Setup
 from bansac.evaluation.files import OutputFolder
 from bansac.evaluation.render import to_markdown
 from bansac.evaluation.runner import run_experiment
 from bansac.evaluation.task import HError, Kind
-from bansac.experiments import EXPERIMENTS, Setup, find_experiment
+from bansac.experiments import EXPERIMENTS, find_experiment
 
 INCOMPLETE = 1
 

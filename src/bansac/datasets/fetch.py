@@ -69,34 +69,14 @@ def fetch(
     url: str = BASE_URL,
     progress: Progress | None = None,
 ) -> Fetched:
-    """Download and unpack a data set, unless it is there.
+    """Download and unpack a data set, a key of ``DATASETS``, unless it is there; an interrupted download continues.
 
-    An interrupted download continues, at once or at the next call. Size and SHA-256 of the archive are recorded when it
-    is first used, and checked from then on.
-
-    Parameters
-    ----------
-    dataset : {"phototourism", "evd", "hpatches"}
-        Name of the data set. EVD and HPatches share an archive.
-    folder : str or path or None, optional
-        Folder for the archive and its contents; by default the user's cache folder, ``pooch.os_cache("bansac")``.
-    full : bool, optional
-        All scenes of PhotoTourism (86 GB) in place of the validation scene (2 GB).
-    url : str, optional
-        Address of the folder with the archives: http or https.
-    progress : callable or None, optional
-        Called with the stage, the bytes done and the bytes in total (None if not known).
-
-    Returns
-    -------
-    Fetched
-        The folder of the data set, and what is known about its archive.
-
-    Raises
-    ------
-    ValueError, OSError, ImportError
-        If an argument is wrong; if the archive cannot be downloaded, is not the one that was first used, is damaged
-        or not safe to unpack, or there is not enough space; if pooch is not installed. The message names the file.
+    Size and SHA-256 of the archive are recorded when it is first used, and checked from then on. ``folder`` is by
+    default the user's cache folder, ``pooch.os_cache("bansac")``; ``full`` asks for all scenes of PhotoTourism (86 GB)
+    in place of the validation scene (2 GB); ``progress`` is called with the stage, the bytes done and the bytes in
+    total, None if that is not known. A wrong argument is a ValueError. An archive that cannot be downloaded, is not the
+    one that was first used, is damaged or not safe to unpack, or for which there is no space, is an OSError that names
+    the file.
 
     Examples
     --------

@@ -128,7 +128,16 @@ def _is_table(path: Path) -> bool:
 def _read_table(path: Path, columns: tuple[str, ...]) -> tuple[Array, Array | None]:
     """Read a text table: commas, semicolons or blanks between the fields, comments after ``#``."""
     rows = _fields_by_line(path)
-    names = _header(path, rows, columns) or _default_names(path, rows, columns)
+    names = [*columns, _SCORE_COLUMN]
+    if rows and not _is_number(rows[0][1][0]):
+        names = _header(path, rows.pop(0)[1], columns)
+    elif rows:
+        number, fields = rows[0]
+        if len(fields) not in (len(columns), len(names)):
+            raise ValueError(
+                f"{path}: line {number} has {len(fields)} columns, expected {len(columns)} or {len(names)}: {names}"
+            )
+        names = names[: len(fields)]
     if not rows:
         raise ValueError(f"{path}: holds no rows; expected the columns {', '.join(columns)} and maybe {_SCORE_COLUMN}")
     for number, fields in rows:
@@ -149,11 +158,8 @@ def _fields_by_line(path: Path) -> list[_Line]:
     return [(number, fields) for number, fields in rows if fields]
 
 
-def _header(path: Path, rows: list[_Line], columns: tuple[str, ...]) -> list[str]:
-    """Remove the header and return the names in it; none if the first field is a number."""
-    if not rows or _is_number(rows[0][1][0]):
-        return []
-    names = [field.strip('"').lower() for field in rows.pop(0)[1]]
+def _header(path: Path, fields: list[str], columns: tuple[str, ...]) -> list[str]:
+    names = [field.strip('"').lower() for field in fields]
     missing = [name for name in columns if name not in names]
     if missing:
         raise ValueError(f"{path}: the header has no column {', '.join(missing)}; it has {', '.join(names)}")
@@ -166,18 +172,6 @@ def _is_number(field: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _default_names(path: Path, rows: list[_Line], columns: tuple[str, ...]) -> list[str]:
-    """Return the names of the columns of a table without a header."""
-    names = [*columns, _SCORE_COLUMN]
-    for number, fields in rows[:1]:
-        if len(fields) not in (len(columns), len(names)):
-            raise ValueError(
-                f"{path}: line {number} has {len(fields)} columns, expected {len(columns)} or {len(names)}: {names}"
-            )
-        return names[: len(fields)]
-    return names
 
 
 def _read_arrays(path: Path) -> dict[str, Any]:

@@ -11,14 +11,14 @@ import contextlib
 import datetime
 import functools
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bansac.evaluation.executors import Failure, Work, attempt, find_executor
-from bansac.evaluation.experiment import Experiment, Report, Setup, Unit
+from bansac.evaluation.executors import Answer, Failure, Work, attempt, find_executor
+from bansac.evaluation.experiment import Experiment, Report, Row, Setup, Unit
 from bansac.evaluation.files import OutputFolder
 from bansac.evaluation.journal import Journal, Rows
 from bansac.evaluation.provenance import (
@@ -82,37 +82,18 @@ class Run:
         pending = [unit for unit in self.units if unit not in self.journal]
         if pending:
             self._warm_up(work, pending)
-        failed: dict[str, str] = {}
-        answers = chosen.run(work, pending, workers)
-        done = len(self.units) - len(pending)
-        with progress("units", len(self.units), done) as advance, contextlib.closing(answers):
-            for unit, answer in answers:
-                if isinstance(answer, Failure):
-                    failed[unit.key] = answer.reason
-                else:
-                    self.journal.add(unit, answer, alone=chosen.alone)
-                advance()
-        failed |= self._take_times(work, progress, warm=bool(pending))
+        shown = progress("units", len(self.units), len(self.units) - len(pending))
+        keep = functools.partial(self.journal.add, alone=chosen.alone)
+        failed = _collect(chosen.run(work, pending, workers), keep, shown)
+        untimed = [unit for unit in self.units if self.journal.lacks_times(unit)]
+        if untimed:  # they ran beside others: once more, one after the other
+            if not pending:
+                self._warm_up(work, untimed)
+            answers = find_executor("serial").run(work, untimed, 1)
+            reasons = _collect(answers, self.journal.add_times, progress("times", len(untimed), 0))
+            failed |= {key: f"when its times were taken: {reason}" for key, reason in reasons.items()}
         in_order = {unit.key: failed[unit.key] for unit in self.units if unit.key in failed}
         return Rows(self.journal, self.units), in_order
-
-    def _take_times(self, work: Work, progress: Progress, *, warm: bool) -> dict[str, str]:
-        """Run again, one after the other, the timed units that ran beside others; return those that failed, and why."""
-        failed: dict[str, str] = {}
-        pending = [unit for unit in self.units if self.journal.lacks_times(unit)]
-        if not pending:
-            return failed
-        if not warm:
-            self._warm_up(work, pending)
-        with progress("times", len(pending), 0) as advance:
-            for unit in pending:
-                answer = attempt(work, unit)
-                if isinstance(answer, Failure):
-                    failed[unit.key] = f"when its times were taken: {answer.reason}"
-                else:
-                    self.journal.add_times(unit, answer)
-                advance()
-        return failed
 
     def _warm_up(self, work: Work, units: Sequence[Unit]) -> None:
         """Load or compile the kernels here: for the times, and so that workers find them in Numba's cache."""
@@ -120,6 +101,23 @@ class Run:
             self.experiment.warm_up(self.setup, units)
         else:
             next((unit for unit in units if not isinstance(attempt(work, unit), Failure)), None)
+
+
+def _collect(
+    answers: Generator[tuple[Unit, Answer], None, None],
+    keep: Callable[[Unit, list[Row]], None],
+    shown: AbstractContextManager[Callable[[], None]],
+) -> dict[str, str]:
+    """Keep the rows of the units as they come; return the units that failed, and why."""
+    failed = {}
+    with shown as advance, contextlib.closing(answers):
+        for unit, answer in answers:
+            if isinstance(answer, Failure):
+                failed[unit.key] = answer.reason
+            else:
+                keep(unit, answer)
+            advance()
+    return failed
 
 
 @contextlib.contextmanager
