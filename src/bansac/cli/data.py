@@ -19,7 +19,7 @@ from bansac.cli.arguments import JsonFlag
 from bansac.cli.console import command, notes, print_json, report
 from bansac.datasets import PairSet
 from bansac.datasets.fetch import BASE_URL, fetch
-from bansac.datasets.hdf5 import evenly_spaced
+from bansac.datasets.hdf5 import PairFolder, evenly_spaced
 from bansac.datasets.labelled import LabelledSet
 from bansac.datasets.survey import survey
 from bansac.datasets.tutorial import MAX_RATIO
@@ -103,13 +103,8 @@ def _summary(folder: Path) -> dict[str, Any]:
 
 def _describe(pair_set: PairSet, root: Path) -> dict[str, Any]:
     counts = pair_set.match_counts(limit=SAMPLED_PAIRS)
-    scenes = 1 if pair_set.kind == "EF" else len(set(map(_first_image, pair_set.keys)))
-    return {
-        "name": pair_set.name,
-        "folder": str(pair_set.folder.relative_to(root)),
-        "kind": pair_set.kind,
-        "pairs": len(pair_set),
-        "scenes": scenes,
+    return _heading(pair_set, pair_set.kind, root) | {
+        "scenes": 1 if pair_set.kind == "EF" else len(set(map(_first_image, pair_set.keys))),
         "matches": {"max_ratio": MAX_RATIO[pair_set.kind], "pairs": len(counts), **_spread(counts)},
         "sizes": pair_set.size_source(),
     }
@@ -120,14 +115,12 @@ def _describe_labelled(labelled_set: LabelledSet, root: Path) -> dict[str, Any]:
     labels = [pair.inliers for pair in pairs if pair.inliers is not None]
     counts = np.array([len(of_pair) for of_pair in labels])
     shares = np.array([of_pair.sum() / max(len(of_pair), 1) for of_pair in labels])
-    return {
-        "name": labelled_set.name,
-        "folder": str(labelled_set.folder.relative_to(root)),
-        "kind": LABELLED,
-        "pairs": len(labelled_set),
-        "matches": {"pairs": len(counts), **_spread(counts)},
-        "inliers": _spread(shares),
-    }
+    matches = {"pairs": len(counts), **_spread(counts)}
+    return _heading(labelled_set, LABELLED, root) | {"matches": matches, "inliers": _spread(shares)}
+
+
+def _heading(found: PairFolder, kind: str, root: Path) -> dict[str, Any]:
+    return {"name": found.name, "folder": str(found.folder.relative_to(root)), "kind": kind, "pairs": len(found)}
 
 
 def _spread(values: NDArray[Any]) -> dict[str, Any]:

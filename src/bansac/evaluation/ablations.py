@@ -68,10 +68,12 @@ def ablation(
     return grid.experiment(name=name, report=report, **described)
 
 
-def report_table(setup: Setup, rows: Iterable[Row], *, name: str, **described: Any) -> Report:
-    """Return the report of a table that :func:`.metric_table` makes."""
+def report_table(
+    setup: Setup, rows: Iterable[Row], *, name: str, make: Callable[..., Table] = metric_table, **described: Any
+) -> Report:
+    """Return the report with the table that ``make`` makes of the means."""
     summary = Summary(rows)
-    return Report(tables={name: metric_table(summary, **described)}, notes=summary.notes())
+    return Report(tables={name: make(summary, **described)}, notes=summary.notes())
 
 
 def sweep(

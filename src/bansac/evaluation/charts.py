@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
@@ -103,16 +104,9 @@ def plot_charts(charts: Sequence[Sequence[Chart]]) -> Figure:
 
 def _styles(labels: Sequence[str]) -> dict[str, dict[str, str]]:
     """Return colour, mark and line of each label: those of the methods in all figures, others in turn."""
-    styles = {}
-    others = 0
-    for label in labels:
-        if label in STYLES:
-            color, mark, line = STYLES[label]
-        else:
-            color, mark, line = _COLORS[others % len(_COLORS)], _MARKS[others % len(_MARKS)], "-"
-            others += 1
-        styles[label] = {"color": color, "marker": mark, "linestyle": line}
-    return styles
+    others = itertools.cycle(zip(_COLORS, _MARKS, itertools.repeat("-"), strict=False))
+    looks = {label: STYLES[label] if label in STYLES else next(others) for label in labels}
+    return {label: dict(zip(("color", "marker", "linestyle"), look, strict=True)) for label, look in looks.items()}
 
 
 def _frame(ax: Axes, chart: Chart) -> None:

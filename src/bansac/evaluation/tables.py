@@ -6,6 +6,7 @@ nor a direction for each row, nor equal ranks for values that are equal when the
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -111,13 +112,8 @@ class Table:
         return [range(start, start + span) for start, span in zip(starts, spans, strict=True)]
 
     def _row_groups(self) -> list[list[int]]:
-        groups: list[list[int]] = [[]]
-        for i, row in enumerate(self.rows):
-            if isinstance(row, Section):
-                groups.append([])
-            else:
-                groups[-1].append(i)
-        return groups
+        runs = itertools.groupby(range(len(self.rows)), key=lambda i: isinstance(self.rows[i], Section))
+        return [list(places) for is_section, places in runs if not is_section]
 
 
 def format_number(value: float) -> str:
