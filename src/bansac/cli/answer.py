@@ -1,7 +1,8 @@
-"""The answer of an estimation as the commands show it, print it as JSON and save it."""
+"""The answer of an estimation as the commands show it, print it as JSON, save it and draw it."""
 
 from __future__ import annotations
 
+import importlib.util
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 import bansac
-from bansac.cli.console import NO_MODEL, report
+from bansac.cli.console import NO_MODEL, notes, report
+from bansac.evaluation.files import OutputFolder
 from bansac.geometry import essential_from_pose
 from bansac.result import RelativePose, Result
 
@@ -109,3 +111,40 @@ def estimate_two_view(
 def _print_array(name: str, array: NDArray[np.float64]) -> None:
     text = np.array2string(array, formatter={"float_kind": "{:12.6g}".format}, prefix=f"  {name} = ")
     report.print(f"  {name} = {text}", markup=False)
+
+
+def write_figures(
+    folder: OutputFolder,
+    image1: Any,
+    image2: Any,
+    x1: NDArray[np.float64],
+    x2: NDArray[np.float64],
+    answer: Answer,
+    *,
+    prefix: str = "",
+    H_true: NDArray[np.float64] | None = None,
+) -> None:
+    """Draw the matches by their posterior and, if there is a trace, the course of the run; with ``H_true`` outlines."""
+    if importlib.util.find_spec("matplotlib") is None:
+        notes.print("bansac: no figures: they need Matplotlib, pip install 'bansac[plot]'", markup=False)
+        return
+    from bansac import plotting
+
+    result = answer.result
+    figure = plotting.plot_matches(image1, image2, x1, x2, result.probabilities, inliers=result.inliers)
+    folder.write_figure(f"{prefix}matches.png", figure)
+    trace = result.trace
+    if trace is None or not len(trace):
+        return
+    folder.write_figure(f"{prefix}trace.png", plotting.plot_trace(trace, n_points=len(result.inliers)))
+    if trace.snapshots and result.probabilities is not None:
+        evolution = plotting.plot_probability_evolution(
+            image1,
+            image2,
+            x1,
+            x2,
+            trace.snapshots,
+            H_true=H_true,
+            H_estimated=answer.model if answer.name == "H" and answer.model is not None else None,
+        )
+        folder.write_figure(f"{prefix}probabilities.png", evolution)

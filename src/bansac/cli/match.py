@@ -8,9 +8,8 @@ from typing import Annotated
 import typer
 
 from bansac.cli import arguments
-from bansac.cli.answer import estimate_two_view
+from bansac.cli.answer import estimate_two_view, write_figures
 from bansac.cli.console import print_json, report
-from bansac.cli.figures import write_figures
 from bansac.datasets.files import read_calibration
 from bansac.evaluation.files import OutputFolder
 from bansac.evaluation.task import Kind

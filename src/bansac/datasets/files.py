@@ -78,10 +78,6 @@ def read_calibration(path: Path) -> tuple[Array, Array]:
         return _cameras(path, document)
     if path.suffix == ".npz":
         return _cameras(path, _read_arrays(path))
-    return _cameras_from_text(path)
-
-
-def _cameras_from_text(path: Path) -> tuple[Array, Array]:
     rows = [fields for _, fields in _fields_by_line(path)]
     if len(rows) not in (3, 6) or any(len(row) != 3 for row in rows):
         raise ValueError(f"{path}: must hold 3 rows of 3 numbers (K) or 6 (K1, then K2), got {len(rows)} rows")

@@ -27,17 +27,13 @@ def survey(root: str | os.PathLike[str]) -> Survey:
     """Find all sets in a folder and below it, and the folders with matches that are none; no set is an OSError."""
     labelled_sets = labelled.find_labelled_sets(root)
     taken = {labelled_set.folder for labelled_set in labelled_sets}
-    has_pairs = False
-    skipped = {}
-    for folder in folders_with(root, "matches.h5"):
-        if _looks_like_a_set(folder):
-            has_pairs = True
-        elif folder not in taken:
-            skipped[folder] = _reason(folder)
-    if not has_pairs and not labelled_sets:
+    folders = folders_with(root, "matches.h5")
+    pair_sets = [PairSet(folder) for folder in folders if _looks_like_a_set(folder)]
+    skipped = {folder: _reason(folder) for folder in folders if folder not in taken and not _looks_like_a_set(folder)}
+    if not pair_sets and not labelled_sets:
         said = "".join(f"; {folder} {reason}" for folder, reason in skipped.items())
         raise FileNotFoundError(f"no set of pairs and none of labelled matches in {root} or below{said}")
-    return Survey(find_sets(root) if has_pairs else [], labelled_sets, skipped)
+    return Survey(pair_sets, labelled_sets, skipped)
 
 
 def find_sets(root: str | os.PathLike[str]) -> list[PairSet]:

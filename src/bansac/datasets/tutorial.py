@@ -32,7 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bansac.datasets.hdf5 import PairFolder, Reader, evenly_spaced
-from bansac.datasets.image_finder import SIZE_FILES, ImageFinder, Which
+from bansac.datasets.image_finder import SIZE_FILES, ImageFinder, Which, cuts
 from bansac.datasets.matches import Matches
 from bansac.geometry import essential_from_pose
 
@@ -294,10 +294,7 @@ def missing_files(folder: str | os.PathLike[str]) -> str:
 
 def _split_key(key: str, images: list[str], path: Path) -> tuple[str, str]:
     """Split "img1-img2" into two known images; the names may contain hyphens themselves."""
-    known = set(images)
-    parts = key.split("-")
-    for cut in range(1, len(parts)):
-        image1, image2 = "-".join(parts[:cut]), "-".join(parts[cut:])
-        if image1 in known and image2 in known:
+    for image1, image2 in cuts(key):
+        if image1 in images and image2 in images:
             return image1, image2
     raise OSError(f"{path} lacks an image of the pair {key!r}")

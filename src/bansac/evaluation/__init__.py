@@ -13,7 +13,7 @@
 :mod:`~.provenance`                what rows depend on: source, versions, machine, data
 :mod:`~.summary`, :mod:`~.tables`  means over sets; tables in the paper's layout, written by :mod:`~.render`
 :mod:`~.charts`                    figures
-:mod:`~.report`, :mod:`~.files`    what a run leaves in its folder
+:mod:`~.files`                     the folder of a run
 =================================  ====================================================================================
 
 It may import :mod:`bansac.datasets` and what is below it; the experiments and the command line import it.

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import math
 import os
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,6 +36,22 @@ class OutputFolder:
     def write_npz(self, name: str, arrays: Mapping[str, Any]) -> None:
         """Write ``arrays`` as a compressed NumPy archive."""
         self.write(name, lambda path: np.savez_compressed(path, **arrays))
+
+    def write_rows(self, name: str, rows: Iterable[Mapping[str, Any]]) -> None:
+        """Write rows as CSV; None leaves a field empty.
+
+        They are gone through twice, the columns being those that any of them has, and never held all at once: a full
+        run has millions. This is why it is not pandas' ``to_csv``.
+        """
+        columns = list(dict.fromkeys(column for row in rows for column in row))
+
+        def write(path: Path) -> None:
+            with path.open("w", encoding="utf-8", newline="") as file:
+                writer = csv.DictWriter(file, columns, restval="", lineterminator="\n")
+                writer.writeheader()
+                writer.writerows(rows)
+
+        self.write(name, write)
 
     def write_figure(self, name: str, figure: Figure) -> None:
         """Write ``figure`` as an image."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from bansac.datasets import PairSet, find_sets
 from bansac.datasets.hdf5 import evenly_spaced
-from bansac.evaluation.experiment import Experiment, Report, Row, Setup, Unit, choose_sets
+from bansac.evaluation.experiment import Experiment, Row, Setup, Unit, choose_sets
 from bansac.evaluation.pairs import UNIT_CODE, Configuration, check_sizes, pair_unit, run_pair, warm_up
 from bansac.evaluation.task import DEFAULTS, Kind, Protocol
 
@@ -38,32 +39,19 @@ class Grid:
     ablation: bool = False  # all pairs of ABLATION_SET, unless it is missing or other sets are asked for
     default_models: tuple[Kind, ...] = ()  # what is estimated if ``setup.model`` is None; empty for all of ``models``
 
-    def experiment(
-        self,
-        *,
-        name: str,
-        title: str,
-        reference: str,
-        defaults: str,
-        report: Callable[[Setup, Iterable[Row]], Report],
-        options: tuple[str, ...] = (MAX_RATIO_OPTION,),
-    ) -> Experiment:
-        """Return the experiment that runs this grid; the parameters are those of :class:`.Experiment`."""
+    def experiment(self, *, options: tuple[str, ...] = (MAX_RATIO_OPTION,), **described: Any) -> Experiment:
+        """Return the experiment that runs this grid, ``described`` by further fields of :class:`.Experiment`."""
         return Experiment(
-            name=name,
-            title=title,
-            reference=reference,
             needs_data=True,
-            defaults=defaults,
             units=self.units,
             run_unit=self.run_unit,
-            report=report,
             sets=self.sets,
             settings=("pairs", "repeats", "h_error") if "H" in self.models else ("pairs", "repeats"),
             models=self.models,
             options=options,
             warm_up=self.warm_up,
             values=(UNIT_CODE, DEFAULTS, self),
+            **described,
         )
 
     def units(self, setup: Setup) -> list[Unit]:

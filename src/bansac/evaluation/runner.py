@@ -3,6 +3,9 @@
 In this process, one unit after the other, errors and times come from the same pass. Beside others, the machine is busy:
 the seconds of that pass are dropped, and the units of repeat 0 run again afterwards, one after the other, for their
 seconds alone. Errors do not depend on the executor, nor on where an earlier run was interrupted.
+
+The folder of a run has every single run in ``runs.csv``, tables as ``.md`` and ``.tex``, figures as ``.png`` and
+``.svg``, further numbers as ``.csv``, settings, versions and notes in ``run.json``, and ``journal.sqlite``.
 """
 
 from __future__ import annotations
@@ -29,7 +32,7 @@ from bansac.evaluation.provenance import (
     plain_settings,
     source_digest,
 )
-from bansac.evaluation.report import write_report, write_rows
+from bansac.evaluation.render import to_latex, to_markdown
 from bansac.evaluation.summary import import_pandas
 
 Progress = Callable[[str, int, int], AbstractContextManager[Callable[[], None]]]
@@ -154,10 +157,10 @@ def run_experiment(
         rows, failed = run.execute(workers=workers, executor=executor, progress=progress)
         if not any(True for _ in rows):
             raise ValueError(f"{experiment.name}: no unit gave a row; {_first_reason(failed)}")
-        write_rows(folder, "runs.csv", rows)
+        folder.write_rows("runs.csv", rows)
         report = experiment.report(setup, rows)
         report.notes += _failure_notes(failed)
-        write_report(folder, report)
+        _write_report(folder, report)
     document = {
         "experiment": experiment.name,
         "title": experiment.title,
@@ -179,6 +182,17 @@ def run_experiment(
     }
     folder.write_json("run.json", document)
     return Outcome(report, document, failed)
+
+
+def _write_report(folder: OutputFolder, report: Report) -> None:
+    for name, table in report.tables.items():
+        folder.write_text(f"{name}.md", to_markdown(table) + "\n")
+        folder.write_text(f"{name}.tex", to_latex(table))
+    for name, figure in report.figures.items():
+        folder.write_figure(f"{name}.png", figure)
+        folder.write_figure(f"{name}.svg", figure)
+    for name, rows in report.records.items():
+        folder.write_rows(f"{name}.csv", rows)
 
 
 def _failure_notes(failed: dict[str, str]) -> list[str]:

@@ -94,20 +94,18 @@ def _choose_pair(found: list[PairSet], model: Kind, protocol: Protocol, wanted: 
     if wanted is not None:
         _load(protocol, str(found[0].folder), wanted)  # raises if too few matches are left
         return found[0], wanted
-    best: tuple[tuple[bool, float], PairSet, str] | None = None
+    ranked: list[tuple[tuple[bool, float], PairSet, str]] = []
     for pair_set in [pair_set for pair_set in found if pair_set.name == ABLATION_SET] or found:
         for whole in pair_set.pairs(SEARCHED):
             pair = whole.filtered(protocol.max_ratio)
             if len(pair) >= protocol.min_matches:
                 distance = abs(float(_true_matches(pair, model).mean()) - TYPICAL[model])
-                rank = len(pair) < DRAWN, distance
-                if best is None or rank < best[0]:
-                    best = rank, pair_set, pair.key
-    if best is None:
+                ranked.append(((len(pair) < DRAWN, distance), pair_set, pair.key))
+    if not ranked:
         raise ValueError(
             f"data: no pair has {protocol.min_matches} matches of a ratio below {protocol.max_ratio} for model {model}"
         )
-    return best[1:]
+    return min(ranked, key=lambda entry: entry[0])[1:]
 
 
 def run_unit(setup: Setup, unit: Unit) -> list[Row]:

@@ -11,9 +11,18 @@ from numpy.typing import ArrayLike, NDArray
 
 from bansac.geometry import homogeneous
 from bansac.images import ImageLike, read_image
-from bansac.plotting.layout import BAR, ESTIMATED_COLOR, SPACE, TITLE, TRUE_COLOR, WIDTH, panel_grid, place
+from bansac.plotting.layout import (
+    BAR,
+    ESTIMATED_COLOR,
+    SPACE,
+    TITLE,
+    TRUE_COLOR,
+    WIDTH,
+    panel_grid,
+    place,
+    snapshot_panels,
+)
 from bansac.plotting.matches import as_matches, aspect, draw_matches, subset
-from bansac.plotting.snapshots import snapshot_panels
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
