@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bansac.evaluation.charts import Chart, Series, plot_charts
 from bansac.evaluation.experiment import Experiment, Report, Row, Setup
@@ -26,9 +26,6 @@ from bansac.evaluation.summary import (
     metric_table,
 )
 from bansac.evaluation.tables import Section, Table, TableRow
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 _Curves = dict[Metric, dict[str, list[float]]]
 
@@ -121,22 +118,18 @@ def _report_curves(
             for metric in _METRICS
         }
         file = name if model == "F" else f"{name}_{model}"
-        report.figures[file] = _plot(curves, label, values)
+        charts = [
+            Chart(
+                [Series(method, values, y) for method, y in curves[metric].items()],
+                xlabel=label,
+                ylabel=metric.label,
+                yscale="linear" if metric is TIME else "log",  # NAPSAC's errors would flatten all others
+            )
+            for metric in _PANELS
+        ]
+        report.figures[file] = plot_charts([charts])
         report.tables[file] = _tabulate(curves, f"{caption} {MODEL_TITLES[model]}.", label, values)
     return report
-
-
-def _plot(curves: _Curves, label: str, values: Sequence[float]) -> Figure:
-    charts = [
-        Chart(
-            [Series(method, values, y) for method, y in curves[metric].items()],
-            xlabel=label,
-            ylabel=metric.label,
-            yscale="linear" if metric is TIME else "log",  # NAPSAC's errors would flatten all others
-        )
-        for metric in _PANELS
-    ]
-    return plot_charts([charts])
 
 
 def _tabulate(curves: _Curves, title: str, label: str, values: Sequence[float]) -> Table:

@@ -163,12 +163,9 @@ def _stop_shares(runs: DataFrame, rate: float) -> tuple[float, float, float, flo
 
 def _missed_probability(runs: Iterable[DataFrame]) -> float | None:
     """Return the mean probability of all true inliers that the best models miss; None if they miss none."""
-    count = total = 0.0
-    for of_rate in runs:
-        missed = of_rate["missed_inliers"].astype(float)
-        count += float(missed.sum())
-        total += float((missed * of_rate["missed_probability"].astype(float)).sum())  # NaN if none is missed
-    return total / count if count else None
+    numbers = import_pandas().concat(runs)[["missed_inliers", "missed_probability"]].astype(float)
+    count = float(numbers["missed_inliers"].sum())
+    return float(numbers.prod(axis=1, skipna=False).sum()) / count if count else None  # NaN if none is missed
 
 
 def _figure(runs: _Runs) -> Figure:
