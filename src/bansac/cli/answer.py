@@ -138,13 +138,6 @@ def write_figures(
         return
     folder.write_figure(f"{prefix}trace.png", plotting.plot_trace(trace, n_points=len(result.inliers)))
     if trace.snapshots and result.probabilities is not None:
-        evolution = plotting.plot_probability_evolution(
-            image1,
-            image2,
-            x1,
-            x2,
-            trace.snapshots,
-            H_true=H_true,
-            H_estimated=answer.model if answer.name == "H" and answer.model is not None else None,
-        )
+        outlines: dict[str, Any] = {"H_true": H_true, "H_estimated": answer.model if answer.name == "H" else None}
+        evolution = plotting.plot_probability_evolution(image1, image2, x1, x2, trace.snapshots, **outlines)
         folder.write_figure(f"{prefix}probabilities.png", evolution)

@@ -55,14 +55,8 @@ def bench(
     The calls alone are timed, on one thread; the methods run in another order on each pair. Poses are judged by
     rotation and translation error (mAA and AUC, degrees), homographies by the mean corner error (mAA, pixels).
     """
-    changes = given(
-        pairs=pairs,
-        repeats=repeats,
-        max_ratio=max_ratio,
-        threshold=threshold,
-        confidence=confidence,
-        max_iterations=max_iterations,
-    )
+    changes = given(pairs=pairs, repeats=repeats, max_ratio=max_ratio, threshold=threshold)
+    changes |= given(confidence=confidence, max_iterations=max_iterations)
     protocol = dataclasses.replace(DEFAULTS[model], **changes)
     bench = Bench(tuple(select_methods(split_names(methods), protocol.kind)), protocol)
     setup = Setup(data=folder, sets=split_names(sets), exclude=split_names(exclude))

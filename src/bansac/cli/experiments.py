@@ -82,17 +82,8 @@ def run(
     variance = True if noise_is_variance else None
     extra = given(max_ratio=max_ratio, pair=pair, curve=curve, noise=noise, noise_is_variance=variance)
     experiment = find_experiment(name)
-    setup = Setup(
-        data=data,
-        model=model,
-        pairs=pairs,
-        repeats=repeats,
-        seed=seed,
-        sets=split_names(sets),
-        exclude=split_names(exclude),
-        h_error=h_error,
-        extra=extra,
-    )
+    settings = given(data=data, model=model, pairs=pairs, repeats=repeats, h_error=h_error)
+    setup = Setup(seed=seed, sets=split_names(sets), exclude=split_names(exclude), extra=extra, **settings)
     experiment.check(setup)
     folder = OutputFolder(out if out is not None else Path("bansac-experiments") / name)
     outcome = run_experiment(experiment, setup, folder, workers=workers, executor=executor, progress=show_progress)
