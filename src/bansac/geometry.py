@@ -186,8 +186,6 @@ def decompose_essential(E: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.f
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from bansac.geometry import decompose_essential
     >>> R1, R2, t = decompose_essential([[0, 0, 0], [0, 0, -1], [0, 1, 0]])
     >>> bool(np.allclose(np.abs(t), [1, 0, 0]))
     True
@@ -233,8 +231,6 @@ def recover_pose(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from bansac.geometry import recover_pose
     >>> X = np.array([[0, 0, 4], [1, 0, 5], [0, 1, 6.0]])
     >>> Y = X + [1, 0, 0]
     >>> E = [[0, 0, 0], [0, 0, -1], [0, 1, 0]]

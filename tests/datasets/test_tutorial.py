@@ -295,19 +295,11 @@ def test_a_truncated_file_is_named(ef_folder, name, share):
         PairSet(ef_folder).pair("a-b")
 
 
-@pytest.mark.parametrize("name", ["match_conf.h5", "K1_K2.h5"])
-def test_a_pair_missing_from_one_file_is_named(ef_folder, name):
+@pytest.mark.parametrize(("name", "key"), [("match_conf.h5", "a-b"), ("K1_K2.h5", "a-b"), ("R.h5", "b"), ("T.h5", "b")])
+def test_a_pair_or_an_image_missing_from_one_file_is_named(ef_folder, name, key):
     with h5py.File(ef_folder / name, "a") as file:
-        del file["a-b"]
-    with pytest.raises(OSError, match=f"{name} lacks 'a-b'"):
-        PairSet(ef_folder).pair("a-b")
-
-
-@pytest.mark.parametrize("name", ["R.h5", "T.h5"])
-def test_an_image_missing_from_one_file_is_named(ef_folder, name):
-    with h5py.File(ef_folder / name, "a") as file:
-        del file["b"]
-    with pytest.raises(OSError, match=f"{name} lacks"):
+        del file[key]
+    with pytest.raises(OSError, match=f"{name} lacks '{key}'" if key == "a-b" else f"{name} lacks"):
         PairSet(ef_folder).pair("a-b")
 
 

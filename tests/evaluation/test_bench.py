@@ -1,9 +1,7 @@
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import json
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +13,11 @@ from bansac.evaluation.bench import Bench, build_report, summarise
 from bansac.evaluation.experiment import Row, Setup
 from bansac.evaluation.method import Method
 from bansac.evaluation.methods import METHODS
-from bansac.evaluation.protocol import DEFAULTS, Protocol
 from bansac.evaluation.provenance import fingerprint
 from bansac.evaluation.runner import open_run
 from bansac.evaluation.summary import frame_of
-from bansac.evaluation.task import Task, judge, make_task
+from bansac.evaluation.task import DEFAULTS, Protocol, Task, judge, make_task
+from tests.evaluation import toy
 from tests.evaluation.sets import write_homography_set, write_pose_set
 
 
@@ -148,22 +146,10 @@ class TestJournal:
         """Run with a journal; return the calls that were made, warm-up included."""
         calls: list[tuple[str, Task]] = []
 
-        @contextlib.contextmanager
-        def progress(what: str, total: int, done: int) -> Iterator[Callable[[], None]]:
-            left = stop_after or 0
-
-            def advance() -> None:
-                nonlocal left
-                left -= 1
-                if left == 0:
-                    raise KeyboardInterrupt
-
-            yield advance
-
         setup = Setup(data=folder, sets=("room",))
         bench = Bench(tuple(methods or [spy("a", calls, np.eye(3))]), DEFAULTS["F"])
         with open_run(bench.experiment(), setup, path) as opened:
-            opened.execute(progress=progress)
+            opened.execute(progress=toy.stop_after(stop_after or 0))
         return [name for name, _ in calls]
 
     def test_interrupted_run_goes_on(self, poses: Path, tmp_path: Path) -> None:

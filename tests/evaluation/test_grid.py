@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from bansac.evaluation import grid, pairs
+from bansac.evaluation.experiment import Setup, Unit
 from bansac.evaluation.grid import Grid
 from bansac.evaluation.method import Method
 from bansac.evaluation.methods import BANSAC, P_BANSAC, RANSAC
 from bansac.evaluation.pairs import Configuration
 from bansac.evaluation.task import Task
-from bansac.experiments import Setup, Unit
 from tests.datasets.archives import write_ppm
 from tests.evaluation.sets import write_homography_set, write_pose_set
 

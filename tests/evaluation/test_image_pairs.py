@@ -10,9 +10,11 @@ from typing import Any
 
 import pytest
 
+from bansac.evaluation.experiment import Setup
 from bansac.evaluation.files import OutputFolder
 from bansac.evaluation.runner import Outcome, run_experiment
-from bansac.experiments import Section, Setup, Table, TableRow, find_experiment
+from bansac.evaluation.tables import Section, Table, TableRow
+from bansac.experiments import find_experiment
 
 # Rows with labels and columns of each table: (name of the table, models, rows a model, columns).
 TABLES = {

@@ -10,8 +10,7 @@ from bansac.datasets import Matches, epipolar_matches, homography_matches
 from bansac.evaluation.method import Method
 from bansac.evaluation.methods import METHODS, PAPER_METHODS, select_methods
 from bansac.evaluation.peers import PEERS, find_peers
-from bansac.evaluation.protocol import DEFAULTS
-from bansac.evaluation.task import Task, best_first, judge, make_task
+from bansac.evaluation.task import DEFAULTS, Task, best_first, judge, make_task
 
 
 def make_pair(kind: str) -> Matches:

@@ -13,15 +13,15 @@ import pytest
 
 import bansac
 from bansac.evaluation import pairs
+from bansac.evaluation.experiment import Setup
 from bansac.evaluation.files import OutputFolder
 from bansac.evaluation.grid import Grid
 from bansac.evaluation.methods import RANSAC
 from bansac.evaluation.pairs import Configuration
 from bansac.evaluation.provenance import _BLOCK, ROOMS, data_fingerprint, installed_versions, source_digest
 from bansac.evaluation.provenance import fingerprint as run_fingerprint
-from bansac.evaluation.report import write_rows
 from bansac.evaluation.runner import run_experiment
-from bansac.experiments import EXPERIMENTS, Setup, degenerate_sampling, find_experiment
+from bansac.experiments import EXPERIMENTS, degenerate_sampling, find_experiment
 from tests.datasets.archives import write_ppm
 from tests.datasets.test_labelled import write_labelled_set
 from tests.evaluation import toy
@@ -37,7 +37,7 @@ def fingerprint(root: Path, **changes: Any) -> dict[str, Any]:
 
 def test_rows_of_different_columns(tmp_path: Path) -> None:
     rows: list[Any] = [{"a": 1, "b": None}, {"a": 0.1, "c": "x, y"}, {"b": True, "c": float("inf")}]
-    write_rows(OutputFolder(tmp_path), "rows.csv", rows)
+    OutputFolder(tmp_path).write_rows("rows.csv", rows)
     assert (tmp_path / "rows.csv").read_bytes() == b'a,b,c\n1,,\n0.1,,"x, y"\n,True,inf\n'
 
 

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
+from bansac.evaluation.experiment import Setup, Unit
 from bansac.evaluation.files import OutputFolder
 from bansac.evaluation.runner import Outcome, run_experiment
-from bansac.experiments import Setup, Unit
 from tests.evaluation import toy
 
 
@@ -55,24 +55,6 @@ def finished(folder: Path) -> int:
     with contextlib.closing(sqlite3.connect(folder / "journal.sqlite")) as database:
         ((count,),) = database.execute("SELECT count(*) FROM units")
     return int(count)
-
-
-def stop_after(number: int) -> Callable[..., Any]:
-    """Return a progress that interrupts the run after so many units."""
-
-    @contextlib.contextmanager
-    def progress(what: str, total: int, done: int) -> Iterator[Callable[[], None]]:
-        left = number
-
-        def advance() -> None:
-            nonlocal left
-            left -= 1
-            if left == 0:
-                raise KeyboardInterrupt
-
-        yield advance
-
-    return progress
 
 
 def test_outputs(run: Run, tmp_path: Path) -> None:
@@ -122,7 +104,7 @@ def test_times_are_taken_one_after_the_other_in_this_process(run: Run) -> None:
 def test_interrupted_run_goes_on(run: Run, workers: int) -> None:
     run("whole", workers=workers)
     with pytest.raises(KeyboardInterrupt):
-        run("broken", workers=workers, progress=stop_after(3))
+        run("broken", workers=workers, progress=toy.stop_after(3))
     outcome = run("broken", workers=workers)
     assert outcome.document["resumed"] == 3
     assert len(run.made()) == 1 + 3 + (3 if workers > 1 else 0)
@@ -166,7 +148,7 @@ def test_progress_tells_what_is_done(run: Run) -> None:
         yield lambda: None
 
     with pytest.raises(KeyboardInterrupt):
-        run(progress=stop_after(2), workers=2)
+        run(progress=toy.stop_after(2), workers=2)
     run(progress=progress, workers=2)
     assert seen == [("units", 6, 2), ("times", 3, 0)]
 

@@ -8,8 +8,8 @@ from bansac.evaluation.render import escape_latex, to_latex, to_markdown
 from bansac.evaluation.tables import Measured, Section, Table, TableRow, format_number
 
 
-def row_marks(*values: object, better: str | None = "higher", digits: int = 3) -> list[str | None]:
-    row = TableRow(("x",), values, better=better, digits=digits)
+def row_marks(*values: object, better: str | None = "higher") -> list[str | None]:
+    row = TableRow(("x",), values, better=better)
     return Table("t", ("s",), tuple("abcdef"[: len(values)]), (row,)).marks()[0]
 
 

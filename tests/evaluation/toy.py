@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from bansac.experiments import Experiment, Report, Row, Setup, Table, TableRow, Unit
+from bansac.evaluation.experiment import Experiment, Report, Row, Setup, Unit
+from bansac.evaluation.tables import Table, TableRow
 
 
 def units(setup: Setup) -> list[Unit]:
@@ -64,3 +66,21 @@ def make_toy(**changes: Any) -> Experiment:
         "options": ("units", "calls", "deaths", "marks", "refuses", "error"),
     }
     return Experiment(**fields | changes)
+
+
+def stop_after(number: int) -> Callable[..., Any]:
+    """Return a progress that interrupts the run after so many units."""
+
+    @contextlib.contextmanager
+    def progress(what: str, total: int, done: int) -> Iterator[Callable[[], None]]:
+        left = number
+
+        def advance() -> None:
+            nonlocal left
+            left -= 1
+            if left == 0:
+                raise KeyboardInterrupt
+
+        yield advance
+
+    return progress

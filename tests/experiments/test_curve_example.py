@@ -7,7 +7,8 @@ import pytest
 
 import bansac
 from bansac.datasets import polynomial_points
-from bansac.experiments import Setup, curve_example, find_experiment
+from bansac.evaluation.experiment import Setup
+from bansac.experiments import curve_example, find_experiment
 
 
 @pytest.fixture(scope="module")

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from bansac.datasets import planar_scene_matches
-from bansac.experiments import Setup, find_experiment
+from bansac.evaluation.experiment import Setup
 from bansac.experiments import degenerate_sampling as experiment
 from bansac.experiments import degenerate_scenes as scenes
+from bansac.experiments import find_experiment
 from bansac.experiments.degenerate_scenes import METHODS, sampling_bias
 from tests.datasets.test_labelled import write_labelled_set
 
@@ -90,7 +91,7 @@ def test_an_open_run_is_the_beginning_of_a_longer_one():
         **METHODS["BANSAC"],
     )
     expected = sampling_bias(longer.trace.snapshots[100], scene.on_plane, scene.off_plane)
-    assert scenes._open_run(scene, "BANSAC", 1, 100)["bias"] == expected
+    assert scenes._run(scene, "BANSAC", 1, 100)["bias"] == expected
 
 
 @pytest.mark.usefixtures("short")

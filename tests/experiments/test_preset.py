@@ -10,7 +10,8 @@ import pytest
 
 import bansac
 from bansac.datasets import planar_scene_matches
-from bansac.experiments import EXPERIMENTS, Setup, find_experiment
+from bansac.evaluation.experiment import Setup
+from bansac.experiments import EXPERIMENTS, find_experiment
 from tests.datasets.test_labelled import write_labelled_set
 
 FUNCTIONS = (

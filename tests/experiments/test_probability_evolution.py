@@ -7,7 +7,8 @@ import pytest
 
 import bansac
 from bansac.datasets import PairSet, load_demo
-from bansac.experiments import Setup, find_experiment
+from bansac.evaluation.experiment import Setup
+from bansac.experiments import find_experiment
 from bansac.experiments import probability_evolution as experiment
 from bansac.experiments.probability_evolution import rank_probability
 from tests.evaluation.sets import write_pose_set

@@ -10,7 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bansac
-from bansac.experiments import Measured, Setup, find_experiment
+from bansac.evaluation.experiment import Setup
+from bansac.evaluation.tables import Measured
+from bansac.experiments import find_experiment
 from bansac.experiments import synthetic as experiment
 from bansac.experiments import synthetic_trials as trials
 from bansac.experiments.synthetic import ratio_of_means

@@ -1,7 +1,8 @@
-"""The answer of an estimation as the commands show it, print it as JSON and save it."""
+"""The answer of an estimation as the commands show it, print it as JSON, save it and draw it."""
 
 from __future__ import annotations
 
+import importlib.util
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,11 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 import bansac
-from bansac.cli.console import NO_MODEL, report
+from bansac.cli.console import NO_MODEL, notes, report
+from bansac.evaluation.files import OutputFolder
 from bansac.geometry import essential_from_pose
 from bansac.result import RelativePose, Result
 
-__all__ = ["Answer", "estimate_two_view"]
+# Fields of the result that result.json has under the same names.
+_COUNTS = ("num_inliers", "inlier_ratio", "threshold", "score", "iterations", "models_tested", "stop_reason")
 
 # Probability from which a datum counts as surely an inlier, or an outlier, in the summary of the posterior.
 SURE = 0.9
@@ -21,19 +24,7 @@ SURE = 0.9
 
 @dataclass(frozen=True)
 class Answer:
-    """A result with its name and, for E, the motion.
-
-    Parameters
-    ----------
-    name : str
-        Name of the model, for example ``"H"``.
-    result : Result
-        The library's answer.
-    model : ndarray or None
-        The matrix or the coefficients; None if there is no model.
-    pose : RelativePose, optional
-        Motion between the cameras.
-    """
+    """A result with the name of its model, for example "H", its matrix or coefficients and, for E, the motion."""
 
     name: str
     result: Result
@@ -54,15 +45,7 @@ class Answer:
             "success": result.success,
             "message": result.message,
             "num_data": len(result.inliers),
-            "num_inliers": result.num_inliers,
-            "inlier_ratio": result.inlier_ratio,
-            "threshold": result.threshold,
-            "score": result.score,
-            "iterations": result.iterations,
-            "models_tested": result.models_tested,
-            "stop_reason": result.stop_reason,
-            "seed": result.seed,
-            "seconds": result.seconds,
+            **{name: getattr(result, name) for name in (*_COUNTS, "seed", "seconds")},
             "posterior": self.posterior_summary(),
             "bansac": bansac.__version__,
         }
@@ -115,37 +98,46 @@ def estimate_two_view(
     K2: NDArray[np.float64] | None,
     **settings: Any,
 ) -> Answer:
-    """Estimate H, F or E; E comes with the motion between the cameras.
-
-    Parameters
-    ----------
-    name : {"H", "F", "E"}
-        The model.
-    x1, x2 : (N, 2) ndarray
-        Matched points in pixels; for E without K1 and K2 in normalised units.
-    K1, K2 : (3, 3) ndarray or None
-        Camera matrices, for E.
-    **settings
-        Passed to the estimate function.
-
-    Returns
-    -------
-    Answer
-        The answer.
-    """
-    if name == "H":
-        result = bansac.estimate_homography(x1, x2, **settings)
-        return Answer(name, result, result.model)
-    if name == "F":
-        result = bansac.estimate_fundamental(x1, x2, **settings)
+    """Estimate H, F or E; E comes with the motion, and without K1 and K2 takes points in normalised units."""
+    if name != "E":
+        estimate = bansac.estimate_homography if name == "H" else bansac.estimate_fundamental
+        result = estimate(x1, x2, **settings)
         return Answer(name, result, result.model)
     result = bansac.estimate_relative_pose(x1, x2, K1, K2, **settings)
-    if result.model is None:
-        return Answer(name, result, None)
-    E = essential_from_pose(result.model.R, result.model.t)
-    return Answer(name, result, E, result.model)
+    pose = result.model
+    return Answer(name, result, None if pose is None else essential_from_pose(pose.R, pose.t), pose)
 
 
 def _print_array(name: str, array: NDArray[np.float64]) -> None:
     text = np.array2string(array, formatter={"float_kind": "{:12.6g}".format}, prefix=f"  {name} = ")
     report.print(f"  {name} = {text}", markup=False)
+
+
+def write_figures(
+    folder: OutputFolder,
+    image1: Any,
+    image2: Any,
+    x1: NDArray[np.float64],
+    x2: NDArray[np.float64],
+    answer: Answer,
+    *,
+    prefix: str = "",
+    H_true: NDArray[np.float64] | None = None,
+) -> None:
+    """Draw the matches by their posterior and, if there is a trace, the course of the run; with ``H_true`` outlines."""
+    if importlib.util.find_spec("matplotlib") is None:
+        notes.print("bansac: no figures: they need Matplotlib, pip install 'bansac[plot]'", markup=False)
+        return
+    from bansac import plotting
+
+    result = answer.result
+    figure = plotting.plot_matches(image1, image2, x1, x2, result.probabilities, inliers=result.inliers)
+    folder.write_figure(f"{prefix}matches.png", figure)
+    trace = result.trace
+    if trace is None or not len(trace):
+        return
+    folder.write_figure(f"{prefix}trace.png", plotting.plot_trace(trace, n_points=len(result.inliers)))
+    if trace.snapshots and result.probabilities is not None:
+        outlines: dict[str, Any] = {"H_true": H_true, "H_estimated": answer.model if answer.name == "H" else None}
+        evolution = plotting.plot_probability_evolution(image1, image2, x1, x2, trace.snapshots, **outlines)
+        folder.write_figure(f"{prefix}probabilities.png", evolution)

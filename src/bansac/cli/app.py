@@ -16,8 +16,6 @@ from bansac.cli.estimate import estimate
 from bansac.cli.experiments import app as experiments_app
 from bansac.cli.match import match
 
-__all__ = ["app"]
-
 app = typer.Typer(
     name="bansac",
     no_args_is_help=True,

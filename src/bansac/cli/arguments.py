@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,30 +10,7 @@ import typer
 from numpy.typing import NDArray
 
 from bansac.engine.sampling import SAMPLERS
-
-__all__ = [
-    "CalibrationOption",
-    "ConfidenceOption",
-    "IterationsOption",
-    "JsonFlag",
-    "NoScoresFlag",
-    "OutOption",
-    "SamplerOption",
-    "SeedOption",
-    "ThresholdOption",
-    "TwoViewModel",
-    "estimation_settings",
-    "scores_setting",
-]
-
-
-class TwoViewModel(StrEnum):
-    """Models of two views, by the letter of their matrix."""
-
-    H = "H"
-    F = "F"
-    E = "E"
-
+from bansac.evaluation.executors import EXECUTORS
 
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print one JSON document to standard output, and nothing else.")]
 OutOption = Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Write results and figures here.")]
@@ -64,17 +40,26 @@ CalibrationOption = Annotated[
         help="Camera matrices: JSON or npz with K, or K1 and K2; or text with the 3 rows of K, or 6 rows for two.",
     ),
 ]
+WorkersOption = Annotated[
+    int, typer.Option(help="Processes. With more than 1, times are taken afterwards, on repeat 0 alone.")
+]
+ExecutorOption = Annotated[
+    str | None,
+    typer.Option(help=f"One of {', '.join(EXECUTORS)}. Default: serial with one worker, else processes."),
+]
 
 
-def estimation_settings(
-    threshold: float | None, confidence: float | None, max_iterations: int | None, seed: int, sampler: str
-) -> dict[str, Any]:
-    """Return the keyword arguments of an estimate function, without those that were left out."""
-    given = {"threshold": threshold, "confidence": confidence, "max_iterations": max_iterations}
-    return {name: value for name, value in given.items() if value is not None} | {"seed": seed, "sampler": sampler}
+def split_names(names: str) -> tuple[str, ...]:
+    """Return the names that are joined by commas."""
+    return tuple(name.strip() for name in names.split(",") if name.strip())
 
 
-def scores_setting(scores: NDArray[np.float64] | None, no_scores: bool, sampler: str) -> dict[str, Any]:
-    """Return the scores as a keyword argument, if there are any, they are wanted, and the sampler uses them."""
+def given(**options: Any) -> dict[str, Any]:
+    """Return the options by name, without those that were left out."""
+    return {name: value for name, value in options.items() if value is not None}
+
+
+def sampling_settings(sampler: str, scores: NDArray[np.float64] | None, no_scores: bool) -> dict[str, Any]:
+    """Return the sampler and, if there are any, they are wanted and it uses them, the scores as keyword arguments."""
     useful = sampler in SAMPLERS and (SAMPLERS[sampler].prior or SAMPLERS[sampler].order)
-    return {} if scores is None or no_scores or not useful else {"scores": scores}
+    return {"sampler": sampler} | ({} if scores is None or no_scores or not useful else {"scores": scores})

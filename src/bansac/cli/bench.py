@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import tempfile
 import time
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,24 +11,21 @@ import typer
 from rich.box import SIMPLE
 from rich.table import Table
 
-from bansac.cli.arguments import JsonFlag, TwoViewModel
-from bansac.cli.console import print_json, report
-from bansac.cli.runs import ExecutorOption, WorkersOption, show_progress, split_names
+from bansac.cli.arguments import ExecutorOption, JsonFlag, WorkersOption, given, split_names
+from bansac.cli.console import print_json, report, show_progress
 from bansac.evaluation.bench import Bench, build_report
 from bansac.evaluation.experiment import Setup
-from bansac.evaluation.files import to_json, write_atomically
+from bansac.evaluation.files import check_writable, to_json, write_atomically
 from bansac.evaluation.methods import METHODS, select_methods
-from bansac.evaluation.protocol import DEFAULTS
 from bansac.evaluation.runner import open_run
-
-__all__ = ["bench"]
+from bansac.evaluation.task import DEFAULTS, Kind
 
 DEFAULT_METHODS = "bansac,p-bansac,uniform"
 
 
 def bench(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="A set of pairs in h5 files, or a folder with sets.")],
-    model: Annotated[TwoViewModel, typer.Option(help="The model that is estimated.")],
+    model: Annotated[Kind, typer.Option(help="The model that is estimated.")],
     methods: Annotated[str, typer.Option(help=f"Joined by commas, of: {', '.join(METHODS)}.")] = DEFAULT_METHODS,
     sets: Annotated[str, typer.Option(help="Run these sets only, joined by commas.")] = "",
     exclude: Annotated[str, typer.Option(help="Leave these sets out, joined by commas.")] = "",
@@ -59,21 +55,16 @@ def bench(
     The calls alone are timed, on one thread; the methods run in another order on each pair. Poses are judged by
     rotation and translation error (mAA and AUC, degrees), homographies by the mean corner error (mAA, pixels).
     """
-    given = {
-        "pairs": pairs,
-        "repeats": repeats,
-        "max_ratio": max_ratio,
-        "threshold": threshold,
-        "confidence": confidence,
-        "max_iterations": max_iterations,
-    }
-    changes: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
-    protocol = dataclasses.replace(DEFAULTS[model.value], **changes)
+    changes = given(pairs=pairs, repeats=repeats, max_ratio=max_ratio, threshold=threshold)
+    changes |= given(confidence=confidence, max_iterations=max_iterations)
+    protocol = dataclasses.replace(DEFAULTS[model], **changes)
     bench = Bench(tuple(select_methods(split_names(methods), protocol.kind)), protocol)
     setup = Setup(data=folder, sets=split_names(sets), exclude=split_names(exclude))
     journal = None
     if out is not None:
-        _check_writable(out)
+        check_writable(out.parent, repr(str(out)))
+        if out.is_dir():
+            raise IsADirectoryError(f"--out: cannot write {str(out)!r}: is a folder")
         journal = out.with_suffix(".sqlite")
     started = time.perf_counter()
     with open_run(bench.experiment(), setup, journal) as run:
@@ -90,16 +81,6 @@ def bench(
         print_json(document)
     else:
         _show(document)
-
-
-def _check_writable(out: Path) -> None:
-    try:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        tempfile.TemporaryFile(dir=out.parent).close()
-        if out.is_dir():
-            raise IsADirectoryError(None, "is a folder")
-    except OSError as error:
-        raise OSError(f"--out: cannot write {str(out)!r}: {error.strerror or error}") from None
 
 
 def _show(document: dict[str, Any]) -> None:

@@ -12,8 +12,6 @@ from bansac.cli.console import command, print_json, report
 from bansac.numeric.cache import CacheInfo, clear_cache, inspect_cache
 from bansac.warm import TASKS, warm_cache
 
-__all__ = ["app"]
-
 app = typer.Typer(no_args_is_help=True, help="Show, compile or delete the compiled kernels of this package.")
 
 

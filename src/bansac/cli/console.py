@@ -9,10 +9,9 @@ from typing import Any, NoReturn, ParamSpec
 
 import typer
 from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from bansac.evaluation.files import to_json
-
-__all__ = ["BAD_INPUT", "INTERRUPTED", "NO_MODEL", "announce_compilation", "command", "notes", "print_json", "report"]
 
 NO_MODEL = 1
 BAD_INPUT = 2
@@ -72,3 +71,20 @@ def announce_compilation() -> Iterator[None]:
 def print_json(document: dict[str, Any]) -> None:
     """Print one JSON document to standard output."""
     typer.echo(to_json(document))
+
+
+@contextmanager
+def show_progress(what: str, total: int, done: int) -> Iterator[Callable[[], None]]:
+    """Show how many units are done; the function that is given is called at each further one."""
+    if done:
+        notes.print(f"bansac: going on with an interrupted run: {done} of {total} {what} are done")
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=notes, transient=True, disable=not notes.is_terminal) as progress:
+        task = progress.add_task(what, total=total, completed=done)
+        yield lambda: progress.advance(task)

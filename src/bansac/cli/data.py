@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import typer
@@ -20,14 +19,12 @@ from bansac.cli.arguments import JsonFlag
 from bansac.cli.console import command, notes, print_json, report
 from bansac.datasets import PairSet
 from bansac.datasets.fetch import BASE_URL, fetch
-from bansac.datasets.hdf5 import evenly_spaced
+from bansac.datasets.hdf5 import PairFolder, evenly_spaced
 from bansac.datasets.labelled import LabelledSet
-from bansac.datasets.progress import Progress as Listener
-from bansac.datasets.progress import Stage
 from bansac.datasets.survey import survey
 from bansac.datasets.tutorial import MAX_RATIO
-
-__all__ = ["app"]
+from bansac.datasets.unpack import Progress as Listener
+from bansac.datasets.unpack import Stage
 
 SAMPLED_PAIRS = 50
 LABELLED = "labelled"
@@ -38,18 +35,10 @@ _SAMPLE = f"in at most {SAMPLED_PAIRS} evenly spaced pairs"
 app = typer.Typer(no_args_is_help=True, help="Download the paper's data, or show what a folder with data holds.")
 
 
-class DatasetName(StrEnum):
-    """The data sets that can be fetched."""
-
-    phototourism = "phototourism"
-    evd = "evd"
-    hpatches = "hpatches"
-
-
 @app.command("fetch")
 @command
 def fetch_command(
-    dataset: Annotated[DatasetName, typer.Argument(help="The data set.")],
+    dataset: Annotated[Literal["phototourism", "evd", "hpatches"], typer.Argument(help="The data set.")],
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Put the archive and its contents here, not in the cache folder.")
     ] = None,
@@ -67,11 +56,11 @@ def fetch_command(
     """
     try:
         with _progress() as listener:
-            fetched = fetch(dataset.value, out, full=full, url=url, progress=listener)
+            fetched = fetch(dataset, out, full=full, url=url, progress=listener)
     except KeyboardInterrupt:
         notes.print("bansac: what was downloaded is kept; the same command goes on with it")
         raise
-    notes.print(f"bansac: {dataset.value} {'was there already' if fetched.was_there else 'is there now'}")
+    notes.print(f"bansac: {dataset} {'was there already' if fetched.was_there else 'is there now'}")
     summary = _summary(fetched.folder)
     if json:
         archive = {"path": str(fetched.archive), "bytes": fetched.size, "sha256": fetched.sha256}
@@ -114,13 +103,8 @@ def _summary(folder: Path) -> dict[str, Any]:
 
 def _describe(pair_set: PairSet, root: Path) -> dict[str, Any]:
     counts = pair_set.match_counts(limit=SAMPLED_PAIRS)
-    scenes = 1 if pair_set.kind == "EF" else len(set(map(_first_image, pair_set.keys)))
-    return {
-        "name": pair_set.name,
-        "folder": str(pair_set.folder.relative_to(root)),
-        "kind": pair_set.kind,
-        "pairs": len(pair_set),
-        "scenes": scenes,
+    return _heading(pair_set, pair_set.kind, root) | {
+        "scenes": 1 if pair_set.kind == "EF" else len(set(map(_first_image, pair_set.keys))),
         "matches": {"max_ratio": MAX_RATIO[pair_set.kind], "pairs": len(counts), **_spread(counts)},
         "sizes": pair_set.size_source(),
     }
@@ -131,14 +115,12 @@ def _describe_labelled(labelled_set: LabelledSet, root: Path) -> dict[str, Any]:
     labels = [pair.inliers for pair in pairs if pair.inliers is not None]
     counts = np.array([len(of_pair) for of_pair in labels])
     shares = np.array([of_pair.sum() / max(len(of_pair), 1) for of_pair in labels])
-    return {
-        "name": labelled_set.name,
-        "folder": str(labelled_set.folder.relative_to(root)),
-        "kind": LABELLED,
-        "pairs": len(labelled_set),
-        "matches": {"pairs": len(counts), **_spread(counts)},
-        "inliers": _spread(shares),
-    }
+    matches = {"pairs": len(counts), **_spread(counts)}
+    return _heading(labelled_set, LABELLED, root) | {"matches": matches, "inliers": _spread(shares)}
+
+
+def _heading(found: PairFolder, kind: str, root: Path) -> dict[str, Any]:
+    return {"name": found.name, "folder": str(found.folder.relative_to(root)), "kind": kind, "pairs": len(found)}
 
 
 def _spread(values: NDArray[Any]) -> dict[str, Any]:

@@ -9,16 +9,13 @@ import typer
 from rich.box import SIMPLE
 from rich.table import Table
 
-from bansac.cli.answer import Answer, estimate_two_view
+from bansac.cli.answer import Answer, estimate_two_view, write_figures
 from bansac.cli.arguments import JsonFlag, OutOption, SeedOption
 from bansac.cli.console import notes, print_json, report
-from bansac.cli.figures import write_figures
 from bansac.datasets import Matches
 from bansac.datasets.demo import StereoPair, load_demo, load_motorcycle, plane_inliers
 from bansac.evaluation.files import OutputFolder
 from bansac.metrics import corner_error
-
-__all__ = ["demo"]
 
 # SNN ratio of the matches of the stereo pair, the paper's for fundamental matrices.
 STEREO_RATIO = 0.85

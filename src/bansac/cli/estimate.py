@@ -2,45 +2,21 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import typer
 from numpy.typing import NDArray
 
 import bansac
+from bansac.cli import arguments
 from bansac.cli.answer import Answer, estimate_two_view
-from bansac.cli.arguments import (
-    CalibrationOption,
-    ConfidenceOption,
-    IterationsOption,
-    JsonFlag,
-    NoScoresFlag,
-    OutOption,
-    SamplerOption,
-    SeedOption,
-    ThresholdOption,
-    estimation_settings,
-    scores_setting,
-)
 from bansac.cli.console import print_json
 from bansac.datasets.files import read_calibration, read_matches, read_points
 from bansac.evaluation.files import OutputFolder
 
-__all__ = ["estimate"]
-
-
-class Model(StrEnum):
-    """What can be estimated."""
-
-    H = "H"
-    F = "F"
-    E = "E"
-    line = "line"
-    circle = "circle"
-    polynomial = "polynomial"
+Model = Literal["H", "F", "E", "line", "circle", "polynomial"]
 
 
 def estimate(
@@ -48,15 +24,15 @@ def estimate(
     model: Annotated[Model, typer.Option(help="The model to estimate.")],
     degree: Annotated[int | None, typer.Option(help="Degree of the polynomial.")] = None,
     pair: Annotated[str | None, typer.Option(help="Name of a pair; FILE is then a folder of h5 files.")] = None,
-    calib: CalibrationOption = None,
-    threshold: ThresholdOption = None,
-    confidence: ConfidenceOption = None,
-    max_iterations: IterationsOption = None,
-    sampler: SamplerOption = "bansac",
-    seed: SeedOption = 0,
-    no_scores: NoScoresFlag = False,
-    out: OutOption = None,
-    json: JsonFlag = False,
+    calib: arguments.CalibrationOption = None,
+    threshold: arguments.ThresholdOption = None,
+    confidence: arguments.ConfidenceOption = None,
+    max_iterations: arguments.IterationsOption = None,
+    sampler: arguments.SamplerOption = "bansac",
+    seed: arguments.SeedOption = 0,
+    no_scores: arguments.NoScoresFlag = False,
+    out: arguments.OutOption = None,
+    json: arguments.JsonFlag = False,
 ) -> None:
     """Estimate a model from a file of matches (H, F, E) or points (line, circle, polynomial).
 
@@ -64,22 +40,23 @@ def estimate(
     x2 (N x 2) or matches (N x 4), or points (N x 2); if there are any scores (N), and K, or K1 and K2. Scores in [0, 1]
     are taken as prior probabilities. E without camera matrices takes points in normalised units.
     """
-    settings = estimation_settings(threshold, confidence, max_iterations, seed, sampler)
-    if model.value in ("H", "F", "E"):
+    two_views = model in ("H", "F", "E")
+    if two_views:
         _refuse("--degree", degree, model)
         matches = read_matches(file, pair)
         K1, K2 = read_calibration(calib) if calib is not None else (matches.K1, matches.K2)
-        data = {"x1": matches.x1, "x2": matches.x2}
-        folder = OutputFolder(out) if out is not None else None
-        settings |= scores_setting(matches.scores, no_scores, sampler)
-        answer = estimate_two_view(model.value, matches.x1, matches.x2, K1, K2, **settings)
+        data, scores = {"x1": matches.x1, "x2": matches.x2}, matches.scores
     else:
         _refuse("--calib", calib, model)
         _refuse("--pair", pair, model)
         points, scores = read_points(file)
         data = {"points": points}
-        folder = OutputFolder(out) if out is not None else None
-        settings |= scores_setting(scores, no_scores, sampler)
+    folder = OutputFolder(out) if out is not None else None
+    settings = {"seed": seed, **arguments.sampling_settings(sampler, scores, no_scores)}
+    settings |= arguments.given(threshold=threshold, confidence=confidence, max_iterations=max_iterations)
+    if two_views:
+        answer = estimate_two_view(model, matches.x1, matches.x2, K1, K2, **settings)
+    else:
         answer = _fit(model, points, degree, settings)
 
     document = {"file": str(file), **answer.as_dict()}
@@ -95,18 +72,18 @@ def estimate(
 
 def _fit(model: Model, points: NDArray[np.float64], degree: int | None, settings: dict[str, Any]) -> Answer:
     if "threshold" not in settings:
-        raise ValueError(f"--threshold must be given for --model {model.value}: it has the unit of the points")
-    if model is Model.polynomial:
+        raise ValueError(f"--threshold must be given for --model {model}: it has the unit of the points")
+    if model == "polynomial":
         if degree is None:
             raise ValueError("--degree must be given for --model polynomial")
         result = bansac.fit_polynomial(points, degree, **settings)
     else:
         _refuse("--degree", degree, model)
-        fit = bansac.fit_line if model is Model.line else bansac.fit_circle
+        fit = bansac.fit_line if model == "line" else bansac.fit_circle
         result = fit(points, **settings)
-    return Answer(model.value, result, result.model)
+    return Answer(model, result, result.model)
 
 
 def _refuse(name: str, value: object, model: Model) -> None:
     if value is not None:
-        raise ValueError(f"{name} does not go with --model {model.value}")
+        raise ValueError(f"{name} does not go with --model {model}")

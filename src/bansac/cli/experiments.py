@@ -2,32 +2,23 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from bansac.cli.arguments import TwoViewModel
-from bansac.cli.console import command, notes, report
-from bansac.cli.runs import ExecutorOption, WorkersOption, show_progress, split_names
+from bansac.cli.arguments import ExecutorOption, WorkersOption, given, split_names
+from bansac.cli.console import command, notes, report, show_progress
+from bansac.evaluation.experiment import Setup
 from bansac.evaluation.files import OutputFolder
 from bansac.evaluation.render import to_markdown
 from bansac.evaluation.runner import run_experiment
-from bansac.experiments import EXPERIMENTS, Setup, find_experiment
-
-__all__ = ["app"]
+from bansac.evaluation.task import HError, Kind
+from bansac.experiments import EXPERIMENTS, find_experiment
 
 INCOMPLETE = 1
 
 app = typer.Typer(no_args_is_help=True, help="Run the experiments of the paper.")
-
-
-class HErrorName(StrEnum):
-    """The errors of a homography."""
-
-    CORNERS = "corners"
-    VISIBLE_AREA = "visible-area"
 
 
 @app.command("list")
@@ -63,12 +54,12 @@ def run(
     repeats: Annotated[
         int | None, typer.Option(help="Runs of every pair, or trials on synthetic points. Default: the paper's.")
     ] = None,
-    model: Annotated[TwoViewModel | None, typer.Option(help="Only this model.")] = None,
+    model: Annotated[Kind | None, typer.Option(help="Only this model.")] = None,
     seed: Annotated[int, typer.Option(help="Seed of repeat 0; repeat r has this seed + r.")] = 0,
     sets: Annotated[str, typer.Option(help="Run these sets only, joined by commas.")] = "",
     exclude: Annotated[str, typer.Option(help="Leave these sets out, joined by commas.")] = "",
     h_error: Annotated[
-        HErrorName | None,
+        HError | None,
         typer.Option(help="Error of homographies: mean over the corners, or the visible area. Default: corners."),
     ] = None,
     max_ratio: Annotated[
@@ -88,22 +79,11 @@ def run(
     errors whatever the number of workers. Options that an experiment does not use are refused. Exit code 1: units
     have failed, their data being damaged or their workers having died again and again; run.json says why.
     """
-    given = {"max_ratio": max_ratio, "pair": pair, "curve": curve, "noise": noise}
-    extra: dict[str, Any] = {option: value for option, value in given.items() if value is not None}
-    if noise_is_variance:
-        extra["noise_is_variance"] = True
+    variance = True if noise_is_variance else None
+    extra = given(max_ratio=max_ratio, pair=pair, curve=curve, noise=noise, noise_is_variance=variance)
     experiment = find_experiment(name)
-    setup = Setup(
-        data=data,
-        model=model.value if model is not None else None,
-        pairs=pairs,
-        repeats=repeats,
-        seed=seed,
-        sets=split_names(sets),
-        exclude=split_names(exclude),
-        h_error=h_error.value if h_error is not None else None,
-        extra=extra,
-    )
+    settings = given(data=data, model=model, pairs=pairs, repeats=repeats, h_error=h_error)
+    setup = Setup(seed=seed, sets=split_names(sets), exclude=split_names(exclude), extra=extra, **settings)
     experiment.check(setup)
     folder = OutputFolder(out if out is not None else Path("bansac-experiments") / name)
     outcome = run_experiment(experiment, setup, folder, workers=workers, executor=executor, progress=show_progress)

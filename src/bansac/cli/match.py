@@ -7,27 +7,12 @@ from typing import Annotated
 
 import typer
 
-from bansac.cli.answer import estimate_two_view
-from bansac.cli.arguments import (
-    CalibrationOption,
-    ConfidenceOption,
-    IterationsOption,
-    JsonFlag,
-    NoScoresFlag,
-    OutOption,
-    SamplerOption,
-    SeedOption,
-    ThresholdOption,
-    TwoViewModel,
-    estimation_settings,
-    scores_setting,
-)
+from bansac.cli import arguments
+from bansac.cli.answer import estimate_two_view, write_figures
 from bansac.cli.console import print_json, report
-from bansac.cli.figures import write_figures
 from bansac.datasets.files import read_calibration
 from bansac.evaluation.files import OutputFolder
-
-__all__ = ["match"]
+from bansac.evaluation.task import Kind
 
 # Ratio test of Lowe's matches, by model.
 DEFAULT_RATIOS = {"H": 0.8, "F": 0.85, "E": 0.85}
@@ -36,38 +21,38 @@ DEFAULT_RATIOS = {"H": 0.8, "F": 0.85, "E": 0.85}
 def match(
     image1: Annotated[Path, typer.Argument(metavar="IMG1", help="First image.")],
     image2: Annotated[Path, typer.Argument(metavar="IMG2", help="Second image.")],
-    model: Annotated[TwoViewModel, typer.Option(help="Homography, fundamental or essential matrix.")],
-    calib: CalibrationOption = None,
+    model: Annotated[Kind, typer.Option(help="Homography, fundamental or essential matrix.")],
+    calib: arguments.CalibrationOption = None,
     ratio: Annotated[
         float | None, typer.Option(help="Keep matches up to this SNN ratio. Default: 0.8 for H, 0.85 for F and E.")
     ] = None,
-    threshold: ThresholdOption = None,
-    confidence: ConfidenceOption = None,
-    max_iterations: IterationsOption = None,
-    sampler: SamplerOption = "bansac",
-    seed: SeedOption = 0,
-    no_scores: NoScoresFlag = False,
-    out: OutOption = None,
-    json: JsonFlag = False,
+    threshold: arguments.ThresholdOption = None,
+    confidence: arguments.ConfidenceOption = None,
+    max_iterations: arguments.IterationsOption = None,
+    sampler: arguments.SamplerOption = "bansac",
+    seed: arguments.SeedOption = 0,
+    no_scores: arguments.NoScoresFlag = False,
+    out: arguments.OutOption = None,
+    json: arguments.JsonFlag = False,
 ) -> None:
     """Match two images (RootSIFT) and estimate the geometry between them.
 
     The scores 1 - ratio of the matches are taken as prior probabilities (P-BANSAC). E needs --calib; its threshold is
     in pixels. With --out: result.json, matches.npz (x1, x2, scores, inliers, probabilities, residuals) and figures.
     """
-    if model is TwoViewModel.E and calib is None:
+    if model == "E" and calib is None:
         raise ValueError("--calib must be given for --model E: it needs the camera matrices")
-    if model is not TwoViewModel.E and calib is not None:
-        raise ValueError(f"--calib does not go with --model {model.value}")
-    settings = estimation_settings(threshold, confidence, max_iterations, seed, sampler)
+    if model != "E" and calib is not None:
+        raise ValueError(f"--calib does not go with --model {model}")
     K1, K2 = read_calibration(calib) if calib is not None else (None, None)
     folder = OutputFolder(out) if out is not None else None
 
     from bansac.datasets.matching import match_images
 
-    matches = match_images(image1, image2, ratio=ratio if ratio is not None else DEFAULT_RATIOS[model.value])
-    settings |= scores_setting(matches.scores, no_scores, sampler)
-    answer = estimate_two_view(model.value, matches.x1, matches.x2, K1, K2, trace=folder is not None, **settings)
+    matches = match_images(image1, image2, ratio=ratio if ratio is not None else DEFAULT_RATIOS[model])
+    settings = {"seed": seed, **arguments.sampling_settings(sampler, matches.scores, no_scores)}
+    settings |= arguments.given(threshold=threshold, confidence=confidence, max_iterations=max_iterations)
+    answer = estimate_two_view(model, matches.x1, matches.x2, K1, K2, trace=folder is not None, **settings)
 
     document = {"images": [str(image1), str(image2)], **answer.as_dict()}
     if folder is not None:

@@ -26,16 +26,10 @@ _Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class StereoPair:
-    """Two photographs of a still scene by a rectified stereo camera, and the truth that follows from it.
+    """Two photographs of a still scene by a rectified stereo camera: RGB bytes, and the truth that follows from it.
 
-    Parameters
-    ----------
-    image1, image2 : (H, W, 3) ndarray of uint8
-        Left and right image, RGB.
-    disparity : (H, W) ndarray
-        How far left of its place in image 1 a point is seen in image 2, in pixels; NaN if it is not known.
-    F : (3, 3) ndarray
-        True fundamental matrix, of unit norm: matches lie in one row.
+    ``disparity`` (H, W) is how far left of its place in image 1 a point is seen in image 2, in pixels, NaN if it is not
+    known. ``F`` is of unit norm: matches lie in one row.
     """
 
     image1: NDArray[np.uint8]
@@ -44,19 +38,10 @@ class StereoPair:
     F: _Array
 
     def inliers(self, x1: _Array, x2: _Array, threshold: float = 2.0) -> NDArray[np.bool_]:
-        """Return which matches are true by the disparity: stricter than F, which determines the row alone.
+        """Return which matches, in pixels, are true by the disparity: stricter than F, which determines the row alone.
 
-        Parameters
-        ----------
-        x1, x2 : (N, 2) ndarray
-            Matches in pixels.
-        threshold : float, optional
-            Largest distance, in pixels, between ``x2`` and ``x1`` moved by the disparity of the pixel it lies in.
-
-        Returns
-        -------
-        (N,) ndarray of bool
-            False, too, if the disparity is not known.
+        ``threshold`` is the largest distance, in pixels, between ``x2`` and ``x1`` moved by the disparity of the pixel
+        it lies in. False, too, if the disparity is not known.
         """
         height, width = self.disparity.shape
         column = np.clip(np.round(x1[:, 0]).astype(int), 0, width - 1)
@@ -117,42 +102,16 @@ def load_demo(folder: str | os.PathLike[str] | None = None) -> Matches:
 
 
 def plane_inliers(H: _Array, x1: _Array, x2: _Array, threshold: float) -> NDArray[np.bool_]:
-    """Return which matches a homography maps to within a distance.
-
-    Parameters
-    ----------
-    H : (3, 3) ndarray
-        Homography from image 1 to image 2.
-    x1, x2 : (N, 2) ndarray
-        Matches in pixels.
-    threshold : float
-        Largest distance in image 2, in pixels.
-
-    Returns
-    -------
-    (N,) ndarray of bool
-        Whether the distance is at most ``threshold``.
-    """
+    """Return which matches a homography maps to within a distance in image 2, in pixels."""
     return np.asarray(np.hypot(*(apply_transform(H, x1) - x2).T) <= threshold)
 
 
 def load_motorcycle() -> StereoPair:
     """Load the motorcycle of the Middlebury 2014 stereo benchmark, as scikit-image has it.
 
-    The images are rectified: a point (x, y) of image 1 with disparity d is seen at (x - d, y) in image 2. So F is
-    [[0, 0, 0], [0, 0, -1], [0, 1, 0]] up to scale. scikit-image may have to download the images once.
-
-    Returns
-    -------
-    StereoPair
-        Images, disparity and fundamental matrix.
-
-    Raises
-    ------
-    ImportError
-        If scikit-image is not installed.
-    OSError
-        If the images are neither there nor to be downloaded.
+    The images are rectified: a point (x, y) of image 1 with disparity d is seen at (x - d, y) in image 2. So F is [[0,
+    0, 0], [0, 0, -1], [0, 1, 0]] up to scale. scikit-image may have to download the images once; if they cannot be
+    loaded it is an OSError, without scikit-image an ImportError.
     """
     try:
         from skimage.data import stereo_motorcycle

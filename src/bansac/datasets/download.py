@@ -12,8 +12,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from bansac.datasets.progress import Progress, be_silent
-from bansac.datasets.unpack import check_space
+from bansac.datasets.unpack import Progress, be_silent, check_space
 
 __all__ = ["ResumingDownloader", "download", "import_pooch"]
 
@@ -33,25 +32,10 @@ def import_pooch() -> Any:
 
 
 def download(url: str, target: Path, *, progress: Progress = be_silent, retries: int = _RETRIES) -> None:
-    """Download a file that is not there yet.
+    """Download a file that is not there yet, by http or https; ``target.part`` holds the bytes until it is complete.
 
-    Parameters
-    ----------
-    url : str
-        Address: http or https.
-    target : Path
-        The file; ``target.part`` holds the bytes received so far until it is complete.
-    progress : callable, optional
-        Called after every chunk.
-    retries : int, optional
-        Attempts that bring nothing new, after the first.
-
-    Raises
-    ------
-    OSError
-        If the file cannot be downloaded or there is no space for it; the bytes received so far are kept.
-    ImportError
-        If pooch is not installed.
+    ``retries`` are attempts that bring nothing new, after the first. A file that cannot be downloaded, or for which
+    there is no space, is an OSError; the bytes received so far are kept.
     """
     pooch = import_pooch()
     from requests import RequestException
@@ -77,14 +61,8 @@ def download(url: str, target: Path, *, progress: Progress = be_silent, retries:
 class ResumingDownloader:
     """A downloader for pooch that keeps the part it has of an interrupted download and continues from there.
 
-    Another version, size or address of the file on the server makes the download start anew.
-
-    Parameters
-    ----------
-    part : Path
-        The bytes received so far. ``<part>.json`` beside it says what file they are a part of.
-    progress : callable, optional
-        Called after every chunk.
+    Another version, size or address of the file on the server makes the download start anew. ``<part>.json`` beside the
+    part says what file it is a part of.
     """
 
     def __init__(self, part: Path, progress: Progress = be_silent) -> None:

@@ -25,8 +25,7 @@ from pathlib import Path
 from typing import Self
 
 from bansac.datasets.download import download, import_pooch
-from bansac.datasets.progress import Progress, be_silent
-from bansac.datasets.unpack import inspect, unpack
+from bansac.datasets.unpack import Progress, be_silent, inspect, unpack
 
 __all__ = ["BASE_URL", "DATASETS", "Dataset", "Fetched", "fetch"]
 
@@ -36,21 +35,11 @@ BASE_URL = "http://cmp.felk.cvut.cz/~mishkdmy/CVPR-RANSAC-Tutorial-2020/"
 
 @dataclass(frozen=True)
 class Dataset:
-    """The archive of a data set.
-
-    Parameters
-    ----------
-    archive : str
-        File name of the archive that holds it.
-    full_archive : str or None
-        File name of the archive with all of it, if the first holds a part only.
-    folder : str or None
-        How the name of its folder in the archive begins, in lower case; None for the whole archive.
-    """
+    """The archive of a data set, and the one with all of it if the first holds a part only."""
 
     archive: str
     full_archive: str | None = None
-    folder: str | None = None
+    folder: str | None = None  # how its name in the archive begins, in lower case; None for the whole archive
 
 
 DATASETS = {
@@ -63,27 +52,13 @@ DATASETS = {
 
 @dataclass(frozen=True)
 class Fetched:
-    """A data set that is there.
-
-    Parameters
-    ----------
-    folder : Path
-        Folder with its sets, for :func:`bansac.datasets.find_sets`.
-    archive : Path
-        The archive; it may have been deleted.
-    size : int
-        Size of the archive in bytes.
-    sha256 : str
-        SHA-256 of the archive, in hexadecimal digits.
-    was_there : bool
-        Whether there was nothing left to do.
-    """
+    """A data set that is there: its folder, for :func:`bansac.datasets.find_sets`, and its archive."""
 
     folder: Path
-    archive: Path
-    size: int
-    sha256: str
-    was_there: bool
+    archive: Path  # may have been deleted
+    size: int  # of the archive, in bytes
+    sha256: str  # of the archive, in hexadecimal digits
+    was_there: bool  # whether there was nothing left to do
 
 
 def fetch(
@@ -94,38 +69,14 @@ def fetch(
     url: str = BASE_URL,
     progress: Progress | None = None,
 ) -> Fetched:
-    """Download and unpack a data set, unless it is there.
+    """Download and unpack a data set, a key of ``DATASETS``, unless it is there; an interrupted download continues.
 
-    An interrupted download continues, at once or at the next call. Size and SHA-256 of the archive are recorded when it
-    is first used, and checked from then on.
-
-    Parameters
-    ----------
-    dataset : {"phototourism", "evd", "hpatches"}
-        Name of the data set. EVD and HPatches share an archive.
-    folder : str or path or None, optional
-        Folder for the archive and its contents; by default the user's cache folder, ``pooch.os_cache("bansac")``.
-    full : bool, optional
-        All scenes of PhotoTourism (86 GB) in place of the validation scene (2 GB).
-    url : str, optional
-        Address of the folder with the archives: http or https.
-    progress : callable or None, optional
-        Called with the stage, the bytes done and the bytes in total (None if not known).
-
-    Returns
-    -------
-    Fetched
-        The folder of the data set, and what is known about its archive.
-
-    Raises
-    ------
-    ValueError
-        If there is no such data set, it comes in one size only, or the address is none of http or https.
-    OSError
-        If the archive cannot be downloaded, differs from the one that was first used, is damaged or not safe to
-        unpack, or there is not enough space. The message names the file.
-    ImportError
-        If pooch is not installed.
+    Size and SHA-256 of the archive are recorded when it is first used, and checked from then on. ``folder`` is by
+    default the user's cache folder, ``pooch.os_cache("bansac")``; ``full`` asks for all scenes of PhotoTourism (86 GB)
+    in place of the validation scene (2 GB); ``progress`` is called with the stage, the bytes done and the bytes in
+    total, None if that is not known. A wrong argument is a ValueError. An archive that cannot be downloaded, is not the
+    one that was first used, is damaged or not safe to unpack, or for which there is no space, is an OSError that names
+    the file.
 
     Examples
     --------

@@ -1,6 +1,7 @@
 """Matches, points and camera matrices in text, npz, h5 and JSON files.
 
-Every error names the file and what was found in it.
+Text (``.csv``, ``.txt``) has columns x1, y1, x2, y2, or x, y and, if there are scores, score; a header line may name
+them in another order. An error is an OSError or a ValueError that names the file and what was found in it.
 """
 
 from __future__ import annotations
@@ -29,28 +30,11 @@ _SCORE_COLUMN = "score"
 
 
 def read_matches(path: Path, pair: str | None = None) -> Matches:
-    """Read matches from a csv, npz or h5 file.
+    """Read matches, finite and of equal lengths, from a text, npz or h5 file.
 
-    Parameters
-    ----------
-    path : Path
-        * ``.csv`` or ``.txt``: columns x1, y1, x2, y2 and, if there are scores, score; a header line may name them in
-          another order.
-        * ``.npz`` or ``.h5``: ``x1`` and ``x2`` (N, 2), or ``matches`` (N, 4); if there are any, ``scores`` (N), and
-          ``K``, or ``K1`` and ``K2`` (3, 3).
-        * with ``pair``: a folder in the RANSAC tutorial's format.
-    pair : str, optional
-        Key of the pair in such a folder; its scores are 1 - SNN ratio.
-
-    Returns
-    -------
-    Matches
-        What the file holds, finite and of equal lengths.
-
-    Raises
-    ------
-    OSError, ValueError
-        If the file cannot be read or holds something else.
+    npz and h5 have ``x1`` and ``x2`` (N, 2), or ``matches`` (N, 4); if there are any, ``scores`` (N), and ``K``, or
+    ``K1`` and ``K2`` (3, 3). With the key of a ``pair`` the path is a folder in the RANSAC tutorial's format; scores
+    are 1 - ratio.
     """
     if pair is not None:
         found = PairSet(path).pair(pair)
@@ -70,27 +54,7 @@ def read_matches(path: Path, pair: str | None = None) -> Matches:
 
 
 def read_points(path: Path) -> tuple[Array, Array | None]:
-    """Read points of the plane from a csv, npz or h5 file.
-
-    Parameters
-    ----------
-    path : Path
-        * ``.csv`` or ``.txt``: columns x, y and, if there are scores, score; a header line may name them in another
-          order.
-        * ``.npz`` or ``.h5``: ``points`` (N, 2) and, if there are any, ``scores`` (N).
-
-    Returns
-    -------
-    points : (N, 2) ndarray
-        The points, finite.
-    scores : (N,) ndarray or None
-        Their scores, finite, if the file has any.
-
-    Raises
-    ------
-    OSError, ValueError
-        If the file cannot be read or holds something else.
-    """
+    """Read finite ``points`` (N, 2) of the plane, and their ``scores`` (N) or None, from a text, npz or h5 file."""
     if _is_table(path):
         return _read_table(path, _POINT_COLUMNS)
     arrays = _read_arrays(path)
@@ -99,23 +63,10 @@ def read_points(path: Path) -> tuple[Array, Array | None]:
 
 
 def read_calibration(path: Path) -> tuple[Array, Array]:
-    """Read one camera matrix for both images, or one for each.
+    """Read one camera matrix for both images, or one for each, and return K1 and K2.
 
-    Parameters
-    ----------
-    path : Path
-        ``.json`` or ``.npz`` with ``K``, or with ``K1`` and ``K2``; any other suffix: text with the three rows of K, or
-        with the three of K1 and the three of K2.
-
-    Returns
-    -------
-    K1, K2 : (3, 3) ndarray
-        The camera matrices.
-
-    Raises
-    ------
-    OSError, ValueError
-        If the file cannot be read or holds something else.
+    ``.json`` and ``.npz`` have ``K``, or ``K1`` and ``K2``; any other file is text with the three rows of K, or with
+    the three of K1 and the three of K2.
     """
     if path.suffix == ".json":
         try:
@@ -127,10 +78,6 @@ def read_calibration(path: Path) -> tuple[Array, Array]:
         return _cameras(path, document)
     if path.suffix == ".npz":
         return _cameras(path, _read_arrays(path))
-    return _cameras_from_text(path)
-
-
-def _cameras_from_text(path: Path) -> tuple[Array, Array]:
     rows = [fields for _, fields in _fields_by_line(path)]
     if len(rows) not in (3, 6) or any(len(row) != 3 for row in rows):
         raise ValueError(f"{path}: must hold 3 rows of 3 numbers (K) or 6 (K1, then K2), got {len(rows)} rows")
@@ -177,7 +124,16 @@ def _is_table(path: Path) -> bool:
 def _read_table(path: Path, columns: tuple[str, ...]) -> tuple[Array, Array | None]:
     """Read a text table: commas, semicolons or blanks between the fields, comments after ``#``."""
     rows = _fields_by_line(path)
-    names = _header(path, rows, columns) or _default_names(path, rows, columns)
+    names = [*columns, _SCORE_COLUMN]
+    if rows and not _is_number(rows[0][1][0]):
+        names = _header(path, rows.pop(0)[1], columns)
+    elif rows:
+        number, fields = rows[0]
+        if len(fields) not in (len(columns), len(names)):
+            raise ValueError(
+                f"{path}: line {number} has {len(fields)} columns, expected {len(columns)} or {len(names)}: {names}"
+            )
+        names = names[: len(fields)]
     if not rows:
         raise ValueError(f"{path}: holds no rows; expected the columns {', '.join(columns)} and maybe {_SCORE_COLUMN}")
     for number, fields in rows:
@@ -198,11 +154,8 @@ def _fields_by_line(path: Path) -> list[_Line]:
     return [(number, fields) for number, fields in rows if fields]
 
 
-def _header(path: Path, rows: list[_Line], columns: tuple[str, ...]) -> list[str]:
-    """Remove the header and return the names in it; none if the first field is a number."""
-    if not rows or _is_number(rows[0][1][0]):
-        return []
-    names = [field.strip('"').lower() for field in rows.pop(0)[1]]
+def _header(path: Path, fields: list[str], columns: tuple[str, ...]) -> list[str]:
+    names = [field.strip('"').lower() for field in fields]
     missing = [name for name in columns if name not in names]
     if missing:
         raise ValueError(f"{path}: the header has no column {', '.join(missing)}; it has {', '.join(names)}")
@@ -215,18 +168,6 @@ def _is_number(field: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _default_names(path: Path, rows: list[_Line], columns: tuple[str, ...]) -> list[str]:
-    """Return the names of the columns of a table without a header."""
-    names = [*columns, _SCORE_COLUMN]
-    for number, fields in rows[:1]:
-        if len(fields) not in (len(columns), len(names)):
-            raise ValueError(
-                f"{path}: line {number} has {len(fields)} columns, expected {len(columns)} or {len(names)}: {names}"
-            )
-        return names[: len(fields)]
-    return names
 
 
 def _read_arrays(path: Path) -> dict[str, Any]:

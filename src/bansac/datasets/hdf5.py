@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-
-__all__ = ["Reader", "evenly_spaced", "import_h5py", "read_keys", "set_name"]
 
 _Array = NDArray[np.float64]
 
@@ -25,21 +24,8 @@ def import_h5py() -> Any:
     return h5py
 
 
-class Reader:
-    """An open HDF5 file whose every failure is an OSError that names it; to be used in a ``with`` statement.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-
-    Raises
-    ------
-    OSError
-        If it is missing or damaged.
-    ImportError
-        If h5py is not installed.
-    """
+class Reader(AbstractContextManager["Reader"]):
+    """An open HDF5 file whose every failure is an OSError that names it; to be used in a ``with`` statement."""
 
     def __init__(self, path: Path) -> None:
         h5py = import_h5py()
@@ -48,10 +34,6 @@ class Reader:
             self._file = h5py.File(path, "r")
         except OSError as error:
             raise OSError(f"cannot read {path}: {error}") from error
-
-    def __enter__(self) -> Reader:
-        """Return the open file."""
-        return self
 
     def __exit__(self, *exception: object) -> None:
         """Close the file."""
@@ -85,53 +67,42 @@ class Reader:
         return reshaped
 
 
-def set_name(folder: str | os.PathLike[str]) -> str:
-    """Return the name of the set in a folder: that of the folder, with its parent's if it is a split.
+class PairFolder:
+    """A set of pairs in the HDF5 files of a folder, which are read when a pair is asked for.
 
-    Parameters
-    ----------
-    folder : str or path
-        The folder.
-
-    Returns
-    -------
-    str
-        The name.
-
-    Examples
-    --------
-    >>> set_name("/data/EVD/val"), set_name("/data/val/sacre_coeur")
-    ('EVD-val', 'sacre_coeur')
+    Its name is that of the folder, with its parent's if it is a split; a set without pairs is an OSError.
     """
-    resolved = Path(folder).resolve()
-    return f"{resolved.parent.name}-{resolved.name}" if resolved.name in _SPLITS else resolved.name
+
+    def __init__(self, folder: str | os.PathLike[str]) -> None:
+        self.folder = Path(folder)
+        path = self.folder.resolve()
+        self.name = f"{path.parent.name}-{path.name}" if path.name in _SPLITS else path.name
+        with Reader(self.folder / "matches.h5") as matches:
+            self.keys = tuple(matches.keys())
+        if not self.keys:
+            raise OSError(f"{self.folder / 'matches.h5'} holds no pairs")
+
+    def __len__(self) -> int:
+        """Return the number of pairs."""
+        return len(self.keys)
+
+    def _read(self, name: str, key: str, shape: tuple[int, ...]) -> _Array:
+        with Reader(self.folder / name) as file:
+            return file.array(key, shape)
+
+    def _matches(self, key: str, name: str, what: str) -> tuple[_Array, _Array, _Array]:
+        """Return the points of a pair and the values per match of another file."""
+        matches, values = self._read("matches.h5", key, (-1, 4)), self._read(name, key, (-1,))
+        if len(values) != len(matches):
+            raise OSError(f"{self.folder}: pair {key!r} has {len(matches)} matches but {len(values)} {what}")
+        return matches[:, :2].copy(), matches[:, 2:].copy(), values
 
 
-def read_keys(folder: Path) -> tuple[str, ...]:
-    """Return the names of the pairs of the set in a folder.
-
-    Parameters
-    ----------
-    folder : Path
-        The folder.
-
-    Returns
-    -------
-    tuple of str
-        The keys of its ``matches.h5``, sorted.
-
-    Raises
-    ------
-    OSError
-        If the file is missing, damaged, or holds no pairs; the message names it.
-    ImportError
-        If h5py is not installed.
-    """
-    with Reader(folder / "matches.h5") as matches:
-        keys = tuple(matches.keys())
-    if not keys:
-        raise OSError(f"{folder / 'matches.h5'} holds no pairs")
-    return keys
+def folders_with(root: str | os.PathLike[str], name: str) -> list[Path]:
+    """Return the folders that hold a file of a name, the root or below it, sorted."""
+    if not Path(root).is_dir():
+        raise FileNotFoundError(f"there is no folder {root}")
+    return sorted(path.parent for path in Path(root).rglob(name))
 
 
 def evenly_spaced(keys: tuple[str, ...], limit: int | None) -> list[str]:

@@ -30,13 +30,7 @@ _IMAGE_SUFFIXES = (".png", ".jpg", ".jpeg", ".ppm", ".pgm", ".bmp", ".tif", ".ti
 
 
 class ImageFinder:
-    """The images of a set, found by the names in its keys.
-
-    Parameters
-    ----------
-    folder : Path
-        Folder of the set.
-    """
+    """The images of the set in a folder, found by the names in its keys."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder.resolve()
@@ -52,7 +46,8 @@ class ImageFinder:
 
     def find(self, key: str, which: Which) -> Path:
         """Return the file of image 1 or 2 of a pair."""
-        found = [self._fitting(name1, name2) for name1, name2 in _cuts(key)]
+        pairs_of_names = cuts(key) or [(key, key)]  # one without hyphens names both images
+        found = [self._fitting(name1, name2) for name1, name2 in pairs_of_names]
         # The key may be cut at several hyphens: best where that gives both images.
         found.sort(key=lambda both: (not all(both), len(both[which - 1]) != 1))
         wanted = next((both[which - 1] for both in found if both[which - 1]), [])
@@ -60,7 +55,7 @@ class ImageFinder:
             return wanted[0]
         if wanted:
             raise OSError(f"several files fit image {which} of the pair {key!r}: {', '.join(map(str, wanted[:5]))}")
-        names = " or ".join(dict.fromkeys(repr(names[which - 1]) for names in _cuts(key)))
+        names = " or ".join(dict.fromkeys(repr(names[which - 1]) for names in pairs_of_names))
         raise FileNotFoundError(
             f"no size of image {which} of the pair {key!r}: {self._folder} has no {SIZE_FILES[which]}, and no image "
             f"called {names} ({', '.join(_IMAGE_SUFFIXES)}) is in {', '.join(map(str, self._roots()))} or below"
@@ -94,10 +89,10 @@ class ImageFinder:
         return [self._folder, *(path for path in beside if path.is_dir())]
 
 
-def _cuts(key: str) -> list[tuple[str, str]]:
-    """Return all ways to cut a key into two names at a hyphen; one without hyphens names both images."""
+def cuts(key: str) -> list[tuple[str, str]]:
+    """Return all ways to cut a key into two names at a hyphen."""
     parts = key.split("-")
-    return [("-".join(parts[:cut]), "-".join(parts[cut:])) for cut in range(1, len(parts))] or [(key, key)]
+    return [("-".join(parts[:cut]), "-".join(parts[cut:])) for cut in range(1, len(parts))]
 
 
 def _plain(name: str) -> str:

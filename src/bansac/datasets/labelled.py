@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from bansac.datasets.hdf5 import Reader, read_keys, set_name
+from bansac.datasets.hdf5 import PairFolder, folders_with
 from bansac.datasets.matches import Matches
 
 __all__ = ["LabelledSet", "find_labelled_sets", "missing_files"]
@@ -24,7 +24,7 @@ __all__ = ["LabelledSet", "find_labelled_sets", "missing_files"]
 _FILES = ("matches.h5", "labels.h5", "Fgt.h5")
 
 
-class LabelledSet:
+class LabelledSet(PairFolder):
     """The pairs of one folder; files are read when a pair is asked for.
 
     Parameters
@@ -34,12 +34,8 @@ class LabelledSet:
 
     Attributes
     ----------
-    folder : Path
-        The folder.
-    name : str
-        Its name; that of a split as of a :class:`~bansac.datasets.PairSet`.
-    keys : tuple of str
-        Names of the pairs, sorted.
+    folder, name, keys
+        As of a :class:`~bansac.datasets.PairSet`.
 
     Raises
     ------
@@ -50,24 +46,12 @@ class LabelledSet:
     """
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
-        self.folder = Path(folder)
-        self.name = set_name(self.folder)
-        if missing := missing_files(self.folder):
-            raise FileNotFoundError(f"{self.folder} is no set of labelled matches: {missing} is missing")
-        self.keys = read_keys(self.folder)
-
-    def __len__(self) -> int:
-        """Return the number of pairs."""
-        return len(self.keys)
+        if missing := missing_files(folder):
+            raise FileNotFoundError(f"{Path(folder)} is no set of labelled matches: {missing} is missing")
+        super().__init__(folder)
 
     def files(self) -> list[Path]:
-        """Return the files of the set.
-
-        Returns
-        -------
-        list of Path
-            The absolute paths of what :meth:`pair` reads.
-        """
+        """Return the absolute paths of the files that :meth:`pair` reads."""
         return [self.folder.resolve() / name for name in _FILES]
 
     def pair(self, key: str) -> Matches:
@@ -88,58 +72,23 @@ class LabelledSet:
         OSError
             If a file is damaged, lacks the pair, or holds data of another shape.
         """
-        shapes: tuple[tuple[int, ...], ...] = ((-1, 4), (-1,), (3, 3))
-        values = []
-        for name, shape in zip(_FILES, shapes, strict=True):
-            with Reader(self.folder / name) as file:
-                values.append(file.array(key, shape))
-        matches, labels, F = values
-        if len(labels) != len(matches):
-            raise OSError(f"{self.folder}: pair {key!r} has {len(matches)} matches but {len(labels)} labels")
+        x1, x2, labels = self._matches(key, "labels.h5", "labels")
+        F = self._read("Fgt.h5", key, (3, 3))
         norm = np.linalg.norm(F)
         if norm == 0:
             raise OSError(f"{self.folder / 'Fgt.h5'}: the matrix of {key!r} is zero")
-        return Matches(matches[:, :2].copy(), matches[:, 2:].copy(), key=key, inliers=labels != 0, F=F / norm)
+        return Matches(x1, x2, key=key, inliers=labels != 0, F=F / norm)
 
 
 def missing_files(folder: str | os.PathLike[str]) -> str:
-    """Return the files that a folder misses to be a set of labelled matches, in words; "" if it is complete.
-
-    Parameters
-    ----------
-    folder : str or path
-        The folder.
-
-    Returns
-    -------
-    str
-        Names of files.
-    """
+    """Return the files that a folder misses to be a set of labelled matches, in words; "" if it is complete."""
     return ", ".join(name for name in _FILES if not (Path(folder) / name).exists())
 
 
 def find_labelled_sets(root: str | os.PathLike[str]) -> list[LabelledSet]:
-    """Find the sets of labelled matches in a folder and below it.
+    """Find the sets of labelled matches in a folder and below it, sorted by path; there may be none.
 
-    Parameters
-    ----------
-    root : str or path
-        A set, or a folder with sets somewhere below.
-
-    Returns
-    -------
-    list of LabelledSet
-        The sets, sorted by path; empty if there are none.
-
-    Raises
-    ------
-    OSError
-        If there is no such folder, or a file is damaged.
-    ImportError
-        If h5py is not installed.
+    No such folder, or a damaged file, is an OSError.
     """
-    root = Path(root)
-    if not root.is_dir():
-        raise FileNotFoundError(f"there is no folder {root}")
-    folders = sorted(path.parent for path in root.rglob("labels.h5") if (path.parent / "Fgt.h5").exists())
-    return [LabelledSet(folder) for folder in folders]
+    folders = folders_with(root, "labels.h5")
+    return [LabelledSet(folder) for folder in folders if (folder / "Fgt.h5").exists()]

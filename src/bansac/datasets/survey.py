@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bansac.datasets import labelled, tutorial
+from bansac.datasets.hdf5 import folders_with
 from bansac.datasets.labelled import LabelledSet
 from bansac.datasets.tutorial import PairSet
 
@@ -15,53 +16,24 @@ __all__ = ["Survey", "find_sets", "survey"]
 
 @dataclass(frozen=True)
 class Survey:
-    """The sets in a folder and below it, each list sorted by path.
-
-    Parameters
-    ----------
-    pair_sets : list of PairSet
-        Sets with poses or homographies as truth.
-    labelled_sets : list of LabelledSet
-        Sets whose matches are labelled.
-    skipped : dict of Path to str
-        Folders with matches that are no set, and the reason.
-    """
+    """The sets in a folder and below it, each list sorted by path."""
 
     pair_sets: list[PairSet]
     labelled_sets: list[LabelledSet]
-    skipped: dict[Path, str]
+    skipped: dict[Path, str]  # folders with matches that are no set, and the reason
 
 
 def survey(root: str | os.PathLike[str]) -> Survey:
-    """Find all sets in a folder and below it, and the folders with matches that are none.
-
-    Parameters
-    ----------
-    root : str or path
-        A set, or a folder with sets somewhere below.
-
-    Returns
-    -------
-    Survey
-        The sets.
-
-    Raises
-    ------
-    OSError
-        If there is no such folder, no set in it, or a set is incomplete or damaged.
-    ImportError
-        If h5py is not installed.
-    """
-    root = Path(root)
+    """Find all sets in a folder and below it, and the folders with matches that are none; no set is an OSError."""
     labelled_sets = labelled.find_labelled_sets(root)
-    folders = sorted(path.parent for path in root.rglob("matches.h5"))
-    has_pairs = any(map(_looks_like_a_set, folders))
     taken = {labelled_set.folder for labelled_set in labelled_sets}
+    folders = folders_with(root, "matches.h5")
+    pair_sets = [PairSet(folder) for folder in folders if _looks_like_a_set(folder)]
     skipped = {folder: _reason(folder) for folder in folders if folder not in taken and not _looks_like_a_set(folder)}
-    if not has_pairs and not labelled_sets:
+    if not pair_sets and not labelled_sets:
         said = "".join(f"; {folder} {reason}" for folder, reason in skipped.items())
         raise FileNotFoundError(f"no set of pairs and none of labelled matches in {root} or below{said}")
-    return Survey(find_sets(root) if has_pairs else [], labelled_sets, skipped)
+    return Survey(pair_sets, labelled_sets, skipped)
 
 
 def find_sets(root: str | os.PathLike[str]) -> list[PairSet]:
@@ -88,10 +60,7 @@ def find_sets(root: str | os.PathLike[str]) -> list[PairSet]:
     ImportError
         If h5py is not installed.
     """
-    root = Path(root)
-    if not root.is_dir():
-        raise FileNotFoundError(f"there is no folder {root}")
-    folders = sorted(path.parent for path in root.rglob("matches.h5") if _looks_like_a_set(path.parent))
+    folders = [folder for folder in folders_with(root, "matches.h5") if _looks_like_a_set(folder)]
     if not folders:
         wanted = "matches.h5, match_conf.h5, and Hgt.h5 or K1_K2.h5, R.h5 and T.h5"
         raise FileNotFoundError(f"no set of pairs in {root} or below: a set is a folder with {wanted}")

@@ -31,8 +31,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from bansac.datasets.hdf5 import Reader, evenly_spaced, read_keys, set_name
-from bansac.datasets.image_finder import SIZE_FILES, ImageFinder, Which
+from bansac.datasets.hdf5 import PairFolder, Reader, evenly_spaced
+from bansac.datasets.image_finder import SIZE_FILES, ImageFinder, Which, cuts
 from bansac.datasets.matches import Matches
 from bansac.geometry import essential_from_pose
 
@@ -45,7 +45,7 @@ _MATCH_FILES = ("matches.h5", "match_conf.h5")
 _TRUTH_FILES = {"EF": ("K1_K2.h5", "R.h5", "T.h5"), "H": ("Hgt.h5",)}
 
 
-class PairSet:
+class PairSet(PairFolder):
     """The pairs of one folder; files are read when a pair is asked for.
 
     Parameters
@@ -73,20 +73,14 @@ class PairSet:
     """
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
-        self.folder = Path(folder)
-        self.name = set_name(self.folder)
-        if not self.folder.is_dir():
-            raise FileNotFoundError(f"there is no folder {self.folder}")
+        if not Path(folder).is_dir():
+            raise FileNotFoundError(f"there is no folder {folder}")
+        if missing := missing_files(folder):
+            raise FileNotFoundError(f"{Path(folder)} is no complete set of pairs: {missing} is missing")
+        super().__init__(folder)
         self.kind: Literal["EF", "H"] = "H" if (self.folder / "Hgt.h5").exists() else "EF"
-        if missing := missing_files(self.folder):
-            raise FileNotFoundError(f"{self.folder} is no complete set of pairs: {missing} is missing")
-        self.keys = read_keys(self.folder)
         self._known = frozenset(self.keys)
         self._images = ImageFinder(self.folder)
-
-    def __len__(self) -> int:
-        """Return the number of pairs."""
-        return len(self.keys)
 
     def __repr__(self) -> str:
         """Name the set."""
@@ -112,15 +106,12 @@ class PairSet:
         OSError
             If a file is damaged, lacks the pair, or holds data of another shape.
         """
-        self._check_key(key)
-        matches = self._read("matches.h5", key, (-1, 4))
-        ratios = self._read("match_conf.h5", key, (-1,))
-        if len(ratios) != len(matches):
-            raise OSError(f"{self.folder}: pair {key!r} has {len(matches)} matches but {len(ratios)} ratios")
+        self._check(key)
+        x1, x2, ratios = self._matches(key, "match_conf.h5", "ratios")
         truth = {"H": self._read("Hgt.h5", key, (3, 3))} if self.kind == "H" else self._pose(key)
         return Matches(
-            matches[:, :2].copy(),
-            matches[:, 2:].copy(),
+            x1,
+            x2,
             key=key,
             ratios=ratios,
             size1=self._size_if_known(key, 1),
@@ -186,10 +177,8 @@ class PairSet:
 
         Parameters
         ----------
-        key : str
-            Name of the pair, one of ``keys``.
-        which : {1, 2}, optional
-            Image 1 or image 2 of the pair.
+        key, which : str and {1, 2}
+            As in :meth:`image_path`.
 
         Returns
         -------
@@ -198,16 +187,12 @@ class PairSet:
 
         Raises
         ------
-        ValueError
-            If the set has no such pair, or ``which`` is neither 1 nor 2.
-        OSError
-            If the set has no such file and the image is not there, several fit, or it cannot be read. The message names
-            what was searched.
+        ValueError, OSError
+            As :meth:`image_path` does, or if a file cannot be read.
         ImportError
             If an image has to be read and OpenCV is not installed.
         """
-        self._check_key(key)
-        _check_which(which)
+        self._check(key, which)
         name = SIZE_FILES[which]
         if not (self.folder / name).exists():
             return self._images.size(key, which)
@@ -236,17 +221,13 @@ class PairSet:
         OSError
             If the image is not there, or several fit. The message names what was searched.
         """
-        self._check_key(key)
-        _check_which(which)
+        self._check(key, which)
         return self._images.find(key, which)
 
     def files(self) -> list[Path]:
-        """Return the files that :meth:`pair` reads: those of the set and, if sizes come from them, images.
+        """Return the absolute paths of the files that :meth:`pair` reads, each once.
 
-        Returns
-        -------
-        list of Path
-            Their absolute paths, each once; images that are not there are left out.
+        They are those of the set and, if sizes come from them, images; images that are not there are left out.
         """
         names = (*_MATCH_FILES, *_TRUTH_FILES[self.kind], *SIZE_FILES.values())
         paths = [path for name in names if (path := self.folder.resolve() / name).exists()]
@@ -271,11 +252,13 @@ class PairSet:
             with contextlib.suppress(OSError):
                 yield self._images.find(key, which)
 
-    def _check_key(self, key: str) -> None:
+    def _check(self, key: str, which: int = 1) -> None:
         if key not in self._known:
             raise ValueError(
                 f"the set {self.name} has no pair {key!r}; it has {len(self)}, the first is {self.keys[0]!r}"
             )
+        if which not in SIZE_FILES:
+            raise ValueError(f"which must be 1 or 2, got {which!r}")
 
     def _pose(self, key: str) -> dict[str, Any]:
         K1, K2 = self._read("K1_K2.h5", key, (2, 3, 3))
@@ -300,41 +283,18 @@ class PairSet:
         except (OSError, ImportError):
             return None
 
-    def _read(self, name: str, key: str, shape: tuple[int, ...]) -> NDArray[np.float64]:
-        with Reader(self.folder / name) as file:
-            return file.array(key, shape)
-
 
 def missing_files(folder: str | os.PathLike[str]) -> str:
-    """Return the files that a folder misses to be a set of pairs, in words; "" if it is complete.
-
-    Parameters
-    ----------
-    folder : str or path
-        The folder.
-
-    Returns
-    -------
-    str
-        Names of files.
-    """
+    """Return the files that a folder misses to be a set of pairs, in words; "" if it is complete."""
     names = _MATCH_FILES + _TRUTH_FILES["H" if (Path(folder) / "Hgt.h5").exists() else "EF"]
     missing = [name for name in names if not (Path(folder) / name).exists()]
     alternative = " (or Hgt.h5)" if set(_TRUTH_FILES["EF"]) <= set(missing) else ""
     return ", ".join(missing) + alternative
 
 
-def _check_which(which: int) -> None:
-    if which not in SIZE_FILES:
-        raise ValueError(f"which must be 1 or 2, got {which!r}")
-
-
 def _split_key(key: str, images: list[str], path: Path) -> tuple[str, str]:
     """Split "img1-img2" into two known images; the names may contain hyphens themselves."""
-    known = set(images)
-    parts = key.split("-")
-    for cut in range(1, len(parts)):
-        image1, image2 = "-".join(parts[:cut]), "-".join(parts[cut:])
-        if image1 in known and image2 in known:
+    for image1, image2 in cuts(key):
+        if image1 in images and image2 in images:
             return image1, image2
     raise OSError(f"{path} lacks an image of the pair {key!r}")

@@ -10,50 +10,36 @@ import contextlib
 import os
 import shutil
 import tarfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path, PurePosixPath, PureWindowsPath
+from typing import Literal, TypeAlias
 
-from bansac.datasets.progress import Progress, be_silent
-
-__all__ = ["check_space", "inspect", "unpack"]
+Stage: TypeAlias = Literal["download", "check", "list", "unpack"]
+Progress: TypeAlias = Callable[[Stage, int, int | None], None]
+"""Called with the stage, the bytes done and the bytes in total, None if that is not known."""
 
 _CHUNK = 1 << 17  # bytes
 
 
+def be_silent(stage: Stage, done: int, total: int | None) -> None:
+    """Report nothing."""
+
+
 def unpack(
-    archive: str | os.PathLike[str], target: str | os.PathLike[str], *, progress: Progress | None = None
+    archive: str | os.PathLike[str], target: str | os.PathLike[str], *, progress: Progress = be_silent
 ) -> tuple[int, int]:
     """Unpack a tar archive, plain or compressed, into a new folder: all of it or nothing.
 
-    Every member is checked before the first is written. Only files and folders are unpacked, and only below the
-    target: an archive with links, devices, sparse files, absolute paths or ``..`` is refused as a whole.
-
-    Parameters
-    ----------
-    archive : str or path
-        The archive.
-    target : str or path
-        The folder; it must not exist. Its contents are written to a hidden folder beside it, which is renamed when they
-        are complete.
-    progress : callable or None, optional
-        Called after every member.
-
-    Returns
-    -------
-    files, size : int
-        Number of files and their total size in bytes.
-
-    Raises
-    ------
-    OSError
-        If the archive is missing, no tar archive, damaged, not safe or larger than the free space, or the target
-        exists. The message names the archive and, if there is one, the member.
+    Every member is checked before the first is written. Only files and folders are unpacked, and only below the target:
+    an archive with links, devices, sparse files, absolute paths or ``..`` is refused as a whole. The contents are
+    written to a hidden folder beside the target, which is renamed when they are complete. Returns the number of files
+    and their total size in bytes. An archive that is missing, no tar archive, damaged, not safe or larger than the free
+    space, or a target that exists, is an OSError that names the archive and, if there is one, the member.
     """
     archive, target = Path(archive), Path(target)
-    report = progress or be_silent
     if target.exists():
         raise FileExistsError(f"cannot unpack {archive}: {target} is there already")
-    files, size = inspect(archive, report)
+    files, size = inspect(archive, progress)
     check_space(target.parent, size, f"unpacking {archive}")
     temporary = target.with_name(f".{target.name}.unpacking")
     shutil.rmtree(temporary, ignore_errors=True)  # of a process that was killed
@@ -64,14 +50,14 @@ def unpack(
             for member in tar:
                 tar.extract(member, temporary, filter="data")
                 done += member.size
-                report("unpack", done, size)
+                progress("unpack", done, size)
         temporary.rename(target)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
     return files, size
 
 
-def inspect(archive: Path, report: Progress) -> tuple[int, int]:
+def inspect(archive: Path, progress: Progress) -> tuple[int, int]:
     """Check all members and return the number of files and their total size in bytes."""
     files, contents = 0, 0
     with _open_tar(archive) as tar:
@@ -79,7 +65,7 @@ def inspect(archive: Path, report: Progress) -> tuple[int, int]:
             _check_member(archive, member)
             files += member.isfile()
             contents += member.size
-            report("list", contents, None)
+            progress("list", contents, None)
         _check_end(tar)
     if not files:
         raise OSError(f"{archive} holds no files")

@@ -12,32 +12,21 @@ import numpy as np
 
 from bansac.datasets import PairSet, find_sets
 from bansac.datasets.hdf5 import evenly_spaced
-from bansac.evaluation.experiment import Experiment, Report, Row, Setup, Unit
+from bansac.evaluation.experiment import Experiment, Report, Row, Setup, Unit, choose_sets
 from bansac.evaluation.method import Method
 from bansac.evaluation.pairs import UNIT_CODE, Configuration, pair_unit, run_pair, warm_up
-from bansac.evaluation.protocol import Protocol
 from bansac.evaluation.provenance import installed_versions, machine
-from bansac.evaluation.sets import choose_sets
 from bansac.evaluation.summary import frame_of
+from bansac.evaluation.task import Protocol
 from bansac.metrics import auc, mean_average_accuracy
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-__all__ = ["Bench", "build_report", "summarise"]
-
 
 @dataclass(frozen=True)
 class Bench:
-    """A comparison of methods with settings that its user chooses.
-
-    Parameters
-    ----------
-    methods : tuple of Method
-        What is compared; they are sent to workers, so that their functions have to be importable.
-    protocol : Protocol
-        The settings.
-    """
+    """A comparison of methods with settings that its user chooses; the methods have to be importable in workers."""
 
     methods: tuple[Method, ...]
     protocol: Protocol

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
@@ -12,8 +13,6 @@ from numpy.typing import ArrayLike
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-__all__ = ["STYLES", "Chart", "Series", "plot_charts"]
 
 Scale = Literal["linear", "log"]
 
@@ -36,39 +35,17 @@ _MARKS = "osD^vPX"
 
 @dataclass(frozen=True, eq=False)
 class Series:
-    """One line of a chart.
+    """One line of a chart; NaN leaves a gap."""
 
-    Parameters
-    ----------
-    label : str
-        Its name; the same name looks the same in all charts, and as in the other figures if it is a method's.
-    x, y : (K,) array_like
-        The points; NaN leaves a gap.
-    error : (K,) array_like, optional
-        Standard errors of y, drawn as bars.
-    """
-
-    label: str
+    label: str  # looks the same in all charts, and as in the other figures if it is a method's
     x: ArrayLike
     y: ArrayLike
-    error: ArrayLike | None = None
+    error: ArrayLike | None = None  # standard errors of y, drawn as bars
 
 
 @dataclass(frozen=True, eq=False)
 class Chart:
-    """One chart.
-
-    Parameters
-    ----------
-    series : sequence of Series
-        Its lines.
-    title, xlabel, ylabel : str
-        What is written above and beside it.
-    xscale, yscale : {"linear", "log"}
-        Its scales.
-    level : float, optional
-        A height to compare with, drawn as a thin dashed line.
-    """
+    """One chart; ``level`` is a height to compare with, drawn as a thin dashed line."""
 
     series: Sequence[Series]
     title: str = ""
@@ -80,24 +57,7 @@ class Chart:
 
 
 def plot_charts(charts: Sequence[Sequence[Chart]]) -> Figure:
-    """Draw charts in rows and columns.
-
-    Parameters
-    ----------
-    charts : sequence of sequence of Chart
-        Rows of charts, all of one length.
-
-    Returns
-    -------
-    Figure
-        A figure made without pyplot.
-
-    Raises
-    ------
-    ValueError
-        If there are no charts, or the rows differ in length.
-    ImportError
-        If Matplotlib is not installed.
+    """Draw rows of charts, all of one length; the figure is made without pyplot.
 
     Examples
     --------
@@ -144,16 +104,9 @@ def plot_charts(charts: Sequence[Sequence[Chart]]) -> Figure:
 
 def _styles(labels: Sequence[str]) -> dict[str, dict[str, str]]:
     """Return colour, mark and line of each label: those of the methods in all figures, others in turn."""
-    styles = {}
-    others = 0
-    for label in labels:
-        if label in STYLES:
-            color, mark, line = STYLES[label]
-        else:
-            color, mark, line = _COLORS[others % len(_COLORS)], _MARKS[others % len(_MARKS)], "-"
-            others += 1
-        styles[label] = {"color": color, "marker": mark, "linestyle": line}
-    return styles
+    others = itertools.cycle(zip(_COLORS, _MARKS, itertools.repeat("-"), strict=False))
+    looks = {label: STYLES[label] if label in STYLES else next(others) for label in labels}
+    return {label: dict(zip(("color", "marker", "linestyle"), look, strict=True)) for label, look in looks.items()}
 
 
 def _frame(ax: Axes, chart: Chart) -> None:

@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from bansac.evaluation.protocol import Kind
 from bansac.evaluation.tables import Table
-from bansac.evaluation.task import H_ERRORS, HError
+from bansac.evaluation.task import H_ERRORS, HError, Kind
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -21,8 +20,7 @@ if TYPE_CHECKING:
     from bansac.datasets import PairSet
     from bansac.datasets.labelled import LabelledSet
 
-__all__ = ["Experiment", "Report", "Row", "Setting", "Setup", "Unit"]
-
+Set = TypeVar("Set", "PairSet", "LabelledSet")
 Setting = Literal["pairs", "repeats", "h_error"]
 
 Row = dict[str, str | int | float | bool | None]
@@ -31,43 +29,19 @@ Row = dict[str, str | int | float | bool | None]
 
 @dataclass(frozen=True, kw_only=True)
 class Setup:
-    """What a reader may set of an experiment; None stands for the paper's value.
+    """What a reader may set of an experiment; None stands for the paper's value."""
 
-    Parameters
-    ----------
-    data : Path, optional
-        A set of pairs, or a folder with sets below.
-    model : {"E", "F", "H"}, optional
-        Only this model; None takes all that the experiment has.
-    pairs : int, optional
-        Maximum number of pairs of a set, evenly spaced over those that the paper takes.
-    repeats : int, optional
-        Runs of every pair, or trials of a synthetic experiment.
-    seed : int
-        Seed of repeat 0; repeat r has ``seed + r``.
-    sets, exclude : tuple of str
-        Names of the sets to be taken (empty: all) and to be left out.
-    h_error : {"corners", "visible-area"}, optional
-        Error of a homography: mean over the corners of image 1, as the authors have it and by default, or over all
-        pixels of image 1 that are visible in image 2, as the tutorial has it.
-    extra : mapping of str to value
-        Options of one experiment alone, see :attr:`Experiment.options`.
-
-    Raises
-    ------
-    ValueError
-        If a value is out of its range.
-    """
-
-    data: Path | None = None
-    model: Kind | None = None
-    pairs: int | None = None
-    repeats: int | None = None
-    seed: int = 0
-    sets: tuple[str, ...] = ()
-    exclude: tuple[str, ...] = ()
+    data: Path | None = None  # a set of pairs, or a folder with sets below
+    model: Kind | None = None  # only this model
+    pairs: int | None = None  # maximum number of pairs of a set, evenly spaced over those that the paper takes
+    repeats: int | None = None  # runs of every pair, or trials of a synthetic experiment
+    seed: int = 0  # that of repeat 0; repeat r has seed + r
+    sets: tuple[str, ...] = ()  # names of the sets to be taken; empty for all
+    exclude: tuple[str, ...] = ()  # names of the sets to be left out
+    # Mean over the corners of image 1, as the authors have it and by default, or over all pixels of image 1 that are
+    # visible in image 2, as the tutorial has it.
     h_error: HError | None = None
-    extra: Mapping[str, Any] = field(default_factory=dict)
+    extra: Mapping[str, Any] = field(default_factory=dict)  # options of one experiment alone: Experiment.options
 
     def __post_init__(self) -> None:
         """Check every value."""
@@ -83,38 +57,16 @@ class Setup:
 
 @dataclass(frozen=True)
 class Unit:
-    """One piece of work.
+    """One piece of work."""
 
-    Parameters
-    ----------
-    key : str
-        Its name: different for every unit, and the same in every run with the same setup.
-    payload : tuple
-        What ``run_unit`` needs to know besides the setup: plain values that can be pickled.
-    timed : bool
-        Whether it takes part in the serial pass that takes the times, as repeat 0 does.
-    """
-
-    key: str
-    payload: tuple[Any, ...] = ()
-    timed: bool = True
+    key: str  # its name: different for every unit, and the same in every run with the same setup
+    payload: tuple[Any, ...] = ()  # what ``run_unit`` needs besides the setup: plain values that can be pickled
+    timed: bool = True  # whether it takes part in the serial pass that takes the times, as repeat 0 does
 
 
 @dataclass(kw_only=True)
 class Report:
-    """What an experiment shows.
-
-    Parameters
-    ----------
-    tables : dict of str to Table
-        By the name of their files, without suffix.
-    figures : dict of str to Figure
-        By the name of their files, without suffix.
-    records : dict of str to list of Row
-        Further numbers, by the name of their CSV files, without suffix.
-    notes : list of str
-        What a reader has to know to read them.
-    """
+    """What an experiment shows: tables, figures and records (further rows) by the names of their files, and notes."""
 
     tables: dict[str, Table] = field(default_factory=dict)
     figures: dict[str, Figure] = field(default_factory=dict)
@@ -211,3 +163,19 @@ def _flag(name: str) -> str:
 
 def _flags(names: Iterable[str]) -> str:
     return ", ".join(map(_flag, [*names, "seed"]))
+
+
+def choose_sets(found: Sequence[Set], wanted: Sequence[str], unwanted: Sequence[str]) -> list[Set]:
+    """Return the sets that ``--sets`` (empty: all) and ``--exclude`` leave, in their order; names must differ."""
+    names = [pair_set.name for pair_set in found]
+    for option, listed in (("--sets", wanted), ("--exclude", unwanted)):
+        for name in listed:
+            if name not in names:
+                raise ValueError(f"{option}: there is no set {name!r}; there are {', '.join(names)}")
+    chosen = [s for s in found if (not wanted or s.name in wanted) and s.name not in unwanted]
+    if not chosen:
+        raise ValueError(f"--exclude leaves none of the sets {', '.join(names)}")
+    repeated = {pair_set.name for pair_set in chosen if [s.name for s in chosen].count(pair_set.name) > 1}
+    if repeated:
+        raise ValueError(f"several sets below the folder are called {', '.join(sorted(repeated))}")
+    return chosen

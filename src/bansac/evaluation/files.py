@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import math
 import os
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,29 +16,12 @@ import numpy as np
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["OutputFolder", "to_json", "write_atomically"]
-
 
 class OutputFolder:
-    """The folder of ``--out``.
-
-    Parameters
-    ----------
-    path : Path
-        It is made if it is not there.
-
-    Raises
-    ------
-    OSError
-        If files cannot be written there.
-    """
+    """The folder of ``--out``, made if it is not there; an OSError if files cannot be written there."""
 
     def __init__(self, path: Path) -> None:
-        try:
-            path.mkdir(parents=True, exist_ok=True)
-            tempfile.TemporaryFile(dir=path).close()
-        except OSError as error:
-            raise OSError(f"--out: cannot write into {str(path)!r}: {error.strerror or error}") from None
+        check_writable(path, f"into {str(path)!r}")
         self.path = path
         self.files: list[str] = []
 
@@ -53,6 +37,22 @@ class OutputFolder:
         """Write ``arrays`` as a compressed NumPy archive."""
         self.write(name, lambda path: np.savez_compressed(path, **arrays))
 
+    def write_rows(self, name: str, rows: Iterable[Mapping[str, Any]]) -> None:
+        """Write rows as CSV; None leaves a field empty.
+
+        They are gone through twice, the columns being those that any of them has, and never held all at once: a full
+        run has millions. This is why it is not pandas' ``to_csv``.
+        """
+        columns = list(dict.fromkeys(column for row in rows for column in row))
+
+        def write(path: Path) -> None:
+            with path.open("w", encoding="utf-8", newline="") as file:
+                writer = csv.DictWriter(file, columns, restval="", lineterminator="\n")
+                writer.writeheader()
+                writer.writerows(rows)
+
+        self.write(name, write)
+
     def write_figure(self, name: str, figure: Figure) -> None:
         """Write ``figure`` as an image."""
         from bansac.plotting import save_figure
@@ -65,16 +65,17 @@ class OutputFolder:
         self.files.append(str(self.path / name))
 
 
-def write_atomically(path: Path, write: Callable[[Path], Any]) -> None:
-    """Let ``write`` fill a temporary file beside ``path`` and move it there when it is whole.
+def check_writable(folder: Path, what: str) -> None:
+    """Make a folder if it is not there; an OSError that says ``what`` if files cannot be written there."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=folder).close()
+    except OSError as error:
+        raise OSError(f"--out: cannot write {what}: {error.strerror or error}") from None
 
-    Parameters
-    ----------
-    path : Path
-        The file to be written.
-    write : callable
-        Called with the path of the temporary file, which has the suffix of ``path``.
-    """
+
+def write_atomically(path: Path, write: Callable[[Path], Any]) -> None:
+    """Let ``write`` fill a temporary file beside ``path``, of the same suffix, and move it there when it is whole."""
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.stem}-", suffix=path.suffix)
     os.close(handle)
     temporary = Path(name)

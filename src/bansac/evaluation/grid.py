@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from bansac.datasets import PairSet, find_sets
 from bansac.datasets.hdf5 import evenly_spaced
-from bansac.evaluation.experiment import Experiment, Report, Row, Setup, Unit
+from bansac.evaluation.experiment import Experiment, Row, Setup, Unit, choose_sets
 from bansac.evaluation.pairs import UNIT_CODE, Configuration, check_sizes, pair_unit, run_pair, warm_up
-from bansac.evaluation.protocol import DEFAULTS, Kind, Protocol
-from bansac.evaluation.sets import choose_sets
-
-__all__ = ["ABLATION_SET", "MAX_RATIO_OPTION", "PAIRS_OF_A_SCENE", "REPEATS", "Grid", "check_max_ratio"]
+from bansac.evaluation.task import DEFAULTS, Kind, Protocol
 
 PAIRS_OF_A_SCENE = 4000
 """The paper takes the first 4,000 pairs of a scene (E, F), and all pairs of a homography set."""
@@ -34,59 +32,30 @@ _KINDS = {"E": "EF", "F": "EF", "H": "H"}
 
 @dataclass(frozen=True)
 class Grid:
-    """Configurations on image pairs.
+    """Configurations on image pairs; they are sent to workers, so that their functions have to be importable."""
 
-    Parameters
-    ----------
-    models : tuple of {"E", "F", "H"}
-        Models that are estimated, those for which there are data and which ``setup.model`` allows.
-    configurations : tuple of Configuration
-        What is compared. They are sent to workers, so that their functions have to be importable.
-    ablation : bool
-        Whether the paper runs it on all pairs of ``sacre_coeur``. If that set is missing, or others are asked for, it
-        runs on those.
-    default_models : tuple of {"E", "F", "H"}
-        What is estimated if ``setup.model`` is None; empty for all of ``models``.
-    """
-
-    models: tuple[Kind, ...]
+    models: tuple[Kind, ...]  # those for which there are data and which ``setup.model`` allows are estimated
     configurations: tuple[Configuration, ...]
-    ablation: bool = False
-    default_models: tuple[Kind, ...] = ()
+    ablation: bool = False  # all pairs of ABLATION_SET, unless it is missing or other sets are asked for
+    default_models: tuple[Kind, ...] = ()  # what is estimated if ``setup.model`` is None; empty for all of ``models``
 
-    def experiment(
-        self,
-        *,
-        name: str,
-        title: str,
-        reference: str,
-        defaults: str,
-        report: Callable[[Setup, Iterable[Row]], Report],
-        options: tuple[str, ...] = (MAX_RATIO_OPTION,),
-    ) -> Experiment:
-        """Return the experiment that runs this grid; the parameters are those of :class:`.Experiment`."""
+    def experiment(self, *, options: tuple[str, ...] = (MAX_RATIO_OPTION,), **described: Any) -> Experiment:
+        """Return the experiment that runs this grid, ``described`` by further fields of :class:`.Experiment`."""
         return Experiment(
-            name=name,
-            title=title,
-            reference=reference,
             needs_data=True,
-            defaults=defaults,
             units=self.units,
             run_unit=self.run_unit,
-            report=report,
             sets=self.sets,
             settings=("pairs", "repeats", "h_error") if "H" in self.models else ("pairs", "repeats"),
             models=self.models,
             options=options,
             warm_up=self.warm_up,
             values=(UNIT_CODE, DEFAULTS, self),
+            **described,
         )
 
     def units(self, setup: Setup) -> list[Unit]:
-        """Return one unit for each model, set, pair and repeat.
-
-        No set with the right truth, or none with homographies for ``setup.h_error`` to judge, is a ValueError.
-        """
+        """Return one unit for each model, set, pair and repeat; a ValueError if no set has the truth that is needed."""
         check_max_ratio(setup)
         chosen = self._choose_sets(setup)
         models = self._models(setup, chosen)

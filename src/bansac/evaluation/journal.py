@@ -12,12 +12,9 @@ import json
 import sqlite3
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 from bansac.evaluation.experiment import Row, Unit
-
-__all__ = ["Journal", "Rows"]
 
 _TABLE = """CREATE TABLE IF NOT EXISTS units (
     fingerprint TEXT NOT NULL,
@@ -30,20 +27,10 @@ _TABLE = """CREATE TABLE IF NOT EXISTS units (
 )"""
 
 
-class Journal:
-    """The finished units of one run.
+class Journal(contextlib.AbstractContextManager["Journal"]):
+    """The finished units of the run with a fingerprint; its file may hold other runs too, without one it is in memory.
 
-    Parameters
-    ----------
-    path : Path or None
-        The file, which may hold other runs too; None keeps everything in memory.
-    fingerprint : str
-        What the rows depend on.
-
-    Raises
-    ------
-    OSError
-        If the file cannot be written or is damaged, or another process is writing it.
+    A file that cannot be written, is damaged, or is being written by another process is an OSError.
     """
 
     def __init__(self, path: Path | None, fingerprint: str) -> None:
@@ -64,13 +51,7 @@ class Journal:
             self._database.close()
             raise
 
-    def __enter__(self) -> Journal:
-        """Return the journal."""
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *exception: object) -> None:
         """Close the file."""
         self._database.close()
 

@@ -9,10 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bansac.evaluation.protocol import Kind
-from bansac.evaluation.task import Task
-
-__all__ = ["Method"]
+from bansac.evaluation.task import Kind, Task
 
 
 def _as_returned(answer: Any) -> Any:

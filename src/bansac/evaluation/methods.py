@@ -13,10 +13,7 @@ from typing import Any
 
 from bansac.evaluation.method import Method
 from bansac.evaluation.peers import find_peers
-from bansac.evaluation.protocol import Kind
-
-__all__ = ["BANSAC", "LOCAL_OPTIMIZATION", "METHODS", "PAPER_METHODS", "P_BANSAC", "RANSAC", "select_methods"]
-
+from bansac.evaluation.task import Kind
 
 LOCAL_OPTIMIZATION: Mapping[str, Any] = {"local_optimization": "inner+iterative"}
 """What turns on the local optimisation of LO-RANSAC."""
@@ -44,11 +41,7 @@ PAPER_METHODS = (RANSAC, METHODS["napsac"], METHODS["p-napsac"], METHODS["prosac
 
 
 def select_methods(names: Sequence[str], kind: Kind) -> list[Method]:
-    """Return the methods of these names, in their order.
-
-    A name that is unknown, given twice, or cannot estimate ``kind`` is a ValueError; a package that is not installed
-    a ModuleNotFoundError.
-    """
+    """Return the methods of these names, in their order; their packages have to be installed."""
     if not names:
         raise ValueError(f"methods must name at least one of {', '.join(METHODS)}")
     for name in names:

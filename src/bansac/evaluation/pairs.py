@@ -18,38 +18,19 @@ import numpy as np
 from bansac.datasets import Matches, PairSet
 from bansac.evaluation.experiment import Row, Unit
 from bansac.evaluation.method import Method
-from bansac.evaluation.protocol import Kind, Protocol
-from bansac.evaluation.task import HError, Task, best_first, judge, make_task
-
-__all__ = ["UNIT_CODE", "Configuration", "check_sizes", "open_set", "pair_unit", "run_pair", "warm_up"]
+from bansac.evaluation.task import HError, Kind, Protocol, Task, best_first, judge, make_task
 
 
 @dataclass(frozen=True)
 class Configuration:
-    """A method with settings: one column of a table, or one point of a curve.
+    """A method with settings: one column of a table, or one point of a curve."""
 
-    Parameters
-    ----------
-    name : str
-        Its name in the rows, different for every configuration of a list.
-    method : Method
-        The method.
-    settings : mapping
-        Keyword arguments of this package's estimate functions that override the method's.
-    columns : mapping
-        Columns of the rows that name the settings.
-    prior : float, optional
-        P^0 of every match, also if the method has scores.
-    max_ratio : float, optional
-        SNN ratio below which matches are used, if it is not that of the protocol.
-    """
-
-    name: str
+    name: str  # its name in the rows, different for every configuration of a list
     method: Method
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    columns: Mapping[str, str | int | float | bool | None] = field(default_factory=dict)
-    prior: float | None = None
-    max_ratio: float | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)  # keyword arguments that override the method's
+    columns: Mapping[str, str | int | float | bool | None] = field(default_factory=dict)  # name the settings in rows
+    prior: float | None = None  # P^0 of every match, also if the method has scores
+    max_ratio: float | None = None  # SNN ratio below which matches are used, if it is not that of the protocol
 
     def estimate(self, task: Task, **settings: Any) -> Any:
         """Estimate the model of a task; ``settings`` override the configuration's."""
@@ -136,10 +117,7 @@ def warm_up(
     seed: int = 0,
     **settings: Any,
 ) -> None:
-    """Load or compile what every configuration needs, by calls on the first pair that is not damaged.
-
-    ``settings`` are keyword arguments of the calls, which may make them short.
-    """
+    """Load or compile what every configuration needs, by calls with ``settings`` on the first undamaged pair."""
     for unit in units:
         try:
             tasks = _tasks(configurations, protocol, unit, seed)

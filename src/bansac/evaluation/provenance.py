@@ -21,15 +21,6 @@ from bansac.datasets import PairSet
 from bansac.datasets.labelled import LabelledSet
 from bansac.evaluation.experiment import Experiment, Setup
 
-__all__ = [
-    "data_fingerprint",
-    "fingerprint",
-    "installed_versions",
-    "machine",
-    "plain_settings",
-    "source_digest",
-]
-
 ROOMS = ("engine", "problems", "solvers", "numeric")
 """The packages whose source makes the estimates."""
 

@@ -10,8 +10,6 @@ import math
 
 from bansac.evaluation.tables import Better, Cell, Mark, Measured, Section, Table, TableRow, format_number, with_arrow
 
-__all__ = ["escape_latex", "to_latex", "to_markdown"]
-
 _MISSING = "-"
 _EMPHASIS = "\\*<"
 
@@ -43,7 +41,7 @@ def to_markdown(table: Table) -> str:
             continue
         labels = [_markdown(label) for label in _labels(row)]
         values = zip(row.values, marks, strict=True)
-        lines.append(labels + [_mark_markdown(_format(value, row.digits), mark) for value, mark in values])
+        lines.append(labels + [_mark_markdown(_format(value), mark) for value, mark in values])
     return f"{_markdown(table.title, characters=_EMPHASIS)}\n\n" + _pad(lines, stub=len(table.stub))
 
 
@@ -74,7 +72,7 @@ def to_latex(table: Table) -> str:
             continue
         labels = [escape_latex(label) for label in _labels(row)]
         values = zip(row.values, marks, strict=True)
-        cells = [_mark_latex(escape_latex(_format(value, row.digits)), mark) for value, mark in values]
+        cells = [_mark_latex(escape_latex(_format(value)), mark) for value, mark in values]
         lines.append(f"    {_latex_line(labels + cells)}")
     lines += ["    \\bottomrule", "  \\end{tabular}}", f"\\end{{{environment}}}", ""]
     return "\n".join(lines)
@@ -96,15 +94,15 @@ def _labels(row: TableRow) -> list[str]:
     return [*row.labels[:-1], with_arrow(row.labels[-1], row.better if row.arrow else None)]
 
 
-def _format(cell: Cell, digits: int) -> str:
+def _format(cell: Cell) -> str:
     if isinstance(cell, str):
         return cell
     if isinstance(cell, Measured):
         if math.isnan(cell.value):
             return _MISSING
-        value = format_number(float(cell.value), digits)
+        value = format_number(float(cell.value))
         return f"{value} ± {cell.error:.{len(value.partition('.')[2])}f}"
-    return format_number(cell, digits) if cell is not None and not math.isnan(cell) else _MISSING
+    return format_number(cell) if cell is not None and not math.isnan(cell) else _MISSING
 
 
 def _markdown(text: str, characters: str = _EMPHASIS + "|") -> str:

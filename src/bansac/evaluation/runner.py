@@ -3,6 +3,9 @@
 In this process, one unit after the other, errors and times come from the same pass. Beside others, the machine is busy:
 the seconds of that pass are dropped, and the units of repeat 0 run again afterwards, one after the other, for their
 seconds alone. Errors do not depend on the executor, nor on where an earlier run was interrupted.
+
+The folder of a run has every single run in ``runs.csv``, tables as ``.md`` and ``.tex``, figures as ``.png`` and
+``.svg``, further numbers as ``.csv``, settings, versions and notes in ``run.json``, and ``journal.sqlite``.
 """
 
 from __future__ import annotations
@@ -11,14 +14,14 @@ import contextlib
 import datetime
 import functools
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bansac.evaluation.executors import Failure, Work, attempt, find_executor
-from bansac.evaluation.experiment import Experiment, Report, Setup, Unit
+from bansac.evaluation.executors import Answer, Failure, Work, attempt, find_executor
+from bansac.evaluation.experiment import Experiment, Report, Row, Setup, Unit
 from bansac.evaluation.files import OutputFolder
 from bansac.evaluation.journal import Journal, Rows
 from bansac.evaluation.provenance import (
@@ -29,10 +32,8 @@ from bansac.evaluation.provenance import (
     plain_settings,
     source_digest,
 )
-from bansac.evaluation.report import write_report, write_rows
+from bansac.evaluation.render import to_latex, to_markdown
 from bansac.evaluation.summary import import_pandas
-
-__all__ = ["Outcome", "Progress", "Run", "open_run", "run_experiment", "silent"]
 
 Progress = Callable[[str, int, int], AbstractContextManager[Callable[[], None]]]
 """``progress(what, total, done)`` is entered at the start of a pass and gives a function to be called at each unit."""
@@ -43,17 +44,7 @@ _NOTED_FAILURES = 10
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a run has given.
-
-    Parameters
-    ----------
-    report : Report
-        Tables, figures and notes.
-    document : dict
-        The content of ``run.json``.
-    failed : dict of str to str
-        Units without rows or without the times that they should have, and why.
-    """
+    """The report of a run, the content of ``run.json``, and the units without rows or times that they should have."""
 
     report: Report
     document: dict[str, Any]
@@ -79,24 +70,10 @@ class Run:
     def execute(
         self, *, workers: int = 1, executor: str | None = None, progress: Progress = silent
     ) -> tuple[Rows, dict[str, str]]:
-        """Run what the journal lacks.
+        """Run what the journal lacks; return the rows of all finished units, and the failed units and why.
 
-        Parameters
-        ----------
-        workers : int, optional
-            Number of processes.
-        executor : str, optional
-            A key of :data:`bansac.evaluation.executors.EXECUTORS`; by default "serial" for one worker, else
-            "processes".
-        progress : callable, optional
-            Shows how far it is.
-
-        Returns
-        -------
-        rows : Rows
-            The rows of all finished units.
-        failed : dict of str to str
-            Units without rows or without the times that they should have, in their order, and why.
+        A unit without the times that it should have has failed too. ``executor`` is a key of
+        :data:`bansac.evaluation.executors.EXECUTORS`, by default "serial" for one worker, else "processes".
         """
         if workers < 1:
             raise ValueError(f"workers must be at least 1, got {workers}")
@@ -108,37 +85,18 @@ class Run:
         pending = [unit for unit in self.units if unit not in self.journal]
         if pending:
             self._warm_up(work, pending)
-        failed: dict[str, str] = {}
-        answers = chosen.run(work, pending, workers)
-        done = len(self.units) - len(pending)
-        with progress("units", len(self.units), done) as advance, contextlib.closing(answers):
-            for unit, answer in answers:
-                if isinstance(answer, Failure):
-                    failed[unit.key] = answer.reason
-                else:
-                    self.journal.add(unit, answer, alone=chosen.alone)
-                advance()
-        failed |= self._take_times(work, progress, warm=bool(pending))
+        shown = progress("units", len(self.units), len(self.units) - len(pending))
+        keep = functools.partial(self.journal.add, alone=chosen.alone)
+        failed = _collect(chosen.run(work, pending, workers), keep, shown)
+        untimed = [unit for unit in self.units if self.journal.lacks_times(unit)]
+        if untimed:  # they ran beside others: once more, one after the other
+            if not pending:
+                self._warm_up(work, untimed)
+            answers = find_executor("serial").run(work, untimed, 1)
+            reasons = _collect(answers, self.journal.add_times, progress("times", len(untimed), 0))
+            failed |= {key: f"when its times were taken: {reason}" for key, reason in reasons.items()}
         in_order = {unit.key: failed[unit.key] for unit in self.units if unit.key in failed}
         return Rows(self.journal, self.units), in_order
-
-    def _take_times(self, work: Work, progress: Progress, *, warm: bool) -> dict[str, str]:
-        """Run again, one after the other, the timed units that ran beside others; return those that failed, and why."""
-        failed: dict[str, str] = {}
-        pending = [unit for unit in self.units if self.journal.lacks_times(unit)]
-        if not pending:
-            return failed
-        if not warm:
-            self._warm_up(work, pending)
-        with progress("times", len(pending), 0) as advance:
-            for unit in pending:
-                answer = attempt(work, unit)
-                if isinstance(answer, Failure):
-                    failed[unit.key] = f"when its times were taken: {answer.reason}"
-                else:
-                    self.journal.add_times(unit, answer)
-                advance()
-        return failed
 
     def _warm_up(self, work: Work, units: Sequence[Unit]) -> None:
         """Load or compile the kernels here: for the times, and so that workers find them in Numba's cache."""
@@ -146,6 +104,23 @@ class Run:
             self.experiment.warm_up(self.setup, units)
         else:
             next((unit for unit in units if not isinstance(attempt(work, unit), Failure)), None)
+
+
+def _collect(
+    answers: Generator[tuple[Unit, Answer], None, None],
+    keep: Callable[[Unit, list[Row]], None],
+    shown: AbstractContextManager[Callable[[], None]],
+) -> dict[str, str]:
+    """Keep the rows of the units as they come; return the units that failed, and why."""
+    failed = {}
+    with shown as advance, contextlib.closing(answers):
+        for unit, answer in answers:
+            if isinstance(answer, Failure):
+                failed[unit.key] = answer.reason
+            else:
+                keep(unit, answer)
+            advance()
+    return failed
 
 
 @contextlib.contextmanager
@@ -175,20 +150,17 @@ def run_experiment(
     executor: str | None = None,
     progress: Progress = silent,
 ) -> Outcome:
-    """Run an experiment and write its results into a folder; the other parameters are of :meth:`Run.execute`.
-
-    If nothing came out it is a ValueError.
-    """
+    """Run an experiment, see :meth:`Run.execute`, and write its results into a folder; no row is a ValueError."""
     started = time.perf_counter()
     with open_run(experiment, setup, folder.path / "journal.sqlite") as run:
         resumed = len(run.journal)
         rows, failed = run.execute(workers=workers, executor=executor, progress=progress)
         if not any(True for _ in rows):
             raise ValueError(f"{experiment.name}: no unit gave a row; {_first_reason(failed)}")
-        write_rows(folder, "runs.csv", rows)
+        folder.write_rows("runs.csv", rows)
         report = experiment.report(setup, rows)
         report.notes += _failure_notes(failed)
-        write_report(folder, report)
+        _write_report(folder, report)
     document = {
         "experiment": experiment.name,
         "title": experiment.title,
@@ -210,6 +182,17 @@ def run_experiment(
     }
     folder.write_json("run.json", document)
     return Outcome(report, document, failed)
+
+
+def _write_report(folder: OutputFolder, report: Report) -> None:
+    for name, table in report.tables.items():
+        folder.write_text(f"{name}.md", to_markdown(table) + "\n")
+        folder.write_text(f"{name}.tex", to_latex(table))
+    for name, figure in report.figures.items():
+        folder.write_figure(f"{name}.png", figure)
+        folder.write_figure(f"{name}.svg", figure)
+    for name, rows in report.records.items():
+        folder.write_rows(f"{name}.csv", rows)
 
 
 def _failure_notes(failed: dict[str, str]) -> list[str]:

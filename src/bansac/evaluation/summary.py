@@ -9,34 +9,18 @@ import itertools
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from bansac.evaluation.experiment import Row
-from bansac.evaluation.protocol import Kind
 from bansac.evaluation.tables import Better, Section, Table, TableRow, with_arrow
+from bansac.evaluation.task import Kind
 from bansac.metrics import auc, mean_average_accuracy
 
 if TYPE_CHECKING:
     from pandas import DataFrame
-
-__all__ = [
-    "EXTRA_POSE_METRICS",
-    "HOMOGRAPHY_METRICS",
-    "ITERATIONS",
-    "MODELS_TESTED",
-    "MODEL_TITLES",
-    "POSE_METRICS",
-    "TIME",
-    "Metric",
-    "Summary",
-    "frame_of",
-    "import_pandas",
-    "metric_rows",
-    "metric_table",
-    "settings_table",
-]
 
 MODEL_TITLES: dict[str, str] = {
     "E": "Calibrated Relative Pose Estimation (essential matrix estimation)",
@@ -75,17 +59,7 @@ def import_pandas() -> Any:
 
 @dataclass(frozen=True)
 class Metric:
-    """A figure of merit.
-
-    Parameters
-    ----------
-    label : str
-        Its label in tables.
-    better : {"higher", "lower"}
-        Which values are better.
-    compute : callable
-        The figure of one configuration on one set; NaN if there is none.
-    """
+    """A figure of merit of one configuration on one set, NaN if there is none; ``better`` is "higher" or "lower"."""
 
     label: str
     better: Better
@@ -97,34 +71,35 @@ class Metric:
         return with_arrow(self.label, self.better)
 
 
-def _mean(column: str, factor: float = 1.0) -> Callable[[DataFrame], float]:
-    def compute(runs: DataFrame) -> float:
-        values = runs[column].dropna()
-        return factor * float(np.mean(values.to_numpy())) if len(values) else math.nan
-
-    return compute
+def _mean(column: str, runs: DataFrame) -> float:
+    values = runs[column].dropna()
+    return float(np.mean(values.to_numpy())) if len(values) else math.nan
 
 
-def _accuracy(column: str, threshold: float) -> Callable[[DataFrame], float]:
-    return lambda runs: mean_average_accuracy(runs[column].dropna(), threshold)
+def _milliseconds(runs: DataFrame) -> float:
+    return 1e3 * _mean("seconds", runs)
+
+
+def _accuracy(column: str, threshold: float, runs: DataFrame) -> float:
+    return mean_average_accuracy(runs[column].dropna(), threshold)
 
 
 def _auc(runs: DataFrame) -> float:
     return auc(np.maximum(runs["rotation_error"], runs["translation_error"]).dropna(), 10)
 
 
-ROTATION_ERROR = Metric("Rotation error [°]", "lower", _mean("rotation_error"))
-TRANSLATION_ERROR = Metric("Translation error [°]", "lower", _mean("translation_error"))
-ROTATION_5 = Metric("Rotation mAA (5°)", "higher", _accuracy("rotation_error", 5))
-ROTATION_10 = Metric("Rotation mAA (10°)", "higher", _accuracy("rotation_error", 10))
-TRANSLATION_5 = Metric("Translation mAA (5°)", "higher", _accuracy("translation_error", 5))
-TRANSLATION_10 = Metric("Translation mAA (10°)", "higher", _accuracy("translation_error", 10))
+ROTATION_ERROR = Metric("Rotation error [°]", "lower", partial(_mean, "rotation_error"))
+TRANSLATION_ERROR = Metric("Translation error [°]", "lower", partial(_mean, "translation_error"))
+ROTATION_5 = Metric("Rotation mAA (5°)", "higher", partial(_accuracy, "rotation_error", 5))
+ROTATION_10 = Metric("Rotation mAA (10°)", "higher", partial(_accuracy, "rotation_error", 10))
+TRANSLATION_5 = Metric("Translation mAA (5°)", "higher", partial(_accuracy, "translation_error", 5))
+TRANSLATION_10 = Metric("Translation mAA (10°)", "higher", partial(_accuracy, "translation_error", 10))
 AUC_10 = Metric("AUC (10°) of the larger error, not in the paper", "higher", _auc)
-HOMOGRAPHY_5 = Metric("Homography mAA (5 px)", "higher", _accuracy("homography_error", 5))
-HOMOGRAPHY_10 = Metric("Homography mAA (10 px)", "higher", _accuracy("homography_error", 10))
-TIME = Metric("Avg. execution time [ms]", "lower", _mean("seconds", 1e3))
-ITERATIONS = Metric("Avg. iterations, not in the paper", "lower", _mean("iterations"))
-MODELS_TESTED = Metric("Avg. models tested, not in the paper", "lower", _mean("models_tested"))
+HOMOGRAPHY_5 = Metric("Homography mAA (5 px)", "higher", partial(_accuracy, "homography_error", 5))
+HOMOGRAPHY_10 = Metric("Homography mAA (10 px)", "higher", partial(_accuracy, "homography_error", 10))
+TIME = Metric("Avg. execution time [ms]", "lower", _milliseconds)
+ITERATIONS = Metric("Avg. iterations, not in the paper", "lower", partial(_mean, "iterations"))
+MODELS_TESTED = Metric("Avg. models tested, not in the paper", "lower", partial(_mean, "models_tested"))
 
 POSE_METRICS = (ROTATION_5, ROTATION_10, TRANSLATION_5, TRANSLATION_10, TIME)
 """The rows of the paper's tables on poses."""
@@ -175,18 +150,6 @@ class Summary:
         return [*notes, "pairs with too few matches (fewer than 26) are left out, and sets that have no others"]
 
 
-def metric_rows(
-    summary: Summary, metrics: Sequence[Metric], model: str, configurations: Sequence[str]
-) -> list[TableRow]:
-    """Return a row for each metric with a value for each configuration: means over the sets."""
-    return [
-        TableRow(
-            (metric.label,), tuple(summary.mean(metric, model, name) for name in configurations), better=metric.better
-        )
-        for metric in metrics
-    ]
-
-
 def metric_table(
     summary: Summary,
     title: str,
@@ -194,15 +157,19 @@ def metric_table(
     *,
     groups: Sequence[tuple[str, int]] = (),
     extra: Sequence[Metric] = EXTRA_POSE_METRICS,
+    extra_h: Sequence[Metric] = (),
 ) -> Table:
-    """Return the paper's table of an ablation: metrics down, configurations across, a section for each model.
+    """Return a table of means over the sets: metrics down, configurations across, a section for each model.
 
-    ``columns`` are headings by the names of the configurations, ``extra`` the rows besides the paper's, for poses.
+    ``columns`` are headings by the names of the configurations, ``extra`` and ``extra_h`` the rows besides the
+    paper's, for poses and homographies.
     """
     rows: list[TableRow | Section] = []
     for model in summary.models:
-        metrics = HOMOGRAPHY_METRICS if model == "H" else (*POSE_METRICS, *extra)
-        rows += [Section(MODEL_TITLES[model]), *metric_rows(summary, metrics, model, list(columns))]
+        rows.append(Section(MODEL_TITLES[model]))
+        for metric in (*HOMOGRAPHY_METRICS, *extra_h) if model == "H" else (*POSE_METRICS, *extra):
+            figures = tuple(summary.mean(metric, model, name) for name in columns)
+            rows.append(TableRow((metric.label,), figures, better=metric.better))
     return Table(title, ("Metrics",), tuple(columns.values()), tuple(rows), tuple(groups))
 
 
@@ -213,11 +180,7 @@ _GROUPS = (("Rotation", 2), ("Translation", 2), ("Time", 1), ("Iterations", 1))
 def settings_table(
     summary: Summary, title: str, stub: tuple[str, ...], labels: Mapping[str, tuple[str, ...]], iterations: str
 ) -> Table:
-    """Return a table with metrics across and configurations down, a section for each model.
-
-    ``labels`` has the labels of each configuration by its name, below the headings ``stub``; ``iterations`` is the
-    heading of the last column.
-    """
+    """Return a table with metrics across and configurations, which ``labels`` names below ``stub``, down."""
     lines: list[TableRow | Section] = []
     for model in summary.models:
         lines.append(Section(MODEL_TITLES[model]))

@@ -6,12 +6,11 @@ nor a direction for each row, nor equal ranks for values that are equal when the
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
-
-__all__ = ["Better", "Cell", "Mark", "Measured", "Section", "Table", "TableRow", "format_number", "with_arrow"]
 
 Better = Literal["higher", "lower"]
 Mark = Literal["best", "second"]
@@ -40,53 +39,20 @@ class Section:
 
 @dataclass(frozen=True)
 class TableRow:
-    """One row.
-
-    Parameters
-    ----------
-    labels : tuple of str
-        What is in the stub, one label for each of its columns.
-    values : tuple of Cell
-        One value for each column.
-    better : {"higher", "lower"}, optional
-        Which values of this row are better; best and second best are marked within each group of columns.
-    digits : int
-        Significant digits of its numbers; whole digits are never cut off.
-    arrow : bool
-        Whether its label ends in an arrow for ``better``.
-    """
+    """One row: labels in the stub, and a value for each column."""
 
     labels: tuple[str, ...]
     values: tuple[Cell, ...]
-    better: Better | None = None
-    digits: int = 3
-    arrow: bool = True
+    better: Better | None = None  # best and second best are marked within each group of columns
+    arrow: bool = True  # whether the last label ends in an arrow for ``better``
 
 
 @dataclass(frozen=True)
 class Table:
-    """A table.
+    """A caption, the headings of labels (``stub``) and values (``columns``), and the lines.
 
-    Parameters
-    ----------
-    title : str
-        Its caption.
-    stub : tuple of str
-        Headings of the columns with labels.
-    columns : tuple of str
-        Headings of the columns with values.
-    rows : tuple of TableRow or Section
-        The lines.
-    groups : tuple of (str, int)
-        Headings over the columns, and how many columns each spans, from the left; empty for none.
-    better : tuple of {"higher", "lower"} or None
-        For tables that compare their rows: which values of each column are better. Best and second best are marked
-        between one section and the next.
-
-    Raises
-    ------
-    ValueError
-        If the lengths do not fit together.
+    ``groups`` are headings over the columns and how many each spans, from the left. ``better`` is for tables that
+    compare their rows: which values of each column are better, best and second best being marked between two sections.
 
     Examples
     --------
@@ -121,16 +87,10 @@ class Table:
         Values that look alike rank alike. If several are best, or only two values are compared, there is no second; if
         all are best, nothing is marked.
         """
-        marks: list[list[Mark | None]] = [
-            [None] * len(row.values) if isinstance(row, TableRow) else [] for row in self.rows
-        ]
+        values = [row.values if isinstance(row, TableRow) else () for row in self.rows]
+        marks: list[list[Mark | None]] = [[None] * len(of_row) for of_row in values]
         for places, better in self._contests():
-            cells = []
-            for i, j in places:
-                row = self.rows[i]
-                assert isinstance(row, TableRow)
-                cells.append((row.values[j], row.digits))
-            for (i, j), mark in zip(places, _rank(cells, better), strict=True):
+            for (i, j), mark in zip(places, _rank([values[i][j] for i, j in places], better), strict=True):
                 marks[i][j] = mark
         return marks
 
@@ -152,17 +112,12 @@ class Table:
         return [range(start, start + span) for start, span in zip(starts, spans, strict=True)]
 
     def _row_groups(self) -> list[list[int]]:
-        groups: list[list[int]] = [[]]
-        for i, row in enumerate(self.rows):
-            if isinstance(row, Section):
-                groups.append([])
-            else:
-                groups[-1].append(i)
-        return groups
+        runs = itertools.groupby(range(len(self.rows)), key=lambda i: isinstance(self.rows[i], Section))
+        return [list(places) for is_section, places in runs if not is_section]
 
 
-def format_number(value: float, digits: int = 3) -> str:
-    """Format a number with significant digits, as the paper's tables do; whole digits are never cut off.
+def format_number(value: float) -> str:
+    """Format a number with three significant digits, as the paper's tables do; whole digits are never cut off.
 
     Examples
     --------
@@ -174,17 +129,16 @@ def format_number(value: float, digits: int = 3) -> str:
     if math.isinf(value):
         return "∞" if value > 0 else "-∞"
     if value == 0:
-        return f"{0:.{digits}f}"
-    decimals = max(0, digits - 1 - math.floor(math.log10(abs(value))))
+        return "0.000"
+    decimals = max(0, 2 - math.floor(math.log10(abs(value))))
     # Rounding may carry into the next power of ten: 0.9996 is 1.00, not 1.000.
     rounded = round(value, decimals)
-    decimals = max(0, digits - 1 - math.floor(math.log10(abs(rounded))))
-    return f"{rounded:.{decimals}f}"
+    return f"{rounded:.{max(0, 2 - math.floor(math.log10(abs(rounded))))}f}"
 
 
-def _rank(cells: Sequence[tuple[Cell, int]], better: Better) -> list[Mark | None]:
+def _rank(cells: Sequence[Cell], better: Better) -> list[Mark | None]:
     """Return the marks of values that compete, as they look when they are rounded."""
-    values = [_rounded(cell, digits) for cell, digits in cells]
+    values = [_rounded(cell) for cell in cells]
     known = sorted({value for value in values if value is not None}, reverse=better == "higher")
     if len(known) < 2:
         return [None] * len(values)
@@ -193,11 +147,16 @@ def _rank(cells: Sequence[tuple[Cell, int]], better: Better) -> list[Mark | None
     return ["best" if v == known[0] else "second" if v is not None and v == second else None for v in values]
 
 
-def _rounded(cell: Cell, digits: int) -> float | None:
+def _rounded(cell: Cell) -> float | None:
     value = cell.value if isinstance(cell, Measured) else cell
     if value is None or isinstance(value, str) or math.isnan(value):
         return None
-    return float(value) if math.isinf(value) else float(format_number(value, digits))
+    return float(value) if math.isinf(value) else float(format_number(value))
+
+
+def percent(share: float) -> int:
+    """Return a share in whole per cent."""
+    return round(100 * share)
 
 
 def with_arrow(label: str, better: Better | None) -> str:

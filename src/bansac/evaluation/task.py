@@ -1,4 +1,4 @@
-"""One pair of images as a method gets it (:class:`Task`), and the errors of what it answers (:func:`judge`)."""
+"""The settings of a comparison, one pair of images as a method gets it, and the errors of what it answers."""
 
 from __future__ import annotations
 
@@ -10,14 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bansac.datasets import Matches
-from bansac.evaluation.protocol import Kind, Protocol
 from bansac.geometry import normalize_points, recover_pose
 from bansac.metrics import corner_error, rotation_error, translation_error, visible_area_error
 
-__all__ = ["H_ERRORS", "HError", "Task", "best_first", "judge", "make_task", "squared_distances"]
-
 Array = NDArray[np.float64]
 HError = Literal["corners", "visible-area"]
+Kind = Literal["H", "F", "E"]
+"""The model that is estimated."""
 
 H_ERRORS: tuple[HError, ...] = ("corners", "visible-area")
 
@@ -26,43 +25,55 @@ H_ERRORS: tuple[HError, ...] = ("corners", "visible-area")
 _PIXEL_STEP = 4
 
 
-@dataclass(frozen=True)
-class Task:
-    """What a method gets: the matches of one pair, and the settings.
-
-    Parameters
-    ----------
-    kind : {"H", "F", "E"}
-        The model that is to be estimated.
-    x1, x2 : (N, 2) ndarray of float64
-        Matched points in pixels; for E in normalised units (K^-1 applied).
-    scores : (N,) ndarray
-        1 - SNN ratio of the matches.
-    threshold : float
-        Largest residual of an inlier, in the unit of the points.
-    confidence : float
-        Desired probability of having seen the best model.
-    max_iterations : int
-        Maximum number of minimal samples.
-    seed : int
-        Seed of the random numbers.
-    """
+@dataclass(frozen=True, kw_only=True)
+class Protocol:
+    """Settings of a comparison; a value out of its range is a ValueError here, and not one of each method."""
 
     kind: Kind
-    x1: Array
-    x2: Array
-    scores: Array
-    threshold: float
-    confidence: float
+    threshold: float  # pixels for H and F, normalised units for E
     max_iterations: int
+    confidence: float = 0.999
+    max_ratio: float  # matches with an SNN ratio below this are used
+    min_matches: int = 26  # pairs with fewer are left out
+    pairs: int = 43  # maximum number of pairs of a set, evenly spaced over its sorted keys; the bench's
+    repeats: int  # runs of every pair, with the seeds 0, 1, ...; the bench's
+
+    def __post_init__(self) -> None:
+        """Check every value."""
+        for name in ("threshold", "max_ratio"):
+            if not getattr(self, name) > 0:
+                raise ValueError(f"{name} must be > 0, got {getattr(self, name)}")
+        if not 0 < self.confidence < 1:
+            raise ValueError(f"confidence must be in (0, 1), got {self.confidence}")
+        for name in ("max_iterations", "min_matches", "pairs", "repeats"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
+
+
+DEFAULTS: dict[Kind, Protocol] = {
+    "H": Protocol(kind="H", threshold=1.0, max_iterations=1000, max_ratio=0.6, repeats=5),
+    "F": Protocol(kind="F", threshold=0.5, max_iterations=10000, max_ratio=0.85, repeats=2),
+    "E": Protocol(kind="E", threshold=1e-3, max_iterations=1000, max_ratio=0.85, repeats=2),
+}
+"""The paper's settings, and the numbers of pairs and repeats of the bench."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """What a method gets: the matches of one pair, and the settings."""
+
+    kind: Kind
+    x1: Array  # (N, 2) float64, in pixels; for E in normalised units (K^-1 applied)
+    x2: Array
+    scores: Array  # (N,): 1 - SNN ratio
+    threshold: float  # largest residual of an inlier, in the unit of the points
+    confidence: float  # desired probability of having seen the best model
+    max_iterations: int  # maximum number of minimal samples
     seed: int
 
 
 def make_task(pair: Matches, protocol: Protocol, seed: int) -> Task:
-    """Return the task of a pair: float64 points, for E on the normalised image planes.
-
-    The matches of the pair have passed the ratio test.
-    """
+    """Return the task of a pair whose matches have passed the ratio test, for E on the normalised image planes."""
     if pair.scores is None:
         raise ValueError(f"the pair {pair.key} has no scores")
     x1, x2 = _normalised_points(pair) if protocol.kind == "E" else (pair.x1, pair.x2)
@@ -85,30 +96,11 @@ def best_first(task: Task) -> Task:
 
 
 def judge(model: Array | None, task: Task, pair: Matches, h_error: HError = "corners") -> dict[str, float]:
-    """Return the errors of a model against the truth.
+    """Return the errors of a 3 x 3 model, in the coordinates of the task, against the truth of the pair.
 
-    Parameters
-    ----------
-    model : (3, 3) ndarray or None
-        H, F or E, in the coordinates of the task; None, another shape or NaN is a failure.
-    task : Task
-        What the method got.
-    pair : Matches
-        Matches and truth.
-    h_error : {"corners", "visible-area"}, optional
-        Error of a homography: mean over the corners of image 1, or over all pixels of image 1 that are visible in
-        image 2.
-
-    Returns
-    -------
-    dict of str to float
-        ``rotation_error`` and ``translation_error`` in degrees for F and E (180 for a failure), ``homography_error`` in
-        pixels for H (inf for a failure).
-
-    Raises
-    ------
-    ValueError
-        If the pair lacks the truth, or an image size that is needed.
+    ``rotation_error`` and ``translation_error`` in degrees for F and E, ``homography_error`` in pixels for H. None,
+    another shape or NaN is a failure: 180 degrees or inf. A pair without the truth or an image size that is needed is a
+    ValueError.
     """
     usable = model if model is not None and model.shape == (3, 3) and np.all(np.isfinite(model)) else None
     if task.kind == "H":

@@ -9,22 +9,9 @@ from __future__ import annotations
 
 import importlib
 
-from bansac.evaluation.experiment import Experiment, Report, Row, Setup, Unit
-from bansac.evaluation.tables import Measured, Section, Table, TableRow
+from bansac.evaluation.experiment import Experiment
 
-__all__ = [
-    "EXPERIMENTS",
-    "Experiment",
-    "Measured",
-    "Report",
-    "Row",
-    "Section",
-    "Setup",
-    "Table",
-    "TableRow",
-    "Unit",
-    "find_experiment",
-]
+__all__ = ["EXPERIMENTS", "find_experiment"]
 
 # In the order of the paper, what is not in it at the end. Each module has an EXPERIMENT.
 EXPERIMENTS: dict[str, str] = {

@@ -8,7 +8,8 @@ gamma_1, which makes up P(c^k | x^{k-1}), by 0.05 up and down.
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable
+import itertools
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -19,10 +20,8 @@ from bansac.evaluation.experiment import Report, Row, Setup
 from bansac.evaluation.grid import Grid
 from bansac.evaluation.methods import BANSAC
 from bansac.evaluation.pairs import Configuration
-from bansac.evaluation.protocol import Kind
 from bansac.evaluation.summary import ROTATION_5, ROTATION_10, TRANSLATION_5, TRANSLATION_10, Summary, settings_table
-
-__all__ = ["EXPERIMENT"]
+from bansac.evaluation.task import Kind
 
 _PAPER = "paper"
 _STATES = {1: "inlier", 0: "outlier"}
@@ -36,39 +35,25 @@ def shifted_gamma(shift: float, inlier_ratio: NDArray[np.float64]) -> NDArray[np
     return np.clip(gamma_1(inlier_ratio) + shift, 0.0, 1.0)
 
 
-def _entry_configurations() -> list[Configuration]:
-    configurations = []
-    for before, state in _STATES.items():
-        for vote, evidence in _STATES.items():
-            entry = f"P(x = inlier | x' = {state}, c = {evidence})"
-            paper = PAPER_CPT[0][before][vote]
-            for change in _CHANGES:
-                value = round(paper + change, 2)
-                if 0 <= value <= 1:
-                    table = np.array(PAPER_CPT[0])
-                    table[before, vote] = value
-                    configurations.append(_configuration(entry, value, {"cpt": (table.tolist(),)}))
-    return configurations
-
-
 def _configuration(entry: str, value: float, settings: dict[str, Any]) -> Configuration:
     return Configuration(f"{entry}: {value:g}", BANSAC, settings, {"entry": entry, "value": value})
 
 
-_GAMMA = "γ₁ moved by"
+def _configurations() -> Iterator[Configuration]:
+    yield Configuration(_PAPER, BANSAC, {}, {"entry": _PAPER, "value": None})
+    for (before, state), (vote, evidence) in itertools.product(_STATES.items(), repeat=2):
+        entry = f"P(x = inlier | x' = {state}, c = {evidence})"
+        for change in _CHANGES:
+            value = round(PAPER_CPT[0][before][vote] + change, 2)
+            if 0 <= value <= 1:
+                table = np.array(PAPER_CPT[0])
+                table[before, vote] = value
+                yield _configuration(entry, value, {"cpt": (table.tolist(),)})
+    for change in _GAMMA_CHANGES:
+        yield _configuration("γ₁ moved by", change, {"gamma": functools.partial(shifted_gamma, change)})
 
-GRID = Grid(
-    models=("E", "F"),
-    configurations=(
-        Configuration(_PAPER, BANSAC, {}, {"entry": _PAPER, "value": None}),
-        *_entry_configurations(),
-        *(
-            _configuration(_GAMMA, change, {"gamma": functools.partial(shifted_gamma, change)})
-            for change in _GAMMA_CHANGES
-        ),
-    ),
-    ablation=True,
-)
+
+GRID = Grid(("E", "F"), tuple(_configurations()), ablation=True)
 
 
 def report(setup: Setup, rows: Iterable[Row]) -> Report:

@@ -8,7 +8,7 @@ is.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 
 from bansac.datasets.synthetic import polynomial_points
 from bansac.evaluation.experiment import Experiment, Report, Row, Setup, Unit
-from bansac.evaluation.tables import Table, TableRow
-from bansac.experiments.synthetic_trials import CURVES, NOISE, POINTS, SHARED
+from bansac.evaluation.summary import import_pandas
+from bansac.evaluation.tables import Table, TableRow, percent
+from bansac.experiments.synthetic_trials import CURVES, NOISE, POINTS, SHARED, curve_of
 from bansac.metrics import curve_rmse
-
-__all__ = ["EXPERIMENT", "ITERATIONS"]
+from bansac.plotting import plot_point_evolution
 
 _Array = NDArray[np.float64]
 
@@ -32,20 +32,19 @@ _ALONG = 201
 
 def units(setup: Setup) -> list[Unit]:
     """Return the one run that there is."""
-    return [Unit(key=f"{_curve(setup)}/{setup.seed}", timed=False)]
+    return [Unit(key=f"{curve_of(setup)}/{setup.seed}", timed=False)]
 
 
 def run_unit(setup: Setup, unit: Unit) -> list[Row]:
     """Run BANSAC as far as each of the iterations and return one row for each iteration and point."""
     import bansac
 
-    degree = CURVES[_curve(setup)]
+    degree = CURVES[curve_of(setup)]
     data = polynomial_points(POINTS, degree, INLIER_RATE, NOISE, setup.seed)
     rows: list[Row] = []
     for iteration in ITERATIONS:
-        result = bansac.fit_polynomial(
-            data.points, degree, seed=setup.seed, trace=True, **{**SETTINGS, "max_iterations": max(iteration, 1)}
-        )
+        settings = SETTINGS | {"max_iterations": max(iteration, 1)}
+        result = bansac.fit_polynomial(data.points, degree, seed=setup.seed, trace=True, **settings)
         assert result.trace is not None
         model = result.model if iteration else None
         common: Row = {
@@ -64,52 +63,35 @@ def run_unit(setup: Setup, unit: Unit) -> list[Row]:
 
 def report(setup: Setup, rows: Iterable[Row]) -> Report:
     """Draw the panels and average the probabilities."""
-    degree = CURVES[_curve(setup)]
-    steps: dict[int, list[Row]] = {}
-    for row in rows:
-        steps.setdefault(int(row["iteration"] or 0), []).append(row)
+    degree = CURVES[curve_of(setup)]
+    steps = dict(iter(import_pandas().DataFrame(list(rows)).groupby("iteration")))
     data = polynomial_points(POINTS, degree, INLIER_RATE, NOISE, setup.seed)
-    snapshots = {k: np.array([row["probability"] for row in of_step], float) for k, of_step in steps.items()}
-    models = {k: [of_step[0][f"c{i}"] for i in range(degree + 1)] for k, of_step in steps.items()}
-    curves = {k: _curve_points(np.array(model, float)) for k, model in models.items() if None not in model}
+    models = {k: step[[f"c{i}" for i in range(degree + 1)]].iloc[0].to_numpy(float) for k, step in steps.items()}
+    figure = plot_point_evolution(
+        data.points,
+        {k: step["probability"].to_numpy() for k, step in steps.items()},
+        iterations=tuple(steps),
+        curve_true=_curve_points(data.model),
+        curves={k: _curve_points(model) for k, model in models.items() if np.isfinite(model).all()},
+    )
+    columns = ("mean P of inliers", "mean P of outliers", "inliers of the best model", "its RMSE")
+    lines = []
+    for k, step in steps.items():
+        means = (float(step["probability"][step["true_inlier"] == true].mean()) for true in (True, False))
+        lines.append(TableRow((str(k),), (*means, int(step["inliers"].iloc[0]), step["rmse"].iloc[0])))
     return Report(
-        tables={"curve_example": _table(steps)},
-        figures={"curve_example": _figure(data.points, snapshots, _curve_points(data.model), curves)},
+        tables={"curve_example": Table("Curve fitting by BANSAC, one run", ("Iteration",), columns, tuple(lines))},
+        figures={"curve_example": figure},
         notes=[
-            f"The curve is a {_curve(setup)}, {100 * INLIER_RATE:.0f} % of the points are inliers; seed {setup.seed}. "
+            f"The curve is a {curve_of(setup)}, {percent(INLIER_RATE)} % of the points are inliers; seed {setup.seed}. "
             "The dashed curve is the best minimal model so far, before any refinement."
         ],
     )
 
 
-def _figure(points: _Array, snapshots: Mapping[int, _Array], true: _Array, curves: Mapping[int, _Array]) -> Any:
-    from bansac.plotting import plot_point_evolution
-
-    return plot_point_evolution(points, snapshots, iterations=tuple(snapshots), curve_true=true, curves=curves)
-
-
-def _table(steps: Mapping[int, list[Row]]) -> Table:
-    columns = ("mean P of inliers", "mean P of outliers", "inliers of the best model", "its RMSE")
-    lines = []
-    for iteration, rows in steps.items():
-        true = np.array([row["true_inlier"] for row in rows], bool)
-        probabilities = np.array([row["probability"] for row in rows], float)
-        means = [float(probabilities[true].mean()), float(probabilities[~true].mean())]
-        cells: list[Any] = [*means, rows[0]["inliers"], rows[0]["rmse"]]
-        lines.append(TableRow((str(iteration),), tuple(cells)))
-    return Table("Curve fitting by BANSAC, one run", ("Iteration",), columns, tuple(lines))
-
-
 def _curve_points(coefficients: _Array) -> _Array:
     x = np.linspace(-1, 1, _ALONG)
     return np.column_stack([x, np.polynomial.polynomial.polyval(x, coefficients)])
-
-
-def _curve(setup: Setup) -> str:
-    name = str(setup.extra.get("curve", "parabola"))
-    if name not in CURVES:
-        raise ValueError(f"curve must be one of {', '.join(CURVES)}; got {name!r}")
-    return name
 
 
 EXPERIMENT = Experiment(

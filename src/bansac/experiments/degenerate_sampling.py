@@ -19,6 +19,7 @@ F is wrong off the plane if the median Sampson distance of the true matches ther
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
@@ -28,9 +29,9 @@ import numpy as np
 from bansac.evaluation.charts import Chart, Series, plot_charts
 from bansac.evaluation.experiment import Experiment, Report, Row, Setup
 from bansac.evaluation.pairs import UNIT_CODE
-from bansac.evaluation.protocol import DEFAULTS
 from bansac.evaluation.summary import import_pandas
 from bansac.evaluation.tables import Cell, Measured, Section, Table, TableRow
+from bansac.evaluation.task import DEFAULTS
 from bansac.experiments.degenerate_scenes import (
     ADAPTIVE,
     METHODS,
@@ -47,8 +48,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from pandas import DataFrame
     from pandas import Series as Column
-
-__all__ = ["BIASED", "EXPERIMENT", "WRONG_ABOVE"]
 
 WRONG_ABOVE = 2.0
 # Above this the plane is drawn noticeably more often than its share.
@@ -87,16 +86,14 @@ def report(setup: Setup, rows: Iterable[Row]) -> Report:
 def _error_table(stopped: _Stopped, places: list[_Place]) -> Table:
     """Show what each method answers when it stops."""
     lines: list[TableRow | Section] = []
-    section = None
-    for place in places:
-        if place[0] != section:
-            section = place[0]
-            lines.append(Section(_section_title(section)))
-        runs = [stopped[*place, method] for method in METHODS]
-        cells: list[Cell] = [100 * _mean(of_method["wrong"]) for of_method in runs]
-        cells += [_median(of_method["translation_error"]) for of_method in runs]
-        cells += [_mean(of_method["iterations"]) for of_method in runs]
-        lines.append(TableRow((_label(place, runs[0]),), tuple(cells), better="lower"))
+    for set_name, of_set in itertools.groupby(places, key=lambda place: place[0]):
+        lines.append(Section(_section_title(set_name)))
+        for place in of_set:
+            runs = [stopped[*place, method] for method in METHODS]
+            cells = [100 * _mean(of_method["wrong"]) for of_method in runs]
+            cells += [_median(of_method["translation_error"]) for of_method in runs]
+            cells += [_mean(of_method["iterations"]) for of_method in runs]
+            lines.append(TableRow((_label(place, runs[0]),), tuple(cells), better="lower"))
     width = len(METHODS)
     groups = (("F wrong off the plane [%]", width), ("Median translation error [°]", width), ("Iterations", width))
     title = "F of scenes with a dominant plane, up to each method's stopping criterion"
@@ -163,23 +160,16 @@ def _figures(stopped: _Stopped, runs: _Open, places: list[_Place]) -> dict[str, 
         for method in ADAPTIVE
     ]
     percent = [float(scene.removesuffix("%")) for _, scene in places]
-    wrong = {m: [_share_error(stopped[*place, m]["wrong"]) for place in places] for m in METHODS}
-    iterations = {m: [_mean(stopped[*place, m]["iterations"]) for place in places] for m in METHODS}
+    wrong, iterations = [], []
+    for method in METHODS:
+        runs_of = [stopped[*place, method] for place in places]
+        shares = [_share_error(of_place["wrong"]) for of_place in runs_of]
+        wrong.append(Series(method, percent, *zip(*((100 * s.value, 100 * s.error) for s in shares), strict=True)))
+        iterations.append(Series(method, percent, [_mean(of_place["iterations"]) for of_place in runs_of]))
+    label = "true matches on the plane (%)"
     errors = [
-        Chart(
-            [
-                Series(m, percent, [100 * v.value for v in values], [100 * v.error for v in values])
-                for m, values in wrong.items()
-            ],
-            xlabel="true matches on the plane (%)",
-            ylabel="F wrong off the plane (%)",
-        ),
-        Chart(
-            [Series(m, percent, values) for m, values in iterations.items()],
-            xlabel="true matches on the plane (%)",
-            ylabel="iterations",
-            yscale="log",
-        ),
+        Chart(wrong, xlabel=label, ylabel="F wrong off the plane (%)"),
+        Chart(iterations, xlabel=label, ylabel="iterations", yscale="log"),
     ]
     return {"degenerate_bias": plot_charts([bias]), "degenerate_errors": plot_charts([errors])}
 

@@ -16,24 +16,9 @@ from bansac.datasets import Matches
 from bansac.datasets.hdf5 import evenly_spaced
 from bansac.datasets.labelled import LabelledSet, find_labelled_sets
 from bansac.datasets.synthetic import planar_scene_matches
-from bansac.evaluation.experiment import Row, Setup, Unit
-from bansac.evaluation.protocol import DEFAULTS
-from bansac.evaluation.sets import choose_sets
-from bansac.evaluation.task import judge, make_task, squared_distances
-
-__all__ = [
-    "ADAPTIVE",
-    "METHODS",
-    "REPEATS",
-    "SCENES",
-    "SHARES",
-    "STEPS",
-    "SYNTHETIC",
-    "run_unit",
-    "sampling_bias",
-    "sets",
-    "units",
-]
+from bansac.evaluation.experiment import Row, Setup, Unit, choose_sets
+from bansac.evaluation.tables import percent
+from bansac.evaluation.task import DEFAULTS, judge, make_task, squared_distances
 
 _Array = NDArray[np.float64]
 
@@ -64,20 +49,18 @@ class _Scene:
 def units(setup: Setup) -> list[Unit]:
     """Return one unit for every scene: synthetic ones, and pairs of labelled sets with each seed."""
     scenes = SCENES if setup.repeats is None else setup.repeats
-    chosen = [
-        Unit(f"{SYNTHETIC}/{_percent(share)}/{scene}", (None, share, scene), timed=scene == 0)
+    of_scenes = [
+        Unit(f"{SYNTHETIC}/{percent(share)}/{scene}", (None, share, scene), timed=scene == 0)
         for share in SHARES
         for scene in range(scenes)
     ]
-    if setup.data is None:
-        return chosen
-    repeats = REPEATS if setup.repeats is None else setup.repeats
-    for labelled in sets(setup):
-        for key in evenly_spaced(labelled.keys, setup.pairs):
-            for repeat in range(repeats):
-                payload = (str(labelled.folder), key, repeat)
-                chosen.append(Unit(f"{labelled.name}/{key}/{repeat}", payload, timed=repeat == 0))
-    return chosen
+    of_sets = [
+        Unit(f"{labelled.name}/{key}/{repeat}", (str(labelled.folder), key, repeat), timed=repeat == 0)
+        for labelled in (sets(setup) if setup.data is not None else [])
+        for key in evenly_spaced(labelled.keys, setup.pairs)
+        for repeat in range(REPEATS if setup.repeats is None else setup.repeats)
+    ]
+    return of_scenes + of_sets
 
 
 def sets(setup: Setup) -> list[LabelledSet]:
@@ -100,53 +83,23 @@ def run_unit(setup: Setup, unit: Unit) -> list[Row]:
         return []
     common: Row = {
         "set": SYNTHETIC if folder is None else LabelledSet(folder).name,
-        "scene": f"{_percent(which)} %" if folder is None else which,
+        "scene": f"{percent(which)} %" if folder is None else which,
         "repeat": repeat,
         "seed": seed,
         "on_plane": int(scene.on_plane.sum()),
         "off_plane": int(scene.off_plane.sum()),
     }
-    rows: list[Row] = []
-    for method in METHODS:
-        rows.append({**common, **_stopped_run(scene, method, seed)})
-    for method in ADAPTIVE:
-        rows += [{**common, **_open_run(scene, method, seed, steps)} for steps in STEPS]
-    return rows
+    runs = [_run(scene, method, seed) for method in METHODS]
+    runs += [_run(scene, method, seed, steps) for method in ADAPTIVE for steps in STEPS]
+    return [common | run for run in runs]
 
 
-def _stopped_run(scene: _Scene, method: str, seed: int) -> Row:
-    """Estimate up to the method's stopping criterion."""
-    result = _estimate(scene, method, seed)
-    return {
-        "method": method,
-        "open": False,
-        **_errors(scene, result, seed),
-        "iterations": result.iterations,
-        "stop_reason": result.stop_reason,
-        "inliers": result.num_inliers,
-        "bias": sampling_bias(result.probabilities, scene.on_plane, scene.off_plane),
-        "seconds": result.seconds,
-    }
-
-
-def _open_run(scene: _Scene, method: str, seed: int, iterations: int) -> Row:
-    """Estimate for a number of iterations."""
-    result = _estimate(scene, method, seed, stopping=None, max_iterations=iterations)
-    return {
-        "method": method,
-        "open": True,
-        **_errors(scene, result, seed),
-        "iterations": iterations,
-        "stop_reason": None,
-        "inliers": result.num_inliers,
-        "bias": sampling_bias(result.probabilities, scene.on_plane, scene.off_plane),
-    }
-
-
-def _estimate(scene: _Scene, method: str, seed: int, **settings: Any) -> Any:
+def _run(scene: _Scene, method: str, seed: int, iterations: int | None = None) -> Row:
+    """Estimate up to the method's stopping criterion or, without any, for a number of iterations."""
     import bansac
 
     protocol = DEFAULTS["F"]
+    is_open = iterations is not None
     arguments: dict[str, Any] = {
         "preset": "paper",
         "threshold": protocol.threshold,
@@ -154,17 +107,26 @@ def _estimate(scene: _Scene, method: str, seed: int, **settings: Any) -> Any:
         "confidence": protocol.confidence,
         "seed": seed,
         **METHODS[method],
-        **settings,
+        **({"stopping": None, "max_iterations": iterations} if is_open else {}),
     }
-    return bansac.estimate_fundamental(scene.pair.x1, scene.pair.x2, **arguments)
+    result = bansac.estimate_fundamental(scene.pair.x1, scene.pair.x2, **arguments)
+    row: Row = {
+        "method": method,
+        "open": is_open,
+        **_errors(scene, result, seed),
+        "iterations": iterations if is_open else result.iterations,
+        "stop_reason": None if is_open else result.stop_reason,
+        "inliers": result.num_inliers,
+        "bias": sampling_bias(result.probabilities, scene.on_plane, scene.off_plane),
+    }
+    return row if is_open else row | {"seconds": result.seconds}
 
 
 def _errors(scene: _Scene, result: Any, seed: int) -> Row:
     """Return the distance of the true matches off the plane and, if the cameras are known, the pose errors."""
     errors: Row = {"off_plane_error": _median_distance(result.model, scene.pair, scene.off_plane)}
     if scene.pair.R is not None:
-        task = make_task(scene.pair, DEFAULTS["F"], seed)
-        errors |= judge(result.model, task, scene.pair)
+        errors |= judge(result.model, make_task(scene.pair, DEFAULTS["F"], seed), scene.pair)
     return errors
 
 
@@ -196,7 +158,7 @@ def _synthetic_scene(share: float, seed: int) -> _Scene:
     matches = planar_scene_matches(MATCHES, INLIER_RATIO, share, NOISE, seed)
     assert matches.inliers is not None
     assert matches.on_plane is not None
-    pair = dataclasses.replace(matches, key=f"{_percent(share)}-{seed}", ratios=np.full(MATCHES, 0.5))
+    pair = dataclasses.replace(matches, key=f"{percent(share)}-{seed}", ratios=np.full(MATCHES, 0.5))
     return _Scene(pair, matches.on_plane, matches.inliers & ~matches.on_plane)
 
 
@@ -207,19 +169,9 @@ def _labelled_scene(folder: str, key: str) -> _Scene | None:
     pair = LabelledSet(folder).pair(key)
     assert pair.inliers is not None
     true = np.flatnonzero(pair.inliers)
-    plane = bansac.estimate_homography(
-        pair.x1[true],
-        pair.x2[true],
-        preset="paper",
-        sampler="uniform",
-        threshold=PLANE_THRESHOLD,
-        max_iterations=2000,
-    )
+    settings: dict[str, Any] = {"preset": "paper", "sampler": "uniform", "max_iterations": 2000}
+    plane = bansac.estimate_homography(pair.x1[true], pair.x2[true], threshold=PLANE_THRESHOLD, **settings)
     on_plane = np.zeros(len(pair), bool)
     on_plane[true[plane.inliers]] = True
     off_plane = pair.inliers & ~on_plane
     return _Scene(pair, on_plane, off_plane) if on_plane.any() and off_plane.any() else None
-
-
-def _percent(share: float) -> int:
-    return round(100 * share)

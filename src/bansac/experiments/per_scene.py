@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import functools
 
-from bansac.evaluation.experiment import Report, Row, Setup
+from bansac.evaluation.ablations import report_table
 from bansac.evaluation.grid import Grid
 from bansac.evaluation.methods import PAPER_METHODS
 from bansac.evaluation.pairs import Configuration
 from bansac.evaluation.summary import MODEL_TITLES, ROTATION_10, TIME, TRANSLATION_10, Summary
 from bansac.evaluation.tables import Section, Table, TableRow
 
-__all__ = ["EXPERIMENT"]
-
 _METRICS = (ROTATION_10, TRANSLATION_10, TIME)
 
-GRID = Grid(models=("E", "F"), configurations=tuple(Configuration(method.label, method) for method in PAPER_METHODS))
 
-
-def report(setup: Setup, rows: Iterable[Row]) -> Report:
+def scene_table(summary: Summary) -> Table:
     """Return the paper's table: scenes down, methods across, a section for each metric."""
-    summary = Summary(rows)
     names = [method.label for method in PAPER_METHODS]
     scenes = list(dict.fromkeys(scene for model in summary.models for scene in summary.sets(model)))
     lines: list[Section | TableRow] = []
@@ -29,20 +24,21 @@ def report(setup: Setup, rows: Iterable[Row]) -> Report:
         for scene in scenes:
             values = tuple(summary.of_set(metric, model, scene, name) for model in summary.models for name in names)
             lines.append(TableRow((scene,), values, better=metric.better, arrow=False))
-    table = Table(
+    return Table(
         "Calibrated and uncalibrated relative pose estimation for each scene.",
         ("Seq.",),
         tuple(names) * len(summary.models),
         tuple(lines),
         tuple((MODEL_TITLES[model], len(names)) for model in summary.models),
     )
-    return Report(tables={"per_scene": table}, notes=summary.notes())
 
 
-EXPERIMENT = GRID.experiment(
+_CONFIGURATIONS = tuple(Configuration(method.label, method) for method in PAPER_METHODS)
+
+EXPERIMENT = Grid(("E", "F"), _CONFIGURATIONS).experiment(
     name="per-scene",
     title="Six methods on E and F, scene by scene",
     reference="tab:photoTourism_results",
     defaults="first 4000 pairs of a scene, 5 repeats",
-    report=report,
+    report=functools.partial(report_table, name="per_scene", make=scene_table),
 )

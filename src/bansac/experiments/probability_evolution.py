@@ -13,23 +13,21 @@ If the images are not there, the matches are drawn on empty ones.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bansac.datasets import Matches, PairSet, find_sets, load_demo
-from bansac.evaluation.experiment import Experiment, Report, Row, Setup, Unit
+from bansac.evaluation.experiment import Experiment, Report, Row, Setup, Unit, choose_sets
 from bansac.evaluation.grid import ABLATION_SET, MAX_RATIO_OPTION, check_max_ratio
 from bansac.evaluation.methods import BANSAC
 from bansac.evaluation.pairs import UNIT_CODE
-from bansac.evaluation.protocol import DEFAULTS, Kind, Protocol
-from bansac.evaluation.sets import choose_sets
+from bansac.evaluation.summary import import_pandas
 from bansac.evaluation.tables import Section, Table, TableRow
-from bansac.evaluation.task import make_task, squared_distances
-
-__all__ = ["EXPERIMENT", "ITERATIONS", "rank_probability"]
+from bansac.evaluation.task import DEFAULTS, Kind, Protocol, make_task, squared_distances
+from bansac.plotting import plot_probability_evolution
 
 _Array = NDArray[np.float64]
 
@@ -96,20 +94,18 @@ def _choose_pair(found: list[PairSet], model: Kind, protocol: Protocol, wanted: 
     if wanted is not None:
         _load(protocol, str(found[0].folder), wanted)  # raises if too few matches are left
         return found[0], wanted
-    best: tuple[tuple[bool, float], PairSet, str] | None = None
+    ranked: list[tuple[tuple[bool, float], PairSet, str]] = []
     for pair_set in [pair_set for pair_set in found if pair_set.name == ABLATION_SET] or found:
         for whole in pair_set.pairs(SEARCHED):
             pair = whole.filtered(protocol.max_ratio)
             if len(pair) >= protocol.min_matches:
                 distance = abs(float(_true_matches(pair, model).mean()) - TYPICAL[model])
-                rank = len(pair) < DRAWN, distance
-                if best is None or rank < best[0]:
-                    best = rank, pair_set, pair.key
-    if best is None:
+                ranked.append(((len(pair) < DRAWN, distance), pair_set, pair.key))
+    if not ranked:
         raise ValueError(
             f"data: no pair has {protocol.min_matches} matches of a ratio below {protocol.max_ratio} for model {model}"
         )
-    return best[1:]
+    return min(ranked, key=lambda entry: entry[0])[1:]
 
 
 def run_unit(setup: Setup, unit: Unit) -> list[Row]:
@@ -120,7 +116,12 @@ def run_unit(setup: Setup, unit: Unit) -> list[Row]:
     at = ITERATIONS[model]
     result = BANSAC.run(make_task(pair, protocol, setup.seed), stopping=None, trace=True)
     matrix = np.full((3, 3), np.nan) if result.model is None else result.model
-    common: Row = {"model": model, "set": _set_name(folder), "pair": key, "seed": setup.seed}
+    common: Row = {
+        "model": model,
+        "set": DEMO if folder is None else PairSet(folder).name,
+        "pair": key,
+        "seed": setup.seed,
+    }
     entries: Row = {f"m{i + 1}{j + 1}": float(matrix[i, j]) for i in range(3) for j in range(3)}
     rows: list[Row] = []
     for k, true in enumerate(_true_matches(pair, model)):
@@ -140,10 +141,6 @@ def _load(protocol: Protocol, folder: str | None, key: str) -> Matches:
             f"at least {protocol.min_matches} are needed"
         )
     return pair
-
-
-def _set_name(folder: str | None) -> str:
-    return DEMO if folder is None else PairSet(folder).name
 
 
 def _true_matches(pair: Matches, model: Kind) -> NDArray[np.bool_]:
@@ -176,20 +173,29 @@ def _canvas(points: _Array, size: tuple[int, int] | None) -> _Array:
 
 def report(setup: Setup, rows: Iterable[Row]) -> Report:
     """Draw every pair and average the probabilities of its true and its wrong matches."""
-    pairs: dict[Kind, list[Row]] = {}
-    for row in rows:
-        pairs.setdefault(row["model"], []).append(row)  # type: ignore[arg-type]
+    frame = import_pandas().DataFrame(list(rows))
     folders = {} if setup.data is None else {pair_set.name: str(pair_set.folder) for pair_set in sets(setup)}
     figures, notes = {}, []
     lines: list[TableRow | Section] = []
-    for model, of_pair in pairs.items():
-        folder, key = folders.get(str(of_pair[0]["set"])), str(of_pair[0]["pair"])
+    for model, of_pair in frame.groupby("model", sort=False):
+        set_name, key = of_pair[["set", "pair"]].iloc[0]
+        folder = folders.get(set_name)
         pair = _load(_protocol(setup, model), folder, key)
-        true = np.array([row["true"] for row in of_pair], bool)
-        snapshots = {i: np.array([row[f"p{i}"] for row in of_pair], float) for i in ITERATIONS[model]}
-        matrix = np.array([of_pair[0][f"m{i}{j}"] for i in (1, 2, 3) for j in (1, 2, 3)], float).reshape(3, 3)
-        figures[f"probability_evolution_{model}"] = _figure(model, pair, _images(folder, pair), snapshots, matrix)
-        name = f"{model}, {key}" if folder is None else f"{model}, {key} of {_set_name(folder)}"
+        true = of_pair["true"].to_numpy(bool)
+        snapshots = {i: of_pair[f"p{i}"].to_numpy(float) for i in ITERATIONS[model]}
+        matrix = of_pair[[f"m{i}{j}" for i in (1, 2, 3) for j in (1, 2, 3)]].iloc[0].to_numpy(float).reshape(3, 3)
+        figures[f"probability_evolution_{model}"] = plot_probability_evolution(
+            *_images(folder, pair),
+            pair.x1,
+            pair.x2,
+            snapshots,
+            # The paper's figure of the fundamental matrix leaves the start out.
+            iterations=ITERATIONS[model][-4:],
+            H_true=pair.H if model == "H" else None,
+            H_estimated=matrix if model == "H" and np.isfinite(matrix).all() else None,
+            max_matches=DRAWN,
+        )
+        name = f"{model}, {key}" if folder is None else f"{model}, {key} of {set_name}"
         lines.append(Section(name))
         lines += [_row(i, probabilities, true) for i, probabilities in snapshots.items()]
         notes.append(
@@ -200,24 +206,6 @@ def report(setup: Setup, rows: Iterable[Row]) -> Report:
     title = "Inlier probabilities over a run of BANSAC without a stopping criterion"
     table = Table(title, ("Iteration",), columns, tuple(lines))
     return Report(tables={"probability_evolution": table}, figures=figures, notes=notes)
-
-
-def _figure(
-    model: Kind, pair: Matches, images: tuple[Any, Any], snapshots: Mapping[int, _Array], matrix: _Array
-) -> Any:
-    from bansac.plotting import plot_probability_evolution
-
-    return plot_probability_evolution(
-        *images,
-        pair.x1,
-        pair.x2,
-        snapshots,
-        # The paper's figure of the fundamental matrix leaves the start out.
-        iterations=ITERATIONS[model][-4:],
-        H_true=pair.H if model == "H" else None,
-        H_estimated=matrix if model == "H" and np.isfinite(matrix).all() else None,
-        max_matches=DRAWN,
-    )
 
 
 def _row(iteration: int, probabilities: _Array, true: NDArray[np.bool_]) -> TableRow:

@@ -7,15 +7,13 @@ PROSAC's criterion needs an order of the matches. BANSAC gets it from the scores
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable
+import functools
 
-from bansac.evaluation.experiment import Report, Row, Setup
+from bansac.evaluation.ablations import report_table
 from bansac.evaluation.grid import Grid
 from bansac.evaluation.methods import BANSAC
 from bansac.evaluation.pairs import Configuration
-from bansac.evaluation.summary import Summary, settings_table
-
-__all__ = ["EXPERIMENT"]
+from bansac.evaluation.summary import settings_table
 
 _CRITERIA = ("ransac", "sprt", "prosac", "bansac")
 _COMBINATIONS = ("ransac", "sprt", "prosac", "bansac", "ransac+bansac", "sprt+bansac", "prosac+bansac")
@@ -30,27 +28,18 @@ def _configuration(stopping: str) -> Configuration:
     return Configuration(stopping, BANSAC, settings, {"stopping": stopping})
 
 
-GRID = Grid(
-    models=("E", "F"), configurations=tuple(_configuration(stopping) for stopping in _COMBINATIONS), ablation=True
-)
-
-
-def report(setup: Setup, rows: Iterable[Row]) -> Report:
-    """Return the paper's table: criteria down, metrics across."""
-    summary = Summary(rows)
-    labels = {
-        stopping: tuple("✓" if criterion in stopping.split("+") else "" for criterion in _CRITERIA)
-        for stopping in _COMBINATIONS
-    }
-    stub = tuple(criterion.upper() for criterion in _CRITERIA)
-    table = settings_table(summary, "BANSAC with different stopping criteria.", stub, labels, "not in the paper")
-    return Report(tables={"stopping_criteria": table}, notes=summary.notes())
-
-
-EXPERIMENT = GRID.experiment(
+EXPERIMENT = Grid(("E", "F"), tuple(map(_configuration, _COMBINATIONS)), ablation=True).experiment(
     name="stopping-criteria",
     title="BANSAC with seven combinations of stopping criteria",
     reference="tab:stopping_criteria",
     defaults="E and F (the paper: F, with the figures of E), all pairs of sacre_coeur, 5 repeats",
-    report=report,
+    report=functools.partial(
+        report_table,
+        name="stopping_criteria",
+        make=settings_table,
+        title="BANSAC with different stopping criteria.",
+        stub=tuple(map(str.upper, _CRITERIA)),
+        labels={both: tuple("✓" if one in both.split("+") else "" for one in _CRITERIA) for both in _COMBINATIONS},
+        iterations="not in the paper",
+    ),
 )

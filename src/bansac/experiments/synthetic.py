@@ -29,17 +29,15 @@ from numpy.typing import NDArray
 from bansac.evaluation.charts import Chart, Series, plot_charts
 from bansac.evaluation.experiment import Experiment, Report, Row, Setup
 from bansac.evaluation.summary import import_pandas
-from bansac.evaluation.tables import Better, Cell, Measured, Section, Table, TableRow
+from bansac.evaluation.tables import Better, Cell, Measured, Section, Table, TableRow, percent
 from bansac.experiments.synthetic_trials import (
-    CURVES,
     METHODS,
     OWN_STOP,
     POINTS,
     PROBLEMS,
     TRIALS,
-    degree_of,
+    curve_of,
     noise_of,
-    percent,
     run_unit,
     units,
     warm_up,
@@ -49,8 +47,6 @@ from bansac.metrics import FAILED_CURVE, circle_rmse, curve_rmse
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from pandas import DataFrame
-
-__all__ = ["EXPERIMENT", "ratio_of_means"]
 
 _Array = NDArray[np.float64]
 _Runs = dict[tuple[str, float, str], "DataFrame"]
@@ -167,12 +163,9 @@ def _stop_shares(runs: DataFrame, rate: float) -> tuple[float, float, float, flo
 
 def _missed_probability(runs: Iterable[DataFrame]) -> float | None:
     """Return the mean probability of all true inliers that the best models miss; None if they miss none."""
-    count = total = 0.0
-    for of_rate in runs:
-        missed = of_rate["missed_inliers"].astype(float)
-        count += float(missed.sum())
-        total += float((missed * of_rate["missed_probability"].astype(float)).sum())  # NaN if none is missed
-    return total / count if count else None
+    numbers = import_pandas().concat(runs)[["missed_inliers", "missed_probability"]].astype(float)
+    count = float(numbers["missed_inliers"].sum())
+    return float(numbers.prod(axis=1, skipna=False).sum()) / count if count else None  # NaN if none is missed
 
 
 def _figure(runs: _Runs) -> Figure:
@@ -200,10 +193,8 @@ def _figure(runs: _Runs) -> Figure:
 
 
 def _notes(setup: Setup, runs: _Runs) -> list[str]:
-    kind = next(name for name, degree in CURVES.items() if degree == degree_of(setup))
-    notes = [
-        f"The curve is a {kind}; the noise has a standard deviation of {noise_of(setup):.3g}, the threshold is .02.",
-    ]
+    noise = f"the noise has a standard deviation of {noise_of(setup):.3g}"
+    notes = [f"The curve is a {curve_of(setup)}; {noise}, the threshold is .02."]
     missing = sum(int((~of_method["found"].astype(bool)).sum()) for of_method in runs.values())
     if missing:
         notes.append(f"{missing} runs found no model: each counts with an RMSE of {FAILED_CURVE:.2f}.")

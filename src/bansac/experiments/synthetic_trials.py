@@ -14,25 +14,8 @@ from numpy.typing import NDArray
 
 from bansac.datasets.synthetic import CurvePoints, circle_points, polynomial_points
 from bansac.evaluation.experiment import Row, Setup, Unit
+from bansac.evaluation.tables import percent
 from bansac.metrics import circle_rmse, curve_rmse
-
-__all__ = [
-    "CURVES",
-    "METHODS",
-    "NOISE",
-    "OWN_STOP",
-    "POINTS",
-    "PROBLEMS",
-    "RATES",
-    "SHARED",
-    "TRIALS",
-    "degree_of",
-    "noise_of",
-    "percent",
-    "run_unit",
-    "units",
-    "warm_up",
-]
 
 _Array = NDArray[np.float64]
 
@@ -61,7 +44,7 @@ _CHUNK = 20
 
 def units(setup: Setup) -> list[Unit]:
     """Cut the trials of every problem and inlier rate into chunks, problem by problem."""
-    degree_of(setup)
+    curve_of(setup)
     noise_of(setup)
     trials = TRIALS if setup.repeats is None else setup.repeats
     return [
@@ -91,7 +74,7 @@ def warm_up(setup: Setup, units: Sequence[Unit]) -> None:
 def _run_trial(setup: Setup, problem: str, rate: float, trial: int) -> list[Row]:
     import bansac
 
-    seed, noise, degree = setup.seed + trial, noise_of(setup), degree_of(setup)
+    seed, noise, degree = setup.seed + trial, noise_of(setup), CURVES[curve_of(setup)]
     rows: list[Row] = []
     for method, settings in METHODS.items():
         if problem == "circle":
@@ -140,12 +123,12 @@ def _counters(
     }
 
 
-def degree_of(setup: Setup) -> int:
-    """Return the degree of the curve."""
-    name = setup.extra.get("curve", "parabola")
+def curve_of(setup: Setup) -> str:
+    """Return the name of the curve, a key of ``CURVES``."""
+    name = str(setup.extra.get("curve", "parabola"))
     if name not in CURVES:
         raise ValueError(f"curve must be one of {', '.join(CURVES)}; got {name!r}")
-    return CURVES[name]
+    return name
 
 
 def noise_of(setup: Setup) -> float:
@@ -158,8 +141,3 @@ def noise_of(setup: Setup) -> float:
     if not 0 <= value < math.inf:
         raise ValueError(f"noise must be a finite number of at least 0, got {noise!r}")
     return math.sqrt(value) if setup.extra.get("noise_is_variance") else value
-
-
-def percent(rate: float) -> int:
-    """Return a share in per cent."""
-    return round(100 * rate)

@@ -5,8 +5,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["auc", "mean_average_accuracy"]
-
 
 def mean_average_accuracy(errors: ArrayLike, threshold: float, steps: int = 100) -> float:
     """Mean share of errors within a threshold, over evenly spaced thresholds from 1 up (the paper's mAA).

@@ -7,8 +7,6 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["FAILED_CURVE", "circle_rmse", "curve_rmse"]
-
 _Array = NDArray[np.float64]
 
 FAILED_CURVE = 2 * math.sqrt(2)

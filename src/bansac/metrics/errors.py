@@ -10,15 +10,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from bansac.geometry import apply_transform
 
-__all__ = [
-    "FAILED_POSE",
-    "corner_error",
-    "pose_error",
-    "rotation_error",
-    "translation_error",
-    "visible_area_error",
-]
-
 FAILED_POSE = 180.0
 """Error, in degrees, of a pose that was not found."""
 
@@ -187,10 +178,8 @@ def visible_area_error(
 
     Parameters
     ----------
-    H : (3, 3) array_like or None
-        Estimated homography from image 1 to image 2; None, or one with NaN or inf, is a failure.
-    H_gt : (3, 3) array_like
-        True homography.
+    H, H_gt : (3, 3) array_like, or None
+        As in :func:`corner_error`.
     size1, size2 : (h, w)
         Height and width of the images in pixels.
     step : int, optional

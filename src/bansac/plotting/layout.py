@@ -1,32 +1,22 @@
-"""Figures with axes placed in inches, the colours of probabilities, and writing a figure to a file."""
+"""Figures with axes placed in inches, panels of snapshots, the colours of probabilities, and writing to a file."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from bansac.validate import as_probabilities
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = [
-    "BAR",
-    "ESTIMATED_COLOR",
-    "FAINT_COLOR",
-    "POINT_COLOR",
-    "SPACE",
-    "TITLE",
-    "TRUE_COLOR",
-    "WIDTH",
-    "color_bar",
-    "color_map",
-    "new_figure",
-    "place",
-    "save_figure",
-]
+_Panel = tuple[str, NDArray[np.float64]]  # title and probabilities
 
 TRUE_COLOR, ESTIMATED_COLOR, FAINT_COLOR, POINT_COLOR = "#2ecc40", "#ff3b30", "#8a8a8a", "#1687ff"
 # Inches: two images, a title, a colour bar with its labels, a gap, the margin of a figure.
@@ -89,6 +79,21 @@ def place(figure: Figure, left: float, top: float, width: float, height: float) 
     return figure.add_axes((*(lower_left / total), *([width, height] / total)))
 
 
+def panel_grid(
+    titles: Sequence[str], columns: int, width: float, height: float, *, right: float = 0.0, below: float = 0.0
+) -> tuple[Figure, list[Axes]]:
+    """Return a figure with titled panels of a size, a colour bar beside them, and space to the right and below."""
+    step = width + SPACE, height + TITLE
+    rows = -(-len(titles) // columns)
+    figure = new_figure(columns * step[0] + BAR + right, rows * step[1] + below)
+    axes = []
+    for k, title in enumerate(titles):
+        axes.append(place(figure, k % columns * step[0], k // columns * step[1] + TITLE, width, height))
+        axes[-1].set_title(title, fontsize="medium")
+    color_bar(figure, axes[0], place(figure, columns * step[0], TITLE, SPACE, rows * step[1] - TITLE))
+    return figure, axes
+
+
 def color_map() -> Any:
     """Return the colours of probabilities from 0 to 1."""
     from matplotlib.colors import LinearSegmentedColormap
@@ -104,3 +109,22 @@ def color_bar(figure: Figure, ax: Axes | None, bar: Axes | None) -> None:
     scale = figure.colorbar(ScalarMappable(Normalize(0, 1), color_map()), ax=ax, cax=bar)
     scale.set_label("probability of being an inlier")
     scale.ax.spines["outline"].set_visible(False)
+
+
+def snapshot_panels(snapshots: Mapping[int, ArrayLike], iterations: Sequence[int], n: int) -> list[_Panel]:
+    """Return title and probabilities of the panel of every iteration."""
+    if not len(iterations):
+        raise ValueError("iterations must not be empty")
+    return [_snapshot_at(snapshots, iteration, n) for iteration in iterations]
+
+
+def _snapshot_at(snapshots: Mapping[int, ArrayLike], iteration: int, n: int) -> _Panel:
+    """Return title and probabilities of a panel."""
+    before = [k for k in snapshots if k <= iteration]
+    if not before:
+        raise ValueError(f"snapshots must have one at or before iteration {iteration}, got {sorted(snapshots)}")
+    used = max(before)
+    title = "Start" if iteration == 0 else f"Iteration {iteration}"
+    if used != iteration:
+        title += f" (last record: {used})"
+    return title, as_probabilities(f"snapshots[{used}]", snapshots[used], n, "")

@@ -18,18 +18,15 @@ from bansac.plotting.layout import (
     TITLE,
     TRUE_COLOR,
     WIDTH,
-    color_bar,
-    new_figure,
+    panel_grid,
     place,
+    snapshot_panels,
 )
 from bansac.plotting.matches import as_matches, aspect, draw_matches, subset
-from bansac.plotting.snapshots import snapshot_panels
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-__all__ = ["plot_probability_evolution"]
 
 _Array = NDArray[np.float64]
 _Outline = tuple[str, str, Any, _Array]  # name, colour, line style, points
@@ -52,10 +49,8 @@ def plot_probability_evolution(
 
     Parameters
     ----------
-    image1, image2 : path or (H, W[, 3 or 4]) array_like
-        Images.
-    x1, x2 : (N, 2) array_like
-        Matched points in pixels.
+    image1, image2, x1, x2, max_matches, seed
+        As in :func:`plot_matches`; all panels show the same matches.
     snapshots : mapping of int to (N,) array_like
         Probabilities after that many iterations (``result.trace.snapshots``).
     iterations : sequence of int, optional
@@ -63,10 +58,6 @@ def plot_probability_evolution(
     H_true, H_estimated : (3, 3) array_like or None, optional
         Homographies: a further panel shows image 2 with the outline of image 1 mapped by the true one in green and by
         the estimated one in red.
-    max_matches : int, optional
-        Largest number of matches drawn, chosen at random, the same in all panels.
-    seed : int, optional
-        Seed of that choice.
 
     Returns
     -------
@@ -105,25 +96,16 @@ def plot_probability_evolution(
     shown = subset(len(points1), max_matches, seed)
 
     columns = 1 if len(panels) == 1 else 2
-    rows = -(-len(panels) // columns)
     panel = WIDTH / 2, WIDTH / 2 / aspect(gray1, gray2)
-    step = panel[0] + SPACE, panel[1] + TITLE
-    height = rows * step[1]
-    bar_left = columns * step[0]
     # The outlined image fills the height of the panels, its legend below, but is no wider than one of them.
-    outline_height = height - 2 * TITLE
+    outline_height = -(-len(panels) // columns) * (panel[1] + TITLE) - 2 * TITLE
     outline_width = min(outline_height * _outlined_aspect(gray2, outlines), panel[0]) if outlines else 0.0
-    figure = new_figure(bar_left + BAR + outline_width, height)
-    first = None
-    for k, (title, values) in enumerate(panels):
-        ax = place(figure, k % columns * step[0], k // columns * step[1] + TITLE, *panel)
+    figure, axes = panel_grid([title for title, _ in panels], columns, *panel, right=outline_width)
+    for ax, (_, values) in zip(axes, panels, strict=True):
         draw_matches(ax, gray1, gray2, points1[shown], points2[shown], values[shown])
-        ax.set_title(title, fontsize="medium")
-        first = first or ax
-    bar = place(figure, bar_left, TITLE, SPACE, height - TITLE)
-    color_bar(figure, first, bar)
     if outlines:
-        _draw_outlines(place(figure, bar_left + BAR, TITLE, outline_width, outline_height), gray2, outlines)
+        left = columns * (panel[0] + SPACE) + BAR
+        _draw_outlines(place(figure, left, TITLE, outline_width, outline_height), gray2, outlines)
     return figure
 
 

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["as_matches", "aspect", "draw_matches", "plot_matches", "subset"]
-
 _Array = NDArray[np.float64]
 
 _GAP = 0.02  # between the two images, as a share of the width of image 1

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bansac.plotting.layout import BAR, SPACE, TITLE, TRUE_COLOR, WIDTH, color_bar, color_map, new_figure, place
-from bansac.plotting.snapshots import snapshot_panels
+from bansac.plotting.layout import SPACE, TITLE, TRUE_COLOR, WIDTH, color_map, panel_grid, snapshot_panels
 from bansac.validate import as_points
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-__all__ = ["plot_point_evolution"]
 
 _Array = NDArray[np.float64]
 
@@ -35,10 +32,8 @@ def plot_point_evolution(
     ----------
     points : (N, 2) array_like
         The points.
-    snapshots : mapping of int to (N,) array_like
-        Probabilities after that many iterations (``result.trace.snapshots``).
-    iterations : sequence of int, optional
-        A panel is drawn for each. If it has no snapshot, the last one before it is drawn, and the title says so.
+    snapshots, iterations
+        As in :func:`plot_probability_evolution`.
     curve_true : (K, 2) array_like or None, optional
         Points along the true curve, drawn in green.
     curves : mapping of int to (K, 2) array_like, optional
@@ -73,13 +68,10 @@ def plot_point_evolution(
     limits = _data_limits(data)
 
     columns = min(columns, len(panels))
-    rows = -(-len(panels) // columns)
     side, legend = WIDTH / 3, TITLE if true is not None or estimates else 0.0
-    height = rows * (side + TITLE)
-    figure = new_figure(columns * (side + SPACE) + BAR, height + legend)
-    first, handles = None, {}
-    for k, (iteration, (title, values)) in enumerate(zip(iterations, panels, strict=True)):
-        ax = place(figure, k % columns * (side + SPACE), k // columns * (side + TITLE) + TITLE, side, side)
+    figure, axes = panel_grid([title for title, _ in panels], columns, side, side, below=legend)
+    handles = {}
+    for ax, iteration, (_, values) in zip(axes, iterations, panels, strict=True):
         order = np.argsort(values, kind="stable")
         x, y = data[order].T
         ax.scatter(x, y, c=values[order], cmap=color_map(), vmin=0, vmax=1, s=14, linewidths=0)
@@ -89,21 +81,11 @@ def plot_point_evolution(
             (line,) = ax.plot(*estimates[iteration].T, color="black", linewidth=1.1, linestyle=(0, (5, 2.5)))
             handles["best model so far"] = line
         ax.set(xlim=limits[0], ylim=limits[1], xticks=[], yticks=[], facecolor="#f4f4f4")
-        ax.set_title(title, fontsize="medium")
         ax.spines[:].set_visible(False)
-        first = first or ax
-    bar = place(figure, columns * (side + SPACE), TITLE, SPACE, height - TITLE)
-    color_bar(figure, first, bar)
     if handles:
         middle = columns * (side + SPACE) / 2 / figure.get_size_inches()[0]
-        figure.legend(
-            list(handles.values()),
-            list(handles),
-            loc="lower center",
-            bbox_to_anchor=(middle, 0),
-            ncols=2,
-            frameon=False,
-        )
+        at: dict[str, Any] = {"loc": "lower center", "bbox_to_anchor": (middle, 0), "ncols": 2, "frameon": False}
+        figure.legend(list(handles.values()), list(handles), **at)
     return figure
 
 

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from bansac.result import Trace
 
-__all__ = ["plot_trace"]
-
 _Array = NDArray[np.float64]
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from bansac.datasets.synthetic.mask import inlier_mask
+from bansac.datasets.synthetic.mask import draw_inliers
 
 __all__ = ["CurvePoints", "circle_points", "line_points", "polynomial_points"]
 
@@ -16,17 +16,7 @@ _Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class CurvePoints:
-    """Points of a curve in the plane.
-
-    Parameters
-    ----------
-    points : (N, 2) ndarray
-        The points.
-    model : ndarray
-        The true curve; see the generator.
-    inliers : (N,) ndarray of bool
-        Which points come from the curve.
-    """
+    """Points (N, 2) of a curve in the plane, the true curve (see the generator), and which points come from it."""
 
     points: _Array
     model: _Array
@@ -63,8 +53,7 @@ def line_points(n: int = 200, inlier_ratio: float = 0.5, noise: float = 0.01, se
     >>> bool(np.allclose(line.points @ line.model[:2] + line.model[2], 0))
     True
     """
-    rng = np.random.default_rng(seed)
-    inliers = inlier_mask(n, inlier_ratio, noise, rng)
+    rng, inliers = draw_inliers(n, inlier_ratio, noise, seed)
     angle = rng.uniform(0, np.pi)
     normal = np.array([np.cos(angle), np.sin(angle)])
     along = np.array([-normal[1], normal[0]])
@@ -79,14 +68,10 @@ def circle_points(n: int = 200, inlier_ratio: float = 0.5, noise: float = 0.01, 
 
     Parameters
     ----------
-    n : int, optional
-        Number of points.
-    inlier_ratio : float, optional
-        Share of inliers, 0 to 1, rounded to whole points.
+    n, inlier_ratio, seed : optional
+        As in :func:`line_points`.
     noise : float, optional
         Standard deviation of the distance to the centre.
-    seed : int, optional
-        Seed of the random numbers.
 
     Returns
     -------
@@ -104,8 +89,7 @@ def circle_points(n: int = 200, inlier_ratio: float = 0.5, noise: float = 0.01, 
     >>> bool(np.allclose(np.hypot(*(circle.points - circle.model[:2]).T), circle.model[2]))
     True
     """
-    rng = np.random.default_rng(seed)
-    inliers = inlier_mask(n, inlier_ratio, noise, rng)
+    rng, inliers = draw_inliers(n, inlier_ratio, noise, seed)
     centre, radius = rng.uniform(-0.3, 0.3, 2), rng.uniform(0.3, 0.6)
     angles = rng.uniform(0, 2 * np.pi, n)
     distance = radius + rng.normal(0, noise, n)
@@ -121,16 +105,12 @@ def polynomial_points(
 
     Parameters
     ----------
-    n : int, optional
-        Number of points.
+    n, inlier_ratio, seed : optional
+        As in :func:`line_points`.
     degree : int, optional
         Degree of the polynomial, at least 0.
-    inlier_ratio : float, optional
-        Share of inliers, 0 to 1, rounded to whole points.
     noise : float, optional
         Standard deviation of y.
-    seed : int, optional
-        Seed of the random numbers.
 
     Returns
     -------
@@ -151,8 +131,7 @@ def polynomial_points(
     """
     if degree < 0:
         raise ValueError(f"degree must be at least 0, got {degree}")
-    rng = np.random.default_rng(seed)
-    inliers = inlier_mask(n, inlier_ratio, noise, rng)
+    rng, inliers = draw_inliers(n, inlier_ratio, noise, seed)
     # Coefficients of at most 0.8 in total, so that the curve stays in the square.
     coefficients = rng.uniform(0.3, 1, degree + 1) * rng.choice([-1.0, 1.0], degree + 1)
     coefficients *= 0.8 / np.abs(coefficients).sum()

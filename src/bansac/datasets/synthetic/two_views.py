@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bansac.datasets.matches import Matches
-from bansac.datasets.synthetic.mask import inlier_mask
+from bansac.datasets.synthetic.mask import draw_inliers
 from bansac.geometry import apply_transform, homogeneous, rotation_matrix
 
 __all__ = ["SceneMatches", "epipolar_matches", "homography_matches", "planar_scene_matches"]
@@ -79,8 +79,7 @@ def homography_matches(
     >>> matches.x1.shape, int(matches.inliers.sum())
     ((200, 2), 60)
     """
-    rng = np.random.default_rng(seed)
-    inliers = inlier_mask(n, inlier_ratio, noise, rng)
+    rng, inliers = draw_inliers(n, inlier_ratio, noise, seed)
     extent = _extent(size)
     corners = np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]]) * extent
     H = _homography_of_corners(corners, corners + rng.uniform(-0.2, 0.2, (4, 2)) * extent)
@@ -111,16 +110,10 @@ def epipolar_matches(
 
     Parameters
     ----------
-    n : int, optional
-        Number of matches.
-    inlier_ratio : float, optional
-        Share of inliers, 0 to 1, rounded to whole matches.
+    n, inlier_ratio, seed, size : optional
+        As in :func:`homography_matches`.
     noise : float, optional
         Standard deviation of the points of both images, in pixels per coordinate.
-    seed : int, optional
-        Seed of the random numbers.
-    size : (int, int), optional
-        Height and width of both images.
 
     Returns
     -------
@@ -140,8 +133,7 @@ def epipolar_matches(
     >>> bool(np.abs(np.einsum("ni,ij,nj->n", x2, matches.F, x1)).max() < 1e-9)
     True
     """
-    rng = np.random.default_rng(seed)
-    inliers = inlier_mask(n, inlier_ratio, noise, rng)
+    rng, inliers = draw_inliers(n, inlier_ratio, noise, seed)
     extent = _extent(size)
     cameras = _camera_pair(size, extent, rng)
     K, R, t = cameras[:3]
@@ -171,18 +163,10 @@ def planar_scene_matches(
 
     Parameters
     ----------
-    n : int, optional
-        Number of matches.
-    inlier_ratio : float, optional
-        Share of inliers, 0 to 1, rounded to whole matches.
+    n, inlier_ratio, noise, seed, size : optional
+        As in :func:`epipolar_matches`.
     plane_share : float, optional
         Share of the inliers that lie on the plane, 0 to 1, rounded to whole matches.
-    noise : float, optional
-        Standard deviation of the points of both images, in pixels per coordinate.
-    seed : int, optional
-        Seed of the random numbers.
-    size : (int, int), optional
-        Height and width of both images.
 
     Returns
     -------
@@ -203,8 +187,7 @@ def planar_scene_matches(
     """
     if not 0 <= plane_share <= 1:
         raise ValueError(f"plane_share must lie in [0, 1], got {plane_share}")
-    rng = np.random.default_rng(seed)
-    inliers = inlier_mask(n, inlier_ratio, noise, rng)
+    rng, inliers = draw_inliers(n, inlier_ratio, noise, seed)
     on_plane = np.zeros(n, bool)
     true = np.flatnonzero(inliers)
     on_plane[rng.permutation(true)[: round(plane_share * len(true))]] = True

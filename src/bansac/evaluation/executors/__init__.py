@@ -12,8 +12,6 @@ from typing import Protocol
 
 from bansac.evaluation.experiment import Row, Unit
 
-__all__ = ["EXECUTORS", "Answer", "Executor", "Failure", "Work", "attempt", "find_executor"]
-
 EXECUTORS = {
     "serial": "bansac.evaluation.executors.serial",
     "processes": "bansac.evaluation.executors.processes",
@@ -35,12 +33,9 @@ Answer = list[Row] | Failure
 
 
 class Executor(Protocol):
-    """Runs units.
+    """Runs units."""
 
-    ``alone`` is whether a unit has the machine to itself, so that its seconds count.
-    """
-
-    alone: bool
+    alone: bool  # whether a unit has the machine to itself, so that its seconds count
 
     def run(self, work: Work, units: Sequence[Unit], workers: int) -> Generator[tuple[Unit, Answer], None, None]:
         """Yield every unit with its answer, in any order.

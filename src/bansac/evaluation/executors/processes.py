@@ -21,8 +21,6 @@ from concurrent.futures.process import BrokenProcessPool
 from bansac.evaluation.executors import Answer, Failure, Work, attempt
 from bansac.evaluation.experiment import Unit
 
-__all__ = ["ATTEMPTS", "EXECUTOR"]
-
 ATTEMPTS = 3
 """How often a unit is tried whose worker dies."""
 

@@ -7,8 +7,6 @@ from collections.abc import Generator, Sequence
 from bansac.evaluation.executors import Answer, Work, attempt
 from bansac.evaluation.experiment import Unit
 
-__all__ = ["EXECUTOR"]
-
 
 class SerialExecutor:
     """Runs units in this process, whatever the number of workers."""

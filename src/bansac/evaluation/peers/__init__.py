@@ -9,8 +9,6 @@ import importlib
 
 from bansac.evaluation.method import Method
 
-__all__ = ["PEERS", "find_peers"]
-
 PEERS = ("opencv", "poselib", "pydegensac")
 """Names of the modules."""
 

@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 from bansac.evaluation.method import Method
 from bansac.evaluation.task import Task
 
-__all__ = ["METHODS"]
-
 
 def _estimate(sampler: str, local: bool, task: Task) -> Any:
     """Score by the inlier count without local optimisation, by MSAC with it."""

@@ -12,8 +12,6 @@ from bansac.evaluation.method import Method
 from bansac.evaluation.task import Task
 from bansac.geometry import essential_from_pose
 
-__all__ = ["METHODS"]
-
 _CAMERA = {"model": "SIMPLE_PINHOLE", "width": 1, "height": 1, "params": [1.0, 0.0, 0.0]}
 
 

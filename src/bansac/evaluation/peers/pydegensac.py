@@ -7,8 +7,6 @@ from typing import Any
 from bansac.evaluation.method import Method
 from bansac.evaluation.task import Task
 
-__all__ = ["METHODS"]
-
 
 def _estimate(task: Task) -> Any:
     import pydegensac
