@@ -14,6 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bansac.engine.sampling import SAMPLERS
+from bansac.engine.scoring import SCORES
+
 __all__ = ["TASKS", "warm_cache"]
 
 _LO = "inner+iterative"
@@ -30,17 +33,16 @@ TASKS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("pose", {}),
     ("homography", {"local_optimization": _LO}),
     ("circle", {"local_optimization": _LO}),
-    ("homography", {"scoring": "msac"}),
-    ("circle", {"scoring": "msac"}),
     ("homography", {"scores": True, "stopping": "ransac+prosac"}),
     ("homography", {"order": 2}),
     ("homography", {"stopping": None}),
+    *((name, {"scoring": row.name}) for row in SCORES.values() if row.module for name in ("homography", "circle")),
+    *(
+        ("homography", {"sampler": row.name} | ({"scores": True} if row.order else {}))
+        for row in SAMPLERS.values()
+        if row.name != "bansac"
+    ),
     ("homography", {"sampler": "uniform", "verification": None}),
-    ("homography", {"sampler": "prosac", "scores": True}),
-    ("homography", {"sampler": "napsac"}),
-    ("homography", {"sampler": "p-napsac", "scores": True}),
-    ("homography", {"sampler": "baysac"}),
-    ("homography", {"sampler": "ar"}),
 )
 
 

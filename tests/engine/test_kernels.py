@@ -208,16 +208,23 @@ def test_a_refiner_of_the_users_has_the_last_word():
         return bansac.fit_line(noisy, threshold=0.02, refinement=refine, seed=seed)
 
     def own(refine):
-        return Refiner("mine", SimpleNamespace(refine=refine))
+        return Refiner("mine", SimpleNamespace(refine=lambda run, problem: refine(run)))
 
     assert_same(refined(own(refine_nothing)), refined(None))
-    assert_same(refined(own(least_squares.refine)), refined("least_squares"))
+    assert_same(refined(own(least_squares.refine_to_inliers)), refined("least_squares"))
     changed = 0
     for seed in range(10):
         once, plain = refined(own(refine_once), seed), refined(None, seed)
         assert once.score == once.num_inliers >= plain.score
         changed += once.model.tobytes() != plain.model.tobytes()
     assert changed > 0
+
+
+def test_a_refiner_says_which_problems_it_supports():
+    only = SimpleNamespace(refine=lambda run, problem: None, supports=lambda problem: problem.name == "circle")
+    bansac.fit_circle(POINTS.points, threshold=0.02, refinement=Refiner("mine", only))
+    with pytest.raises(ValueError, match="refinement='mine' is not for problem 'line'"):
+        fit(refinement=Refiner("mine", only))
 
 
 # What is missing or does not compile is named.

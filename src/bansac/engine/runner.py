@@ -276,7 +276,7 @@ def _search(
         if options.local_optimization is not None and state.progress["unoptimized"]:
             interludes[OPTIMIZATION]()
         if options.refiner_row is not None:
-            find_function(options.refiner_row, "refine")(packed)
+            find_function(options.refiner_row, "refine")(packed, problem)
     return _stop_reason(stop, bounds), model
 
 

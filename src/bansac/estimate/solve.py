@@ -7,6 +7,7 @@ import time
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from bansac.engine.kernels import find_function
 from bansac.engine.options import Options
 from bansac.engine.runner import Outcome, run
 from bansac.engine.sampling import SAMPLERS
@@ -95,6 +96,13 @@ def _check_abilities(problem: Problem, options: Options) -> None:
         raise ValueError(f"degeneracy='degensac' is for the fundamental matrix, not for a {problem.name}")
     if options.local_optimization is not None and problem.fit is None:
         raise ValueError(f"local_optimization needs a non-minimal solver, and problem {problem.name!r} has no fit")
+    refiner = options.refiner_row
+    if refiner is not None and not find_function(refiner, "supports", _supports_all)(problem):
+        raise ValueError(f"refinement={refiner.name!r} is not for problem {problem.name!r}")
+
+
+def _supports_all(problem: Problem) -> bool:
+    return True
 
 
 def _no_data(prior: NDArray[np.float64] | None, n: int, options: Options) -> Outcome:

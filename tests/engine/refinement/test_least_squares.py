@@ -8,7 +8,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from bansac.datasets.synthetic import line_points, polynomial_points
-from bansac.engine.refinement.least_squares import refine
+from bansac.engine.refinement.least_squares import refine_to_inliers
 from bansac.engine.state import pack_run
 from bansac.problems.line import LINE
 from bansac.problems.polynomial import polynomial
@@ -61,7 +61,7 @@ def run_kernel(problem, points, model, scoring):
     run.best_model[:] = model
     run.progress["best_inliers"] = np.count_nonzero(found <= THRESHOLD)
     run.progress["best_score"] = SCORES[scoring](found)
-    kept = refine(pack_run(run))
+    kept = refine_to_inliers(pack_run(run))
     return run.best_model, kept, run.progress
 
 

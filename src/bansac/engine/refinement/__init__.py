@@ -1,10 +1,15 @@
 """The last step: the best model fitted to its inliers. A refiner is one module; ``REFINERS`` lists them.
 
-The function of a refiner's module, compiled when it is first used:
+The functions of a refiner's module:
 
-``refine(run)``
-    Replace ``run.best_model`` by a model that scores no less, and bring ``best_score`` and ``best_inliers`` of
-    ``run.progress`` up to date (``bansac.engine.state.Run``).
+``refine(run, problem)``
+    Called from Python with the struct of the run (``bansac.engine.state.Run``), for its kernels, and the problem:
+    replace ``run.best_model`` by a model that scores no less, and bring ``best_score`` and ``best_inliers`` of
+    ``run.progress`` up to date.
+``supports(problem) -> bool``, optional
+    Whether it can refine models of the problem; if not, the refiner is refused. What it needs of a problem, a Jacobian
+    say, it may keep by the problem's name; if several parts need it, it is a row of the contract
+    (``bansac.problems.problem.CONTRACT``).
 """
 
 from __future__ import annotations
@@ -24,7 +29,7 @@ class Refiner:
     name : str
         Its name.
     module : str or object
-        Name of the module, or object, with the function ``refine``, a kernel.
+        Name of the module, or object, with the refiner's functions.
     """
 
     name: str

@@ -8,14 +8,20 @@ from bansac.engine.state import Run
 from bansac.engine.verification import evaluate
 from bansac.numeric.jit import kernel
 from bansac.numeric.linalg import copy
+from bansac.problems.problem import Problem
 
-__all__ = ["refine"]
+__all__ = ["refine", "refine_to_inliers"]
 
 _ROUNDS = 10
 
 
+def refine(run: Run, problem: Problem) -> None:
+    """Fit the best model to its inliers; a problem without a non-minimal solver keeps its minimal model."""
+    refine_to_inliers(run)
+
+
 @kernel
-def refine(run: Run) -> int:
+def refine_to_inliers(run: Run) -> int:
     """Fit the best model to its inliers by the problem's non-minimal solver, again and again; return the fits kept.
 
     A fit is kept only if its score is no worse; the rounds end when the inliers do not change any more. A minimal model

@@ -40,7 +40,8 @@ class Executor(Protocol):
     def run(self, work: Work, units: Sequence[Unit], workers: int) -> Generator[tuple[Unit, Answer], None, None]:
         """Yield every unit with its answer, in any order.
 
-        Closing the generator ends everything that is under way. What :func:`attempt` raises in a worker is raised here.
+        Closing the generator ends the units that have started, or waits for them. What :func:`attempt` raises in a
+        worker is raised here.
         """
 
 
