@@ -54,7 +54,8 @@ def _equalize(e: Floats, scratch: Floats) -> bool:
             scratch[3 * i + j] = entry
             trace += entry if i == j else 0.0
             square += entry * entry
-    s = math.sqrt(max(0.5 * (trace * trace - square), 0.0))
+    product = 0.5 * (trace * trace - square)
+    s = math.sqrt(product if product > 0.0 else 0.0)
     if not s > _RANK_ONE * trace or not s < np.inf:
         return False
     scale = 1.0 / (s * math.sqrt(trace + 2.0 * s))

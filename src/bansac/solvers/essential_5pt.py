@@ -75,7 +75,7 @@ def solve(data: Floats, sample: Ints, models: Floats, scratch: Floats) -> int:
     """Compute the up to ten essential matrices of five matches, of Frobenius norm sqrt(2)."""
     for r in range(5):
         write_equation(data, sample[r], scratch, 9 * r)
-    return _solve_equations(models.reshape(10, 9), scratch)
+    return _solve_equations(models, scratch)
 
 
 @inlined
@@ -236,7 +236,7 @@ def _build_determinant(scratch: Floats) -> None:
                 scratch[out + size - 1 - i] += scratch[e + 3 * j + i]
                 scratch[out + size - i] -= scratch[f + 3 * j + i]
     for j in range(3):
-        a, b = _B + 5 * ((j + 1) % 3), _B + 5 * ((j + 2) % 3)
+        a, b = _B + 5 * (j + 1 if j < 2 else 0), _B + 5 * (j - 1 if j > 0 else 2)
         out = _COFACTORS + 9 * j
         for i in range(5):
             for n in range(5):

@@ -105,7 +105,7 @@ def _write_determinant(scratch: Floats) -> None:
     for i in range(4):
         scratch[_CUBIC + i] = 0.0
     for j in range(3):  # expansion along the first row
-        k, m = (j + 1) % 3, (j + 2) % 3
+        k, m = j + 1 if j < 2 else 0, j - 1 if j > 0 else 2
         a1, a2, a3, a4 = scratch[_A + 3 + k], scratch[_A + 6 + m], scratch[_A + 3 + m], scratch[_A + 6 + k]
         b1, b2, b3, b4 = scratch[_B + 3 + k], scratch[_B + 6 + m], scratch[_B + 3 + m], scratch[_B + 6 + k]
         c0 = a1 * a2 - a3 * a4

@@ -130,9 +130,9 @@ def remove_smallest_singular_value(f: Floats, scratch: Floats) -> None:
             scratch[M + 3 * i + j] = f[i] * f[j] + f[3 + i] * f[3 + j] + f[6 + i] * f[6 + j]
     best = 0
     for i in range(3):
-        j, k = M + 3 * ((i + 1) % 3), M + 3 * ((i + 2) % 3)
+        j, k = M + 3 * (i + 1 if i < 2 else 0), M + 3 * (i - 1 if i > 0 else 2)
         for m in range(3):
-            n, o = (m + 1) % 3, (m + 2) % 3
+            n, o = m + 1 if m < 2 else 0, m - 1 if m > 0 else 2
             scratch[A + 3 * i + m] = scratch[j + n] * scratch[k + o] - scratch[j + o] * scratch[k + n]
         best = i if scratch[A + 4 * i] > scratch[A + 4 * best] else best
     x, y, z = scratch[A + 3 * best], scratch[A + 3 * best + 1], scratch[A + 3 * best + 2]
