@@ -22,6 +22,7 @@ __all__ = ["Options", "check_names"]
 VERIFICATIONS = ("sprt",)
 LOCAL_OPTIMIZATIONS = ("inner", "iterative", "inner+iterative")
 DEGENERACIES = ("default", "degensac")
+EPIPOLAR_ERRORS = ("sampson", "symmetric")
 GAMMAS = ("gamma_1", "gamma_2", "gamma_3")
 ACTIVATIONS = ("rho_1", "rho_2", "rho_3", "rho_4")
 
@@ -74,6 +75,10 @@ class Options:
     degeneracy : {"default", "degensac"} or None
         ``"degensac"`` (fundamental matrix only) detects samples on a dominant plane and repairs their model (Chum et
         al., 2005); such samples do not change the probabilities. ``"default"`` does so if the problem can.
+    epipolar_error : {"sampson", "symmetric"} or None
+        Distance of a match to an essential matrix: ``"sampson"``, or ``"symmetric"``, the root of the summed squares of
+        the distances to both epipolar lines, which is about twice Sampson's. None is ``"sampson"``. Other models have
+        no choice.
     refinement : {"least_squares"}, Refiner or None
         Last step on the inliers of the best model.
     order : {1, 2, 3}
@@ -115,6 +120,7 @@ class Options:
     stopping: str | Sequence[str | Stop] | None = "default"
     local_optimization: Literal["inner", "iterative", "inner+iterative"] | None = None
     degeneracy: Literal["default", "degensac"] | None = "default"
+    epipolar_error: Literal["sampson", "symmetric"] | None = None
     refinement: str | Refiner | None = "least_squares"
     order: int = 1
     gamma: Literal["gamma_1", "gamma_2", "gamma_3"] | Gamma = "gamma_1"
@@ -145,6 +151,7 @@ class Options:
         _check_name("verification", self.verification, VERIFICATIONS, optional=True)
         _check_name("local_optimization", self.local_optimization, LOCAL_OPTIMIZATIONS, optional=True)
         _check_name("degeneracy", self.degeneracy, DEGENERACIES, optional=True)
+        _check_name("epipolar_error", self.epipolar_error, EPIPOLAR_ERRORS, optional=True)
         _check_row("refinement", self.refinement, REFINERS, Refiner, optional=True)
         if not callable(self.gamma):
             _check_name("gamma", self.gamma, GAMMAS)
