@@ -19,7 +19,14 @@ def test_every_part_is_compiled_by_a_task():
     named = {name for options in calls for name in (options.get("stopping") or "").split("+") if name}
     defaults = {name for sampler in SAMPLERS.values() for name in sampler.stopping}
     assert named | defaults == set(STOPS)
-    assert {name for name, _ in warm.TASKS} >= {"homography", "fundamental", "essential", "line", "circle", "polynomial"}
+    assert {name for name, _ in warm.TASKS} >= {
+        "homography",
+        "fundamental",
+        "essential",
+        "line",
+        "circle",
+        "polynomial",
+    }
 
 
 def test_every_task_runs():

@@ -35,7 +35,7 @@ _ROUNDS = 10
 # The most data of a fit, in minimal samples (Lebeda et al.).
 _SAMPLES_A_FIT = 7
 
-# The iterative optimisation has this many steps, the first at this multiple of the threshold and the last at the threshold.
+# The iterative optimisation starts at this multiple of the threshold and ends at the threshold, in this many steps.
 _WIDEST = 2.0
 _STEPS = 4
 

@@ -36,7 +36,7 @@ Gamma = Callable[[Floats], Any]
 class Options:
     """Settings of a robust estimation.
 
-    The defaults are the paper's (Piedade and Miraldo, ICCV 2023).
+    The defaults are the paper's (Piedade and Miraldo, ICCV 2023), but for ``epipolar_error``.
 
     Parameters
     ----------
@@ -67,8 +67,9 @@ class Options:
         Any of ``"ransac"``, ``"sprt"``, ``"prosac"`` (which needs ``scores``) and ``"bansac"``, joined by ``"+"`` or as
         a sequence; the first to fire ends the run. None runs all ``max_iterations``. ``"default"`` is the choice of the
         paper: ``"bansac+sprt"`` for the ``"bansac"`` sampler, ``"bansac+prosac"`` if it has scores or priors,
-        ``"prosac"`` for ``"prosac"`` and ``"p-napsac"``, ``"sprt"`` for the others; ``"ransac"`` takes the place of
-        ``"sprt"`` without SPRT verification.
+        ``"prosac"`` for ``"prosac"``, ``"ransac+sprt"`` for ``"p-napsac"``, ``"sprt"`` for the others; ``"ransac"``
+        takes the place of ``"sprt"`` without SPRT verification. With the ``"bansac"`` sampler none is asked before the
+        network has learnt (:mod:`bansac.engine.stopping`).
     local_optimization : {"inner", "iterative", "inner+iterative"} or None
         Local optimisation of a new best model (LO-RANSAC, Chum et al., 2003): least squares on random parts of its
         inliers, on inliers to a threshold that shrinks, or both.
