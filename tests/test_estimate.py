@@ -175,7 +175,8 @@ def test_a_good_prior_needs_fewer_iterations_and_a_wrong_one_is_unlearnt(plane):
     ("sampler", "local"),
     [
         *((sampler, None) for sampler in ("bansac", "prosac", "p-napsac", "baysac", "ar")),
-        *((sampler, "inner+iterative") for sampler in ("bansac", "prosac", "p-napsac")),
+        # Not P-NAPSAC, whose bounds do not look at the order: with a model as good, it takes as many iterations.
+        *((sampler, "inner+iterative") for sampler in ("bansac", "prosac")),
     ],
 )
 def test_samplers_that_go_by_scores_profit_from_good_ones(scene, sampler, local):
@@ -289,6 +290,11 @@ def planar(**settings):
     return bansac.estimate_fundamental(made.data[:2].T / PIXEL, made.data[2:].T / PIXEL, **settings)
 
 
+def calibrated(**settings):
+    made = epipolar_matches(200, inlier_ratio=0.6, noise=0.5, seed=8)
+    return bansac.estimate_essential(made.x1, made.x2, made.K, **{"threshold": 1.0} | settings)
+
+
 # For every option: what is estimated, the settings that it needs, and a value that must change the result.
 EFFECTS = {
     "threshold": (hard, {}, 3.0),
@@ -303,6 +309,7 @@ EFFECTS = {
     "stopping": (easy, {}, None),
     "local_optimization": (easy, {}, "inner"),
     "degeneracy": (planar, {}, None),
+    "epipolar_error": (calibrated, {}, "symmetric"),
     "refinement": (hard, {}, None),
     "order": (easy, {}, 3),
     "gamma": (hard, {}, "gamma_3"),

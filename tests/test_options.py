@@ -15,6 +15,7 @@ from bansac.engine import options as engine
 from bansac.engine.refinement import REFINERS
 from bansac.engine.sampling import SAMPLERS
 from bansac.engine.scoring import SCORES
+from bansac.engine.state import LEARNT, LEARNT_AT_LATEST
 from bansac.engine.stopping import STOPS
 from bansac.options import PRESETS, Options, Settings, find_preset, resolve_options
 from bansac.problems.homography import HOMOGRAPHY
@@ -22,27 +23,33 @@ from bansac.problems.line import LINE
 
 FIELDS = [field.name for field in dataclasses.fields(Options)]
 
-# Every number of the paper's pipeline. A change here is a change of what "paper" has meant so far.
+# Every number of the paper's pipeline. A change here is a change of what "paper" has meant so far. Comments are the
+# paper's words (main text, section 5), or say that it is silent.
 PAPER = {
+    # The problem's: "an error threshold of 1e-3 (normalized points)", "of 0.5 pixel", "value of 1 pixel"
     "threshold": None,
-    "confidence": 0.999,
-    "max_iterations": None,
-    "min_iterations": 0,
+    "confidence": 0.999,  # "and a confidence of 0.999"
+    "max_iterations": None,  # the problem's: "1000 maximum iterations" (E, H), "10000" (F)
+    "min_iterations": 0,  # the paper is silent; no floor is needed: stops wait until the network has learnt
     "max_seconds": None,
     "seed": 0,
     "sampler": "bansac",
-    "scoring": "inliers",
-    "verification": "sprt",
+    "scoring": "inliers",  # "run inlier counting"
+    "verification": "sprt",  # the paper is silent; the framework that it used has it
+    # "BANSAC and SPRT stopping criteria"; with scores "BANSAC and PROSAC's"
     "stopping": "default",
-    "local_optimization": None,
-    "degeneracy": "default",
+    "local_optimization": None,  # "By default, no local optimization is run inside the RANSAC loop"
+    "degeneracy": "default",  # "When those degenerative configurations are detected, the probabilities are not updated"
+    # The paper is silent on the measure; it is that of its framework, to which the threshold of 1e-3 belongs.
+    "epipolar_error": "symmetric",
+    # "the inliers of the best model are used to refine the final solution using a non-minimal solver"
     "refinement": "least_squares",
-    "order": 1,
+    "order": 1,  # "both BANSAC and P-BANSAC use the 1st-order Markov assumption"
     "gamma": "gamma_1",
-    "activation": "rho_1",
-    "weight_floor": 1.0,
-    "cpt": None,
-    "tau": None,
+    "activation": "rho_1",  # "we chose to use rho_1 in all other experiments"
+    "weight_floor": 1.0,  # "each data point always has a chance of being selected"; the paper is silent on how small
+    "cpt": None,  # tab:prob_C
+    "tau": None,  # "we set [...] tau to 0.01 in BANSAC and 0.1 in P-BANSAC"
     "neighborhood_radius": None,
     "trace": False,
 }
@@ -52,6 +59,26 @@ def test_the_paper_is_pinned_field_by_field():
     paper = PRESETS["paper"]
     assert {name: getattr(paper.options, name) for name in FIELDS} == PAPER
     assert paper.normalised_threshold
+    criteria = {
+        sampler: tuple(
+            "+".join(stop.name for stop in paper.options.replace(sampler=sampler).stops(informed=informed))
+            for informed in (False, True)
+        )
+        for sampler in SAMPLERS
+    }
+    assert criteria == {
+        # "For BANSAC, we use a combination of BANSAC and SPRT stopping criteria", for P-BANSAC "BANSAC and PROSAC's"
+        "bansac": ("bansac+sprt", "bansac+prosac"),
+        # The paper is silent on the baselines' criteria, "only the sampling and the stopping criterion vary"
+        "uniform": ("sprt", "sprt"),
+        "napsac": ("sprt", "sprt"),
+        "prosac": ("prosac", "prosac"),
+        "p-napsac": ("ransac+sprt", "ransac+sprt"),
+        "baysac": ("sprt", "sprt"),
+        "ar": ("sprt", "sprt"),
+    }
+    # The paper is silent on how long a run lasts at least.
+    assert (LEARNT, LEARNT_AT_LATEST) == (20, 100)
     assert list(PRESETS) == ["paper"]
 
 
@@ -81,6 +108,7 @@ ALTERNATIVES = {
     "verification": engine.VERIFICATIONS,
     "local_optimization": engine.LOCAL_OPTIMIZATIONS,
     "degeneracy": engine.DEGENERACIES,
+    "epipolar_error": engine.EPIPOLAR_ERRORS,
     "gamma": engine.GAMMAS,
     "activation": engine.ACTIVATIONS,
 }
@@ -184,5 +212,6 @@ def test_other_defaults_reach_every_option(other_defaults):
     with other_defaults() as changed:
         assert find_preset(None).options == Options() == Options(**changed)
         assert Options() != PRESETS["paper"].options
-    assert find_preset(None).options == Options() == PRESETS["paper"].options
+    # The only setting of the paper that is not the default.
+    assert find_preset(None).options == Options() == PRESETS["paper"].options.replace(epipolar_error=None)
     assert public.PRESETS is PRESETS

@@ -34,6 +34,7 @@ class Settings(TypedDict, total=False):
     stopping: str | Sequence[str | Stop] | None
     local_optimization: Literal["inner", "iterative", "inner+iterative"] | None
     degeneracy: Literal["default", "degensac"] | None
+    epipolar_error: Literal["sampson", "symmetric"] | None
     refinement: str | Refiner | None
     order: int
     gamma: Literal["gamma_1", "gamma_2", "gamma_3"] | Gamma
@@ -77,6 +78,7 @@ PRESETS = {
             stopping="default",
             local_optimization=None,
             degeneracy="default",
+            epipolar_error="symmetric",
             refinement="least_squares",
             order=1,
             gamma="gamma_1",
@@ -116,6 +118,8 @@ def resolve_options(
     threshold: float | None,
     settings: Settings,
     unit: float = 1.0,
+    *,
+    epipolar_choice: bool = False,
 ) -> Options:
     """Merge a preset, options in place of it, and single settings; fill in the problem's defaults.
 
@@ -133,6 +137,8 @@ def resolve_options(
         Take precedence over the options.
     unit : float
         The caller's unit of distances over the problem's, for its default threshold.
+    epipolar_choice : bool
+        Whether the caller has a problem for every ``epipolar_error``; without it a preset's does not count.
 
     Returns
     -------
@@ -142,7 +148,7 @@ def resolve_options(
     Raises
     ------
     ValueError
-        If a value is not allowed, or the threshold is missing and the problem has no default.
+        If a value is not allowed or has no effect, or the threshold is missing and the problem has no default.
     TypeError
         If an option does not exist.
     """
@@ -152,14 +158,21 @@ def resolve_options(
             raise ValueError(f"options must be a bansac.Options, got {type(options).__name__}")
         base = options
     elif preset is not None:
-        settings = {**_without_network(base, settings), **settings}
+        unused: Settings = {} if epipolar_choice else {"epipolar_error": None}
+        settings = {**unused, **_without_network(base, settings), **settings}
     items = tuple((name, value, type(value)) for name, value in settings.items())  # 1 and True are equal
     try:
-        return _merge(problem, base, threshold, items, unit)
+        resolved = _merge(problem, base, threshold, items, unit)
     except TypeError as error:
         if "unhashable" not in str(error):
             raise
-        return _merge.__wrapped__(problem, base, threshold, items, unit)
+        resolved = _merge.__wrapped__(problem, base, threshold, items, unit)
+    if resolved.epipolar_error is not None and not epipolar_choice:
+        raise ValueError(
+            f"epipolar_error={resolved.epipolar_error!r} is for estimate_essential and estimate_relative_pose; "
+            f"the error of this {problem.name} is fixed"
+        )
+    return resolved
 
 
 @functools.lru_cache(maxsize=256, typed=True)

@@ -26,6 +26,7 @@ TASKS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("homography", {}),
     ("circle", {}),
     ("essential", {}),
+    ("essential", {"epipolar_error": "symmetric"}),
     ("fundamental", {}),
     ("plane", {"scores": True}),  # the repair of degenerate samples
     ("line", {}),

@@ -9,6 +9,7 @@ import pytest
 
 import bansac
 from bansac import Problem
+from bansac.engine.state import LEARNT, LEARNT_AT_LATEST
 
 
 def solve(data, sample, models, scratch):
@@ -105,7 +106,7 @@ CLEAR = np.concatenate([np.full(40, 7.0), 100.0 + 10.0 * np.arange(60)])[:, None
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_bansac_stops_as_soon_as_there_are_as_many_improbable_data_as_outliers(seed):
+def test_bansac_stops_as_soon_as_there_are_as_many_improbable_data_as_outliers_and_it_has_learnt(seed):
     result = bansac.ransac(
         CONSTANT,
         CLEAR,
@@ -119,6 +120,7 @@ def test_bansac_stops_as_soon_as_there_are_as_many_improbable_data_as_outliers(s
     assert result.stop_reason == "bansac"
     assert result.trace.low_probability[-1] == result.trace.outliers[-1] == 60
     reached = (result.trace.low_probability >= result.trace.outliers) & (result.trace.best_inliers > 0)
+    reached &= np.cumsum(~np.isnan(result.trace.gamma)) >= LEARNT
     assert reached.tolist() == [False] * (result.iterations - 1) + [True]
 
 
@@ -131,11 +133,25 @@ def test_no_criterion_is_asked_before_the_fewest_iterations():
         assert (held.iterations, held.stop_reason) == (300, stopping)
 
 
-def test_perfect_data_do_not_stop_bansac_before_its_first_update():
-    # No outliers, hence none improbable: the criterion holds from the start, but nothing has been learnt.
-    result = bansac.ransac(
-        problem(is_always_degenerate), np.full((30, 1), 7.0), threshold=0.5, stopping="bansac", max_iterations=9
-    )
-    assert (result.iterations, result.stop_reason) == (9, "max_iterations")
-    result = bansac.ransac(CONSTANT, np.full((30, 1), 7.0), threshold=0.5, stopping="bansac", max_iterations=9)
-    assert (result.iterations, result.stop_reason) == (1, "bansac")
+@pytest.mark.parametrize("stopping", ["bansac", "ransac", "bansac+sprt"])
+def test_perfect_data_do_not_stop_a_run_before_the_network_has_learnt(stopping):
+    # No outliers, hence none improbable, and every sample is good: the criteria hold from the start.
+    perfect = np.full((30, 1), 7.0)
+    settings = {"threshold": 0.5, "stopping": stopping}
+    result = bansac.ransac(CONSTANT, perfect, max_iterations=500, **settings)
+    assert (result.iterations, result.stop_reason) == (LEARNT, stopping.split("+")[0])
+    result = bansac.ransac(CONSTANT, perfect, max_iterations=LEARNT - 1, **settings)
+    assert (result.iterations, result.stop_reason) == (LEARNT - 1, "max_iterations")
+
+
+def test_samplers_without_a_network_do_not_wait():
+    result = bansac.ransac(CONSTANT, np.full((30, 1), 7.0), threshold=0.5, sampler="uniform", max_iterations=500)
+    assert (result.iterations, result.stop_reason) == (1, "sprt")
+
+
+def test_degenerate_samples_alone_let_the_bounds_end_a_run_but_not_bansac():
+    perfect, degenerate = np.full((30, 1), 7.0), problem(is_always_degenerate)
+    result = bansac.ransac(degenerate, perfect, threshold=0.5, stopping="bansac+ransac", max_iterations=500)
+    assert (result.iterations, result.stop_reason) == (LEARNT_AT_LATEST, "ransac")
+    result = bansac.ransac(degenerate, perfect, threshold=0.5, stopping="bansac", max_iterations=500)
+    assert (result.iterations, result.stop_reason) == (500, "max_iterations")

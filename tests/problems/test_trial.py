@@ -12,7 +12,7 @@ from numba import config, njit
 import bansac
 from bansac.numeric.jit import kernel
 from bansac.problems.circle import CIRCLE
-from bansac.problems.essential import ESSENTIAL
+from bansac.problems.essential import ESSENTIAL, ESSENTIAL_SYMMETRIC
 from bansac.problems.fundamental import FUNDAMENTAL
 from bansac.problems.homography import HOMOGRAPHY
 from bansac.problems.line import LINE
@@ -255,6 +255,7 @@ MATCHES = reference.random_scene(np.random.default_rng(0), 60)[0]
         (HOMOGRAPHY, MATCHES),
         (FUNDAMENTAL, MATCHES),
         (ESSENTIAL, MATCHES),
+        (ESSENTIAL_SYMMETRIC, MATCHES),
         (LINE, DATA),
         (CIRCLE, DATA),
         (polynomial(3), DATA),

@@ -43,6 +43,16 @@ def sampson(data, F):
     return algebraic**2 / (lines2[0] ** 2 + lines2[1] ** 2 + lines1[0] ** 2 + lines1[1] ** 2)
 
 
+def symmetric(data, F):
+    """Squared distances of x2 to the line F x1 and of x1 to the line F^T x2, added."""
+    x1, x2 = homogeneous(data)
+
+    def squared_distances(points, lines):
+        return [(line @ x) ** 2 / (line[0] ** 2 + line[1] ** 2) for x, line in zip(points.T, lines.T, strict=True)]
+
+    return np.add(squared_distances(x2, F @ x1), squared_distances(x1, F.T @ x2))
+
+
 def is_oriented(data, F):
     x1, x2 = homogeneous(data)
     epipole = np.linalg.svd(F.T)[2][2]

@@ -17,9 +17,9 @@ def fit_line(points):
 
 
 def iterate(points, line, threshold):
-    """Fit to the inliers at twice the threshold, then at 1.75, 1.5 and 1.25 times; keep the result if it has more."""
+    """Fit to the inliers at 2, 5/3, 4/3 and 1 times the threshold; keep the result if it has more."""
     fitted = line
-    for factor in (2.0, 1.75, 1.5, 1.25):
+    for factor in (2.0, 5 / 3, 4 / 3, 1.0):
         fitted = fit_line(points[line_distances(points, fitted) <= factor * threshold])
     better = np.sum(line_distances(points, fitted) <= threshold) > np.sum(line_distances(points, line) <= threshold)
     chosen = fitted if better else line

@@ -35,7 +35,7 @@ _ROUNDS = 10
 # The most data of a fit, in minimal samples (Lebeda et al.).
 _SAMPLES_A_FIT = 7
 
-# The iterative optimisation starts at this multiple of the threshold and takes this many steps down to it.
+# The iterative optimisation starts at this multiple of the threshold and ends at the threshold, in this many steps.
 _WIDEST = 2.0
 _STEPS = 4
 
@@ -100,7 +100,7 @@ def _shrink_threshold(run: Run, local: LocalWork, row: int) -> bool:
     """Fit ``local.model`` to its inliers again and again, to a threshold that shrinks from a multiple."""
     fitted = True
     for step in range(_STEPS):
-        factor = _WIDEST - (_WIDEST - 1.0) * step / _STEPS
+        factor = _WIDEST - (_WIDEST - 1.0) * step / (_STEPS - 1)
         _evaluate(run, local.model, local.is_inlier[row], factor, -1.0)
         fitted = fitted and _fit_to_inliers(run, local, row, run.data.shape[1])
     return fitted

@@ -23,6 +23,8 @@ from bansac.engine.dbn import summarize
 from bansac.engine.state import (
     BLOCK,
     FULL_MODELS,
+    LEARNT,
+    LEARNT_AT_LATEST,
     MAX_ITERATIONS,
     NOTHING,
     OPTIMIZATION,
@@ -78,8 +80,10 @@ def run_iterations(run: Run, trace: Floats, first: int, end: int) -> None:
         if progress.due != OPTIMIZATION:
             if candidate.score > progress.best_score:
                 _accept(run)
-            if candidate.row >= 0 and settings.adaptive and not candidate.degenerate:
-                _learn(run)
+            if candidate.row >= 0 and settings.adaptive:
+                progress.classifications += 1
+                if not candidate.degenerate:
+                    _learn(run)
             kernels.learn_from_failure(run.rng, run.sampler_numbers, run.sampler_indices, run.sample)
             if settings.optimize and progress.unoptimized and progress.best_inliers > progress.chance_support:
                 progress.due = OPTIMIZATION
@@ -203,9 +207,12 @@ def update_stop(run: Run, is_inlier: Bools) -> None:
 def _check_stop(settings: Any, progress: Any, n: int) -> None:
     """Decide whether this iteration was the last one."""
     if progress.iterations >= settings.min_iterations and progress.best_inliers > 0:
-        if settings.stop_bansac and progress.updates > 0 and progress.low_probability >= n - progress.best_inliers:
+        learnt = progress.updates >= LEARNT
+        if settings.stop_bansac and learnt and progress.low_probability >= n - progress.best_inliers:
             progress.stop = STOPPED_BANSAC
-        elif progress.iterations >= progress.required_iterations:
+        elif progress.iterations >= progress.required_iterations and (
+            learnt or progress.classifications >= LEARNT_AT_LATEST or not settings.adaptive
+        ):
             progress.stop = STOPPED_BOUND + progress.required_by
     if progress.stop == RUNNING and progress.iterations >= settings.max_iterations:
         progress.stop = MAX_ITERATIONS

@@ -22,6 +22,7 @@ __all__ = ["Options", "check_names"]
 VERIFICATIONS = ("sprt",)
 LOCAL_OPTIMIZATIONS = ("inner", "iterative", "inner+iterative")
 DEGENERACIES = ("default", "degensac")
+EPIPOLAR_ERRORS = ("sampson", "symmetric")
 GAMMAS = ("gamma_1", "gamma_2", "gamma_3")
 ACTIVATIONS = ("rho_1", "rho_2", "rho_3", "rho_4")
 
@@ -35,7 +36,7 @@ Gamma = Callable[[Floats], Any]
 class Options:
     """Settings of a robust estimation.
 
-    The defaults are the paper's (Piedade and Miraldo, ICCV 2023).
+    The defaults are the paper's (Piedade and Miraldo, ICCV 2023), but for ``epipolar_error``.
 
     Parameters
     ----------
@@ -65,16 +66,21 @@ class Options:
         cannot beat the best one.
     stopping : str or sequence of str and Stop, optional
         Any of ``"ransac"``, ``"sprt"``, ``"prosac"`` (which needs ``scores``) and ``"bansac"``, joined by ``"+"`` or as
-        a sequence; the first to be met ends the run. None runs all ``max_iterations``. ``"default"`` is the paper's
-        choice: ``"bansac+sprt"`` for the ``"bansac"`` sampler, ``"bansac+prosac"`` if it has scores or priors,
-        ``"prosac"`` for ``"prosac"`` and ``"p-napsac"``, ``"sprt"`` for the others; ``"ransac"`` takes the place of
-        ``"sprt"`` without SPRT verification.
+        a sequence; the first to be met ends it. None runs all ``max_iterations``. ``"default"`` is the choice of the
+        paper: ``"bansac+sprt"`` for the ``"bansac"`` sampler, ``"bansac+prosac"`` if it has scores or priors,
+        ``"prosac"`` for ``"prosac"``, ``"ransac+sprt"`` for ``"p-napsac"``, ``"sprt"`` for the others; ``"ransac"``
+        takes the place of ``"sprt"`` without SPRT verification. With the ``"bansac"`` sampler none is asked before the
+        network has learnt (:mod:`bansac.engine.stopping`).
     local_optimization : {"inner", "iterative", "inner+iterative"} or None
         Local optimisation of a new best model (LO-RANSAC, Chum et al., 2003): least squares on random subsets of its
         inliers, on inliers to a threshold that shrinks, or both.
     degeneracy : {"default", "degensac"} or None
         ``"degensac"`` (fundamental matrix only) detects samples on a dominant plane and repairs their model (Chum et
         al., 2005); such samples do not change the probabilities. ``"default"`` does so if the problem can.
+    epipolar_error : {"sampson", "symmetric"} or None
+        Distance of a match to an essential matrix: ``"sampson"``, or ``"symmetric"``, the root of the summed squares of
+        the distances to both epipolar lines, which is about twice Sampson's. None is ``"sampson"``. Other models have
+        no choice.
     refinement : {"least_squares"}, Refiner or None
         Last step on the inliers of the best model.
     order : {1, 2, 3}
@@ -116,6 +122,7 @@ class Options:
     stopping: str | Sequence[str | Stop] | None = "default"
     local_optimization: Literal["inner", "iterative", "inner+iterative"] | None = None
     degeneracy: Literal["default", "degensac"] | None = "default"
+    epipolar_error: Literal["sampson", "symmetric"] | None = None
     refinement: str | Refiner | None = "least_squares"
     order: int = 1
     gamma: Literal["gamma_1", "gamma_2", "gamma_3"] | Gamma = "gamma_1"
@@ -148,6 +155,7 @@ class Options:
         _check_name("verification", self.verification, VERIFICATIONS, optional=True)
         _check_name("local_optimization", self.local_optimization, LOCAL_OPTIMIZATIONS, optional=True)
         _check_name("degeneracy", self.degeneracy, DEGENERACIES, optional=True)
+        _check_name("epipolar_error", self.epipolar_error, EPIPOLAR_ERRORS, optional=True)
         _check_row("refinement", self.refinement, REFINERS, Refiner, optional=True)
         if not callable(self.gamma):
             _check_name("gamma", self.gamma, GAMMAS)

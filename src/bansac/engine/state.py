@@ -22,6 +22,8 @@ __all__ = [
     "CANDIDATE",
     "FULL_MODELS",
     "HISTORY",
+    "LEARNT",
+    "LEARNT_AT_LATEST",
     "MAX_ITERATIONS",
     "NOTHING",
     "OPTIMIZATION",
@@ -44,6 +46,11 @@ BLOCK = 128
 # That many models are scored in full before the sequential test starts: a good early model is not lost, and their
 # support estimates that of a bad model (as OpenCV does since 4.7; Ivashechkin et al., 2021).
 FULL_MODELS = 20
+
+# No criterion ends a run with a network before that many updates, or that many classifications if degenerate samples,
+# which do not update, are the rule: see ``bansac.engine.stopping``.
+LEARNT = 20
+LEARNT_AT_LATEST = 100
 
 # One row per sequential test: epsilon, delta, log A, samples tested.
 HISTORY = 4
@@ -80,7 +87,8 @@ PROGRESS = np.dtype(
         ("required_iterations", np.float64),
         ("required_by", np.int64),  # which of the bounds
         ("subset_limit", np.int64),  # PROSAC: largest set of best data, lowered by its stopping criterion
-        # the network
+        # the network: classifications C^k, and updates, which degenerate samples do not give
+        ("classifications", np.int64),
         ("updates", np.int64),
         ("smallest_odds", np.float64),
         ("low_probability", np.int64),

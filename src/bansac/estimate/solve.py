@@ -82,6 +82,8 @@ def _prior_and_quality(
     if sampler.prior and prior is None and scores is not None:
         advice = "; bring them there, for example by 1 - SNN ratio, or give priors"
         prior = as_probabilities("scores", scores, n, advice)
+        if n > 0 and prior.min() == prior.max():
+            prior = None  # scores that are all equal say nothing
     if quality is None and prior is not None and n > 0 and prior.min() < prior.max():
         quality = prior
     if needs_order and quality is None:

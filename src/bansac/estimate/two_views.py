@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from bansac.estimate.solve import solve
 from bansac.options import Options, Settings, find_preset, resolve_options
+from bansac.problems.problem import Problem
 from bansac.result import RelativePose, Result
 from bansac.validate import as_camera, as_points, check_same_length
 
@@ -151,8 +152,9 @@ def estimate_essential(
     K1, K2 : (3, 3) array_like, optional
         Camera matrices; ``K2`` is ``K1`` if it is not given.
     threshold : float, optional
-        Largest Sampson distance of an inlier: in pixels where ``K1`` is given and ``preset`` is not (it is divided by
-        the mean focal length), else in normalised units. By default it is 1e-3 in normalised units.
+        Largest distance of an inlier: in pixels where ``K1`` is given and ``preset`` is not (it is divided by the mean
+        focal length), else in normalised units. By default it is 1e-3 in normalised units. It is the Sampson distance,
+        with ``preset="paper"`` or ``epipolar_error="symmetric"`` the symmetric epipolar one.
     scores, priors, preset, options
         As in :func:`bansac.estimate_homography`.
     **settings
@@ -180,12 +182,10 @@ def estimate_essential(
     >>> result.success
     True
     """
-    from bansac.problems.essential import ESSENTIAL
-
     started = time.perf_counter()
     data, unit = _as_rays(x1, x2, K1, K2, preset)
-    resolved = resolve_options(ESSENTIAL, options, preset, threshold, settings, unit)
-    return solve(ESSENTIAL, data, resolved, scores, priors, started, unit)
+    problem, resolved = _resolve_essential(options, preset, threshold, settings, unit)
+    return solve(problem, data, resolved, scores, priors, started, unit)
 
 
 def estimate_relative_pose(
@@ -236,16 +236,25 @@ def estimate_relative_pose(
     from dataclasses import replace
 
     from bansac.geometry import recover_pose
-    from bansac.problems.essential import ESSENTIAL
 
     started = time.perf_counter()
     rays, unit = _as_rays(x1, x2, K1, K2, preset)
-    resolved = resolve_options(ESSENTIAL, options, preset, threshold, settings, unit)
-    result = solve(ESSENTIAL, rays, resolved, scores, priors, started, unit)
+    problem, resolved = _resolve_essential(options, preset, threshold, settings, unit)
+    result = solve(problem, rays, resolved, scores, priors, started, unit)
     if result.model is None:
         return result
     R, t, _ = recover_pose(result.model, rays[:2].T, rays[2:].T, result.inliers)
     return replace(result, model=RelativePose(R, t), seconds=time.perf_counter() - started)
+
+
+def _resolve_essential(
+    options: Options | None, preset: str | None, threshold: float | None, settings: Settings, unit: float
+) -> tuple[Problem, Options]:
+    """Return the problem of the essential matrix with the measure of the error that is chosen, and the options."""
+    from bansac.problems.essential import ESSENTIAL, ESSENTIAL_SYMMETRIC
+
+    resolved = resolve_options(ESSENTIAL, options, preset, threshold, settings, unit, epipolar_choice=True)
+    return (ESSENTIAL_SYMMETRIC if resolved.epipolar_error == "symmetric" else ESSENTIAL), resolved
 
 
 def _as_matches(x1: ArrayLike, x2: ArrayLike) -> NDArray[np.float64]:

@@ -1,23 +1,25 @@
 """The essential matrix: x2^T E x1 = 0 for rays x1, x2 of calibrated cameras, with singular values (1, 1, 0).
 
-The data are normalised image coordinates (K^-1 applied); the residual is the Sampson distance in these units.
+The data are normalised image coordinates (K^-1 applied). The residual, in these units, is the Sampson distance or the
+symmetric epipolar distance: the same problem with two measures of the error, ``ESSENTIAL`` and ``ESSENTIAL_SYMMETRIC``.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import math
 
 import numpy as np
 
 from bansac.numeric.arrays import Floats
 from bansac.numeric.jit import inner_kernel
-from bansac.problems.epipolar import is_oriented, residuals
+from bansac.problems.epipolar import is_oriented, sampson_residuals, symmetric_residuals
 from bansac.problems.problem import Problem
 from bansac.solvers import essential_5pt, fundamental_8pt
 from bansac.solvers.fundamental_8pt import fit_eight_point, remove_smallest_singular_value
 from bansac.solvers.normalization import fix_sign
 
-__all__ = ["ESSENTIAL"]
+__all__ = ["ESSENTIAL", "ESSENTIAL_SYMMETRIC"]
 
 # ``fit`` needs a matrix beside the scratch of the eight-point algorithm.
 _FIT = fundamental_8pt.SCRATCH
@@ -80,7 +82,7 @@ ESSENTIAL = Problem(
     sample_size=5,
     model_shape=(3, 3),
     solve=essential_5pt.solve,
-    residuals=residuals,
+    residuals=sampson_residuals,
     fit=fit,
     is_valid=is_oriented,
     max_models=10,
@@ -92,3 +94,5 @@ ESSENTIAL = Problem(
     default_max_iterations=1000,
     unit="normalised",
 )
+
+ESSENTIAL_SYMMETRIC = dataclasses.replace(ESSENTIAL, residuals=symmetric_residuals)

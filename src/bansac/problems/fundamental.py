@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bansac.problems.degensac import is_degenerate, repair_degenerate
-from bansac.problems.epipolar import is_oriented, residuals
+from bansac.problems.epipolar import is_oriented, sampson_residuals
 from bansac.problems.problem import Problem
 from bansac.solvers import fundamental_7pt, fundamental_8pt
 from bansac.solvers.normalization import canonical_fundamental, denormalize_fundamental, normalize
@@ -16,7 +16,7 @@ FUNDAMENTAL = Problem(
     sample_size=7,
     model_shape=(3, 3),
     solve=fundamental_7pt.solve,
-    residuals=residuals,
+    residuals=sampson_residuals,
     fit=fundamental_8pt.fit,
     is_valid=is_oriented,
     is_degenerate=is_degenerate,

@@ -72,7 +72,7 @@ SAMPLERS = {
         Sampler("uniform", "bansac.engine.sampling.uniform", alike=False),
         Sampler("prosac", "bansac.engine.sampling.prosac", order=True, stopping=("prosac",)),
         Sampler("napsac", "bansac.engine.sampling.napsac", neighbors=True),
-        Sampler("p-napsac", "bansac.engine.sampling.p_napsac", order=True, stopping=("prosac",)),
+        Sampler("p-napsac", "bansac.engine.sampling.p_napsac", order=True, stopping=("ransac", "sprt")),
         Sampler("baysac", "bansac.engine.sampling.baysac", prior=True),
         Sampler("ar", "bansac.engine.sampling.ar", prior=True),
     )

@@ -1,0 +1,71 @@
+"""The measure of the error of an essential matrix: who chooses it, and what is measured by it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import bansac
+from bansac.datasets.synthetic import epipolar_matches
+from bansac.problems.essential import ESSENTIAL
+from bansac.problems.line import LINE
+from tests.reference import epipolar as reference
+
+SCENE = epipolar_matches(300, inlier_ratio=0.6, noise=0.5, seed=8)
+RAYS = (
+    np.linalg.inv(SCENE.K) @ np.vstack([SCENE.x1.T, np.ones(300)]),
+    np.linalg.inv(SCENE.K) @ np.vstack([SCENE.x2.T, np.ones(300)]),
+)
+DATA = np.vstack([RAYS[0][:2], RAYS[1][:2]])
+FOCAL = (SCENE.K[0, 0] + SCENE.K[1, 1]) / 2
+
+
+@pytest.mark.parametrize(
+    ("settings", "measure"),
+    [
+        ({}, reference.sampson),
+        ({"epipolar_error": "sampson"}, reference.sampson),
+        ({"epipolar_error": "symmetric"}, reference.symmetric),
+        ({"options": bansac.Options(epipolar_error="symmetric")}, reference.symmetric),
+        ({"preset": "paper"}, reference.symmetric),
+        ({"preset": "paper", "epipolar_error": "sampson"}, reference.sampson),
+        ({"preset": "paper", "epipolar_error": None}, reference.sampson),
+    ],
+)
+def test_residuals_and_mask_are_of_the_chosen_measure(settings, measure):
+    threshold, unit = (1e-3, 1.0) if "preset" in settings else (1.0, FOCAL)
+    result = bansac.estimate_essential(SCENE.x1, SCENE.x2, SCENE.K, threshold=threshold, **settings)
+    assert result.success
+    assert result.residuals == pytest.approx(unit * np.sqrt(measure(DATA, result.model)), rel=1e-6, abs=1e-9)
+    assert np.array_equal(result.inliers, result.residuals <= threshold)
+    pose = bansac.estimate_relative_pose(SCENE.x1, SCENE.x2, SCENE.K, threshold=threshold, **settings)
+    assert np.array_equal(pose.residuals, result.residuals)
+
+
+def test_the_symmetric_distance_is_the_stricter_one():
+    loose = bansac.estimate_essential(SCENE.x1, SCENE.x2, SCENE.K, threshold=0.5)
+    strict = bansac.estimate_essential(SCENE.x1, SCENE.x2, SCENE.K, threshold=0.5, epipolar_error="symmetric")
+    assert strict.num_inliers < loose.num_inliers
+
+
+@pytest.mark.parametrize("value", ["sampson", "symmetric"])
+@pytest.mark.parametrize(
+    "estimate",
+    [
+        lambda **s: bansac.estimate_homography(SCENE.x1, SCENE.x2, **s),
+        lambda **s: bansac.estimate_fundamental(SCENE.x1, SCENE.x2, **s),
+        lambda **s: bansac.fit_line(SCENE.x1, threshold=1.0, **s),
+        lambda **s: bansac.ransac(LINE, SCENE.x1, threshold=1.0, **s),
+        lambda **s: bansac.ransac(ESSENTIAL, DATA.T, **s),
+    ],
+)
+def test_models_without_a_choice_refuse_one_but_take_the_preset(estimate, value):
+    for settings in ({"epipolar_error": value}, {"options": bansac.Options(epipolar_error=value)}):
+        with pytest.raises(ValueError, match=f"epipolar_error='{value}' is for estimate_essential and"):
+            estimate(**settings)
+    assert estimate(preset="paper", max_iterations=30).iterations > 0
+
+
+def test_an_unknown_measure_is_refused():
+    with pytest.raises(ValueError, match="epipolar_error must be one of 'sampson', 'symmetric' or None"):
+        bansac.Options(epipolar_error="transfer")
