@@ -49,11 +49,9 @@ _MAX_TESTS = 256
 _TAU = 0.01
 _TAU_INFORMED = 0.1
 
-# A slice lasts about 50 ms: then Ctrl-C and max_seconds are checked. The first one is short, the others are measured.
+# A slice lasts about 50 ms: then Ctrl-C and max_seconds are checked. The first one measures how fast the loop is.
 _SLICE_SECONDS = 0.05
-_FIRST_SECONDS = 0.005
-_SECONDS_AN_ITERATION = 4e-6
-_SECONDS_A_DATUM = 6e-9
+_FIRST_SLICE = 16
 
 _NO_TRACE = np.empty((0, len(TRACE_COLUMNS)))
 
@@ -301,12 +299,11 @@ def _iterate(
     recorder: Recorder | None,
 ) -> int:
     """Call the compiled loop slice by slice until it stops; return what stopped it, ``RUNNING`` for the time limit."""
-    progress, n = state.progress, state.data.shape[1]
-    rate = 1 / (_SECONDS_AN_ITERATION + n * _SECONDS_A_DATUM)  # iterations a second
-    seconds, started = min(_FIRST_SECONDS, _SLICE_SECONDS), time.perf_counter()
+    progress, started = state.progress, time.perf_counter()
+    slice_length = _FIRST_SLICE
     while progress["stop"] == RUNNING:
         first = int(progress["iterations"])
-        length = min(max(1, int(seconds * rate)), int(state.settings["max_iterations"]) - first)
+        length = min(slice_length, int(state.settings["max_iterations"]) - first)
         if recorder is not None:
             length = recorder.begin(first, length, _current_probabilities(options, state))
         rows = _NO_TRACE if recorder is None else recorder.rows
@@ -319,8 +316,9 @@ def _iterate(
         now = time.perf_counter()
         if now > deadline and progress["stop"] == RUNNING:
             break
-        rate = (int(progress["iterations"]) - first) / max(now - started, 1e-9)
-        seconds, started = _SLICE_SECONDS, now
+        done = int(progress["iterations"]) - first
+        slice_length = max(1, int(_SLICE_SECONDS * done / max(now - started, 1e-9)))
+        started = now
     return int(progress["stop"])
 
 
