@@ -23,6 +23,9 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+from bansac.engine.kernels import select_kernels
+from bansac.engine.sampling import SAMPLERS
+from bansac.engine.scoring import SCORES
 from bansac.problems.essential import ESSENTIAL
 from bansac.problems.fundamental import FUNDAMENTAL
 from bansac.problems.homography import HOMOGRAPHY
@@ -84,6 +87,11 @@ def share_of_truth(problem: Problem, scene: Callable[..., Any], samples: int) ->
     return {"share_of_truth": found / samples, "mean_models": returned / samples}
 
 
+def pack(problem: Problem) -> Any:
+    """Return the compiled functions of a problem as the loop gets them."""
+    return select_kernels(problem, SAMPLERS["uniform"], SCORES["inliers"], (), False, False)
+
+
 @njit(error_model="numpy")
 def _solve_repeatedly(kernels, data, order, models, scratch, repeats):  # type: ignore[no-untyped-def]
     count = 0
@@ -115,6 +123,7 @@ def best_time(call: Callable[[], Any], calls: int, rounds: int = 7) -> float:
 
 def time_in_loop(problem: Problem, scene: Callable[..., Any]) -> float:
     """Return the time of one minimal solve in a compiled loop, over 200 different samples, in ns."""
+    kernels = pack(problem)
     rng = np.random.default_rng(1)
     samples = [scene(rng, problem.sample_size)[0] + rng.normal(0, 1e-2, (4, problem.sample_size)) for _ in range(200)]
     order = np.arange(problem.sample_size)
@@ -123,7 +132,7 @@ def time_in_loop(problem: Problem, scene: Callable[..., Any]) -> float:
 
     def run() -> None:
         for data in samples:
-            _solve_repeatedly(problem.kernels, data, order, models, scratch, 50)
+            _solve_repeatedly(kernels, data, order, models, scratch, 50)
 
     return best_time(run, 200 * 50)
 
@@ -133,7 +142,8 @@ def time_500_residuals(problem: Problem) -> float:
     rng = np.random.default_rng(2)
     points = rng.uniform(-1, 1, (4, 500)).astype(np.float32)
     model, out = rng.uniform(-1, 1, 9).astype(np.float32), np.empty(500, np.float32)
-    return best_time(lambda: _score_repeatedly(problem.kernels, points, model, out, 5000), 5000)
+    kernels = pack(problem)
+    return best_time(lambda: _score_repeatedly(kernels, points, model, out, 5000), 5000)
 
 
 def time_from_python() -> dict[str, float]:
