@@ -53,7 +53,8 @@ def bench(
     """Compare estimators on folders of image pairs with ground truth (RANSAC tutorial format).
 
     The calls alone are timed, on one thread; the methods run in another order on each pair. Poses are judged by
-    rotation and translation error (mAA and AUC, degrees), homographies by the mean corner error (mAA, pixels).
+    rotation and translation error (mAA and AUC, degrees), homographies by the mean error over the corners
+    and over the visible area (mAA, pixels).
     """
     changes = given(pairs=pairs, repeats=repeats, max_ratio=max_ratio, threshold=threshold)
     changes |= given(confidence=confidence, max_iterations=max_iterations)

@@ -105,7 +105,7 @@ def _describe(pair_set: PairSet, root: Path) -> dict[str, Any]:
     counts = pair_set.match_counts(limit=SAMPLED_PAIRS)
     return _heading(pair_set, pair_set.kind, root) | {
         "scenes": 1 if pair_set.kind == "EF" else len(set(map(_first_image, pair_set.keys))),
-        "matches": {"max_ratio": MAX_RATIO[pair_set.kind], "pairs": len(counts), **_spread(counts)},
+        "matches": {"max_ratio": MAX_RATIO, "pairs": len(counts), **_spread(counts)},
         "sizes": pair_set.size_source(),
     }
 
@@ -141,8 +141,7 @@ def _show(summary: dict[str, Any]) -> None:
         for row in others:
             table.add_row(*_first_cells(row), str(row["scenes"]), *_spread_cells(row), row["sizes"] or "unknown")
         report.print(table)
-        ratios = ", ".join(f"{ratio:g} ({kind})" for kind, ratio in MAX_RATIO.items())
-        report.print(f"min, median, max: matches of SNN ratio below {ratios}, {_SAMPLE}")
+        report.print(f"min, median, max: matches of SNN ratio below {MAX_RATIO:g}, {_SAMPLE}")
     if labelled:
         table = _table("set", "kind", "pairs", *_SPREAD, "inliers")
         for row in labelled:

@@ -13,7 +13,7 @@ from bansac.evaluation.experiment import Setup
 from bansac.evaluation.files import OutputFolder
 from bansac.evaluation.render import to_markdown
 from bansac.evaluation.runner import run_experiment
-from bansac.evaluation.task import HError, Kind
+from bansac.evaluation.task import Kind
 from bansac.experiments import EXPERIMENTS, find_experiment
 
 INCOMPLETE = 1
@@ -58,13 +58,8 @@ def run(
     seed: Annotated[int, typer.Option(help="Seed of repeat 0; repeat r has this seed + r.")] = 0,
     sets: Annotated[str, typer.Option(help="Run these sets only, joined by commas.")] = "",
     exclude: Annotated[str, typer.Option(help="Leave these sets out, joined by commas.")] = "",
-    h_error: Annotated[
-        HError | None,
-        typer.Option(help="Error of homographies: mean over the corners, or the visible area. Default: corners."),
-    ] = None,
     max_ratio: Annotated[
-        float | None,
-        typer.Option(help="Image pairs: use matches of a lower SNN ratio. Default: .85 for E and F, .6 for H."),
+        float | None, typer.Option(help="Image pairs: use matches of a lower SNN ratio. Default: .85.")
     ] = None,
     pair: Annotated[str | None, typer.Option(help="probability-evolution: the pair.")] = None,
     curve: Annotated[str | None, typer.Option(help="synthetic, curve-example: the curve that is fitted.")] = None,
@@ -82,7 +77,7 @@ def run(
     variance = True if noise_is_variance else None
     extra = given(max_ratio=max_ratio, pair=pair, curve=curve, noise=noise, noise_is_variance=variance)
     experiment = find_experiment(name)
-    settings = given(data=data, model=model, pairs=pairs, repeats=repeats, h_error=h_error)
+    settings = given(data=data, model=model, pairs=pairs, repeats=repeats)
     setup = Setup(seed=seed, sets=split_names(sets), exclude=split_names(exclude), extra=extra, **settings)
     experiment.check(setup)
     folder = OutputFolder(out if out is not None else Path("bansac-experiments") / name)

@@ -13,9 +13,9 @@ A folder is one set; each file in it is an HDF5 file keyed by pair ("img1-img2")
 ==================  =========================================================================
 
 The same names serve the tutorial's own sets: PhotoTourism in ``val/<scene>`` and ``train/<scene>``, EVD and HPatches in
-``<name>/val`` and the like. E and F are computed from the poses. The matches are one-way nearest neighbours. The paper
-keeps ratios < 0.85 for E and F and < 0.6 for H (:data:`MAX_RATIO`, :meth:`Matches.filtered`); its tables leave out
-pairs with few matches, which is left to the caller.
+``<name>/val`` and the like. E and F are computed from the poses. The matches are one-way nearest neighbours. The
+scripts of the tutorial keep ratios < 0.85 (:data:`MAX_RATIO`, :meth:`Matches.filtered`), and so do our experiments, for
+homographies too: of those the paper takes "all the available pairs".
 
 If there is no ``size.h5``, the sizes come from the images (:mod:`bansac.datasets.image_finder`).
 """
@@ -38,8 +38,8 @@ from bansac.geometry import essential_from_pose
 
 __all__ = ["MAX_RATIO", "PairSet", "missing_files"]
 
-MAX_RATIO = {"EF": 0.85, "H": 0.6}
-"""SNN ratio below which the paper keeps matches, by kind of set."""
+MAX_RATIO = 0.85
+"""SNN ratio below which the scripts of the tutorial keep matches."""
 
 _MATCH_FILES = ("matches.h5", "match_conf.h5")
 _TRUTH_FILES = {"EF": ("K1_K2.h5", "R.h5", "T.h5"), "H": ("Hgt.h5",)}
@@ -145,13 +145,13 @@ class PairSet(PairFolder):
             raise ValueError(f"first must be at least 1, got {first}")
         return map(self.pair, evenly_spaced(self.keys[:first], limit))
 
-    def match_counts(self, max_ratio: float | None = None, limit: int | None = 50) -> NDArray[np.int64]:
+    def match_counts(self, max_ratio: float = MAX_RATIO, limit: int | None = 50) -> NDArray[np.int64]:
         """Count matches below a ratio, for pairs evenly spaced over the sorted keys; only the ratios are read.
 
         Parameters
         ----------
-        max_ratio : float or None, optional
-            Matches of a lower SNN ratio count; by default the paper's for this kind, :data:`MAX_RATIO`.
+        max_ratio : float, optional
+            Matches of a lower SNN ratio count; by default the tutorial's, :data:`MAX_RATIO`.
         limit : int or None, optional
             Largest number of pairs; None for all.
 
@@ -167,9 +167,8 @@ class PairSet(PairFolder):
         OSError
             If the file is damaged or lacks a pair.
         """
-        bound = MAX_RATIO[self.kind] if max_ratio is None else max_ratio
         with Reader(self.folder / "match_conf.h5") as file:
-            counts = [np.count_nonzero(file.array(key, (-1,)) < bound) for key in evenly_spaced(self.keys, limit)]
+            counts = [np.count_nonzero(file.array(key, (-1,)) < max_ratio) for key in evenly_spaced(self.keys, limit)]
         return np.array(counts, dtype=np.int64)
 
     def image_size(self, key: str, which: Which = 1) -> tuple[int, int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -94,12 +95,19 @@ def summarise(runs: DataFrame) -> dict[str, float]:
     """Return the means over the calls of one method on one set, at least one.
 
     For poses ``mAA_R@5``, ``mAA_R@10``, ``mAA_t@5``, ``mAA_t@10``, ``AUC@5``, ``AUC@10``, ``AUC@20`` (degrees); for
-    homographies ``mAA@5``, ``mAA@10`` (pixels). And ``ms_mean`` and ``ms_median`` over the calls that were timed.
+    homographies ``mAA@5``, ``mAA@10`` of the corner error and ``mAA_visible@5``, ``mAA_visible@10`` of the error over
+    the visible area (pixels), NaN if no size of image 2 is known. And ``ms_mean`` and ``ms_median`` over the calls that
+    were timed.
     """
     milliseconds = 1e3 * runs["seconds"].dropna().to_numpy()
     times = {"ms_mean": float(np.mean(milliseconds)), "ms_median": float(np.median(milliseconds))}
-    if runs["homography_error"].notna().any():
-        return {f"mAA@{t}": mean_average_accuracy(runs["homography_error"], t) for t in (5, 10)} | times
+    if runs["corner_error"].notna().any():
+        of_planes = {"mAA": runs["corner_error"], "mAA_visible": runs["visible_area_error"].dropna()}
+        return {
+            f"{name}@{t}": mean_average_accuracy(errors, t) if len(errors) else math.nan
+            for name, errors in of_planes.items()
+            for t in (5, 10)
+        } | times
     poses = {"R": runs["rotation_error"], "t": runs["translation_error"]}
     figures = {f"mAA_{name}@{t}": mean_average_accuracy(poses[name], t) for name in poses for t in (5, 10)}
     return figures | {f"AUC@{t}": auc(np.maximum(poses["R"], poses["t"]), t) for t in (5, 10, 20)} | times

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from bansac.evaluation.tables import Table
-from bansac.evaluation.task import H_ERRORS, HError, Kind
+from bansac.evaluation.task import Kind
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from bansac.datasets.labelled import LabelledSet
 
 Set = TypeVar("Set", "PairSet", "LabelledSet")
-Setting = Literal["pairs", "repeats", "h_error"]
+Setting = Literal["pairs", "repeats"]
 
 Row = dict[str, str | int | float | bool | None]
 """One single run: its configuration, set, pair, repeat, errors, iterations, seconds and so on, by column."""
@@ -38,9 +38,6 @@ class Setup:
     seed: int = 0  # that of repeat 0; repeat r has seed + r
     sets: tuple[str, ...] = ()  # names of the sets to be taken; empty for all
     exclude: tuple[str, ...] = ()  # names of the sets to be left out
-    # Mean over the corners of image 1, as the authors have it and by default, or over all pixels of image 1 that are
-    # visible in image 2, as the tutorial has it.
-    h_error: HError | None = None
     extra: Mapping[str, Any] = field(default_factory=dict)  # options of one experiment alone: Experiment.options
 
     def __post_init__(self) -> None:
@@ -51,8 +48,6 @@ class Setup:
                 raise ValueError(f"{name} must be at least 1, got {value}")
         if not 0 <= self.seed < 2**63:
             raise ValueError(f"seed must be in [0, 2^63), got {self.seed}")
-        if self.h_error is not None and self.h_error not in H_ERRORS:
-            raise ValueError(f"h_error must be one of {', '.join(H_ERRORS)}; got {self.h_error!r}")
 
 
 @dataclass(frozen=True)
@@ -100,7 +95,7 @@ class Experiment:
         units are missing.
     sets : callable, optional
         ``sets(setup)``: the sets of ``setup.data`` that the rows depend on. None if it takes no data.
-    settings : tuple of {"pairs", "repeats", "h_error"}
+    settings : tuple of {"pairs", "repeats"}
         Which of these settings it uses; others are refused, as are ``sets`` and ``exclude`` without data.
     models : tuple of {"E", "F", "H"}
         What ``setup.model`` may be; empty if there is no choice.
@@ -133,7 +128,7 @@ class Experiment:
     def check(self, setup: Setup) -> None:
         """Raise a ValueError if the data are missing, or a setting is not used by this experiment."""
         takes = self._takes()
-        for name in ("data", "sets", "exclude", "pairs", "repeats", "model", "h_error"):
+        for name in ("data", "sets", "exclude", "pairs", "repeats", "model"):
             if getattr(setup, name) not in (None, ()) and name not in takes:
                 raise ValueError(f"{_flag(name)}: {self.name} takes no such option; it takes {_flags(takes)}")
         if self.needs_data and setup.data is None:

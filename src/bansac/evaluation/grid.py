@@ -9,8 +9,9 @@ from typing import Any
 
 from bansac.datasets import PairSet, find_sets
 from bansac.datasets.hdf5 import evenly_spaced
+from bansac.datasets.tutorial import MAX_RATIO
 from bansac.evaluation.experiment import Experiment, Row, Setup, Unit, choose_sets
-from bansac.evaluation.pairs import UNIT_CODE, Configuration, check_sizes, pair_unit, run_pair, warm_up
+from bansac.evaluation.pairs import UNIT_CODE, Configuration, check_size, pair_unit, run_pair, warm_up
 from bansac.evaluation.task import DEFAULTS, Kind, Protocol
 
 PAIRS_OF_A_SCENE = 4000
@@ -46,7 +47,7 @@ class Grid:
             units=self.units,
             run_unit=self.run_unit,
             sets=self.sets,
-            settings=("pairs", "repeats", "h_error") if "H" in self.models else ("pairs", "repeats"),
+            settings=("pairs", "repeats"),
             models=self.models,
             options=options,
             warm_up=self.warm_up,
@@ -59,8 +60,6 @@ class Grid:
         check_max_ratio(setup)
         chosen = self._choose_sets(setup)
         models = self._models(setup, chosen)
-        if setup.h_error is not None and "H" not in models:
-            raise ValueError(f"--h-error judges homographies, but the models are {', '.join(models)}")
         units: list[Unit] = []
         for model in models:
             repeats = setup.repeats or REPEATS[model]
@@ -68,7 +67,7 @@ class Grid:
                 if pair_set.kind != _KINDS[model]:
                     continue
                 keys = self._keys(setup, pair_set)
-                _check_any_size(setup, pair_set, keys)
+                _check_any_size(pair_set, keys)
                 units += [pair_unit(model, pair_set, key, repeat) for key in keys for repeat in range(repeats)]
         return units
 
@@ -80,14 +79,13 @@ class Grid:
 
     def run_unit(self, setup: Setup, unit: Unit) -> list[Row]:
         """Run all configurations on a pair."""
-        protocol = _protocol(setup, unit.payload[0])
-        return run_pair(self.configurations, protocol, unit, seed=setup.seed, h_error=setup.h_error or "corners")
+        return run_pair(self.configurations, protocol_of(setup, unit.payload[0]), unit, seed=setup.seed)
 
     def warm_up(self, setup: Setup, units: Sequence[Unit]) -> None:
         """Load or compile the kernels of every configuration, by short calls on one pair of each model."""
         for model in dict.fromkeys(unit.payload[0] for unit in units):
             of_model = [unit for unit in units if unit.payload[0] == model]
-            protocol = _protocol(setup, model)
+            protocol = protocol_of(setup, model)
             warm_up(self.configurations, protocol, of_model, setup.seed, max_iterations=_WARM_UP_ITERATIONS)
 
     def _choose_sets(self, setup: Setup) -> list[PairSet]:
@@ -126,12 +124,12 @@ def check_max_ratio(setup: Setup) -> None:
         raise ValueError(f"{MAX_RATIO_OPTION} must be in (0, 1], got {ratio}")
 
 
-def _check_any_size(setup: Setup, pair_set: PairSet, keys: Sequence[str]) -> None:
-    """Raise an OSError if the sizes that homographies are judged by are known of no pair."""
+def _check_any_size(pair_set: PairSet, keys: Sequence[str]) -> None:
+    """Raise an OSError if the size that homographies are judged by is known of no pair."""
     first_error: OSError | None = None
     for key in keys:
         try:
-            check_sizes(pair_set, key, setup.h_error or "corners")
+            check_size(pair_set, key)
         except OSError as error:
             first_error = first_error or error
         else:
@@ -140,6 +138,6 @@ def _check_any_size(setup: Setup, pair_set: PairSet, keys: Sequence[str]) -> Non
         raise first_error
 
 
-def _protocol(setup: Setup, kind: Kind) -> Protocol:
-    ratio = setup.extra.get(MAX_RATIO_OPTION) or DEFAULTS[kind].max_ratio
-    return dataclasses.replace(DEFAULTS[kind], max_ratio=ratio)
+def protocol_of(setup: Setup, kind: Kind) -> Protocol:
+    """Return the paper's settings, with the ratio of the matches that are used: one for E, F and H."""
+    return dataclasses.replace(DEFAULTS[kind], max_ratio=setup.extra.get(MAX_RATIO_OPTION, MAX_RATIO))

@@ -18,7 +18,7 @@ import numpy as np
 from bansac.datasets import Matches, PairSet
 from bansac.evaluation.experiment import Row, Unit
 from bansac.evaluation.method import Method
-from bansac.evaluation.task import HError, Kind, Protocol, Task, best_first, judge, make_task
+from bansac.evaluation.task import Kind, Protocol, Task, best_first, judge, make_task
 
 
 @dataclass(frozen=True)
@@ -44,26 +44,19 @@ def pair_unit(kind: Kind, pair_set: PairSet, key: str, repeat: int) -> Unit:
     return Unit(f"{kind}/{pair_set.name}/{key}/{repeat}", payload, timed=repeat == 0)
 
 
-def run_pair(
-    configurations: Sequence[Configuration],
-    protocol: Protocol,
-    unit: Unit,
-    *,
-    seed: int = 0,
-    h_error: HError = "corners",
-) -> list[Row]:
+def run_pair(configurations: Sequence[Configuration], protocol: Protocol, unit: Unit, *, seed: int = 0) -> list[Row]:
     """Run all configurations on a pair; the estimates alone are timed.
 
     The unit is of :func:`pair_unit`; ``seed`` is that of repeat 0, repeat r has ``seed + r``. There is a row for each
     configuration, in their order; none if the pair has too few matches for any of them, so that all see the same pairs.
-    A pair that cannot be read, or an image size that is needed to judge it and is not known, is an OSError.
+    A pair that cannot be read, or whose size is needed to judge it and is not known, is an OSError.
     """
     kind, folder, key, repeat = unit.payload
     tasks = _tasks(configurations, protocol, unit, seed)
     if not _enough(tasks, protocol):
         return []
     pair_set = open_set(folder)
-    check_sizes(pair_set, key, h_error)
+    check_size(pair_set, key)
     rows: dict[int, Row] = {}
     for configuration in configurations:
         configuration.method.prepare()
@@ -79,18 +72,18 @@ def run_pair(
             "method": configuration.method.label,
             **configuration.columns,
             "matches": len(task.x1),
-            **_run(configuration, task, pair, h_error),
+            **_run(configuration, task, pair),
         }
     return [rows[which] for which in range(len(tasks))]
 
 
-def _run(configuration: Configuration, task: Task, pair: Matches, h_error: HError) -> Row:
+def _run(configuration: Configuration, task: Task, pair: Matches) -> Row:
     method = configuration.method
     arranged = best_first(task) if method.sort else task
     started = time.perf_counter()
     answer = configuration.estimate(arranged)
     seconds = time.perf_counter() - started
-    row: Row = {**judge(method.model(answer), task, pair, h_error)}
+    row: Row = {**judge(method.model(answer), task, pair)}
     if method.call is None:  # other libraries do not say
         row |= {
             "iterations": int(answer.iterations),
@@ -102,12 +95,10 @@ def _run(configuration: Configuration, task: Task, pair: Matches, h_error: HErro
     return row | {"seconds": seconds}
 
 
-def check_sizes(pair_set: PairSet, key: str, h_error: HError) -> None:
-    """Raise an OSError that says what was looked for if the sizes that a homography is judged by are not known."""
+def check_size(pair_set: PairSet, key: str) -> None:
+    """Raise an OSError that says what was looked for if the size that a homography is judged by is not known."""
     if pair_set.kind == "H":
-        pair_set.image_size(key, 1)
-        if h_error == "visible-area":
-            pair_set.image_size(key, 2)
+        pair_set.image_size(key)
 
 
 def warm_up(

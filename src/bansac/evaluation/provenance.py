@@ -80,9 +80,9 @@ def _digest(files: Iterable[Path]) -> str:
 def data_fingerprint(folder: Path | None, sets: Sequence[PairSet | LabelledSet]) -> dict[str, Any]:
     """Return what identifies the data of a run, wherever they are.
 
-    ``folder``, number of ``files``, their ``bytes`` and a ``sha256`` over the names of the sets and over names, sizes
-    and content of the files that their pairs are read from; of files larger than 3 MiB, over the first, the middle and
-    the last MiB. Empty without data.
+    Name of the ``folder``, number of ``files``, their ``bytes`` and a ``sha256`` over the names of the sets and over
+    names, sizes and content of the files that their pairs are read from; of files larger than 3 MiB, over the first, the
+    middle and the last MiB. Empty without data.
     """
     if folder is None:
         return {}
@@ -97,7 +97,7 @@ def data_fingerprint(folder: Path | None, sets: Sequence[PairSet | LabelledSet])
                 digest.update(block)
             files += 1
             total += size
-    return {"folder": str(folder.resolve()), "files": files, "bytes": total, "sha256": digest.hexdigest()}
+    return {"folder": folder.resolve().name, "files": files, "bytes": total, "sha256": digest.hexdigest()}
 
 
 def _blocks(path: Path, size: int) -> Iterator[bytes]:

@@ -1,4 +1,4 @@
-r"""Tables as Markdown, and as LaTeX with booktabs; the best value is bold, the second best underlined.
+r"""Tables as Markdown, and as LaTeX with booktabs, the best value bold and the second best underlined; and as JSON.
 
 Labels are plain text. What the paper's labels hold beyond ASCII (``°``, Greek letters, subscripts, arrows, check marks)
 is written as the Unicode character and turned into LaTeX by :func:`escape_latex`.
@@ -7,6 +7,7 @@ is written as the Unicode character and turned into LaTeX by :func:`escape_latex
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from bansac.evaluation.tables import Better, Cell, Mark, Measured, Section, Table, TableRow, format_number, with_arrow
 
@@ -43,6 +44,36 @@ def to_markdown(table: Table) -> str:
         values = zip(row.values, marks, strict=True)
         lines.append(labels + [_mark_markdown(_format(value), mark) for value, mark in values])
     return f"{_markdown(table.title, characters=_EMPHASIS)}\n\n" + _pad(lines, stub=len(table.stub))
+
+
+def to_document(table: Table) -> dict[str, Any]:
+    """Return the table as plain values for JSON: numbers with six digits, one line of the table an entry of ``rows``.
+
+    Examples
+    --------
+    >>> row = TableRow(("mAA (5°)",), (2 / 3, Measured(0.5, 0.25)))
+    >>> to_document(Table("Rotation", ("Metrics",), ("RANSAC", "BANSAC"), (Section("E"), row)))["rows"]
+    [{'section': 'E'}, {'labels': ['mAA (5°)'], 'values': [0.666667, {'value': 0.5, 'error': 0.25}]}]
+    """
+    rows: list[dict[str, Any]] = []
+    for row in table.rows:
+        if isinstance(row, Section):
+            rows.append({"section": row.title})
+        else:
+            rows.append({"labels": list(row.labels), "values": [_plain(value) for value in row.values]})
+    return {
+        "title": table.title,
+        "stub": list(table.stub),
+        "groups": [list(group) for group in table.groups],
+        "columns": list(table.columns),
+        "rows": rows,
+    }
+
+
+def _plain(cell: Cell) -> Any:
+    if isinstance(cell, Measured):
+        return {"value": _plain(cell.value), "error": _plain(cell.error)}
+    return float(f"{cell:.6g}") if isinstance(cell, float) else cell
 
 
 def to_latex(table: Table) -> str:

@@ -4,8 +4,9 @@ In this process, one unit after the other, errors and times come from the same p
 the seconds of that pass are dropped, and the units of repeat 0 run again afterwards, one after the other, for their
 seconds alone. Errors do not depend on the executor, nor on where an earlier run was interrupted.
 
-The folder of a run has every single run in ``runs.csv``, tables as ``.md`` and ``.tex``, figures as ``.png`` and
-``.svg``, further numbers as ``.csv``, settings, versions and notes in ``run.json``, and ``journal.sqlite``.
+The folder of a run has every single run in ``runs.csv``, tables as ``.json``, ``.md`` and ``.tex``, figures as
+``.png`` and ``.svg``, further numbers as ``.csv``, settings, versions and notes in ``run.json``, and
+``journal.sqlite``.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from bansac.evaluation.provenance import (
     plain_settings,
     source_digest,
 )
-from bansac.evaluation.render import to_latex, to_markdown
+from bansac.evaluation.render import to_document, to_latex, to_markdown
 from bansac.evaluation.summary import import_pandas
 
 Progress = Callable[[str, int, int], AbstractContextManager[Callable[[], None]]]
@@ -186,6 +187,7 @@ def run_experiment(
 
 def _write_report(folder: OutputFolder, report: Report) -> None:
     for name, table in report.tables.items():
+        folder.write_json(f"{name}.json", to_document(table))
         folder.write_text(f"{name}.md", to_markdown(table) + "\n")
         folder.write_text(f"{name}.tex", to_latex(table))
     for name, figure in report.figures.items():

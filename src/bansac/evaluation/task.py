@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from dataclasses import dataclass
 from typing import Literal
 
@@ -14,11 +15,8 @@ from bansac.geometry import normalize_points, recover_pose
 from bansac.metrics import corner_error, rotation_error, translation_error, visible_area_error
 
 Array = NDArray[np.float64]
-HError = Literal["corners", "visible-area"]
 Kind = Literal["H", "F", "E"]
 """The model that is estimated."""
-
-H_ERRORS: tuple[HError, ...] = ("corners", "visible-area")
 
 # Of the visible area every fourth row and column is looked at, which saves time: the error of a homography varies
 # slowly over an image.
@@ -55,7 +53,7 @@ DEFAULTS: dict[Kind, Protocol] = {
     "F": Protocol(kind="F", threshold=0.5, max_iterations=10000, max_ratio=0.85, repeats=2),
     "E": Protocol(kind="E", threshold=1e-3, max_iterations=1000, max_ratio=0.85, repeats=2),
 }
-"""The paper's settings, and the numbers of pairs and repeats of the bench."""
+"""The paper's settings; ratios, numbers of pairs and repeats are the bench's."""
 
 
 @dataclass(frozen=True)
@@ -95,16 +93,17 @@ def best_first(task: Task) -> Task:
     return dataclasses.replace(task, x1=task.x1[order], x2=task.x2[order], scores=task.scores[order])
 
 
-def judge(model: Array | None, task: Task, pair: Matches, h_error: HError = "corners") -> dict[str, float]:
+def judge(model: Array | None, task: Task, pair: Matches) -> dict[str, float]:
     """Return the errors of a 3 x 3 model, in the coordinates of the task, against the truth of the pair.
 
-    ``rotation_error`` and ``translation_error`` in degrees for F and E, ``homography_error`` in pixels for H. None,
-    another shape or NaN is a failure: 180 degrees or inf. A pair without the truth or an image size that is needed is a
-    ValueError.
+    ``rotation_error`` and ``translation_error`` in degrees for F and E; for H in pixels ``corner_error``, the mean over
+    the corners of image 1, and ``visible_area_error``, the tutorial's mean over the pixels of image 1 that image 2 sees,
+    NaN if the size of image 2 is not known. None, another shape or NaN is a failure: 180 degrees or inf. A pair without
+    the truth or the size of image 1 is a ValueError.
     """
     usable = model if model is not None and model.shape == (3, 3) and np.all(np.isfinite(model)) else None
     if task.kind == "H":
-        return {"homography_error": _homography_error(usable, pair, h_error)}
+        return _homography_errors(usable, pair)
     if pair.R is None or pair.t is None or pair.K1 is None or pair.K2 is None:
         raise ValueError(f"the pair {pair.key} has no pose to be judged by")
     R = t = None
@@ -126,14 +125,13 @@ def squared_distances(model: Array, pair: Matches, kind: Literal["H", "F"]) -> A
     return squared
 
 
-def _homography_error(H: Array | None, pair: Matches, h_error: HError) -> float:
+def _homography_errors(H: Array | None, pair: Matches) -> dict[str, float]:
     if pair.H is None or pair.size1 is None:
         raise ValueError(f"the pair {pair.key} has no homography or no size of image 1 to be judged by")
-    if h_error == "corners":
-        return corner_error(H, pair.H, pair.size1)
-    if pair.size2 is None:
-        raise ValueError(f"the pair {pair.key} has no size of image 2, which the visible area needs")
-    return visible_area_error(H, pair.H, pair.size1, pair.size2, step=_PIXEL_STEP)
+    visible_area = math.nan
+    if pair.size2 is not None:
+        visible_area = visible_area_error(H, pair.H, pair.size1, pair.size2, step=_PIXEL_STEP)
+    return {"corner_error": corner_error(H, pair.H, pair.size1), "visible_area_error": visible_area}
 
 
 def _normalised_points(pair: Matches) -> tuple[Array, Array]:

@@ -20,7 +20,7 @@ EXPERIMENT = Grid(("E", "F", "H"), _PLAIN + _LOCAL).experiment(
     name="main-table",
     title="Six methods on E, F and H, with and without local optimisation",
     reference="tab:results_E_F_H_LO",
-    defaults="first 4000 pairs of a scene, 5 repeats (E, F); all pairs, 10 repeats, corner error (H)",
+    defaults="first 4000 pairs of a scene, 5 repeats (E, F); all pairs, 10 repeats, both errors (H)",
     report=functools.partial(
         report_table,
         name="main_table",

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from bansac.datasets import Matches, PairSet, find_sets, load_demo
 from bansac.evaluation.experiment import Experiment, Report, Row, Setup, Unit, choose_sets
-from bansac.evaluation.grid import ABLATION_SET, MAX_RATIO_OPTION, check_max_ratio
+from bansac.evaluation.grid import ABLATION_SET, MAX_RATIO_OPTION, check_max_ratio, protocol_of
 from bansac.evaluation.methods import BANSAC
 from bansac.evaluation.pairs import UNIT_CODE
 from bansac.evaluation.summary import import_pandas
@@ -85,9 +85,8 @@ def _sets_by_model(setup: Setup) -> dict[Kind, list[PairSet]]:
 
 
 def _protocol(setup: Setup, model: Kind) -> Protocol:
-    """Return the paper's settings, with the length of the run and the ratio of the matches that are used."""
-    ratio = setup.extra.get(MAX_RATIO_OPTION, DEFAULTS[model].max_ratio)
-    return dataclasses.replace(DEFAULTS[model], max_iterations=ITERATIONS[model][-1], max_ratio=ratio)
+    """Return the paper's settings, with the length of the run."""
+    return dataclasses.replace(protocol_of(setup, model), max_iterations=ITERATIONS[model][-1])
 
 
 def _choose_pair(found: list[PairSet], model: Kind, protocol: Protocol, wanted: str | None) -> tuple[PairSet, str]:
@@ -244,5 +243,5 @@ EXPERIMENT = Experiment(
     sets=sets,
     models=("H", "F", "E"),
     options=("pair", MAX_RATIO_OPTION),
-    values=(UNIT_CODE, DEFAULTS, BANSAC),
+    values=(UNIT_CODE, DEFAULTS, protocol_of, BANSAC),
 )
