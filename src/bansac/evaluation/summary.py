@@ -30,15 +30,8 @@ MODEL_TITLES: dict[str, str] = {
 
 
 _TEXTS = ("model", "set", "configuration", "pair", "repeat")
-_NUMBERS = (
-    "rotation_error",
-    "translation_error",
-    "corner_error",
-    "visible_area_error",
-    "iterations",
-    "models_tested",
-    "seconds",
-)
+_ERRORS = ("rotation_error", "translation_error", "corner_error", "visible_area_error")
+_NUMBERS = (*_ERRORS, "iterations", "models_tested", "seconds")
 _BLOCK = 100_000
 
 

@@ -96,10 +96,10 @@ def best_first(task: Task) -> Task:
 def judge(model: Array | None, task: Task, pair: Matches) -> dict[str, float]:
     """Return the errors of a 3 x 3 model, in the coordinates of the task, against the truth of the pair.
 
-    ``rotation_error`` and ``translation_error`` in degrees for F and E; for H in pixels ``corner_error``, the mean over
-    the corners of image 1, and ``visible_area_error``, the tutorial's mean over the pixels of image 1 that image 2 sees,
-    NaN if the size of image 2 is not known. None, another shape or NaN is a failure: 180 degrees or inf. A pair without
-    the truth or the size of image 1 is a ValueError.
+    For F and E ``rotation_error`` and ``translation_error`` in degrees. For H in pixels ``corner_error``, the mean over
+    the corners of image 1, and ``visible_area_error``, the tutorial's: the mean over the pixels of image 1 that image 2
+    sees, NaN if the size of image 2 is not known. None, another shape or NaN is a failure: 180 degrees or inf. A pair
+    without the truth or the size of image 1 is a ValueError.
     """
     usable = model if model is not None and model.shape == (3, 3) and np.all(np.isfinite(model)) else None
     if task.kind == "H":
