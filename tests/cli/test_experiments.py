@@ -65,7 +65,6 @@ def test_run(bansac: Any, sets: Path, tmp_path: Path) -> None:
         "seed": 0,
         "sets": [],
         "exclude": [],
-        "h_error": None,
         "extra": {},
     }
     assert {row["model"] for row in runs(out)} == {"E", "F"}
@@ -102,16 +101,10 @@ def test_default_folder(bansac: Any, sets: Path, tmp_path: Path, monkeypatch: py
         (["main-table", "--data", "SETS", "--sets", "cellar"], "there is no set 'cellar'; there are room, wall"),
         (["main-table", "--data", "SETS", "--exclude", "room,wall"], "--exclude leaves none"),
         (["main-table", "--data", "SETS", "--curve", "line"], "--curve: main-table takes no such option"),
-        (["markov-order", "--data", "SETS", "--h-error", "corners"], "--h-error: markov-order takes no such option"),
-        (
-            ["main-table", "--data", "SETS", "--model", "F", "--h-error", "visible-area"],
-            "--h-error judges homographies",
-        ),
         (
             ["curve-example", "--repeats", "7"],
             "--repeats: curve-example takes no such option; it takes --curve",
         ),
-        (["curve-example", "--h-error", "visible-area"], "--h-error: curve-example takes no such option"),
         (["curve-example", "--data", "SETS"], "--data: curve-example takes no such option"),
         (["synthetic", "--data", "SETS"], "--data: synthetic takes no such option"),
         (["synthetic", "--pairs", "5"], "--pairs: synthetic takes no such option"),

@@ -116,7 +116,7 @@ def test_first_keys_are_taken_before_spacing(h_folder, first, limit, chosen):
 
 def test_match_counts_are_those_of_the_filtered_pairs(h_folder):
     pairs = PairSet(h_folder)
-    assert pairs.match_counts().tolist() == [len(pair.filtered(MAX_RATIO["H"])) for pair in pairs.pairs(None)]
+    assert pairs.match_counts().tolist() == [len(pair.filtered(MAX_RATIO)) for pair in pairs.pairs(None)]
     assert pairs.match_counts(0.8, limit=2).tolist() == [len(pair.filtered(0.8)) for pair in pairs.pairs(2)]
     assert pairs.match_counts(1.0, limit=2).tolist() == [10, 19]
     (h_folder / "match_conf.h5").write_bytes(b"")

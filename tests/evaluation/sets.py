@@ -29,14 +29,14 @@ def write_pose_set(folder: Path, *, pairs: int = 3, matches: int = 120, noise: f
 
 def write_homography_set(folder: Path, *, pairs: int = 3, matches: int = 120, noise: float = 0.1) -> Path:
     """Write a set of pairs with homographies."""
-    files: dict[str, dict[str, Any]] = {name: {} for name in ("matches", "match_conf", "Hgt", "size")}
+    files: dict[str, dict[str, Any]] = {name: {} for name in ("matches", "match_conf", "Hgt", "size", "size2")}
     for index in range(pairs):
         scene = homography_matches(matches, inlier_ratio=0.7, noise=noise, seed=index)
         key = f"{index}a-{index}b"
         files["matches"][key] = np.hstack([scene.x1, scene.x2])
         files["match_conf"][key] = ratios(scene.inliers)
         files["Hgt"][key] = scene.H
-        files["size"][key] = np.array(scene.size)
+        files["size"][key] = files["size2"][key] = np.array(scene.size)
     return write_files(folder, files)
 
 

@@ -95,8 +95,10 @@ def test_failures_count_as_180_degrees_and_infinity(poses: Path, planes: Path) -
         assert all(record["rotation_error"] == record["translation_error"] == 180.0 for record in records)
         assert summarise(frame_of(records))["AUC@20"] == 0
         records = run(planes, [spy("fails", [], answer)], DEFAULTS["H"])
-        assert all(record["homography_error"] == np.inf for record in records)
-        assert summarise(frame_of(records))["mAA@10"] == 0
+        assert all(record["corner_error"] == np.inf for record in records)
+        figures = summarise(frame_of(records))
+        assert figures["mAA@10"] == 0
+        assert figures["mAA_visible@10"] == 0
 
 
 @pytest.mark.parametrize("kind", ["F", "E"])

@@ -38,3 +38,21 @@ def test_a_label_looks_the_same_in_all_charts_and_stands_in_the_legend_once():
 def test_charts_that_make_no_grid_are_refused(charts):
     with pytest.raises(ValueError, match="rows of one length"):
         plot_charts(charts)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "labels"),
+    [
+        (1, 10000, ["1", "10", "100", "1000", "10000"]),
+        (1, 100, ["1", "2", "5", "10", "20", "50", "100"]),
+        (0.0051, 0.015, ["0.005", "0.007", "0.01", "0.015"]),
+        (3.15, 3.35, ["3.15", "3.2", "3.25", "3.3", "3.35"]),
+    ],
+)
+def test_a_logarithmic_axis_has_several_plain_labels(low, high, labels):
+    figure = plot_charts([[Chart([Series("a", [1, 2], [low, high])], yscale="log")]])
+    figure.canvas.draw()
+    (ax,) = figure.axes
+    bottom, top = ax.get_ylim()
+    labelled = zip(ax.get_yticks(), ax.get_yticklabels(), strict=True)
+    assert [text.get_text() for at, text in labelled if bottom <= at <= top] == labels

@@ -112,7 +112,7 @@ class TestRows:
         for row in rows:
             assert row["rotation_error"] < 2
             assert row["translation_error"] < 10
-            assert "homography_error" not in row
+            assert "corner_error" not in row
             assert row["success"] is True
             assert row["inliers"] > 60
             assert row["models_tested"] > 0
@@ -121,22 +121,16 @@ class TestRows:
 
     def test_homographies(self, sets: Path) -> None:
         rows = self.rows(Setup(data=sets), "H/wall/0a-0b/0")
-        assert all(row["homography_error"] < 2 for row in rows)
+        assert all(row["corner_error"] < 2 for row in rows)
         assert all("rotation_error" not in row for row in rows)
+        assert all(0 < row["visible_area_error"] < 1 for row in rows)
+        assert all(row["visible_area_error"] != row["corner_error"] for row in rows)
 
-    def test_visible_area(self, tmp_path: Path) -> None:
-        folder = write_homography_set(tmp_path / "wall", pairs=1)
-        setup = Setup(data=tmp_path, h_error="visible-area")
-        with pytest.raises(OSError, match="0a-0b"):
-            self.rows(setup, "H/wall/0a-0b/0")
-        with h5py.File(folder / "size.h5") as file, h5py.File(folder / "size2.h5", "w") as second:
-            second["0a-0b"] = file["0a-0b"][()]
-        pairs.open_set.cache_clear()
-        pairs._read_pair.cache_clear()
-        corners = self.rows(Setup(data=tmp_path), "H/wall/0a-0b/0")[0]["homography_error"]
-        inside = self.rows(setup, "H/wall/0a-0b/0")[0]["homography_error"]
-        assert 0 < inside < 1
-        assert inside != corners
+    def test_without_the_size_of_image_2_the_corners_are_left(self, tmp_path: Path) -> None:
+        (write_homography_set(tmp_path / "wall", pairs=1) / "size2.h5").unlink()
+        row = self.rows(Setup(data=tmp_path), "H/wall/0a-0b/0")[0]
+        assert row["corner_error"] < 2
+        assert math.isnan(row["visible_area_error"])
 
     def test_same_seed_same_errors_and_another_seed_others(self, sets: Path) -> None:
         def errors(seed: int, repeat: int) -> list[float]:
@@ -180,6 +174,13 @@ class TestRows:
         counts = [row["matches"] for row in self.rows(setup, "F/room/0a-0b/0", of_f)]
         assert counts[0] == counts[1] < 120
 
+    @pytest.mark.parametrize("model", ["E", "F", "H"])
+    def test_one_ratio_for_all_models(self, tmp_path: Path, model: str) -> None:
+        folder = (write_homography_set if model == "H" else write_pose_set)(tmp_path / "hall", pairs=1)
+        with h5py.File(folder / "match_conf.h5", "a") as file:
+            file["0a-0b"][:] = np.where(np.arange(120) < 70, 0.849, 0.85)
+        assert self.rows(Setup(data=tmp_path), f"{model}/hall/0a-0b/0")[0]["matches"] == 70
+
     def test_what_the_estimators_get(self, sets: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         calls: list[dict[str, Any]] = []
 
@@ -211,7 +212,7 @@ def test_failures_count(sets: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(bansac, f"estimate_{name}", lambda *arguments, **settings: failed)
     setup = Setup(data=sets, repeats=1)
     rows = {unit.key[0]: GRID.run_unit(setup, unit)[0] for unit in GRID.units(setup) if unit.key[0] in "EH"}
-    assert rows["H"]["homography_error"] == math.inf
+    assert rows["H"]["corner_error"] == math.inf
     assert rows["E"]["rotation_error"] == rows["E"]["translation_error"] == 180
 
 
@@ -263,9 +264,3 @@ def test_pair_of_unknown_size_fails_alone_and_says_what_was_looked_for(tmp_path:
     pairs.open_set.cache_clear()
     with pytest.raises(FileNotFoundError, match=r"no image called '0a'"):
         GRID.units(setup)
-
-
-def test_h_error_needs_homographies(sets: Path) -> None:
-    for setup in (Setup(data=sets, model="E", h_error="corners"), Setup(data=sets / "EF", h_error="visible-area")):
-        with pytest.raises(ValueError, match="--h-error judges homographies, but the models are E"):
-            GRID.units(setup)

@@ -61,7 +61,7 @@ class TestFingerprint:
         found = fingerprint(here)
         assert found["files"] == 5
         assert found["bytes"] == sum(path.stat().st_size for path in (here / "room").iterdir())
-        assert found["folder"] == str(here)
+        assert found["folder"] == "here"
         assert self.digest(here) == self.digest(tmp_path / "there")
 
     def test_content_and_names_count_but_no_file_that_is_not_read(self, tmp_path: Path) -> None:
@@ -109,7 +109,8 @@ class TestFingerprint:
         before = self.digest(tmp_path)
         write_ppm(image1, (24, 32))
         assert self.digest(tmp_path) == before, "the file of sizes goes before"
-        (wall / "size.h5").unlink()
+        for name in ("size.h5", "size2.h5"):
+            (wall / name).unlink()
         digests = [before, self.digest(tmp_path)]
         write_ppm(image1, (48, 64))
         digests.append(self.digest(tmp_path))

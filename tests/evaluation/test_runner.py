@@ -62,6 +62,7 @@ def test_outputs(run: Run, tmp_path: Path) -> None:
     assert {path.name for path in (tmp_path / "out").iterdir() if path.suffix != ".sqlite"} == {
         "runs.csv",
         "run.json",
+        "toy.json",
         "toy.md",
         "toy.tex",
         "numbers.csv",
@@ -280,8 +281,6 @@ def test_settings_are_checked(run: Run) -> None:
         Setup(repeats=-1)
     with pytest.raises(ValueError, match="seed must be"):
         Setup(seed=-1)
-    with pytest.raises(ValueError, match="h_error must be one of corners, visible-area"):
-        Setup(h_error="area")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -293,19 +292,18 @@ def test_settings_are_checked(run: Run) -> None:
         ("pairs", 3),
         ("repeats", 2),
         ("model", "E"),
-        ("h_error", "corners"),
     ],
 )
 def test_settings_that_would_be_ignored_are_refused(name: str, value: Any) -> None:
     setup = Setup(**{"data": Path()} | {name: value})
     everything: dict[str, Any] = {
         "sets": lambda setup: [],
-        "settings": ("pairs", "repeats", "h_error"),
+        "settings": ("pairs", "repeats"),
         "models": ("E",),
         "options": (),
     }
     toy.make_toy(**everything).check(setup)
-    less = {"pairs": "settings", "repeats": "settings", "h_error": "settings", "model": "models"}.get(name, "sets")
+    less = {"pairs": "settings", "repeats": "settings", "model": "models"}.get(name, "sets")
     nothing = {"sets": None, "settings": (), "models": ()}[less]
     wanted = "data" if less == "sets" else name  # without data, all that chooses among them goes too
     flag = f"--{wanted.replace('_', '-')}"

@@ -7,13 +7,15 @@ import pytest
 
 from bansac.evaluation.summary import (
     AUC_10,
-    HOMOGRAPHY_10,
+    CORNERS_10,
     ITERATIONS,
     ROTATION_5,
     ROTATION_10,
     ROTATION_ERROR,
     TIME,
     TRANSLATION_5,
+    VISIBLE_5,
+    VISIBLE_10,
     Summary,
     metric_table,
 )
@@ -48,10 +50,17 @@ def test_known_accuracies() -> None:
 
 def test_homographies_that_fail_count() -> None:
     def plane(error: float) -> Any:
-        return row(0, model="H", homography_error=error, rotation_error=None, translation_error=None)
+        return row(0, model="H", corner_error=error, rotation_error=None, translation_error=None)
 
     summary = Summary([plane(0.5), plane(math.inf)])
-    assert summary.mean(HOMOGRAPHY_10, "H", "a") == 0.5
+    assert summary.mean(CORNERS_10, "H", "a") == 0.5
+    assert math.isnan(summary.mean(VISIBLE_10, "H", "a"))
+
+
+def test_errors_over_the_visible_area_are_means_where_they_are_known() -> None:
+    known = [row(0, model="H", corner_error=9.0, visible_area_error=error) for error in (0.5, math.inf)]
+    unknown = row(0, model="H", corner_error=9.0, visible_area_error=math.nan)
+    assert Summary([*known, unknown]).mean(VISIBLE_5, "H", "a") == 0.5
 
 
 def test_runs_without_time_do_not_count_for_the_time() -> None:
@@ -67,13 +76,15 @@ def test_missing_configuration_has_no_figure() -> None:
 
 
 def test_table_has_a_section_for_each_model_in_order() -> None:
-    rows = [row(1.0, model=model, name=name, homography_error=3.0) for model in "HFE" for name in "ab"]
+    rows = [row(1.0, model=model, name=name, corner_error=3.0) for model in "HFE" for name in "ab"]
     table = metric_table(Summary(rows), "Title", {"a": "A", "b": "B"}, groups=(("both", 2),))
     titles = [line.title.split()[0] for line in table.rows if not isinstance(line, TableRow)]
     assert titles == ["Calibrated", "Uncalibrated", "Homography"]
-    assert [line.labels[0] for line in table.rows if isinstance(line, TableRow)][-3:] == [
-        "Homography mAA (5 px)",
-        "Homography mAA (10 px)",
+    assert [line.labels[0] for line in table.rows if isinstance(line, TableRow)][-5:] == [
+        "Homography mAA (5 px), visible area",
+        "Homography mAA (10 px), visible area",
+        "Homography mAA (5 px), corners",
+        "Homography mAA (10 px), corners",
         "Avg. execution time [ms]",
     ]
     assert table.columns == ("A", "B")

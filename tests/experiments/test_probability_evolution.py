@@ -26,7 +26,7 @@ def run(setup):
 def test_demo_pair_learns_its_true_matches():
     _, rows, report = run(Setup())
     demo = load_demo()
-    used = demo.ratios < 0.6
+    used = demo.ratios < 0.85
     np.testing.assert_array_equal([row["true"] for row in rows], demo.inliers[used])
     trace = bansac.estimate_homography(
         demo.x1[used], demo.x2[used], preset="paper", sampler="bansac", stopping=None, seed=0, trace=True
@@ -56,7 +56,7 @@ def test_of_data_it_takes_one_pair_for_each_kind(sets, monkeypatch):
     assert set(report.figures) == {"probability_evolution_F", "probability_evolution_H"}
     for unit in units:
         model, folder, key = unit.payload
-        matches = len(PairSet(folder).pair(key).filtered(0.6 if model == "H" else 0.85))
+        matches = len(PairSet(folder).pair(key).filtered(0.85))
         assert sum(row["model"] == model for row in rows) == matches
 
 

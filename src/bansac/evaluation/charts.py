@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
 Scale = Literal["linear", "log"]
@@ -31,6 +32,10 @@ STYLES: dict[str, tuple[str, str, str]] = {
 # 2008), and by their marks.
 _COLORS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#d55e00", "#56b4e9", "#000000")
 _MARKS = "osD^vPX"
+
+# Labels of a logarithmic axis in each decade: the first of these that give at least so many labels.
+_LOG_STEPS = ((1.0,), (1.0, 2.0, 5.0), (1.0, 1.5, 2.0, 3.0, 5.0, 7.0))
+_FEWEST_TICKS, _MOST_TICKS = 4, 12
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,8 +119,9 @@ def _frame(ax: Axes, chart: Chart) -> None:
     if chart.level is not None:
         ax.axhline(chart.level, color="#8a8a8a", linestyle="--", linewidth=0.8, zorder=0)
     ax.set(xlabel=chart.xlabel, ylabel=chart.ylabel, xscale=chart.xscale, yscale=chart.yscale)
-    if chart.yscale == "log":
-        _label_plainly(ax)
+    for axis, limits, scale in ((ax.xaxis, ax.get_xlim(), chart.xscale), (ax.yaxis, ax.get_ylim(), chart.yscale)):
+        if scale == "log":
+            _label_plainly(axis, limits)
     if chart.title:
         ax.set_title(chart.title, fontsize="medium")
     ax.grid(color="#e6e6e6", linewidth=0.7)
@@ -123,10 +129,18 @@ def _frame(ax: Axes, chart: Chart) -> None:
     ax.spines[["top", "right"]].set_visible(False)
 
 
-def _label_plainly(ax: Axes) -> None:
-    """Label a logarithmic axis of a few decades by 1, 2, 5, 10, ... instead of by powers."""
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+def _label_plainly(axis: Axis, limits: tuple[float, float]) -> None:
+    """Label a logarithmic axis by 1, 10, ... instead of by powers; by more, or evenly, if these are too few."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter, NullLocator
 
-    ax.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-    ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    ax.yaxis.set_minor_formatter(NullFormatter())
+    low, high = limits
+    for steps in _LOG_STEPS:
+        ticks = np.asarray(LogLocator(subs=steps, numticks=_MOST_TICKS).tick_values(low, high))
+        if np.count_nonzero((ticks >= low) & (ticks <= high)) >= _FEWEST_TICKS:
+            axis.set_major_locator(LogLocator(subs=steps, numticks=_MOST_TICKS))
+            break
+    else:
+        axis.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10]))
+        axis.set_minor_locator(NullLocator())
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.set_minor_formatter(NullFormatter())

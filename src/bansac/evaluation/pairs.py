@@ -57,12 +57,15 @@ def run_pair(configurations: Sequence[Configuration], protocol: Protocol, unit: 
         return []
     pair_set = open_set(folder)
     check_size(pair_set, key)
-    rows: dict[int, Row] = {}
     for configuration in configurations:
         configuration.method.prepare()
+    answers = {}
     for which in random.Random(unit.key).sample(range(len(tasks)), len(tasks)):
-        configuration, (pair, task) = configurations[which], tasks[which]
-        rows[which] = {
+        answers[which] = _run(configurations[which], tasks[which][1])
+    rows: list[Row] = []  # judging moves much memory: it waits until all have been timed
+    for which, (configuration, (pair, task)) in enumerate(zip(configurations, tasks, strict=True)):
+        answer, seconds = answers[which]
+        row: Row = {
             "model": kind,
             "set": pair_set.name,
             "pair": key,
@@ -72,27 +75,33 @@ def run_pair(configurations: Sequence[Configuration], protocol: Protocol, unit: 
             "method": configuration.method.label,
             **configuration.columns,
             "matches": len(task.x1),
-            **_run(configuration, task, pair),
+            **judge(configuration.method.model(answer), task, pair),
+            **_counts(configuration.method, answer),
+            "seconds": seconds,
         }
-    return [rows[which] for which in range(len(tasks))]
+        rows.append(row)
+    return rows
 
 
-def _run(configuration: Configuration, task: Task, pair: Matches) -> Row:
-    method = configuration.method
-    arranged = best_first(task) if method.sort else task
+def _run(configuration: Configuration, task: Task) -> tuple[Any, float]:
+    """Return the answer, and how many seconds it took."""
+    arranged = best_first(task) if configuration.method.sort else task
     started = time.perf_counter()
     answer = configuration.estimate(arranged)
-    seconds = time.perf_counter() - started
-    row: Row = {**judge(method.model(answer), task, pair)}
-    if method.call is None:  # other libraries do not say
-        row |= {
-            "iterations": int(answer.iterations),
-            "models_tested": int(answer.models_tested),
-            "stop_reason": answer.stop_reason,
-            "inliers": int(answer.num_inliers),
-            "success": bool(answer.success),
-        }
-    return row | {"seconds": seconds}
+    return answer, time.perf_counter() - started
+
+
+def _counts(method: Method, answer: Any) -> Row:
+    """Return what the answer says of the run; nothing if it is another library's."""
+    if method.call is not None:
+        return {}
+    return {
+        "iterations": int(answer.iterations),
+        "models_tested": int(answer.models_tested),
+        "stop_reason": answer.stop_reason,
+        "inliers": int(answer.num_inliers),
+        "success": bool(answer.success),
+    }
 
 
 def check_size(pair_set: PairSet, key: str) -> None:

@@ -81,8 +81,8 @@ def data_fingerprint(folder: Path | None, sets: Sequence[PairSet | LabelledSet])
     """Return what identifies the data of a run, wherever they are.
 
     Name of the ``folder``, number of ``files``, their ``bytes`` and a ``sha256`` over the names of the sets and over
-    names, sizes and content of the files that their pairs are read from; of files larger than 3 MiB, over the first, the
-    middle and the last MiB. Empty without data.
+    names, sizes and content of the files that their pairs are read from; of files larger than 3 MiB, over the first,
+    the middle and the last MiB. Empty without data.
     """
     if folder is None:
         return {}

@@ -30,7 +30,7 @@ from bansac.evaluation.charts import Chart, Series, plot_charts
 from bansac.evaluation.experiment import Experiment, Report, Row, Setup
 from bansac.evaluation.pairs import UNIT_CODE
 from bansac.evaluation.summary import import_pandas
-from bansac.evaluation.tables import Cell, Measured, Section, Table, TableRow
+from bansac.evaluation.tables import Cell, Measured, Section, Table, TableRow, with_arrow
 from bansac.evaluation.task import DEFAULTS
 from bansac.experiments.degenerate_scenes import (
     ADAPTIVE,
@@ -93,9 +93,10 @@ def _error_table(stopped: _Stopped, places: list[_Place]) -> Table:
             cells = [100 * _mean(of_method["wrong"]) for of_method in runs]
             cells += [_median(of_method["translation_error"]) for of_method in runs]
             cells += [_mean(of_method["iterations"]) for of_method in runs]
-            lines.append(TableRow((_label(place, runs[0]),), tuple(cells), better="lower"))
+            lines.append(TableRow((_label(place, runs[0]),), tuple(cells), better="lower", arrow=False))
     width = len(METHODS)
-    groups = (("F wrong off the plane [%]", width), ("Median translation error [°]", width), ("Iterations", width))
+    measures = ("F wrong off the plane [%]", "Median translation error [°]", "Iterations")
+    groups = tuple((with_arrow(measure, "lower"), width) for measure in measures)
     title = "F of scenes with a dominant plane, up to each method's stopping criterion"
     return Table(title, ("Plane",), tuple(METHODS) * 3, tuple(lines), groups)
 
@@ -117,15 +118,19 @@ def _bias_table(runs: _Open, places: list[_Place]) -> Table:
     """Show the bias over the iterations of runs that no criterion stops."""
     lines = _lines(runs, places, lambda steps: [_median(steps[k]["bias"]) for k in STEPS])
     title = "Median bias towards the plane after a number of iterations, no stopping criterion; 1 is none"
-    return Table(title, ("Plane",), tuple(map(str, STEPS)), lines)
+    groups = ((with_arrow("Bias after so many iterations", "lower"), len(STEPS)),)
+    return Table(title, ("Plane",), tuple(map(str, STEPS)), lines, groups)
 
 
-_RETURN_COLUMNS = (
-    "bias > 2 at some time",
-    "still > 2 at the end",
-    "F wrong after 100",
-    "F wrong after 1000",
-    "F wrong at the end",
+_RETURN_COLUMNS = tuple(
+    with_arrow(column, "lower")
+    for column in (
+        "bias > 2 at some time",
+        "still > 2 at the end",
+        "F wrong after 100",
+        "F wrong after 1000",
+        "F wrong at the end",
+    )
 )
 
 

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from bansac.evaluation.charts import Chart, Series, plot_charts
 from bansac.evaluation.experiment import Experiment, Report, Row, Setup
 from bansac.evaluation.summary import import_pandas
-from bansac.evaluation.tables import Better, Cell, Measured, Section, Table, TableRow, percent
+from bansac.evaluation.tables import Better, Cell, Measured, Section, Table, TableRow, percent, with_arrow
 from bansac.experiments.synthetic_trials import (
     METHODS,
     OWN_STOP,
@@ -68,13 +68,14 @@ def _rates(runs: _Runs) -> dict[str, list[float]]:
 
 
 def _lines(
-    runs: _Runs, cells: Callable[[str, float], Iterable[Cell]], better: Better | None = None
+    runs: _Runs, cells: Callable[[str, float], Iterable[Cell]], *, ranked: bool = False
 ) -> tuple[TableRow | Section, ...]:
-    """Return a section for each problem with a row for each inlier rate."""
+    """Return a section for each problem with a row for each inlier rate; if ranked, the lowest values are marked."""
+    better: Better | None = "lower" if ranked else None
     lines: list[TableRow | Section] = []
     for problem, rates in _rates(runs).items():
         lines.append(Section(f"{problem.capitalize()} fitting"))
-        lines += [TableRow((f"{percent(rate)} %",), tuple(cells(problem, rate)), better=better) for rate in rates]
+        lines += [TableRow((f"{percent(rate)} %",), tuple(cells(problem, rate)), better, arrow=False) for rate in rates]
     return tuple(lines)
 
 
@@ -88,9 +89,10 @@ def _table(runs: _Runs) -> Table:
         yield from (_mean(_values(of_method, "iterations")) for of_method in of_rate)
         yield from (_mean(1000 * _values(of_method, "rmse")) for of_method in of_rate)
 
-    groups = (("Iterations", len(METHODS)), ("RMSE, thousandths", len(METHODS)))
+    measures = ("Iterations", "RMSE, thousandths")
+    groups = tuple((with_arrow(measure, "lower"), len(METHODS)) for measure in measures)
     title = "Curve and circle fitting: means over the trials with their standard errors, by inlier rate"
-    return Table(title, ("Inliers",), (*METHODS, *METHODS), _lines(runs, cells, "lower"), groups)
+    return Table(title, ("Inliers",), (*METHODS, *METHODS), _lines(runs, cells, ranked=True), groups)
 
 
 def _mean(values: _Array) -> Measured:
@@ -125,7 +127,8 @@ def _ratio_table(runs: _Runs) -> Table:
             theirs = (_values(runs[problem, rate, rival], column) for rival in rivals)
             yield from (ratio_of_means(_values(ours, column), values) for values in theirs)
 
-    groups = (("BANSAC's iterations over those of", 2), ("BANSAC's RMSE over that of", 2))
+    measures = ("BANSAC's iterations over those of", "BANSAC's RMSE over that of")
+    groups = tuple((with_arrow(measure, "lower"), len(rivals)) for measure in measures)
     title = "BANSAC (bansac + ransac) against the others on the same trials: ratios of the means with standard errors"
     return Table(title, ("Inliers",), (*rivals, *rivals), _lines(runs, cells), groups)
 

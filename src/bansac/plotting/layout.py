@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_Panel = tuple[str, NDArray[np.float64]]  # title and probabilities
+_Panel = tuple[int, NDArray[np.float64]]  # iteration and probabilities
 
 TRUE_COLOR, ESTIMATED_COLOR, FAINT_COLOR, POINT_COLOR = "#2ecc40", "#ff3b30", "#8a8a8a", "#1687ff"
 # Inches: two images, a title, a colour bar with its labels, a gap, the margin of a figure.
@@ -112,19 +112,20 @@ def color_bar(figure: Figure, ax: Axes | None, bar: Axes | None) -> None:
 
 
 def snapshot_panels(snapshots: Mapping[int, ArrayLike], iterations: Sequence[int], n: int) -> list[_Panel]:
-    """Return title and probabilities of the panel of every iteration."""
+    """Return iteration and probabilities of the last record at or before every iteration, each record once."""
     if not len(iterations):
         raise ValueError("iterations must not be empty")
-    return [_snapshot_at(snapshots, iteration, n) for iteration in iterations]
+    records = dict.fromkeys(_last_record(snapshots, iteration) for iteration in iterations)
+    return [(k, as_probabilities(f"snapshots[{k}]", snapshots[k], n, "")) for k in records]
 
 
-def _snapshot_at(snapshots: Mapping[int, ArrayLike], iteration: int, n: int) -> _Panel:
-    """Return title and probabilities of a panel."""
+def panel_title(iteration: int) -> str:
+    """Return the title of the panel of a record."""
+    return f"Iteration {iteration}" if iteration else "Start"
+
+
+def _last_record(snapshots: Mapping[int, ArrayLike], iteration: int) -> int:
     before = [k for k in snapshots if k <= iteration]
     if not before:
         raise ValueError(f"snapshots must have one at or before iteration {iteration}, got {sorted(snapshots)}")
-    used = max(before)
-    title = "Start" if iteration == 0 else f"Iteration {iteration}"
-    if used != iteration:
-        title += f" (last record: {used})"
-    return title, as_probabilities(f"snapshots[{used}]", snapshots[used], n, "")
+    return max(before)

@@ -19,6 +19,7 @@ from bansac.plotting.layout import (
     TRUE_COLOR,
     WIDTH,
     panel_grid,
+    panel_title,
     place,
     snapshot_panels,
 )
@@ -54,7 +55,8 @@ def plot_probability_evolution(
     snapshots : mapping of int to (N,) array_like
         Probabilities after that many iterations (``result.trace.snapshots``).
     iterations : sequence of int, optional
-        A panel is drawn for each. If it has no snapshot, the last one before it is drawn, and the title says so.
+        A panel is drawn for each that has a snapshot. For the others it is the last snapshot before it, which is drawn
+        once: of a run that ends after six iterations the panels 10, 100 and 1000 are one, "Iteration 6".
     H_true, H_estimated : (3, 3) array_like or None, optional
         Homographies: a further panel shows image 2 with the outline of image 1 mapped by the true one in green and by
         the estimated one in red.
@@ -80,7 +82,7 @@ def plot_probability_evolution(
     >>> snapshots = {0: [0.5, 0.5], 7: [0.9, 0.8]}
     >>> figure = plot_probability_evolution(grey, grey, points, points, snapshots, iterations=(0, 10))
     >>> [ax.get_title() for ax in figure.axes[:2]]
-    ['Start', 'Iteration 10 (last record: 7)']
+    ['Start', 'Iteration 7']
     """
     gray1, gray2 = read_image(image1), read_image(image2)
     points1, points2 = as_matches(x1, x2)
@@ -100,7 +102,7 @@ def plot_probability_evolution(
     # The outlined image fills the height of the panels, its legend below, but is no wider than one of them.
     outline_height = -(-len(panels) // columns) * (panel[1] + TITLE) - 2 * TITLE
     outline_width = min(outline_height * _outlined_aspect(gray2, outlines), panel[0]) if outlines else 0.0
-    figure, axes = panel_grid([title for title, _ in panels], columns, *panel, right=outline_width)
+    figure, axes = panel_grid([panel_title(k) for k, _ in panels], columns, *panel, right=outline_width)
     for ax, (_, values) in zip(axes, panels, strict=True):
         draw_matches(ax, gray1, gray2, points1[shown], points2[shown], values[shown])
     if outlines:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bansac.plotting.layout import SPACE, TITLE, TRUE_COLOR, WIDTH, color_map, panel_grid, snapshot_panels
+from bansac.plotting.layout import SPACE, TITLE, TRUE_COLOR, WIDTH, color_map, panel_grid, panel_title, snapshot_panels
 from bansac.validate import as_points
 
 if TYPE_CHECKING:
@@ -69,9 +69,9 @@ def plot_point_evolution(
 
     columns = min(columns, len(panels))
     side, legend = WIDTH / 3, TITLE if true is not None or estimates else 0.0
-    figure, axes = panel_grid([title for title, _ in panels], columns, side, side, below=legend)
+    figure, axes = panel_grid([panel_title(k) for k, _ in panels], columns, side, side, below=legend)
     handles = {}
-    for ax, iteration, (_, values) in zip(axes, iterations, panels, strict=True):
+    for ax, (iteration, values) in zip(axes, panels, strict=True):
         order = np.argsort(values, kind="stable")
         x, y = data[order].T
         ax.scatter(x, y, c=values[order], cmap=color_map(), vmin=0, vmax=1, s=14, linewidths=0)
