@@ -67,6 +67,26 @@ def test_kernels_agree_with_the_literal_recursion_to_1e_12(case):
             assert history[k - 1, n] == pytest.approx(expected, abs=1e-12)
 
 
+def test_votes_of_bad_models_lower_the_probability_of_inliers():
+    """tab:prob_C by hand, from P = .5 and a model with 6 % inliers: gamma_1 = .62 * .06 + .5 = .5372.
+
+    Inside of the model P becomes gamma + .2 (1 - gamma) = .62976, outside 1 - gamma = .4628. Of true inliers hardly
+    more than 6 % lie inside of so bad a model, so that the mean falls: .06 * .62976 + .94 * .4628 = .4728.
+    """
+    gamma = float(dbn.gamma_1(np.array(0.06)))
+    assert gamma == pytest.approx(0.5372)
+    inside, outside = run_kernel([0.5, 0.5], [[True, False]], [gamma], order=1)[0]
+    assert inside == pytest.approx(0.62976)
+    assert outside == pytest.approx(0.4628)
+    votes = np.zeros((14, 100), dtype=np.bool_)
+    votes[:, :6] = True
+    mean = run_kernel(np.full(100, 0.5), votes[:1], [gamma], order=1)[-1].mean()
+    assert mean == pytest.approx(0.4728, abs=1e-4)
+    # Fourteen of them that contain a point by chance: it is the votes as outlier that add up.
+    votes = np.random.default_rng(0).uniform(size=(14, 10000)) < 0.06
+    assert run_kernel(np.full(10000, 0.5), votes, [gamma] * 14, order=1)[-1].mean() < 0.3
+
+
 @pytest.mark.parametrize("order", [1, 2, 3])
 def test_recursion_equals_the_sum_over_all_paths(order):
     rng = np.random.default_rng(order)

@@ -38,15 +38,18 @@ def test_it_starts_without_knowledge_and_learns(rows):
 
     assert mean(0, True) == mean(0, False) == 0.5
     assert mean(14, True) > mean(14, False) + 0.1
+    assert mean(14, True) < 0.5 < mean(100, True), "the first models are bad, and vote against inliers too"
     assert all(row["c0"] is None and row["rmse"] is None for row in rows if row["iteration"] == 0)
 
 
 def test_report_draws_a_panel_for_each_iteration(rows):
     pytest.importorskip("matplotlib", reason="figures need Matplotlib")
     report = curve_example.report(Setup(seed=1), iter(rows))
+    rows_of_table = report.tables["curve_example"].rows
     titles = [ax.get_title() for ax in report.figures["curve_example"].axes]
     assert titles[:6] == ["Start", *(f"Iteration {k}" for k in (2, 4, 9, 11, 14))]
-    assert [row.labels for row in report.tables["curve_example"].rows] == [(str(k),) for k in (0, 2, 4, 9, 11, 14)]
+    assert len(titles) == 7  # and the colour bar
+    assert [row.labels for row in rows_of_table] == [(str(k),) for k in (0, 2, 4, 9, 11, 14, 100)]
 
 
 def test_unknown_curve_is_named():
