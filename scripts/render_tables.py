@@ -3,20 +3,20 @@
     python scripts/render_tables.py           # write the pages
     python scripts/render_tables.py --check   # return 1 if a page differs from its reports
 
-A table stands between ``<!-- table: NAME -->`` and ``<!-- end -->``; ``TABLES`` has the function of every name.
+A table stands between ``<!-- table: NAME -->`` and ``<!-- end -->``; ``TABLES`` has the function of every name. Those
+of ``docs/reproduction.md`` are made in ``reproduction``, beside this file.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import re
-from collections.abc import Callable, Iterable, Mapping
-from pathlib import Path
-from typing import Any
+from collections.abc import Callable, Mapping
 
-ROOT = Path(__file__).resolve().parents[1]
-REPORTS = ROOT / "benchmarks"
+from reproduction.claims import claims
+from reproduction.evidence import ROOT, bench, lines, share
+from reproduction.tables import TABLES as EXPERIMENTS
+
 PAGES = ("docs/results.md", "docs/reproduction.md")
 
 MARKED = re.compile(r"(<!-- table: (\S+) -->\n\n?)(.*?)(\n?<!-- end -->)", re.DOTALL)
@@ -40,20 +40,6 @@ LABELS = {
     "pydegensac": "pydegensac",
 }
 
-# The same methods by the paper's names.
-PAPER_NAMES = {
-    "RANSAC": "uniform",
-    "NAPSAC": "napsac",
-    "P-NAPSAC": "p-napsac",
-    "PROSAC": "prosac",
-    "BANSAC": "bansac",
-    "P-BANSAC": "p-bansac",
-    "RANSAC + LO": "uniform-lo",
-    "PROSAC + LO": "prosac-lo",
-    "BANSAC + LO": "bansac-lo",
-    "P-BANSAC + LO": "p-bansac-lo",
-}
-
 # Column -> keys of its figures in the report.
 POSE_COLUMNS = {
     "mAA R 5/10": ("mAA_R@5", "mAA_R@10"),
@@ -64,32 +50,14 @@ POSE_COLUMNS = {
 HOMOGRAPHY_COLUMNS = {"mAA 5/10 px": ("mAA@5", "mAA@10"), "ms mean/median": ("ms_mean", "ms_median")}
 
 
-def report(name: str) -> dict[str, Any]:
-    """Return a report of ``benchmarks``."""
-    document: dict[str, Any] = json.loads((REPORTS / f"{name}.json").read_text(encoding="utf-8"))
-    return document
-
-
-def share(value: float) -> str:
-    """Return an accuracy as the tables have it: three digits, without a zero before the point."""
-    return f"{value:.3f}".removeprefix("0") if value < 0.9995 else f"{value:.2f}"
-
-
 def figure(key: str, value: float) -> str:
     """Return one figure of a report: milliseconds, or an accuracy."""
     return f"{value:.2f}" if key.startswith("ms") else share(value)
 
 
-def lines(header: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
-    """Return a Markdown table."""
-    head = list(header)
-    cells = [head, ["---"] * len(head), *map(list, rows)]
-    return "".join(f"| {' | '.join(row)} |\n" for row in cells)
-
-
 def comparison(name: str, columns: Mapping[str, tuple[str, ...]]) -> str:
     """Return the table of one benchmark: a row a method, means over the sets."""
-    mean = report(name)["mean"]
+    mean = bench(name)["mean"]
     methods = [*(method for method in LABELS if method in mean), *(method for method in mean if method not in LABELS)]
     rows = (
         [
@@ -103,7 +71,7 @@ def comparison(name: str, columns: Mapping[str, tuple[str, ...]]) -> str:
 
 def waiting_times() -> str:
     """Return the table of the waiting times: what a process needs outside of the estimation."""
-    document = report("latency")
+    document = bench("latency")
     seconds = document["seconds"]
     models = "HFE"
 
@@ -127,32 +95,15 @@ def waiting_times() -> str:
     return lines(["what", "time"], rows)
 
 
-def beside_others(page: str) -> str:
-    """Return the table ``page`` with our figures renewed: the part after the slash of every cell.
-
-    The figures of others are those of the page: no command of ours makes them.
-    """
-    columns = [("E", "AUC@10"), ("F", "AUC@10"), ("H_exact", "mAA@10")]
-    means = [(report(name)["mean"], key) for name, key in columns]
-    head, rule, *rows = page.splitlines()
-    renewed = []
-    for row in rows:
-        name, *cells = (cell.strip() for cell in row.strip("|").split("|"))
-        ours = (share(mean[PAPER_NAMES[name]][key]) for mean, key in means)
-        others = (cell.partition(" / ")[0] for cell in cells)
-        renewed.append([name, *(f"{other} / {own}" for other, own in zip(others, ours, strict=True))])
-    body = "".join(f"| {' | '.join(row)} |\n" for row in renewed)
-    return f"{head}\n{rule}\n{body}"
-
-
-# Name of a table -> its text, from what the page has now.
-TABLES: dict[str, Callable[[str], str]] = {
-    "essential": lambda _: comparison("E", POSE_COLUMNS),
-    "fundamental": lambda _: comparison("F", POSE_COLUMNS),
-    "homography-exact": lambda _: comparison("H_exact", HOMOGRAPHY_COLUMNS),
-    "homography-small": lambda _: comparison("H_small", HOMOGRAPHY_COLUMNS),
-    "waiting-times": lambda _: waiting_times(),
-    "beside-others": beside_others,
+# Name of a table -> its text.
+TABLES: dict[str, Callable[[], str]] = {
+    "essential": lambda: comparison("E", POSE_COLUMNS),
+    "fundamental": lambda: comparison("F", POSE_COLUMNS),
+    "homography-exact": lambda: comparison("H_exact", HOMOGRAPHY_COLUMNS),
+    "homography-small": lambda: comparison("H_small", HOMOGRAPHY_COLUMNS),
+    "waiting-times": waiting_times,
+    "claims": claims,
+    **EXPERIMENTS,
 }
 
 
@@ -169,7 +120,7 @@ def render(text: str) -> str:
         name = match[2]
         if name not in TABLES:
             raise ValueError(f"unknown table {name!r}; the tables are {', '.join(TABLES)}")
-        return f"<!-- table: {name} -->\n\n{TABLES[name](match[3].strip())}\n<!-- end -->"
+        return f"<!-- table: {name} -->\n\n{TABLES[name]()}\n<!-- end -->"
 
     return MARKED.sub(replace, text)
 

@@ -25,6 +25,7 @@ TABLES = {
     "stopping-criteria": ("stopping_criteria", "EF", 7, 6),
     "cpt-robustness": ("cpt_robustness", "EF", 13, 6),
     "verification": ("verification", "EF", 8, 6),
+    "scoring": ("scoring", "EF", 7, 8),
 }
 
 

@@ -29,6 +29,7 @@ EXPERIMENTS: dict[str, str] = {
     "cpt-robustness": "bansac.experiments.cpt_robustness",
     "degenerate-sampling": "bansac.experiments.degenerate_sampling",
     "verification": "bansac.experiments.verification",
+    "scoring": "bansac.experiments.scoring",
 }
 """Module of every experiment, by its name."""
 

@@ -1,0 +1,22 @@
+"""The table of the claims of the paper: each with a verdict that is computed from the committed tables."""
+
+from __future__ import annotations
+
+from reproduction import main_claims, other_claims  # noqa: F401  # their claims join CLAIMS
+from reproduction.claim import CLAIMS, Claim
+from reproduction.evidence import file_of, lines
+
+
+def claims() -> str:
+    """Return the table: "yes" if a claim holds in every figure that it speaks of, "no" if in none."""
+    rows = []
+    for claim in CLAIMS:
+        of_paper, ours, holds = claim.judge()
+        rows.append([claim.place, claim.words, of_paper, ours.replace("|", "\\|"), holds, links(claim)])
+    return lines(["where", "claim", "the paper's figures", "ours", "holds", "run, table"], rows)
+
+
+def links(claim: Claim) -> str:
+    """Return links to the tables that a claim rests on, by the names of the runs."""
+    tables = (f"[{run}](../benchmarks/experiments/{run}/{claim.table_name or file_of(run)}.json)" for run in claim.runs)
+    return ", ".join(tables) or "[network](../src/bansac/engine/dbn.py)"

@@ -1,0 +1,127 @@
+"""What the runs in ``benchmarks/experiments`` have measured: one folder a run, with its tables and its ``run.json``."""
+
+from __future__ import annotations
+
+import functools
+import json
+import tomllib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+RUNS = ROOT / "benchmarks" / "experiments"
+
+METHODS = ("RANSAC", "NAPSAC", "P-NAPSAC", "PROSAC", "BANSAC", "P-BANSAC")
+OURS = METHODS[-2:]
+BASELINES = METHODS[:-2]
+
+# How the sections and groups of the tables that name a model begin.
+MODELS = {"E": "Calibrated", "F": "Uncalibrated", "H": "Homography"}
+RATES = ("Rotation mAA (5°)", "Rotation mAA (10°)", "Translation mAA (5°)", "Translation mAA (10°)")
+TIME = "Avg. execution time [ms]"
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of a run, with the names that lead to a value: section, label, group and column."""
+
+    rows: tuple[tuple[str, str, tuple[Any, ...]], ...]  # section, labels joined by spaces, values
+    columns: tuple[tuple[str, str], ...]  # group, column
+
+    def labels(self, section: str = "") -> list[str]:
+        """Return the labels of the rows, of the section that begins with ``section``."""
+        return [label for of, label, _ in self.rows if of.startswith(section)]
+
+    def value(self, label: str, column: str, *, section: str = "", group: str = "") -> Any:
+        """Return the one value of a label and a column; section and group are known by their beginnings."""
+        rows = [values for of, name, values in self.rows if name == label and of.startswith(section)]
+        places = [j for j, (of, name) in enumerate(self.columns) if name == column and of.startswith(group)]
+        if len(rows) != 1 or len(places) != 1:
+            raise KeyError(f"{len(rows)} rows {section!r}, {label!r} and {len(places)} columns {group!r}, {column!r}")
+        return rows[0][places[0]]
+
+    def row(self, label: str, *, section: str = "") -> tuple[Any, ...]:
+        """Return the values of a label."""
+        (values,) = [values for of, name, values in self.rows if name == label and of.startswith(section)]
+        return values
+
+
+@functools.cache
+def table(run: str, name: str | None = None) -> Table:
+    """Return a table of a run, by default the one that is named after its experiment."""
+    document = json.loads((RUNS / run / f"{name or file_of(run)}.json").read_text(encoding="utf-8"))
+    groups = [title for title, span in document["groups"] for _ in range(span)] or [""] * len(document["columns"])
+    rows, section = [], ""
+    for row in document["rows"]:
+        section = row.get("section", section)
+        if "values" in row:
+            rows.append((section, " ".join(filter(None, row["labels"])), tuple(row["values"])))
+    return Table(tuple(rows), tuple(zip(groups, document["columns"], strict=True)))
+
+
+def file_of(run: str) -> str:
+    """Return the name of the table that is named after the experiment of a run."""
+    return str(settings(run)["experiment"]).replace("-", "_")
+
+
+@functools.cache
+def settings(run: str) -> dict[str, Any]:
+    """Return the ``run.json`` of a run."""
+    document: dict[str, Any] = json.loads((RUNS / run / "run.json").read_text(encoding="utf-8"))
+    return document
+
+
+def command(run: str) -> str:
+    """Return the command of a run, from the settings that it has written down."""
+    document = settings(run)
+    words = ["bansac", "experiments", "run", document["experiment"]]
+    for name, value in document["settings"].items():
+        options = value if name == "extra" else {name: value}
+        for option, given in options.items():
+            if given not in (None, [], 0):
+                words += [f"--{option.replace('_', '-')}", ",".join(given) if isinstance(given, list) else str(given)]
+    return " ".join(words)
+
+
+@functools.cache
+def paper() -> dict[str, Any]:
+    """Return the figures of the paper."""
+    return tomllib.loads(Path(__file__).with_name("paper.toml").read_text(encoding="utf-8"))
+
+
+@functools.cache
+def bench(name: str) -> dict[str, Any]:
+    """Return a report of ``bansac bench`` in ``benchmarks``."""
+    document: dict[str, Any] = json.loads((ROOT / "benchmarks" / f"{name}.json").read_text(encoding="utf-8"))
+    return document
+
+
+def main_value(model: str, metric: str, method: str, *, run: str = "main-table") -> float:
+    """Return a figure of the main table; ``method`` is a name of the paper's, with "+LO" for local optimisation."""
+    group = "With Local" if method.endswith("+LO") else "Without Local"
+    column = method.removesuffix("+LO")
+    return float(table(run, "main_table").value(metric, column, section=MODELS[model], group=group))
+
+
+def share(value: float) -> str:
+    """Return an accuracy as the tables have it: three digits, without a zero before the point."""
+    return f"{value:.3f}".removeprefix("0") if value < 0.9995 else f"{value:.2f}"
+
+
+def number(value: float) -> str:
+    """Return a time, a number of iterations or an error with three digits."""
+    return f"{value:.0f}" if value >= 99.5 else f"{value:.1f}" if value >= 9.95 else f"{value:.2f}"
+
+
+def shares(values: Iterable[float]) -> str:
+    """Return accuracies joined by slashes."""
+    return " / ".join(map(share, values))
+
+
+def lines(header: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    """Return a Markdown table."""
+    head = list(header)
+    cells = [head, ["---"] * len(head), *map(list, rows)]
+    return "".join(f"| {' | '.join(row)} |\n" for row in cells)

@@ -1,0 +1,324 @@
+"""The experiments' tables: the paper's figures beside ours."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from reproduction.evidence import (
+    METHODS,
+    MODELS,
+    RATES,
+    RUNS,
+    TIME,
+    bench,
+    command,
+    lines,
+    main_value,
+    number,
+    paper,
+    settings,
+    share,
+    shares,
+    table,
+)
+
+SMALL, EXACT = "main-table-small", "main-table-exact"
+ERRORS = ("visible area", "corners")
+AUC = "AUC (10°) of the larger error, not in the paper"
+ITERATIONS = "Avg. iterations, not in the paper"
+BOTH = [*METHODS, *(f"{method}+LO" for method in METHODS)]
+
+
+def runs() -> str:
+    """Return the table of the runs: the command, what it has written, when."""
+    rows = []
+    for run in sorted(path.parent.name for path in RUNS.glob("*/run.json")):
+        document = settings(run)
+        written = sorted(path.name for path in (RUNS / run).iterdir())
+        links = ", ".join(f"[{name}](../benchmarks/experiments/{run}/{name})" for name in written)
+        rows.append([run, f"`{command(run)}`", links, document["date"][:10], f"{document['seconds'] / 60:.1f}"])
+    return lines(["run", "command", "tables", "date", "minutes"], rows)
+
+
+def main_poses(model: str) -> str:
+    """Return tab:results_E_F_H_LO for E or F."""
+    of_paper = paper()["main-table"][model]
+
+    def row(method: str) -> list[str]:
+        R5, R10, t5, t10, ms = of_paper[method]
+        ours = [main_value(model, metric, method) for metric in RATES]
+        times = f"{number(ms)} / {number(main_value(model, TIME, method))}"
+        return [method, shares((R5, R10)), shares(ours[:2]), shares((t5, t10)), shares(ours[2:]), times]
+
+    head = [model, "paper: mAA R 5 / 10", "ours", "paper: mAA t 5 / 10", "ours", "ms: paper / ours"]
+    return lines(head, map(row, BOTH))
+
+
+def main_planes() -> str:
+    """Return tab:results_E_F_H_LO for H, on two kinds of sets and by two errors."""
+
+    def ours(run: str, method: str) -> Iterable[str]:
+        for error in ERRORS:
+            yield shares(main_value("H", f"Homography mAA ({t} px), {error}", method, run=run) for t in (5, 10))
+        yield number(main_value("H", TIME, method, run=run))
+
+    def row(method: str) -> list[str]:
+        at_5, at_10, ms = paper()["main-table"]["H"][method]
+        return [method, f"{shares((at_5, at_10))}, {number(ms)}", *ours(SMALL, method), *ours(EXACT, method)]
+
+    of_set = ["visible area", "corners", "ms"]
+    head = [
+        "H, mAA 5 / 10 px",
+        "paper, ms",
+        *(f"{name}: {what}" for name in ("small sets", "exact_warp") for what in of_set),
+    ]
+    return lines(head, map(row, BOTH))
+
+
+# Column of the comparison with the authors' code -> report, key of its figures, heading.
+AUTHORS = (
+    ("E", "AUC@10", "E, AUC@10"),
+    ("F", "AUC@10", "F, AUC@10"),
+    ("H_exact", "mAA@10", "exact_warp, mAA@10"),
+    ("H_small", "mAA@10", "small H sets, mAA@10"),
+)
+BENCH_NAMES = {"RANSAC": "uniform", **{method: method.lower() for method in METHODS[1:]}}
+
+
+def beside_authors(method: str, report: str, key: str) -> tuple[float | None, float | None]:
+    """Return the figure of the authors' code and ours, None where there is none."""
+    name, lo = method.removesuffix("+LO"), "-lo" if method.endswith("+LO") else ""
+    ours = bench(report)["mean"].get(BENCH_NAMES[name] + lo)
+    return paper()["authors-code"][method].get(report), ours and ours[key]
+
+
+def authors_code() -> str:
+    """Return our methods beside the authors' code, on the same pairs."""
+
+    def cell(method: str, report: str, key: str) -> str:
+        return " / ".join("-" if value is None else share(value) for value in beside_authors(method, report, key))
+
+    rows = ([method, *(cell(method, report, key) for report, key, _ in AUTHORS)] for method in paper()["authors-code"])
+    return lines(["authors / ours", *(heading for *_, heading in AUTHORS)], rows)
+
+
+def per_scene(model: str) -> str:
+    """Return one half of tab:photoTourism_results: the paper's scenes, then ours."""
+    ours = table("per-scene")
+    sections = ("Rotation mAA (10°)", "Translation mAA (10°)", TIME)
+    rows = [["*the paper*", *[""] * len(METHODS)]]
+    of_paper = paper()["per-scene"][model]
+    for scene in of_paper["rotation"]:
+        rows.append([scene, *_scene_cells(*(of_paper[what][scene] for what in ("rotation", "translation", "ms")))])
+    rows.append(["*ours*", *[""] * len(METHODS)])
+    for scene in ours.labels(sections[0]):
+        figures = [
+            [ours.value(scene, method, section=section, group=MODELS[model]) for method in METHODS]
+            for section in sections
+        ]
+        rows.append([scene, *_scene_cells(*figures)])
+    return lines([f"{model}: mAA 10, R / t, ms", *METHODS], rows)
+
+
+def _scene_cells(rotation: Sequence[float], translation: Sequence[float], ms: Sequence[float]) -> list[str]:
+    return [f"{shares((R, t))}, {number(time)}" for R, t, time in zip(rotation, translation, ms, strict=True)]
+
+
+def ablation(run: str, heading: str, methods: Sequence[str] = ()) -> str:
+    """Return an ablation: metrics down, the values of the option in each cell."""
+    ours = table(run)
+    groups = methods or ("",)
+
+    def cells(metric: str, model: str, group: str) -> str:
+        places = [j for j, (of, _) in enumerate(ours.columns) if of == group]
+        values = [ours.row(metric, section=MODELS[model])[j] for j in places]
+        return " / ".join((share if metric in RATES or metric == AUC else number)(value) for value in values)
+
+    rows = []
+    for key, metric in zip(("R5", "R10", "t5", "t10", "ms", None, None), (*RATES, TIME, AUC, ITERATIONS), strict=True):
+        printed = paper()[run][key] if key else []
+        of_paper = " / ".join((number if key == "ms" else share)(value) for value in printed)
+        of_ours = [cells(metric, model, group) for group in groups for model in "EF"]
+        rows.append([metric.removesuffix(", not in the paper"), of_paper, *of_ours])
+    columns = [f"{group}, {model}" if group else model for group in groups for model in "EF"]
+    return lines([heading, "paper", *columns], rows)
+
+
+def stopping_criteria() -> str:
+    """Return tab:stopping_criteria."""
+
+    def cell(values: Sequence[float]) -> str:
+        R5, R10, t5, t10, ms = values[:5]
+        return f"{shares((R5, R10))}, {shares((t5, t10))}, {number(ms)}"
+
+    rows = [
+        [name, cell(of_paper), *(cell(stop_figures(name, model)) for model in "EF")]
+        for name, of_paper in paper()["stopping-criteria"].items()
+    ]
+    return lines(["mAA R 5 / 10, t 5 / 10, ms", "paper", "E", "F"], rows)
+
+
+def stop_figures(name: str, model: str) -> tuple[float, ...]:
+    """Return R5, R10, t5, t10, ms and iterations with a combination of criteria, "RANSAC + BANSAC" for one."""
+    place = list(paper()["stopping-criteria"]).index(name)
+    ours = table("stopping-criteria")
+    return [values for section, _, values in ours.rows if section.startswith(MODELS[model])][place]
+
+
+def fixed_iterations() -> str:
+    """Return figures of fig:ablation_fixed_iters at three numbers of iterations."""
+    ours = table("fixed-iterations")
+    rows = []
+    for count in ("1000", "5000", "10000"):
+        errors = (ours.row(count, section=section) for section in ("Rotation error", "Translation error", "Avg."))
+        cells = (f"{number(R)} / {number(t)}, {number(ms)}" for R, t, ms in zip(*errors, strict=True))
+        rows.append([f"{count} iterations: error R / t, ms", *cells])
+        rates = (ours.row(count, section=f"{what} mAA (10°)") for what in ("Rotation", "Translation"))
+        rows.append(["mAA 10, R / t", *map(shares, zip(*rates, strict=True))])
+    return lines(["F", *METHODS], rows)
+
+
+def inlier_ratio() -> str:
+    """Return figures of fig:ablation_inlier_rates."""
+    ours = table("inlier-ratio")
+    rows = []
+    for ratio in ours.labels("Rotation error"):
+        errors = (ours.row(ratio, section=section) for section in ("Rotation error", "Translation error", "Avg."))
+        cells = (f"{number(R)} / {number(t)}, {number(ms)}" for R, t, ms in zip(*errors, strict=True))
+        rows.append([f"ratio < {ratio}: error R / t, ms", *cells])
+        rates = (ours.row(ratio, section=f"{what} mAA (10°)") for what in ("Rotation", "Translation"))
+        rows.append(["mAA 10, R / t", *map(shares, zip(*rates, strict=True))])
+    return lines(["F", *METHODS], rows)
+
+
+def measured(value: dict[str, float], digits: int = 3) -> str:
+    """Return a value with its standard error."""
+    return f"{value['value']:.{digits}f} ± {value['error']:.{digits}f}"
+
+
+def synthetic() -> str:
+    """Return figures of fig:results_synthetic_data: iterations, RMSE and their ratios."""
+    means, ratios, stop = (
+        table("synthetic"),
+        table("synthetic", "synthetic_ratios"),
+        table("synthetic", "synthetic_stop"),
+    )
+    rows = []
+    for problem in ("Curve", "Circle"):
+        for rate in means.labels(problem):
+            iterations = [means.value(rate, method, section=problem, group="Iterations") for method in SYNTHETIC]
+            rmse = [means.value(rate, method, section=problem, group="RMSE") for method in SYNTHETIC]
+            against = ratios.row(rate, section=problem)
+            rows.append(
+                [
+                    f"{problem.lower()}, {rate}",
+                    " / ".join(f"{mean['value']:.0f}" for mean in iterations),
+                    measured(against[0]),
+                    " / ".join(f"{mean['value']:.2f}" for mean in rmse),
+                    measured(against[2]),
+                    str(stop.value(rate, "fired", section=problem)),
+                ]
+            )
+    over = "BANSAC over RANSAC"
+    names = " / ".join(SYNTHETIC)
+    return lines(
+        ["inliers", f"iterations: {names}", over, f"RMSE, thousandths: {names}", over, "own stop alone fires"], rows
+    )
+
+
+SYNTHETIC = ("RANSAC", "BaySAC", "BANSAC")
+
+
+def probability_evolution() -> str:
+    """Return the mean probabilities of true and of wrong matches over the runs of the figures."""
+    rows = []
+    for run in ("probability-evolution", "probability-evolution-data"):
+        ours = table(run)
+        for section in dict.fromkeys(section for section, *_ in ours.rows):
+            for label in ours.labels(section):
+                true, wrong, rank = ours.row(label, section=section)
+                rows.append([section, label, true, wrong, rank])
+    return lines(["pair", "iteration", "mean P, true", "mean P, wrong", "P(true above wrong)"], rows)
+
+
+def curve_example() -> str:
+    """Return the means of the panels of fig:curve_fitting_example."""
+    ours = table("curve-example")
+    rows = [
+        [
+            label,
+            *("-" if value is None else str(value) if isinstance(value, int) else f"{value:.3f}" for value in values),
+        ]
+        for _, label, values in ours.rows
+    ]
+    return lines(["iteration", *(column for _, column in ours.columns)], rows)
+
+
+def cpt_robustness() -> str:
+    """Return the accuracy with varied tables."""
+    ours = table("cpt-robustness")
+    names = list(dict.fromkeys(ours.labels()))
+    rows = [[name, *(shares(ours.row(name, section=MODELS[model])[:4]) for model in "EF")] for name in names]
+    return lines(
+        ["varied", "E: mAA R 5 / 10 / t 5 / 10", "F"], ((row[0].replace("|", "\\|"), *row[1:]) for row in rows)
+    )
+
+
+def degenerate_sampling() -> str:
+    """Return how often F is wrong, and how many runs are biased and come back, by the share of the plane."""
+    errors, back = table("degenerate-sampling", "degenerate_errors"), table("degenerate-sampling", "degenerate_return")
+    shares_of_plane = errors.labels("Synthetic")
+    rows = [["*up to the stopping criterion: F wrong off the plane, %*", *[""] * len(shares_of_plane)]]
+    for method in dict.fromkeys(column for _, column in errors.columns):
+        values = (errors.value(place, method, section="Synthetic", group="F wrong") for place in shares_of_plane)
+        rows.append([method, *(f"{value:.0f}" for value in values)])
+    rows.append(["*10,000 iterations without a criterion*", *[""] * len(shares_of_plane)])
+    for method in dict.fromkeys(section for section, *_ in back.rows):
+        for place, (_, column) in enumerate(back.columns):
+            cells = (back.row(of_plane, section=method)[place] for of_plane in shares_of_plane)
+            rows.append([f"{method}: {column}", *map(str, cells)])
+    return lines(["true matches on the plane", *shares_of_plane], rows)
+
+
+def verification() -> str:
+    """Return what SPRT verification changes."""
+    ours = table("verification")
+
+    def cell(model: str, method: str, column: str) -> str:
+        values = (ours.value(m, column, section=MODELS[model], group=method) for m in (AUC, ITERATIONS, TIME))
+        auc, iterations, ms = values
+        return f"{share(auc)}, {number(iterations)}, {number(ms)}"
+
+    groups = dict.fromkeys(group for group, _ in ours.columns)
+    rows = [
+        [f"{model}: {name}", *(cell(model, name, column) for column in ("SPRT", "none"))]
+        for model in "EF"
+        for name in groups
+    ]
+    return lines(["AUC@10, iterations, ms", "with SPRT", "without"], rows)
+
+
+GAMMAS, RHOS, ORDERS = "gamma_1 / gamma_2 / gamma_3", "rho_1 / rho_2 / rho_3 / rho_4", "order 1 / 2 / 3"
+
+TABLES: dict[str, Callable[[], Any]] = {
+    "runs": runs,
+    "main-E": lambda: main_poses("E"),
+    "main-F": lambda: main_poses("F"),
+    "main-H": main_planes,
+    "authors-code": authors_code,
+    "per-scene-E": lambda: per_scene("E"),
+    "per-scene-F": lambda: per_scene("F"),
+    "markov-order": lambda: ablation("markov-order", ORDERS),
+    "fixed-iterations": fixed_iterations,
+    "inlier-ratio": inlier_ratio,
+    "synthetic": synthetic,
+    "classification-cpt": lambda: ablation("classification-cpt", GAMMAS, ("BANSAC", "P-BANSAC")),
+    "sampling-activation": lambda: ablation("sampling-activation", RHOS),
+    "stopping-criteria": stopping_criteria,
+    "probability-evolution": probability_evolution,
+    "curve-example": curve_example,
+    "cpt-robustness": cpt_robustness,
+    "degenerate-sampling": degenerate_sampling,
+    "verification": verification,
+}
