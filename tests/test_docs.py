@@ -4,46 +4,45 @@ from __future__ import annotations
 
 import importlib
 import re
-import runpy
 import tomllib
 from pathlib import Path
 
 import pytest
+import render_tables
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = sorted(
     path.relative_to(ROOT).as_posix() for folder in (".", "docs", "benchmarks") for path in (ROOT / folder).glob("*.md")
 )
-TABLES = runpy.run_path(str(ROOT / "scripts" / "render_tables.py"))
 ARCHITECTURE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
 ROOMS = ["cli", "experiments", "evaluation", "datasets", "engine", "problems", "solvers", "numeric"]
 
 
-@pytest.mark.parametrize("page", TABLES["PAGES"])
+@pytest.mark.parametrize("page", render_tables.PAGES)
 def test_the_tables_are_those_of_the_reports(page: str) -> None:
     text = (ROOT / page).read_text(encoding="utf-8")
-    assert TABLES["render"](text) == text, "run python scripts/render_tables.py"
+    assert render_tables.render(text) == text, "run python scripts/render_tables.py"
 
 
 def test_every_table_stands_on_a_page() -> None:
-    text = "".join((ROOT / page).read_text(encoding="utf-8") for page in TABLES["PAGES"])
-    assert sorted(re.findall(r"<!-- table: (\S+) -->", text)) == sorted(TABLES["TABLES"])
-    assert text.count("<!-- end -->") == len(TABLES["TABLES"])
+    text = "".join((ROOT / page).read_text(encoding="utf-8") for page in render_tables.PAGES)
+    assert sorted(re.findall(r"<!-- table: (\S+) -->", text)) == sorted(render_tables.TABLES)
+    assert text.count("<!-- end -->") == len(render_tables.TABLES)
 
 
-@pytest.mark.parametrize("page", TABLES["PAGES"])
+@pytest.mark.parametrize("page", render_tables.PAGES)
 def test_a_figure_that_is_not_the_report_s_is_noticed(page: str) -> None:
     text = (ROOT / page).read_text(encoding="utf-8")
-    table = next(TABLES["MARKED"].finditer(text))
+    table = next(render_tables.MARKED.finditer(text))
     last = max(match.end() for match in re.finditer(r"\d", table[3]))
     at = table.start(3) + last - 1
     other = "7" if text[at] != "7" else "8"
-    assert TABLES["render"](text[:at] + other + text[at + 1 :]) == text
+    assert render_tables.render(text[:at] + other + text[at + 1 :]) == text
 
 
 def test_an_unknown_table_is_named() -> None:
     with pytest.raises(ValueError, match="unknown table 'waiting'; the tables are essential, "):
-        TABLES["render"]("<!-- table: waiting -->\n\n| a |\n\n<!-- end -->")
+        render_tables.render("<!-- table: waiting -->\n\n| a |\n\n<!-- end -->")
 
 
 @pytest.mark.parametrize("page", PAGES)

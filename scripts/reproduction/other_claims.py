@@ -189,7 +189,7 @@ def robust() -> Finding:
 
     def change(name: str) -> float:
         return max(
-            abs(new - old)
+            abs(float(new) - float(old))
             for model in "EF"
             for new, old in zip(
                 found.row(name, section=MODELS[model])[:4], found.row("paper", section=MODELS[model])[:4], strict=True
