@@ -31,12 +31,17 @@ class Table:
     columns: tuple[tuple[str, str], ...]  # group, column
 
     def labels(self, section: str = "") -> list[str]:
-        """Return the labels of the rows, of the section that begins with ``section``."""
-        return [label for of, label, _ in self.rows if of.startswith(section)]
+        """Return the labels of the rows of a section."""
+        return [label for label, _ in self._rows(section)]
+
+    def _rows(self, section: str) -> list[tuple[str, tuple[Any, ...]]]:
+        """Return labels and values of the section of this name or, if there is none, of those that begin so."""
+        exact = [(label, values) for of, label, values in self.rows if of == section]
+        return exact or [(label, values) for of, label, values in self.rows if of.startswith(section)]
 
     def value(self, label: str, column: str, *, section: str = "", group: str = "") -> Any:
-        """Return the one value of a label and a column; section and group are known by their beginnings."""
-        rows = [values for of, name, values in self.rows if name == label and of.startswith(section)]
+        """Return the one value of a label and a column; section and group may be given by their beginnings."""
+        rows = [values for name, values in self._rows(section) if name == label]
         places = [j for j, (of, name) in enumerate(self.columns) if name == column and of.startswith(group)]
         if len(rows) != 1 or len(places) != 1:
             raise KeyError(f"{len(rows)} rows {section!r}, {label!r} and {len(places)} columns {group!r}, {column!r}")
@@ -44,7 +49,7 @@ class Table:
 
     def row(self, label: str, *, section: str = "") -> tuple[Any, ...]:
         """Return the values of a label."""
-        (values,) = [values for of, name, values in self.rows if name == label and of.startswith(section)]
+        (values,) = (values for name, values in self._rows(section) if name == label)
         return values
 
 

@@ -23,11 +23,16 @@ def option(run: str, *, group: str = "") -> dict[str, list[list[float]]]:
     }
 
 
+def is_first(values: Sequence[float]) -> bool:
+    """Return whether the first accuracy is the highest, as it looks with three digits."""
+    return round(values[0], 3) == round(max(values), 3)
+
+
 @claim("table:ablation_markov_assumptions", "markov-order")
 def orders() -> Finding:
     """Order 1 is the most accurate, order 3 the fastest."""
     rows = option("markov-order")
-    accurate = sum(row[0] == max(row) for model in "EF" for row in rows[model][:4])
+    accurate = sum(is_first(row) for model in "EF" for row in rows[model][:4])
     fast = [min(rows[model][4]) == rows[model][4][2] for model in "EF"]
     said = "; ".join(
         f"{model} {shares(rows[model][1])}, {' / '.join(map(number, rows[model][4]))} ms" for model in "EF"
@@ -103,13 +108,11 @@ def more_outliers() -> Finding:
         errors = errors_by_value("inlier-ratio", f"{what} error")
         rates = errors_by_value("inlier-ratio", f"{what} mAA (10°)")
         for method in OURS:
-            held += (errors[method][-1] < errors[method][0]) + (rates[method][-1] > rates[method][0])
-        said = ", ".join(
-            f"{method} {number(errors[method][0])} to {number(errors[method][-1])}°, mAA 10 {ends(rates[method])}"
-            for method in (*OURS, "PROSAC", "RANSAC")
-        )
-        parts.append(f"{what.lower()} {said}")
-    return "the error of both falls (figure)", f"from .82 to .92: {'; '.join(parts)}", verdict(held, 8)
+            held += errors[method][-1] < errors[method][0]
+        said = [f"{m} {number(errors[m][0])} to {number(errors[m][-1])}°" for m in (*OURS, "PROSAC", "RANSAC")]
+        rates_said = [f"{m} {ends(rates[m])}" for m in OURS]
+        parts.append(f"{what.lower()} error {', '.join(said)} (mAA 10: {', '.join(rates_said)})")
+    return "the error of both falls (figure)", f"from .82 to .92: {'; '.join(parts)}", verdict(held, 4)
 
 
 @claim("fig:ablation_inlier_rates", "inlier-ratio")
@@ -128,7 +131,7 @@ def gammas() -> Finding:
     for group in OURS:
         rows = option("classification-cpt", group=group)
         for model in "EF":
-            accurate = [row[0] == max(row) for row in rows[model][:4]]
+            accurate = [is_first(row) for row in rows[model][:4]]
             fast = rows[model][4][0] == min(rows[model][4])
             parts.append(f"{group}, {model}: {sum(accurate)} of 4 rows{', fastest' if fast else ''}")
             held, of = held + sum(accurate) + fast, of + 5
@@ -142,9 +145,9 @@ def rhos() -> Finding:
     """Rho_1 is the most accurate overall."""
     rows = option("sampling-activation")
     behind = {model: max(max(row) - row[0] for row in rows[model][:4]) for model in "EF"}
-    firsts = sum(row[0] == max(row) for model in "EF" for row in rows[model][:4])
+    firsts = sum(is_first(row) for model in "EF" for row in rows[model][:4])
     printed = paper()["sampling-activation"]
-    of_paper = sum(printed[key][0] == max(printed[key]) for key in ("R5", "R10", "t5", "t10"))
+    of_paper = sum(is_first(printed[key]) for key in ("R5", "R10", "t5", "t10"))
     said = f"first in {firsts} of 8 rows; behind the best by at most {share(behind['E'])} (E), {share(behind['F'])} (F)"
     return f"first in {of_paper} of 4 rows: R mAA 10 {shares(printed['R10'])}", said, verdict(firsts, 8)
 
@@ -167,16 +170,20 @@ def own_stop() -> Finding:
 
 @claim("tab:stopping_criteria", "stopping-criteria")
 def combined_stops() -> Finding:
-    """Combined with others it saves time at a slight drop."""
+    """Combined with others it saves time at a slight drop.
+
+    Judged by the iterations, which do not depend on the machine.
+    """
     held, parts = 0, []
     for model, name in itertools.product("EF", ("RANSAC", "SPRT", "PROSAC")):
         alone, both = stop_figures(name, model), stop_figures(f"{name} + BANSAC", model)
         drop = max(alone[k] - both[k] for k in range(4))
         held += (both[5] < alone[5]) + (drop < 0.01)
-        parts.append(f"{model}, {name} {100 * (both[5] / alone[5] - 1):+.0f} % ({max(drop, 0.0):.3f})")
+        saved = f"{100 * (both[5] / alone[5] - 1):+.0f} % iterations, {number(alone[4])} to {number(both[4])} ms"
+        parts.append(f"{model}, {name} {saved} ({share(max(drop, 0.0))})")
     return (
         "less time in 2 of 3, drop of at most .001",
-        f"iterations (largest drop of mAA): {'; '.join(parts)}",
+        f"{'; '.join(parts)} (largest drop of mAA)",
         verdict(held, 12),
     )
 
@@ -287,20 +294,14 @@ def curve() -> Finding:
 def bias_undone() -> Finding:
     """A bias towards degenerate samples is undone."""
     back = table("degenerate-sampling", "degenerate_return")
-    parts, verdicts = [], []
+    parts, held, of = [], 0, 0
     for method in dict.fromkeys(section for section, *_ in back.rows):
-        undone = [
-            place
-            for place in back.labels(method)
-            if place.endswith("%")
-            and place[0].isdigit()
-            and float(str(back.row(place, section=method)[1]).split()[0]) < 50
-        ]
-        shares_of_plane = [place for place in back.labels(method) if place[0].isdigit()]
-        verdicts.append((len(undone), len(shares_of_plane)))
-        parts.append(f"{method}: at {', '.join(undone) or 'none'} of {', '.join(shares_of_plane)} on the plane")
-    held, of = (sum(column) for column in zip(*verdicts, strict=True))
-    return "no figure", f"most runs come back: {'; '.join(parts)}", verdict(held, of)
+        synthetic = [place for place in back.labels(method) if place[0].isdigit()]  # the others are pairs of images
+        still_biased = [float(back.row(place, section=method)[1].split()[0]) for place in synthetic]
+        undone = [place for place, share in zip(synthetic, still_biased, strict=True) if share < 50]
+        parts.append(f"{method} with up to {undone[-1] if undone else 'no'} of the true matches on the plane")
+        held, of = held + len(undone), of + len(synthetic)
+    return "no figure", f"most runs come back: {'; '.join(parts)} (50 to 95 % tried)", verdict(held, of)
 
 
 @claim("tab:prob_C, tab:cpt_2nd_markov, tab:cpt_3rd_markov")

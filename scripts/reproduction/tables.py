@@ -83,6 +83,7 @@ AUTHORS = (
     ("F", "AUC@10", "F, AUC@10"),
     ("H_exact", "mAA@10", "exact_warp, mAA@10"),
     ("H_small", "mAA@10", "small H sets, mAA@10"),
+    ("H_small_1.5px", "mAA@10", "small H sets with ours at 1.5 px, mAA@10"),
 )
 BENCH_NAMES = {"RANSAC": "uniform", **{method: method.lower() for method in METHODS[1:]}}
 
@@ -91,7 +92,7 @@ def beside_authors(method: str, report: str, key: str) -> tuple[float | None, fl
     """Return the figure of the authors' code and ours, None where there is none."""
     name, lo = method.removesuffix("+LO"), "-lo" if method.endswith("+LO") else ""
     ours = bench(report)["mean"].get(BENCH_NAMES[name] + lo)
-    return paper()["authors-code"][method].get(report), ours and ours[key]
+    return paper()["authors-code"][method].get(report.removesuffix("_1.5px")), ours and ours[key]
 
 
 def authors_code() -> str:
@@ -207,12 +208,12 @@ def measured(value: dict[str, float], digits: int = 3) -> str:
     return f"{value['value']:.{digits}f} ± {value['error']:.{digits}f}"
 
 
-def synthetic() -> str:
+def synthetic(run: str = "synthetic") -> str:
     """Return figures of fig:results_synthetic_data: iterations, RMSE and their ratios."""
     means, ratios, stop = (
-        table("synthetic"),
-        table("synthetic", "synthetic_ratios"),
-        table("synthetic", "synthetic_stop"),
+        table(run),
+        table(run, "synthetic_ratios"),
+        table(run, "synthetic_stop"),
     )
     rows = []
     for problem in ("Curve", "Circle"):
@@ -342,6 +343,7 @@ TABLES: dict[str, Callable[[], Any]] = {
     "fixed-iterations": fixed_iterations,
     "inlier-ratio": inlier_ratio,
     "synthetic": synthetic,
+    "synthetic-low-noise": lambda: synthetic("synthetic-low-noise"),
     "classification-cpt": lambda: ablation("classification-cpt", GAMMAS, ("BANSAC", "P-BANSAC")),
     "sampling-activation": lambda: ablation("sampling-activation", RHOS),
     "stopping-criteria": stopping_criteria,
