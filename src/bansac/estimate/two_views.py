@@ -52,7 +52,8 @@ def estimate_homography(
     Returns
     -------
     Result
-        ``model`` is H (3 x 3, unit norm) with ``x2 ~ H x1``.
+        ``model`` is H (3 x 3) with ``x2 ~ H x1`` and ``H[2, 2] = 1``; of unit norm where ``H[2, 2]`` vanishes, which
+        is where H takes the origin of image 1 to infinity.
 
     Raises
     ------
@@ -66,7 +67,7 @@ def estimate_homography(
     >>> import numpy as np, bansac
     >>> x1 = np.random.default_rng(0).uniform(0, 500, (100, 2))
     >>> H, inliers = bansac.estimate_homography(x1, x1 + [10.0, 20.0])
-    >>> np.round(H / H[2, 2], 6) + 0.0
+    >>> np.round(H, 6) + 0.0
     array([[ 1.,  0., 10.],
            [ 0.,  1., 20.],
            [ 0.,  0.,  1.]])

@@ -113,12 +113,14 @@ def denormalize_fundamental(model: Floats, transform: Floats) -> None:
 
 
 def canonical_homography(model: Floats) -> None:
-    """Scale H to unit Frobenius norm with h33 > 0; if h33 vanishes, with its largest entry positive."""
+    """Scale H to h33 = 1; if h33 vanishes beside the norm, to unit Frobenius norm with its largest entry positive."""
     norm = _frobenius_norm(model)
     if not 0.0 < norm < math.inf:
         return
-    leading = model[8] if abs(model[8]) > _TINY * norm else model[np.argmax(np.abs(model))]
-    model *= 1.0 / norm if leading > 0.0 else -1.0 / norm
+    if abs(model[8]) > _TINY * norm:
+        model /= model[8]
+    else:
+        model *= math.copysign(1.0 / norm, model[np.argmax(np.abs(model))])
 
 
 def canonical_fundamental(model: Floats) -> None:
