@@ -15,10 +15,11 @@ from bansac.cli.arguments import ExecutorOption, JsonFlag, WorkersOption, given,
 from bansac.cli.console import print_json, report, show_progress
 from bansac.evaluation.bench import Bench, build_report
 from bansac.evaluation.experiment import Setup
-from bansac.evaluation.files import check_writable, to_json, write_atomically
+from bansac.evaluation.files import check_writable
 from bansac.evaluation.methods import METHODS, select_methods
 from bansac.evaluation.runner import open_run
 from bansac.evaluation.task import DEFAULTS, Kind
+from bansac.storage import to_json, write_atomically
 
 DEFAULT_METHODS = "bansac,p-bansac,uniform"
 

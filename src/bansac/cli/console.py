@@ -11,7 +11,7 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from bansac.evaluation.files import to_json
+from bansac.storage import to_json
 
 NO_MODEL = 1
 BAD_INPUT = 2

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from typing import Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bansac.estimate.solve import solve
+from bansac.numeric.clock import Stopwatch
 from bansac.options import Options, Settings, find_preset, resolve_options
 from bansac.problems.problem import Problem
 from bansac.result import RelativePose, Result
@@ -74,9 +74,9 @@ def estimate_homography(
     """
     from bansac.problems.homography import HOMOGRAPHY
 
-    started = time.perf_counter()
+    watch = Stopwatch()
     resolved = resolve_options(HOMOGRAPHY, options, preset, threshold, settings)
-    return solve(HOMOGRAPHY, _as_matches(x1, x2), resolved, scores, priors, started)
+    return solve(HOMOGRAPHY, _as_matches(x1, x2), resolved, scores, priors, watch)
 
 
 def estimate_fundamental(
@@ -126,9 +126,9 @@ def estimate_fundamental(
     """
     from bansac.problems.fundamental import FUNDAMENTAL
 
-    started = time.perf_counter()
+    watch = Stopwatch()
     resolved = resolve_options(FUNDAMENTAL, options, preset, threshold, settings)
-    return solve(FUNDAMENTAL, _as_matches(x1, x2), resolved, scores, priors, started)
+    return solve(FUNDAMENTAL, _as_matches(x1, x2), resolved, scores, priors, watch)
 
 
 def estimate_essential(
@@ -183,10 +183,10 @@ def estimate_essential(
     >>> result.success
     True
     """
-    started = time.perf_counter()
+    watch = Stopwatch()
     data, unit = _as_rays(x1, x2, K1, K2, preset)
     problem, resolved = _resolve_essential(options, preset, threshold, settings, unit)
-    return solve(problem, data, resolved, scores, priors, started, unit)
+    return solve(problem, data, resolved, scores, priors, watch, unit)
 
 
 def estimate_relative_pose(
@@ -238,14 +238,15 @@ def estimate_relative_pose(
 
     from bansac.geometry import recover_pose
 
-    started = time.perf_counter()
+    watch = Stopwatch()
     rays, unit = _as_rays(x1, x2, K1, K2, preset)
     problem, resolved = _resolve_essential(options, preset, threshold, settings, unit)
-    result = solve(problem, rays, resolved, scores, priors, started, unit)
+    result = solve(problem, rays, resolved, scores, priors, watch, unit)
     if result.model is None:
         return result
     R, t, _ = recover_pose(result.model, rays[:2].T, rays[2:].T, result.inliers)
-    return replace(result, model=RelativePose(R, t), seconds=time.perf_counter() - started)
+    seconds, loading_seconds = watch.read()
+    return replace(result, model=RelativePose(R, t), seconds=seconds, loading_seconds=loading_seconds)
 
 
 def _resolve_essential(
