@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Unpack
 
 import numpy as np
@@ -13,6 +14,9 @@ from bansac.options import Options, Settings, find_preset, resolve_options
 from bansac.problems.problem import Problem
 from bansac.result import RelativePose, Result
 from bansac.validate import as_camera, as_points, check_same_length
+
+# Normalised coordinates beyond this, the tangent of 70 degrees, are rare.
+_WIDEST = 2.75
 
 __all__ = ["estimate_essential", "estimate_fundamental", "estimate_homography", "estimate_relative_pose"]
 
@@ -186,7 +190,8 @@ def estimate_essential(
     watch = Stopwatch()
     data, unit = _as_rays(x1, x2, K1, K2, preset)
     problem, resolved = _resolve_essential(options, preset, threshold, settings, unit)
-    return solve(problem, data, resolved, scores, priors, watch, unit)
+    result = solve(problem, data, resolved, scores, priors, watch, unit)
+    return _with_hint(result, data) if K1 is None else result
 
 
 def estimate_relative_pose(
@@ -234,14 +239,13 @@ def estimate_relative_pose(
     >>> R.shape, t.shape
     ((3, 3), (3,))
     """
-    from dataclasses import replace
-
     from bansac.geometry import recover_pose
 
     watch = Stopwatch()
     rays, unit = _as_rays(x1, x2, K1, K2, preset)
     problem, resolved = _resolve_essential(options, preset, threshold, settings, unit)
     result = solve(problem, rays, resolved, scores, priors, watch, unit)
+    result = _with_hint(result, rays) if K1 is None else result
     if result.model is None:
         return result
     R, t, _ = recover_pose(result.model, rays[:2].T, rays[2:].T, result.inliers)
@@ -285,6 +289,14 @@ def _as_rays(
     _apply_inverse(camera2, data[2:])
     focal = (camera1[0, 0] + camera1[1, 1] + camera2[0, 0] + camera2[1, 1]) / 4
     return data, 1.0 if find_preset(preset).normalised_threshold else float(focal)
+
+
+def _with_hint(result: Result, data: NDArray[np.float64]) -> Result:
+    """Say in the message if matches without cameras look like pixels: half of them lie beyond a view of 140 degrees."""
+    if data.size == 0 or np.median(np.abs(data)) < _WIDEST:
+        return result
+    hint = "these look like pixels, and normalised coordinates are expected where no camera matrices are given"
+    return replace(result, message=f"{result.message}; {hint}")
 
 
 def _apply_inverse(K: NDArray[np.float64], x: NDArray[np.float64]) -> None:
