@@ -7,9 +7,12 @@ from typing import Any
 import h5py
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 import bansac as library
+from bansac.cli.app import app
 from bansac.datasets import circle_points, line_points
+from bansac.geometry import normalize_points
 from bansac.metrics import corner_error, rotation_error, translation_error
 from tests.evaluation.sets import write_pose_set
 
@@ -107,6 +110,47 @@ def test_out_holds_the_answer_and_feeds_the_next_run(bansac: Any, tmp_path: Path
         np.testing.assert_array_equal(data["inliers"], data["residuals"] <= document["threshold"])
     again = bansac.json("estimate", out / "data.npz", "--model", "H")
     assert again["parameters"] == document["parameters"]
+
+
+def test_coefficients_are_labelled(bansac: Any, tmp_path: Path) -> None:
+    x = np.linspace(-2, 2, 60)
+    np.savetxt(tmp_path / "curve.csv", np.column_stack([x, 1 + 0.5 * x**2]), delimiter=",")
+    shown = bansac("estimate", tmp_path / "curve.csv", "--model", "polynomial", "--degree", "2", "--threshold", "0.01")
+    assert "c2 = 0.5 (y = c0 + c1 x + c2 x^2 + ...)" in shown.stdout
+    np.savetxt(tmp_path / "line.csv", np.column_stack([x, 0 * x + 3]), delimiter=",")
+    shown = bansac("estimate", tmp_path / "line.csv", "--model", "line", "--threshold", "0.01").stdout
+    assert "b = 1, c = -3 (a x + b y + c = 0)" in shown
+    assert "threshold 0.01, " in shown
+    np.savetxt(tmp_path / "circle.csv", np.column_stack([5 + np.cos(3 * x), np.sin(3 * x)]), delimiter=",")
+    shown = bansac("estimate", tmp_path / "circle.csv", "--model", "circle", "--threshold", "0.01").stdout
+    assert "circle: x = 5, y = " in shown
+    assert "r = 1 (centre (x, y), radius r)" in shown
+
+
+def test_threshold_says_its_unit(bansac: Any, tmp_path: Path, scene: Any, matches_csv: Path) -> None:
+    path = tmp_path / "scene.npz"
+    np.savez(path, x1=scene.x1, x2=scene.x2, K=scene.K)
+    assert "threshold 2 px, " in bansac("estimate", path, "--model", "E", "--threshold", "2").stdout
+    assert "threshold 1 px, " in bansac("estimate", matches_csv, "--model", "H").stdout
+    rays1, rays2 = (normalize_points(scene.K, x) for x in (scene.x1, scene.x2))
+    np.savez(path, x1=rays1, x2=rays2)
+    assert "threshold 0.001 normalised units, " in bansac("estimate", path, "--model", "E").stdout
+    assert "in pixels for H and F, and for E with --calib" in " ".join(bansac("estimate", "--help").stdout.split())
+
+
+def test_essential_matrix_of_pixels_without_cameras_hints_at_it(bansac: Any, matches_csv: Path) -> None:
+    result = CliRunner().invoke(app, ["estimate", str(matches_csv), "--model", "E"])
+    assert "these look like pixels, and normalised coordinates are expected" in result.stdout
+
+
+def test_homography_has_one_at_its_end(bansac: Any, matches_csv: Path) -> None:
+    assert bansac.json("estimate", matches_csv, "--model", "H")["parameters"][2][2] == 1.0
+
+
+def test_iterations_may_be_written_as_a_power(bansac: Any, matches_csv: Path) -> None:
+    document = bansac.json("estimate", matches_csv, "--model", "H", "--max-iterations", "2e1", "--sampler", "uniform")
+    assert document["iterations"] <= 20
+    assert "max_iterations" in bansac.refused("estimate", matches_csv, "--model", "H", "--max-iterations", "1.5")
 
 
 def test_report_for_readers(bansac: Any, matches_csv: Path) -> None:
