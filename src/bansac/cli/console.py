@@ -35,6 +35,8 @@ def command(function: Callable[Parameters, None]) -> Callable[Parameters, None]:
             raise
         except (ValueError, OSError, ImportError) as error:
             _fail(str(error), BAD_INPUT)
+        except MemoryError as error:
+            _fail(f"there is not enough memory: {error}", BAD_INPUT)
         except KeyboardInterrupt:
             _fail("interrupted", INTERRUPTED)
 

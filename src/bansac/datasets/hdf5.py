@@ -72,7 +72,8 @@ class Reader(AbstractContextManager["Reader"]):
         try:
             if key not in self._file:
                 raise OSError(f"{self._path} lacks {key!r}")
-            values = as_floats(key, read_dataset(self._file[key]))
+            stored = np.asarray(read_dataset(self._file[key]))
+            values = as_floats(key, stored.astype(np.int8) if stored.dtype == np.bool_ else stored)  # labels
         except Exception as error:  # a damaged file raises errors of many kinds
             message = str(error) if str(self._path) in str(error) else f"cannot read {key!r} of {self._path}: {error}"
             raise OSError(message) from error
