@@ -26,6 +26,7 @@ PAIR_FUNCTIONS = {
     "estimate_essential with K": lambda x1, x2: bansac.estimate_essential(x1, x2, K, threshold=1.0, max_iterations=200),
     "estimate_relative_pose": lambda x1, x2: bansac.estimate_relative_pose(x1, x2, K, K, max_iterations=200),
 }
+MASKED = np.ma.masked_array(GOOD, mask=np.arange(60).reshape(30, 2) == 7)
 POINT_FUNCTIONS = {
     "fit_line": lambda points: bansac.fit_line(points, threshold=0.5),
     "fit_circle": lambda points: bansac.fit_circle(points, threshold=0.5),
@@ -44,7 +45,16 @@ BAD_ARRAYS = {
     "inf": (np.where(np.arange(60).reshape(30, 2) == 7, np.inf, GOOD), "finite"),
     "huge": (GOOD * 1e300, "exceed"),
     "text": ([["a", "b"]] * 30, "real numbers"),
-    "complex": (GOOD + 1j, "real numbers"),
+    "complex": (GOOD + 1j, "real numbers, got complex numbers"),
+    "complex in a list": ([[1j, 2.0]] * 30, "real numbers"),
+    "complex objects": (np.full((30, 2), 1j, object), "real numbers"),
+    "booleans": (GOOD > 50, "real numbers, got booleans"),
+    "boolean objects": (np.full((30, 2), True, object), "real numbers"),
+    "text that looks like numbers": (np.full((30, 2), "1.5"), "real numbers, got text"),
+    "objects of text": (np.full((30, 2), "1.5", object), "real numbers"),
+    "dates": (np.zeros((30, 2), "datetime64[s]"), "real numbers"),
+    "masked": (MASKED, "masked"),
+    "integers beyond float64": ([[10**400, 1]] * 30, "real numbers"),
     "ragged": ([[1.0, 2.0], [3.0]], "real numbers"),
     "none": (None, "real numbers|shape|finite"),
 }
@@ -70,6 +80,13 @@ def assert_honest(result, n):
 
 
 @pairs
+def test_a_masked_array_without_masked_values_is_taken(call):
+    plain, masked = call(GOOD, GOOD + 1), call(np.ma.masked_array(GOOD), np.ma.masked_array(GOOD + 1, mask=False))
+    assert np.array_equal(plain.residuals, masked.residuals)
+    assert type(masked.residuals) is np.ndarray
+
+
+@pairs
 @bad_arrays
 def test_bad_matches_raise_and_are_named(call, bad, found):
     with pytest.raises(ValueError, match=rf"x1.*({found})"):
@@ -81,7 +98,8 @@ def test_bad_matches_raise_and_are_named(call, bad, found):
 @clouds
 @bad_arrays
 def test_bad_points_raise_and_are_named(call, bad, found):
-    with pytest.raises(ValueError, match=rf"data.*({found})"):
+    name = "data" if call is POINT_FUNCTIONS["ransac"] else "points"
+    with pytest.raises(ValueError, match=rf"^{name} .*({found})"):
         call(bad)
 
 
@@ -175,6 +193,8 @@ def test_lists_integers_float32_and_opencv_shapes_give_the_same_answer(call):
         ({"scores": np.full(30, np.nan)}, ValueError, "scores must be finite"),
         ({"priors": np.full(30, -0.1)}, ValueError, r"priors must lie in \[0, 1\]"),
         ({"priors": np.ones((30, 1))}, ValueError, "priors must have shape"),
+        ({"scores": np.ma.masked_less(np.linspace(0, 1, 30), 0.5)}, ValueError, "scores must not have masked values"),
+        ({"priors": np.ones(30, bool)}, ValueError, "priors must be an array of real numbers, got booleans"),
         ({"priors": np.ones(30), "sampler": "uniform"}, ValueError, "priors need one of the samplers bansac"),
         ({"priors": np.ones(30), "sampler": "prosac"}, ValueError, "priors need one of the samplers bansac"),
         ({"scores": np.ones(30), "sampler": "napsac"}, ValueError, "scores are of no use to sampler='napsac'"),
@@ -205,6 +225,7 @@ def test_bad_settings_raise_and_are_named(settings, error, found):
         (np.diag([500.0, -500, 1]), "focal"),
         (np.ones((3, 3)), "upper-triangular"),
         (np.diag([500.0, 500, np.nan]), "finite"),
+        (K + 1j, "complex"),
         ("K", "real numbers"),
     ],
 )

@@ -507,3 +507,25 @@ def test_threads_do_not_change_the_answer(plane):
     with ThreadPoolExecutor(4) as pool:
         found = list(pool.map(run, range(8)))
     assert all(np.array_equal(a, b) for a, b in zip(expected, found, strict=True))
+
+
+def test_homographies_end_in_one_unless_that_vanishes(plane):
+    for settings in ({}, {"preset": "paper"}, {"refinement": None}):
+        assert bansac.estimate_homography(plane.x1, plane.x2, **settings).model[2, 2] == 1.0
+    x1 = np.random.default_rng(0).uniform(1, 2, (50, 2)) * 300
+    to_infinity = np.array([[0.0, 300, 10], [300, 0, 20], [1, 1, 0]])
+    mapped = np.column_stack([x1, np.ones(50)]) @ to_infinity.T
+    result = bansac.estimate_homography(x1, mapped[:, :2] / mapped[:, 2:])
+    assert result.num_inliers == 50
+    np.testing.assert_allclose(result.model / result.model[2, 0], to_infinity, atol=1e-4)
+    assert np.linalg.norm(result.model) == pytest.approx(1.0) or result.model[2, 2] == 1.0
+
+
+def test_pixels_in_place_of_normalised_coordinates_are_noticed(scene):
+    for estimate in (bansac.estimate_essential, bansac.estimate_relative_pose):
+        assert "these look like pixels" in estimate(scene.x1, scene.x2, max_iterations=50).message
+        assert "pixels" not in estimate(scene.x1, scene.x2, scene.K, max_iterations=50).message
+        rays1, rays2 = ((x - scene.K[:2, 2]) / scene.K[0, 0] for x in (scene.x1, scene.x2))
+        rays1[:20] *= 1000.0  # a few wild ones
+        assert "pixels" not in estimate(rays1, rays2, max_iterations=50).message
+        assert "pixels" not in estimate(rays1[:0], rays2[:0]).message

@@ -9,6 +9,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from bansac.numeric.arrays import as_floats
+
 __all__ = [
     "apply_transform",
     "cross_matrix",
@@ -190,7 +192,7 @@ def decompose_essential(E: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.f
     >>> bool(np.allclose(np.abs(t), [1, 0, 0]))
     True
     """
-    matrix = np.asarray(E, dtype=np.float64)
+    matrix = as_floats("E", E)
     if matrix.shape != (3, 3) or not np.isfinite(matrix).all():
         raise ValueError(f"E must be a finite 3 x 3 matrix, got {matrix.tolist()}")
     U, _, Vt = np.linalg.svd(matrix)
@@ -239,7 +241,7 @@ def recover_pose(
     (3, True, True)
     """
     first, second, t = decompose_essential(E)
-    rays1, rays2 = np.asarray(x1, dtype=np.float64), np.asarray(x2, dtype=np.float64)
+    rays1, rays2 = as_floats("x1", x1), as_floats("x2", x2)
     if rays1.ndim != 2 or rays1.shape[1] != 2:
         raise ValueError(f"x1 must have shape (N, 2), got {rays1.shape}")
     if rays2.shape != rays1.shape:

@@ -11,13 +11,18 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["ImageLike", "import_opencv", "read_image"]
+__all__ = ["MAX_SIZE", "ImageLike", "import_opencv", "read_image", "shrink"]
+
+# Longer side in pixels beyond which images are scaled down to find features: SIFT takes some 200 bytes a pixel.
+MAX_SIZE = 2000
+
+_ROWS = 256  # turned to grey at a time, which bounds the memory
 
 ImageLike: TypeAlias = str | os.PathLike[str] | ArrayLike
 """A path, or pixels of shape (H, W), (H, W, 3) in RGB or (H, W, 4) in RGBA."""
 
 
-def read_image(image: ImageLike, *, color: bool = False) -> NDArray[np.uint8]:
+def read_image(image: ImageLike, *, color: bool = False, argument: str = "image") -> NDArray[np.uint8]:
     """Return an image as 8-bit pixels.
 
     Parameters
@@ -26,6 +31,8 @@ def read_image(image: ImageLike, *, color: bool = False) -> NDArray[np.uint8]:
         A file, or pixels (grey, RGB or RGBA; whole numbers 0 to 255, or floats 0 to 1).
     color : bool, optional
         Return RGB in place of grey.
+    argument : str, optional
+        What errors call an array.
 
     Returns
     -------
@@ -48,7 +55,7 @@ def read_image(image: ImageLike, *, color: bool = False) -> NDArray[np.uint8]:
     array([[  0, 128],
            [255, 255]], dtype=uint8)
     """
-    pixels = _read_file(Path(image)) if isinstance(image, str | os.PathLike) else _as_bytes(image)
+    pixels = _read_file(Path(image)) if isinstance(image, str | os.PathLike) else _as_bytes(argument, image)
     if color:
         return pixels if pixels.ndim == 3 else np.repeat(pixels[:, :, None], 3, axis=2)
     return pixels if pixels.ndim == 2 else _grey(pixels)
@@ -88,29 +95,59 @@ def _decode_with_pillow(content: bytes) -> NDArray[np.uint8]:
         raise ValueError("no image") from error
 
 
-def _as_bytes(image: ArrayLike) -> NDArray[np.uint8]:
+def _as_bytes(argument: str, image: ArrayLike) -> NDArray[np.uint8]:
     """Check pixels and turn them into grey or RGB bytes."""
     pixels = np.asarray(image)
     if pixels.ndim == 3 and pixels.shape[2] == 1:
         pixels = pixels[:, :, 0]
     if not (pixels.ndim == 2 or (pixels.ndim == 3 and pixels.shape[2] in (3, 4))) or not pixels.size:
-        raise ValueError(f"an image must have shape (H, W), (H, W, 3) or (H, W, 4), got {pixels.shape}")
+        raise ValueError(f"{argument} must have shape (H, W), (H, W, 3) or (H, W, 4), got {pixels.shape}")
     pixels = pixels[:, :, :3] if pixels.ndim == 3 else pixels
     if pixels.dtype == np.uint8:
         return np.ascontiguousarray(pixels)
     if pixels.dtype.kind not in "buif":
-        raise ValueError(f"an image must hold numbers, got {pixels.dtype}")
+        raise ValueError(f"{argument} must hold numbers, got {pixels.dtype}")
     top = 1 if pixels.dtype.kind in "bf" else 255
     if not (pixels.min() >= 0 and pixels.max() <= top):  # false for NaN, too
         raise ValueError(
-            f"an image of type {pixels.dtype} must hold values from 0 to {top}, got {pixels.min()} to {pixels.max()}"
+            f"{argument} of type {pixels.dtype} must hold values from 0 to {top}, got {pixels.min()} to {pixels.max()}"
         )
     return np.ascontiguousarray((pixels * (255 // top) + 0.5).astype(np.uint8))
 
 
 def _grey(rgb: NDArray[np.uint8]) -> NDArray[np.uint8]:
     """Luma of ITU-R BT.601."""
-    return np.asarray(rgb @ np.array([0.299, 0.587, 0.114]) + 0.5).astype(np.uint8)
+    grey = np.empty(rgb.shape[:2], np.uint8)
+    for start in range(0, len(rgb), _ROWS):
+        grey[start : start + _ROWS] = rgb[start : start + _ROWS] @ np.array([0.299, 0.587, 0.114]) + 0.5
+    return grey
+
+
+def shrink(pixels: NDArray[np.uint8], max_size: int) -> tuple[NDArray[np.uint8], NDArray[np.float64]]:
+    """Scale an image down so that its longer side has at most ``max_size`` pixels.
+
+    Parameters
+    ----------
+    pixels : (H, W[, 3]) ndarray of uint8
+        An image; one that is small enough is returned as it is.
+    max_size : int
+        Largest length of a side.
+
+    Returns
+    -------
+    pixels : (h, w[, 3]) ndarray of uint8
+        The scaled image, every pixel the mean of those that it covers.
+    scale : (2,) ndarray
+        ``(w / W, h / H)``: a point x of the scaled image is ``(x + 0.5) / scale - 0.5`` in the given one, pixel centres
+        having whole coordinates.
+    """
+    height, width = pixels.shape[:2]
+    share = max_size / max(height, width)
+    if share >= 1:
+        return pixels, np.ones(2)
+    w, h = max(1, round(share * width)), max(1, round(share * height))
+    cv2 = import_opencv()
+    return cv2.resize(pixels, (w, h), interpolation=cv2.INTER_AREA), np.array([w / width, h / height])
 
 
 def import_opencv() -> Any:

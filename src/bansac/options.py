@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypedDict, cast
-
-import numpy as np
 
 from bansac.engine.options import NETWORK_SETTINGS, Gamma, Options
 from bansac.engine.refinement import Refiner
@@ -27,7 +26,7 @@ class Settings(TypedDict, total=False):
     max_iterations: int | None
     min_iterations: int
     max_seconds: float | None
-    seed: int
+    seed: int | None
     sampler: str | Sampler
     scoring: str | Score
     verification: Literal["sprt"] | None
@@ -95,6 +94,9 @@ PRESETS = {
 
 _DEFAULT = Preset(Options())
 
+# Of a random seed: short enough to be typed.
+_SEED_BITS = 32
+
 
 def find_preset(name: str | None) -> Preset:
     """Return a preset by its name, that of the default options for None.
@@ -143,7 +145,7 @@ def resolve_options(
     Returns
     -------
     Options
-        With a threshold and a number of iterations.
+        With a threshold, a number of iterations and a seed.
 
     Raises
     ------
@@ -167,6 +169,8 @@ def resolve_options(
         if "unhashable" not in str(error):
             raise
         resolved = _merge.__wrapped__(problem, base, threshold, items, unit)
+    if resolved.seed is None:
+        resolved = resolved.replace(seed=secrets.randbits(_SEED_BITS))
     if resolved.epipolar_error is not None and not epipolar_choice:
         raise ValueError(
             f"epipolar_error={resolved.epipolar_error!r} is for estimate_essential and estimate_relative_pose; "
@@ -184,11 +188,9 @@ def _merge(
     changes["threshold"] = base.threshold if threshold is None else threshold
     if changes["threshold"] is None and problem.default_threshold is not None:
         changes["threshold"] = problem.default_threshold * unit
-    if changes.get("max_iterations", base.max_iterations) is None:
-        fewest = changes.get("min_iterations", base.min_iterations)
-        default = problem.default_max_iterations
-        changes["max_iterations"] = max(default, fewest) if isinstance(fewest, int | np.integer) else default
     resolved = base.replace(**changes)
+    if resolved.max_iterations is None:
+        resolved = resolved.replace(max_iterations=max(problem.default_max_iterations, resolved.min_iterations))
     if resolved.threshold is None:
         raise ValueError(f"threshold must be given: {problem.name} has no default")
     return resolved

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import dataclasses
+import os
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bansac.engine.trace import Trace
+from bansac.storage import as_array, read_fields, to_plain, write_fields
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -35,6 +38,8 @@ class RelativePose(NamedTuple):
 @dataclass(frozen=True, eq=False, repr=False)
 class Result:
     """Answer of a robust estimation; unpacks as ``model, inliers``.
+
+    Its arrays are read-only, and its numbers are those of Python; :meth:`save` writes all of it to a file.
 
     Parameters
     ----------
@@ -64,7 +69,9 @@ class Result:
     seed : int
         The seed that was used.
     seconds : float
-        Time from call to answer.
+        Time from call to answer, without ``loading_seconds``.
+    loading_seconds : float
+        Time in which kernels were compiled, or loaded from the cache; 0 where all of them were in memory.
     trace : Trace or None
         The course of the run, with ``trace=True``.
     """
@@ -82,11 +89,25 @@ class Result:
     message: str
     seed: int
     seconds: float
+    loading_seconds: float
     trace: Trace | None = None
+
+    def __post_init__(self) -> None:
+        """Make the arrays read-only and the scalars of NumPy numbers of Python."""
+        for field in dataclasses.fields(self):
+            object.__setattr__(self, field.name, _frozen(getattr(self, field.name)))
 
     def __iter__(self) -> Iterator[Any]:
         """Unpack as ``model, inliers``."""
         return iter((self.model, self.inliers))
+
+    def __len__(self) -> int:
+        """Return 2: ``model, inliers``."""
+        return 2
+
+    def __getitem__(self, index: int) -> Any:
+        """Return the model for 0, the inliers for 1."""
+        return (self.model, self.inliers)[index]
 
     @property
     def num_inliers(self) -> int:
@@ -98,6 +119,12 @@ class Result:
         """Share of the data that are inliers; 0 where there are no data."""
         return self.num_inliers / max(len(self.inliers), 1)
 
+    @property
+    def timing(self) -> str:
+        """Time of the run in words, and apart from it that of compiling or loading kernels, if there was any."""
+        loading = f" (and {self.loading_seconds:.2f} s to load or compile kernels)" if self.loading_seconds else ""
+        return f"{1e3 * self.seconds:.2f} ms{loading}"
+
     def __repr__(self) -> str:
         """Summarise the result in a few lines."""
         outcome = "success" if self.success else "failure"
@@ -105,8 +132,86 @@ class Result:
             f"Result({outcome}: {self.message}\n"
             f"       {self.num_inliers} of {len(self.inliers)} inliers at threshold {self.threshold:g}, "
             f"{self.iterations} iterations, {self.models_tested} models, stopped by {self.stop_reason}, "
-            f"{1e3 * self.seconds:.2f} ms, seed {self.seed})"
+            f"{self.timing}, seed {self.seed})"
         )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all fields in the types of JSON, for ``json.dumps``.
+
+        Returns
+        -------
+        dict
+            Arrays are lists, a pose and the trace are dicts, and numbers that are not finite are None.
+
+        Examples
+        --------
+        >>> import json, bansac
+        >>> points = [[x, 2.0 * x] for x in range(30)]
+        >>> result = bansac.fit_line(points, threshold=0.1)
+        >>> json.loads(json.dumps(result.to_dict()))["iterations"] == result.iterations
+        True
+        """
+        return {name: to_plain(value) for name, value in self._fields().items()}
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the result to a file, which :meth:`load` reads; a file of this name is replaced as a whole.
+
+        Parameters
+        ----------
+        path : str or path
+            ``.npz`` keeps the arrays as they are; ``.json`` is what :meth:`to_dict` returns.
+
+        Raises
+        ------
+        ValueError
+            If the path ends otherwise.
+        OSError
+            If the file cannot be written.
+        """
+        write_fields(path, self._fields())
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read a result that :meth:`save` has written.
+
+        Parameters
+        ----------
+        path : str or path
+            A ``.npz`` or ``.json`` file.
+
+        Returns
+        -------
+        Result
+            The same result.
+
+        Raises
+        ------
+        ValueError
+            If the path ends otherwise, or the file holds no result.
+        OSError
+            If the file cannot be read.
+
+        Examples
+        --------
+        >>> import bansac, pathlib, tempfile
+        >>> result = bansac.fit_line([[x, 2.0 * x] for x in range(30)], threshold=0.1)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     result.save(pathlib.Path(folder, "line.npz"))
+        ...     again = bansac.Result.load(pathlib.Path(folder, "line.npz"))
+        >>> again.num_inliers
+        30
+        """
+        found = read_fields(path)
+        if missing := {field.name for field in dataclasses.fields(cls)} ^ found.keys():
+            raise ValueError(f"{path} holds no result: it lacks, or has besides, {', '.join(sorted(missing))}")
+        try:
+            return cls(**{name: _loaded(name, value) for name, value in found.items()})
+        except (TypeError, ValueError, AttributeError) as error:
+            raise ValueError(f"{path} holds no result: {error}") from None
+
+    def _fields(self) -> dict[str, Any]:
+        fields = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        return fields | {"trace": None if self.trace is None else vars(self.trace)}
 
     def plot(self) -> Figure:
         """Draw the course of the run.
@@ -128,3 +233,28 @@ class Result:
         from bansac.plotting import plot_trace
 
         return plot_trace(self.trace, n_points=len(self.inliers))
+
+
+def _loaded(name: str, value: Any) -> Any:
+    """Return a field as it was before it was saved."""
+    if name == "trace" and value is not None:
+        snapshots = {int(at): as_array("snapshots", p) for at, p in value.pop("snapshots", {}).items()}
+        return Trace(**{name: as_array(name, column) for name, column in value.items()}, snapshots=snapshots)
+    if isinstance(value, Mapping):
+        return RelativePose(**{name: as_array(name, part) for name, part in value.items()})
+    return as_array(name, value) if isinstance(value, list | np.ndarray) else value
+
+
+def _frozen(value: Any) -> Any:
+    """Return arrays as views that cannot be written to, and scalars of NumPy as numbers of Python."""
+    if isinstance(value, np.ndarray):
+        view = value.view()
+        view.flags.writeable = False
+        return view
+    if isinstance(value, RelativePose):
+        return RelativePose(*map(_frozen, value))
+    if isinstance(value, Trace):
+        return Trace(**{name: _frozen(part) for name, part in vars(value).items()})
+    if isinstance(value, dict):
+        return {key: _frozen(part) for key, part in value.items()}
+    return value.item() if isinstance(value, np.generic) else value

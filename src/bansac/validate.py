@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from bansac.numeric.arrays import as_floats
+
 # Solvers multiply up to three coordinates.
 _LARGEST = 1e100
 
@@ -13,7 +15,7 @@ __all__ = ["as_camera", "as_points", "as_probabilities", "as_scores", "check_sam
 
 def as_points(argument: str, value: ArrayLike, channels: int) -> NDArray[np.float64]:
     """Return an (N, channels) float64 array of finite numbers; (N, 1, channels) is taken too."""
-    array = _as_floats(argument, value)
+    array = as_floats(argument, value)
     if array.ndim == 3 and array.shape[1] == 1:
         array = np.asarray(array[:, 0, :])
     if array.size == 0 and array.ndim <= 2 and array.shape in ((0,), (0, channels)):
@@ -26,7 +28,7 @@ def as_points(argument: str, value: ArrayLike, channels: int) -> NDArray[np.floa
 
 def as_scores(argument: str, value: ArrayLike, n: int) -> NDArray[np.float64]:
     """Return n finite numbers as float64."""
-    array = _as_floats(argument, value)
+    array = as_floats(argument, value)
     if array.shape != (n,):
         raise ValueError(f"{argument} must have shape ({n},), one for each datum; got {array.shape}")
     _check_finite(argument, array)
@@ -43,7 +45,7 @@ def as_probabilities(argument: str, value: ArrayLike, n: int, advice: str) -> ND
 
 def as_camera(argument: str, value: ArrayLike) -> NDArray[np.float64]:
     """Return an upper-triangular camera matrix with positive focal lengths, scaled to K[2, 2] = 1."""
-    K = _as_floats(argument, value).copy()
+    K = as_floats(argument, value).copy()
     if K.shape != (3, 3):
         raise ValueError(f"{argument} must have shape (3, 3), got {K.shape}")
     _check_finite(argument, K)
@@ -59,17 +61,6 @@ def check_same_length(name1: str, array1: NDArray[np.float64], name2: str, array
     """Raise where two arrays differ in their number of rows."""
     if len(array1) != len(array2):
         raise ValueError(f"{name1} and {name2} must have equal lengths, got {len(array1)} and {len(array2)}")
-
-
-def _as_floats(argument: str, value: ArrayLike) -> NDArray[np.float64]:
-    try:
-        array = np.asarray(value)
-        if array.dtype.kind not in "biufO":
-            raise TypeError
-        return np.asarray(array, dtype=np.float64)
-    except (TypeError, ValueError):
-        kind = type(value).__name__
-        raise ValueError(f"{argument} must be an array of real numbers, got {kind} that is none") from None
 
 
 def _check_finite(argument: str, array: NDArray[np.float64]) -> None:

@@ -57,6 +57,24 @@ def test_homographies_and_settings(bansac: Any, tmp_path: Path) -> None:
     assert document["mean"]["p-bansac"]["mAA@10"] > 0.9
 
 
+def test_a_folder_of_mixed_sets_runs_those_of_the_model(bansac: Any, sets: Path) -> None:
+    write_homography_set(sets / "wall")
+    arguments = ("bench", sets, "--methods", "bansac", "--repeats", "1")
+    assert set(bansac.json(*arguments, "--model", "E")["sets"]) == {"room", "yard"}
+    assert set(bansac.json(*arguments, "--model", "H")["sets"]) == {"wall"}
+    assert "wall has homographies" in bansac.refused(*arguments, "--model", "E", "--sets", "room,wall")
+    assert "has poses as truth" in bansac.refused(*arguments, "--model", "H", "--exclude", "wall")
+
+
+def test_a_report_is_replaced_only_if_that_is_asked_for(bansac: Any, sets: Path, tmp_path: Path) -> None:
+    out = tmp_path / "E.json"
+    out.write_text("mine")
+    arguments = ("bench", sets, "--model", "E", "--methods", "bansac", "--repeats", "1", "--out", out)
+    assert "E.json is there already" in bansac.refused(*arguments)
+    assert out.read_text() == "mine"
+    assert bansac.json(*arguments, "--overwrite") == json.loads(out.read_text())
+
+
 def test_interrupted_run_goes_on(bansac: Any, sets: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     out = tmp_path / "F.json"
     arguments = ("bench", sets, "--model", "F", "--methods", "bansac", "--repeats", "1", "--out", out)
@@ -75,7 +93,7 @@ def test_interrupted_run_goes_on(bansac: Any, sets: Path, tmp_path: Path, monkey
     assert "going on with an interrupted run: 1 of 4 units are done" in bansac(*arguments).stderr
     assert out.exists()
     assert not out.with_suffix(".sqlite").exists()
-    assert "going on with" not in bansac(*arguments).stderr
+    assert "going on with" not in bansac(*arguments, "--overwrite").stderr
 
 
 def test_workers_give_the_same_figures(bansac: Any, sets: Path) -> None:

@@ -37,6 +37,24 @@ def test_help(bansac: Any, command: str) -> None:
     assert f"{command} [OPTIONS]" in bansac(command, "--help").stdout
 
 
+def test_both_packages_are_the_command() -> None:
+    environment = os.environ | {"PYTHONPATH": str(SOURCE)}
+    for module in ("bansac", "bansac.cli"):
+        done = subprocess.run(
+            [sys.executable, "-m", module, "--version"], capture_output=True, text=True, env=environment
+        )
+        assert (done.returncode, done.stdout) == (0, f"bansac {library.__version__}\n")
+
+
+def test_want_of_memory_is_one_line(bansac: Any, matches_csv: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*arguments: Any, **settings: Any) -> None:
+        raise MemoryError("unable to allocate 6 TiB")
+
+    monkeypatch.setattr(library, "estimate_homography", fails, raising=False)
+    message = bansac.refused("estimate", matches_csv, "--model", "H")
+    assert message == "bansac: there is not enough memory: unable to allocate 6 TiB"
+
+
 def test_unknown_command(bansac: Any) -> None:
     assert "no-such" in bansac.refused("no-such")
 

@@ -23,12 +23,31 @@ def test_demo_recovers_the_exact_homography(bansac: Any, tmp_path: Path) -> None
     document = bansac.json("demo", "--out", tmp_path)
     methods = document["homography"]["methods"]
     assert list(methods) == ["uniform", "bansac", "p-bansac"]
+    assert methods["p-bansac"]["right"] > methods["uniform"]["right"] + 3  # the pair tells them apart
     assert methods["p-bansac"]["corner_error"] < 3
     assert methods["p-bansac"]["num_inliers"] > 0.9 * document["homography"]["num_true_inliers"]
+    assert document["homography"]["runs"] == 10
     assert "stereo" not in document
     assert json.loads((tmp_path / "result.json").read_text()) == document
     figures = {path.name for path in tmp_path.glob("*.png")}
     assert figures == {"demo_matches.png", "demo_trace.png", "demo_probabilities.png"}
+    assert set(document["files"]) == {path.name for path in tmp_path.iterdir()}
+
+
+@pytest.mark.usefixtures("without_stereo")
+def test_times_are_those_of_kernels_in_memory(bansac: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    estimate, loading = demo_module.estimate_two_view, []
+
+    def listen(*arguments: Any, **settings: Any) -> Any:
+        answer = estimate(*arguments, **settings)
+        loading.append(answer.result.loading_seconds)
+        return answer
+
+    monkeypatch.setattr(demo_module, "estimate_two_view", listen)
+    shown = bansac("demo").stdout
+    assert len(loading) == 3 + 3 * 10 + 1
+    assert not any(loading[3:])
+    assert "loading or compiling the kernels took" in shown
 
 
 @pytest.mark.usefixtures("without_stereo")
@@ -38,7 +57,8 @@ def test_demo_for_readers_without_any_extra(bansac: Any, tmp_path: Path, monkeyp
     result = bansac("demo", "--out", tmp_path)
     assert "corner error" in result.stdout
     assert "p-bansac" in result.stdout
-    assert "not today" in result.stderr
+    assert "a real stereo pair, is left out" in result.stdout
+    assert "not today" not in result.output  # nothing that looks like an error
     assert "pip install 'bansac[plot]'" in result.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["result.json"]
 

@@ -7,9 +7,12 @@ from typing import Any
 import h5py
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 import bansac as library
+from bansac.cli.app import app
 from bansac.datasets import circle_points, line_points
+from bansac.geometry import normalize_points
 from bansac.metrics import corner_error, rotation_error, translation_error
 from tests.evaluation.sets import write_pose_set
 
@@ -109,6 +112,47 @@ def test_out_holds_the_answer_and_feeds_the_next_run(bansac: Any, tmp_path: Path
     assert again["parameters"] == document["parameters"]
 
 
+def test_coefficients_are_labelled(bansac: Any, tmp_path: Path) -> None:
+    x = np.linspace(-2, 2, 60)
+    np.savetxt(tmp_path / "curve.csv", np.column_stack([x, 1 + 0.5 * x**2]), delimiter=",")
+    shown = bansac("estimate", tmp_path / "curve.csv", "--model", "polynomial", "--degree", "2", "--threshold", "0.01")
+    assert "c2 = 0.5 (y = c0 + c1 x + c2 x^2 + ...)" in shown.stdout
+    np.savetxt(tmp_path / "line.csv", np.column_stack([x, 0 * x + 3]), delimiter=",")
+    shown = bansac("estimate", tmp_path / "line.csv", "--model", "line", "--threshold", "0.01").stdout
+    assert "b = 1, c = -3 (a x + b y + c = 0)" in shown
+    assert "threshold 0.01, " in shown
+    np.savetxt(tmp_path / "circle.csv", np.column_stack([5 + np.cos(3 * x), np.sin(3 * x)]), delimiter=",")
+    shown = bansac("estimate", tmp_path / "circle.csv", "--model", "circle", "--threshold", "0.01").stdout
+    assert "circle: x = 5, y = " in shown
+    assert "r = 1 (centre (x, y), radius r)" in shown
+
+
+def test_threshold_says_its_unit(bansac: Any, tmp_path: Path, scene: Any, matches_csv: Path) -> None:
+    path = tmp_path / "scene.npz"
+    np.savez(path, x1=scene.x1, x2=scene.x2, K=scene.K)
+    assert "threshold 2 px, " in bansac("estimate", path, "--model", "E", "--threshold", "2").stdout
+    assert "threshold 1 px, " in bansac("estimate", matches_csv, "--model", "H").stdout
+    rays1, rays2 = (normalize_points(scene.K, x) for x in (scene.x1, scene.x2))
+    np.savez(path, x1=rays1, x2=rays2)
+    assert "threshold 0.001 normalised units, " in bansac("estimate", path, "--model", "E").stdout
+    assert "in pixels for H and F, and for E with --calib" in " ".join(bansac("estimate", "--help").stdout.split())
+
+
+def test_essential_matrix_of_pixels_without_cameras_hints_at_it(bansac: Any, matches_csv: Path) -> None:
+    result = CliRunner().invoke(app, ["estimate", str(matches_csv), "--model", "E"])
+    assert "these look like pixels, and normalised coordinates are expected" in result.stdout
+
+
+def test_homography_has_one_at_its_end(bansac: Any, matches_csv: Path) -> None:
+    assert bansac.json("estimate", matches_csv, "--model", "H")["parameters"][2][2] == 1.0
+
+
+def test_iterations_may_be_written_as_a_power(bansac: Any, matches_csv: Path) -> None:
+    document = bansac.json("estimate", matches_csv, "--model", "H", "--max-iterations", "2e1", "--sampler", "uniform")
+    assert document["iterations"] <= 20
+    assert "max_iterations" in bansac.refused("estimate", matches_csv, "--model", "H", "--max-iterations", "1.5")
+
+
 def test_report_for_readers(bansac: Any, matches_csv: Path) -> None:
     shown = bansac("estimate", matches_csv, "--model", "H").stdout
     assert "90 of 150 inliers" in shown
@@ -140,7 +184,7 @@ def test_too_few_data_are_no_model_and_strict_json(bansac: Any, write: Any) -> N
         ("nan.csv", "1,2,3,4\n1,nan,3,4\n", "nan.csv: line 2: 'nan' is no finite number"),
         ("word.csv", "1,2,3,4\n1,two,3,4\n", "word.csv: line 2: 'two' is no finite number"),
         ("names.csv", "a,b,c,d\n1,2,3,4\n", "names.csv: the header has no column x1, y1, x2, y2"),
-        ("matches.xlsx", "", "matches.xlsx: the suffix must be one of .csv, .txt, .npz, .h5, .hdf5"),
+        ("matches.xlsx", "", "matches.xlsx: the suffix must be one of .csv, .tsv, .txt, .npy, .npz, .h5, .hdf5"),
         ("broken.npz", "this is no archive", "broken.npz: cannot be read"),
         ("broken.h5", "this is no archive", "broken.h5: cannot be read"),
         ("scores.csv", "1,2,3,4,5\n" * 10, "scores"),
@@ -158,7 +202,7 @@ def test_bad_file_is_named(bansac: Any, write: Any, name: str, text: str, messag
         ({"x1": np.zeros((5, 3)), "x2": np.zeros((5, 2))}, "x1 must have the shape (N, 2), got (5, 3)"),
         ({"x1": np.zeros((5, 2)), "x2": np.zeros((4, 2))}, "x2 must have the shape (5, 2), got (4, 2)"),
         ({"matches": np.full((5, 4), np.inf)}, "matches must be finite, got inf at [0, 0]"),
-        ({"matches": np.array([["a"] * 4])}, "matches must hold numbers"),
+        ({"matches": np.array([["a"] * 4])}, "matches must be an array of real numbers, got text"),
         ({"matches": np.zeros((5, 4)), "scores": np.zeros(4)}, "scores must have the shape (5), got (4,)"),
         ({"matches": np.zeros((5, 4)), "K1": np.eye(3)}, "must hold K, or K1 and K2"),
     ],
@@ -179,7 +223,7 @@ def test_bad_array_is_named(bansac: Any, tmp_path: Path, arrays: dict[str, Any],
         ("c.json", '{"K": [[1, 0], [0, 1]]}', "c.json: K must have the shape (3, 3), got (2, 2)"),
         ("c.json", '{"K": [[0, 0, 0], [0, 1, 0], [0, 0, 1]]}', "c.json: K must be a camera matrix"),
         ("c.txt", "1 0 0\n0 1 0\n", "c.txt: must hold 3 rows of 3 numbers (K) or 6 (K1, then K2), got 2 rows"),
-        ("c.txt", "a b c\n" * 3, "c.txt: K1 must hold numbers"),
+        ("c.txt", "a b c\n" * 3, "c.txt: K1 must be an array of real numbers"),
     ],
 )
 def test_bad_calibration_is_named(

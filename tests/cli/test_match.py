@@ -23,6 +23,16 @@ def test_match_finds_the_known_homography(bansac: Any, tmp_path: Path) -> None:
         assert arrays["scores"].min() >= 0.2 - 1e-9
 
 
+def test_size_and_number_of_features_are_bounded(bansac: Any) -> None:
+    pair = load_demo()
+    settings = ("--features", "500", "--max-size", "450")
+    document = bansac.json("match", pair.image1, pair.image2, "--model", "H", *settings)
+    assert 50 < document["num_data"] <= 500
+    assert corner_error(document["parameters"], pair.H, pair.size1) < 10  # in the coordinates of the files
+    for option, name in (("--features", "max_features"), ("--max-size", "max_size")):
+        assert name in bansac.refused("match", pair.image1, pair.image2, "--model", "H", option, "0")
+
+
 def test_essential_matrix_goes_through_a_calibration(bansac: Any, tmp_path: Path) -> None:
     pair = load_demo()
     height, width = pair.size1

@@ -29,7 +29,11 @@ from bansac.engine.stopping import STOPS, Stop
         ("max_seconds", 0),
         ("seed", -1),
         ("seed", 2**64),
-        ("seed", 1.0),
+        ("seed", 1.5),
+        ("seed", np.array([1, 2])),
+        ("seed", False),
+        ("order", None),
+        ("threshold", np.ones(1)),
         ("sampler", "prosaic"),
         ("scoring", "no such score"),
         ("verification", "bail"),
@@ -128,6 +132,19 @@ def test_replace_names_the_options_where_one_does_not_exist():
         Options().replace(treshold=1.0)
     changed = Options(threshold=2.0).replace(seed=np.int64(3))
     assert (changed.threshold, changed.seed) == (2.0, 3)
+
+
+@pytest.mark.parametrize("seed", [7, 7.0, np.uint8(7), np.int64(7), np.float32(7), np.array(7), np.array(7, np.uint16)])
+def test_whole_numbers_of_any_type(seed):
+    options = Options(seed=seed, max_iterations=1e4, min_iterations=np.array(5.0))
+    assert (options.seed, options.max_iterations, options.min_iterations) == (7, 10_000, 5)
+    assert {type(value) for value in (options.seed, options.max_iterations, options.min_iterations)} == {int}
+
+
+def test_numbers_of_any_type():
+    options = Options(threshold=np.array(2, np.uint8), confidence=np.float64(0.5), trace=np.True_)
+    assert (options.threshold, options.confidence, options.trace) == (2.0, 0.5, True)
+    assert [type(value) for value in (options.threshold, options.confidence, options.trace)] == [float, float, bool]
 
 
 def test_options_are_frozen():

@@ -6,7 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bansac.evaluation.files import OutputFolder, to_json, write_atomically
+from bansac.evaluation.files import OutputFolder
+from bansac.storage import to_json, write_atomically
 
 
 def test_json_is_strict() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 import sys
@@ -101,6 +102,25 @@ def test_a_damaged_file_is_missing_and_written_again(file, tmp_path, suffix, dam
     assert file.load("a") is None
     file.save("a", [1])
     assert file.load("a") == [1]
+
+
+def test_code_that_cannot_be_saved_runs(tmp_path):
+    assert run(tmp_path) == ["42.0", "0"]
+    for file in files(tmp_path, ".nbi"):
+        file.unlink()
+        file.mkdir()
+    assert run(tmp_path) == ["42.0", "0"]
+
+
+def test_a_failed_save_is_said(tmp_path):
+    cache = CheckedCache(truncate, {})
+    cache._save_overload = fails_to_save
+    with pytest.warns(RuntimeWarning, match="a compiled kernel cannot be cached: .*No space left"):
+        cache.save_overload(None, None)
+
+
+def fails_to_save(signature, data):
+    raise OSError(errno.ENOSPC, "No space left on device")
 
 
 def test_one_function_with_different_options_has_different_entries(tmp_path):

@@ -82,8 +82,7 @@ def test_homography_dlt_agrees_with_the_kernel_and_survives_an_offset(offset):
     x2 = reference.apply(truth, x1) + rng.normal(0.0, 0.5, (30, 2))
     weights = rng.uniform(0.0, 1.0, 30)
     H = homography_dlt(x1 + offset, x2 - offset, weights)
-    assert np.linalg.norm(H) == pytest.approx(1.0)
-    assert H[2, 2] > 0.0
+    assert H[2, 2] == 1.0
     mapped = reference.apply(fit_matches(x1, x2, weights), x1) - offset
     np.testing.assert_allclose(reference.apply(H, x1 + offset), mapped, atol=1e-8 if offset == 0.0 else 1e-4)
 

@@ -16,7 +16,11 @@ def test_normalise_keeps_points_that_all_coincide_finite():
 
 
 def test_canonical_sign_and_scale():
-    for H in (np.diag([-2.0, -2.0, -1.0]), np.array([[0.0, 1.0, 0.0], [-3.0, 0.0, 0.0], [0.0, 1.0, 1e-14]])):
+    model = np.diag([-2.0, -2.0, -1.0]).ravel()
+    canonical_homography(model)
+    np.testing.assert_array_equal(model, np.diag([2.0, 2.0, 1.0]).ravel())
+    to_infinity = np.array([[0.0, 1.0, 0.0], [-3.0, 0.0, 0.0], [0.0, 1.0, 1e-14]])
+    for H in (to_infinity, -to_infinity):
         model = H.ravel().copy()
         canonical_homography(model)
         np.testing.assert_allclose(model, reference.unit(H).ravel(), rtol=1e-15)

@@ -18,17 +18,26 @@ from bansac.result import RelativePose, Result
 # Fields of the result that result.json has under the same names.
 _COUNTS = ("num_inliers", "inlier_ratio", "threshold", "score", "iterations", "models_tested", "stop_reason")
 
+# What the coefficients of a curve mean.
+EQUATIONS = {
+    "line": "a x + b y + c = 0",
+    "circle": "centre (x, y), radius r",
+    "polynomial": "y = c0 + c1 x + c2 x^2 + ...",
+}
+_LABELS = {"line": ["a", "b", "c"], "circle": ["x", "y", "r"]}
+
 # Probability from which a datum counts as surely an inlier, or an outlier, in the summary of the posterior.
 SURE = 0.9
 
 
 @dataclass(frozen=True)
 class Answer:
-    """A result with the name of its model, for example "H", its matrix or coefficients and, for E, the motion."""
+    """A result: the name of the model, its matrix or coefficients, the threshold's unit and, for E, the motion."""
 
     name: str
     result: Result
     model: NDArray[np.float64] | None
+    unit: str
     pose: RelativePose | None = None
 
     @property
@@ -45,13 +54,19 @@ class Answer:
             "success": result.success,
             "message": result.message,
             "num_data": len(result.inliers),
-            **{name: getattr(result, name) for name in (*_COUNTS, "seed", "seconds")},
+            **{name: getattr(result, name) for name in (*_COUNTS, "seed", "seconds", "loading_seconds")},
             "posterior": self.posterior_summary(),
             "bansac": bansac.__version__,
         }
         if self.pose is not None:
             document |= {"R": self.pose.R, "t": self.pose.t}
         return document
+
+    def coefficients(self) -> dict[str, float]:
+        """Return the coefficients of a curve by their names in ``EQUATIONS``."""
+        assert self.model is not None
+        labels = _LABELS.get(self.name, [f"c{k}" for k in range(len(self.model))])
+        return dict(zip(labels, self.model.tolist(), strict=True))
 
     def posterior_summary(self) -> dict[str, int] | None:
         """Count the data that are surely inliers, surely outliers and undecided; None without a posterior."""
@@ -74,8 +89,8 @@ class Answer:
         outcome = "" if result.success else "[bold red]failure:[/] "
         report.print(f"{outcome}{result.message}")
         report.print(
-            f"  threshold {result.threshold:g}, {result.iterations} iterations, {result.models_tested} models, "
-            f"stopped by {result.stop_reason}, {1e3 * result.seconds:.2f} ms, seed {result.seed}"
+            f"  threshold {f'{result.threshold:g} {self.unit}'.strip()}, {result.iterations} iterations, "
+            f"{result.models_tested} models, stopped by {result.stop_reason}, {result.timing}, seed {result.seed}"
         )
         posterior = self.posterior_summary()
         if posterior is not None:
@@ -83,7 +98,10 @@ class Answer:
                 f"  posterior: {posterior['inlier']} at least {SURE:.0%} sure inliers, {posterior['outlier']} at least "
                 f"{SURE:.0%} sure outliers, {posterior['undecided']} undecided"
             )
-        if self.model is not None:
+        if self.model is not None and self.model.ndim == 1:
+            labelled = ", ".join(f"{label} = {value:.6g}" for label, value in self.coefficients().items())
+            report.print(f"  {self.name}: {labelled} ({EQUATIONS[self.name]})", markup=False)
+        elif self.model is not None:
             _print_array(self.name, self.model)
         if self.pose is not None:
             _print_array("R", self.pose.R)
@@ -102,15 +120,21 @@ def estimate_two_view(
     if name != "E":
         estimate = bansac.estimate_homography if name == "H" else bansac.estimate_fundamental
         result = estimate(x1, x2, **settings)
-        return Answer(name, result, result.model)
+        return Answer(name, result, result.model, "px")
     result = bansac.estimate_relative_pose(x1, x2, K1, K2, **settings)
     pose = result.model
-    return Answer(name, result, None if pose is None else essential_from_pose(pose.R, pose.t), pose)
+    unit = "normalised units" if K1 is None else "px"
+    return Answer(name, result, None if pose is None else essential_from_pose(pose.R, pose.t), unit, pose)
 
 
 def _print_array(name: str, array: NDArray[np.float64]) -> None:
     text = np.array2string(array, formatter={"float_kind": "{:12.6g}".format}, prefix=f"  {name} = ")
     report.print(f"  {name} = {text}", markup=False)
+
+
+def figure_names(prefix: str = "") -> list[str]:
+    """Return the names of the figures that :func:`write_figures` may write."""
+    return [f"{prefix}{name}.png" for name in ("matches", "trace", "probabilities")]
 
 
 def write_figures(
@@ -123,21 +147,27 @@ def write_figures(
     *,
     prefix: str = "",
     H_true: NDArray[np.float64] | None = None,
-) -> None:
-    """Draw the matches by their posterior and, if there is a trace, the course of the run; with ``H_true`` outlines."""
+) -> list[str]:
+    """Draw the matches by their posterior and, if there is a trace, the course of the run; return the files' names.
+
+    With ``H_true`` the outlines of image 1 by the true and the estimated homography are drawn.
+    """
+    matches, course, evolution = figure_names(prefix)
     if importlib.util.find_spec("matplotlib") is None:
         notes.print("bansac: no figures: they need Matplotlib, pip install 'bansac[plot]'", markup=False)
-        return
+        return []
     from bansac import plotting
 
     result = answer.result
     figure = plotting.plot_matches(image1, image2, x1, x2, result.probabilities, inliers=result.inliers)
-    folder.write_figure(f"{prefix}matches.png", figure)
+    folder.write_figure(matches, figure)
     trace = result.trace
     if trace is None or not len(trace):
-        return
-    folder.write_figure(f"{prefix}trace.png", plotting.plot_trace(trace, n_points=len(result.inliers)))
-    if trace.snapshots and result.probabilities is not None:
-        outlines: dict[str, Any] = {"H_true": H_true, "H_estimated": answer.model if answer.name == "H" else None}
-        evolution = plotting.plot_probability_evolution(image1, image2, x1, x2, trace.snapshots, **outlines)
-        folder.write_figure(f"{prefix}probabilities.png", evolution)
+        return [matches]
+    folder.write_figure(course, plotting.plot_trace(trace, n_points=len(result.inliers)))
+    if not trace.snapshots or result.probabilities is None:
+        return [matches, course]
+    outlines: dict[str, Any] = {"H_true": H_true, "H_estimated": answer.model if answer.name == "H" else None}
+    figure = plotting.plot_probability_evolution(image1, image2, x1, x2, trace.snapshots, **outlines)
+    folder.write_figure(evolution, figure)
+    return [matches, course, evolution]

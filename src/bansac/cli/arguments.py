@@ -14,16 +14,27 @@ from bansac.evaluation.executors import EXECUTORS
 
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print one JSON document to standard output, and nothing else.")]
 OutOption = Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Write results and figures here.")]
+OverwriteFlag = Annotated[
+    bool, typer.Option("--overwrite", help="Replace an earlier result in --out, its figures included.")
+]
 ThresholdOption = Annotated[
     float | None,
-    typer.Option(help="Largest residual of an inlier. Default: 1 px for H, 0.5 px for F, 1e-3 (normalised) for E."),
+    typer.Option(
+        help="Largest residual of an inlier: in pixels for H and F, and for E with --calib; in normalised units for E "
+        "without; in the unit of the points for curves. Default: 1 px for H, 0.5 px for F, 1e-3 in normalised units "
+        "for E, which are 1e-3 focal lengths with --calib."
+    ),
 ]
 ConfidenceOption = Annotated[
     float | None, typer.Option(help="Desired probability of having seen the best model. Default: 0.999.")
 ]
 IterationsOption = Annotated[
-    int | None,
-    typer.Option("--max-iterations", help="Maximum number of samples. Default: 1000 for H and E, 10000 for F."),
+    float | None,
+    typer.Option(
+        "--max-iterations",
+        metavar="INTEGER",
+        help="Maximum number of samples, such as 1e4. Default: 1000 for H and E, 10000 for F, 3000 for curves.",
+    ),
 ]
 SeedOption = Annotated[int, typer.Option(help="Seed of the random numbers: the same seed gives the same answer.")]
 SamplerOption = Annotated[

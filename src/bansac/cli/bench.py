@@ -11,14 +11,16 @@ import typer
 from rich.box import SIMPLE
 from rich.table import Table
 
-from bansac.cli.arguments import ExecutorOption, JsonFlag, WorkersOption, given, split_names
+from bansac.cli.arguments import ExecutorOption, JsonFlag, OverwriteFlag, WorkersOption, given, split_names
 from bansac.cli.console import print_json, report, show_progress
+from bansac.cli.output import check_replaceable
 from bansac.evaluation.bench import Bench, build_report
 from bansac.evaluation.experiment import Setup
-from bansac.evaluation.files import check_writable, to_json, write_atomically
+from bansac.evaluation.files import check_writable
 from bansac.evaluation.methods import METHODS, select_methods
 from bansac.evaluation.runner import open_run
 from bansac.evaluation.task import DEFAULTS, Kind
+from bansac.storage import to_json, write_atomically
 
 DEFAULT_METHODS = "bansac,p-bansac,uniform"
 
@@ -46,6 +48,7 @@ def bench(
             metavar="FILE", help="Write the report here; an interrupted run goes on from the journal beside it."
         ),
     ] = None,
+    overwrite: OverwriteFlag = False,
     workers: WorkersOption = 1,
     executor: ExecutorOption = None,
     json: JsonFlag = False,
@@ -53,8 +56,8 @@ def bench(
     """Compare estimators on folders of image pairs with ground truth (RANSAC tutorial format).
 
     The calls alone are timed, on one thread; the methods run in another order on each pair. Poses are judged by
-    rotation and translation error (mAA and AUC, degrees), homographies by the mean error over the corners
-    and over the visible area (mAA, pixels).
+    rotation and translation error (mAA and AUC, degrees), homographies by the mean error over the corners and over the
+    visible area (mAA, pixels). Of a folder with sets of both kinds those of the model are run.
     """
     changes = given(pairs=pairs, repeats=repeats, max_ratio=max_ratio, threshold=threshold)
     changes |= given(confidence=confidence, max_iterations=max_iterations)
@@ -66,6 +69,8 @@ def bench(
         check_writable(out.parent, repr(str(out)))
         if out.is_dir():
             raise IsADirectoryError(f"--out: cannot write {str(out)!r}: is a folder")
+        if out.exists():
+            check_replaceable(f"{out} is there", overwrite)
         journal = out.with_suffix(".sqlite")
     started = time.perf_counter()
     with open_run(bench.experiment(), setup, journal) as run:

@@ -11,7 +11,7 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from bansac.evaluation.files import to_json
+from bansac.storage import to_json
 
 NO_MODEL = 1
 BAD_INPUT = 2
@@ -35,6 +35,8 @@ def command(function: Callable[Parameters, None]) -> Callable[Parameters, None]:
             raise
         except (ValueError, OSError, ImportError) as error:
             _fail(str(error), BAD_INPUT)
+        except MemoryError as error:
+            _fail(f"there is not enough memory: {error}", BAD_INPUT)
         except KeyboardInterrupt:
             _fail("interrupted", INTERRUPTED)
 

@@ -12,15 +12,18 @@ from numpy.typing import NDArray
 import bansac
 from bansac.cli import arguments
 from bansac.cli.answer import Answer, estimate_two_view
-from bansac.cli.console import print_json
+from bansac.cli.console import print_json, report
+from bansac.cli.output import RESULT, ResultFolder
 from bansac.datasets.files import read_calibration, read_matches, read_points
-from bansac.evaluation.files import OutputFolder
+
+# The file of --out with the data and the results per datum.
+DATA = "data.npz"
 
 Model = Literal["H", "F", "E", "line", "circle", "polynomial"]
 
 
 def estimate(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="Matches or points: csv, txt, npz or h5.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Matches or points: csv, tsv, txt, npy, npz or h5.")],
     model: Annotated[Model, typer.Option(help="The model to estimate.")],
     degree: Annotated[int | None, typer.Option(help="Degree of the polynomial.")] = None,
     pair: Annotated[str | None, typer.Option(help="Name of a pair; FILE is then a folder of h5 files.")] = None,
@@ -32,26 +35,30 @@ def estimate(
     seed: arguments.SeedOption = 0,
     no_scores: arguments.NoScoresFlag = False,
     out: arguments.OutOption = None,
+    overwrite: arguments.OverwriteFlag = False,
     json: arguments.JsonFlag = False,
 ) -> None:
     """Estimate a model from a file of matches (H, F, E) or points (line, circle, polynomial).
 
-    csv and txt: columns x1 y1 x2 y2 [score], or x y [score], with or without a header line. npz and h5: arrays x1 and
-    x2 (N x 2) or matches (N x 4), or points (N x 2); if there are any scores (N), and K, or K1 and K2. Scores in [0, 1]
-    are taken as prior probabilities. E without camera matrices takes points in normalised units.
+    csv, tsv, txt and npy: columns x1 y1 x2 y2 [score], or x y [score]; a header line of a text may name them in any
+    order. npz and h5: arrays x1 and x2 (N x 2), or matches (N x 4), or keypoints1, keypoints2 and matches (N x 2, their
+    indices), or points (N x 2); if there are any scores (N), and K, or K1 and K2. Scores in [0, 1] are taken as prior
+    probabilities. E without camera matrices takes points in normalised units. With --out: result.json and data.npz (the
+    data, inliers, probabilities, residuals), which can be read again.
     """
     two_views = model in ("H", "F", "E")
     if two_views:
         _refuse("--degree", degree, model)
         matches = read_matches(file, pair)
         K1, K2 = read_calibration(calib) if calib is not None else (matches.K1, matches.K2)
-        data, scores = {"x1": matches.x1, "x2": matches.x2}, matches.scores
+        data, scores = {"x1": matches.x1, "x2": matches.x2, "K1": K1, "K2": K2}, matches.scores
     else:
         _refuse("--calib", calib, model)
         _refuse("--pair", pair, model)
         points, scores = read_points(file)
         data = {"points": points}
-    folder = OutputFolder(out) if out is not None else None
+    inputs = [path for path in (file, calib) if path is not None]
+    folder = ResultFolder(out, [DATA], inputs=inputs, overwrite=overwrite) if out is not None else None
     settings = {"seed": seed, **arguments.sampling_settings(sampler, scores, no_scores)}
     settings |= arguments.given(threshold=threshold, confidence=confidence, max_iterations=max_iterations)
     if two_views:
@@ -61,12 +68,16 @@ def estimate(
 
     document = {"file": str(file), **answer.as_dict()}
     if folder is not None:
-        folder.write_npz("data.npz", data | answer.arrays())
-        folder.write_json("result.json", document)
+        document["files"] = [DATA, RESULT]
+        with folder.replacing():
+            folder.write_npz(DATA, arguments.given(**data, scores=scores) | answer.arrays())
+            folder.write_json(RESULT, document)
     if json:
         print_json(document)
     else:
         answer.show()
+        if folder is not None:
+            report.print(f"wrote {', '.join(folder.files)}", markup=False)
     raise typer.Exit(answer.exit_code)
 
 
@@ -81,7 +92,7 @@ def _fit(model: Model, points: NDArray[np.float64], degree: int | None, settings
         _refuse("--degree", degree, model)
         fit = bansac.fit_line if model == "line" else bansac.fit_circle
         result = fit(points, **settings)
-    return Answer(model, result, result.model)
+    return Answer(model, result, result.model, "")
 
 
 def _refuse(name: str, value: object, model: Model) -> None:

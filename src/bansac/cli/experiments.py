@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Annotated
 
@@ -81,6 +82,7 @@ def run(
     setup = Setup(seed=seed, sets=split_names(sets), exclude=split_names(exclude), extra=extra, **settings)
     experiment.check(setup)
     folder = OutputFolder(out if out is not None else Path("bansac-experiments") / name)
+    _refuse_another(folder.path, name)
     outcome = run_experiment(experiment, setup, folder, workers=workers, executor=executor, progress=show_progress)
     for table in outcome.report.tables.values():
         report.print(to_markdown(table) + "\n", markup=False)
@@ -90,3 +92,13 @@ def run(
     if outcome.failed:
         notes.print(f"bansac: {len(outcome.failed)} units have failed; the same command tries them again")
         raise typer.Exit(INCOMPLETE)
+
+
+def _refuse_another(folder: Path, name: str) -> None:
+    """Raise a ValueError if a folder holds the results of another experiment, which would be mixed up."""
+    try:
+        found = json.loads((folder / "run.json").read_text(encoding="utf-8"))["experiment"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return
+    if found != name:
+        raise ValueError(f"--out: {folder} has the results of the experiment {found}; name another folder")

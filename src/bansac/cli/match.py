@@ -8,11 +8,15 @@ from typing import Annotated
 import typer
 
 from bansac.cli import arguments
-from bansac.cli.answer import estimate_two_view, write_figures
+from bansac.cli.answer import estimate_two_view, figure_names, write_figures
 from bansac.cli.console import print_json, report
+from bansac.cli.output import RESULT, ResultFolder
 from bansac.datasets.files import read_calibration
-from bansac.evaluation.files import OutputFolder
 from bansac.evaluation.task import Kind
+from bansac.images import MAX_SIZE
+
+# The file of --out with the matches and the results per match.
+MATCHES = "matches.npz"
 
 # Ratio test of Lowe's matches, by model.
 DEFAULT_RATIOS = {"H": 0.8, "F": 0.85, "E": 0.85}
@@ -32,24 +36,33 @@ def match(
     sampler: arguments.SamplerOption = "bansac",
     seed: arguments.SeedOption = 0,
     no_scores: arguments.NoScoresFlag = False,
+    features: Annotated[int, typer.Option(help="Largest number of features of an image, the strongest first.")] = 8000,
+    max_size: Annotated[
+        int, typer.Option(help="Larger images are scaled to this number of pixels of their longer side to be matched.")
+    ] = MAX_SIZE,
     out: arguments.OutOption = None,
+    overwrite: arguments.OverwriteFlag = False,
     json: arguments.JsonFlag = False,
 ) -> None:
     """Match two images (RootSIFT) and estimate the geometry between them.
 
     The scores 1 - ratio of the matches are taken as prior probabilities (P-BANSAC). E needs --calib; its threshold is
-    in pixels. With --out: result.json, matches.npz (x1, x2, scores, inliers, probabilities, residuals) and figures.
+    in pixels. Coordinates and thresholds are those of the images in the files, whatever --max-size. With --out:
+    result.json, matches.npz (x1, x2, scores, inliers, probabilities, residuals) and figures.
     """
     if model == "E" and calib is None:
         raise ValueError("--calib must be given for --model E: it needs the camera matrices")
     if model != "E" and calib is not None:
         raise ValueError(f"--calib does not go with --model {model}")
     K1, K2 = read_calibration(calib) if calib is not None else (None, None)
-    folder = OutputFolder(out) if out is not None else None
+    inputs = [path for path in (image1, image2, calib) if path is not None]
+    names = [MATCHES, *figure_names()]
+    folder = ResultFolder(out, names, inputs=inputs, overwrite=overwrite) if out is not None else None
 
     from bansac.datasets.matching import match_images
 
-    matches = match_images(image1, image2, ratio=ratio if ratio is not None else DEFAULT_RATIOS[model])
+    chosen = ratio if ratio is not None else DEFAULT_RATIOS[model]
+    matches = match_images(image1, image2, ratio=chosen, max_features=features, max_size=max_size)
     settings = {"seed": seed, **arguments.sampling_settings(sampler, matches.scores, no_scores)}
     settings |= arguments.given(threshold=threshold, confidence=confidence, max_iterations=max_iterations)
     answer = estimate_two_view(model, matches.x1, matches.x2, K1, K2, trace=folder is not None, **settings)
@@ -59,9 +72,11 @@ def match(
         arrays = {"x1": matches.x1, "x2": matches.x2, "scores": matches.scores}
         if K1 is not None and K2 is not None:
             arrays |= {"K1": K1, "K2": K2}
-        folder.write_npz("matches.npz", arrays | answer.arrays())
-        write_figures(folder, image1, image2, matches.x1, matches.x2, answer)
-        folder.write_json("result.json", document)
+        with folder.replacing():
+            folder.write_npz(MATCHES, arrays | answer.arrays())
+            drawn = write_figures(folder, image1, image2, matches.x1, matches.x2, answer)
+            document["files"] = [MATCHES, *drawn, RESULT]
+            folder.write_json(RESULT, document)
     if json:
         print_json(document)
     else:

@@ -2,7 +2,7 @@
 
 ==============  ==============================================================================
 ``matches``     the type of all of them
-``files``       matches, points and camera matrices in text, npz, h5 and JSON files
+``files``       matches, points and camera matrices in files; ``text_tables`` and ``array_files`` serve it
 ``matching``    two images in, matches out
 ``synthetic``   matches and curves with ground truth
 ``demo``        a pair of images that is part of the package, and one of scikit-image

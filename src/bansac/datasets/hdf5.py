@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -10,7 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bansac.numeric.arrays import as_floats
+
 _Array = NDArray[np.float64]
+
+_COMPRESSION = 1100  # a little above the largest ratio of deflate
 
 _SPLITS = ("train", "val", "test")  # folders of the tutorial that do not name what is in them
 
@@ -22,6 +27,22 @@ def import_h5py() -> Any:
     except ImportError as error:
         raise ImportError("reading HDF5 files needs h5py: pip install 'bansac[data]'") from error
     return h5py
+
+
+def check_claim(claimed: int, stored: int) -> None:
+    """Raise a ValueError if ``stored`` bytes are too few for ``claimed`` ones, however well they are compressed."""
+    if claimed > _COMPRESSION * stored:
+        raise ValueError(f"its header claims {claimed:.3g} bytes, and {stored} are stored")
+
+
+def read_dataset(dataset: Any) -> Any:
+    """Return what a dataset of h5py holds; a ValueError if less is stored than its header claims."""
+    check_claim(dataset.nbytes, dataset.id.get_storage_size())
+    if dataset.chunks is not None:  # one that is missing would be read as zeros
+        chunks = math.prod(-(-n // length) for n, length in zip(dataset.shape, dataset.chunks, strict=True))
+        if dataset.id.get_num_chunks() != chunks:
+            raise ValueError(f"{dataset.id.get_num_chunks()} of {chunks} chunks are stored")
+    return dataset[()]
 
 
 class Reader(AbstractContextManager["Reader"]):
@@ -43,7 +64,7 @@ class Reader(AbstractContextManager["Reader"]):
         """Return the keys, sorted."""
         try:
             return sorted(self._file.keys())
-        except (OSError, RuntimeError) as error:
+        except Exception as error:
             raise OSError(f"cannot read {self._path}: {error}") from error
 
     def array(self, key: str, shape: tuple[int, ...]) -> _Array:
@@ -51,8 +72,9 @@ class Reader(AbstractContextManager["Reader"]):
         try:
             if key not in self._file:
                 raise OSError(f"{self._path} lacks {key!r}")
-            values = np.asarray(self._file[key][()], dtype=np.float64)
-        except (OSError, RuntimeError, KeyError, TypeError, ValueError, AttributeError) as error:
+            stored = np.asarray(read_dataset(self._file[key]))
+            values = as_floats(key, stored.astype(np.int8) if stored.dtype == np.bool_ else stored)  # labels
+        except Exception as error:  # a damaged file raises errors of many kinds
             message = str(error) if str(self._path) in str(error) else f"cannot read {key!r} of {self._path}: {error}"
             raise OSError(message) from error
         try:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
+
+from bansac.validate import as_points, as_scores
 
 __all__ = ["Matches"]
 
@@ -74,6 +77,100 @@ class Matches:
         """Derive the scores from the ratios."""
         if self.scores is None and self.ratios is not None:
             object.__setattr__(self, "scores", 1 - self.ratios)
+
+    @classmethod
+    def from_indices(
+        cls, keypoints1: ArrayLike, keypoints2: ArrayLike, pairs: ArrayLike, scores: ArrayLike | None = None
+    ) -> Self:
+        """Return matches that are given as indices of keypoints, as LightGlue and other matchers give them.
+
+        Parameters
+        ----------
+        keypoints1, keypoints2 : (M, 2) and (L, 2) array_like
+            Points of the two images in pixels.
+        pairs : (N, 2) array_like of int
+            For every match the index of its keypoint in image 1 and in image 2.
+        scores : (N,) array_like or None, optional
+            Quality of every match, larger is better.
+
+        Returns
+        -------
+        Matches
+            The matches in the order of ``pairs``.
+
+        Raises
+        ------
+        ValueError
+            If an argument has the wrong shape or type, or an index is out of range.
+
+        Examples
+        --------
+        >>> matches = Matches.from_indices([[0, 0], [5, 5]], [[1, 0], [7, 7], [9, 9]], [[1, 2], [0, 0]])
+        >>> matches.x2
+        array([[9., 9.],
+               [1., 0.]])
+        """
+        points1, points2 = as_points("keypoints1", keypoints1, 2), as_points("keypoints2", keypoints2, 2)
+        indices = np.asarray(pairs)
+        if indices.size == 0:
+            indices = np.empty((0, 2), np.int64)
+        if indices.dtype.kind not in "iu" or indices.ndim != 2 or indices.shape[1] != 2:
+            raise ValueError(f"pairs must be integers of shape (N, 2), got {indices.dtype} of shape {indices.shape}")
+        for column, (name, points) in enumerate((("keypoints1", points1), ("keypoints2", points2))):
+            wrong = (indices[:, column] < 0) | (indices[:, column] >= len(points))
+            if wrong.any():
+                index = indices[wrong, column][0]
+                raise ValueError(f"pairs must be indices of the {len(points)} {name} in column {column}, got {index}")
+        quality = None if scores is None else as_scores("scores", scores, len(indices))
+        return cls(points1[indices[:, 0]], points2[indices[:, 1]], scores=quality)
+
+    @classmethod
+    def from_opencv(
+        cls,
+        keypoints1: Sequence[Any],
+        keypoints2: Sequence[Any],
+        matches: Sequence[Any],
+        scores: ArrayLike | None = None,
+    ) -> Self:
+        """Return the matches of OpenCV's keypoints.
+
+        Parameters
+        ----------
+        keypoints1, keypoints2 : sequence of cv2.KeyPoint
+            Keypoints of the query image and of the train image.
+        matches : sequence of cv2.DMatch
+            What ``cv2.DescriptorMatcher.match`` returns.
+        scores : (N,) array_like or None, optional
+            Quality of every match, larger is better.
+
+        Returns
+        -------
+        Matches
+            The matches in their order.
+
+        Raises
+        ------
+        ValueError
+            If an argument is no such sequence, or a match names a keypoint that is not there.
+
+        Examples
+        --------
+        >>> import cv2
+        >>> keypoints = [cv2.KeyPoint(10.0, 20.0, 5.0), cv2.KeyPoint(30.0, 40.0, 5.0)]
+        >>> Matches.from_opencv(keypoints, keypoints, [cv2.DMatch(1, 0, 0.5)]).x1
+        array([[30., 40.]])
+        """
+        points = []
+        for name, keypoints in (("keypoints1", keypoints1), ("keypoints2", keypoints2)):
+            try:
+                points.append(np.array([keypoint.pt for keypoint in keypoints]).reshape(-1, 2))
+            except (AttributeError, TypeError):
+                raise ValueError(f"{name} must be a sequence of cv2.KeyPoint") from None
+        try:
+            pairs = [(match.queryIdx, match.trainIdx) for match in matches]
+        except (AttributeError, TypeError):
+            raise ValueError("matches must be a sequence of cv2.DMatch; of the pairs of knnMatch take one") from None
+        return cls.from_indices(points[0], points[1], pairs, scores)
 
     def __len__(self) -> int:
         """Return the number of matches."""

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bansac.datasets.matches import Matches
-from bansac.images import ImageLike, import_opencv, read_image
+from bansac.images import MAX_SIZE, ImageLike, import_opencv, read_image, shrink
 
 __all__ = ["match_images"]
 
@@ -27,6 +27,7 @@ def match_images(
     *,
     ratio: float = 0.95,
     max_features: int = 8000,
+    max_size: int = MAX_SIZE,
     mutual: bool = False,
 ) -> Matches:
     """Match two images.
@@ -39,6 +40,9 @@ def match_images(
         Largest SNN ratio of a match, in (0, 1].
     max_features : int, optional
         Largest number of features an image, the strongest first.
+    max_size : int, optional
+        Images with a longer side are scaled down to this many pixels to find features in them; the points are those of
+        the given images.
     mutual : bool, optional
         Keep a match only if each point is the nearest neighbour of the other.
 
@@ -68,9 +72,11 @@ def match_images(
         raise ValueError(f"ratio must lie in (0, 1], got {ratio}")
     if max_features < 2:
         raise ValueError(f"max_features must be at least 2, got {max_features}")
-    grey1, grey2 = read_image(image1), read_image(image2)
-    points1, descriptors1 = _root_sift("image1", grey1, max_features)
-    points2, descriptors2 = _root_sift("image2", grey2, max_features)
+    if max_size < 1:
+        raise ValueError(f"max_size must be at least 1, got {max_size}")
+    grey1, grey2 = read_image(image1, argument="image1"), read_image(image2, argument="image2")
+    points1, descriptors1 = _features("image1", grey1, max_features, max_size)
+    points2, descriptors2 = _features("image2", grey2, max_features, max_size)
 
     nearest, ratios = _nearest_neighbours(descriptors1, descriptors2)
     keep = ratios <= ratio
@@ -90,6 +96,15 @@ def match_images(
 
 def _path(image: ImageLike) -> Path | None:
     return Path(image) if isinstance(image, str | os.PathLike) else None
+
+
+def _features(
+    name: str, grey: NDArray[np.uint8], max_features: int, max_size: int
+) -> tuple[NDArray[np.float64], NDArray[np.float32]]:
+    """Detect features in an image, which is scaled down if it is large; their points are those of the given image."""
+    small, scale = shrink(grey, max_size)
+    points, descriptors = _root_sift(name, small, max_features)
+    return (points + 0.5) / scale - 0.5 if small is not grey else points, descriptors
 
 
 def _root_sift(

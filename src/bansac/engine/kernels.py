@@ -24,6 +24,7 @@ from bansac.engine.scoring import SCORES, Score, check_gain
 from bansac.engine.state import PROGRESS_TYPE
 from bansac.engine.stopping import MAX_BOUNDS, Stop
 from bansac.numeric.arrays import Bools, Floats, Ints, Reals, Words
+from bansac.numeric.clock import loading
 from bansac.numeric.jit import compile_kernel
 from bansac.numeric.struct import define_packer
 from bansac.problems.problem import IN_LOOP, REALS, Problem
@@ -96,7 +97,8 @@ def select_kernels(
     key = (sampler, score, bounds, higher_order, degeneracy)
     structs = _STRUCTS.setdefault(problem, {})
     if key not in structs:
-        structs[key] = _select(problem, *key)
+        with loading():
+            structs[key] = _select(problem, *key)
     return structs[key]
 
 
@@ -122,7 +124,8 @@ def _select(
 @functools.lru_cache(maxsize=256)
 def find_function(row: Any, name: str, default: Callable[..., Any] | None = None) -> Any:
     """Return a function of the module of a registry's row."""
-    module = importlib.import_module(row.module) if isinstance(row.module, str) else row.module
+    with loading():
+        module = importlib.import_module(row.module) if isinstance(row.module, str) else row.module
     function = getattr(module, name, default)
     if function is None:
         raise TypeError(f"{row.name!r} needs a function {name!r} in {module!r}")

@@ -36,7 +36,8 @@ Gamma = Callable[[Floats], Any]
 class Options:
     """Settings of a robust estimation.
 
-    The defaults are the paper's (Piedade and Miraldo, ICCV 2023), but for ``epipolar_error``.
+    The defaults are the paper's (Piedade and Miraldo, ICCV 2023), but for ``epipolar_error``. Numbers may be of any
+    type, also arrays without axes; whole numbers may be floats, such as 1e4.
 
     Parameters
     ----------
@@ -52,8 +53,9 @@ class Options:
         Minimum number of minimal samples before a stopping criterion may end the run.
     max_seconds : float, optional
         Time limit. A run that it ends depends on the speed of the machine.
-    seed : int
-        Seed of the random numbers: the same seed and input give the same answer, bit for bit.
+    seed : int, optional
+        Seed of the random numbers: the same seed and input give the same answer, bit for bit. None draws one, another
+        for every call of an estimator; ``Result.seed`` is the one that was used.
     sampler : {"bansac", "uniform", "prosac", "napsac", "p-napsac", "baysac", "ar"} or Sampler
         ``"bansac"`` draws by the probabilities of the dynamic Bayesian network; ``"uniform"`` is RANSAC; ``"prosac"``
         (Chum and Matas, 2005) takes the best matches first and ``"p-napsac"`` (Barath et al., 2020) the best ones and
@@ -115,7 +117,7 @@ class Options:
     max_iterations: int | None = None
     min_iterations: int = 0
     max_seconds: float | None = None
-    seed: int = 0
+    seed: int | None = 0
     sampler: str | Sampler = "bansac"
     scoring: str | Score = "inliers"
     verification: Literal["sprt"] | None = "sprt"
@@ -136,18 +138,19 @@ class Options:
     def __post_init__(self) -> None:
         """Check every value."""
         if self.threshold is not None:
-            _check_number("threshold", self.threshold, lambda v: v > 0, "a number > 0")
-        _check_number("confidence", self.confidence, lambda v: 0 < v < 1, "a number in (0, 1)")
+            self._set_number("threshold", lambda v: v > 0, "a number > 0")
+        self._set_number("confidence", lambda v: 0 < v < 1, "a number in (0, 1)")
         if self.max_iterations is not None:
-            _check_integer("max_iterations", self.max_iterations, 1, 2**31 - 1)
-        _check_integer("min_iterations", self.min_iterations, 0, 2**31 - 1)
+            self._set_integer("max_iterations", 1, 2**31 - 1)
+        self._set_integer("min_iterations", 0, 2**31 - 1)
         if self.max_iterations is not None and self.min_iterations > self.max_iterations:
             raise ValueError(
                 f"min_iterations must be at most max_iterations ({self.max_iterations}), got {self.min_iterations}"
             )
         if self.max_seconds is not None:
-            _check_number("max_seconds", self.max_seconds, lambda v: v > 0, "a number > 0")
-        _check_integer("seed", self.seed, 0, 2**64 - 1)
+            self._set_number("max_seconds", lambda v: v > 0, "a number > 0")
+        if self.seed is not None:
+            self._set_integer("seed", 0, 2**64 - 1)
         _check_row("sampler", self.sampler, SAMPLERS, Sampler)
         _check_row("scoring", self.scoring, SCORES, Score)
         if self.score_row.module is None and self.score_row != SCORES["inliers"]:
@@ -160,20 +163,41 @@ class Options:
         if not callable(self.gamma):
             _check_name("gamma", self.gamma, GAMMAS)
         _check_name("activation", self.activation, ACTIVATIONS)
-        _check_integer("order", self.order, 1, 3)
-        _check_number("weight_floor", self.weight_floor, lambda v: 0 < v <= 100, "a number in (0, 100]")
+        self._set_integer("order", 1, 3)
+        self._set_number("weight_floor", lambda v: 0 < v <= 100, "a number in (0, 100]")
         if self.tau is not None:
-            _check_number("tau", self.tau, lambda v: 0 < v < 1, "a number in (0, 1)")
+            self._set_number("tau", lambda v: 0 < v < 1, "a number in (0, 1)")
         if self.neighborhood_radius is not None:
-            _check_number("neighborhood_radius", self.neighborhood_radius, lambda v: v > 0, "a number > 0")
+            self._set_number("neighborhood_radius", lambda v: v > 0, "a number > 0")
             if not self.sampler_row.neighbors:
                 raise ValueError(
                     f"neighborhood_radius needs sampler='napsac', the sampler is {self.sampler_row.name!r}"
                 )
         if not isinstance(self.trace, bool | np.bool_):
             raise ValueError(f"trace must be True or False, got {self.trace!r}")
+        object.__setattr__(self, "trace", bool(self.trace))
         self._check_stopping()
         self._check_network()
+
+    def _set_number(self, name: str, holds: Callable[[float], bool], wanted: str) -> None:
+        """Check a number and keep it as a float, whatever type of number it is."""
+        value = getattr(self, name)
+        try:
+            number = math.nan if isinstance(value, str | bytes) or np.ndim(value) else float(value)
+        except (TypeError, ValueError):
+            number = math.nan
+        if not math.isfinite(number) or not holds(number):
+            raise ValueError(f"{name} must be {wanted}, got {value!r}")
+        object.__setattr__(self, name, number)
+
+    def _set_integer(self, name: str, smallest: int, largest: int) -> None:
+        """Check a whole number of any type, 1e4 and arrays without axes included, and keep it as an int."""
+        value = getattr(self, name)
+        number = value.item() if isinstance(value, np.ndarray | np.generic) and value.ndim == 0 else value
+        whole = isinstance(number, int) or (isinstance(number, float) and number.is_integer())
+        if not whole or isinstance(number, bool) or not smallest <= number <= largest:
+            raise ValueError(f"{name} must be an integer in [{smallest}, {largest}], got {value!r}")
+        object.__setattr__(self, name, int(number))
 
     @functools.cached_property
     def sampler_row(self) -> Sampler:
@@ -318,18 +342,3 @@ def _check_name(argument: str, value: Any, names: Sequence[str], *, optional: bo
 def _check_row(argument: str, value: Any, rows: Mapping[str, Any], row: type, *, optional: bool = False) -> None:
     if not isinstance(value, row):
         _check_name(argument, value, tuple(rows), optional=optional)
-
-
-def _check_number(argument: str, value: Any, holds: Callable[[float], bool], wanted: str) -> None:
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        raise ValueError(f"{argument} must be {wanted}, got {value!r}") from None
-    if isinstance(value, str | bytes) or not math.isfinite(number) or not holds(number):
-        raise ValueError(f"{argument} must be {wanted}, got {value!r}")
-
-
-def _check_integer(argument: str, value: Any, smallest: int, largest: int) -> None:
-    is_integer = isinstance(value, int | np.integer) and not isinstance(value, bool)
-    if not is_integer or not smallest <= int(value) <= largest:
-        raise ValueError(f"{argument} must be an integer in [{smallest}, {largest}], got {value!r}")

@@ -81,11 +81,12 @@ def run(
 ) -> Outcome:
     """Search for the best model of ``data`` (channels x N, at least one minimal sample) and refine it.
 
-    ``options`` must have a threshold and a number of iterations; distances in them are ``unit`` times those of
+    ``options`` must have a threshold, a number of iterations and a seed; distances in them are ``unit`` times those of
     ``data``. ``prior`` is the inlier probability of every datum, ``quality`` orders the data, larger being better.
     """
     deadline = np.inf if options.max_seconds is None else time.perf_counter() + options.max_seconds
     n = data.shape[1]
+    assert options.seed is not None
     rng = seed_rng(options.seed)
     order = np.empty(n, np.int64)
     shuffle(rng, order)

@@ -6,7 +6,7 @@ from typing import Unpack
 
 from numpy.typing import ArrayLike
 
-from bansac.estimate.generic import ransac
+from bansac.estimate.generic import estimate
 from bansac.options import Options, Settings
 from bansac.result import Result
 
@@ -56,9 +56,7 @@ def fit_line(
     """
     from bansac.problems.line import LINE
 
-    return ransac(
-        LINE, points, threshold=threshold, scores=scores, priors=priors, preset=preset, options=options, **settings
-    )
+    return estimate("points", LINE, points, threshold, scores, priors, preset, options, settings)
 
 
 def fit_circle(
@@ -104,9 +102,7 @@ def fit_circle(
     """
     from bansac.problems.circle import CIRCLE
 
-    return ransac(
-        CIRCLE, points, threshold=threshold, scores=scores, priors=priors, preset=preset, options=options, **settings
-    )
+    return estimate("points", CIRCLE, points, threshold, scores, priors, preset, options, settings)
 
 
 def fit_polynomial(
@@ -155,13 +151,4 @@ def fit_polynomial(
     """
     from bansac.problems.polynomial import polynomial
 
-    return ransac(
-        polynomial(degree),
-        points,
-        threshold=threshold,
-        scores=scores,
-        priors=priors,
-        preset=preset,
-        options=options,
-        **settings,
-    )
+    return estimate("points", polynomial(degree), points, threshold, scores, priors, preset, options, settings)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from typing import Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from bansac.estimate.solve import solve
+from bansac.numeric.clock import Stopwatch
 from bansac.options import Options, Settings, resolve_options
 from bansac.problems.problem import Problem
 from bansac.result import Result
@@ -63,10 +63,25 @@ def ransac(
     >>> bansac.ransac(LINE, np.column_stack([x, x]), threshold=0.01).num_inliers
     50
     """
-    started = time.perf_counter()
     if not isinstance(problem, Problem):
         raise ValueError(f"problem must be a bansac.Problem, got {type(problem).__name__}")
+    return estimate("data", problem, data, threshold, scores, priors, preset, options, settings)
+
+
+def estimate(
+    argument: str,
+    problem: Problem,
+    data: ArrayLike,
+    threshold: float | None,
+    scores: ArrayLike | None,
+    priors: ArrayLike | None,
+    preset: str | None,
+    options: Options | None,
+    settings: Settings,
+) -> Result:
+    """Estimate a model from data that the caller's function has as ``argument``."""
+    watch = Stopwatch()
     resolved = resolve_options(problem, options, preset, threshold, settings)
-    columns = np.ascontiguousarray(as_points("data", data, problem.channels).T)
+    columns = np.ascontiguousarray(as_points(argument, data, problem.channels).T)
     problem.check_on(columns)
-    return solve(problem, columns, resolved, scores, priors, started)
+    return solve(problem, columns, resolved, scores, priors, watch)

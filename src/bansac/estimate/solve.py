@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -12,6 +10,7 @@ from bansac.engine.options import Options
 from bansac.engine.runner import Outcome, run
 from bansac.engine.sampling import SAMPLERS
 from bansac.estimate.verdict import judge
+from bansac.numeric.clock import Stopwatch
 from bansac.problems.problem import Problem
 from bansac.result import Result
 from bansac.validate import as_probabilities, as_scores
@@ -25,13 +24,14 @@ def solve(
     options: Options,
     scores: ArrayLike | None,
     priors: ArrayLike | None,
-    started: float,
+    watch: Stopwatch,
     unit: float = 1.0,
 ) -> Result:
     """Run the loop on checked data (channels x N); a residual of the problem times ``unit`` is the caller's."""
     n = data.shape[1]
     threshold = options.threshold
     assert threshold is not None
+    assert options.seed is not None
     prior, quality = _prior_and_quality(scores, priors, n, options)
     _check_abilities(problem, options)
     if n < problem.sample_size:
@@ -47,6 +47,7 @@ def solve(
         residuals[np.isnan(residuals)] = np.inf
     inliers = residuals <= threshold
     success, message = judge(problem, data, threshold / unit, outcome, inliers, options.sampler_row, message)
+    seconds, loading_seconds = watch.read()
     return Result(
         model=None if outcome.model is None else outcome.model.reshape(problem.model_shape),
         inliers=inliers,
@@ -59,8 +60,9 @@ def solve(
         stop_reason=outcome.stop_reason,
         success=success,
         message=message,
-        seed=int(options.seed),
-        seconds=time.perf_counter() - started,
+        seed=options.seed,
+        seconds=seconds,
+        loading_seconds=loading_seconds,
         trace=outcome.trace,
     )
 

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-import time
+from dataclasses import replace
 from typing import Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bansac.estimate.solve import solve
+from bansac.numeric.clock import Stopwatch
 from bansac.options import Options, Settings, find_preset, resolve_options
 from bansac.problems.problem import Problem
 from bansac.result import RelativePose, Result
 from bansac.validate import as_camera, as_points, check_same_length
+
+# Normalised coordinates beyond this, the tangent of 70 degrees, are rare.
+_WIDEST = 2.75
 
 __all__ = ["estimate_essential", "estimate_fundamental", "estimate_homography", "estimate_relative_pose"]
 
@@ -52,7 +56,8 @@ def estimate_homography(
     Returns
     -------
     Result
-        ``model`` is H (3 x 3, unit norm) with ``x2 ~ H x1``.
+        ``model`` is H (3 x 3) with ``x2 ~ H x1`` and ``H[2, 2] = 1``; of unit norm where ``H[2, 2]`` vanishes, which
+        is where H takes the origin of image 1 to infinity.
 
     Raises
     ------
@@ -66,16 +71,16 @@ def estimate_homography(
     >>> import numpy as np, bansac
     >>> x1 = np.random.default_rng(0).uniform(0, 500, (100, 2))
     >>> H, inliers = bansac.estimate_homography(x1, x1 + [10.0, 20.0])
-    >>> np.round(H / H[2, 2], 6) + 0.0
+    >>> np.round(H, 6) + 0.0
     array([[ 1.,  0., 10.],
            [ 0.,  1., 20.],
            [ 0.,  0.,  1.]])
     """
     from bansac.problems.homography import HOMOGRAPHY
 
-    started = time.perf_counter()
+    watch = Stopwatch()
     resolved = resolve_options(HOMOGRAPHY, options, preset, threshold, settings)
-    return solve(HOMOGRAPHY, _as_matches(x1, x2), resolved, scores, priors, started)
+    return solve(HOMOGRAPHY, _as_matches(x1, x2), resolved, scores, priors, watch)
 
 
 def estimate_fundamental(
@@ -125,9 +130,9 @@ def estimate_fundamental(
     """
     from bansac.problems.fundamental import FUNDAMENTAL
 
-    started = time.perf_counter()
+    watch = Stopwatch()
     resolved = resolve_options(FUNDAMENTAL, options, preset, threshold, settings)
-    return solve(FUNDAMENTAL, _as_matches(x1, x2), resolved, scores, priors, started)
+    return solve(FUNDAMENTAL, _as_matches(x1, x2), resolved, scores, priors, watch)
 
 
 def estimate_essential(
@@ -182,10 +187,11 @@ def estimate_essential(
     >>> result.success
     True
     """
-    started = time.perf_counter()
+    watch = Stopwatch()
     data, unit = _as_rays(x1, x2, K1, K2, preset)
     problem, resolved = _resolve_essential(options, preset, threshold, settings, unit)
-    return solve(problem, data, resolved, scores, priors, started, unit)
+    result = solve(problem, data, resolved, scores, priors, watch, unit)
+    return _with_hint(result, data) if K1 is None else result
 
 
 def estimate_relative_pose(
@@ -233,18 +239,18 @@ def estimate_relative_pose(
     >>> R.shape, t.shape
     ((3, 3), (3,))
     """
-    from dataclasses import replace
-
     from bansac.geometry import recover_pose
 
-    started = time.perf_counter()
+    watch = Stopwatch()
     rays, unit = _as_rays(x1, x2, K1, K2, preset)
     problem, resolved = _resolve_essential(options, preset, threshold, settings, unit)
-    result = solve(problem, rays, resolved, scores, priors, started, unit)
+    result = solve(problem, rays, resolved, scores, priors, watch, unit)
+    result = _with_hint(result, rays) if K1 is None else result
     if result.model is None:
         return result
     R, t, _ = recover_pose(result.model, rays[:2].T, rays[2:].T, result.inliers)
-    return replace(result, model=RelativePose(R, t), seconds=time.perf_counter() - started)
+    seconds, loading_seconds = watch.read()
+    return replace(result, model=RelativePose(R, t), seconds=seconds, loading_seconds=loading_seconds)
 
 
 def _resolve_essential(
@@ -283,6 +289,14 @@ def _as_rays(
     _apply_inverse(camera2, data[2:])
     focal = (camera1[0, 0] + camera1[1, 1] + camera2[0, 0] + camera2[1, 1]) / 4
     return data, 1.0 if find_preset(preset).normalised_threshold else float(focal)
+
+
+def _with_hint(result: Result, data: NDArray[np.float64]) -> Result:
+    """Say in the message if matches without cameras look like pixels: half of them lie beyond a view of 140 degrees."""
+    if data.size == 0 or np.median(np.abs(data)) < _WIDEST:
+        return result
+    hint = "these look like pixels, and normalised coordinates are expected where no camera matrices are given"
+    return replace(result, message=f"{result.message}; {hint}")
 
 
 def _apply_inverse(K: NDArray[np.float64], x: NDArray[np.float64]) -> None:

@@ -49,16 +49,20 @@ class Bench:
         )
 
     def sets(self, setup: Setup) -> list[PairSet]:
-        """Return the sets that ``setup`` chooses; one without the truth that is needed is a ValueError."""
+        """Return the sets that ``setup`` chooses and that have the truth of the model.
+
+        No such set, or one without it that is named, is a ValueError.
+        """
         assert setup.data is not None  # Experiment.check
         chosen = choose_sets(find_sets(setup.data), setup.sets, setup.exclude)
+        judging = [pair_set for pair_set in chosen if (pair_set.kind == "H") == (self.protocol.kind == "H")]
         for pair_set in chosen:
-            if (pair_set.kind == "H") != (self.protocol.kind == "H"):
+            if pair_set not in judging and (setup.sets or not judging):
                 truth = "homographies" if pair_set.kind == "H" else "poses"
                 raise ValueError(
                     f"the set {pair_set.name} has {truth} as truth and cannot judge --model {self.protocol.kind}"
                 )
-        return chosen
+        return judging
 
     def units(self, setup: Setup) -> list[Unit]:
         """Return one unit for each set, pair with matches enough, and repeat; a set without any is a ValueError."""

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import csv
-import json
-import math
-import os
 import tempfile
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from bansac.storage import to_json, write_atomically
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -72,36 +71,3 @@ def check_writable(folder: Path, what: str) -> None:
         tempfile.TemporaryFile(dir=folder).close()
     except OSError as error:
         raise OSError(f"--out: cannot write {what}: {error.strerror or error}") from None
-
-
-def write_atomically(path: Path, write: Callable[[Path], Any]) -> None:
-    """Let ``write`` fill a temporary file beside ``path``, of the same suffix, and move it there when it is whole."""
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.stem}-", suffix=path.suffix)
-    os.close(handle)
-    temporary = Path(name)
-    try:
-        write(temporary)
-        # mkstemp makes files that only their owner may read; give this one the usual permissions.
-        mask = os.umask(0)
-        os.umask(mask)
-        temporary.chmod(0o666 & ~mask)
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
-def to_json(document: dict[str, Any]) -> str:
-    """Return ``document`` as strict JSON: arrays become lists, NaN and infinity null."""
-    return json.dumps(_plain(document), indent=2, allow_nan=False)
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple | np.ndarray):
-        return [_plain(item) for item in value]
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from bansac.numeric.arrays import as_floats
+
 
 def mean_average_accuracy(errors: ArrayLike, threshold: float, steps: int = 100) -> float:
     """Mean share of errors within a threshold, over evenly spaced thresholds from 1 up (the paper's mAA).
@@ -82,7 +84,7 @@ def auc(errors: ArrayLike, threshold: float) -> float:
 
 def _errors(errors: ArrayLike) -> NDArray[np.float64]:
     """Return errors in ascending order, failures as inf."""
-    values = np.asarray(errors, dtype=np.float64)
+    values = as_floats("errors", errors)
     if values.ndim != 1 or not values.size:
         raise ValueError(f"errors must be a non-empty list of numbers, got an array of shape {values.shape}")
     values = np.sort(np.where(np.isnan(values), np.inf, values))

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bansac.geometry import apply_transform
+from bansac.numeric.arrays import as_floats
 
 FAILED_POSE = 180.0
 """Error, in degrees, of a pose that was not found."""
@@ -249,7 +250,7 @@ def _estimate(name: str, value: ArrayLike | None, shape: tuple[int, ...]) -> NDA
     """Return an estimate as float64 of a shape, None if it is missing or not finite."""
     if value is None:
         return None
-    array = np.asarray(value, dtype=np.float64)
+    array = as_floats(name, value)
     if len(shape) == 1 and array.size == shape[0]:
         array = array.reshape(shape)
     if array.shape != shape:

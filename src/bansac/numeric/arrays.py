@@ -1,16 +1,38 @@
-"""Names for the arrays that kernels take, C-contiguous NumPy arrays of any number of dimensions."""
+"""Names for the arrays that kernels take, C-contiguous NumPy arrays of any number of dimensions, and their check."""
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["Bools", "Floats", "Ints", "Reals", "Words"]
+__all__ = ["Bools", "Floats", "Ints", "Reals", "Words", "as_floats"]
 
 Floats: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.int64]
 Bools: TypeAlias = NDArray[np.bool_]
 Words: TypeAlias = NDArray[np.uint64]  # the state of the random numbers
 Reals: TypeAlias = NDArray[Any]  # float32 or float64
+
+_KINDS = {"b": "booleans", "c": "complex numbers", "U": "text", "S": "text"}
+
+
+def as_floats(argument: str, value: ArrayLike) -> Floats:
+    """Return real numbers of any shape as float64.
+
+    What would change silently on the way is a ValueError: complex numbers, booleans, text and masked values.
+    """
+    if type(value) is not np.ndarray and isinstance(value, np.ndarray) and np.any(getattr(value, "mask", False)):
+        raise ValueError(f"{argument} must not have masked values; pass the data that are to be used")
+    try:
+        array = np.asarray(value)
+        if array.dtype.kind in "iuf":
+            return np.asarray(array, dtype=np.float64)
+        if array.dtype.kind == "O" and all(isinstance(x, Real) and not isinstance(x, bool) for x in array.flat):
+            return array.astype(np.float64)
+        found = _KINDS.get(array.dtype.kind, f"{type(value).__name__} that is none")
+    except (TypeError, ValueError, OverflowError):  # rows of different lengths, integers beyond float64
+        found = f"{type(value).__name__} that is none"
+    raise ValueError(f"{argument} must be an array of real numbers, got {found}")

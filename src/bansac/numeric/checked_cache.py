@@ -13,6 +13,7 @@ import glob
 import hashlib
 import pickle
 import uuid
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -34,6 +35,13 @@ class CheckedCache(FunctionCache):  # type: ignore[misc]
         ]
         locator = self._impl.locator
         self._cache_file = _CheckedFile(self._cache_path, self._impl.filename_base, locator.get_source_stamp())
+
+    def save_overload(self, signature: Any, data: Any) -> None:
+        """Save compiled code; where that fails (a full disk, a folder that is gone) it is only said: the code runs."""
+        try:
+            super().save_overload(signature, data)
+        except OSError as error:
+            warnings.warn(f"a compiled kernel cannot be cached: {error}", RuntimeWarning, stacklevel=2)
 
     def _index_key(self, signature: Any, codegen: Any) -> Any:
         return (*super()._index_key(signature, codegen), repr(self._options))

@@ -33,6 +33,7 @@ from numba.core.registry import CPUDispatcher
 from numba.core.typeinfer import register_dispatcher
 
 from bansac.numeric.checked_cache import CheckedCache
+from bansac.numeric.clock import loading
 
 __all__ = ["FAST_MATH", "compile_kernel", "context_kernel", "fast_kernel", "inlined", "inner_kernel", "kernel"]
 
@@ -83,6 +84,11 @@ class _Dispatcher(CPUDispatcher):  # type: ignore[misc]
         """Keep compiled code on disk."""
         self._cache = CheckedCache(self.py_func, self.targetoptions)
 
+    # What Numba calls for arguments of types that it has not met: counted as loading, not as the run.
+    typeof_pyval = loading()(CPUDispatcher.typeof_pyval)
+    _compile_for_args = loading()(CPUDispatcher._compile_for_args)
+
+    @loading()
     def compile(self, signature: Any) -> Any:
         """Compile or load the code for a signature."""
         enabled = gc.isenabled()

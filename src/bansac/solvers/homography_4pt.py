@@ -93,8 +93,8 @@ def homography_4pt(x1: ArrayLike, x2: ArrayLike) -> Floats | None:
     Returns
     -------
     (3, 3) ndarray or None
-        H with ``x2 ~ H x1``, of unit Frobenius norm and ``H[2, 2] > 0``; None if three of the points are collinear
-        in an image, or if no plane seen from one side can look like this in both.
+        H with ``x2 ~ H x1`` and ``H[2, 2] = 1`` (of unit Frobenius norm if that vanishes); None if three of the points
+        are collinear in an image, or if no plane seen from one side can look like this in both.
 
     Raises
     ------
@@ -107,7 +107,7 @@ def homography_4pt(x1: ArrayLike, x2: ArrayLike) -> Floats | None:
     >>> from bansac.solvers.homography_4pt import homography_4pt
     >>> square = np.array([[0, 0], [1, 0], [1, 1], [0, 1]])
     >>> H = homography_4pt(square, 2 * square + 3)
-    >>> np.round(H / H[2, 2], 6) + 0.0
+    >>> np.round(H, 6) + 0.0
     array([[2., 0., 3.],
            [0., 2., 3.],
            [0., 0., 1.]])

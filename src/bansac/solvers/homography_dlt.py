@@ -170,7 +170,8 @@ def homography_dlt(x1: ArrayLike, x2: ArrayLike, weights: ArrayLike | None = Non
     Returns
     -------
     (3, 3) ndarray or None
-        H with ``x2 ~ H x1``, of unit Frobenius norm and ``H[2, 2] > 0``; None if the matches do not determine it.
+        H with ``x2 ~ H x1`` and ``H[2, 2] = 1`` (of unit Frobenius norm if that vanishes); None if the matches do not
+        determine it.
 
     Raises
     ------
@@ -183,7 +184,7 @@ def homography_dlt(x1: ArrayLike, x2: ArrayLike, weights: ArrayLike | None = Non
     >>> from bansac.solvers.homography_dlt import homography_dlt
     >>> x1 = np.random.default_rng(0).uniform(0, 100, (20, 2))
     >>> H = homography_dlt(x1, 2 * x1 + 3)
-    >>> np.round(H / H[2, 2], 6) + 0.0
+    >>> np.round(H, 6) + 0.0
     array([[2., 0., 3.],
            [0., 2., 3.],
            [0., 0., 1.]])

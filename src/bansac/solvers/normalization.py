@@ -12,7 +12,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bansac.numeric.arrays import Floats
+from bansac.numeric.arrays import Floats, as_floats
 from bansac.numeric.jit import kernel
 
 __all__ = [
@@ -36,7 +36,7 @@ def stack_matches(x1: ArrayLike, x2: ArrayLike, n: int | None = None) -> Floats:
     """Check matched points, ``n`` of them if it is given, and return them as channels x1, y1, x2, y2."""
     rows = []
     for name, points in (("x1", x1), ("x2", x2)):
-        array = np.asarray(points, dtype=np.float64)
+        array = as_floats(name, points)
         if array.ndim != 2 or array.shape[1] != 2 or n not in (None, len(array)):
             raise ValueError(f"{name} must have shape ({'N' if n is None else n}, 2), got {array.shape}")
         if not np.isfinite(array).all():
@@ -50,7 +50,7 @@ def as_weights(weights: ArrayLike | None, n: int) -> Floats:
     """Check the weights of ``n`` matches; 1 if there are none."""
     if weights is None:
         return np.ones(n)
-    array = np.ascontiguousarray(weights, dtype=np.float64)
+    array = np.ascontiguousarray(as_floats("weights", weights))
     if array.shape != (n,):
         raise ValueError(f"weights must have shape ({n},), got {array.shape}")
     if not (np.isfinite(array) & (array >= 0.0)).all():
@@ -113,12 +113,14 @@ def denormalize_fundamental(model: Floats, transform: Floats) -> None:
 
 
 def canonical_homography(model: Floats) -> None:
-    """Scale H to unit Frobenius norm with h33 > 0; if h33 vanishes, with its largest entry positive."""
+    """Scale H to h33 = 1; if h33 vanishes beside the norm, to unit Frobenius norm with its largest entry positive."""
     norm = _frobenius_norm(model)
     if not 0.0 < norm < math.inf:
         return
-    leading = model[8] if abs(model[8]) > _TINY * norm else model[np.argmax(np.abs(model))]
-    model *= 1.0 / norm if leading > 0.0 else -1.0 / norm
+    if abs(model[8]) > _TINY * norm:
+        model /= model[8]
+    else:
+        model *= math.copysign(1.0 / norm, model[np.argmax(np.abs(model))])
 
 
 def canonical_fundamental(model: Floats) -> None:

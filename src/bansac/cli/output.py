@@ -1,0 +1,83 @@
+"""The folder of ``--out``: a result goes in as a whole, and replaces an earlier one only if that is asked for."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from bansac.evaluation.files import OutputFolder
+
+__all__ = ["RESULT", "ResultFolder", "check_replaceable"]
+
+RESULT = "result.json"
+
+
+class ResultFolder(OutputFolder):
+    """A folder for one result.
+
+    Parameters
+    ----------
+    path : Path
+        The folder; it is made if it is not there.
+    names : collection of str
+        The files, besides ``result.json``, that may be written.
+    inputs : collection of Path
+        The files that are read: they are never replaced.
+    overwrite : bool
+        Replace an earlier result, all of its files, the figures included.
+
+    Raises
+    ------
+    OSError
+        If files cannot be written into the folder.
+    ValueError
+        If one of the files is there and may not be replaced.
+    """
+
+    def __init__(self, path: Path, names: Collection[str], *, inputs: Collection[Path] = (), overwrite: bool) -> None:
+        super().__init__(path)
+        self._names = (RESULT, *names)
+        self._kept = {file.resolve() for file in inputs}
+        for file in inputs:
+            if file.resolve() in {(path / name).resolve() for name in self._names}:
+                raise ValueError(
+                    f"--out: {file} is read, and a file of the result would replace it; name another folder"
+                )
+        found = [name for name in self._names if (path / name).exists()]
+        if found:
+            check_replaceable(f"{path} has {', '.join(found)}", overwrite)
+
+    @contextmanager
+    def replacing(self) -> Iterator[None]:
+        """Collect the files that are written inside, and put them in the place of an earlier result at the end."""
+        target = self.path
+        with tempfile.TemporaryDirectory(dir=target, prefix=".bansac-") as stage:
+            self.path = Path(stage)
+            try:
+                yield
+            finally:
+                self.path = target
+            new = sorted((file.name for file in Path(stage).iterdir()), key=lambda name: (name == RESULT, name))
+            for name in self._earlier() - set(new):
+                (target / name).unlink(missing_ok=True)
+            for name in new:
+                (Path(stage) / name).replace(target / name)
+        self.files = [str(target / name) for name in new]
+
+    def _earlier(self) -> set[str]:
+        """Return the files of the earlier result, as it names them, but for those that are read."""
+        try:
+            names = json.loads((self.path / RESULT).read_text(encoding="utf-8"))["files"]
+            files = {Path(name).name for name in names}
+        except (OSError, ValueError, KeyError, TypeError):
+            return set()
+        return {name for name in files if (self.path / name).resolve() not in self._kept}
+
+
+def check_replaceable(what: str, overwrite: bool) -> None:
+    """Raise a ValueError unless an earlier result may be replaced."""
+    if not overwrite:
+        raise ValueError(f"--out: {what} already; name another place, or replace it with --overwrite")

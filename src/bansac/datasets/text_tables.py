@@ -1,0 +1,120 @@
+"""Tables of numbers in text files, as pandas and NumPy write them: with or without header, index column and quotes.
+
+Fields are separated by tabs, semicolons, commas or blanks, whichever of them, in this order, the first row has; what
+follows a ``#`` is a comment.
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["SCORE", "read_rows", "read_table", "read_text", "unreadable"]
+
+SCORE = "score"
+
+_SEPARATORS = ("\t", ";", ",")
+_BOM = "utf-8-sig"  # as spreadsheets write it
+
+
+class Row(NamedTuple):
+    """The fields of a line, and its number."""
+
+    line: int
+    fields: list[str]
+
+
+def read_table(path: Path, columns: tuple[str, ...]) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
+    """Read columns of finite numbers, and a column ``score`` if there is one.
+
+    A header may have the columns in any order and others beside them; without it they come in this order, the scores
+    last. What is wrong is a ValueError that names the file and the line.
+    """
+    rows = read_rows(path)
+    names = _header(path, rows.pop(0).fields, columns) if rows and _is_header(rows[0]) else None
+    if not rows:
+        raise ValueError(f"{path}: holds no rows; expected the columns {', '.join(columns)} and maybe {SCORE}")
+    if names is None:
+        names = [*columns, SCORE]
+        if len(rows[0].fields) not in (len(columns), len(names)):
+            raise ValueError(
+                f"{path}: line {rows[0].line} has {len(rows[0].fields)} columns, expected {len(columns)} or "
+                f"{len(names)}: {names}"
+            )
+        names = names[: len(rows[0].fields)]
+    wanted = [name for name in (*columns, SCORE) if name in names]
+    places = [names.index(name) for name in wanted]
+    table = np.empty((len(rows), len(wanted)))
+    for i, (line, fields) in enumerate(rows):
+        if len(fields) != len(names):
+            raise ValueError(f"{path}: line {line} has {len(fields)} columns, expected {len(names)}")
+        for k, place in enumerate(places):
+            table[i, k] = number = _number(fields[place])
+            if not math.isfinite(number):
+                raise ValueError(f"{path}: line {line}: {fields[place]!r} is no finite number")
+    return table[:, : len(columns)], table[:, len(columns)] if SCORE in wanted else None
+
+
+def read_rows(path: Path) -> list[Row]:
+    """Return the lines of a text that are neither blank nor comments, split into fields."""
+    lines = [(number, text.split("#")[0].strip(" ")) for number, text in enumerate(read_text(path).splitlines(), 1)]
+    lines = [(number, text) for number, text in lines if text.strip()]
+    first = lines[0][1] if lines else ""
+    separator = next((mark for mark in _SEPARATORS if mark in first), None)
+    return [Row(number, _split(path, number, text, separator)) for number, text in lines]
+
+
+def read_text(path: Path) -> str:
+    """Return the text of a file; an error names it."""
+    try:
+        return path.read_text(encoding=_BOM)
+    except UnicodeDecodeError:
+        raise ValueError(f"{path}: not a text file") from None
+    except OSError as error:
+        raise unreadable(path, error) from None
+
+
+def unreadable(path: Path, error: BaseException) -> OSError:
+    """Return the error of a file that cannot be read."""
+    reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
+    return OSError(f"{path}: cannot be read: {reason}")
+
+
+def _split(path: Path, line: int, text: str, separator: str | None) -> list[str]:
+    if separator is None:
+        return [field.strip("\"'") for field in text.split()]
+    try:
+        (fields,) = csv.reader([text], delimiter=separator, skipinitialspace=True, strict=True)
+    except csv.Error as error:
+        raise ValueError(f"{path}: line {line}: {error}") from None
+    fields = [field.strip() for field in fields]
+    return fields[:-1] if fields[-1] == "" else fields  # a separator at the end of a line
+
+
+def _is_header(row: Row) -> bool:
+    """Return whether the first field of a row that is not empty is a name; that of an index may be empty."""
+    return next((field[0].isalpha() for field in row.fields if field), False)
+
+
+def _header(path: Path, fields: list[str], columns: tuple[str, ...]) -> list[str]:
+    names = [field.lower() for field in fields]
+    missing = [name for name in columns if name not in names]
+    if missing:
+        raise ValueError(f"{path}: the header has no column {', '.join(missing)}; it has {', '.join(names)}")
+    for name in (*columns, SCORE):
+        if names.count(name) > 1:
+            raise ValueError(f"{path}: the header has the column {name} {names.count(name)} times")
+    return names
+
+
+def _number(field: str) -> float:
+    """Return the number that a field holds, NaN if it holds none."""
+    try:
+        return math.nan if "_" in field else float(field)
+    except ValueError:
+        return math.nan

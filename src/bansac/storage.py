@@ -1,0 +1,128 @@
+"""What is written to disk: values in the types of JSON, files that are whole or not there, results that load again."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import tempfile
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+from zipfile import BadZipFile
+
+import numpy as np
+
+__all__ = ["as_array", "read_fields", "to_json", "to_plain", "write_atomically", "write_fields"]
+
+# In an npz file: the fields that are no arrays, as JSON. Fields of fields are joined by dots.
+_REST = "fields"
+_JOIN = "."
+
+_DTYPES = {"inliers": np.bool_, "best_inliers": np.int64, "low_probability": np.int64, "outliers": np.int64}
+# What null stands for in the arrays of a JSON file: NaN but for these.
+_INFINITE = ("residuals", "required_iterations")
+
+
+def to_plain(value: Any) -> Any:
+    """Return a value in the types of JSON: arrays become lists, named tuples dicts, NaN and infinity None."""
+    if isinstance(value, Mapping):
+        return {str(key): to_plain(item) for key, item in value.items()}
+    if hasattr(value, "_asdict"):
+        return to_plain(value._asdict())
+    if isinstance(value, list | tuple):
+        return [to_plain(item) for item in value]
+    if isinstance(value, np.ndarray):
+        items = value.tolist()
+        return items if value.dtype.kind in "biuU" or np.isfinite(value).all() else to_plain(items)
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
+
+
+def to_json(document: Mapping[str, Any]) -> str:
+    """Return ``document`` as strict JSON."""
+    return json.dumps(to_plain(document), indent=2, allow_nan=False)
+
+
+def write_atomically(path: Path, write: Callable[[Path], Any]) -> None:
+    """Let ``write`` fill a temporary file beside ``path``, of the same suffix, and move it there when it is whole."""
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.stem}-", suffix=path.suffix)
+    os.close(handle)
+    temporary = Path(name)
+    try:
+        write(temporary)
+        # mkstemp makes files that only their owner may read; give this one the usual permissions.
+        mask = os.umask(0)
+        os.umask(mask)
+        temporary.chmod(0o666 & ~mask)
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def write_fields(path: str | os.PathLike[str], fields: Mapping[str, Any]) -> None:
+    """Write the fields of a result to a ``.json`` or ``.npz`` file."""
+    target = Path(path)
+    if _suffix(target) == ".json":
+        write_atomically(target, lambda file: file.write_text(to_json(fields) + "\n", encoding="utf-8"))
+        return
+    flat = dict(_flatten(fields))
+    arrays: dict[str, Any] = {name: value for name, value in flat.items() if isinstance(value, np.ndarray)}
+    rest = json.dumps({name: value for name, value in flat.items() if name not in arrays})
+    arrays[_REST] = np.array(rest)
+    write_atomically(target, lambda file: np.savez_compressed(file, **arrays))
+
+
+def read_fields(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Read what :func:`write_fields` has written; an error names the file."""
+    source = Path(path)
+    try:
+        if _suffix(source) == ".json":
+            return dict(json.loads(source.read_text(encoding="utf-8")))
+        with np.load(source, allow_pickle=False) as archive:
+            flat = json.loads(str(archive[_REST])) | {name: archive[name] for name in archive.files if name != _REST}
+    except OSError:
+        raise
+    except (ValueError, TypeError, KeyError, EOFError, BadZipFile, zlib.error, NotImplementedError) as error:
+        raise ValueError(f"{source} holds no result: {error}") from None
+    return _unflatten(flat)
+
+
+def as_array(name: str, value: Any) -> Any:
+    """Return a field of a file as an array: lists of JSON have None for what is not finite."""
+    if name in _DTYPES:
+        return np.asarray(value, dtype=_DTYPES[name])
+    array = np.asarray(value, dtype=np.float64)  # None becomes NaN
+    if name in _INFINITE:
+        array = np.where(np.isnan(array), np.inf, array)
+    return array
+
+
+def _suffix(path: Path) -> str:
+    if path.suffix not in (".json", ".npz"):
+        raise ValueError(f"path must end in .json or .npz, got {str(path)!r}")
+    return path.suffix
+
+
+def _flatten(fields: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    for key, value in fields.items():
+        nested = value._asdict() if hasattr(value, "_asdict") else value
+        if isinstance(nested, Mapping):
+            yield from _flatten(nested, f"{prefix}{key}{_JOIN}")
+        else:
+            yield f"{prefix}{key}", nested
+
+
+def _unflatten(flat: Mapping[str, Any]) -> dict[str, Any]:
+    nested: dict[str, Any] = {}
+    for name, value in flat.items():
+        *parents, key = name.split(_JOIN)
+        place = nested
+        for parent in parents:
+            place = place.setdefault(parent, {})
+        place[key] = value
+    return nested

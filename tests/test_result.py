@@ -1,0 +1,164 @@
+"""A result: unpacking, numbers and arrays, and files that load again."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+
+import numpy as np
+import pytest
+
+import bansac
+from bansac import RelativePose, Result
+from bansac.datasets.synthetic import epipolar_matches
+from bansac.engine.trace import Trace
+
+
+@pytest.fixture(scope="module")
+def scene():
+    return epipolar_matches(120, inlier_ratio=0.6, noise=0.1, seed=1)
+
+
+def results(scene):
+    """Return results of every form."""
+    line = np.column_stack([np.arange(40.0), np.arange(40.0) * 2])
+    return {
+        "homography": bansac.estimate_homography(scene.x1, scene.x1 + 3, trace=True),
+        "pose": bansac.estimate_relative_pose(scene.x1, scene.x2, scene.K, threshold=1.0),
+        "no model": bansac.estimate_homography(scene.x1[:3], scene.x2[:3]),
+        "no data": bansac.fit_line(np.empty((0, 2)), threshold=1.0),
+        "no probabilities": bansac.fit_line(line, threshold=1.0, sampler="uniform", seed=2**64 - 1),
+    }
+
+
+def assert_same(first, second):
+    """Every field, and every part of the pose and of the trace, has the same type and value."""
+    for field in dataclasses.fields(Result):
+        a, b = getattr(first, field.name), getattr(second, field.name)
+        assert type(a) is type(b), field.name
+        if isinstance(a, Trace):
+            assert a.snapshots.keys() == b.snapshots.keys()
+            pairs = [(a.snapshots[at], b.snapshots[at]) for at in a.snapshots]
+            pairs += [(part, getattr(b, name)) for name, part in vars(a).items() if name != "snapshots"]
+        else:
+            pairs = list(zip(a, b, strict=True)) if isinstance(a, RelativePose) else [(a, b)]
+        for one, other in pairs:
+            np.testing.assert_array_equal(one, other, err_msg=field.name)
+            assert getattr(one, "dtype", None) == getattr(other, "dtype", None)
+
+
+def test_unpacks_and_is_indexed_alike(scene):
+    result = bansac.estimate_fundamental(scene.x1, scene.x2)
+    model, inliers = result
+    assert result[0] is result.model is model
+    assert result[1] is result[-1] is result.inliers is inliers
+    assert len(result) == len(tuple(result)) == 2
+    with pytest.raises(IndexError):
+        result[2]
+
+
+def test_arrays_are_read_only(scene):
+    result = bansac.estimate_homography(scene.x1, scene.x2, trace=True)
+    arrays = [result.model, result.inliers, result.residuals, result.probabilities]
+    arrays += [result.trace.best_score, result.trace.snapshots[0]]
+    arrays += bansac.estimate_relative_pose(scene.x1, scene.x2, scene.K, threshold=1.0).model
+    for array in arrays:
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 0
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        result.inliers = None
+
+
+def test_a_result_does_not_lock_the_arrays_that_it_is_made_of(scene):
+    result = bansac.estimate_homography(scene.x1, scene.x2)
+    mine = np.eye(3)
+    changed = dataclasses.replace(result, model=mine)
+    mine[0, 0] = 2.0
+    assert changed.model[0, 0] == 2.0
+    assert not changed.model.flags.writeable
+
+
+def test_numbers_are_those_of_python(scene):
+    settings = {"seed": np.uint8(3), "threshold": np.float32(1.5), "max_iterations": 1e3, "confidence": np.float64(0.9)}
+    result = bansac.estimate_homography(scene.x1, scene.x2, **settings)
+    assert (result.seed, result.threshold) == (3, 1.5)
+    scalars = [getattr(result, name) for name in ("seed", "threshold", "score", "iterations", "success", "seconds")]
+    assert [type(value) for value in scalars] == [int, float, float, int, bool, float]
+    changed = dataclasses.replace(result, seed=np.int64(5), score=np.float32(2))
+    assert (type(changed.seed), type(changed.score)) == (int, float)
+
+
+def test_a_random_seed_is_reported_and_gives_the_same_again(scene):
+    first, second = (bansac.estimate_fundamental(scene.x1, scene.x2, seed=None) for _ in range(2))
+    assert first.seed != second.seed
+    again = bansac.estimate_fundamental(scene.x1, scene.x2, seed=first.seed)
+    assert_same(
+        dataclasses.replace(first, seconds=0.0, loading_seconds=0.0),
+        dataclasses.replace(again, seconds=0.0, loading_seconds=0.0),
+    )
+    options = bansac.Options(seed=None, threshold=1.0)
+    assert len({bansac.estimate_homography(scene.x1, scene.x2, options=options).seed for _ in range(3)}) == 3
+
+
+@pytest.mark.parametrize("suffix", [".npz", ".json"])
+def test_a_result_is_saved_and_loaded(scene, tmp_path, suffix):
+    for name, result in results(scene).items():
+        path = tmp_path / f"{name}{suffix}"
+        result.save(path)
+        assert_same(result, Result.load(str(path)))
+    assert not [file for file in tmp_path.iterdir() if file.name.startswith(".")]
+
+
+def test_json_takes_a_result(scene):
+    for result in results(scene).values():
+        document = json.loads(json.dumps(result.to_dict(), allow_nan=False))
+        assert document["message"] == result.message
+        assert document["inliers"] == result.inliers.tolist()
+        assert list(document) == [field.name for field in dataclasses.fields(Result)]
+    assert document["probabilities"] is None
+    failed = results(scene)["no model"].to_dict()
+    assert failed["model"] is None
+    assert failed["residuals"] == [None] * 3
+
+
+def test_saving_replaces_a_file_as_a_whole_or_leaves_it(scene, tmp_path, monkeypatch):
+    result = bansac.estimate_homography(scene.x1, scene.x2)
+    path = tmp_path / "result.npz"
+    result.save(path)
+    before = path.read_bytes()
+
+    def fails(file, **arrays):
+        file.write_bytes(b"half")
+        raise OSError("disk full")
+
+    monkeypatch.setattr(np, "savez_compressed", fails)
+    with pytest.raises(OSError, match="disk full"):
+        result.save(path)
+    assert path.read_bytes() == before
+    assert [file.name for file in tmp_path.iterdir()] == ["result.npz"]
+
+
+def test_files_that_are_no_results_are_refused(scene, tmp_path):
+    result = bansac.estimate_homography(scene.x1, scene.x2)
+    with pytest.raises(ValueError, match=r"path must end in \.json or \.npz, got 'result\.txt'"):
+        result.save("result.txt")
+    with pytest.raises(ValueError, match="path must end in"):
+        Result.load(tmp_path / "result")
+    with pytest.raises(OSError, match=r"nowhere\.json"):
+        Result.load(tmp_path / "nowhere.json")
+    (tmp_path / "other.json").write_text('{"model": 1}')
+    (tmp_path / "list.json").write_text("[1, 2]")
+    (tmp_path / "text.json").write_text("not json")
+    (tmp_path / "text.npz").write_text("not npz")
+    np.savez(tmp_path / "arrays.npz", x=np.ones(3))
+    (tmp_path / "kinds.json").write_text(json.dumps(result.to_dict() | {"residuals": ["a"]}))
+    for name in ("other.json", "list.json", "text.json", "text.npz", "arrays.npz", "kinds.json"):
+        with pytest.raises(ValueError, match=f"{name} holds no result"):
+            Result.load(tmp_path / name)
+
+
+def test_the_time_of_the_run_is_told_apart_from_loading(scene):
+    result = bansac.estimate_homography(scene.x1, scene.x2)
+    loaded = dataclasses.replace(result, seconds=0.002, loading_seconds=0.5)
+    assert "2.00 ms (and 0.50 s to load or compile kernels), seed 0" in repr(loaded)
+    assert "2.00 ms, seed 0" in repr(dataclasses.replace(result, seconds=0.002, loading_seconds=0.0))
