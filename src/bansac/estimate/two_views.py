@@ -75,7 +75,7 @@ def estimate_homography(
 
     started = time.perf_counter()
     resolved = resolve_options(HOMOGRAPHY, options, preset, threshold, settings)
-    return solve(HOMOGRAPHY, _as_matches(x1, x2), resolved, scores, priors, started)
+    return solve(HOMOGRAPHY, _as_matches(x1, x2), resolved, scores, priors, started, two_views=True)
 
 
 def estimate_fundamental(
@@ -127,7 +127,7 @@ def estimate_fundamental(
 
     started = time.perf_counter()
     resolved = resolve_options(FUNDAMENTAL, options, preset, threshold, settings)
-    return solve(FUNDAMENTAL, _as_matches(x1, x2), resolved, scores, priors, started)
+    return solve(FUNDAMENTAL, _as_matches(x1, x2), resolved, scores, priors, started, two_views=True)
 
 
 def estimate_essential(
@@ -185,7 +185,7 @@ def estimate_essential(
     started = time.perf_counter()
     data, unit = _as_rays(x1, x2, K1, K2, preset)
     problem, resolved = _resolve_essential(options, preset, threshold, settings, unit)
-    return solve(problem, data, resolved, scores, priors, started, unit)
+    return solve(problem, data, resolved, scores, priors, started, unit, two_views=True)
 
 
 def estimate_relative_pose(
@@ -204,7 +204,10 @@ def estimate_relative_pose(
     """Estimate the motion between two calibrated cameras from matches with outliers.
 
     The essential matrix of :func:`bansac.estimate_essential`, taken apart; of its four motions the one that puts most
-    of the inliers in front of both cameras is returned.
+    of the inliers in front of both cameras is returned. Inliers on a plane leave the translation of a linear essential
+    matrix to noise; there the motion is that of the plane's homography, unless it has fewer inliers or
+    ``preset="paper"``. Two motions agree with a plane: if both put it in front of the cameras, the one is returned that
+    sees it less obliquely.
 
     Parameters
     ----------
@@ -240,11 +243,16 @@ def estimate_relative_pose(
     started = time.perf_counter()
     rays, unit = _as_rays(x1, x2, K1, K2, preset)
     problem, resolved = _resolve_essential(options, preset, threshold, settings, unit)
-    result = solve(problem, rays, resolved, scores, priors, started, unit)
+    result = solve(problem, rays, resolved, scores, priors, started, unit, two_views=True)
     if result.model is None:
         return result
     R, t, _ = recover_pose(result.model, rays[:2].T, rays[2:].T, result.inliers)
-    return replace(result, model=RelativePose(R, t), seconds=time.perf_counter() - started)
+    result = replace(result, model=RelativePose(R, t))
+    if result.configuration == "planar" and find_preset(preset).motion_of_plane:
+        from bansac.estimate.planar_motion import prefer_motion_of_plane
+
+        result = prefer_motion_of_plane(problem, rays, result, unit)
+    return replace(result, seconds=time.perf_counter() - started)
 
 
 def _resolve_essential(
