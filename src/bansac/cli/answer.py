@@ -44,6 +44,7 @@ class Answer:
             "parameters": self.model,
             "success": result.success,
             "message": result.message,
+            "configuration": result.configuration,
             "num_data": len(result.inliers),
             **{name: getattr(result, name) for name in (*_COUNTS, "seed", "seconds")},
             "posterior": self.posterior_summary(),
@@ -64,8 +65,9 @@ class Answer:
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return the results per datum."""
         arrays: dict[str, NDArray[Any]] = {"inliers": self.result.inliers, "residuals": self.result.residuals}
-        if self.result.probabilities is not None:
-            arrays["probabilities"] = self.result.probabilities
+        for name in ("probabilities", "beliefs"):
+            if getattr(self.result, name) is not None:
+                arrays[name] = getattr(self.result, name)
         return arrays
 
     def show(self) -> None:
@@ -137,7 +139,7 @@ def write_figures(
     if trace is None or not len(trace):
         return
     folder.write_figure(f"{prefix}trace.png", plotting.plot_trace(trace, n_points=len(result.inliers)))
-    if trace.snapshots and result.probabilities is not None:
+    if trace.snapshots and result.beliefs is not None:
         outlines: dict[str, Any] = {"H_true": H_true, "H_estimated": answer.model if answer.name == "H" else None}
         evolution = plotting.plot_probability_evolution(image1, image2, x1, x2, trace.snapshots, **outlines)
-        folder.write_figure(f"{prefix}probabilities.png", evolution)
+        folder.write_figure(f"{prefix}beliefs.png", evolution)

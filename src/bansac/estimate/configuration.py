@@ -90,7 +90,7 @@ def find_configuration(
 def consequence(problem: Problem, configuration: str) -> str:
     """Return what a configuration means for a model, to be added to a message; nothing if it determines the model."""
     if configuration == "collinear":
-        return f"; the inliers are collinear in an image, which does not determine a {problem.name}"
+        return f"; the inliers are collinear in an image, which does not determine the {problem.name}"
     if configuration == "pure_rotation":
         return "; the camera turns about its centre, which does not determine a translation"
     if configuration == "planar" and problem.unit == "normalised":
@@ -98,7 +98,7 @@ def consequence(problem: Problem, configuration: str) -> str:
     if configuration == "planar" and problem.codimension == 1:
         return (
             "; the inliers follow a homography (a plane, or a camera that turns about its centre), which does not "
-            f"determine a {problem.name}"
+            f"determine the {problem.name}"
         )
     return ""
 
