@@ -38,7 +38,8 @@ def match(
     """Match two images (RootSIFT) and estimate the geometry between them.
 
     The scores 1 - ratio of the matches are taken as prior probabilities (P-BANSAC). E needs --calib; its threshold is
-    in pixels. With --out: result.json, matches.npz (x1, x2, scores, inliers, probabilities, beliefs, residuals), figures.
+    in pixels. With --out: figures, result.json and matches.npz (x1, x2, scores, inliers, probabilities, beliefs,
+    residuals).
     """
     if model == "E" and calib is None:
         raise ValueError("--calib must be given for --model E: it needs the camera matrices")

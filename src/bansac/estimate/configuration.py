@@ -20,7 +20,7 @@ from bansac.numeric.arrays import Floats, Ints, Words
 from bansac.numeric.jit import inner_kernel, kernel
 from bansac.numeric.linalg import copy
 from bansac.numeric.rng import next_index, seed_rng
-from bansac.problems.degensac import mark_plane, refit_plane
+from bansac.problems.degensac import mark_plane
 from bansac.problems.problem import Problem
 from bansac.solvers import homography_4pt, homography_dlt
 
@@ -44,12 +44,17 @@ _NEAR, _FAR = 2.0, 10.0
 # Share of the matches of a homography that have to follow a rotation.
 _ROTATION_SHARE = 0.9
 
+# Shares of the support below which a homography has not nearly all of it: one of four matches, and one fitted to many.
+_FEWEST_AT_FIRST, _FEWEST = 0.4, 0.7
+_ROUNDS = 4
+
 # Of a large support at most so many matches are looked at in the search.
 _SEARCHED = 250
 
 _START = seed_rng(0)  # the same answer every time
 
 _solve_homography = inner_kernel(homography_4pt.solve)
+_fit_homography = kernel(homography_dlt.fit)
 
 
 def find_configuration(
@@ -74,13 +79,13 @@ def find_configuration(
     {"general", "planar", "pure_rotation", "collinear"}
         The configuration; that of a homography is "planar" or "collinear".
     """
-    codimension = problem.codimension
-    plane, counts = _examine(data, residuals, threshold, codimension == 1)
-    if any(_is_chance(line, _FREE_OF_LINE, codimension) for line in counts[:2]):
+    support = np.compress(residuals <= threshold, data, axis=1)
+    if _on_line(data, support, residuals, threshold, problem.codimension):
         return "collinear"
-    if codimension == 2:
+    if problem.codimension == 2:
         return "planar"
-    if not _is_chance(counts[2], _FREE_OF_PLANE, codimension):
+    plane, counts = _find_plane(data, support, residuals, threshold)
+    if not _is_chance(counts, _FREE_OF_PLANE, problem.codimension):
         return "general"
     if problem.unit == "normalised" and _is_rotation(data, plane, threshold):
         return "pure_rotation"
@@ -116,7 +121,8 @@ def matches_of_plane(data: NDArray[np.float64], residuals: NDArray[np.float64], 
     (N,) ndarray of bool
         The matches of the plane.
     """
-    return np.asarray(_examine(data, residuals, threshold, planes=True)[0] == 1.0)
+    support = np.compress(residuals <= threshold, data, axis=1)
+    return np.asarray(_find_plane(data, support, residuals, threshold)[0] == 1.0)
 
 
 def _fit_rotation(rays: Floats) -> Floats:
@@ -129,18 +135,44 @@ def _fit_rotation(rays: Floats) -> Floats:
     return np.asarray(U @ Vt)
 
 
-def _examine(data: Floats, residuals: Floats, threshold: float, planes: bool) -> tuple[Floats, list[list[int]]]:
-    """Return 1 for the data that follow a homography, and what :func:`_count_others` finds for the lines and for it."""
-    support = np.compress(residuals <= threshold, data, axis=1)
-    searched = np.ascontiguousarray(support[:, :: 1 + support.shape[1] // _SEARCHED])
-    follows, counts = np.zeros(residuals.size), np.zeros((3, 3), np.int64)
-    models, sample = np.empty((2, 9)), np.empty(4, np.int64)
-    room = np.empty(support.shape[1] + homography_dlt.SCRATCH)
-    if support.shape[1] > 0:
-        _find_structures(
-            data, support, searched, residuals, threshold, planes, _START.copy(), models, sample, room, follows, counts
-        )
-    return follows, counts.tolist()
+def _on_line(data: Floats, support: Floats, residuals: Floats, threshold: float, codimension: int) -> bool:
+    """Say whether the support is on a line in one of the images, but for what chance gives."""
+    if support.shape[1] == 0:
+        return True
+    counts = np.empty((2, 3), np.int64)
+    _examine_lines(data, _some(support), residuals, threshold, _START.copy(), counts)
+    return any(_is_chance(line, _FREE_OF_LINE, codimension) for line in counts.tolist())
+
+
+def _find_plane(data: Floats, support: Floats, residuals: Floats, threshold: float) -> tuple[Floats, list[int]]:
+    """Return 1 for the data that follow the homography of most of the support, 0 for the others, and their counts.
+
+    None are said to follow it if it is far from having all of the support.
+    """
+    searched, follows = _some(support), np.zeros(residuals.size)
+    models, sample, n = np.empty((2, 9)), np.empty(4, np.int64), searched.shape[1]
+    H, on, scratch = models[1], np.empty(n), np.empty(homography_dlt.SCRATCH)
+    found = _search_plane(searched, threshold, _START.copy(), models, sample, on)
+    if found >= _FEWEST_AT_FIRST * n and found > 0:
+        _count_following(searched, H, threshold, on)
+        for _ in range(_ROUNDS):
+            if not _fit_homography(searched, on, models[0], scratch):
+                break
+            count = _count_following(searched, models[0], threshold, on)
+            if count <= found:
+                break
+            found, H[:] = count, models[0]
+    if found < _FEWEST * n or found == 0:
+        return follows, [support.shape[1], 0, residuals.size]
+    _count_following(data, H, threshold, follows)
+    others = residuals[follows == 0.0]
+    near = np.count_nonzero((others > _NEAR * threshold) & (others <= _FAR * threshold))
+    return follows, [int(np.count_nonzero(others <= threshold)), int(near), others.size]
+
+
+def _some(support: Floats) -> Floats:
+    """Return at most ``_SEARCHED`` matches, evenly spaced."""
+    return np.ascontiguousarray(support[:, :: 1 + support.shape[1] // _SEARCHED])
 
 
 def _is_chance(counts: list[int], free: int, codimension: int) -> bool:
@@ -161,113 +193,68 @@ def _is_rotation(data: Floats, plane: Floats, threshold: float) -> bool:
     """Say whether the rays that follow a homography follow a rotation."""
     rays = np.compress(plane == 1.0, data, axis=1)
     count = rays.shape[1]
-    return _count_following(rays, _fit_rotation(rays).ravel(), threshold, np.empty(count)) >= _ROTATION_SHARE * count
+    on = _count_following(rays, _fit_rotation(rays).ravel(), threshold, np.empty(count))
+    return on >= _ROTATION_SHARE * count
 
 
 @kernel
 def _count_following(data: Floats, H: Floats, threshold: float, follows: Floats) -> int:
-    """Return how many data follow a homography."""
+    """Mark the data that follow a homography by 1, the others by 0; return how many do."""
     tolerance = _TOLERANCE * _TOLERANCE * threshold * threshold
     return mark_plane(data[0], data[1], data[2], data[3], H, tolerance, follows)
 
 
 @kernel
-def _find_structures(
-    data: Floats,
-    support: Floats,
-    searched: Floats,
-    residuals: Floats,
-    threshold: float,
-    planes: bool,
-    rng: Words,
-    models: Floats,
-    sample: Ints,
-    room: Floats,
-    follows: Floats,
-    counts: Ints,
+def _examine_lines(
+    data: Floats, searched: Floats, residuals: Floats, threshold: float, rng: Words, counts: Ints
 ) -> None:
-    """Find the line in each image, and the homography, that most inliers of a model follow.
+    """Find the line in each image that most of the searched inliers are on, and count the data that are not.
 
-    ``searched`` are some of the inliers. ``counts`` gets a row for each structure; ``follows`` 1 for the data that
-    follow the last of them, 0 for the others.
+    ``counts`` gets a row for each image: such data of the support, those with a residual beyond the threshold but near
+    it, and all of them.
     """
-    tolerance = _TOLERANCE * _TOLERANCE * threshold * threshold
+    tolerance, low, high = _TOLERANCE * threshold, _NEAR * threshold, _FAR * threshold
+    n = searched.shape[1]
     for image in range(2):
-        x, y = 2 * image, 2 * image + 1
-        _mark_line(searched[x], searched[y], data[x], data[y], tolerance, rng, follows)
-        _count_others(follows, residuals, threshold, counts[image])
-    if planes:
-        _mark_best_plane(data, support, searched, tolerance, rng, models, sample, room, follows)
-        _count_others(follows, residuals, threshold, counts[2])
+        x, y, most, la, lb, lc = searched[2 * image], searched[2 * image + 1], 0, 0.0, 0.0, 0.0
+        for _ in range(_SAMPLES):
+            i, j = next_index(rng, n), next_index(rng, n)
+            a, b = y[i] - y[j], x[j] - x[i]
+            length = math.sqrt(a * a + b * b)
+            a, b = a / length, b / length  # NaN for coincident points: no point is near
+            c = -a * x[i] - b * y[i]
+            on = 0
+            for k in range(n):
+                on += 1 if abs(a * x[k] + b * y[k] + c) < tolerance else 0
+            if on > most:
+                most, la, lb, lc = on, a, b, c
+        x, y = data[2 * image], data[2 * image + 1]
+        support, near, others = 0, 0, 0
+        for k in range(residuals.size):
+            off, r = not abs(la * x[k] + lb * y[k] + lc) < tolerance or most == 0, residuals[k]
+            support += 1 if off and r <= threshold else 0
+            near += 1 if off and low < r <= high else 0
+            others += 1 if off else 0
+        counts[image, 0], counts[image, 1], counts[image, 2] = support, near, others
 
 
-@inner_kernel
-def _mark_line(
-    searched_x: Floats, searched_y: Floats, x: Floats, y: Floats, tolerance: float, rng: Words, follows: Floats
-) -> None:
-    """Mark the points that are on the line through two of the searched ones that has most of them."""
-    n, most, la, lb, lc = searched_x.size, 0, 0.0, 0.0, 0.0
-    for _ in range(_SAMPLES):
-        i, j = next_index(rng, n), next_index(rng, n)
-        a, b = searched_y[i] - searched_y[j], searched_x[j] - searched_x[i]
-        length = math.sqrt(a * a + b * b)
-        a, b = a / length, b / length  # NaN for coincident points, which no point is near
-        c = -a * searched_x[i] - b * searched_y[i]
-        on = 0
-        for k in range(n):
-            distance = a * searched_x[k] + b * searched_y[k] + c
-            on += 1 if distance * distance < tolerance else 0
-        if on > most:
-            most, la, lb, lc = on, a, b, c
-    for k in range(x.size):
-        distance = la * x[k] + lb * y[k] + lc
-        follows[k] = 1.0 if distance * distance < tolerance else 0.0
-
-
-@inner_kernel
-def _mark_best_plane(
-    data: Floats,
-    support: Floats,
-    searched: Floats,
-    tolerance: float,
-    rng: Words,
-    models: Floats,
-    sample: Ints,
-    room: Floats,
-    follows: Floats,
-) -> None:
-    """Mark the data that follow the homography of the most matches of the support; none if there is no homography."""
-    n, m, most = searched.shape[1], support.shape[1], 0
-    H, best, weights, rest = models[0], models[1], room[:m], room[m:]
+@kernel
+def _search_plane(searched: Floats, threshold: float, rng: Words, models: Floats, sample: Ints, follows: Floats) -> int:
+    """Write the homography of four inliers that most of them follow to ``models[1]``, and return how many do."""
+    n, most, tolerance = searched.shape[1], 0, _TOLERANCE * _TOLERANCE * threshold * threshold
+    H, best, on = models[0], models[1], follows[:n]
     x1, y1, x2, y2 = searched[0], searched[1], searched[2], searched[3]
     for _ in range(_SAMPLES):
         for k in range(4):
             sample[k] = next_index(rng, n)
-        if _solve_homography(searched, sample, models, rest) == 0:
+        if _solve_homography(searched, sample, models, follows) == 0:
             continue
         i = sample[0]
         sign = 1.0 if H[6] * x1[i] + H[7] * y1[i] + H[8] > 0.0 else -1.0
         for k in range(9):
             H[k] *= sign
-        on = mark_plane(x1, y1, x2, y2, H, tolerance, weights[:n])
-        if on > most:
-            most = on
+        count = mark_plane(x1, y1, x2, y2, H, tolerance, on)
+        if count > most:
+            most = count
             copy(H, best)
-    for k in range(follows.size):
-        follows[k] = 0.0
-    if most > 0:
-        refit_plane(support, tolerance, best, H, weights, rest)
-        mark_plane(data[0], data[1], data[2], data[3], best, tolerance, follows)
-
-
-@inner_kernel
-def _count_others(follows: Floats, residuals: Floats, threshold: float, counts: Ints) -> None:
-    """Count the data that do not follow a structure: those of the support, those next to it, all."""
-    support, near, others = 0, 0, 0
-    low, high = _NEAR * threshold, _FAR * threshold
-    for k in range(residuals.size):
-        other, r = follows[k] == 0.0, residuals[k]
-        support += 1 if other & (r <= threshold) else 0
-        near += 1 if other & (r > low) & (r <= high) else 0
-        others += 1 if other else 0
-    counts[0], counts[1], counts[2] = support, near, others
+    return most
