@@ -194,7 +194,7 @@ def _is_rotation(data: Floats, plane: Floats, threshold: float) -> bool:
     rays = np.compress(plane == 1.0, data, axis=1)
     count = rays.shape[1]
     on = _count_following(rays, _fit_rotation(rays).ravel(), threshold, np.empty(count))
-    return on >= _ROTATION_SHARE * count
+    return bool(on >= _ROTATION_SHARE * count)
 
 
 @kernel
