@@ -87,7 +87,7 @@ def found(result: bansac.Result) -> str:
 
 
 def synthetic(scenes: int) -> dict[str, Any]:
-    """Return how often each configuration was found and the share that is right, by model, kind of scene and settings."""
+    """Return how often each configuration was found, and the share that is right, for every kind of scene."""
     table: dict[str, Any] = {}
     for model, right in RIGHT.items():
         for kind, make in SCENES.items():

@@ -23,9 +23,9 @@ __all__ = [
 
 _Array = NDArray[np.float64]
 
-# Singular values of a homography: the smallest over the largest for a plane through a camera's centre; their spread for
-# a rotation.
-_RANK_TWO, _ROTATION = 1e-9, 1e-9
+# Singular values of a homography: the smallest over the largest for a plane through a camera's centre; the root of the
+# difference of their squares for a rotation.
+_RANK_TWO, _ROTATION = 1e-9, 1e-6
 
 
 def homogeneous(points: _Array) -> _Array:

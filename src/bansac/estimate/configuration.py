@@ -221,7 +221,7 @@ def _examine_lines(
             i, j = next_index(rng, n), next_index(rng, n)
             a, b = y[i] - y[j], x[j] - x[i]
             length = math.sqrt(a * a + b * b)
-            a, b = a / length, b / length  # NaN for coincident points: no point is near
+            a, b = (a / length, b / length) if length > 0.0 else (1.0, 0.0)
             c = -a * x[i] - b * y[i]
             on = 0
             for k in range(n):
@@ -231,7 +231,7 @@ def _examine_lines(
         x, y = data[2 * image], data[2 * image + 1]
         support, near, others = 0, 0, 0
         for k in range(residuals.size):
-            off, r = not abs(la * x[k] + lb * y[k] + lc) < tolerance or most == 0, residuals[k]
+            off, r = not abs(la * x[k] + lb * y[k] + lc) < tolerance, residuals[k]
             support += 1 if off and r <= threshold else 0
             near += 1 if off and low < r <= high else 0
             others += 1 if off else 0
