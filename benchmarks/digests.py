@@ -3,7 +3,7 @@
     python benchmarks/digests.py --out before.json [--data FOLDER]
     python benchmarks/digests.py --compare before.json [--data FOLDER]
 
-Every run is a problem, a scene and a set of options; its digests cover the model, the mask, the probabilities, the
+Every run is a problem, a scene and a set of options; its digests cover the model, the mask, the beliefs, the
 residuals, the counts and, where there is one, the trace. The bits depend on the processor and on the versions of NumPy
 and Numba: compare on one machine. ``--data`` adds real pairs, from a folder with sets in the format of the "RANSAC in
 2020" tutorial.
@@ -218,7 +218,7 @@ def describe(result: Any) -> dict[str, Any]:
         "model": digest(tuple(model) if isinstance(model, tuple) else model),
         "inliers": digest(result.inliers),
         "residuals": digest(result.residuals),
-        "probabilities": digest(result.probabilities),
+        "beliefs": digest(result.beliefs),
         "score": float(result.score).hex(),
         "iterations": int(result.iterations),
         "models_tested": int(result.models_tested),

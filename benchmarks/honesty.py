@@ -4,7 +4,7 @@
 
 Noise: 200 uniform data without any structure, a different seed each run; counted are the runs that come back with
 ``success=False``. Repetition: the same call in separate processes; counted are the different answers (model, mask and
-probabilities, bit by bit).
+beliefs, bit by bit).
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def fingerprint() -> str:
         bansac.estimate_fundamental(scene.x1, scene.x2),
         bansac.estimate_essential(scene.x1, scene.x2, scene.K),
     ):
-        digest.update(result.model.tobytes() + result.inliers.tobytes() + result.probabilities.tobytes())
+        digest.update(result.model.tobytes() + result.inliers.tobytes() + result.beliefs.tobytes())
     return digest.hexdigest()
 
 

@@ -1,4 +1,4 @@
-"""Make the picture of the README: run the demo command and shrink its figure of the probabilities.
+"""Make the picture of the README: run the demo command and shrink its figure of the beliefs.
 
 Usage: python scripts/readme_picture.py [FILE]
 """
@@ -20,7 +20,7 @@ def main(target: Path) -> None:
     """Write the picture to ``target``."""
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run([sys.executable, "-m", "bansac.cli", "demo", "--out", folder], check=True)
-        picture = Image.open(Path(folder) / "demo_probabilities.png").convert("RGB")
+        picture = Image.open(Path(folder) / "demo_beliefs.png").convert("RGB")
     height = round(picture.height * WIDTH / picture.width)
     target.parent.mkdir(parents=True, exist_ok=True)
     picture.resize((WIDTH, height), Image.Resampling.LANCZOS).save(target, quality=88, optimize=True)

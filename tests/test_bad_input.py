@@ -68,9 +68,11 @@ def assert_honest(result, n):
     assert np.array_equal(result.inliers, result.residuals <= result.threshold)
     assert not np.isnan(result.residuals).any()
     assert result.message
-    if result.probabilities is not None:
-        assert result.probabilities.shape == (n,)
-        assert ((result.probabilities >= 0) & (result.probabilities <= 1)).all()
+    assert (result.probabilities is not None) == result.success
+    for p in (result.probabilities, result.beliefs):
+        if p is not None:
+            assert p.shape == (n,)
+            assert ((p >= 0) & (p <= 1)).all()
     if result.model is None:
         assert not result.success
         assert not result.inliers.any()

@@ -149,13 +149,13 @@ def test_degensac_finds_the_epipole_behind_a_dominant_plane():
     assert count_good("degensac") >= count_good(None) + 5
 
 
-def test_probabilities_tell_inliers_from_outliers(plane):
+def test_beliefs_tell_inliers_from_outliers(plane):
     result = bansac.estimate_homography(plane.x1, plane.x2, stopping="bansac", max_iterations=50_000)
     assert result.stop_reason == "bansac"
-    assert np.mean(result.probabilities[plane.inliers] > 0.5) > 0.8
-    assert np.mean(result.probabilities[~plane.inliers] < 0.01) > 0.9
-    assert np.count_nonzero(result.probabilities < 0.01) >= len(plane.x1) - result.num_inliers - 20
-    assert bansac.estimate_homography(plane.x1, plane.x2, sampler="uniform").probabilities is None
+    assert np.mean(result.beliefs[plane.inliers] > 0.5) > 0.8
+    assert np.mean(result.beliefs[~plane.inliers] < 0.01) > 0.9
+    assert np.count_nonzero(result.beliefs < 0.01) >= len(plane.x1) - result.num_inliers - 20
+    assert bansac.estimate_homography(plane.x1, plane.x2, sampler="uniform").beliefs is None
 
 
 def test_a_good_prior_needs_fewer_iterations_and_a_wrong_one_is_unlearnt(plane):
@@ -200,7 +200,7 @@ def test_scores_of_any_size_order_the_data_of_prosac(scene):
     assert result.success
     assert result.stop_reason == "prosac"
     assert result.iterations < 50
-    assert result.probabilities is None
+    assert result.beliefs is None
 
 
 def test_the_order_of_the_scores_alone_serves_prosac(scene):
@@ -413,7 +413,7 @@ def test_a_user_function_for_gamma_is_used(plane):
 
     own = bansac.estimate_homography(plane.x1, plane.x2, gamma=gamma)
     named = bansac.estimate_homography(plane.x1, plane.x2, gamma="gamma_1")
-    assert np.array_equal(own.probabilities, named.probabilities)
+    assert np.array_equal(own.beliefs, named.beliefs)
 
 
 def test_stop_reasons(plane):
@@ -435,7 +435,7 @@ def test_a_trace_records_the_run(plane):
     assert len(trace) == result.iterations == 1500
     assert set(trace.snapshots) == {0, 2, 4, 9, 10, 11, 14, 100, 1000, 1500}
     assert (trace.snapshots[0] == 0.5).all()
-    assert np.array_equal(trace.snapshots[1500], result.probabilities)
+    assert np.array_equal(trace.snapshots[1500], result.beliefs)
     assert (np.diff(trace.best_inliers) >= 0).all()
     assert np.array_equal(trace.outliers, len(plane.x1) - trace.best_inliers)
     updated = ~np.isnan(trace.gamma)
@@ -462,7 +462,7 @@ def test_tracing_and_slicing_do_not_change_the_answer(plane, monkeypatch):
     sliced = bansac.estimate_homography(plane.x1, plane.x2, **settings)
     for other in (traced, sliced):
         assert np.array_equal(plain.model, other.model)
-        assert np.array_equal(plain.probabilities, other.probabilities)
+        assert np.array_equal(plain.beliefs, other.beliefs)
 
 
 def test_an_interrupt_between_slices_gets_through(plane, monkeypatch):
@@ -483,7 +483,7 @@ for result in (
     bansac.estimate_fundamental(scene.x1, scene.x2, max_iterations=300),
     bansac.estimate_essential(scene.x1, scene.x2, scene.K, max_iterations=100, local_optimization="inner+iterative"),
 ):
-    bits = result.model.tobytes() + result.inliers.tobytes() + result.probabilities.tobytes()
+    bits = result.model.tobytes() + result.inliers.tobytes() + result.beliefs.tobytes()
     print(hashlib.sha256(bits).hexdigest())
 """
 

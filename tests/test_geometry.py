@@ -16,6 +16,7 @@ from bansac.geometry import (
     apply_transform,
     cross_matrix,
     decompose_essential,
+    decompose_homography,
     essential_from_pose,
     homogeneous,
     normalize_points,
@@ -98,3 +99,38 @@ def test_geometry_and_data_sets_load_without_numba():
     source = Path(bansac.__file__).parents[1]
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=source)
     assert done.stdout.strip() == "False"
+
+
+@given(seeds)
+def test_the_motions_of_a_homography_are_four_and_one_is_right(seed):
+    rng = np.random.default_rng(seed)
+    R = rotation_matrix(rng.normal(size=3))
+    n = rng.normal(size=3)
+    n /= np.linalg.norm(n)
+    t = rng.normal(size=3) * rng.uniform(0.05, 0.5)
+    H = R + np.outer(t, n)
+    if np.linalg.det(H) < 0.05:  # the cameras are on different sides of the plane, or one is on it
+        return
+    solutions = decompose_homography(rng.uniform(0.1, 10) * H)
+    assert len(solutions) == 4
+    assert min(np.abs(S - R).max() + np.abs(s - t).max() + np.abs(m - n).max() for S, s, m in solutions) < 1e-6
+    for S, s, m in solutions:
+        np.testing.assert_allclose(S @ S.T, np.eye(3), atol=1e-8)
+        assert np.linalg.det(S) == pytest.approx(1)
+        np.testing.assert_allclose(S + np.outer(s, m), H, atol=1e-7)
+
+
+def test_the_homography_of_a_rotation_has_one_motion():
+    R = rotation_matrix([0.1, -0.2, 0.3])
+    ((found, t, n),) = decompose_homography(3 * R)
+    np.testing.assert_allclose(found, R, atol=1e-12)
+    assert (t == 0).all()
+    assert np.linalg.norm(n) == pytest.approx(1)
+
+
+@pytest.mark.parametrize(
+    ("H", "found"), [(np.eye(2), "3 x 3"), (np.full((3, 3), np.nan), "finite"), (np.diag([1.0, 1.0, 0.0]), "rank 3")]
+)
+def test_a_homography_that_has_no_motion_is_named(H, found):
+    with pytest.raises(ValueError, match=f"^H must .*{found}"):
+        decompose_homography(H)

@@ -76,12 +76,18 @@ def test_colors_run_from_red_to_blue_with_a_scale_from_0_to_1():
     assert low[0] > 0.7 > 0.3 > low[2]
     assert high[2] > 0.7 > 0.3 > high[0]
     assert figure.axes[1].get_ylim() == (0, 1)
-    assert figure.axes[1].get_ylabel() == "probability of being an inlier"
+    assert figure.axes[1].get_ylabel() == "colour: probability of being an inlier"
 
 
-def test_matches_outside_the_mask_are_faint():
+def test_matches_outside_the_mask_are_thin_and_faint_and_a_legend_says_so():
     figure = plot_matches(IMAGE1, IMAGE2, X1, X2, P, inliers=[True, False, False])
-    np.testing.assert_allclose(colors(figure.axes[0])[:, 3], [0.2, 0.2, 0.9])
+    ax = figure.axes[0]
+    np.testing.assert_allclose(colors(ax)[:, 3], [0.4, 0.4, 0.9])
+    np.testing.assert_allclose(ax.collections[0].get_linewidths(), [0.5, 0.5, 1.4])
+    thick, thin = ax.get_legend().get_texts()
+    assert "inlier" in thick.get_text()
+    assert "outlier" in thin.get_text()
+    assert plot_matches(IMAGE1, IMAGE2, X1, X2, P).axes[0].get_legend() is None
 
 
 def test_without_probabilities_there_is_no_scale():

@@ -57,7 +57,7 @@ def test_scores_that_are_all_equal_are_no_scores(kind, value):
     without = estimate(*points, preset="paper")
     equal = estimate(*points, preset="paper", scores=np.full(len(scores), value))
     assert np.array_equal(equal.model, without.model)
-    assert np.array_equal(equal.probabilities, without.probabilities)
+    assert np.array_equal(equal.beliefs, without.beliefs)
     assert (equal.iterations, equal.stop_reason) == (without.iterations, without.stop_reason)
 
 

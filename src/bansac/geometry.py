@@ -15,6 +15,7 @@ __all__ = [
     "apply_transform",
     "cross_matrix",
     "decompose_essential",
+    "decompose_homography",
     "essential_from_pose",
     "homogeneous",
     "normalize_points",
@@ -23,6 +24,10 @@ __all__ = [
 ]
 
 _Array = NDArray[np.float64]
+
+# Singular values of a homography: the smallest over the largest for a plane through a camera's centre; the root of the
+# difference of their squares for a rotation.
+_RANK_TWO, _ROTATION = 1e-9, 1e-6
 
 
 def homogeneous(points: _Array) -> _Array:
@@ -201,6 +206,63 @@ def decompose_essential(E: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.f
     # U and V may contain a reflection; -E has the same motions as E.
     sign = 1.0 if R1[0] @ np.cross(R1[1], R1[2]) > 0.0 else -1.0
     return sign * R1, sign * R2, U[:, 2].copy()
+
+
+def decompose_homography(H: ArrayLike) -> list[tuple[_Array, _Array, _Array]]:
+    """Decompose the homography of a plane, seen by calibrated cameras, into motions and normals of the plane.
+
+    The homography is H = R + t n^T up to scale, for the plane n^T X = 1 and the motion X2 = R X1 + t.
+
+    Parameters
+    ----------
+    H : (3, 3) array_like
+        The homography from image 1 to image 2, in normalised coordinates, with ``(H x1)[2] > 0`` for points in front of
+        both cameras.
+
+    Returns
+    -------
+    list of (R, t, n)
+        The four solutions, in which t is in units of the plane's distance from camera 1 and n of unit length; both
+        change their sign from one solution to the next. One, with t = 0, for a rotation.
+
+    Raises
+    ------
+    ValueError
+        If ``H`` is not a finite 3 x 3 matrix of rank 3.
+
+    Notes
+    -----
+    The singular vectors of H span the two planes of space that H maps without changing lengths; each of them is seen at
+    right angles to one solution's n (Ma, Soatto, Kosecka and Sastry, An Invitation to 3-D Vision, 2004, section 5.3;
+    the same solutions as those of Faugeras and Lustman, 1988, and Malis and Vargas, 2007).
+
+    Examples
+    --------
+    >>> t, n = np.array([0.2, 0.0, 0.1]), np.array([0.0, 0.6, 0.8])
+    >>> found = decompose_homography(5 * (np.eye(3) + np.outer(t, n)))
+    >>> any(np.allclose(R, np.eye(3)) and np.allclose(s, t) and np.allclose(m, n) for R, s, m in found)
+    True
+    """
+    matrix = np.asarray(H, dtype=np.float64)
+    if matrix.shape != (3, 3) or not np.isfinite(matrix).all():
+        raise ValueError(f"H must be a finite 3 x 3 matrix, got {matrix.tolist()}")
+    U, (s1, s2, s3), Vt = np.linalg.svd(matrix)
+    if not s3 > _RANK_TWO * s1:
+        raise ValueError(f"H must have rank 3, got the singular values {[float(s1), float(s2), float(s3)]}")
+    matrix = matrix / s2
+    a, b = np.sqrt(max(1.0 - (s3 / s2) ** 2, 0.0)), np.sqrt(max((s1 / s2) ** 2 - 1.0, 0.0))
+    length = np.hypot(a, b)
+    if not length > _ROTATION:
+        return [(np.asarray(U @ Vt), np.zeros(3), Vt[2])]
+    solutions = []
+    for sign in (1.0, -1.0):
+        u = (a * Vt[0] + sign * b * Vt[2]) / length
+        n = np.cross(Vt[1], u)
+        x, y = matrix @ Vt[1], matrix @ u
+        R = np.column_stack([x, y, np.cross(x, y)]) @ np.column_stack([Vt[1], u, n]).T
+        t = (matrix - R) @ n
+        solutions += [(R, t, n), (R, -t, -n)]
+    return solutions
 
 
 def recover_pose(

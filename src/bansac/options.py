@@ -55,10 +55,13 @@ class Preset:
         The options.
     normalised_threshold : bool
         Thresholds of calibrated problems are in normalised units even if camera matrices are given.
+    motion_of_plane : bool
+        The relative pose of a plane comes from its homography.
     """
 
     options: Options
     normalised_threshold: bool = False
+    motion_of_plane: bool = True
 
 
 PRESETS = {
@@ -89,6 +92,7 @@ PRESETS = {
             trace=False,
         ),
         normalised_threshold=True,
+        motion_of_plane=False,
     ),
 }
 

@@ -50,7 +50,11 @@ class Result:
     residuals : (N,) ndarray of float
         Distance of every datum to the model, in the units of ``threshold``; inf where there is no model.
     probabilities : (N,) ndarray of float or None
-        Posterior probability of every datum of being an inlier; None with a sampler that keeps none.
+        Probability of every datum of being an inlier, given the model: the posterior of a mixture of inliers and
+        outliers that is fitted to the residuals. None without success, as there is no model to be an inlier of.
+    beliefs : (N,) ndarray of float or None
+        What the sampler believed of every datum at the end of the run: the network's P^k (BaySAC's and AR's are alike).
+        They steer the search and are no calibrated probabilities. None with a sampler that keeps none.
     score : float
         Score of the model in the run's measure: larger is better.
     threshold : float
@@ -74,12 +78,17 @@ class Result:
         Time in which kernels were compiled, or loaded from the cache; 0 where all of them were in memory.
     trace : Trace or None
         The course of the run, with ``trace=True``.
+    configuration : {"general", "planar", "pure_rotation", "collinear"} or None
+        How the inliers of two views lie. "planar" and "pure_rotation" do not determine a fundamental matrix, which
+        cannot tell the two apart and calls both planar; "pure_rotation" leaves the translation of E and the pose open;
+        "collinear" is no success. The plane of a homography is "planar". None without a model and for other models.
     """
 
     model: Any
     inliers: NDArray[np.bool_]
     residuals: NDArray[np.float64]
     probabilities: NDArray[np.float64] | None
+    beliefs: NDArray[np.float64] | None
     score: float
     threshold: float
     iterations: int
@@ -91,6 +100,7 @@ class Result:
     seconds: float
     loading_seconds: float
     trace: Trace | None = None
+    configuration: str | None = None
 
     def __post_init__(self) -> None:
         """Make the arrays read-only and the scalars of NumPy numbers of Python."""

@@ -30,7 +30,7 @@ def test_demo_recovers_the_exact_homography(bansac: Any, tmp_path: Path) -> None
     assert "stereo" not in document
     assert json.loads((tmp_path / "result.json").read_text()) == document
     figures = {path.name for path in tmp_path.glob("*.png")}
-    assert figures == {"demo_matches.png", "demo_trace.png", "demo_probabilities.png"}
+    assert figures == {"demo_matches.png", "demo_trace.png", "demo_beliefs.png"}
     assert set(document["files"]) == {path.name for path in tmp_path.iterdir()}
 
 

@@ -16,9 +16,9 @@ def test_match_finds_the_known_homography(bansac: Any, tmp_path: Path) -> None:
     document = bansac.json("match", pair.image1, pair.image2, "--model", "H", "--out", tmp_path / "out")
     assert corner_error(document["parameters"], pair.H, pair.size1) < 5
     written = {path.name for path in (tmp_path / "out").iterdir()}
-    assert written == {"result.json", "matches.npz", "matches.png", "trace.png", "probabilities.png"}
+    assert written == {"result.json", "matches.npz", "matches.png", "trace.png", "beliefs.png"}
     with np.load(tmp_path / "out" / "matches.npz") as arrays:
-        assert set(arrays) == {"x1", "x2", "scores", "inliers", "probabilities", "residuals"}
+        assert set(arrays) == {"x1", "x2", "scores", "inliers", "probabilities", "beliefs", "residuals"}
         assert len(arrays["x1"]) == document["num_data"]
         assert arrays["scores"].min() >= 0.2 - 1e-9
 

@@ -14,6 +14,7 @@ from bansac.datasets import (
     line_points,
     planar_scene_matches,
     polynomial_points,
+    rotation_matches,
 )
 
 seeds = st.integers(0, 2**32 - 1)
@@ -21,6 +22,7 @@ GENERATORS = [
     homography_matches,
     epipolar_matches,
     planar_scene_matches,
+    rotation_matches,
     line_points,
     circle_points,
     polynomial_points,
@@ -175,3 +177,14 @@ def test_bad_sizes_and_degrees_are_named():
         epipolar_matches(size=(480, 0))
     with pytest.raises(ValueError, match=r"^degree must be at least 0, got -1"):
         polynomial_points(degree=-1)
+
+
+@given(seeds)
+def test_a_turned_camera_has_the_homography_of_its_rotation(seed):
+    scene = rotation_matches(60, inlier_ratio=0.7, noise=0.0, seed=seed)
+    true = scene.inliers
+    turned = np.column_stack([scene.x1, np.ones(60)]) @ np.linalg.inv(scene.K).T @ scene.R.T @ scene.K.T
+    np.testing.assert_allclose((turned[:, :2] / turned[:, 2:])[true], scene.x2[true], atol=1e-8)
+    assert np.linalg.det(scene.R) == pytest.approx(1)
+    H = scene.K @ scene.R @ np.linalg.inv(scene.K)
+    np.testing.assert_allclose(scene.H, H / H[2, 2], atol=1e-9)

@@ -47,7 +47,7 @@ def test_a_sampler_of_the_users_draws_the_samples():
     assert result.success
     assert result.iterations == 150
     # probabilities() of that module: the share of samples of the datum that failed, here all of them.
-    drawn = result.probabilities < 0.5
+    drawn = result.beliefs < 0.5
     assert drawn.sum() == 151
     assert fit(sampler=IN_TURN, max_iterations=150).stop_reason in ("ransac", "max_iterations")
 
@@ -92,7 +92,7 @@ def test_an_adaptive_sampler_of_the_users_sees_the_odds():
     assert result.success
     assert result.stop_reason == "bansac"
     assert (~np.isnan(result.trace.gamma)).any()
-    assert result.probabilities[POINTS.inliers].mean() > 0.5 > result.probabilities[~POINTS.inliers].mean()
+    assert result.beliefs[POINTS.inliers].mean() > 0.5 > result.beliefs[~POINTS.inliers].mean()
 
 
 # A score.

@@ -78,7 +78,7 @@ def test_a_degenerate_sample_that_is_not_repaired_counts_but_teaches_nothing(rep
     result = bansac.ransac(problem(is_always_degenerate, repair), DATA, **SETTINGS)
     assert result.num_inliers == bansac.ransac(CONSTANT, DATA, **SETTINGS).num_inliers == 40
     assert np.isnan(result.trace.gamma).all()
-    assert (result.probabilities == 0.5).all()
+    assert (result.beliefs == 0.5).all()
 
 
 def test_a_repaired_model_that_scores_less_is_not_taken():

@@ -248,9 +248,9 @@ def test_a_slow_problem_keeps_the_time_limit():
 @pytest.mark.parametrize("sampler", ["baysac", "ar"])
 def test_snapshots_are_the_probabilities_of_the_sampler(sampler, planar):
     found = outcome(FUNDAMENTAL, planar, sampler=sampler, stopping=None, max_iterations=90, trace=True)
-    assert np.ptp(found.probabilities) > 0
-    np.testing.assert_array_equal(found.trace.snapshots[90], found.probabilities)
-    assert not np.array_equal(found.trace.snapshots[0], found.probabilities)
+    assert np.ptp(found.beliefs) > 0
+    np.testing.assert_array_equal(found.trace.snapshots[90], found.beliefs)
+    assert not np.array_equal(found.trace.snapshots[0], found.beliefs)
 
 
 @pytest.mark.skipif(bool(config.DISABLE_JIT), reason="interpreted, thousands of models of a thousand data take minutes")

@@ -139,7 +139,7 @@ def test_probability_of_missed_inliers_is_the_mean_over_all_that_are_missed():
         data = trials.polynomial_points(trials.POINTS, 2, 0.5, trials.NOISE, trial)
         result = bansac.fit_polynomial(data.points, 2, seed=trial, **trials.SHARED, **METHODS[trials.OWN_STOP])
         missed = data.inliers & ~result.inliers
-        assert row["missed_probability"] == result.probabilities[missed].mean()
+        assert row["missed_probability"] == result.beliefs[missed].mean()
     alone[0] |= {"missed_inliers": 10, "missed_probability": 0.5}
     alone[1] |= {"missed_inliers": 30, "missed_probability": 0.9}
     report = experiment.report(setup, rows)

@@ -207,6 +207,7 @@ def test_a_problem_runs_without_the_compiler():
         ("channels", 2.0, "channels must be an integer >= 1, got 2.0"),
         ("sample_size", True, "sample_size must be an integer >= 1, got True"),
         ("max_models", 0, "max_models must be an integer >= 1, got 0"),
+        ("codimension", 0, "codimension must be an integer >= 1, got 0"),
         ("scratch_size", -1, "scratch_size must be an integer >= 0, got -1"),
         ("model_shape", 3, "model_shape must be a tuple of sizes .* got 3"),
         ("model_shape", (), r"model_shape must be a tuple of sizes .* got \(\)"),

@@ -53,6 +53,7 @@ class Answer:
             "parameters": self.model,
             "success": result.success,
             "message": result.message,
+            "configuration": result.configuration,
             "num_data": len(result.inliers),
             **{name: getattr(result, name) for name in (*_COUNTS, "seed", "seconds", "loading_seconds")},
             "posterior": self.posterior_summary(),
@@ -79,8 +80,9 @@ class Answer:
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return the results per datum."""
         arrays: dict[str, NDArray[Any]] = {"inliers": self.result.inliers, "residuals": self.result.residuals}
-        if self.result.probabilities is not None:
-            arrays["probabilities"] = self.result.probabilities
+        for name in ("probabilities", "beliefs"):
+            if getattr(self.result, name) is not None:
+                arrays[name] = getattr(self.result, name)
         return arrays
 
     def show(self) -> None:
@@ -134,7 +136,7 @@ def _print_array(name: str, array: NDArray[np.float64]) -> None:
 
 def figure_names(prefix: str = "") -> list[str]:
     """Return the names of the figures that :func:`write_figures` may write."""
-    return [f"{prefix}{name}.png" for name in ("matches", "trace", "probabilities")]
+    return [f"{prefix}{name}.png" for name in ("matches", "trace", "beliefs")]
 
 
 def write_figures(
@@ -165,7 +167,7 @@ def write_figures(
     if trace is None or not len(trace):
         return [matches]
     folder.write_figure(course, plotting.plot_trace(trace, n_points=len(result.inliers)))
-    if not trace.snapshots or result.probabilities is None:
+    if not trace.snapshots or result.beliefs is None:
         return [matches, course]
     outlines: dict[str, Any] = {"H_true": H_true, "H_estimated": answer.model if answer.name == "H" else None}
     figure = plotting.plot_probability_evolution(image1, image2, x1, x2, trace.snapshots, **outlines)

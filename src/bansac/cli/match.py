@@ -48,7 +48,8 @@ def match(
 
     The scores 1 - ratio of the matches are taken as prior probabilities (P-BANSAC). E needs --calib; its threshold is
     in pixels. Coordinates and thresholds are those of the images in the files, whatever --max-size. With --out:
-    result.json, matches.npz (x1, x2, scores, inliers, probabilities, residuals) and figures.
+    result.json, matches.npz (x1, x2, scores, inliers, probabilities, beliefs,
+    residuals) and figures.
     """
     if model == "E" and calib is None:
         raise ValueError("--calib must be given for --model E: it needs the camera matrices")

@@ -29,6 +29,7 @@ from bansac.datasets.synthetic import (
     line_points,
     planar_scene_matches,
     polynomial_points,
+    rotation_matches,
 )
 from bansac.datasets.tutorial import PairSet
 
@@ -47,4 +48,5 @@ __all__ = [
     "load_motorcycle",
     "planar_scene_matches",
     "polynomial_points",
+    "rotation_matches",
 ]

@@ -62,7 +62,7 @@ class Outcome:
 
     model: Floats | None
     score: float
-    probabilities: Floats | None
+    beliefs: Floats | None
     iterations: int
     models_tested: int
     stop_reason: str
@@ -117,7 +117,7 @@ def run(
     return Outcome(
         model=model,
         score=float(progress["best_score"]) if model is not None else 0.0,
-        probabilities=_probabilities(options, state, order),
+        beliefs=_beliefs(options, state, order),
         iterations=int(progress["iterations"]),
         models_tested=int(progress["models_tested"]),
         stop_reason=stop_reason,
@@ -306,14 +306,14 @@ def _iterate(
         first = int(progress["iterations"])
         length = min(slice_length, int(state.settings["max_iterations"]) - first)
         if recorder is not None:
-            length = recorder.begin(first, length, _current_probabilities(options, state))
+            length = recorder.begin(first, length, _current_beliefs(options, state))
         rows = _NO_TRACE if recorder is None else recorder.rows
         run_iterations(packed, rows, first, first + length)
         while progress["due"] != NOTHING:
             interludes[progress["due"]]()
             run_iterations(packed, rows, first, first + length)
         if recorder is not None:
-            recorder.end(int(progress["iterations"]), _current_probabilities(options, state))
+            recorder.end(int(progress["iterations"]), _current_beliefs(options, state))
         now = time.perf_counter()
         if now > deadline and progress["stop"] == RUNNING:
             break
@@ -330,18 +330,18 @@ def _stop_reason(stop: int, bounds: tuple[Stop, ...]) -> str:
     return {RUNNING: "max_seconds", MAX_ITERATIONS: "max_iterations", STOPPED_BANSAC: "bansac"}[stop]
 
 
-def _probabilities(options: Options, state: Run, order: Ints) -> Floats | None:
-    """Return the inlier probabilities in the caller's order, None if the sampler has none."""
+def _beliefs(options: Options, state: Run, order: Ints) -> Floats | None:
+    """Return the sampler's inlier probabilities in the caller's order, None if it has none."""
     sampler = options.sampler_row
     if not sampler.adaptive and find_function(sampler, "probabilities", _no_probabilities) is _no_probabilities:
         return None
-    found = _current_probabilities(options, state)
-    probabilities = np.empty_like(found)
-    probabilities[order] = found
-    return probabilities
+    found = _current_beliefs(options, state)
+    beliefs = np.empty_like(found)
+    beliefs[order] = found
+    return beliefs
 
 
-def _current_probabilities(options: Options, state: Run) -> Floats:
+def _current_beliefs(options: Options, state: Run) -> Floats:
     """Return the inlier probabilities of the sampler; those of the network, at first the prior, if it has none."""
     found = find_function(options.sampler_row, "probabilities", _no_probabilities)(
         state.sampler_numbers, state.sampler_indices

@@ -47,7 +47,7 @@ class Trace:
     required_iterations : (K,) ndarray of float
         Iterations that the counting criteria ask for; inf where there is none.
     snapshots : mapping of int to (N,) ndarray of float
-        Probabilities after 0, 2, 4, 9, 10, 11, 14, 100, 1000, 10000 iterations and after the last one.
+        Beliefs (P^k of the sampler) after 0, 2, 4, 9, 10, 11, 14, 100, 1000, 10000 iterations and after the last one.
     """
 
     inlier_ratio: Floats

@@ -9,13 +9,15 @@ from bansac.engine.kernels import find_function
 from bansac.engine.options import Options
 from bansac.engine.runner import Outcome, run
 from bansac.engine.sampling import SAMPLERS
+from bansac.estimate.configuration import consequence, find_configuration
+from bansac.estimate.posterior import inlier_probabilities
 from bansac.estimate.verdict import judge
 from bansac.numeric.clock import Stopwatch
 from bansac.problems.problem import Problem
 from bansac.result import Result
 from bansac.validate import as_probabilities, as_scores
 
-__all__ = ["solve"]
+__all__ = ["distances", "solve"]
 
 
 def solve(
@@ -26,8 +28,13 @@ def solve(
     priors: ArrayLike | None,
     watch: Stopwatch,
     unit: float = 1.0,
+    *,
+    two_views: bool = False,
 ) -> Result:
-    """Run the loop on checked data (channels x N); a residual of the problem times ``unit`` is the caller's."""
+    """Run the loop on checked data (channels x N); a residual of the problem times ``unit`` is the caller's.
+
+    Data of ``two_views`` are matches, whose configuration is looked for.
+    """
     n = data.shape[1]
     threshold = options.threshold
     assert threshold is not None
@@ -40,19 +47,22 @@ def solve(
     else:
         outcome = run(problem, data, options, unit=unit, prior=prior, quality=quality)
         message = ""
-    residuals = np.full(n, np.inf)
-    if outcome.model is not None:
-        problem.exact_residuals(data, outcome.model, 0, n, residuals)
-        residuals = np.sqrt(residuals) * unit
-        residuals[np.isnan(residuals)] = np.inf
+    residuals = np.full(n, np.inf) if outcome.model is None else distances(problem, data, outcome.model, unit)
     inliers = residuals <= threshold
     success, message = judge(problem, data, threshold / unit, outcome, inliers, options.sampler_row, message)
+    configuration = None
+    if success and two_views:
+        configuration = find_configuration(problem, data, residuals / unit, threshold / unit)
+        success = configuration != "collinear"
+        message += consequence(problem, configuration)
+    probabilities = inlier_probabilities(residuals, threshold, problem.codimension) if success else None
     seconds, loading_seconds = watch.read()
     return Result(
         model=None if outcome.model is None else outcome.model.reshape(problem.model_shape),
         inliers=inliers,
         residuals=residuals,
-        probabilities=outcome.probabilities,
+        probabilities=probabilities,
+        beliefs=outcome.beliefs,
         score=outcome.score,
         threshold=threshold,
         iterations=outcome.iterations,
@@ -64,7 +74,19 @@ def solve(
         seconds=seconds,
         loading_seconds=loading_seconds,
         trace=outcome.trace,
+        configuration=configuration,
     )
+
+
+def distances(
+    problem: Problem, data: NDArray[np.float64], model: NDArray[np.float64], unit: float
+) -> NDArray[np.float64]:
+    """Return the residuals of the data in the caller's unit; inf where one is not determined."""
+    residuals = np.empty(data.shape[1])
+    problem.exact_residuals(data, model, 0, residuals.size, residuals)
+    residuals = np.sqrt(residuals) * unit
+    residuals[np.isnan(residuals)] = np.inf
+    return residuals
 
 
 def _prior_and_quality(
@@ -111,5 +133,5 @@ def _supports_all(problem: Problem) -> bool:
 
 def _no_data(prior: NDArray[np.float64] | None, n: int, options: Options) -> Outcome:
     start = np.full(n, 0.5) if prior is None else prior.copy()
-    probabilities = start if options.sampler_row.prior else None
-    return Outcome(None, 0.0, probabilities, 0, 0, "no_data", np.empty(0, np.int64), None)
+    beliefs = start if options.sampler_row.prior else None
+    return Outcome(None, 0.0, beliefs, 0, 0, "no_data", np.empty(0, np.int64), None)

@@ -80,7 +80,7 @@ def estimate_homography(
 
     watch = Stopwatch()
     resolved = resolve_options(HOMOGRAPHY, options, preset, threshold, settings)
-    return solve(HOMOGRAPHY, _as_matches(x1, x2), resolved, scores, priors, watch)
+    return solve(HOMOGRAPHY, _as_matches(x1, x2), resolved, scores, priors, watch, two_views=True)
 
 
 def estimate_fundamental(
@@ -132,7 +132,7 @@ def estimate_fundamental(
 
     watch = Stopwatch()
     resolved = resolve_options(FUNDAMENTAL, options, preset, threshold, settings)
-    return solve(FUNDAMENTAL, _as_matches(x1, x2), resolved, scores, priors, watch)
+    return solve(FUNDAMENTAL, _as_matches(x1, x2), resolved, scores, priors, watch, two_views=True)
 
 
 def estimate_essential(
@@ -190,7 +190,7 @@ def estimate_essential(
     watch = Stopwatch()
     data, unit = _as_rays(x1, x2, K1, K2, preset)
     problem, resolved = _resolve_essential(options, preset, threshold, settings, unit)
-    result = solve(problem, data, resolved, scores, priors, watch, unit)
+    result = solve(problem, data, resolved, scores, priors, watch, unit, two_views=True)
     return _with_hint(result, data) if K1 is None else result
 
 
@@ -210,7 +210,10 @@ def estimate_relative_pose(
     """Estimate the motion between two calibrated cameras from matches with outliers.
 
     The essential matrix of :func:`bansac.estimate_essential`, taken apart; of its four motions the one that puts most
-    of the inliers in front of both cameras is returned.
+    of the inliers in front of both cameras is returned. Inliers on a plane leave the translation of a linear essential
+    matrix to noise; there the motion is that of the plane's homography, unless it has fewer inliers or
+    ``preset="paper"``. Two motions agree with a plane: if both put it in front of the cameras, the one is returned that
+    sees it less obliquely.
 
     Parameters
     ----------
@@ -244,13 +247,18 @@ def estimate_relative_pose(
     watch = Stopwatch()
     rays, unit = _as_rays(x1, x2, K1, K2, preset)
     problem, resolved = _resolve_essential(options, preset, threshold, settings, unit)
-    result = solve(problem, rays, resolved, scores, priors, watch, unit)
+    result = solve(problem, rays, resolved, scores, priors, watch, unit, two_views=True)
     result = _with_hint(result, rays) if K1 is None else result
     if result.model is None:
         return result
     R, t, _ = recover_pose(result.model, rays[:2].T, rays[2:].T, result.inliers)
+    result = replace(result, model=RelativePose(R, t))
+    if result.configuration == "planar" and find_preset(preset).motion_of_plane:
+        from bansac.estimate.planar_motion import prefer_motion_of_plane
+
+        result = prefer_motion_of_plane(problem, rays, result, unit)
     seconds, loading_seconds = watch.read()
-    return replace(result, model=RelativePose(R, t), seconds=seconds, loading_seconds=loading_seconds)
+    return replace(result, seconds=seconds, loading_seconds=loading_seconds)
 
 
 def _resolve_essential(

@@ -117,7 +117,7 @@ def _run(scene: _Scene, method: str, seed: int, iterations: int | None = None) -
         "iterations": iterations if is_open else result.iterations,
         "stop_reason": None if is_open else result.stop_reason,
         "inliers": result.num_inliers,
-        "bias": sampling_bias(result.probabilities, scene.on_plane, scene.off_plane),
+        "bias": sampling_bias(result.beliefs, scene.on_plane, scene.off_plane),
     }
     return row if is_open else row | {"seconds": result.seconds}
 
@@ -135,22 +135,20 @@ def _median_distance(F: _Array | None, pair: Matches, which: NDArray[np.bool_]) 
     return None if F is None else float(np.sqrt(np.median(squared_distances(F, pair, "F")[which])))
 
 
-def sampling_bias(
-    probabilities: _Array | None, on_plane: NDArray[np.bool_], off_plane: NDArray[np.bool_]
-) -> float | None:
+def sampling_bias(beliefs: _Array | None, on_plane: NDArray[np.bool_], off_plane: NDArray[np.bool_]) -> float | None:
     """Return how much likelier BANSAC draws a match on the plane than one off it.
 
     It is the ratio of the mean sampling weights, max(100 p, 1) as the paper draws; None for a sampler that keeps no
-    probabilities.
+    beliefs.
 
     Examples
     --------
     >>> sampling_bias(np.array([0.9, 0.7, 0.4]), np.array([True, True, False]), np.array([False, False, True]))
     2.0
     """
-    if probabilities is None:
+    if beliefs is None:
         return None
-    weights = np.maximum(100 * probabilities, 1)
+    weights = np.maximum(100 * beliefs, 1)
     return float(weights[on_plane].mean() / weights[off_plane].mean())
 
 

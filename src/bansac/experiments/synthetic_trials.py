@@ -97,7 +97,7 @@ def _run_trial(setup: Setup, problem: str, rate: float, trial: int) -> list[Row]
                 "stop_reason": result.stop_reason,
                 "found": result.model is not None,
                 "inliers": result.num_inliers,
-                **_counters(data, result.inliers, result.probabilities, settings.get("tau")),
+                **_counters(data, result.inliers, result.beliefs, settings.get("tau")),
                 "seconds": result.seconds,
             }
         )
@@ -105,21 +105,21 @@ def _run_trial(setup: Setup, problem: str, rate: float, trial: int) -> list[Row]
 
 
 def _counters(
-    data: CurvePoints, inliers: NDArray[np.bool_], probabilities: _Array | None, tau: float | None
+    data: CurvePoints, inliers: NDArray[np.bool_], beliefs: _Array | None, tau: float | None
 ) -> dict[str, int | float | None]:
     """Count what BANSAC's criterion compares, in total and by what the points really are.
 
-    ``missed_probability`` is the mean probability of the true inliers that the best model leaves outside.
+    ``missed_probability`` is the mean belief in the true inliers that the best model leaves outside.
     """
-    if tau is None or probabilities is None:
+    if tau is None or beliefs is None:
         return dict.fromkeys(("low", "low_true_outliers", "missed_inliers", "missed_probability"))
-    low = probabilities < tau
+    low = beliefs < tau
     missed = data.inliers & ~inliers
     return {
         "low": int(np.count_nonzero(low)),  # O~
         "low_true_outliers": int(np.count_nonzero(low & ~data.inliers)),
         "missed_inliers": int(np.count_nonzero(missed)),
-        "missed_probability": float(probabilities[missed].mean()) if missed.any() else None,
+        "missed_probability": float(beliefs[missed].mean()) if missed.any() else None,
     }
 
 

@@ -1,4 +1,4 @@
-"""Figures of matches and runs: the probability of each datum of being an inlier, how it changed, why the run stopped.
+"""Figures of matches and runs: the probability of each datum of being an inlier, how beliefs grew, why the run stopped.
 
 Every function returns a :class:`matplotlib.figure.Figure` made without pyplot: nothing to close, no global state, no
 window. :func:`save_figure` writes it to a file. May import ``geometry``, ``images`` and ``validate``.

@@ -90,7 +90,8 @@ def panel_grid(
     for k, title in enumerate(titles):
         axes.append(place(figure, k % columns * step[0], k // columns * step[1] + TITLE, width, height))
         axes[-1].set_title(title, fontsize="medium")
-    color_bar(figure, axes[0], place(figure, columns * step[0], TITLE, SPACE, rows * step[1] - TITLE))
+    bar = place(figure, columns * step[0], TITLE, SPACE, rows * step[1] - TITLE)
+    color_bar(figure, axes[0], bar, "colour: belief in being an inlier, $P^k$")
     return figure, axes
 
 
@@ -101,13 +102,13 @@ def color_map() -> Any:
     return LinearSegmentedColormap.from_list("probability", _COLORS)
 
 
-def color_bar(figure: Figure, ax: Axes | None, bar: Axes | None) -> None:
+def color_bar(figure: Figure, ax: Axes | None, bar: Axes | None, label: str) -> None:
     """Draw the scale of probabilities into ``bar``, or beside ``ax``."""
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import Normalize
 
     scale = figure.colorbar(ScalarMappable(Normalize(0, 1), color_map()), ax=ax, cax=bar)
-    scale.set_label("probability of being an inlier")
+    scale.set_label(label)
     scale.ax.spines["outline"].set_visible(False)
 
 

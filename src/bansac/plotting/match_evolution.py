@@ -1,4 +1,4 @@
-"""The probabilities of matches over a run, panel by panel, and the outline of a homography."""
+"""The beliefs in matches over a run, panel by panel, and the outline of a homography."""
 
 from __future__ import annotations
 
@@ -46,14 +46,14 @@ def plot_probability_evolution(
     max_matches: int = 250,
     seed: int = 0,
 ) -> Figure:
-    """Draw how the probabilities of matches grow over a run, as in the first figure of the BANSAC paper.
+    """Draw how the beliefs in matches grow over a run, as in the first figure of the BANSAC paper.
 
     Parameters
     ----------
     image1, image2, x1, x2, max_matches, seed
         As in :func:`plot_matches`; all panels show the same matches.
     snapshots : mapping of int to (N,) array_like
-        Probabilities after that many iterations (``result.trace.snapshots``).
+        Beliefs, P^k in the paper, after that many iterations (``result.trace.snapshots``).
     iterations : sequence of int, optional
         A panel is drawn for each that has a snapshot. For the others it is the last snapshot before it, which is drawn
         once: of a run that ends after six iterations the panels 10, 100 and 1000 are one, "Iteration 6".

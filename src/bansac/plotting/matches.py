@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 _Array = NDArray[np.float64]
 
 _GAP = 0.02  # between the two images, as a share of the width of image 1
+
+# Widths of lines, in points: of matches, of those of a mask and of those outside it.
+_LINE, _THICK, _THIN = 0.8, 1.4, 0.5
 
 
 def plot_matches(
@@ -45,7 +48,7 @@ def plot_matches(
         Probability of every match of being an inlier, in [0, 1]. Without it all matches have one colour, or two with
         ``inliers``.
     inliers : (N,) array_like of bool or None, optional
-        Mask; the matches outside it are drawn faintly.
+        Mask; its matches have thick lines, the others thin and faint ones, and a legend below says so.
     max_matches : int, optional
         Largest number of matches drawn, chosen at random.
     seed : int, optional
@@ -85,11 +88,11 @@ def plot_matches(
     else:
         values = np.ones(len(points1)) if mask is None else mask.astype(np.float64)
 
-    top = TITLE if title else 0.0
+    top, below = TITLE if title else 0.0, 0.0 if mask is None else TITLE
     bar = None
     if ax is None:
         panel = WIDTH, WIDTH / aspect(gray1, gray2)
-        size = panel[0] + (BAR if probabilities is not None else 0.0), panel[1] + top
+        size = panel[0] + (BAR if probabilities is not None else 0.0), panel[1] + top + below
         figure = new_figure(*size)
         ax = place(figure, 0, top, *panel)
         if probabilities is not None:
@@ -99,8 +102,10 @@ def plot_matches(
     draw_matches(ax, gray1, gray2, points1[shown], points2[shown], values[shown], None if mask is None else mask[shown])
     if title:
         ax.set_title(title)
+    if mask is not None:
+        _add_legend(ax)
     if probabilities is not None:
-        color_bar(figure, ax, bar)
+        color_bar(figure, ax, bar, "colour: probability of being an inlier")
     return figure
 
 
@@ -128,15 +133,25 @@ def draw_matches(
     ends1, ends2, colors = x1[order], (x2[order] + 0.5) * scale - 0.5, values[order]
     ends2[:, 0] += left
     # Doubtful matches are drawn lighter still, or a thousand wrong lines would hide the picture.
-    alpha = 0.45 + 0.45 * colors
+    alpha, widths = 0.45 + 0.45 * colors, np.full(len(colors), _LINE)
     if mask is not None:
-        alpha = np.where(mask[order], 0.9, 0.2)
+        alpha, widths = np.where(mask[order], 0.9, 0.4), np.where(mask[order], _THICK, _THIN)
     rgba = color_map()(colors)
     rgba[:, 3] = alpha
     segments = np.stack([ends1, ends2], axis=1)
-    ax.add_collection(LineCollection(list(segments), colors=rgba, linewidths=0.8, capstyle="round"), autolim=False)
+    ax.add_collection(LineCollection(list(segments), colors=rgba, linewidths=widths, capstyle="round"), autolim=False)
     ends = np.concatenate([ends1, ends2])
     ax.scatter(ends[:, 0], ends[:, 1], s=6, c=np.tile(rgba, (2, 1)), linewidths=0, zorder=3)
+
+
+def _add_legend(ax: Axes) -> None:
+    """Say below the picture what thick and thin lines are."""
+    from matplotlib.lines import Line2D
+
+    thick = Line2D([], [], color="black", linewidth=_THICK, label="thick: inlier of the model, within the threshold")
+    thin = Line2D([], [], color="black", linewidth=_THIN, alpha=0.6, label="thin: outlier")
+    at: dict[str, Any] = {"loc": "upper center", "bbox_to_anchor": (0.5, 0), "ncols": 2, "frameon": False}
+    ax.legend(handles=[thick, thin], fontsize="small", borderaxespad=0.2, **at)
 
 
 def _show(ax: Axes, gray: NDArray[np.uint8], span: tuple[float, float], height: float | None = None) -> None:

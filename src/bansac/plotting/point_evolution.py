@@ -1,4 +1,4 @@
-"""The probabilities of points of the plane over a run, panel by panel."""
+"""The beliefs in points of the plane over a run, panel by panel."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def plot_point_evolution(
     curves: Mapping[int, ArrayLike] | None = None,
     columns: int = 3,
 ) -> Figure:
-    """Draw how the probabilities of points of the plane grow over a run, as in the curve example of the BANSAC paper.
+    """Draw how the beliefs in points of the plane grow over a run, as in the curve example of the BANSAC paper.
 
     Parameters
     ----------

@@ -18,7 +18,7 @@ from bansac.numeric.rng import next_index
 from bansac.problems.epipolar import orientation, second_epipole
 from bansac.solvers import homography_dlt
 
-__all__ = ["is_degenerate", "repair_degenerate"]
+__all__ = ["is_degenerate", "mark_plane", "repair_degenerate"]
 
 # Any five of seven matches contain one of these triplets.
 _TRIPLETS = np.array([0, 1, 2, 3, 4, 5, 0, 1, 6, 3, 4, 6, 2, 5, 6])
@@ -111,11 +111,11 @@ def _find_plane(
         i, j, k = sample[_TRIPLETS[at]], sample[_TRIPLETS[at + 1]], sample[_TRIPLETS[at + 2]]
         if not _write_homography(data, i, j, k, model, squared_threshold, candidate):
             continue
-        if _mark_plane(x1, y1, x2, y2, candidate, squared_threshold, weights) < _COPLANAR:
+        if mark_plane(x1, y1, x2, y2, candidate, squared_threshold, weights) < _COPLANAR:
             continue
         if weights.size == 7:
             return True
-        support = _mark_plane(data[0], data[1], data[2], data[3], candidate, squared_threshold, weights)
+        support = mark_plane(data[0], data[1], data[2], data[3], candidate, squared_threshold, weights)
         if support > most:
             most = support
             copy(candidate, H)
@@ -163,7 +163,7 @@ def _write_homography(data: Floats, i: int, j: int, k: int, f: Floats, squared_t
 
 
 @inner_kernel
-def _mark_plane(
+def mark_plane(
     x1: Floats, y1: Floats, x2: Floats, y2: Floats, H: Floats, squared_threshold: float, weights: Floats
 ) -> int:
     """Set the weights of the matches on the plane to one and of the others to zero; return how many are on it.
@@ -195,16 +195,16 @@ def _refit_plane(
 ) -> int:
     """Fit H to the matches on its plane as long as they become more; mark them and return their number."""
     x1, y1, x2, y2 = data[0], data[1], data[2], data[3]
-    most = _mark_plane(x1, y1, x2, y2, H, squared_threshold, weights)
+    most = mark_plane(x1, y1, x2, y2, H, squared_threshold, weights)
     for _ in range(_ROUNDS):
         if not _fit_homography(data, weights, candidate, room):
             break
-        support = _mark_plane(x1, y1, x2, y2, candidate, squared_threshold, weights)
+        support = mark_plane(x1, y1, x2, y2, candidate, squared_threshold, weights)
         if support <= most:
             break
         most = support
         copy(candidate, H)
-    return _mark_plane(x1, y1, x2, y2, H, squared_threshold, weights)
+    return mark_plane(x1, y1, x2, y2, H, squared_threshold, weights)
 
 
 @inner_kernel

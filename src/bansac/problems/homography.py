@@ -40,6 +40,7 @@ HOMOGRAPHY = Problem(
     normalize=normalize,
     denormalize=denormalize_homography,
     canonical=canonical_homography,
+    codimension=2,
     default_threshold=1.0,
     default_max_iterations=1000,
     unit="pixels",

@@ -126,7 +126,7 @@ def _check_function(row: Function, function: Any) -> None:
 def _check_fields(problem: Any) -> None:
     if not isinstance(problem.name, str) or not problem.name:
         raise ValueError(f"name must be a string that is not empty, got {problem.name!r}")
-    for field in ("channels", "sample_size", "max_models", "default_max_iterations"):
+    for field in ("channels", "sample_size", "max_models", "codimension", "default_max_iterations"):
         _check_size(field, getattr(problem, field), 1)
     _check_size("scratch_size", problem.scratch_size, 0)
     if not isinstance(problem.model_shape, tuple) or not problem.model_shape:
@@ -200,6 +200,9 @@ class Problem:
         ``denormalize(model, transform)``: take ``model`` back to the caller's coordinates in place.
     canonical : callable, optional
         ``canonical(model)``: fix the scale and sign of a model that has a free one, in place.
+    codimension : int
+        Components of the error whose length is the residual: 1 for the distance from a line or a curve, 2 for the
+        distance between two points of the plane.
     default_threshold : float, optional
         Largest distance of an inlier if the caller gives none; without it the caller has to.
     default_max_iterations : int
@@ -247,6 +250,7 @@ class Problem:
     normalize: Callable[..., Any] | None = None
     denormalize: Callable[..., Any] | None = None
     canonical: Callable[..., Any] | None = None
+    codimension: int = 1
     default_threshold: float | None = None
     default_max_iterations: int = 3000
     unit: Literal["data", "pixels", "normalised"] = "data"

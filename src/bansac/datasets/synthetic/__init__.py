@@ -11,6 +11,7 @@ from bansac.datasets.synthetic.two_views import (
     epipolar_matches,
     homography_matches,
     planar_scene_matches,
+    rotation_matches,
 )
 
 __all__ = [
@@ -22,4 +23,5 @@ __all__ = [
     "line_points",
     "planar_scene_matches",
     "polynomial_points",
+    "rotation_matches",
 ]

@@ -15,7 +15,7 @@ from bansac.datasets.matches import Matches
 from bansac.datasets.synthetic.mask import draw_inliers
 from bansac.geometry import apply_transform, homogeneous, rotation_matrix
 
-__all__ = ["SceneMatches", "epipolar_matches", "homography_matches", "planar_scene_matches"]
+__all__ = ["SceneMatches", "epipolar_matches", "homography_matches", "planar_scene_matches", "rotation_matches"]
 
 _Array = NDArray[np.float64]
 
@@ -211,6 +211,49 @@ def planar_scene_matches(
     _disturb(x1, x2, inliers, noise, extent, rng)
     scene = _scene(x1, x2, cameras, points, inliers, size)
     return replace(scene, on_plane=on_plane, H=H / H[2, 2])
+
+
+def rotation_matches(
+    n: int = 500,
+    inlier_ratio: float = 0.5,
+    noise: float = 0.5,
+    seed: int = 0,
+    size: tuple[int, int] = (480, 640),
+) -> SceneMatches:
+    """Return synthetic matches of a camera that turns about its centre, which determine no epipolar geometry.
+
+    Camera, rotation and outliers are those of :func:`epipolar_matches`.
+
+    Parameters
+    ----------
+    n, inlier_ratio, noise, seed, size : optional
+        As in :func:`epipolar_matches`.
+
+    Returns
+    -------
+    SceneMatches
+        Matches in random order; the truth is ``K1``, ``K2``, ``R``, ``H = K R K^-1`` (with H[2, 2] = 1) and
+        ``inliers``.
+
+    Raises
+    ------
+    ValueError
+        If a number is out of its range.
+
+    Examples
+    --------
+    >>> matches = rotation_matches(200, inlier_ratio=0.5, noise=0.0)
+    >>> bool(np.allclose(apply_transform(matches.H, matches.x1)[matches.inliers], matches.x2[matches.inliers]))
+    True
+    """
+    rng, inliers = draw_inliers(n, inlier_ratio, noise, seed)
+    extent = _extent(size)
+    K, R = _camera_pair(size, extent, rng)[:2]
+    H = K @ R @ np.linalg.inv(K)
+    x1 = rng.uniform(0, 1, (n, 2)) * extent
+    x2 = apply_transform(H, x1)
+    _disturb(x1, x2, inliers, noise, extent, rng)
+    return SceneMatches(x1, x2, K1=K, K2=K, size1=size, size2=size, R=R, H=H / H[2, 2], inliers=inliers)
 
 
 def _extent(size: tuple[int, int]) -> _Array:

@@ -1,0 +1,222 @@
+"""Measure how well calibrated the probabilities of matches are, against the truth of real image pairs.
+
+    python benchmarks/calibration.py --data FOLDER [--pairs 43] [--json FILE] [--figure FILE]
+
+``FOLDER`` holds sets in the format of the "RANSAC in 2020" tutorial (EF and H). Every pair is estimated with the
+default options, without scores (BANSAC) and with them (P-BANSAC). A match is true if its distance from the true model
+is at most 2 pixels (Sampson distance from F, transfer error from H); 1 and 3 pixels show how much that matters. Two
+figures are judged: ``probabilities``, the posterior, and ``beliefs``, the P^k of the network. Only runs with success
+have a posterior, and only they count; no pair is left out for another reason.
+
+ECE is the expected calibration error over ten bins: the mean difference between the probability and the share of true
+matches in a bin, weighted by the number of matches. The Brier score is the mean squared error.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import json
+import platform
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import bansac
+from bansac.datasets import Matches, PairSet
+from bansac.datasets.labelled import LabelledSet
+from bansac.evaluation.task import squared_distances
+
+Array = NDArray[np.float64]
+
+# Pixels up to which a match is true.
+TRUE, OTHERS = 2.0, (1.0, 3.0)
+BINS = 10
+MIN_MATCHES = 26
+KINDS = ("beliefs", "probabilities")
+
+
+@dataclass(frozen=True)
+class Group:
+    """Sets that are pooled: one row of the table."""
+
+    model: str
+    sets: tuple[str, ...]  # folders below the data
+    max_ratio: float | None  # SNN ratio below which matches are used; None for matches with labels
+
+
+SCENES = ("EF/fountain-P11", "EF/Herz-Jesus-P8", "EF/Herz-Jesus-P25", "EF/entry-P10", "EF/kitti_seq1")
+SMALL = ("H/VGG", "H/homogr", "H/EVD", "H/EVD_asift", "H/homogr_asift", "H/VGG_asift")
+
+# The sets after the first three groups had no part in the choice of the mixture.
+GROUPS = {
+    "F": Group("F", SCENES, 0.85),
+    "E": Group("E", SCENES, 0.85),
+    "H": Group("H", ("H/exact_warp",), 0.95),
+    "F, Middlebury dino": Group("F", ("EF/middlebury_dino",), 0.85),
+    "E, Middlebury dino": Group("E", ("EF/middlebury_dino",), 0.85),
+    "F, AdelaideRMF (labels)": Group("F", ("F_labelled/adelaidermf",), None),
+    "H, small sets (truth 1 to 5 px off)": Group("H", SMALL, 0.6),
+}
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a run with success says of its matches, and their distances from the truth."""
+
+    name: str
+    inliers: NDArray[np.bool_]
+    beliefs: Array
+    probabilities: Array
+    distances: Array  # for labels 0, or inf for a wrong match
+
+
+def read_pairs(folder: Path, max_ratio: float | None, limit: int) -> Iterator[Matches]:
+    """Yield the pairs of a set."""
+    if max_ratio is None:
+        labelled = LabelledSet(folder)
+        yield from (labelled.pair(key) for key in labelled.keys)
+        return
+    for pair in PairSet(folder).pairs(limit):
+        chosen = pair.filtered(max_ratio)
+        if len(chosen) >= MIN_MATCHES:
+            yield chosen
+
+
+def estimate(model: str, pair: Matches, *, scored: bool) -> bansac.Result:
+    """Estimate a model with the default options."""
+    assert not scored or pair.scores is not None
+    settings: dict[str, Any] = {"scores": np.clip(pair.scores, 0, 1)} if scored else {}
+    if model == "H":
+        return bansac.estimate_homography(pair.x1, pair.x2, **settings)
+    if model == "F":
+        return bansac.estimate_fundamental(pair.x1, pair.x2, **settings)
+    return bansac.estimate_essential(pair.x1, pair.x2, pair.K1, pair.K2, **settings)
+
+
+def distances(model: str, pair: Matches) -> Array:
+    """Return the distance of every match from the truth in pixels; 0 or inf by the labels if there are any."""
+    if pair.inliers is not None:
+        return np.where(pair.inliers, 0.0, np.inf)
+    truth = pair.H if model == "H" else pair.F
+    assert truth is not None
+    return np.sqrt(squared_distances(truth, pair, "H" if model == "H" else "F"))
+
+
+def collect(data: Path, group: Group, pairs: int) -> tuple[list[Run], int]:
+    """Return the runs of a group that have success, and how many have none."""
+    runs, failures = [], 0
+    for name in group.sets:
+        for pair in read_pairs(data / name, group.max_ratio, pairs):
+            truth = distances(group.model, pair)
+            for scored in (False, True) if pair.scores is not None else (False,):
+                result = estimate(group.model, pair, scored=scored)
+                if result.probabilities is None:
+                    failures += 1
+                    continue
+                assert result.beliefs is not None
+                runs.append(Run(name, result.inliers, result.beliefs, result.probabilities, truth))
+    return runs, failures
+
+
+def bins(p: Array, true: NDArray[np.bool_]) -> list[tuple[int, float, float]]:
+    """Return the number of matches, the mean probability and the share of true ones in every bin that has any."""
+    which = np.minimum((p * BINS).astype(int), BINS - 1)
+    return [
+        (int(np.sum(which == k)), float(p[which == k].mean()), float(true[which == k].mean()))
+        for k in range(BINS)
+        if (which == k).any()
+    ]
+
+
+def share(part: NDArray[np.bool_]) -> float | None:
+    """Return the share of ones; None if there are none to look at."""
+    return float(part.mean()) if part.size else None
+
+
+def measure(p: Array, true: NDArray[np.bool_]) -> dict[str, float | None]:
+    """Return the figures of the table."""
+    return {
+        "ECE": sum(n * abs(mean - found) for n, mean, found in bins(p, true)) / len(p),
+        "Brier": float(np.mean((p - true) ** 2)),
+        "true_below_0.1": share(true[p < 0.1]),
+        "true_above_0.9": share(true[p > 0.9]),
+        "below_0.1": float(np.mean(p < 0.1)),
+        "above_0.9": float(np.mean(p > 0.9)),
+    }
+
+
+def judge(runs: list[Run], kind: str) -> dict[str, Any]:
+    """Return everything about one of ``KINDS``."""
+    p = np.concatenate([getattr(run, kind) for run in runs])
+    truth, inliers = (np.concatenate([getattr(run, name) for run in runs]) for name in ("distances", "inliers"))
+    by_set = {}
+    for name in dict.fromkeys(run.name for run in runs):
+        of_set = [run for run in runs if run.name == name]
+        by_set[name] = measure(
+            np.concatenate([getattr(run, kind) for run in of_set]),
+            np.concatenate([run.distances for run in of_set]) <= TRUE,
+        )["ECE"]
+    return {
+        **measure(p, truth <= TRUE),
+        "mask_below_0.5": share(p[inliers] < 0.5),
+        "outliers_above_0.9": share(p[~inliers] > 0.9),
+        "ECE_by_set": by_set,
+        "ECE_by_pixels": {str(pixels): measure(p, truth <= pixels)["ECE"] for pixels in OTHERS},
+        "bins": bins(p, truth <= TRUE),
+    }
+
+
+def draw(groups: dict[str, Any], path: Path) -> None:
+    """Draw the reliability diagram of the groups that the mixture was chosen on: a panel each."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(10, 3.6), layout="constrained")
+    names = list(GROUPS)[:3]
+    for ax, name in zip(figure.subplots(1, len(names), sharey=True), names, strict=True):
+        ax.plot([0, 1], [0, 1], color="#8a8a8a", linewidth=1, linestyle="--")
+        for kind, color in (("beliefs", "#ff3b30"), ("probabilities", "#1687ff")):
+            _, mean, found = np.array(groups[name][kind]["bins"]).T
+            ax.plot(mean, found, "o-", color=color, markersize=4, label=f"{kind}, ECE {groups[name][kind]['ECE']:.3f}")
+        ax.set(xlim=(0, 1), ylim=(0, 1), title=name, xlabel="probability", aspect="equal")
+        ax.legend(frameon=False, fontsize="small", loc="upper left")
+    figure.axes[0].set_ylabel("share of true matches")
+    figure.savefig(path, dpi=110)
+
+
+def main() -> None:
+    """Measure all groups and print the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--pairs", type=int, default=43, help="pairs of a set, at most")
+    parser.add_argument("--json", type=Path)
+    parser.add_argument("--figure", type=Path)
+    arguments = parser.parse_args()
+    groups: dict[str, Any] = {}
+    for name, group in GROUPS.items():
+        runs, failures = collect(arguments.data, group, arguments.pairs)
+        counts = {"runs": len(runs), "without_success": failures, "matches": sum(len(run.inliers) for run in runs)}
+        groups[name] = counts | {kind: judge(runs, kind) for kind in KINDS}
+        for kind in KINDS:
+            figures = {key: value for key, value in groups[name][kind].items() if isinstance(value, float)}
+            print(f"{name}, {kind}:", ", ".join(f"{key} {value:.3f}" for key, value in figures.items()), flush=True)
+    if arguments.figure:
+        draw(groups, arguments.figure)
+    if arguments.json:
+        document = {
+            "date": datetime.date.today().isoformat(),
+            "python": platform.python_version(),
+            "versions": {name: version(name) for name in ("numpy", "numba")} | {"bansac": bansac.__version__},
+            "true_pixels": TRUE,
+            "groups": groups,
+        }
+        arguments.json.write_text(json.dumps(document, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,195 @@
+"""Measure which configurations of two views are recognised, and how good the motion from a planar scene is.
+
+    python benchmarks/configurations.py [--data FOLDER] [--scenes 100] [--pairs 43] [--json FILE]
+
+Synthetic scenes (general, planar, a camera that only turns, points on a line) with several numbers of matches, inlier
+ratios and noises; F at its default threshold, the relative pose at 1 pixel. With ``--data`` real pairs too: scenes with
+depth (the EF sets), which should be called general, and planes or turned cameras (the H sets), F of which should not.
+For the motion of planar scenes: the share of translations that are more than 10 degrees wrong, for this package,
+PoseLib and OpenCV, all at a threshold of 1 pixel and 1000 iterations.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import datetime
+import json
+import platform
+from collections import Counter
+from collections.abc import Callable, Iterator
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import bansac
+from bansac.datasets import Matches, PairSet
+from bansac.datasets.synthetic import SceneMatches, epipolar_matches, planar_scene_matches, rotation_matches
+from bansac.evaluation.methods import METHODS
+from bansac.evaluation.task import DEFAULTS, judge, make_task
+from bansac.geometry import apply_transform, recover_pose
+from bansac.metrics import rotation_error, translation_error
+
+
+def points_on_a_line(n: int, inlier_ratio: float, noise: float, seed: int) -> SceneMatches:
+    """Return a scene whose points are on a line of image 1: a plane through the centre of camera 1."""
+    scene = epipolar_matches(n, inlier_ratio, 0.0, seed)
+    assert scene.inliers is not None
+    assert scene.points is not None
+    rng, true = np.random.default_rng(seed), scene.inliers
+    x1, x2 = scene.x1.copy(), scene.x2.copy()
+    x1[true, 1] = 50 + 0.5 * x1[true, 0]
+    rays = np.column_stack([x1, np.ones(n)]) @ np.linalg.inv(scene.K).T
+    points = rays[true] * scene.points[true, 2:]
+    x2[true] = apply_transform(scene.K, points @ scene.R.T + scene.t)
+    x1[true] += rng.normal(0, noise, (true.sum(), 2))
+    x2[true] += rng.normal(0, noise, (true.sum(), 2))
+    return dataclasses.replace(scene, x1=x1, x2=x2)
+
+
+SCENES: dict[str, Callable[[int, float, float, int], SceneMatches]] = {
+    "general": epipolar_matches,
+    "planar": lambda n, ratio, noise, seed: planar_scene_matches(n, ratio, 1.0, noise, seed),
+    "pure rotation": rotation_matches,
+    "collinear": points_on_a_line,
+}
+
+# Matches, inlier ratio, noise in pixels.
+SETTINGS = ((500, 0.5, 0.25), (500, 0.5, 0.5), (200, 0.3, 0.5), (100, 0.8, 0.3), (2000, 0.3, 0.5), (500, 0.5, 1.0))
+
+# What is right: F cannot tell a rotation from a plane.
+RIGHT = {
+    "F": {"general": "general", "planar": "planar", "pure rotation": "planar", "collinear": "collinear"},
+    "pose": {"general": "general", "planar": "planar", "pure rotation": "pure_rotation", "collinear": "collinear"},
+}
+
+GENERAL_SETS = ("fountain-P11", "Herz-Jesus-P8", "Herz-Jesus-P25", "entry-P10", "kitti_seq1")
+PLANAR_SETS = {"VGG": 0.6, "homogr": 0.6, "homogr_asift": 0.6, "VGG_asift": 0.6, "exact_warp": 0.95}
+MIN_MATCHES = 26
+WRONG_POSE = 5.0  # degrees
+WRONG_TRANSLATION = 10.0  # degrees
+
+PEERS = ("poselib", "opencv", "opencv-default", "opencv-accurate", "opencv-magsac")
+
+
+def estimate(model: str, pair: Matches, seed: int = 0, **settings: Any) -> bansac.Result:
+    """Estimate F, or the relative pose at 1 pixel."""
+    if model == "F":
+        return bansac.estimate_fundamental(pair.x1, pair.x2, seed=seed, **settings)
+    return bansac.estimate_relative_pose(pair.x1, pair.x2, pair.K1, pair.K2, threshold=1.0, seed=seed, **settings)
+
+
+def found(result: bansac.Result) -> str:
+    """Return the configuration that a result names; "none" without one."""
+    return result.configuration or "none"
+
+
+def synthetic(scenes: int) -> dict[str, Any]:
+    """Return how often each configuration was found, and the share that is right, for every kind of scene."""
+    table: dict[str, Any] = {}
+    for model, right in RIGHT.items():
+        for kind, make in SCENES.items():
+            by_settings = {}
+            for n, ratio, noise in SETTINGS:
+                counts = Counter(found(estimate(model, make(n, ratio, noise, seed), seed)) for seed in range(scenes))
+                by_settings[f"{n} matches, {ratio:.0%} inliers, {noise} px"] = dict(counts)
+            hits = {name: counts.get(right[kind], 0) / scenes for name, counts in by_settings.items()}
+            table[f"{model}, {kind}"] = {
+                "right": hits,
+                "mean": float(np.mean(list(hits.values()))),
+                "found": by_settings,
+            }
+            print(f"{model}, {kind}:", ", ".join(f"{share:.2f}" for share in hits.values()), flush=True)
+    return table
+
+
+def read_pairs(folder: Path, ratio: float, limit: int) -> Iterator[Matches]:
+    """Yield the pairs of a set that have enough matches."""
+    chosen = (pair.filtered(ratio) for pair in PairSet(folder).pairs(limit))
+    return (pair for pair in chosen if len(pair) >= MIN_MATCHES)
+
+
+def is_right(model: str, result: bansac.Result, pair: Matches) -> bool:
+    """Say whether a result has the motion of a pair."""
+    if model == "F":
+        assert pair.K1 is not None
+        assert pair.K2 is not None
+        task = make_task(pair, DEFAULTS["F"], 0)
+        errors = judge(result.model, task, pair)
+        return max(errors["rotation_error"], errors["translation_error"]) < WRONG_POSE
+    R, t = result.model
+    return max(rotation_error(R, pair.R), translation_error(t, pair.t)) < WRONG_POSE
+
+
+def real(data: Path, pairs: int) -> dict[str, Any]:
+    """Return the configurations of real pairs with success, those of scenes with depth also by whether F is right."""
+    table: dict[str, Any] = {}
+    for name in GENERAL_SETS:
+        for model in RIGHT:
+            counts: dict[str, Counter[str]] = {"right model": Counter(), "wrong model": Counter()}
+            for pair in read_pairs(data / "EF" / name, 0.85, pairs):
+                result = estimate(model, pair)
+                if result.success:
+                    counts["right model" if is_right(model, result, pair) else "wrong model"][found(result)] += 1
+            table[f"{model}, {name}"] = {key: dict(count) for key, count in counts.items()}
+    for name, ratio in PLANAR_SETS.items():
+        results = [estimate("F", pair) for pair in read_pairs(data / "H" / name, ratio, pairs)]
+        table[f"F, {name}"] = {"planar": dict(Counter(found(result) for result in results if result.success))}
+    for name, counts in table.items():
+        print(name, counts, flush=True)
+    return table
+
+
+def translations(scenes: int) -> dict[str, dict[str, float]]:
+    """Return the share of translations of planar scenes that are wrong, by settings and method."""
+    table: dict[str, dict[str, float]] = {}
+    for n, ratio, noise in SETTINGS:
+        wrong: Counter[str] = Counter()
+        for seed in range(scenes):
+            pair = dataclasses.replace(planar_scene_matches(n, ratio, 1.0, noise, seed), scores=np.zeros(n))
+            protocol = dataclasses.replace(DEFAULTS["E"], threshold=1.0 / float(pair.K[0, 0]))
+            task = make_task(pair, protocol, seed)
+            motions = {"bansac": estimate("pose", pair, seed).model}
+            E = bansac.estimate_essential(pair.x1, pair.x2, pair.K, threshold=1.0, seed=seed).model
+            motions["bansac, from E"] = None if E is None else recover_pose(E, task.x1, task.x2)[:2]
+            for name in PEERS:
+                method = METHODS[name]
+                method.prepare()
+                E = method.model(method.run(task))
+                usable = E is not None and E.shape == (3, 3) and np.isfinite(E).all()
+                motions[name] = recover_pose(E, task.x1, task.x2)[:2] if usable else None
+            for name, motion in motions.items():
+                t = None if motion is None else motion[1]
+                wrong[name] += translation_error(t, pair.t) > WRONG_TRANSLATION
+        of_settings = f"{n} matches, {ratio:.0%} inliers, {noise} px"
+        table[of_settings] = {name: wrong[name] / scenes for name in ("bansac", "bansac, from E", *PEERS)}
+        print(of_settings, table[of_settings], flush=True)
+    return table
+
+
+def main() -> None:
+    """Measure everything and print it."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path)
+    parser.add_argument("--scenes", type=int, default=100, help="synthetic scenes of each kind and settings")
+    parser.add_argument("--pairs", type=int, default=43, help="pairs of a set, at most")
+    parser.add_argument("--json", type=Path)
+    arguments = parser.parse_args()
+    packages = ("numpy", "numba", "poselib", "opencv-python-headless")
+    document = {
+        "date": datetime.date.today().isoformat(),
+        "python": platform.python_version(),
+        "versions": {name: version(name) for name in packages} | {"bansac": bansac.__version__},
+        "scenes": arguments.scenes,
+        "wrong_translations": translations(arguments.scenes),
+        "synthetic": synthetic(arguments.scenes),
+        "real": real(arguments.data, arguments.pairs) if arguments.data else {},
+    }
+    if arguments.json:
+        arguments.json.write_text(json.dumps(document, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,260 @@
+"""Whether matches determine the model of their two views, or lie in a degenerate configuration.
+
+The fundamental matrix of a plane, or of a camera that turns about its centre, is any [e2]x H of the homography H, whose
+epipole e2 two further matches fix, be they right or wrong; points on a line fix still less (Hartley and Zisserman,
+Multiple View Geometry, 2nd ed., section 11.9). So a configuration is degenerate if the inliers of the model that do not
+follow the homography, or are not on the line, are no more than chance gives among all the matches that do not. COLMAP
+tells configurations apart by the ratio of the numbers of inliers of homography and epipolar geometry (Schoenberger and
+Frahm, CVPR 2016); the test here keeps scenes with a dominant plane apart from planes.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bansac.engine.significance import log_binomial_tail
+from bansac.numeric.arrays import Floats, Ints, Words
+from bansac.numeric.jit import inner_kernel, kernel
+from bansac.numeric.linalg import copy
+from bansac.numeric.rng import next_index, seed_rng
+from bansac.problems.degensac import mark_plane
+from bansac.problems.problem import Problem
+from bansac.solvers import homography_4pt, homography_dlt
+
+__all__ = ["consequence", "find_configuration", "matches_of_plane"]
+
+# A match follows a structure up to this many thresholds, as in DEGENSAC: it then has noise in two directions.
+_TOLERANCE = 3.0
+
+# Samples of inliers: of a plane that has four fifths of them, one of sixteen misses it once in 5000 scenes.
+_SAMPLES = 16
+
+# Matches off a line, and off a plane, that fit the model whatever they are: its parameters that the others leave free.
+_FREE_OF_LINE, _FREE_OF_PLANE = 4, 2
+
+# Chance gives as much support off the structure in one of a thousand scenes.
+_SIGNIFICANT = math.log(1e-3)
+
+# The rate of chance inliers is measured on residuals between these numbers of thresholds.
+_NEAR, _FAR = 2.0, 10.0
+
+# Share of the matches of a homography that have to follow a rotation.
+_ROTATION_SHARE = 0.9
+
+# Shares of the support below which a homography has not nearly all of it: one of four matches, and one fitted to many.
+_FEWEST_AT_FIRST, _FEWEST = 0.4, 0.7
+_ROUNDS = 4
+
+# Of a large support at most so many matches are looked at in the search.
+_SEARCHED = 250
+
+_START = seed_rng(0)  # the same answer every time
+
+_solve_homography = inner_kernel(homography_4pt.solve)
+_fit_homography = kernel(homography_dlt.fit)
+
+
+def find_configuration(
+    problem: Problem, data: NDArray[np.float64], residuals: NDArray[np.float64], threshold: float
+) -> str:
+    """Return the configuration of the matches that support a model of two views.
+
+    Parameters
+    ----------
+    problem : Problem
+        That of H, F or E. Planes are not degenerate for a problem of codimension 2, that is H; rotations can be told
+        from planes in normalised units, that is for E.
+    data : (4, N) ndarray
+        The matches, x1, y1, x2, y2.
+    residuals : (N,) ndarray
+        Their distances from the model.
+    threshold : float
+        Largest residual of an inlier.
+
+    Returns
+    -------
+    {"general", "planar", "pure_rotation", "collinear"}
+        The configuration; that of a homography is "planar" or "collinear".
+    """
+    support = np.compress(residuals <= threshold, data, axis=1)
+    if _on_line(data, support, residuals, threshold, problem.codimension):
+        return "collinear"
+    if problem.codimension == 2:
+        return "planar"
+    plane, counts = _find_plane(data, support, residuals, threshold)
+    if not _is_chance(counts, _FREE_OF_PLANE, problem.codimension):
+        return "general"
+    if problem.unit == "normalised" and _is_rotation(data, plane, threshold):
+        return "pure_rotation"
+    return "planar"
+
+
+def consequence(problem: Problem, configuration: str) -> str:
+    """Return what a configuration means for a model, to be added to a message; nothing if it determines the model."""
+    if configuration == "collinear":
+        return f"; the inliers are collinear in an image, which does not determine the {problem.name}"
+    if configuration == "pure_rotation":
+        return "; the camera turns about its centre, which does not determine a translation"
+    if configuration == "planar" and problem.unit == "normalised":
+        return "; the inliers lie on a plane, with which two motions agree"
+    if configuration == "planar" and problem.codimension == 1:
+        return (
+            "; the inliers follow a homography (a plane, or a camera that turns about its centre), which does not "
+            f"determine the {problem.name}"
+        )
+    return ""
+
+
+def matches_of_plane(data: NDArray[np.float64], residuals: NDArray[np.float64], threshold: float) -> NDArray[np.bool_]:
+    """Return which matches follow the homography that most inliers of an epipolar geometry follow.
+
+    Parameters
+    ----------
+    data, residuals, threshold
+        As for :func:`find_configuration`.
+
+    Returns
+    -------
+    (N,) ndarray of bool
+        The matches of the plane.
+    """
+    support = np.compress(residuals <= threshold, data, axis=1)
+    return np.asarray(_find_plane(data, support, residuals, threshold)[0] == 1.0)
+
+
+def _fit_rotation(rays: Floats) -> Floats:
+    """Return the rotation that takes the first rays to the second with the least squares (Kabsch, 1976)."""
+    ones = np.ones(rays.shape[1])
+    first, second = np.vstack([rays[:2], ones]), np.vstack([rays[2:], ones])
+    correlation = (second / np.linalg.norm(second, axis=0)) @ (first / np.linalg.norm(first, axis=0)).T
+    U, _, Vt = np.linalg.svd(correlation)
+    U[:, 2] *= np.linalg.det(U @ Vt)  # 1 or -1
+    return np.asarray(U @ Vt)
+
+
+def _on_line(data: Floats, support: Floats, residuals: Floats, threshold: float, codimension: int) -> bool:
+    """Say whether the support is on a line in one of the images, but for what chance gives."""
+    if support.shape[1] == 0:
+        return True
+    counts = np.empty((2, 3), np.int64)
+    _examine_lines(data, _some(support), residuals, threshold, _START.copy(), counts)
+    return any(_is_chance(line, _FREE_OF_LINE, codimension) for line in counts.tolist())
+
+
+def _find_plane(data: Floats, support: Floats, residuals: Floats, threshold: float) -> tuple[Floats, list[int]]:
+    """Return 1 for the data that follow the homography of most of the support, 0 for the others, and their counts.
+
+    None are said to follow it if it is far from having all of the support.
+    """
+    searched, follows = _some(support), np.zeros(residuals.size)
+    models, sample, n = np.empty((2, 9)), np.empty(4, np.int64), searched.shape[1]
+    H, on, scratch = models[1], np.empty(n), np.empty(homography_dlt.SCRATCH)
+    found = _search_plane(searched, threshold, _START.copy(), models, sample, on)
+    if found >= _FEWEST_AT_FIRST * n and found > 0:
+        _count_following(searched, H, threshold, on)
+        for _ in range(_ROUNDS):
+            if not _fit_homography(searched, on, models[0], scratch):
+                break
+            count = _count_following(searched, models[0], threshold, on)
+            if count <= found:
+                break
+            found, H[:] = count, models[0]
+    if found < _FEWEST * n or found == 0:
+        return follows, [support.shape[1], 0, residuals.size]
+    _count_following(data, H, threshold, follows)
+    others = residuals[follows == 0.0]
+    near = np.count_nonzero((others > _NEAR * threshold) & (others <= _FAR * threshold))
+    return follows, [int(np.count_nonzero(others <= threshold)), int(near), others.size]
+
+
+def _some(support: Floats) -> Floats:
+    """Return at most ``_SEARCHED`` matches, evenly spaced."""
+    return np.ascontiguousarray(support[:, :: 1 + support.shape[1] // _SEARCHED])
+
+
+def _is_chance(counts: list[int], free: int, codimension: int) -> bool:
+    """Say whether chance gives the support among the data off a structure.
+
+    Such a datum fits the model with the rate that the residuals beyond the threshold have, and ``free`` data fit it
+    whatever they are: the bound of the probability is multiplied by the number of their choices.
+    """
+    support, near, n = counts
+    if support <= free:
+        return True
+    rate = min((near + 1.0) / ((_FAR**codimension - _NEAR**codimension) * (n + 1.0)), 1.0)
+    choices = math.lgamma(n + 1.0) - math.lgamma(free + 1.0) - math.lgamma(n - free + 1.0)
+    return choices + log_binomial_tail(support - free, n - free, rate) > _SIGNIFICANT
+
+
+def _is_rotation(data: Floats, plane: Floats, threshold: float) -> bool:
+    """Say whether the rays that follow a homography follow a rotation."""
+    rays = np.compress(plane == 1.0, data, axis=1)
+    count = rays.shape[1]
+    on = _count_following(rays, _fit_rotation(rays).ravel(), threshold, np.empty(count))
+    return bool(on >= _ROTATION_SHARE * count)
+
+
+@kernel
+def _count_following(data: Floats, H: Floats, threshold: float, follows: Floats) -> int:
+    """Mark the data that follow a homography by 1, the others by 0; return how many do."""
+    tolerance = _TOLERANCE * _TOLERANCE * threshold * threshold
+    return mark_plane(data[0], data[1], data[2], data[3], H, tolerance, follows)
+
+
+@kernel
+def _examine_lines(
+    data: Floats, searched: Floats, residuals: Floats, threshold: float, rng: Words, counts: Ints
+) -> None:
+    """Find the line in each image that most of the searched inliers are on, and count the data that are not.
+
+    ``counts`` gets a row for each image: such data of the support, those with a residual beyond the threshold but near
+    it, and all of them.
+    """
+    tolerance, low, high = _TOLERANCE * threshold, _NEAR * threshold, _FAR * threshold
+    n = searched.shape[1]
+    for image in range(2):
+        x, y, most, la, lb, lc = searched[2 * image], searched[2 * image + 1], 0, 0.0, 0.0, 0.0
+        for _ in range(_SAMPLES):
+            i, j = next_index(rng, n), next_index(rng, n)
+            a, b = y[i] - y[j], x[j] - x[i]
+            length = math.sqrt(a * a + b * b)
+            a, b = (a / length, b / length) if length > 0.0 else (1.0, 0.0)
+            c = -a * x[i] - b * y[i]
+            on = 0
+            for k in range(n):
+                on += 1 if abs(a * x[k] + b * y[k] + c) < tolerance else 0
+            if on > most:
+                most, la, lb, lc = on, a, b, c
+        x, y = data[2 * image], data[2 * image + 1]
+        support, near, others = 0, 0, 0
+        for k in range(residuals.size):
+            off, r = not abs(la * x[k] + lb * y[k] + lc) < tolerance, residuals[k]
+            support += 1 if off and r <= threshold else 0
+            near += 1 if off and low < r <= high else 0
+            others += 1 if off else 0
+        counts[image, 0], counts[image, 1], counts[image, 2] = support, near, others
+
+
+@kernel
+def _search_plane(searched: Floats, threshold: float, rng: Words, models: Floats, sample: Ints, follows: Floats) -> int:
+    """Write the homography of four inliers that most of them follow to ``models[1]``, and return how many do."""
+    n, most, tolerance = searched.shape[1], 0, _TOLERANCE * _TOLERANCE * threshold * threshold
+    H, best, on = models[0], models[1], follows[:n]
+    x1, y1, x2, y2 = searched[0], searched[1], searched[2], searched[3]
+    for _ in range(_SAMPLES):
+        for k in range(4):
+            sample[k] = next_index(rng, n)
+        if _solve_homography(searched, sample, models, follows) == 0:
+            continue
+        i = sample[0]
+        sign = 1.0 if H[6] * x1[i] + H[7] * y1[i] + H[8] > 0.0 else -1.0
+        for k in range(9):
+            H[k] *= sign
+        count = mark_plane(x1, y1, x2, y2, H, tolerance, on)
+        if count > most:
+            most = count
+            copy(H, best)
+    return most

@@ -1,0 +1,95 @@
+"""The motion between two calibrated cameras that see a plane, from the homography of the plane.
+
+An essential matrix of matches on a plane is one of a set that noise chooses from, if it is fitted linearly: the
+translation is often off by tens of degrees. The homography is well determined, and so are its motions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bansac.estimate.configuration import matches_of_plane
+from bansac.estimate.posterior import inlier_probabilities
+from bansac.estimate.solve import distances
+from bansac.geometry import decompose_homography, essential_from_pose
+from bansac.problems.problem import Problem
+from bansac.result import RelativePose, Result
+from bansac.solvers.homography_dlt import homography_dlt
+
+__all__ = ["motion_of_plane", "prefer_motion_of_plane"]
+
+# The motion of a plane takes the place of E if it has so many of its inliers: of those of E some are chance.
+_SUPPORT = 0.9
+
+# Share of the points of a plane that have to be in front of a camera.
+_IN_FRONT = 0.95
+
+
+def motion_of_plane(rays: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+    """Return the motion of a camera from matches on a plane.
+
+    Of the four motions of the homography at most two put the points in front of the cameras. Both agree with all
+    matches. Chosen is the one whose plane is seen less obliquely: surfaces seen at a grazing angle give few matches.
+
+    Parameters
+    ----------
+    rays : (4, N) ndarray
+        The matches in normalised units.
+
+    Returns
+    -------
+    R, t : (3, 3) and (3,) ndarray
+        The motion ``X2 = R X1 + t`` with t of unit length; None if the matches determine no homography, or one of no
+        motion that sees the plane.
+    """
+    H = homography_dlt(rays[:2].T, rays[2:].T)
+    if H is None or not np.linalg.det(H) > 0.0:
+        return None
+    best, motion = 0.0, None
+    for R, t, n in decompose_homography(H):
+        depth = n[0] * rays[0] + n[1] * rays[1] + n[2]  # the inverse of the depth in camera 1
+        facing, length = float(depth.mean()), float(np.linalg.norm(t))
+        if length > 0.0 and facing > best and np.mean(depth > 0.0) >= _IN_FRONT:
+            best, motion = facing, (R, t / length)
+    return motion
+
+
+def prefer_motion_of_plane(problem: Problem, rays: NDArray[np.float64], result: Result, unit: float) -> Result:
+    """Return the result with the motion of the plane that its inliers follow, if that has as many inliers.
+
+    Parameters
+    ----------
+    problem : Problem
+        That of the essential matrix.
+    rays : (4, N) ndarray
+        The matches in normalised units.
+    result : Result
+        A relative pose whose configuration is "planar".
+    unit : float
+        Unit of the result's residuals over the normalised one.
+
+    Returns
+    -------
+    Result
+        It, or a copy with another model and its inliers, residuals, probabilities and message.
+    """
+    plane = matches_of_plane(rays, result.residuals / unit, result.threshold / unit)
+    motion = motion_of_plane(np.compress(plane, rays, axis=1))
+    if motion is None:
+        return result
+    residuals = distances(problem, rays, essential_from_pose(*motion).ravel(), unit)
+    inliers = residuals <= result.threshold
+    support = int(np.count_nonzero(inliers))
+    if support < _SUPPORT * result.num_inliers:
+        return result
+    return replace(
+        result,
+        model=RelativePose(*motion),
+        inliers=inliers,
+        residuals=residuals,
+        probabilities=inlier_probabilities(residuals, result.threshold, problem.codimension),
+        message=f"relative pose with {support} of {inliers.size} inliers, from the homography of their plane",
+    )

@@ -1,0 +1,70 @@
+"""The motion of a camera that sees a plane."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import bansac
+from bansac.datasets.synthetic import epipolar_matches, planar_scene_matches, rotation_matches
+from bansac.estimate.planar_motion import motion_of_plane
+from bansac.geometry import normalize_points, recover_pose
+from bansac.metrics import rotation_error, translation_error
+
+
+def rays_of(scene, chosen):
+    return np.ascontiguousarray(np.vstack([normalize_points(scene.K, x[chosen]).T for x in (scene.x1, scene.x2)]))
+
+
+def test_exact_matches_give_the_exact_motion():
+    right = 0
+    for seed in range(20):
+        scene = planar_scene_matches(100, 1.0, 1.0, 0.0, seed)
+        R, t = motion_of_plane(rays_of(scene, scene.on_plane))
+        assert np.linalg.det(R) == pytest.approx(1)
+        assert np.linalg.norm(t) == pytest.approx(1)
+        right += rotation_error(R, scene.R) < 1e-4 and t @ scene.t > 1 - 1e-9
+    assert right >= 19  # two motions agree with a plane
+
+
+def test_a_rotation_and_too_few_matches_have_no_motion():
+    turned = rotation_matches(50, 1.0, 0.0, seed=1)
+    assert motion_of_plane(rays_of(turned, slice(0, 3))) is None
+    x = normalize_points(turned.K, turned.x1).T
+    assert motion_of_plane(np.vstack([x, x])) is None
+
+
+def test_the_pose_of_a_planar_scene_comes_from_its_homography():
+    errors, of_paper = [], []
+    for seed in range(15):
+        scene = planar_scene_matches(300, 0.5, 1.0, 0.5, seed)
+        result = bansac.estimate_relative_pose(scene.x1, scene.x2, scene.K, threshold=1.0)
+        assert result.success
+        assert "homography" in result.message
+        assert np.array_equal(result.inliers, result.residuals <= 1.0)
+        assert (result.probabilities[result.inliers] > 0.5).all()
+        errors.append(translation_error(result.model.t, scene.t))
+        paper = bansac.estimate_relative_pose(scene.x1, scene.x2, scene.K, preset="paper")
+        of_paper.append(translation_error(paper.model.t, scene.t))
+    assert np.median(errors) < 1
+    assert np.sum(np.array(errors) > 10) <= 1
+    assert np.sum(np.array(of_paper) > 10) >= 4
+
+
+def test_the_paper_s_pose_is_that_of_its_essential_matrix():
+    scene = planar_scene_matches(300, 0.5, 1.0, 0.5, seed=4)
+    settings = {"preset": "paper", "seed": 4}
+    result = bansac.estimate_relative_pose(scene.x1, scene.x2, scene.K, **settings)
+    E = bansac.estimate_essential(scene.x1, scene.x2, scene.K, **settings)
+    assert result.configuration == E.configuration == "planar"
+    x1, x2 = normalize_points(scene.K, scene.x1), normalize_points(scene.K, scene.x2)
+    R, t, _ = recover_pose(E.model, x1, x2, E.inliers)
+    assert np.allclose(result.model.R, R)
+    assert np.allclose(result.model.t, t)
+
+
+def test_scenes_with_depth_keep_their_essential_matrix():
+    scene = epipolar_matches(300, 0.5, 0.3, seed=2)
+    result = bansac.estimate_relative_pose(scene.x1, scene.x2, scene.K, threshold=1.0)
+    assert result.configuration == "general"
+    assert "homography" not in result.message
