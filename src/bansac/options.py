@@ -26,6 +26,9 @@ class Settings(TypedDict, total=False):
     confidence: float
     max_iterations: int | None
     min_iterations: int
+    rounds: int
+    round_iterations: int | None
+    agreement: int
     max_seconds: float | None
     seed: int
     sampler: str | Sampler
@@ -70,6 +73,9 @@ PRESETS = {
             confidence=0.999,
             max_iterations=None,  # the problem's: 1000 (H, E), 10000 (F)
             min_iterations=0,
+            rounds=1,
+            round_iterations=None,
+            agreement=2,
             max_seconds=None,
             seed=0,
             sampler="bansac",

@@ -50,6 +50,13 @@ class Options:
         Maximum number of minimal samples. None takes the problem's default.
     min_iterations : int
         Minimum number of minimal samples before a stopping criterion may end the run.
+    rounds : int
+        Most rounds. When a criterion ends a round, the next one starts from the prior probabilities: a network that
+        believes a wrong model does not leave it, a new start does. The refined model with the most support is returned.
+    round_iterations : int, optional
+        Maximum number of minimal samples of a round; None for all that ``max_iterations`` leaves.
+    agreement : int
+        The rounds end when so many have led to the model with the most support.
     max_seconds : float, optional
         Time limit. A run that it ends depends on the speed of the machine.
     seed : int
@@ -114,6 +121,9 @@ class Options:
     confidence: float = 0.999
     max_iterations: int | None = None
     min_iterations: int = 0
+    rounds: int = 1
+    round_iterations: int | None = None
+    agreement: int = 2
     max_seconds: float | None = None
     seed: int = 0
     sampler: str | Sampler = "bansac"
@@ -145,6 +155,10 @@ class Options:
             raise ValueError(
                 f"min_iterations must be at most max_iterations ({self.max_iterations}), got {self.min_iterations}"
             )
+        _check_integer("rounds", self.rounds, 1, 1_000_000)
+        if self.round_iterations is not None:
+            _check_integer("round_iterations", self.round_iterations, 1, 2**31 - 1)
+        _check_integer("agreement", self.agreement, 1, 1_000_000)
         if self.max_seconds is not None:
             _check_number("max_seconds", self.max_seconds, lambda v: v > 0, "a number > 0")
         _check_integer("seed", self.seed, 0, 2**64 - 1)

@@ -15,6 +15,7 @@ from bansac.engine.degeneracy import score_repaired
 from bansac.engine.kernels import find_function, select_kernels
 from bansac.engine.loop import run_iterations
 from bansac.engine.options import Options
+from bansac.engine.rounds import Candidate, Rounds, Start, support
 from bansac.engine.sampling import Setup
 from bansac.engine.state import (
     BLOCK,
@@ -68,6 +69,7 @@ class Outcome:
     stop_reason: str
     first_supports: Ints
     trace: Trace | None
+    rounds: int = 1
 
 
 def run(
@@ -78,11 +80,14 @@ def run(
     unit: float = 1.0,
     prior: Floats | None = None,
     quality: Floats | None = None,
+    plausibility: Callable[[Floats], float] | None = None,
 ) -> Outcome:
     """Search for the best model of ``data`` (channels x N, at least one minimal sample) and refine it.
 
     ``options`` must have a threshold and a number of iterations; distances in them are ``unit`` times those of
     ``data``. ``prior`` is the inlier probability of every datum, ``quality`` orders the data, larger being better.
+    ``plausibility`` is a factor in (0, 1] for the support of a model in the caller's coordinates, when the models of
+    several rounds compete.
     """
     deadline = np.inf if options.max_seconds is None else time.perf_counter() + options.max_seconds
     n = data.shape[1]
@@ -106,23 +111,32 @@ def run(
     )
     state, bounds = _start(problem, options, setup, _inner_distance(options.threshold, unit, transform))
     recorder = Recorder(order) if options.trace else None
-    stop_reason, model = _search(problem, state, bounds, options, deadline, recorder)
-    if model is not None:
-        if problem.denormalize is not None:
-            problem.denormalize(model, transform)
-        if problem.canonical is not None:
-            problem.canonical(model)
-    progress = state.progress
+
+    def plausible(model: Floats) -> float:
+        return 1.0 if plausibility is None else plausibility(_to_caller(problem, model.copy(), transform))
+
+    rounds, stop_reason = _search(problem, state, bounds, options, deadline, recorder, plausible)
+    best = rounds.best
     return Outcome(
-        model=model,
-        score=float(progress["best_score"]) if model is not None else 0.0,
+        model=None if best is None else _to_caller(problem, best.model, transform),
+        score=0.0 if best is None else best.score,
         probabilities=_probabilities(options, state, order),
-        iterations=int(progress["iterations"]),
-        models_tested=int(progress["models_tested"]),
+        iterations=rounds.iterations,
+        models_tested=rounds.models_tested,
         stop_reason=stop_reason,
         first_supports=state.supports[: int(state.sprt["full_models"])],
         trace=recorder.trace() if recorder is not None else None,
+        rounds=rounds.count,
     )
+
+
+def _to_caller(problem: Problem, model: Floats, transform: Floats) -> Floats:
+    """Take a model in the frame of the run back to the caller's coordinates, in place."""
+    if problem.denormalize is not None:
+        problem.denormalize(model, transform)
+    if problem.canonical is not None:
+        problem.canonical(model)
+    return model
 
 
 def chance_supports(problem: Problem, data: Floats, threshold: float) -> Ints:
@@ -256,10 +270,40 @@ def _prepare_nothing(n: int, sample_size: int) -> Ints:
 
 
 def _search(
-    problem: Problem, state: Run, bounds: tuple[Stop, ...], options: Options, deadline: float, recorder: Recorder | None
-) -> tuple[str, Floats | None]:
-    """Run the loop and refine its best model; return why it stopped, and the model in the frame of the run."""
+    problem: Problem,
+    state: Run,
+    bounds: tuple[Stop, ...],
+    options: Options,
+    deadline: float,
+    recorder: Recorder | None,
+    plausible: Callable[[Floats], float],
+) -> tuple[Rounds, str]:
+    """Run the rounds, each from the same start, and refine the best model of each; say why the last one ended."""
     packed = pack_run(state)
+    interludes = _interludes(problem, state, packed, options)
+    rounds = Rounds(options)
+    start = Start(state) if options.rounds > 1 else None
+    while True:
+        state.settings["max_iterations"] = rounds.iterations_left()
+        stop = _iterate(packed, state, options, interludes, deadline, recorder, rounds.iterations)
+        candidate = None
+        if state.progress["best_inliers"] > 0:
+            if options.local_optimization is not None and state.progress["unoptimized"]:
+                interludes[OPTIMIZATION]()
+            if options.refiner_row is not None:
+                find_function(options.refiner_row, "refine")(packed, problem)
+            candidate = _candidate(problem, state, packed, options, plausible)
+        rounds.end_round(state, candidate)
+        if stop == RUNNING or start is None or rounds.over():
+            break
+        start.restore(state)
+    if rounds.best_odds is not None:
+        state.odds[:] = rounds.best_odds
+    return rounds, "agreement" if rounds.agree() else _stop_reason(stop, bounds)
+
+
+def _interludes(problem: Problem, state: Run, packed: Any, options: Options) -> dict[int, Callable[[], None]]:
+    """Return what takes place between two calls of the loop."""
     interludes: dict[int, Callable[[], None]] = {REPAIR: functools.partial(_repair, problem, state, packed)}
     if options.local_optimization is not None:
         from bansac.engine.local_optimization import make_work, optimize_locally
@@ -267,15 +311,19 @@ def _search(
         channels, n = state.data.shape
         work = make_work(channels, n, state.sample.size, state.best_model.size)
         interludes[OPTIMIZATION] = functools.partial(optimize_locally, packed, work)
-    stop = _iterate(packed, state, options, interludes, deadline, recorder)
-    model = None
-    if state.progress["best_inliers"] > 0:
-        model = state.best_model
-        if options.local_optimization is not None and state.progress["unoptimized"]:
-            interludes[OPTIMIZATION]()
-        if options.refiner_row is not None:
-            find_function(options.refiner_row, "refine")(packed, problem)
-    return _stop_reason(stop, bounds), model
+    return interludes
+
+
+def _candidate(
+    problem: Problem, state: Run, packed: Any, options: Options, plausible: Callable[[Floats], float]
+) -> Candidate:
+    """Return the model of a round; its support decides between several rounds."""
+    model, score = state.best_model.copy(), float(state.progress["best_score"])
+    if options.rounds == 1:
+        return Candidate(model, score, score, state.is_inlier[0])
+    is_inlier, gains = np.empty(state.odds.size, np.bool_), np.empty(state.odds.size)
+    support(packed, model, is_inlier, gains)
+    return Candidate(model, score, problem.sum_in_front(state.data, model, gains) * plausible(model), is_inlier)
 
 
 def _repair(problem: Problem, state: Run, packed: Any) -> None:
@@ -297,22 +345,26 @@ def _iterate(
     interludes: dict[int, Callable[[], None]],
     deadline: float,
     recorder: Recorder | None,
+    before: int,
 ) -> int:
-    """Call the compiled loop slice by slice until it stops; return what stopped it, ``RUNNING`` for the time limit."""
+    """Call the compiled loop slice by slice until it stops; return what stopped it, ``RUNNING`` for the time limit.
+
+    ``before`` iterations were those of earlier rounds.
+    """
     progress, started = state.progress, time.perf_counter()
     slice_length = _FIRST_SLICE
     while progress["stop"] == RUNNING:
         first = int(progress["iterations"])
         length = min(slice_length, int(state.settings["max_iterations"]) - first)
         if recorder is not None:
-            length = recorder.begin(first, length, _current_probabilities(options, state))
+            length = recorder.begin(before + first, length, _current_probabilities(options, state))
         rows = _NO_TRACE if recorder is None else recorder.rows
         run_iterations(packed, rows, first, first + length)
         while progress["due"] != NOTHING:
             interludes[progress["due"]]()
             run_iterations(packed, rows, first, first + length)
         if recorder is not None:
-            recorder.end(int(progress["iterations"]), _current_probabilities(options, state))
+            recorder.end(before + int(progress["iterations"]), _current_probabilities(options, state))
         now = time.perf_counter()
         if now > deadline and progress["stop"] == RUNNING:
             break

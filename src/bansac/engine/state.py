@@ -55,7 +55,7 @@ LEARNT_AT_LATEST = 100
 # One row per sequential test: epsilon, delta, log A, samples tested.
 HISTORY = 4
 
-# Constant during a run.
+# Constant during a round.
 SETTINGS = np.dtype(
     [
         ("squared_threshold", np.float64),

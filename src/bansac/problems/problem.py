@@ -41,6 +41,14 @@ def always_valid(data: Floats, model: Floats, sample: Ints) -> bool:
     return True
 
 
+def sum_all(data: Floats, model: Floats, gains: Floats) -> float:
+    """Return the sum of all gains."""
+    total = 0.0
+    for gain in gains:
+        total += gain
+    return total
+
+
 def never_degenerate(data: Floats, sample: Ints, model: Floats, squared_threshold: float, scratch: Floats) -> bool:
     """Take no sample for degenerate."""
     return False
@@ -98,6 +106,9 @@ _ROWS = (
         ("data", "sample", "model", "squared_threshold", "rng", "scratch"),
         lambda real: boolean(_MATRIX, _INDICES, _VECTOR, float64, uint64[::1], _VECTOR),
         in_loop=False,
+    ),
+    Function(
+        "in_front", ("data", "model", "gains"), lambda real: float64(_MATRIX, _VECTOR, _VECTOR), sum_all, in_loop=False
     ),
     Function("normalize", ("data", "transform")),
     Function("denormalize", ("model", "transform")),
@@ -185,6 +196,9 @@ class Problem:
         ``repair_degenerate(data, sample, model, squared_threshold, rng, scratch) -> bool``: called for a degenerate
         sample that gave a new best model: replace ``model`` by one with more support; False if there is none. ``rng``
         is the state of the run's random numbers. It needs ``is_degenerate``.
+    in_front : callable, optional
+        ``in_front(data, model, gains) -> float``: the sum of ``gains`` (one number a datum, 0 for outliers) over data
+        that the cameras can see: those in front of both. It decides between the models of several rounds.
     max_models : int
         Largest number of models that one sample can give.
     scratch_size : int
@@ -240,6 +254,7 @@ class Problem:
     is_valid: Callable[..., Any] | None = None
     is_degenerate: Callable[..., Any] | None = None
     repair_degenerate: Callable[..., Any] | None = None
+    in_front: Callable[..., Any] | None = None
     max_models: int = 1
     scratch_size: int = 0
     solver_cost: float = 200.0
@@ -273,6 +288,11 @@ class Problem:
         if self.repair_degenerate is None:
             return None
         return self._compile(CONTRACT["repair_degenerate"], self.repair_degenerate, self.precision)
+
+    @functools.cached_property
+    def sum_in_front(self) -> Any:
+        """The compiled ``in_front``; the sum of all gains if there is none."""
+        return self._compile(CONTRACT["in_front"], self.in_front or sum_all, self.precision)
 
     @functools.cached_property
     def exact_residuals(self) -> Any:
