@@ -124,14 +124,13 @@ def minimize(
     manifold: Any,
     work: Work,
     data: Floats,
-    count: int,
     squared_scale: float,
     cauchy: bool,
     max_steps: int,
     model: Floats,
     scratch: Floats,
 ) -> int:
-    """Move ``model`` to a minimum of the cost of the first ``count`` of ``data``; return the number of steps made.
+    """Move ``model`` to a minimum of the cost of ``data``; return the number of steps made.
 
     Parameters
     ----------
@@ -139,10 +138,8 @@ def minimize(
         The functions of the problem (``select_manifold``).
     work : Work
         Arrays (``make_work``).
-    data : (channels, >= count) ndarray
+    data : (channels, N) ndarray
         The data.
-    count : int
-        Their number.
     squared_scale : float
         s^2 of the loss.
     cauchy : bool
@@ -161,7 +158,7 @@ def minimize(
         found = np.inf
         if manifold.project(candidate, scratch):
             found = _linearize(
-                manifold, data, count, candidate, squared_scale, cauchy, residuals, jacobian, weights, normal
+                manifold, data, candidate, squared_scale, cauchy, residuals, jacobian, weights, normal
             )
         if found < cost:
             gained = cost - found
@@ -187,7 +184,6 @@ def minimize(
 def _linearize(
     manifold: Any,
     data: Floats,
-    count: int,
     model: Floats,
     squared_scale: float,
     cauchy: bool,
@@ -201,6 +197,7 @@ def _linearize(
         for j in range(normal.shape[1]):
             normal[i, j] = 0.0
     cost = 0.0
+    count = data.shape[1]
     for start in range(0, count, BLOCK):
         stop = start + BLOCK if start + BLOCK < count else count
         manifold.linearize(data, model, start, stop, residuals, jacobian)
