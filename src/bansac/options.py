@@ -35,7 +35,7 @@ class Settings(TypedDict, total=False):
     scoring: str | Score
     verification: Literal["sprt"] | None
     stopping: str | Sequence[str | Stop] | None
-    local_optimization: Literal["inner", "iterative", "inner+iterative"] | None
+    local_optimization: Literal["inner", "iterative", "inner+iterative", "lm"] | None
     degeneracy: Literal["default", "degensac"] | None
     epipolar_error: Literal["sampson", "symmetric"] | None
     refinement: str | Refiner | None

@@ -20,7 +20,7 @@ from bansac.numeric.arrays import Floats
 __all__ = ["Options", "check_names"]
 
 VERIFICATIONS = ("sprt",)
-LOCAL_OPTIMIZATIONS = ("inner", "iterative", "inner+iterative")
+LOCAL_OPTIMIZATIONS = ("inner", "iterative", "inner+iterative", "lm")
 DEGENERACIES = ("default", "degensac")
 EPIPOLAR_ERRORS = ("sampson", "symmetric")
 GAMMAS = ("gamma_1", "gamma_2", "gamma_3")
@@ -78,9 +78,9 @@ class Options:
         ``"prosac"`` for ``"prosac"``, ``"ransac+sprt"`` for ``"p-napsac"``, ``"sprt"`` for the others; ``"ransac"``
         takes the place of ``"sprt"`` without SPRT verification. With the ``"bansac"`` sampler none is asked before the
         network has learnt (:mod:`bansac.engine.stopping`).
-    local_optimization : {"inner", "iterative", "inner+iterative"} or None
+    local_optimization : {"inner", "iterative", "inner+iterative", "lm"} or None
         Local optimisation of a new best model (LO-RANSAC, Chum et al., 2003): least squares on random subsets of its
-        inliers, on inliers to a threshold that shrinks, or both.
+        inliers, on inliers to a threshold that shrinks, or both; or Levenberg-Marquardt with the loss of the MSAC score.
     degeneracy : {"default", "degensac"} or None
         ``"degensac"`` (fundamental matrix only) detects samples on a dominant plane and repairs their model (Chum et
         al., 2005); such samples do not change the probabilities. ``"default"`` does so if the problem can.
@@ -88,8 +88,8 @@ class Options:
         Distance of a match to an essential matrix: ``"sampson"``, or ``"symmetric"``, the root of the summed squares of
         the distances to both epipolar lines, which is about twice Sampson's. None is ``"sampson"``. Other models have
         no choice.
-    refinement : {"least_squares"}, Refiner or None
-        Last step on the inliers of the best model.
+    refinement : {"least_squares", "lm"}, Refiner or None
+        Last step on the inliers of the best model: linear least squares, or Levenberg-Marquardt with robust losses.
     order : {1, 2, 3}
         Order of the Markov assumption.
     gamma : {"gamma_1", "gamma_2", "gamma_3"} or callable
@@ -130,7 +130,7 @@ class Options:
     scoring: str | Score = "inliers"
     verification: Literal["sprt"] | None = "sprt"
     stopping: str | Sequence[str | Stop] | None = "default"
-    local_optimization: Literal["inner", "iterative", "inner+iterative"] | None = None
+    local_optimization: Literal["inner", "iterative", "inner+iterative", "lm"] | None = None
     degeneracy: Literal["default", "degensac"] | None = "default"
     epipolar_error: Literal["sampson", "symmetric"] | None = None
     refinement: str | Refiner | None = "least_squares"

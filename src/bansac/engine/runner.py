@@ -306,11 +306,9 @@ def _interludes(problem: Problem, state: Run, packed: Any, options: Options) -> 
     """Return what takes place between two calls of the loop."""
     interludes: dict[int, Callable[[], None]] = {REPAIR: functools.partial(_repair, problem, state, packed)}
     if options.local_optimization is not None:
-        from bansac.engine.local_optimization import make_work, optimize_locally
+        from bansac.engine.local_optimization import select_optimization
 
-        channels, n = state.data.shape
-        work = make_work(channels, n, state.sample.size, state.best_model.size)
-        interludes[OPTIMIZATION] = functools.partial(optimize_locally, packed, work)
+        interludes[OPTIMIZATION] = select_optimization(options.local_optimization, problem, state, packed)
     return interludes
 
 

@@ -96,7 +96,9 @@ def _check_abilities(problem: Problem, options: Options) -> None:
     """Refuse what the problem has no function for."""
     if options.degeneracy == "degensac" and problem.is_degenerate is None:
         raise ValueError(f"degeneracy='degensac' is for the fundamental matrix, not for a {problem.name}")
-    if options.local_optimization is not None and problem.fit is None:
+    if options.local_optimization == "lm" and problem.linearize is None:
+        raise ValueError(f"local_optimization='lm' needs derivatives, and problem {problem.name!r} has no linearize")
+    if options.local_optimization not in (None, "lm") and problem.fit is None:
         raise ValueError(f"local_optimization needs a non-minimal solver, and problem {problem.name!r} has no fit")
     refiner = options.refiner_row
     if refiner is not None and not find_function(refiner, "supports", _supports_all)(problem):

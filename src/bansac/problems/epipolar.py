@@ -5,12 +5,22 @@ The data are matches, channels x1, y1, x2, y2; models are flat, row by row.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from bansac.numeric.arrays import Floats, Ints, Reals
 from bansac.numeric.jit import inner_kernel
 
-__all__ = ["is_oriented", "orientation", "sampson_residuals", "second_epipole", "symmetric_residuals"]
+__all__ = [
+    "is_oriented",
+    "linearize_sampson",
+    "linearize_symmetric",
+    "orientation",
+    "sampson_residuals",
+    "second_epipole",
+    "symmetric_residuals",
+]
 
 
 def sampson_residuals(data: Reals, model: Reals, start: int, stop: int, out: Reals) -> None:
@@ -53,6 +63,80 @@ def symmetric_residuals(data: Reals, model: Reals, start: int, stop: int, out: R
         algebraic = x2[i] * a2 + y2[i] * b2 + c2
         norm1, norm2 = a1 * a1 + b1 * b1, a2 * a2 + b2 * b2
         out[i] = algebraic * algebraic * (norm1 + norm2) / (norm1 * norm2)
+
+
+def linearize_sampson(
+    data: Floats, model: Floats, start: int, stop: int, residuals: Floats, jacobian: Floats
+) -> None:
+    """Compute Sampson distances with their sign, C / g, and their derivatives by the entries of F.
+
+    With C = x2^T F x1 and g^2 = |F x1|^2 + |F^T x2|^2 they are (dC - C / (2 g^2) d(g^2)) / g.
+    """
+    x1, y1, x2, y2 = data[0, start:stop], data[1, start:stop], data[2, start:stop], data[3, start:stop]
+    f11, f12, f13 = model[0], model[1], model[2]
+    f21, f22, f23 = model[3], model[4], model[5]
+    f31, f32, f33 = model[6], model[7], model[8]
+    r = residuals[0]
+    d11, d12, d13 = jacobian[0], jacobian[1], jacobian[2]
+    d21, d22, d23 = jacobian[3], jacobian[4], jacobian[5]
+    d31, d32, d33 = jacobian[6], jacobian[7], jacobian[8]
+    for i in range(stop - start):
+        a2 = f11 * x1[i] + f12 * y1[i] + f13
+        b2 = f21 * x1[i] + f22 * y1[i] + f23
+        c2 = f31 * x1[i] + f32 * y1[i] + f33
+        a1 = f11 * x2[i] + f21 * y2[i] + f31
+        b1 = f12 * x2[i] + f22 * y2[i] + f32
+        algebraic = x2[i] * a2 + y2[i] * b2 + c2
+        scale = 1.0 / math.sqrt(a1 * a1 + b1 * b1 + a2 * a2 + b2 * b2)
+        r[i] = algebraic * scale
+        q = algebraic * scale * scale
+        u, v = x2[i] - q * a2, y2[i] - q * b2
+        d11[i] = scale * (u * x1[i] - q * a1 * x2[i])
+        d12[i] = scale * (u * y1[i] - q * b1 * x2[i])
+        d13[i] = scale * u
+        d21[i] = scale * (v * x1[i] - q * a1 * y2[i])
+        d22[i] = scale * (v * y1[i] - q * b1 * y2[i])
+        d23[i] = scale * v
+        d31[i] = scale * (x1[i] - q * a1)
+        d32[i] = scale * (y1[i] - q * b1)
+        d33[i] = scale
+
+
+def linearize_symmetric(
+    data: Floats, model: Floats, start: int, stop: int, residuals: Floats, jacobian: Floats
+) -> None:
+    """Compute the distances of x1 to F^T x2 and of x2 to F x1 with their sign, and their derivatives by F's entries."""
+    x1, y1, x2, y2 = data[0, start:stop], data[1, start:stop], data[2, start:stop], data[3, start:stop]
+    f11, f12, f13 = model[0], model[1], model[2]
+    f21, f22, f23 = model[3], model[4], model[5]
+    f31, f32, f33 = model[6], model[7], model[8]
+    r1, r2 = residuals[0], residuals[1]
+    for row in range(2):
+        d11, d12, d13 = jacobian[9 * row], jacobian[9 * row + 1], jacobian[9 * row + 2]
+        d21, d22, d23 = jacobian[9 * row + 3], jacobian[9 * row + 4], jacobian[9 * row + 5]
+        d31, d32, d33 = jacobian[9 * row + 6], jacobian[9 * row + 7], jacobian[9 * row + 8]
+        first, second = 1.0 - row, 1.0 * row
+        r = r2 if row else r1
+        for i in range(stop - start):
+            a2 = f11 * x1[i] + f12 * y1[i] + f13
+            b2 = f21 * x1[i] + f22 * y1[i] + f23
+            c2 = f31 * x1[i] + f32 * y1[i] + f33
+            a1 = f11 * x2[i] + f21 * y2[i] + f31
+            b1 = f12 * x2[i] + f22 * y2[i] + f32
+            algebraic = x2[i] * a2 + y2[i] * b2 + c2
+            scale = 1.0 / math.sqrt(first * (a1 * a1 + b1 * b1) + second * (a2 * a2 + b2 * b2))
+            r[i] = algebraic * scale
+            q1, q2 = first * algebraic * scale * scale, second * algebraic * scale * scale
+            u, v = x2[i] - q2 * a2, y2[i] - q2 * b2
+            d11[i] = scale * (u * x1[i] - q1 * a1 * x2[i])
+            d12[i] = scale * (u * y1[i] - q1 * b1 * x2[i])
+            d13[i] = scale * u
+            d21[i] = scale * (v * x1[i] - q1 * a1 * y2[i])
+            d22[i] = scale * (v * y1[i] - q1 * b1 * y2[i])
+            d23[i] = scale * v
+            d31[i] = scale * (x1[i] - q1 * a1)
+            d32[i] = scale * (y1[i] - q1 * b1)
+            d33[i] = scale
 
 
 @inner_kernel

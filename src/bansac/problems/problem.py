@@ -23,7 +23,7 @@ from numba import boolean, config, errors, float32, float64, int64, uint64, void
 from bansac.numeric.arrays import Floats, Ints
 from bansac.numeric.jit import compile_kernel
 
-__all__ = ["CONTRACT", "IN_LOOP", "REALS", "Function", "Problem", "repair_scratch"]
+__all__ = ["CONTRACT", "IN_LOOP", "MANIFOLD", "REALS", "Function", "Problem", "repair_scratch"]
 
 
 def repair_scratch(n: int) -> int:
@@ -54,6 +54,18 @@ def never_degenerate(data: Floats, sample: Ints, model: Floats, squared_threshol
     return False
 
 
+def span_everything(model: Floats, basis: Floats) -> None:
+    """Let every number of a model move by itself."""
+    for row in range(basis.shape[0]):
+        for i in range(basis.shape[1]):
+            basis[row, i] = 1.0 if i == row else 0.0
+
+
+def keep(model: Floats, scratch: Floats) -> bool:
+    """Keep a model as it is."""
+    return True
+
+
 REALS = {"float64": float64, "float32": float32}
 _VECTOR, _MATRIX, _INDICES = float64[::1], float64[:, ::1], int64[::1]
 
@@ -68,7 +80,7 @@ class Function(NamedTuple):
     # In place of an optional function that a problem does not have.
     default: Callable[..., Any] | None = None
     fast: bool = False  # compiled with FAST_MATH
-    in_loop: bool = True  # the loop calls it through the struct; else the runner does
+    in_loop: bool = True  # the loop calls it through the struct; else the runner or a refiner does
 
     @property
     def required(self) -> bool:
@@ -110,12 +122,22 @@ _ROWS = (
     Function(
         "in_front", ("data", "model", "gains"), lambda real: float64(_MATRIX, _VECTOR, _VECTOR), sum_all, in_loop=False
     ),
+    Function(
+        "linearize",
+        ("data", "model", "start", "stop", "residuals", "jacobian"),
+        lambda real: void(_MATRIX, _VECTOR, int64, int64, _MATRIX, _MATRIX),
+        fast=True,
+        in_loop=False,
+    ),
+    Function("tangent", ("model", "basis"), lambda real: void(_VECTOR, _MATRIX), span_everything, in_loop=False),
+    Function("project", ("model", "scratch"), lambda real: boolean(_VECTOR, _VECTOR), keep, in_loop=False),
     Function("normalize", ("data", "transform")),
     Function("denormalize", ("model", "transform")),
     Function("canonical", ("model",)),
 )
 CONTRACT = {row.name: row for row in _ROWS}
 IN_LOOP = tuple(row for row in _ROWS if row.signature is not None and row.in_loop)
+MANIFOLD = tuple(CONTRACT[name] for name in ("linearize", "tangent", "project"))
 
 
 def _check_size(field: str, value: Any, smallest: int) -> None:
@@ -137,7 +159,7 @@ def _check_function(row: Function, function: Any) -> None:
 def _check_fields(problem: Any) -> None:
     if not isinstance(problem.name, str) or not problem.name:
         raise ValueError(f"name must be a string that is not empty, got {problem.name!r}")
-    for field in ("channels", "sample_size", "max_models", "default_max_iterations"):
+    for field in ("channels", "sample_size", "max_models", "residual_size", "default_max_iterations"):
         _check_size(field, getattr(problem, field), 1)
     _check_size("scratch_size", problem.scratch_size, 0)
     if not isinstance(problem.model_shape, tuple) or not problem.model_shape:
@@ -159,6 +181,10 @@ def _check_fields(problem: Any) -> None:
             _check_function(row, function)
     if problem.repair_degenerate is not None and problem.is_degenerate is None:
         raise ValueError("repair_degenerate needs is_degenerate, which is None")
+    if problem.parameters is not None:
+        _check_size("parameters", problem.parameters, 1)
+    if (problem.tangent is None) != (problem.parameters is None):
+        raise ValueError("tangent and parameters belong together: give both or neither")
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,10 +225,25 @@ class Problem:
     in_front : callable, optional
         ``in_front(data, model, gains) -> float``: the sum of ``gains`` (one number a datum, 0 for outliers) over data
         that the cameras can see: those in front of both. It decides between the models of several rounds.
+    linearize : callable, optional
+        ``linearize(data, model, start, stop, residuals, jacobian)``: for the Levenberg-Marquardt method. Write the
+        residuals of data ``start`` to ``stop`` with their signs, not squared, into ``residuals[k, 0]`` to
+        ``residuals[k, stop - start - 1]`` for every component ``k``, and their derivatives by the number ``j`` of the
+        model into the row ``k * model_size + j`` of ``jacobian``. Without it there is no such refinement.
+    tangent : callable, optional
+        ``tangent(model, basis)``: write the ``parameters`` directions in which a model can move, each a row of
+        ``model_size`` numbers. Without it all numbers of a model are free.
+    project : callable, optional
+        ``project(model, scratch) -> bool``: replace a model that has moved along its tangents by the nearest one that
+        satisfies the constraints, in place; False if there is none.
+    parameters : int, optional
+        Number of directions; goes with ``tangent``.
+    residual_size : int
+        Number of components of the residual of one datum in ``linearize``; their squares add up to ``residuals``.
     max_models : int
         Largest number of models that one sample can give.
     scratch_size : int
-        Length of the float64 scratch that ``solve`` and ``fit`` get.
+        Length of the float64 scratch that ``solve``, ``fit`` and ``project`` get.
     solver_cost : float
         Time of ``solve`` over the time of one residual, for the design of the sequential test (SPRT).
     precision : {"float64", "float32"}
@@ -255,6 +296,11 @@ class Problem:
     is_degenerate: Callable[..., Any] | None = None
     repair_degenerate: Callable[..., Any] | None = None
     in_front: Callable[..., Any] | None = None
+    linearize: Callable[..., Any] | None = None
+    tangent: Callable[..., Any] | None = None
+    project: Callable[..., Any] | None = None
+    parameters: int | None = None
+    residual_size: int = 1
     max_models: int = 1
     scratch_size: int = 0
     solver_cost: float = 200.0
@@ -288,6 +334,13 @@ class Problem:
         if self.repair_degenerate is None:
             return None
         return self._compile(CONTRACT["repair_degenerate"], self.repair_degenerate, self.precision)
+
+    def compile_manifold(self) -> tuple[Any, Any, Any]:
+        """Return ``linearize``, ``tangent`` and ``project``, compiled; the problem must have ``linearize``."""
+        linearize, tangent, project = (
+            self._compile(row, getattr(self, row.name) or row.default, "float64") for row in MANIFOLD
+        )
+        return linearize, tangent, project
 
     @functools.cached_property
     def sum_in_front(self) -> Any:
