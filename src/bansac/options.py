@@ -33,6 +33,7 @@ class Settings(TypedDict, total=False):
     seed: int
     sampler: str | Sampler
     scoring: str | Score
+    weighting: Literal["density", "scores", "density+scores"] | None
     verification: Literal["sprt"] | None
     stopping: str | Sequence[str | Stop] | None
     local_optimization: Literal["inner", "iterative", "inner+iterative", "lm"] | None
@@ -80,6 +81,7 @@ PRESETS = {
             seed=0,
             sampler="bansac",
             scoring="inliers",
+            weighting=None,
             verification="sprt",
             stopping="default",
             local_optimization=None,

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 # Solvers multiply up to three coordinates.
 _LARGEST = 1e100
 
-__all__ = ["as_camera", "as_points", "as_probabilities", "as_scores", "check_same_length"]
+__all__ = ["as_camera", "as_points", "as_probabilities", "as_scores", "as_weights", "check_same_length"]
 
 
 def as_points(argument: str, value: ArrayLike, channels: int) -> NDArray[np.float64]:
@@ -38,6 +38,14 @@ def as_probabilities(argument: str, value: ArrayLike, n: int, advice: str) -> ND
     array = as_scores(argument, value, n)
     if n and (array.min() < 0 or array.max() > 1):
         raise ValueError(f"{argument} must lie in [0, 1], got values in [{array.min():g}, {array.max():g}]{advice}")
+    return array
+
+
+def as_weights(argument: str, value: ArrayLike, n: int) -> NDArray[np.float64]:
+    """Return n positive numbers as float64."""
+    array = as_scores(argument, value, n)
+    if n and array.min() <= 0:
+        raise ValueError(f"{argument} must be > 0, got {array.min():g}")
     return array
 
 

@@ -37,7 +37,8 @@ TASKS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("homography", {"scores": True, "stopping": "ransac+prosac"}),
     ("homography", {"order": 2}),
     ("homography", {"stopping": None}),
-    *((name, {"scoring": row.name}) for row in SCORES.values() if row.module for name in ("homography", "circle")),
+    ("homography", {"weighting": "density"}),
+    *((name, {"scoring": row.name}) for row in SCORES.values() if row.name != "inliers" for name in ("homography", "circle")),
     *(
         ("homography", {"sampler": row.name} | ({"scores": True} if row.order else {}))
         for row in SAMPLERS.values()

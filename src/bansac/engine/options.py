@@ -20,6 +20,7 @@ from bansac.numeric.arrays import Floats
 __all__ = ["Options", "check_names"]
 
 VERIFICATIONS = ("sprt",)
+WEIGHTINGS = ("density", "scores", "density+scores")
 LOCAL_OPTIMIZATIONS = ("inner", "iterative", "inner+iterative", "lm")
 DEGENERACIES = ("default", "degensac")
 EPIPOLAR_ERRORS = ("sampson", "symmetric")
@@ -66,8 +67,15 @@ class Options:
         (Chum and Matas, 2005) takes the best matches first and ``"p-napsac"`` (Barath et al., 2020) the best ones and
         their neighbours, both by ``scores``; ``"napsac"`` (Myatt et al., 2002) takes neighbours; ``"baysac"``
         (Botterill et al., 2009) and ``"ar"`` (Wei et al., 2023) take the most probable data and learn from failures.
-    scoring : {"inliers", "msac"} or Score
-        ``"inliers"`` counts; ``"msac"`` weighs every inlier by ``1 - (residual / threshold)**2``.
+    scoring : {"inliers", "msac", "magsac++"} or Score
+        ``"inliers"`` counts; ``"msac"`` gives every inlier ``1 - (residual / threshold)**2``; ``"magsac++"`` (Barath et
+        al., 2020) marginalises over noise scales up to one whose 99 % quantile is the threshold, which wants thresholds
+        some two to three times as wide.
+    weighting : {"density", "scores", "density+scores"} or None
+        Weights of the data in the score, where the caller gives none. ``"density"``: a datum counts the less the more
+        others there are around it, in both images; ``"scores"``: it counts as much as its score or prior squared, if
+        these lie in [0, 1]; or the product of both (:mod:`bansac.engine.scoring.weights`). Numbers of inliers, on which
+        the stopping criteria and the network rest, are not weighted.
     verification : {"sprt"} or None
         Sequential probability ratio test, which rejects bad models early. With None a model is abandoned only if it
         cannot beat the best one.
@@ -128,6 +136,7 @@ class Options:
     seed: int = 0
     sampler: str | Sampler = "bansac"
     scoring: str | Score = "inliers"
+    weighting: Literal["density", "scores", "density+scores"] | None = None
     verification: Literal["sprt"] | None = "sprt"
     stopping: str | Sequence[str | Stop] | None = "default"
     local_optimization: Literal["inner", "iterative", "inner+iterative", "lm"] | None = None
@@ -164,8 +173,9 @@ class Options:
         _check_integer("seed", self.seed, 0, 2**64 - 1)
         _check_row("sampler", self.sampler, SAMPLERS, Sampler)
         _check_row("scoring", self.scoring, SCORES, Score)
-        if self.score_row.module is None and self.score_row != SCORES["inliers"]:
+        if self.score_row.module is None:
             raise ValueError(f"scoring={self.score_row.name!r} needs a module with the function gain")
+        _check_name("weighting", self.weighting, WEIGHTINGS, optional=True)
         _check_name("verification", self.verification, VERIFICATIONS, optional=True)
         _check_name("local_optimization", self.local_optimization, LOCAL_OPTIMIZATIONS, optional=True)
         _check_name("degeneracy", self.degeneracy, DEGENERACIES, optional=True)

@@ -121,7 +121,7 @@ class Start:
 
 @kernel
 def support(run: Run, candidate: Floats, is_inlier: Bools, gains: Floats) -> None:
-    """Mark the inliers of a model, and write what each datum adds to its support: 1 - r^2 / t^2, 0 for outliers."""
+    """Mark the inliers of a model, and write what each datum adds to its support: w (1 - r^2 / t^2)."""
     points, model, residuals = run.points, run.model, run.residuals
     n = points.shape[1]
     copy(candidate, model)
@@ -132,4 +132,4 @@ def support(run: Run, candidate: Floats, is_inlier: Bools, gains: Floats) -> Non
         for i in range(stop - start):
             gain = 1.0 - residuals[i] * inverse
             is_inlier[start + i] = gain >= 0.0
-            gains[start + i] = gain if gain > 0.0 else 0.0
+            gains[start + i] = gain * run.score_weights[start + i] if gain > 0.0 else 0.0

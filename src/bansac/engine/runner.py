@@ -17,6 +17,7 @@ from bansac.engine.loop import run_iterations
 from bansac.engine.options import Options
 from bansac.engine.rounds import Candidate, Rounds, Start, support
 from bansac.engine.sampling import Setup
+from bansac.engine.scoring import SCORES
 from bansac.engine.state import (
     BLOCK,
     CANDIDATE,
@@ -80,14 +81,15 @@ def run(
     unit: float = 1.0,
     prior: Floats | None = None,
     quality: Floats | None = None,
+    weights: Floats | None = None,
     plausibility: Callable[[Floats], float] | None = None,
 ) -> Outcome:
     """Search for the best model of ``data`` (channels x N, at least one minimal sample) and refine it.
 
     ``options`` must have a threshold and a number of iterations; distances in them are ``unit`` times those of
-    ``data``. ``prior`` is the inlier probability of every datum, ``quality`` orders the data, larger being better.
-    ``plausibility`` is a factor in (0, 1] for the support of a model in the caller's coordinates, when the models of
-    several rounds compete.
+    ``data``. ``prior`` is the inlier probability of every datum, ``quality`` orders the data, larger being better;
+    ``weights`` are those of the data in the score, at most 1 (``bansac.engine.scoring.weights``). ``plausibility`` is a
+    factor in (0, 1] for the support of a model in the caller's coordinates, when the models of several rounds compete.
     """
     deadline = np.inf if options.max_seconds is None else time.perf_counter() + options.max_seconds
     n = data.shape[1]
@@ -109,7 +111,13 @@ def run(
         activation=options.activation,
         weight_floor=options.weight_floor,
     )
-    state, bounds = _start(problem, options, setup, _inner_distance(options.threshold, unit, transform))
+    state, bounds = _start(
+        problem,
+        options,
+        setup,
+        _inner_distance(options.threshold, unit, transform),
+        None if weights is None else weights[order],
+    )
     recorder = Recorder(order) if options.trace else None
 
     def plausible(model: Floats) -> float:
@@ -151,6 +159,7 @@ def chance_supports(problem: Problem, data: Floats, threshold: float) -> Ints:
         seed=0,
         sampler="uniform",
         scoring="inliers",
+        weighting=None,
         verification=None,
         stopping=None,
         local_optimization=None,
@@ -166,7 +175,9 @@ def _inner_distance(distance: float | None, unit: float, transform: Floats) -> f
     return None if distance is None else distance / unit * transform[0]
 
 
-def _start(problem: Problem, options: Options, setup: Setup, threshold: float | None) -> tuple[Run, tuple[Stop, ...]]:
+def _start(
+    problem: Problem, options: Options, setup: Setup, threshold: float | None, weights: Floats | None = None
+) -> tuple[Run, tuple[Stop, ...]]:
     """Allocate the context of a run; return it and its stopping criteria with a number of samples."""
     n = setup.data.shape[1]
     informed = setup.prior is not None and bool(setup.prior.min() < setup.prior.max())
@@ -177,11 +188,14 @@ def _start(problem: Problem, options: Options, setup: Setup, threshold: float | 
     points = setup.data.astype(problem.precision, copy=False)
     odds = np.ones(n) if setup.prior is None else initial_odds(setup.prior)
     bounds = tuple(stop for stop in stops if stop.module is not None)
+    score_weights = np.ones(n) if weights is None else weights
     state = Run(
         kernels=select_kernels(
             problem, sampler, options.score_row, bounds, higher_order, options.degeneracy is not None
         ),
-        settings=_settings(problem, options, bounds, stops != bounds, threshold, informed=informed),
+        settings=_settings(
+            problem, options, bounds, stops != bounds, threshold, informed=informed, weights=weights, n=n
+        ),
         progress=make_record(
             PROGRESS,
             required_iterations=np.inf,
@@ -216,6 +230,8 @@ def _start(problem: Problem, options: Options, setup: Setup, threshold: float | 
         supports=np.zeros(FULL_MODELS, np.int64),
         repair_work=np.empty(repair_scratch(n) if problem.is_degenerate is not None else 0),
         weights=np.empty(n),
+        score_weights=score_weights.astype(points.dtype, copy=False),
+        block_weights=np.add.reduceat(score_weights, np.arange(0, n, BLOCK)),
     )
     if higher_order:
         start_belief(state.belief, state.odds)
@@ -230,6 +246,8 @@ def _settings(
     threshold: float | None,
     *,
     informed: bool,
+    weights: Floats | None,
+    n: int,
 ) -> Any:
     assert threshold is not None
     local = options.local_optimization or ""
@@ -240,7 +258,8 @@ def _settings(
         max_iterations=options.max_iterations,
         min_iterations=options.min_iterations,
         adaptive=options.sampler_row.adaptive,
-        counts=options.score_row.module is None,
+        counts=weights is None and options.score_row == SCORES["inliers"],
+        total_weight=n if weights is None else weights.sum(),
         sprt=options.verification == "sprt",
         bounds=len(bounds),
         stop_bansac=stop_bansac,

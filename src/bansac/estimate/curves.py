@@ -19,6 +19,7 @@ def fit_line(
     threshold: float | None = None,
     scores: ArrayLike | None = None,
     priors: ArrayLike | None = None,
+    weights: ArrayLike | None = None,
     preset: str | None = None,
     options: Options | None = None,
     **settings: Unpack[Settings],
@@ -31,7 +32,7 @@ def fit_line(
         The points.
     threshold : float
         Largest orthogonal distance of an inlier; it has to be given, here or in ``options``.
-    scores, priors, preset, options, **settings
+    scores, priors, weights, preset, options, **settings
         As in :func:`bansac.estimate_homography`; ``max_iterations`` is 3000 by default.
 
     Returns
@@ -57,7 +58,15 @@ def fit_line(
     from bansac.problems.line import LINE
 
     return ransac(
-        LINE, points, threshold=threshold, scores=scores, priors=priors, preset=preset, options=options, **settings
+        LINE,
+        points,
+        threshold=threshold,
+        scores=scores,
+        priors=priors,
+        weights=weights,
+        preset=preset,
+        options=options,
+        **settings,
     )
 
 
@@ -67,6 +76,7 @@ def fit_circle(
     threshold: float | None = None,
     scores: ArrayLike | None = None,
     priors: ArrayLike | None = None,
+    weights: ArrayLike | None = None,
     preset: str | None = None,
     options: Options | None = None,
     **settings: Unpack[Settings],
@@ -79,7 +89,7 @@ def fit_circle(
         The points.
     threshold : float
         Largest distance of an inlier to the circle; it has to be given, here or in ``options``.
-    scores, priors, preset, options, **settings
+    scores, priors, weights, preset, options, **settings
         As in :func:`bansac.estimate_homography`; ``max_iterations`` is 3000 by default.
 
     Returns
@@ -105,7 +115,15 @@ def fit_circle(
     from bansac.problems.circle import CIRCLE
 
     return ransac(
-        CIRCLE, points, threshold=threshold, scores=scores, priors=priors, preset=preset, options=options, **settings
+        CIRCLE,
+        points,
+        threshold=threshold,
+        scores=scores,
+        priors=priors,
+        weights=weights,
+        preset=preset,
+        options=options,
+        **settings,
     )
 
 
@@ -116,6 +134,7 @@ def fit_polynomial(
     threshold: float | None = None,
     scores: ArrayLike | None = None,
     priors: ArrayLike | None = None,
+    weights: ArrayLike | None = None,
     preset: str | None = None,
     options: Options | None = None,
     **settings: Unpack[Settings],
@@ -130,7 +149,7 @@ def fit_polynomial(
         Degree d of the polynomial, 1 to 8.
     threshold : float
         Largest vertical distance of an inlier; it has to be given, here or in ``options``.
-    scores, priors, preset, options, **settings
+    scores, priors, weights, preset, options, **settings
         As in :func:`bansac.estimate_homography`; ``max_iterations`` is 3000 by default.
 
     Returns
@@ -161,6 +180,7 @@ def fit_polynomial(
         threshold=threshold,
         scores=scores,
         priors=priors,
+        weights=weights,
         preset=preset,
         options=options,
         **settings,

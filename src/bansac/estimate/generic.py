@@ -24,6 +24,7 @@ def ransac(
     threshold: float | None = None,
     scores: ArrayLike | None = None,
     priors: ArrayLike | None = None,
+    weights: ArrayLike | None = None,
     preset: str | None = None,
     options: Options | None = None,
     **settings: Unpack[Settings],
@@ -38,7 +39,7 @@ def ransac(
         One row a datum.
     threshold : float
         Largest residual of an inlier, a distance; it has to be given, here or in ``options``.
-    scores, priors, preset, options
+    scores, priors, weights, preset, options
         As in :func:`bansac.estimate_homography`.
     **settings
         Single options, see :class:`bansac.Options`. ``max_iterations`` is 3000 by default.
@@ -69,4 +70,4 @@ def ransac(
     resolved = resolve_options(problem, options, preset, threshold, settings)
     columns = np.ascontiguousarray(as_points("data", data, problem.channels).T)
     problem.check_on(columns)
-    return solve(problem, columns, resolved, scores, priors, started)
+    return solve(problem, columns, resolved, scores, priors, weights, started)

@@ -11,10 +11,11 @@ from bansac.engine.kernels import find_function
 from bansac.engine.options import Options
 from bansac.engine.runner import Outcome, run
 from bansac.engine.sampling import SAMPLERS
+from bansac.engine.scoring.weights import density_weights, reliability_weights, scale_weights
 from bansac.estimate.verdict import judge
 from bansac.problems.problem import Problem
 from bansac.result import Result
-from bansac.validate import as_probabilities, as_scores
+from bansac.validate import as_probabilities, as_scores, as_weights
 
 __all__ = ["solve"]
 
@@ -25,6 +26,7 @@ def solve(
     options: Options,
     scores: ArrayLike | None,
     priors: ArrayLike | None,
+    weights: ArrayLike | None,
     started: float,
     unit: float = 1.0,
 ) -> Result:
@@ -34,11 +36,12 @@ def solve(
     assert threshold is not None
     prior, quality = _prior_and_quality(scores, priors, n, options)
     _check_abilities(problem, options)
+    score_weights = _score_weights(data, weights, quality, options)
     if n < problem.sample_size:
         outcome = _no_data(prior, n, options)
         message = f"{problem.name} needs at least {problem.sample_size} data, got {n}"
     else:
-        outcome = run(problem, data, options, unit=unit, prior=prior, quality=quality)
+        outcome = run(problem, data, options, unit=unit, prior=prior, quality=quality, weights=score_weights)
         message = ""
     residuals = np.full(n, np.inf)
     if outcome.model is not None:
@@ -92,6 +95,24 @@ def _prior_and_quality(
     return prior, quality
 
 
+def _score_weights(
+    data: NDArray[np.float64], weights: ArrayLike | None, quality: NDArray[np.float64] | None, options: Options
+) -> NDArray[np.float64] | None:
+    """Return the weights of the data in the score, the caller's or those of ``weighting``; None if all are equal."""
+    weighting = options.weighting or ""
+    if weights is not None:
+        factors = [as_weights("weights", weights, data.shape[1])]
+    else:
+        density = density_weights(data) if "density" in weighting else None
+        reliability = reliability_weights(quality) if "scores" in weighting and quality is not None else None
+        factors = [factor for factor in (density, reliability) if factor is not None]
+    if not factors:
+        return None
+    found = factors[0].copy() if len(factors) == 1 else factors[0] * factors[1]
+    scale_weights(found)
+    return found
+
+
 def _check_abilities(problem: Problem, options: Options) -> None:
     """Refuse what the problem has no function for."""
     if options.degeneracy == "degensac" and problem.is_degenerate is None:
@@ -100,6 +121,10 @@ def _check_abilities(problem: Problem, options: Options) -> None:
         raise ValueError(f"local_optimization='lm' needs derivatives, and problem {problem.name!r} has no linearize")
     if options.local_optimization not in (None, "lm") and problem.fit is None:
         raise ValueError(f"local_optimization needs a non-minimal solver, and problem {problem.name!r} has no fit")
+    if "density" in (options.weighting or "") and problem.channels not in (2, 4):
+        raise ValueError(
+            f"weighting={options.weighting!r} is for points and matches, not for {problem.channels} channels"
+        )
     refiner = options.refiner_row
     if refiner is not None and not find_function(refiner, "supports", _supports_all)(problem):
         raise ValueError(f"refinement={refiner.name!r} is not for problem {problem.name!r}")

@@ -24,6 +24,7 @@ def estimate_homography(
     threshold: float | None = None,
     scores: ArrayLike | None = None,
     priors: ArrayLike | None = None,
+    weights: ArrayLike | None = None,
     preset: str | None = None,
     options: Options | None = None,
     **settings: Unpack[Settings],
@@ -42,6 +43,9 @@ def estimate_homography(
         [0, 1], unless ``priors`` are given too.
     priors : (N,) array_like, optional
         Prior inlier probabilities in [0, 1].
+    weights : (N,) array_like, optional
+        Positive weights of the matches in the score, whose scale does not matter; by default those of the option
+        ``weighting``.
     preset : {"paper"}, optional
         ``"paper"`` is the paper's pipeline and settings.
     options : Options, optional
@@ -75,7 +79,7 @@ def estimate_homography(
 
     started = time.perf_counter()
     resolved = resolve_options(HOMOGRAPHY, options, preset, threshold, settings)
-    return solve(HOMOGRAPHY, _as_matches(x1, x2), resolved, scores, priors, started)
+    return solve(HOMOGRAPHY, _as_matches(x1, x2), resolved, scores, priors, weights, started)
 
 
 def estimate_fundamental(
@@ -85,6 +89,7 @@ def estimate_fundamental(
     threshold: float | None = None,
     scores: ArrayLike | None = None,
     priors: ArrayLike | None = None,
+    weights: ArrayLike | None = None,
     preset: str | None = None,
     options: Options | None = None,
     **settings: Unpack[Settings],
@@ -97,7 +102,7 @@ def estimate_fundamental(
         Matched points in the first and the second image, in pixels; (N, 1, 2) works too.
     threshold : float, optional
         Largest Sampson distance of an inlier, in pixels; 0.5 by default.
-    scores, priors, preset, options
+    scores, priors, weights, preset, options
         As in :func:`bansac.estimate_homography`.
     **settings
         Single options, see :class:`bansac.Options`. ``max_iterations`` is 10000 by default.
@@ -127,7 +132,7 @@ def estimate_fundamental(
 
     started = time.perf_counter()
     resolved = resolve_options(FUNDAMENTAL, options, preset, threshold, settings)
-    return solve(FUNDAMENTAL, _as_matches(x1, x2), resolved, scores, priors, started)
+    return solve(FUNDAMENTAL, _as_matches(x1, x2), resolved, scores, priors, weights, started)
 
 
 def estimate_essential(
@@ -139,6 +144,7 @@ def estimate_essential(
     threshold: float | None = None,
     scores: ArrayLike | None = None,
     priors: ArrayLike | None = None,
+    weights: ArrayLike | None = None,
     preset: str | None = None,
     options: Options | None = None,
     **settings: Unpack[Settings],
@@ -155,7 +161,7 @@ def estimate_essential(
         Largest distance of an inlier: in pixels where ``K1`` is given and ``preset`` is not (it is divided by the mean
         focal length), else in normalised units. By default it is 1e-3 in normalised units. It is the Sampson distance,
         with ``preset="paper"`` or ``epipolar_error="symmetric"`` the symmetric epipolar one.
-    scores, priors, preset, options
+    scores, priors, weights, preset, options
         As in :func:`bansac.estimate_homography`.
     **settings
         Single options, see :class:`bansac.Options`. ``max_iterations`` is 1000 by default.
@@ -185,7 +191,7 @@ def estimate_essential(
     started = time.perf_counter()
     data, unit = _as_rays(x1, x2, K1, K2, preset)
     problem, resolved = _resolve_essential(options, preset, threshold, settings, unit)
-    return solve(problem, data, resolved, scores, priors, started, unit)
+    return solve(problem, data, resolved, scores, priors, weights, started, unit)
 
 
 def estimate_relative_pose(
@@ -197,6 +203,7 @@ def estimate_relative_pose(
     threshold: float | None = None,
     scores: ArrayLike | None = None,
     priors: ArrayLike | None = None,
+    weights: ArrayLike | None = None,
     preset: str | None = None,
     options: Options | None = None,
     **settings: Unpack[Settings],
@@ -208,7 +215,7 @@ def estimate_relative_pose(
 
     Parameters
     ----------
-    x1, x2, K1, K2, threshold, scores, priors, preset, options, **settings
+    x1, x2, K1, K2, threshold, scores, priors, weights, preset, options, **settings
         As in :func:`bansac.estimate_essential`.
 
     Returns
@@ -240,7 +247,7 @@ def estimate_relative_pose(
     started = time.perf_counter()
     rays, unit = _as_rays(x1, x2, K1, K2, preset)
     problem, resolved = _resolve_essential(options, preset, threshold, settings, unit)
-    result = solve(problem, rays, resolved, scores, priors, started, unit)
+    result = solve(problem, rays, resolved, scores, priors, weights, started, unit)
     if result.model is None:
         return result
     R, t, _ = recover_pose(result.model, rays[:2].T, rays[2:].T, result.inliers)
