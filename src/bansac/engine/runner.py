@@ -250,7 +250,7 @@ def _settings(
     n: int,
 ) -> Any:
     assert threshold is not None
-    local = options.local_optimization or ""
+    local = options.optimization(problem) or ""
     return make_record(
         SETTINGS,
         squared_threshold=threshold * threshold,
@@ -300,6 +300,7 @@ def _search(
     """Run the rounds, each from the same start, and refine the best model of each; say why the last one ended."""
     packed = pack_run(state)
     interludes = _interludes(problem, state, packed, options)
+    refiner = options.refiner(problem)
     rounds = Rounds(options)
     start = Start(state) if options.rounds > 1 else None
     while True:
@@ -307,10 +308,10 @@ def _search(
         stop = _iterate(packed, state, options, interludes, deadline, recorder, rounds.iterations)
         candidate = None
         if state.progress["best_inliers"] > 0:
-            if options.local_optimization is not None and state.progress["unoptimized"]:
+            if state.settings["optimize"] and state.progress["unoptimized"]:
                 interludes[OPTIMIZATION]()
-            if options.refiner_row is not None:
-                find_function(options.refiner_row, "refine")(packed, problem)
+            if refiner is not None:
+                find_function(refiner, "refine")(packed, problem)
             candidate = _candidate(problem, state, packed, options, plausible)
         rounds.end_round(state, candidate)
         if stop == RUNNING or start is None or rounds.over():
@@ -324,10 +325,11 @@ def _search(
 def _interludes(problem: Problem, state: Run, packed: Any, options: Options) -> dict[int, Callable[[], None]]:
     """Return what takes place between two calls of the loop."""
     interludes: dict[int, Callable[[], None]] = {REPAIR: functools.partial(_repair, problem, state, packed)}
-    if options.local_optimization is not None:
+    optimization = options.optimization(problem)
+    if optimization is not None:
         from bansac.engine.local_optimization import select_optimization
 
-        interludes[OPTIMIZATION] = select_optimization(options.local_optimization, problem, state, packed)
+        interludes[OPTIMIZATION] = select_optimization(optimization, problem, state, packed)
     return interludes
 
 
@@ -340,7 +342,8 @@ def _candidate(
         return Candidate(model, score, score, state.is_inlier[0])
     is_inlier, gains = np.empty(state.odds.size, np.bool_), np.empty(state.odds.size)
     support(packed, model, is_inlier, gains)
-    return Candidate(model, score, problem.sum_in_front(state.data, model, gains) * plausible(model), is_inlier)
+    gain = gains.sum() if problem.gain_in_sight is None else problem.gain_in_sight(state.data, model, gains)
+    return Candidate(model, score, gain * plausible(model), is_inlier)
 
 
 def _repair(problem: Problem, state: Run, packed: Any) -> None:

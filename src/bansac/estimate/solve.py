@@ -36,7 +36,7 @@ def solve(
     assert threshold is not None
     prior, quality = _prior_and_quality(scores, priors, n, options)
     _check_abilities(problem, options)
-    score_weights = _score_weights(data, weights, quality, options)
+    score_weights = _score_weights(data, weights, quality, options.weights(problem))
     if n < problem.sample_size:
         outcome = _no_data(prior, n, options)
         message = f"{problem.name} needs at least {problem.sample_size} data, got {n}"
@@ -96,10 +96,12 @@ def _prior_and_quality(
 
 
 def _score_weights(
-    data: NDArray[np.float64], weights: ArrayLike | None, quality: NDArray[np.float64] | None, options: Options
+    data: NDArray[np.float64],
+    weights: ArrayLike | None,
+    quality: NDArray[np.float64] | None,
+    weighting: tuple[str, ...],
 ) -> NDArray[np.float64] | None:
     """Return the weights of the data in the score, the caller's or those of ``weighting``; None if all are equal."""
-    weighting = options.weighting or ""
     if weights is not None:
         factors = [as_weights("weights", weights, data.shape[1])]
     else:
@@ -117,15 +119,16 @@ def _check_abilities(problem: Problem, options: Options) -> None:
     """Refuse what the problem has no function for."""
     if options.degeneracy == "degensac" and problem.is_degenerate is None:
         raise ValueError(f"degeneracy='degensac' is for the fundamental matrix, not for a {problem.name}")
-    if options.local_optimization == "lm" and problem.linearize is None:
+    optimization = options.optimization(problem)
+    if optimization == "lm" and problem.linearize is None:
         raise ValueError(f"local_optimization='lm' needs derivatives, and problem {problem.name!r} has no linearize")
-    if options.local_optimization not in (None, "lm") and problem.fit is None:
+    if optimization not in (None, "lm") and problem.fit is None:
         raise ValueError(f"local_optimization needs a non-minimal solver, and problem {problem.name!r} has no fit")
-    if "density" in (options.weighting or "") and problem.channels not in (2, 4):
+    if "density" in options.weights(problem) and problem.channels not in (2, 4):
         raise ValueError(
             f"weighting={options.weighting!r} is for points and matches, not for {problem.channels} channels"
         )
-    refiner = options.refiner_row
+    refiner = options.refiner(problem)
     if refiner is not None and not find_function(refiner, "supports", _supports_all)(problem):
         raise ValueError(f"refinement={refiner.name!r} is not for problem {problem.name!r}")
 

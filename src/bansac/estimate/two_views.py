@@ -16,6 +16,9 @@ from bansac.validate import as_camera, as_points, check_same_length
 
 __all__ = ["estimate_essential", "estimate_fundamental", "estimate_homography", "estimate_relative_pose"]
 
+# Default threshold of the essential matrix where cameras are given, in pixels.
+_DEFAULT_PIXELS = 1.0
+
 
 def estimate_homography(
     x1: ArrayLike,
@@ -260,7 +263,10 @@ def _resolve_essential(
     """Return the problem of the essential matrix with the measure of the error that is chosen, and the options."""
     from bansac.problems.essential import ESSENTIAL, ESSENTIAL_SYMMETRIC
 
-    resolved = resolve_options(ESSENTIAL, options, preset, threshold, settings, unit, epipolar_choice=True)
+    resolved = resolve_options(
+        ESSENTIAL, options, preset, threshold, settings,
+        default_threshold=None if unit == 1.0 else _DEFAULT_PIXELS, epipolar_choice=True,
+    )  # fmt: skip
     return (ESSENTIAL_SYMMETRIC if resolved.epipolar_error == "symmetric" else ESSENTIAL), resolved
 
 

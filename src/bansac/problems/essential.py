@@ -106,8 +106,8 @@ ESSENTIAL = Problem(
     solver_cost=1000.0,
     precision="float32",
     canonical=canonical,
-    default_threshold=1e-3,
-    default_max_iterations=1000,
+    default_threshold=5e-4,
+    default_max_iterations=4000,
     unit="normalised",
 )
 

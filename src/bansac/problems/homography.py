@@ -63,6 +63,20 @@ def project(model: Floats, scratch: Floats) -> bool:
     return normalize_vector(model)
 
 
+def visible_gain(data: Floats, model: Floats, gains: Floats) -> float:
+    """Sum the gains of the points on one side of the line that H takes to infinity, of that with more.
+
+    A plane in front of both cameras lies on one side.
+    """
+    positive, negative = 0.0, 0.0
+    for i in range(gains.size):
+        if model[6] * data[0, i] + model[7] * data[1, i] + model[8] > 0.0:
+            positive += gains[i]
+        else:
+            negative += gains[i]
+    return positive if positive > negative else negative
+
+
 HOMOGRAPHY = Problem(
     name="homography",
     channels=4,
@@ -71,6 +85,7 @@ HOMOGRAPHY = Problem(
     solve=homography_4pt.solve,
     residuals=residuals,
     fit=homography_dlt.fit,
+    visible_gain=visible_gain,
     linearize=linearize,
     tangent=tangent,
     project=project,
@@ -81,7 +96,7 @@ HOMOGRAPHY = Problem(
     normalize=normalize,
     denormalize=denormalize_homography,
     canonical=canonical_homography,
-    default_threshold=1.0,
-    default_max_iterations=1000,
+    default_threshold=2.0,
+    default_max_iterations=4000,
     unit="pixels",
 )

@@ -41,14 +41,6 @@ def always_valid(data: Floats, model: Floats, sample: Ints) -> bool:
     return True
 
 
-def sum_all(data: Floats, model: Floats, gains: Floats) -> float:
-    """Return the sum of all gains."""
-    total = 0.0
-    for gain in gains:
-        total += gain
-    return total
-
-
 def never_degenerate(data: Floats, sample: Ints, model: Floats, squared_threshold: float, scratch: Floats) -> bool:
     """Take no sample for degenerate."""
     return False
@@ -120,7 +112,10 @@ _ROWS = (
         in_loop=False,
     ),
     Function(
-        "in_front", ("data", "model", "gains"), lambda real: float64(_MATRIX, _VECTOR, _VECTOR), sum_all, in_loop=False
+        "visible_gain",
+        ("data", "model", "gains"),
+        lambda real: float64(_MATRIX, _VECTOR, _VECTOR),
+        in_loop=False,
     ),
     Function(
         "linearize",
@@ -222,9 +217,9 @@ class Problem:
         ``repair_degenerate(data, sample, model, squared_threshold, rng, scratch) -> bool``: called for a degenerate
         sample that gave a new best model: replace ``model`` by one with more support; False if there is none. ``rng``
         is the state of the run's random numbers. It needs ``is_degenerate``.
-    in_front : callable, optional
-        ``in_front(data, model, gains) -> float``: the sum of ``gains`` (one number a datum, 0 for outliers) over data
-        that the cameras can see: those in front of both. It decides between the models of several rounds.
+    visible_gain : callable, optional
+        ``visible_gain(data, model, gains) -> float``: the sum of ``gains``, what every datum adds to the score, over
+        the data that the model can see, such as points in front of the cameras. It decides between the best models.
     linearize : callable, optional
         ``linearize(data, model, start, stop, residuals, jacobian)``: for the Levenberg-Marquardt method. Write the
         residuals of data ``start`` to ``stop`` with their signs, not squared, into ``residuals[k, 0]`` to
@@ -295,7 +290,7 @@ class Problem:
     is_valid: Callable[..., Any] | None = None
     is_degenerate: Callable[..., Any] | None = None
     repair_degenerate: Callable[..., Any] | None = None
-    in_front: Callable[..., Any] | None = None
+    visible_gain: Callable[..., Any] | None = None
     linearize: Callable[..., Any] | None = None
     tangent: Callable[..., Any] | None = None
     project: Callable[..., Any] | None = None
@@ -343,9 +338,11 @@ class Problem:
         return linearize, tangent, project
 
     @functools.cached_property
-    def sum_in_front(self) -> Any:
-        """The compiled ``in_front``; the sum of all gains if there is none."""
-        return self._compile(CONTRACT["in_front"], self.in_front or sum_all, self.precision)
+    def gain_in_sight(self) -> Any:
+        """The compiled ``visible_gain``, None if there is none."""
+        if self.visible_gain is None:
+            return None
+        return self._compile(CONTRACT["visible_gain"], self.visible_gain, self.precision)
 
     @functools.cached_property
     def exact_residuals(self) -> Any:
