@@ -13,6 +13,7 @@ import numpy as np
 
 from bansac.numeric.arrays import Floats
 from bansac.numeric.jit import inner_kernel
+from bansac.problems.cheirality import visible_gain
 from bansac.problems.epipolar import is_oriented, sampson_residuals, symmetric_residuals
 from bansac.problems.problem import Problem
 from bansac.solvers import essential_5pt, fundamental_8pt
@@ -85,6 +86,7 @@ ESSENTIAL = Problem(
     residuals=sampson_residuals,
     fit=fit,
     is_valid=is_oriented,
+    visible_gain=visible_gain,
     max_models=10,
     scratch_size=max(essential_5pt.SCRATCH, _FIT + 9),
     solver_cost=1000.0,

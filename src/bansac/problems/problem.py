@@ -99,6 +99,12 @@ _ROWS = (
         lambda real: boolean(_MATRIX, _INDICES, _VECTOR, float64, uint64[::1], _VECTOR),
         in_loop=False,
     ),
+    Function(
+        "visible_gain",
+        ("data", "model", "gains"),
+        lambda real: float64(_MATRIX, _VECTOR, _VECTOR),
+        in_loop=False,
+    ),
     Function("normalize", ("data", "transform")),
     Function("denormalize", ("model", "transform")),
     Function("canonical", ("model",)),
@@ -185,6 +191,9 @@ class Problem:
         ``repair_degenerate(data, sample, model, squared_threshold, rng, scratch) -> bool``: called for a degenerate
         sample that gave a new best model: replace ``model`` by one with more support; False if there is none. ``rng``
         is the state of the run's random numbers. It needs ``is_degenerate``.
+    visible_gain : callable, optional
+        ``visible_gain(data, model, gains) -> float``: the sum of ``gains``, what every datum adds to the score, over
+        the data that the model can see, such as points in front of the cameras. It decides between the best models.
     max_models : int
         Largest number of models that one sample can give.
     scratch_size : int
@@ -240,6 +249,7 @@ class Problem:
     is_valid: Callable[..., Any] | None = None
     is_degenerate: Callable[..., Any] | None = None
     repair_degenerate: Callable[..., Any] | None = None
+    visible_gain: Callable[..., Any] | None = None
     max_models: int = 1
     scratch_size: int = 0
     solver_cost: float = 200.0
@@ -270,9 +280,16 @@ class Problem:
     @functools.cached_property
     def repair(self) -> Any:
         """The compiled ``repair_degenerate``, None if there is none."""
-        if self.repair_degenerate is None:
-            return None
-        return self._compile(CONTRACT["repair_degenerate"], self.repair_degenerate, self.precision)
+        return self._compile_optional("repair_degenerate")
+
+    @functools.cached_property
+    def gain_in_sight(self) -> Any:
+        """The compiled ``visible_gain``, None if there is none."""
+        return self._compile_optional("visible_gain")
+
+    def _compile_optional(self, name: str) -> Any:
+        function = getattr(self, name)
+        return None if function is None else self._compile(CONTRACT[name], function, self.precision)
 
     @functools.cached_property
     def exact_residuals(self) -> Any:
