@@ -137,7 +137,7 @@ def test_axes_that_meet_leave_the_focal_lengths_open(R, t):
     F = fundamental(700.0, 900.0, (0, 0), (0, 0), R, t)
     assert np.isnan(focals_from_fundamental(F, (0, 0), (0, 0))).all()
     shifted = fundamental(700.0, 900.0, (320, 240), (320, 240), R, t)
-    assert focal_plausibility(shifted, (641, 481), (641, 481)) == 1
+    assert focal_plausibility(shifted, (481, 641), (481, 641)) == 1
 
 
 def test_a_matrix_of_no_two_cameras_has_no_focal_lengths():
@@ -153,7 +153,7 @@ def test_a_matrix_of_no_two_cameras_has_no_focal_lengths():
 
 
 def test_usual_focal_lengths_are_plausible_and_others_are_not():
-    size, center = (1201, 901), (600.0, 450.0)
+    size, center = (901, 1201), (600.0, 450.0)
     R, t = general_cameras(3)[4:]
     shares = (0.85, 1.2, 2.0, 5.0, 20.0)
     factors = [focal_plausibility(fundamental(1501 * f, 1501 * f, center, center, R, t), size, size) for f in shares]

@@ -106,6 +106,7 @@ def literals(hint):
 
 
 ALTERNATIVES = {
+    "weighting": engine.WEIGHTINGS,
     "verification": engine.VERIFICATIONS,
     "local_optimization": engine.LOCAL_OPTIMIZATIONS,
     "degeneracy": engine.DEGENERACIES,

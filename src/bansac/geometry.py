@@ -36,7 +36,7 @@ _FOCAL_SPREAD = 0.6
 _LEAST_PLAUSIBLE = 0.8
 
 # With the principal points this close to being a match, in image diagonals, focal lengths are not determined.
-_MEETING_AXES = 0.01
+_MEETING_AXES = 0.004
 
 
 def homogeneous(points: _Array) -> _Array:
@@ -331,10 +331,10 @@ def focals_from_fundamental(F: ArrayLike, center1: ArrayLike, center2: ArrayLike
 def focal_plausibility(F: _Array, size1: tuple[int, int], size2: tuple[int, int]) -> float:
     """Return how plausible the focal lengths of a fundamental matrix are, a factor of its score in [0.8, 1].
 
-    The principal points are taken to be the centres of the images, (width, height) in pixels. Evidence, not a veto: the
+    The principal points are taken to be the centres of the images, (height, width) in pixels. Evidence, not a veto: the
     images may have been cropped, and wrong matrices can have usual focal lengths. 1 where F does not determine them.
     """
-    center1, center2 = (0.5 * (np.array(size, np.float64) - 1.0) for size in (size1, size2))
+    center1, center2 = (np.array([0.5 * (width - 1), 0.5 * (height - 1)]) for height, width in (size1, size2))
     diagonal = 0.5 * (math.hypot(*size1) + math.hypot(*size2))
     centered = _move_centers(F, center1, center2, diagonal)
     # Sampson distance of the two principal points as a match.
