@@ -38,7 +38,7 @@ TASKS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("homography", {"order": 2}),
     ("homography", {"stopping": None}),
     ("homography", {"weighting": "density"}),
-    *((name, {"scoring": row.name}) for row in SCORES.values() if row.name != "inliers" for name in ("homography", "circle")),
+    *((name, {"scoring": score}) for score in SCORES if score != "inliers" for name in ("homography", "circle")),
     *(
         ("homography", {"sampler": row.name} | ({"scores": True} if row.order else {}))
         for row in SAMPLERS.values()

@@ -246,6 +246,7 @@ def too_few(data, sample):
             solve,
             r"repair_degenerate\(data, sample, model, squared_threshold, rng, scratch\)",
         ),
+        ("visible_gain", solve, r"visible_gain\(data, model, gains\), got solve"),
         ("canonical", too_few, r"canonical\(model\), got too_few\(data, sample\)"),
     ],
 )

@@ -326,9 +326,16 @@ class Problem:
     @functools.cached_property
     def repair(self) -> Any:
         """The compiled ``repair_degenerate``, None if there is none."""
-        if self.repair_degenerate is None:
-            return None
-        return self._compile(CONTRACT["repair_degenerate"], self.repair_degenerate, self.precision)
+        return self._compile_optional("repair_degenerate")
+
+    @functools.cached_property
+    def gain_in_sight(self) -> Any:
+        """The compiled ``visible_gain``, None if there is none."""
+        return self._compile_optional("visible_gain")
+
+    def _compile_optional(self, name: str) -> Any:
+        function = getattr(self, name)
+        return None if function is None else self._compile(CONTRACT[name], function, self.precision)
 
     def compile_manifold(self) -> tuple[Any, Any, Any]:
         """Return ``linearize``, ``tangent`` and ``project``, compiled; the problem must have ``linearize``."""
@@ -336,13 +343,6 @@ class Problem:
             self._compile(row, getattr(self, row.name) or row.default, "float64") for row in MANIFOLD
         )
         return linearize, tangent, project
-
-    @functools.cached_property
-    def gain_in_sight(self) -> Any:
-        """The compiled ``visible_gain``, None if there is none."""
-        if self.visible_gain is None:
-            return None
-        return self._compile(CONTRACT["visible_gain"], self.visible_gain, self.precision)
 
     @functools.cached_property
     def exact_residuals(self) -> Any:
