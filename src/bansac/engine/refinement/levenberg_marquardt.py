@@ -69,7 +69,7 @@ _STRUCTS: WeakKeyDictionary[Problem, Any] = WeakKeyDictionary()
 def select_manifold(problem: Problem) -> Any:
     """Return the struct of the functions that ``minimize`` calls; what is not compiled yet is compiled now."""
     if problem not in _STRUCTS:
-        functions = problem.compile_manifold()
+        functions = problem.manifold
         if config.DISABLE_JIT:
             _STRUCTS[problem] = _Manifold(*functions, accumulate)
         else:
