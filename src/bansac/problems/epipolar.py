@@ -65,9 +65,7 @@ def symmetric_residuals(data: Reals, model: Reals, start: int, stop: int, out: R
         out[i] = algebraic * algebraic * (norm1 + norm2) / (norm1 * norm2)
 
 
-def linearize_sampson(
-    data: Floats, model: Floats, start: int, stop: int, residuals: Floats, jacobian: Floats
-) -> None:
+def linearize_sampson(data: Floats, model: Floats, start: int, stop: int, residuals: Floats, jacobian: Floats) -> None:
     """Compute Sampson distances with their sign, C / g, and their derivatives by the entries of F.
 
     With C = x2^T F x1 and g^2 = |F x1|^2 + |F^T x2|^2 they are (dC - C / (2 g^2) d(g^2)) / g.
