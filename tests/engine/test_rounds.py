@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bansac.datasets.synthetic import epipolar_matches, homography_matches, line_points
+from bansac.datasets.synthetic import epipolar_matches, homography_matches
 from bansac.engine import runner
 from bansac.engine.options import Options
-from bansac.engine.rounds import Candidate, Rounds, Start, support
+from bansac.engine.rounds import Candidate, Rounds, Start
 from bansac.engine.state import pack_run
 from bansac.problems.fundamental import FUNDAMENTAL
 from bansac.problems.homography import HOMOGRAPHY
@@ -81,19 +81,6 @@ def test_every_round_has_the_same_start():
     start.restore(state)
     for name, value in before.items():
         assert np.array_equal(getattr(state, name), value), name
-
-
-def test_support_is_that_of_msac():
-    data = line_points(300, inlier_ratio=0.5, noise=0.1, seed=2).points.T.copy()
-    state = build_run(LINE, data, threshold=0.3)
-    model = np.array([0.6, 0.8, -0.1])
-    is_inlier, gains = np.empty(300, np.bool_), np.empty(300)
-    support(pack_run(state), model, is_inlier, gains)
-    squared = np.empty(300)
-    LINE.exact_residuals(state.data, model, 0, 300, squared)
-    limit = state.settings["squared_threshold"]
-    np.testing.assert_array_equal(is_inlier, squared <= limit)
-    np.testing.assert_allclose(gains, np.maximum(0, 1 - squared / limit), atol=1e-6)  # float32
 
 
 def run(problem, data, **settings):

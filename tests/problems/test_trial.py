@@ -159,6 +159,21 @@ def long_model(model):
     model[1] = 0.0
 
 
+def transposed(data, model, start, stop, residuals, jacobian):
+    for i in range(stop - start):
+        residuals[i, 0] = data[0, start + i] - model[0]
+        jacobian[i, 0] = -1.0
+
+
+def no_derivatives(data, model, start, stop, residuals, jacobian):
+    for i in range(stop - start):
+        residuals[0, i] = data[0, start + i] - model[0]
+
+
+def long_basis(model, basis):
+    basis[1, 0] = 1.0
+
+
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
@@ -178,6 +193,11 @@ def long_model(model):
             "denormalize reads or writes outside an array: index 1",
         ),
         ({"canonical": long_model}, "canonical reads or writes outside an array: index 1"),
+        ({"linearize": transposed}, "linearize reads or writes outside an array: index 1"),
+        ({"linearize": no_derivatives}, r"linearize leaves row 0 of jacobian unwritten \(shape: \(1, 40\)\)"),
+        ({"tangent": long_basis, "parameters": 1}, "tangent reads or writes outside an array: index 1"),
+        ({"tangent": lambda model, basis: None, "parameters": 1}, "tangent leaves row 0 of basis unwritten"),
+        ({"project": lambda model, scratch: long_model(model)}, "project reads or writes outside an array: index 1"),
     ],
 )
 def test_every_function_of_the_contract_is_tried(fields, message):

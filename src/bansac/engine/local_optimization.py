@@ -47,8 +47,10 @@ _SAMPLES_A_FIT = 7
 _WIDEST = 2.0
 _STEPS = 4
 
-# Levenberg-Marquardt: the data within this multiple of the threshold take part, at most so many, in so many steps.
-_REACH = 2.0
+# Levenberg-Marquardt: the loss is truncated at this multiple of the threshold, then at the threshold; the data within
+# the second multiple take part, at most so many, in at most so many steps each time.
+_WIDEST_LOSS = 3.0
+_REACH = 4.0
 _MOST_DATA = 1000.0
 _LM_STEPS = 10
 
@@ -64,7 +66,7 @@ def select_optimization(name: str, problem: Problem, run: Run, packed: Any) -> C
 
 def optimize_by_lm(run: Run, manifold: Any, work: Any) -> None:
     """Move ``run.best_model`` to a maximum of the score nearby, and bring the stopping criteria up to date."""
-    improved = move_best_model(run, manifold, work, TRUNCATED, 1.0, _REACH, _MOST_DATA, _LM_STEPS, 0.0)
+    improved = move_best_model(run, manifold, work, TRUNCATED, _WIDEST_LOSS, 1.0, _REACH, _MOST_DATA, _LM_STEPS, 0.0)
     _finish(run, improved)
 
 

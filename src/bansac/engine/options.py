@@ -91,7 +91,7 @@ class Options:
         network has learnt (:mod:`bansac.engine.stopping`).
     local_optimization : {"default", "inner", "iterative", "inner+iterative", "lm"} or None
         Local optimisation of a new best model (LO-RANSAC, Chum et al., 2003): least squares on random subsets of its
-        inliers, on inliers to a threshold that shrinks, or both; or Levenberg-Marquardt with the loss of the MSAC score.
+        inliers, on inliers to a threshold that shrinks, or both; or Levenberg-Marquardt with the loss of MSAC.
         ``"default"`` is ``"inner+iterative"`` if the problem has a non-minimal solver.
     degeneracy : {"default", "degensac"} or None
         ``"degensac"`` (fundamental matrix only) detects samples on a dominant plane and repairs their model (Chum et

@@ -4,24 +4,21 @@ A network that believes a wrong model draws from the inliers of that model, what
 start from the prior does not depend on the first. Rounds share the budget of iterations. They end when several of them
 lead to the same model: easy data need two short rounds, hard ones get all.
 
-What decides between the refined models of the rounds is their support: the sum of the gains of MSAC at the threshold,
-weighted as in the score, over data that lie in front of the cameras, times the plausibility of the model.
+What decides between the refined models of the rounds is their support: their score over the data in front of the cameras
+(``bansac.engine.visibility``) times the plausibility of the model.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from bansac.engine.options import Options
-from bansac.engine.state import BLOCK, CANDIDATE, SPRT, Run
+from bansac.engine.state import CANDIDATE, SPRT, Run
 from bansac.numeric.arrays import Bools, Floats
-from bansac.numeric.jit import kernel
-from bansac.numeric.linalg import copy
 
-__all__ = ["Candidate", "Rounds", "Start", "support"]
+__all__ = ["Candidate", "Rounds", "Start"]
 
 # Two models are the same if the intersection of their inliers is that share of the union.
 _SAME = 0.95
@@ -117,19 +114,3 @@ class Start:
             for name in dtype.names or ():
                 record[name] = 0
         state.history[...] = 0.0
-
-
-@kernel
-def support(run: Run, candidate: Floats, is_inlier: Bools, gains: Floats) -> None:
-    """Mark the inliers of a model, and write what each datum adds to its support: w (1 - r^2 / t^2)."""
-    points, model, residuals = run.points, run.model, run.residuals
-    n = points.shape[1]
-    copy(candidate, model)
-    inverse = 1.0 / run.settings.squared_threshold
-    for start in range(0, n, BLOCK):
-        stop = start + BLOCK if start + BLOCK < n else n
-        run.kernels.residuals(points, model, start, stop, residuals[: stop - start])
-        for i in range(stop - start):
-            gain = 1.0 - residuals[i] * inverse
-            is_inlier[start + i] = gain >= 0.0
-            gains[start + i] = gain * run.score_weights[start + i] if gain > 0.0 else 0.0

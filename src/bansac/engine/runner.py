@@ -15,7 +15,7 @@ from bansac.engine.degeneracy import score_repaired
 from bansac.engine.kernels import find_function, select_kernels
 from bansac.engine.loop import run_iterations
 from bansac.engine.options import Options
-from bansac.engine.rounds import Candidate, Rounds, Start, support
+from bansac.engine.rounds import Candidate, Rounds, Start
 from bansac.engine.sampling import Setup
 from bansac.engine.scoring import SCORES
 from bansac.engine.state import (
@@ -39,6 +39,7 @@ from bansac.engine.state import (
 )
 from bansac.engine.stopping import Stop
 from bansac.engine.trace import TRACE_COLUMNS, Recorder, Trace
+from bansac.engine.visibility import visible_score
 from bansac.numeric.arrays import Floats, Ints
 from bansac.numeric.rng import seed_rng, shuffle
 from bansac.problems.problem import Problem, repair_scratch
@@ -340,10 +341,8 @@ def _candidate(
     model, score = state.best_model.copy(), float(state.progress["best_score"])
     if options.rounds == 1:
         return Candidate(model, score, score, state.is_inlier[0])
-    is_inlier, gains = np.empty(state.odds.size, np.bool_), np.empty(state.odds.size)
-    support(packed, model, is_inlier, gains)
-    gain = gains.sum() if problem.gain_in_sight is None else problem.gain_in_sight(state.data, model, gains)
-    return Candidate(model, score, gain * plausible(model), is_inlier)
+    is_inlier = np.empty(state.odds.size, np.bool_)
+    return Candidate(model, score, visible_score(problem, state, packed, model, is_inlier) * plausible(model), is_inlier)
 
 
 def _repair(problem: Problem, state: Run, packed: Any) -> None:

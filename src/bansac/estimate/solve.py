@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -29,6 +30,7 @@ def solve(
     weights: ArrayLike | None,
     started: float,
     unit: float = 1.0,
+    plausibility: Callable[[NDArray[np.float64]], float] | None = None,
 ) -> Result:
     """Run the loop on checked data (channels x N); a residual of the problem times ``unit`` is the caller's."""
     n = data.shape[1]
@@ -41,7 +43,16 @@ def solve(
         outcome = _no_data(prior, n, options)
         message = f"{problem.name} needs at least {problem.sample_size} data, got {n}"
     else:
-        outcome = run(problem, data, options, unit=unit, prior=prior, quality=quality, weights=score_weights)
+        outcome = run(
+            problem,
+            data,
+            options,
+            unit=unit,
+            prior=prior,
+            quality=quality,
+            weights=score_weights,
+            plausibility=plausibility,
+        )
         message = ""
     residuals = np.full(n, np.inf)
     if outcome.model is not None:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bansac.estimate.solve import solve
+from bansac.geometry import focal_plausibility
 from bansac.options import Options, Settings, find_preset, resolve_options
 from bansac.problems.problem import Problem
 from bansac.result import RelativePose, Result
-from bansac.validate import as_camera, as_points, check_same_length
+from bansac.validate import as_camera, as_points, as_size, check_same_length
 
 __all__ = ["estimate_essential", "estimate_fundamental", "estimate_homography", "estimate_relative_pose"]
 
@@ -93,6 +95,8 @@ def estimate_fundamental(
     scores: ArrayLike | None = None,
     priors: ArrayLike | None = None,
     weights: ArrayLike | None = None,
+    image_size1: tuple[int, int] | None = None,
+    image_size2: tuple[int, int] | None = None,
     preset: str | None = None,
     options: Options | None = None,
     **settings: Unpack[Settings],
@@ -105,6 +109,9 @@ def estimate_fundamental(
         Matched points in the first and the second image, in pixels; (N, 1, 2) works too.
     threshold : float, optional
         Largest Sampson distance of an inlier, in pixels; 0.5 by default.
+    image_size1, image_size2 : (height, width), optional
+        Sizes of the images in pixels. With both, a model competes with those of other rounds by the focal lengths, too,
+        that it implies for cameras whose principal points are the centres of the images.
     scores, priors, weights, preset, options
         As in :func:`bansac.estimate_homography`.
     **settings
@@ -135,7 +142,24 @@ def estimate_fundamental(
 
     started = time.perf_counter()
     resolved = resolve_options(FUNDAMENTAL, options, preset, threshold, settings)
-    return solve(FUNDAMENTAL, _as_matches(x1, x2), resolved, scores, priors, weights, started)
+    plausibility = _focal_plausibility(image_size1, image_size2)
+    return solve(
+        FUNDAMENTAL, _as_matches(x1, x2), resolved, scores, priors, weights, started, plausibility=plausibility
+    )
+
+
+def _focal_plausibility(
+    image_size1: tuple[int, int] | None, image_size2: tuple[int, int] | None
+) -> Callable[[NDArray[np.float64]], float] | None:
+    """Return how plausible the focal lengths of a flat fundamental matrix are, None if a size is not known."""
+    given = [
+        None if size is None else as_size(name, size)
+        for name, size in (("image_size1", image_size1), ("image_size2", image_size2))
+    ]
+    size1, size2 = given
+    if size1 is None or size2 is None:
+        return None
+    return lambda model: focal_plausibility(model.reshape(3, 3), size1, size2)
 
 
 def estimate_essential(

@@ -65,9 +65,7 @@ def symmetric_residuals(data: Reals, model: Reals, start: int, stop: int, out: R
         out[i] = algebraic * algebraic * (norm1 + norm2) / (norm1 * norm2)
 
 
-def linearize_sampson(
-    data: Floats, model: Floats, start: int, stop: int, residuals: Floats, jacobian: Floats
-) -> None:
+def linearize_sampson(data: Floats, model: Floats, start: int, stop: int, residuals: Floats, jacobian: Floats) -> None:
     """Compute Sampson distances with their sign, C / g, and their derivatives by the entries of F.
 
     With C = x2^T F x1 and g^2 = |F x1|^2 + |F^T x2|^2 they are (dC - C / (2 g^2) d(g^2)) / g.
@@ -105,38 +103,40 @@ def linearize_sampson(
 def linearize_symmetric(
     data: Floats, model: Floats, start: int, stop: int, residuals: Floats, jacobian: Floats
 ) -> None:
-    """Compute the distances of x1 to F^T x2 and of x2 to F x1 with their sign, and their derivatives by F's entries."""
+    """Compute the distances of x1 to F^T x2 and of x2 to F x1 with their signs, and their derivatives by F's entries.
+
+    With l = F^T x2 and r = C / |l| the derivatives of r are x2 (x1 - r n)^T / |l| with the unit normal n of the line
+    l; those of the other distance likewise.
+    """
     x1, y1, x2, y2 = data[0, start:stop], data[1, start:stop], data[2, start:stop], data[3, start:stop]
     f11, f12, f13 = model[0], model[1], model[2]
     f21, f22, f23 = model[3], model[4], model[5]
     f31, f32, f33 = model[6], model[7], model[8]
-    r1, r2 = residuals[0], residuals[1]
-    for row in range(2):
-        d11, d12, d13 = jacobian[9 * row], jacobian[9 * row + 1], jacobian[9 * row + 2]
-        d21, d22, d23 = jacobian[9 * row + 3], jacobian[9 * row + 4], jacobian[9 * row + 5]
-        d31, d32, d33 = jacobian[9 * row + 6], jacobian[9 * row + 7], jacobian[9 * row + 8]
-        first, second = 1.0 - row, 1.0 * row
-        r = r2 if row else r1
+    first, second = residuals[0], residuals[1]
+    u1, v1, w1 = jacobian[6], jacobian[7], jacobian[8]  # where x2 has its third coordinate, 1
+    u2, v2, w2 = jacobian[11], jacobian[14], jacobian[17]  # where x1 has it
+    for i in range(stop - start):
+        a2 = f11 * x1[i] + f12 * y1[i] + f13
+        b2 = f21 * x1[i] + f22 * y1[i] + f23
+        c2 = f31 * x1[i] + f32 * y1[i] + f33
+        a1 = f11 * x2[i] + f21 * y2[i] + f31
+        b1 = f12 * x2[i] + f22 * y2[i] + f32
+        algebraic = x2[i] * a2 + y2[i] * b2 + c2
+        scale1, scale2 = 1.0 / math.sqrt(a1 * a1 + b1 * b1), 1.0 / math.sqrt(a2 * a2 + b2 * b2)
+        first[i], second[i] = algebraic * scale1, algebraic * scale2
+        u1[i] = scale1 * (x1[i] - first[i] * scale1 * a1)
+        v1[i] = scale1 * (y1[i] - first[i] * scale1 * b1)
+        w1[i] = scale1
+        u2[i] = scale2 * (x2[i] - second[i] * scale2 * a2)
+        v2[i] = scale2 * (y2[i] - second[i] * scale2 * b2)
+        w2[i] = scale2
+    for k in range(3):
+        row1, row2 = jacobian[6 + k], jacobian[11 + 3 * k]
+        x2_row1, y2_row1 = jacobian[k], jacobian[3 + k]
+        x1_row2, y1_row2 = jacobian[9 + 3 * k], jacobian[10 + 3 * k]
         for i in range(stop - start):
-            a2 = f11 * x1[i] + f12 * y1[i] + f13
-            b2 = f21 * x1[i] + f22 * y1[i] + f23
-            c2 = f31 * x1[i] + f32 * y1[i] + f33
-            a1 = f11 * x2[i] + f21 * y2[i] + f31
-            b1 = f12 * x2[i] + f22 * y2[i] + f32
-            algebraic = x2[i] * a2 + y2[i] * b2 + c2
-            scale = 1.0 / math.sqrt(first * (a1 * a1 + b1 * b1) + second * (a2 * a2 + b2 * b2))
-            r[i] = algebraic * scale
-            q1, q2 = first * algebraic * scale * scale, second * algebraic * scale * scale
-            u, v = x2[i] - q2 * a2, y2[i] - q2 * b2
-            d11[i] = scale * (u * x1[i] - q1 * a1 * x2[i])
-            d12[i] = scale * (u * y1[i] - q1 * b1 * x2[i])
-            d13[i] = scale * u
-            d21[i] = scale * (v * x1[i] - q1 * a1 * y2[i])
-            d22[i] = scale * (v * y1[i] - q1 * b1 * y2[i])
-            d23[i] = scale * v
-            d31[i] = scale * (x1[i] - q1 * a1)
-            d32[i] = scale * (y1[i] - q1 * b1)
-            d33[i] = scale
+            x2_row1[i], y2_row1[i] = x2[i] * row1[i], y2[i] * row1[i]
+            x1_row2[i], y1_row2[i] = x1[i] * row2[i], y1[i] * row2[i]
 
 
 @inner_kernel

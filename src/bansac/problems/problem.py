@@ -337,12 +337,10 @@ class Problem:
         function = getattr(self, name)
         return None if function is None else self._compile(CONTRACT[name], function, self.precision)
 
-    def compile_manifold(self) -> tuple[Any, Any, Any]:
-        """Return ``linearize``, ``tangent`` and ``project``, compiled; the problem must have ``linearize``."""
-        linearize, tangent, project = (
-            self._compile(row, getattr(self, row.name) or row.default, "float64") for row in MANIFOLD
-        )
-        return linearize, tangent, project
+    @functools.cached_property
+    def manifold(self) -> tuple[Any, ...]:
+        """``linearize``, ``tangent`` and ``project``, compiled; the problem must have ``linearize``."""
+        return tuple(self._compile(row, getattr(self, row.name) or row.default, "float64") for row in MANIFOLD)
 
     @functools.cached_property
     def exact_residuals(self) -> Any:

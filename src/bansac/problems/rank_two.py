@@ -4,7 +4,7 @@ With orthonormal bases U = (U2, u3) and V = (V2, v3), where u3 and v3 span the n
 matrix A. To first order F moves on its manifold by turning v3 (U2 b v3^T) and u3 (u3 b^T V2^T), two parameters each,
 and by changes of A that are orthogonal to it, three parameters (Bartoli and Sturm, PAMI 2004, with U diag(1, s, 0) V^T,
 whose parameters are dependent for s = 1). For an essential matrix A stays a rotation or a reflection times a scale,
-which leaves one of the three: E v3-rotated (Helmke, Hueper, Lee and Moore, IJCV 2007).
+which leaves one of the three, a rotation of the rows of E about v3 (Helmke, Hueper, Lee and Moore, IJCV 2007).
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def span_fundamental(model: Floats, basis: Floats) -> None:
 
 @inner_kernel
 def _span(f: Floats, basis: Floats) -> tuple[float, float, float, float, float, float]:
-    """Write the directions that both manifolds have; return the unit vectors u3 with u3^T F = 0 and v3 with F v3 = 0."""
+    """Write the directions that both manifolds have; return the null vectors u3 and v3: u3^T F = 0 and F v3 = 0."""
     ux, uy, uz = null_vector(f, 3, 1)
     vx, vy, vz = null_vector(f, 1, 3)
     px, py, pz, qx, qy, qz = complete(ux, uy, uz)
@@ -86,7 +86,7 @@ def null_vector(f: Floats, along: int, across: int) -> tuple[float, float, float
 
 @inner_kernel
 def complete(x: float, y: float, z: float) -> tuple[float, float, float, float, float, float]:
-    """Return two unit vectors that make an orthonormal basis with the unit vector (x, y, z) (Duff et al., JCGT 2017)."""
+    """Return two unit vectors that make an orthonormal basis with the unit vector (x, y, z) (Duff et al., 2017)."""
     sign = 1.0 if z >= 0.0 else -1.0
     a = -1.0 / (sign + z)
     b = x * y * a

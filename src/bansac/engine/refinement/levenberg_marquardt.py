@@ -69,9 +69,9 @@ _STRUCTS: WeakKeyDictionary[Problem, Any] = WeakKeyDictionary()
 def select_manifold(problem: Problem) -> Any:
     """Return the struct of the functions that ``minimize`` calls; what is not compiled yet is compiled now."""
     if problem not in _STRUCTS:
-        functions = problem.compile_manifold()
+        functions = problem.manifold
         if config.DISABLE_JIT:
-            _STRUCTS[problem] = _Manifold(*functions, accumulate)
+            _STRUCTS[problem] = _Manifold(*functions, accumulate)  # type: ignore[call-arg]
         else:
             _STRUCTS[problem] = _packer()(*functions, _compiled_accumulate())
     return _STRUCTS[problem]
@@ -157,9 +157,7 @@ def minimize(
     for _ in range(max_steps + 1):
         found = np.inf
         if manifold.project(candidate, scratch):
-            found = _linearize(
-                manifold, data, candidate, squared_scale, cauchy, residuals, jacobian, weights, normal
-            )
+            found = _linearize(manifold, data, candidate, squared_scale, cauchy, residuals, jacobian, weights, normal)
         if found < cost:
             gained = cost - found
             copy(candidate, model)

@@ -40,8 +40,8 @@ def supports(problem: Problem) -> bool:
 def refine(run: Run, problem: Problem) -> None:
     """Move the best model to a maximum of its MSAC score and from there to a minimum of the Cauchy loss."""
     manifold, work = select_manifold(problem), make_work(problem)
-    move_best_model(run, manifold, work, TRUNCATED, 1.0, _REACH, np.inf, _MAX_STEPS, 0.0)
-    move_best_model(run, manifold, work, CAUCHY, _SCALE, _REACH, np.inf, _MAX_STEPS, _TOLERANCE)
+    move_best_model(run, manifold, work, TRUNCATED, 1.0, 1.0, _REACH, np.inf, _MAX_STEPS, 0.0)
+    move_best_model(run, manifold, work, CAUCHY, _SCALE, _SCALE, _REACH, np.inf, _MAX_STEPS, _TOLERANCE)
 
 
 @kernel
@@ -50,6 +50,7 @@ def move_best_model(
     manifold: Any,
     work: Work,
     loss: bool,
+    widest: float,
     scale: float,
     reach: float,
     limit: float,
@@ -58,10 +59,10 @@ def move_best_model(
 ) -> bool:
     """Move the best model to a minimum of a loss over the data near it; return whether the new model is kept.
 
-    The loss has the scale ``scale`` and takes the data, at most ``limit`` of them, within ``reach``; both are multiples
-    of the threshold. The data are in random order, so the first ones are a random subset. The new model is kept unless
-    its score is lower by more than the share ``tolerance``; its mask is then in the row of ``run.is_inlier`` that is
-    not the candidate's.
+    The loss has the scale ``widest``, then ``scale``, and takes the data, at most ``limit`` of them, within ``reach``;
+    all are multiples of the threshold. The data are in random order, so the first ones are a random subset. The new
+    model is kept unless its score is lower by more than the share ``tolerance``; its mask is then in the row of
+    ``run.is_inlier`` that is not the candidate's.
     """
     progress, model, is_inlier = run.progress, run.other_model, run.is_inlier[1 - run.candidate.slot]
     squared_threshold, first = run.settings.squared_threshold, run.candidate.first_block
@@ -69,7 +70,10 @@ def move_best_model(
     _, count = evaluate(run, model, is_inlier, reach * reach * squared_threshold, -1.0, np.inf, first)
     near = np.empty((run.data.shape[0], np.int64(min(np.float64(count), limit))))
     _gather(run.data, is_inlier, near)
-    minimize(manifold, work, near, scale * scale * squared_threshold, loss, max_steps, model, run.scratch)
+    for factor in (widest, scale):
+        minimize(manifold, work, near, factor * factor * squared_threshold, loss, max_steps, model, run.scratch)
+        if widest == scale:
+            break
     score, inliers = evaluate(run, model, is_inlier, squared_threshold, -1.0, np.inf, first)
     if not score >= (1.0 - tolerance) * progress.best_score:
         return False
