@@ -18,6 +18,8 @@ from bansac.geometry import (
     decompose_essential,
     decompose_homography,
     essential_from_pose,
+    focal_plausibility,
+    focals_from_fundamental,
     homogeneous,
     normalize_points,
     recover_pose,
@@ -134,3 +136,77 @@ def test_the_homography_of_a_rotation_has_one_motion():
 def test_a_homography_that_has_no_motion_is_named(H, found):
     with pytest.raises(ValueError, match=f"^H must .*{found}"):
         decompose_homography(H)
+
+
+def fundamental(f1, f2, center1, center2, R, t):
+    K1, K2 = (np.array([[f, 0, x], [0, f, y], [0, 0, 1.0]]) for f, (x, y) in ((f1, center1), (f2, center2)))
+    return np.linalg.inv(K2).T @ essential_from_pose(R, t) @ np.linalg.inv(K1)
+
+
+def general_cameras(seed):
+    """Return two cameras whose optical axes do not meet."""
+    rng = np.random.default_rng(seed)
+    R = rotation_matrix(rng.uniform(0.2, 0.6, 3) * rng.choice([-1, 1], 3))
+    centers = rng.uniform(200, 800, (2, 2))
+    while True:
+        t = rng.normal(size=3)
+        if abs(essential_from_pose(R, t / np.linalg.norm(t))[2, 2]) > 0.05:
+            return (*rng.uniform(300, 2000, 2), *centers, R, t)
+
+
+@given(seeds, st.floats(-1e3, 1e3).filter(lambda scale: abs(scale) > 1e-3))
+def test_focal_lengths_are_those_of_the_cameras(seed, scale):
+    f1, f2, center1, center2, R, t = general_cameras(seed)
+    found = focals_from_fundamental(scale * fundamental(f1, f2, center1, center2, R, t), center1, center2)
+    assert found == pytest.approx((f1, f2), rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("R", "t"),
+    [
+        (rotation_matrix([0, 0.3, 0]), (np.eye(3) - rotation_matrix([0, 0.3, 0])) @ [0, 0, 5.0]),  # at (0, 0, 5)
+        (np.eye(3), [1.0, 0.0, 0.0]),  # parallel
+        (np.eye(3), [0.0, 0.0, 1.0]),  # the same
+    ],
+)
+def test_axes_that_meet_leave_the_focal_lengths_open(R, t):
+    F = fundamental(700.0, 900.0, (0, 0), (0, 0), R, t)
+    assert np.isnan(focals_from_fundamental(F, (0, 0), (0, 0))).all()
+    shifted = fundamental(700.0, 900.0, (320, 240), (320, 240), R, t)
+    assert focal_plausibility(shifted, (481, 641), (481, 641)) == 1
+
+
+def test_a_matrix_of_no_two_cameras_has_no_focal_lengths():
+    # With F[2, 2] of the other sign the square of the first focal length changes its sign, principal points at 0.
+    f1, f2, _, _, R, t = general_cameras(0)
+    F = fundamental(f1, f2, (0, 0), (0, 0), R, t)
+    assert focals_from_fundamental(F, (0, 0), (0, 0)) == pytest.approx((f1, f2))
+    F[2, 2] = -F[2, 2]
+    assert np.isnan(focals_from_fundamental(F, (0, 0), (0, 0))).all()
+    size = (1, 1)  # centre at 0
+    F[2, 2] *= 1e3  # far from axes that meet
+    assert focal_plausibility(F, size, size) == pytest.approx(0.8)
+
+
+def test_usual_focal_lengths_are_plausible_and_others_are_not():
+    size, center = (901, 1201), (600.0, 450.0)
+    R, t = general_cameras(3)[4:]
+    shares = (0.85, 1.2, 2.0, 5.0, 20.0)
+    factors = [focal_plausibility(fundamental(1501 * f, 1501 * f, center, center, R, t), size, size) for f in shares]
+    assert factors[0] == pytest.approx(1, abs=1e-3)
+    assert factors == sorted(factors, reverse=True)
+    assert factors[-1] == pytest.approx(0.8, abs=0.01)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((np.eye(2), (0, 0), (0, 0)), "F must be a finite 3 x 3 matrix"),
+        ((np.full((3, 3), np.inf), (0, 0), (0, 0)), "F must be a finite 3 x 3 matrix"),
+        ((np.eye(3), (0, 0, 0), (0, 0)), "center1 must be two finite numbers"),
+        ((np.eye(3), (0, 0), (np.nan, 0)), "center2 must be two finite numbers"),
+    ],
+)
+def test_focal_lengths_of_bad_arguments(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        bansac.focals_from_fundamental(*arguments)

@@ -35,6 +35,7 @@ PAPER = {
     "seed": 0,
     "sampler": "bansac",
     "scoring": "inliers",  # "run inlier counting"
+    "weighting": None,
     "verification": "sprt",  # the paper is silent; the framework that it used has it
     # "BANSAC and SPRT stopping criteria"; with scores "BANSAC and PROSAC's"
     "stopping": "default",
@@ -105,6 +106,7 @@ def literals(hint):
 
 
 ALTERNATIVES = {
+    "weighting": engine.WEIGHTINGS,
     "verification": engine.VERIFICATIONS,
     "local_optimization": engine.LOCAL_OPTIMIZATIONS,
     "degeneracy": engine.DEGENERACIES,

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         fit_polynomial,
         ransac,
     )
+    from bansac.geometry import focals_from_fundamental
     from bansac.options import Options
     from bansac.problems.problem import Problem
     from bansac.result import RelativePose, Result, Trace
@@ -39,6 +40,7 @@ __all__ = [
     "fit_circle",
     "fit_line",
     "fit_polynomial",
+    "focals_from_fundamental",
     "ransac",
 ]
 
@@ -55,6 +57,7 @@ _MODULES = {
     "fit_circle": "bansac.estimate",
     "fit_line": "bansac.estimate",
     "fit_polynomial": "bansac.estimate",
+    "focals_from_fundamental": "bansac.geometry",
     "ransac": "bansac.estimate",
 }
 

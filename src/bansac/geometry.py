@@ -6,6 +6,8 @@ take arrays of points do not check them: callers inside the package have done so
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -17,6 +19,8 @@ __all__ = [
     "decompose_essential",
     "decompose_homography",
     "essential_from_pose",
+    "focal_plausibility",
+    "focals_from_fundamental",
     "homogeneous",
     "normalize_points",
     "recover_pose",
@@ -28,6 +32,18 @@ _Array = NDArray[np.float64]
 # Singular values of a homography: the smallest over the largest for a plane through a camera's centre; the root of the
 # difference of their squares for a rotation.
 _RANK_TWO, _ROTATION = 1e-9, 1e-6
+
+# Of the terms of a denominator, what is left after cancellation and is no more than rounding.
+_ROUNDING = 1e-9
+
+# Focal lengths of cameras in image diagonals: the median, the standard deviation of their logarithm, and what a score
+# is multiplied by if the focal lengths are impossible.
+_USUAL_FOCAL = 0.85
+_FOCAL_SPREAD = 0.6
+_LEAST_PLAUSIBLE = 0.8
+
+# With the principal points this close to being a match, in image diagonals, focal lengths are not determined.
+_MEETING_AXES = 0.004
 
 
 def homogeneous(points: _Array) -> _Array:
@@ -321,3 +337,106 @@ def recover_pose(
         candidates += [(positive, R, t), (negative, R, -t)]
     in_front, R, direction = max(candidates, key=lambda candidate: candidate[0])
     return R, direction, in_front
+
+
+def focals_from_fundamental(F: ArrayLike, center1: ArrayLike, center2: ArrayLike) -> tuple[float, float]:
+    """Compute the focal lengths of two cameras from their fundamental matrix.
+
+    The cameras have square pixels without skew and known principal points, usually the centres of the images.
+
+    Parameters
+    ----------
+    F : (3, 3) array_like
+        Fundamental matrix, ``x2^T F x1 = 0``, of any scale.
+    center1, center2 : (2,) array_like
+        Principal points in pixels.
+
+    Returns
+    -------
+    f1, f2 : float
+        Focal lengths in pixels. NaN where there is none: the matrix, disturbed by noise, gives a square below 0, or the
+        focal length is not determined because the optical axes meet.
+
+    Raises
+    ------
+    ValueError
+        If an argument has the wrong shape, or holds NaN or infinity.
+
+    Notes
+    -----
+    Bougnoux, "From projective to Euclidean space under any practical situation", ICCV 1998. The nearer the optical axes
+    are to meeting, as those of cameras that look at the same point do, the more noise in F disturbs the focal lengths.
+
+    Examples
+    --------
+    >>> import numpy as np, bansac
+    >>> from bansac.datasets.synthetic import epipolar_matches
+    >>> scene = epipolar_matches(50, inlier_ratio=1.0, noise=0.0, seed=1)
+    >>> F = bansac.estimate_fundamental(scene.x1, scene.x2).model
+    >>> f1, f2 = bansac.focals_from_fundamental(F, scene.K[:2, 2], scene.K[:2, 2])
+    >>> bool(np.allclose([f1, f2], scene.K[0, 0]))
+    True
+    """
+    matrix = np.asarray(F, dtype=np.float64)
+    if matrix.shape != (3, 3) or not np.isfinite(matrix).all():
+        raise ValueError(f"F must be a finite 3 x 3 matrix, got {matrix.tolist()}")
+    points = []
+    for name, center in (("center1", center1), ("center2", center2)):
+        point = np.asarray(center, dtype=np.float64)
+        if point.shape != (2,) or not np.isfinite(point).all():
+            raise ValueError(f"{name} must be two finite numbers, got {point.tolist()}")
+        points.append(point)
+    centered = _move_centers(matrix, points[0], points[1], 1.0)
+    squares = _squared_focal(centered), _squared_focal(centered.T)
+    f1, f2 = (math.sqrt(square) if square > 0.0 else math.nan for square in squares)
+    return f1, f2
+
+
+def focal_plausibility(F: _Array, size1: tuple[int, int], size2: tuple[int, int]) -> float:
+    """Return how plausible the focal lengths of a fundamental matrix are, a factor of its score in [0.8, 1].
+
+    The principal points are taken to be the centres of the images, (height, width) in pixels. Evidence, not a veto: the
+    images may have been cropped, and wrong matrices can have usual focal lengths. 1 where F does not determine them.
+    """
+    center1, center2 = (np.array([0.5 * (width - 1), 0.5 * (height - 1)]) for height, width in (size1, size2))
+    diagonal = 0.5 * (math.hypot(*size1) + math.hypot(*size2))
+    centered = _move_centers(F, center1, center2, diagonal)
+    # Sampson distance of the two principal points as a match.
+    norm = math.sqrt(centered[0, 2] ** 2 + centered[1, 2] ** 2 + centered[2, 0] ** 2 + centered[2, 1] ** 2)
+    if not abs(centered[2, 2]) > _MEETING_AXES * norm:
+        return 1.0
+    factor = 1.0
+    for square, size in ((_squared_focal(centered), size1), (_squared_focal(centered.T), size2)):
+        if square <= 0.0:
+            plausible = 0.0
+        elif square > 0.0:
+            deviation = math.log(math.sqrt(square) * diagonal / math.hypot(*size) / _USUAL_FOCAL) / _FOCAL_SPREAD
+            plausible = math.exp(-0.5 * deviation * deviation)
+        else:
+            plausible = 1.0
+        factor = min(factor, _LEAST_PLAUSIBLE + (1.0 - _LEAST_PLAUSIBLE) * plausible)
+    return factor
+
+
+def _move_centers(F: _Array, center1: _Array, center2: _Array, unit: float) -> _Array:
+    """Return F for coordinates relative to a point in each image, in another unit of length."""
+    T1, T2 = (np.array([[unit, 0.0, x], [0.0, unit, y], [0.0, 0.0, 1.0]]) for x, y in (center1, center2))
+    return np.asarray(T2.T @ F @ T1)
+
+
+def _squared_focal(F: _Array) -> float:
+    """Return the square of the focal length of the first camera, principal points at the origin; NaN if undetermined.
+
+    Bougnoux's formula (1998) with p1 = p2 = (0, 0, 1), where p2^T [e2]x = (-y, x, 0) for the epipole (x, y, z).
+    """
+    (a, b, c), (d, e, f), (g, h, i) = F.tolist()
+    # The epipole is orthogonal to the columns of F: the longest cross product of two of them.
+    columns = (a, d, g), (b, e, h), (c, f, i)
+    epipoles = [np.cross(columns[j], columns[k]).tolist() for j, k in ((0, 1), (1, 2), (2, 0))]
+    x, y, _ = max(epipoles, key=lambda v: v[0] * v[0] + v[1] * v[1] + v[2] * v[2])
+    first, second = (x * d - y * a) * g, (x * e - y * b) * h
+    denominator = first + second
+    if not abs(denominator) > _ROUNDING * (abs(first) + abs(second)):
+        return math.nan
+    square: float = -(x * f - y * c) * i / denominator
+    return square

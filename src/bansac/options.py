@@ -5,8 +5,8 @@ from __future__ import annotations
 import dataclasses
 import functools
 import secrets
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Literal, TypedDict, cast
 
 from bansac.engine.options import NETWORK_SETTINGS, Gamma, Options
@@ -25,13 +25,17 @@ class Settings(TypedDict, total=False):
     confidence: float
     max_iterations: int | None
     min_iterations: int
+    rounds: int
+    round_iterations: int | None
+    agreement: int
     max_seconds: float | None
     seed: int | None
     sampler: str | Sampler
     scoring: str | Score
+    weighting: Literal["default", "density", "scores", "density+scores"] | None
     verification: Literal["sprt"] | None
     stopping: str | Sequence[str | Stop] | None
-    local_optimization: Literal["inner", "iterative", "inner+iterative"] | None
+    local_optimization: Literal["default", "inner", "iterative", "inner+iterative", "lm"] | None
     degeneracy: Literal["default", "degensac"] | None
     epipolar_error: Literal["sampson", "symmetric"] | None
     refinement: str | Refiner | None
@@ -53,6 +57,10 @@ class Preset:
     ----------
     options : Options
         The options.
+    thresholds : mapping of str to float
+        Thresholds, by the name of the problem, in place of the problems' defaults.
+    max_iterations : mapping of str to int
+        Largest numbers of samples likewise.
     normalised_threshold : bool
         Thresholds of calibrated problems are in normalised units even if camera matrices are given.
     motion_of_plane : bool
@@ -60,22 +68,31 @@ class Preset:
     """
 
     options: Options
+    thresholds: Mapping[str, float] = field(default_factory=dict)
+    max_iterations: Mapping[str, int] = field(default_factory=dict)
     normalised_threshold: bool = False
     motion_of_plane: bool = True
 
+
+_FAST = Options(rounds=1, local_optimization=None, degeneracy=None)
+_ACCURATE = Options(rounds=64, agreement=4)
 
 PRESETS = {
     # Every field is written out: a change of a default does not change it.
     "paper": Preset(
         Options(
-            threshold=None,  # the problem's: 1 px (H), 0.5 px (F), 1e-3 (E)
+            threshold=None,
             confidence=0.999,
-            max_iterations=None,  # the problem's: 1000 (H, E), 10000 (F)
+            max_iterations=None,
             min_iterations=0,
+            rounds=1,
+            round_iterations=None,
+            agreement=2,
             max_seconds=None,
             seed=0,
             sampler="bansac",
             scoring="inliers",
+            weighting=None,
             verification="sprt",
             stopping="default",
             local_optimization=None,
@@ -91,9 +108,13 @@ PRESETS = {
             neighborhood_radius=None,
             trace=False,
         ),
+        thresholds={"homography": 1.0, "fundamental matrix": 0.5, "essential matrix": 1e-3},
+        max_iterations={"homography": 1000, "fundamental matrix": 10_000, "essential matrix": 1000},
         normalised_threshold=True,
         motion_of_plane=False,
     ),
+    "fast": Preset(_FAST),
+    "accurate": Preset(_ACCURATE),
 }
 
 _DEFAULT = Preset(Options())
@@ -123,8 +144,8 @@ def resolve_options(
     preset: str | None,
     threshold: float | None,
     settings: Settings,
-    unit: float = 1.0,
     *,
+    default_threshold: float | None = None,
     epipolar_choice: bool = False,
 ) -> Options:
     """Merge a preset, options in place of it, and single settings; fill in the problem's defaults.
@@ -141,8 +162,8 @@ def resolve_options(
         Takes precedence over that of the options.
     settings : Settings
         Take precedence over the options.
-    unit : float
-        The caller's unit of distances over the problem's, for its default threshold.
+    default_threshold : float, optional
+        In place of the problem's default, where neither the caller nor the preset has one.
     epipolar_choice : bool
         Whether the caller has a problem for every ``epipolar_error``; without it a preset's does not count.
 
@@ -158,7 +179,8 @@ def resolve_options(
     TypeError
         If an option does not exist.
     """
-    base = find_preset(preset).options
+    chosen = find_preset(preset)
+    base = chosen.options
     if options is not None:
         if not isinstance(options, Options):
             raise ValueError(f"options must be a bansac.Options, got {type(options).__name__}")
@@ -166,13 +188,17 @@ def resolve_options(
     elif preset is not None:
         unused: Settings = {} if epipolar_choice else {"epipolar_error": None}
         settings = {**unused, **_without_network(base, settings), **settings}
+    defaults = (
+        chosen.thresholds.get(problem.name, default_threshold or problem.default_threshold),
+        chosen.max_iterations.get(problem.name, problem.default_max_iterations),
+    )
     items = tuple((name, value, type(value)) for name, value in settings.items())  # 1 and True are equal
     try:
-        resolved = _merge(problem, base, threshold, items, unit)
+        resolved = _merge(problem, base, threshold, items, defaults)
     except TypeError as error:
         if "unhashable" not in str(error):
             raise
-        resolved = _merge.__wrapped__(problem, base, threshold, items, unit)
+        resolved = _merge.__wrapped__(problem, base, threshold, items, defaults)
     if resolved.seed is None:
         resolved = resolved.replace(seed=secrets.randbits(_SEED_BITS))
     if resolved.epipolar_error is not None and not epipolar_choice:
@@ -185,16 +211,20 @@ def resolve_options(
 
 @functools.lru_cache(maxsize=256, typed=True)
 def _merge(
-    problem: Problem, base: Options, threshold: float | None, settings: tuple[tuple[str, Any, type], ...], unit: float
+    problem: Problem,
+    base: Options,
+    threshold: float | None,
+    settings: tuple[tuple[str, Any, type], ...],
+    defaults: tuple[float | None, int],
 ) -> Options:
     """Merge and check; calls with the same settings share the result."""
     changes = {name: value for name, value, _ in settings}
     changes["threshold"] = base.threshold if threshold is None else threshold
-    if changes["threshold"] is None and problem.default_threshold is not None:
-        changes["threshold"] = problem.default_threshold * unit
+    if changes["threshold"] is None:
+        changes["threshold"] = defaults[0]
     resolved = base.replace(**changes)
     if resolved.max_iterations is None:
-        resolved = resolved.replace(max_iterations=max(problem.default_max_iterations, resolved.min_iterations))
+        resolved = resolved.replace(max_iterations=max(defaults[1], resolved.min_iterations))
     if resolved.threshold is None:
         raise ValueError(f"threshold must be given: {problem.name} has no default")
     return resolved

@@ -10,7 +10,7 @@ from bansac.numeric.arrays import as_floats
 # Solvers multiply up to three coordinates.
 _LARGEST = 1e100
 
-__all__ = ["as_camera", "as_points", "as_probabilities", "as_scores", "check_same_length"]
+__all__ = ["as_camera", "as_points", "as_probabilities", "as_scores", "as_size", "as_weights", "check_same_length"]
 
 
 def as_points(argument: str, value: ArrayLike, channels: int) -> NDArray[np.float64]:
@@ -43,6 +43,14 @@ def as_probabilities(argument: str, value: ArrayLike, n: int, advice: str) -> ND
     return array
 
 
+def as_weights(argument: str, value: ArrayLike, n: int) -> NDArray[np.float64]:
+    """Return n positive numbers as float64."""
+    array = as_scores(argument, value, n)
+    if n and array.min() <= 0:
+        raise ValueError(f"{argument} must be > 0, got {array.min():g}")
+    return array
+
+
 def as_camera(argument: str, value: ArrayLike) -> NDArray[np.float64]:
     """Return an upper-triangular camera matrix with positive focal lengths, scaled to K[2, 2] = 1."""
     K = as_floats(argument, value).copy()
@@ -55,6 +63,17 @@ def as_camera(argument: str, value: ArrayLike) -> NDArray[np.float64]:
     if K[0, 0] <= 0 or K[1, 1] <= 0:
         raise ValueError(f"{argument} must have positive focal lengths, got {K[0, 0]:g} and {K[1, 1]:g}")
     return K
+
+
+def as_size(argument: str, value: ArrayLike) -> tuple[int, int]:
+    """Return the height and the width of an image, both positive."""
+    array = as_floats(argument, value)
+    if array.shape != (2,):
+        raise ValueError(f"{argument} must be (height, width), got shape {array.shape}")
+    _check_finite(argument, array)
+    if (array <= 0).any() or (array != np.round(array)).any():
+        raise ValueError(f"{argument} must be (height, width), both positive integers, got {array.tolist()}")
+    return int(array[0]), int(array[1])
 
 
 def check_same_length(name1: str, array1: NDArray[np.float64], name2: str, array2: NDArray[np.float64]) -> None:

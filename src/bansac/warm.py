@@ -34,10 +34,14 @@ TASKS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("pose", {}),
     ("homography", {"local_optimization": _LO}),
     ("circle", {"local_optimization": _LO}),
+    *((name, {"local_optimization": "lm", "refinement": "lm"}) for name in ("homography", "circle")),
+    *((name, {"refinement": "lm"}) for name in ("fundamental", "essential", "line", "polynomial")),
+    ("essential", {"refinement": "lm", "epipolar_error": "symmetric"}),
     ("homography", {"scores": True, "stopping": "ransac+prosac"}),
     ("homography", {"order": 2}),
     ("homography", {"stopping": None}),
-    *((name, {"scoring": row.name}) for row in SCORES.values() if row.module for name in ("homography", "circle")),
+    ("homography", {"weighting": "density"}),
+    *((name, {"scoring": score}) for score in SCORES if score != "inliers" for name in ("homography", "circle")),
     *(
         ("homography", {"sampler": row.name} | ({"scores": True} if row.order else {}))
         for row in SAMPLERS.values()

@@ -11,6 +11,7 @@ from bansac.engine import runner
 from bansac.engine.options import Options
 from bansac.engine.sampling import Setup
 from bansac.engine.state import Run
+from bansac.numeric.arrays import Floats
 from bansac.numeric.rng import seed_rng
 from bansac.problems.problem import Problem
 
@@ -45,6 +46,7 @@ def build_run(
     *,
     prior: ArrayLike | None = None,
     quality: ArrayLike | None = None,
+    weights: Floats | None = None,
     **settings: Any,
 ) -> Run:
     """Return the context of a run before its first iteration.
@@ -57,9 +59,11 @@ def build_run(
         The data, in the order and the units of the run: they are neither shuffled nor normalised.
     prior, quality : (N,) array_like, optional
         Prior inlier probabilities, and what orders the data.
+    weights : (N,) ndarray, optional
+        Weights of the data in the score, at most 1.
     **settings
         Options; ``DEFAULTS`` are for those that a run cannot do without.
     """
     options = Options(**{**DEFAULTS, **settings})
     setup = make_setup(problem, data, options, prior=prior, quality=quality)
-    return runner._start(problem, options, setup, options.threshold)[0]
+    return runner._start(problem, options, setup, options.threshold, weights)[0]

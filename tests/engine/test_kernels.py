@@ -98,12 +98,12 @@ def test_an_adaptive_sampler_of_the_users_sees_the_odds():
 # A score.
 
 
-def half_credit(residuals, squared_threshold):
+def half_credit(residuals, weights, squared_threshold):
     """Give 1 to the inliers nearer than half the threshold and 1/2 to the others."""
     total = 0.0
     for n in range(residuals.size):
         if residuals[n] <= squared_threshold:
-            total += 1.0 if residuals[n] <= 0.25 * squared_threshold else 0.5
+            total += weights[n] * (1.0 if residuals[n] <= 0.25 * squared_threshold else 0.5)
     return total
 
 
@@ -250,36 +250,40 @@ def test_what_is_missing_is_named(settings, error, found):
         fit(**settings)
 
 
-def no_such_attribute(residuals, squared_threshold):
+def no_such_attribute(residuals, weights, squared_threshold):
     return residuals.no_such_attribute
 
 
-def one_parameter(residuals):
+def without_weights(residuals, squared_threshold):
     return 0.0
 
 
 @compiled
-@pytest.mark.parametrize("gain", [no_such_attribute, one_parameter])
+@pytest.mark.parametrize("gain", [no_such_attribute, without_weights])
 def test_what_does_not_compile_is_named(gain):
     with pytest.raises(TypeError, match="'mine': gain does not compile"):
         fit(scoring=Score("mine", SimpleNamespace(gain=gain)))
 
 
-def negative(residuals, squared_threshold):
+def negative(residuals, weights, squared_threshold):
     return -1.0
 
 
-def too_large(residuals, squared_threshold):
+def too_large(residuals, weights, squared_threshold):
     return 2.0 * residuals.size
 
 
-def blind_to_nan(residuals, squared_threshold):
-    return 0.5 * residuals.size
+def blind_to_nan(residuals, weights, squared_threshold):
+    return 0.5 * weights.sum()
 
 
-@pytest.mark.parametrize("gain", [negative, too_large, blind_to_nan])
+def blind_to_weights(residuals, weights, squared_threshold):
+    return half_credit(residuals, np.ones_like(weights), squared_threshold)
+
+
+@pytest.mark.parametrize("gain", [negative, too_large, blind_to_nan, blind_to_weights])
 def test_a_gain_out_of_its_range_is_named(gain):
-    with pytest.raises(ValueError, match="score 'mine': gain must lie between 0 and the number of data"):
+    with pytest.raises(ValueError, match="score 'mine': gain must lie between 0 and the sum of the weights"):
         fit(scoring=Score("mine", SimpleNamespace(gain=gain)))
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from bansac.datasets.synthetic import line_points
-from bansac.engine.local_optimization import make_work, optimize_locally
+from bansac.engine.local_optimization import make_work, optimize_locally, select_optimization
 from bansac.engine.state import pack_run
 from bansac.engine.stopping import Stop
 from bansac.problems.line import LINE
@@ -96,3 +96,43 @@ def test_a_model_without_inliers_stays():
     model, progress, mask = optimize(points, np.array([1.0, 0.0, 50.0]), inner=True, iterative=True)
     assert model.tolist() == [1.0, 0.0, 50.0]
     assert progress["best_inliers"] == mask.sum() == 0
+
+
+def optimize_by_lm(points, line):
+    """Return the model, the record of the run and the mask after an optimisation by Levenberg-Marquardt."""
+    run = build_run(
+        LINE,
+        points.T,
+        threshold=THRESHOLD,
+        sampler="uniform",
+        scoring="msac",
+        stopping=[KEEP_MASK],
+        local_optimization="lm",
+    )
+    run.best_model[:] = line
+    run.progress["best_score"] = msac(points, line)
+    run.progress["unoptimized"] = True
+    select_optimization("lm", LINE, run, pack_run(run))()
+    return run.best_model, run.progress, run.stop_indices[0]
+
+
+def msac(points, line):
+    return np.maximum(1 - (line_distances(points, line) / THRESHOLD) ** 2, 0).sum()
+
+
+def test_levenberg_marquardt_raises_the_score_and_the_stops_get_the_mask_of_the_model():
+    improved = 0
+    for seed in range(20):
+        points, line = blurred_line(seed)
+        before = msac(points, line)
+        model, progress, mask = optimize_by_lm(points, line)
+        assert progress["best_score"] == pytest.approx(msac(points, model), abs=1e-3)
+        assert progress["best_score"] >= before - 1e-3
+        assert not progress["unoptimized"]
+        assert progress["models_tested"] == 1
+        if not np.array_equal(model, line):
+            improved += 1
+            assert np.array_equal(mask, line_distances(points, model) <= THRESHOLD)
+        else:
+            assert (mask == -1).all()  # the stopping criteria know this model
+    assert improved > 10

@@ -7,7 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bansac.numeric.linalg import smallest_eigenvector
+from bansac.numeric.linalg import (
+    normalize_vector,
+    smallest_eigenvector,
+    solve_positive_definite,
+    span_complement,
+)
 
 seeds = st.integers(0, 2**32)
 
@@ -55,3 +60,36 @@ def test_a_null_space_of_two_dimensions_is_told(seed, n):
     assert not unique
     assert np.linalg.norm(vector) == pytest.approx(1)
     assert np.abs(B @ vector).max(initial=0.0) < 1e-6
+
+
+@given(seeds, st.integers(1, 9))
+def test_a_positive_definite_system_is_solved(seed, n):
+    rng = np.random.default_rng(seed)
+    B = rng.normal(size=(n + 2, n))
+    A, b = B.T @ B + 0.1 * np.eye(n), rng.normal(size=n)
+    system = np.vstack([np.tril(A) + np.triu(np.full((n, n), np.nan), 1), b])  # the upper triangle is not read
+    assert solve_positive_definite(system)
+    assert system[n] == pytest.approx(np.linalg.solve(A, b), rel=1e-9, abs=1e-9)
+
+
+@pytest.mark.parametrize("A", [[[0.0]], [[1.0, 2.0], [2.0, 1.0]], [[np.nan, 0.0], [0.0, 1.0]], [[-1.0]]])
+def test_a_system_that_is_not_positive_definite_is_told(A):
+    assert not solve_positive_definite(np.vstack([A, np.ones(len(A))]))
+
+
+@given(seeds, st.integers(2, 9), st.sampled_from([None, 1.0, -1.0]))
+def test_the_complement_of_a_vector_is_orthonormal(seed, n, last):
+    vector = np.random.default_rng(seed).normal(size=n) if last is None else last * np.eye(n)[-1]
+    vector /= np.linalg.norm(vector)
+    basis = np.full((n - 1, n), np.nan)
+    span_complement(vector, basis)
+    assert basis @ basis.T == pytest.approx(np.eye(n - 1), abs=1e-12)
+    assert basis @ vector == pytest.approx(np.zeros(n - 1), abs=1e-12)
+
+
+def test_a_vector_is_scaled_to_unit_norm_if_it_can_be():
+    vector = np.array([3.0, 0.0, -4.0])
+    assert normalize_vector(vector)
+    assert vector == pytest.approx([0.6, 0.0, -0.8])
+    for bad in (0.0, np.nan, np.inf):
+        assert not normalize_vector(np.array([bad, 0.0]))

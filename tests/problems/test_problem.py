@@ -19,7 +19,7 @@ from bansac.engine.kernels import select_kernels
 from bansac.engine.sampling import SAMPLERS
 from bansac.engine.scoring import SCORES
 from bansac.numeric.jit import kernel
-from bansac.problems.problem import CONTRACT, Problem, always_valid, never_fit
+from bansac.problems.problem import CONTRACT, Problem, always_valid, keep, never_fit, span_everything
 
 
 def solve(data, sample, models, scratch):
@@ -154,6 +154,24 @@ def test_a_repair_needs_the_detection():
         Problem(**FIELDS, repair_degenerate=lambda data, sample, model, squared_threshold, rng, scratch: False)
 
 
+def test_tangent_and_parameters_belong_together():
+    with pytest.raises(ValueError, match="tangent and parameters belong together"):
+        Problem(**FIELDS, parameters=1)
+    with pytest.raises(ValueError, match="parameters must be an integer >= 1, got 0"):
+        Problem(**FIELDS, tangent=lambda model, basis: None, parameters=0)
+    with pytest.raises(ValueError, match="residual_size must be an integer >= 1, got 0"):
+        Problem(**FIELDS, residual_size=0)
+
+
+def test_without_tangents_every_number_is_free_and_without_a_projection_a_model_stays():
+    basis = np.full((2, 2), np.nan)
+    span_everything(np.zeros(2), basis)
+    assert basis.tolist() == [[1, 0], [0, 1]]
+    model = np.array([3.0])
+    assert keep(model, np.zeros(0))
+    assert model.tolist() == [3.0]
+
+
 def test_model_size_is_the_product_of_the_shape():
     assert Problem(**(FIELDS | {"model_shape": (3, 4)})).model_size == 12
 
@@ -247,6 +265,7 @@ def too_few(data, sample):
             solve,
             r"repair_degenerate\(data, sample, model, squared_threshold, rng, scratch\)",
         ),
+        ("visible_gain", solve, r"visible_gain\(data, model, gains\), got solve"),
         ("canonical", too_few, r"canonical\(model\), got too_few\(data, sample\)"),
     ],
 )

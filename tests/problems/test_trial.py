@@ -114,6 +114,15 @@ def read_too_far(data, model, start, stop, out):
         out[i] = (data[0, start + i] - data[0, start + i + 1]) ** 2
 
 
+def gains_too_far(data, model, gains):
+    return gains[data.shape[1]]
+
+
+def test_a_visible_gain_that_leaves_its_arrays_is_refused():
+    with pytest.raises(ValueError, match="visible_gain reads or writes outside an array: index 40 is out of bounds"):
+        check(visible_gain=gains_too_far)
+
+
 @pytest.mark.parametrize(
     ("function", "message"),
     [
@@ -150,6 +159,21 @@ def long_model(model):
     model[1] = 0.0
 
 
+def transposed(data, model, start, stop, residuals, jacobian):
+    for i in range(stop - start):
+        residuals[i, 0] = data[0, start + i] - model[0]
+        jacobian[i, 0] = -1.0
+
+
+def no_derivatives(data, model, start, stop, residuals, jacobian):
+    for i in range(stop - start):
+        residuals[0, i] = data[0, start + i] - model[0]
+
+
+def long_basis(model, basis):
+    basis[1, 0] = 1.0
+
+
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
@@ -169,6 +193,11 @@ def long_model(model):
             "denormalize reads or writes outside an array: index 1",
         ),
         ({"canonical": long_model}, "canonical reads or writes outside an array: index 1"),
+        ({"linearize": transposed}, "linearize reads or writes outside an array: index 1"),
+        ({"linearize": no_derivatives}, r"linearize leaves row 0 of jacobian unwritten \(shape: \(1, 40\)\)"),
+        ({"tangent": long_basis, "parameters": 1}, "tangent reads or writes outside an array: index 1"),
+        ({"tangent": lambda model, basis: None, "parameters": 1}, "tangent leaves row 0 of basis unwritten"),
+        ({"project": lambda model, scratch: long_model(model)}, "project reads or writes outside an array: index 1"),
     ],
 )
 def test_every_function_of_the_contract_is_tried(fields, message):

@@ -79,3 +79,18 @@ def distance_up_to_scale(A, B):
     """Largest difference of two matrices scaled to unit norm, whatever their signs."""
     a, b = np.ravel(A) / np.linalg.norm(A), np.ravel(B) / np.linalg.norm(B)
     return min(np.abs(a - b).max(), np.abs(a + b).max())
+
+
+def triangulate(data, R, t):
+    """Points X = d x1 with cross(x2, d R x1 + t) = 0, for matches without noise."""
+    x1, x2 = homogeneous(data)
+    rotated = np.cross(x2.T, (R @ x1).T)
+    shifted = np.cross(x2.T, t)
+    depths = -(rotated * shifted).sum(axis=1) / (rotated * rotated).sum(axis=1)
+    return depths * x1
+
+
+def in_front(data, R, t):
+    """Which matches without noise have positive depths in both cameras."""
+    X = triangulate(data, R, t)
+    return (X[2] > 0) & ((R @ X + t[:, None])[2] > 0)

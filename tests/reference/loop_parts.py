@@ -12,8 +12,54 @@ def classify(residuals, squared_threshold):
     return np.array([bool(r <= squared_threshold) for r in residuals], dtype=np.bool_)
 
 
-def msac(residuals, squared_threshold):
-    return sum(1 - float(r) / float(squared_threshold) for r in residuals if r <= squared_threshold)
+def inliers(residuals, weights, squared_threshold):
+    return sum(float(w) for r, w in zip(residuals, weights, strict=True) if r <= squared_threshold)
+
+
+def msac(residuals, weights, squared_threshold):
+    pairs = zip(residuals, weights, strict=True)
+    return sum(w * (1 - float(r) / float(squared_threshold)) for r, w in pairs if r <= squared_threshold)
+
+
+def magsac(residuals, weights, squared_threshold):
+    """One minus the loss over its maximum (Barath et al., 2020, eq. 7), its integrals by Simpson's rule."""
+    quantile = math.sqrt(13.276704135987624)  # the .99 quantile of chi with 4 degrees of freedom
+    sigma = math.sqrt(squared_threshold) / quantile
+
+    def integral(a, low, high):
+        """Integral of t^(a - 1) exp(-t), with t = s^2."""
+        s = np.linspace(math.sqrt(low), math.sqrt(high), 101)
+        values = 2 * s ** (2 * a - 1) * np.exp(-(s**2))
+        return (s[1] - s[0]) / 3 * (values[0] + 4 * values[1:-1:2].sum() + 2 * values[2:-2:2].sum() + values[-1])
+
+    def loss(squared):
+        u = squared / (2 * sigma**2)
+        tail = integral(1.5, u, quantile**2 / 2)
+        return sigma**2 / 2 * integral(2.5, 0.0, u) + squared / 4 * tail
+
+    largest = loss(squared_threshold)
+    pairs = zip(residuals, weights, strict=True)
+    return sum(w * (1 - loss(float(r)) / largest) for r, w in pairs if r <= squared_threshold)
+
+
+def evaluate(gain, residuals, weights, squared_threshold, to_beat, order):
+    """Score of a model, None as soon as the weights of the blocks to come cannot bring it above ``to_beat``."""
+    score, remaining = 0.0, sum(map(float, weights))
+    for block in order:
+        score += gain(residuals[block], weights[block], squared_threshold)
+        remaining -= sum(map(float, weights[block]))
+        if score + remaining <= to_beat:
+            return None
+    return score
+
+
+def box_density(x, y, radius, diagonals):
+    """Number of points in the 3 x 3 cells of area pi radius^2 around each point, by looking at all pairs."""
+    cell = math.sqrt(math.pi) / 3 * radius * diagonals
+    column, row = np.floor((x - x.min()) / cell), np.floor((y - y.min()) / cell)
+    return np.array(
+        [np.count_nonzero((abs(column - c) <= 1) & (abs(row - r) <= 1)) for c, r in zip(column, row, strict=True)]
+    )
 
 
 def all_inlier_probability(inliers, n, m):

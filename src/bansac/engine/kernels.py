@@ -23,7 +23,7 @@ from bansac.engine.sampling import Sampler
 from bansac.engine.scoring import SCORES, Score, check_gain
 from bansac.engine.state import PROGRESS_TYPE
 from bansac.engine.stopping import MAX_BOUNDS, Stop
-from bansac.numeric.arrays import Bools, Floats, Ints, Reals, Words
+from bansac.numeric.arrays import Bools, Floats, Ints, Words
 from bansac.numeric.clock import loading
 from bansac.numeric.jit import compile_kernel
 from bansac.numeric.struct import define_packer
@@ -41,8 +41,7 @@ UPDATE = types.FunctionType(void(_NUMBERS, float64[:, ::1], _MASK, float64, floa
 REQUIRED_ITERATIONS = types.FunctionType(
     float64(_MASK, _INDICES, float64[:, ::1], PROGRESS_TYPE, _INDICES, int64, float64)
 )
-GAIN = {name: types.FunctionType(float64(real[::1], real)) for name, real in REALS.items()}
-
+GAIN = {name: types.FunctionType(float64(real[::1], real[::1], real)) for name, real in REALS.items()}
 
 FIELDS = (*(row.name for row in IN_LOOP), "draw", "learn_from_failure", "gain", "update", "bounds")
 
@@ -134,7 +133,7 @@ def find_function(row: Any, name: str, default: Callable[..., Any] | None = None
 
 def _compile_gain(score: Score, precision: str) -> Any:
     """Compile the gain of a score; one of the user's is tried on a few residuals."""
-    gain = _compile(score, "gain", GAIN[precision], gain_nothing if score.module is None else None)
+    gain = _compile(score, "gain", GAIN[precision])
     if score not in SCORES.values():
         check_gain(score.name, find_function(score, "gain"), precision)
     return gain
@@ -161,11 +160,6 @@ def _compiled(function: Callable[..., Any], function_type: Any) -> Any:
 
 def learn_nothing(rng: Words, numbers: Floats, indices: Ints, sample: Ints) -> None:
     """Do nothing: the function of a sampler that learns nothing from a failure."""
-
-
-def gain_nothing(residuals: Reals, squared_threshold: Any) -> float:
-    """Return 0: the function of the score that is the number of inliers."""
-    return 0.0
 
 
 def never(

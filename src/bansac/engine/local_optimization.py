@@ -6,7 +6,9 @@ number of data of a fit limited as in Lebeda, Matas and Chum, BMVC 2012):
 
 * *inner*: fits to random samples of the inliers of the best model so far;
 * *iterative*: fits to inliers to a threshold that shrinks to the user's; on its own it starts from the best model, with
-  *inner* from each of its fits.
+  *inner* from each of its fits;
+* *lm*: Levenberg-Marquardt with the loss of the MSAC score over the data near the best model, in place of both: it
+  keeps to the manifold of the models, where linear fits do not, and costs one optimisation where they cost ten.
 
 It waits until the support of random models is known, from the first models, and then runs for every new best model:
 few come after it, as it leaves less to be improved. The data of one fit are gathered in a small array, so that its cost
@@ -15,19 +17,25 @@ does not depend on N.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import functools
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from bansac.engine.loop import update_stop
+from bansac.engine.refinement.levenberg_marquardt import make_work as make_lm_work
+from bansac.engine.refinement.levenberg_marquardt import select_manifold
+from bansac.engine.refinement.lm import TRUNCATED, move_best_model
 from bansac.engine.state import Run
 from bansac.engine.verification import evaluate
 from bansac.numeric.arrays import Bools, Floats, Ints
 from bansac.numeric.jit import context_kernel, inlined, kernel
 from bansac.numeric.linalg import copy
 from bansac.numeric.rng import next_index
+from bansac.problems.problem import Problem
 
-__all__ = ["LocalWork", "make_work", "optimize_locally"]
+__all__ = ["LocalWork", "make_work", "optimize_by_lm", "optimize_locally", "select_optimization"]
 
 # Rounds of the inner optimisation (Chum et al. have 10).
 _ROUNDS = 10
@@ -38,6 +46,38 @@ _SAMPLES_A_FIT = 7
 # The iterative optimisation starts at this multiple of the threshold and ends at the threshold, in this many steps.
 _WIDEST = 2.0
 _STEPS = 4
+
+# Levenberg-Marquardt: the loss is truncated at this multiple of the threshold, then at the threshold; the data within
+# the second multiple take part, at most so many, in at most so many steps each time.
+_WIDEST_LOSS = 3.0
+_REACH = 4.0
+_MOST_DATA = 1000.0
+_LM_STEPS = 10
+
+
+def select_optimization(name: str, problem: Problem, run: Run, packed: Any) -> Callable[[], None]:
+    """Return the function that optimises ``run.best_model``; ``packed`` is the struct of ``run``."""
+    if name == "lm":
+        return functools.partial(optimize_by_lm, packed, select_manifold(problem), make_lm_work(problem))
+    channels, n = run.data.shape
+    work = make_work(channels, n, problem.sample_size, problem.model_size)
+    return functools.partial(optimize_locally, packed, work)
+
+
+def optimize_by_lm(run: Run, manifold: Any, work: Any) -> None:
+    """Move ``run.best_model`` to a maximum of the score nearby, and bring the stopping criteria up to date."""
+    improved = move_best_model(run, manifold, work, TRUNCATED, _WIDEST_LOSS, 1.0, _REACH, _MOST_DATA, _LM_STEPS, 0.0)
+    _finish(run, improved)
+
+
+@kernel
+def _finish(run: Run, improved: bool) -> None:
+    """Bring the run up to date with what ``move_best_model`` did."""
+    progress = run.progress
+    progress.models_tested += 1
+    progress.unoptimized = False
+    if improved:
+        update_stop(run, run.is_inlier[1 - run.candidate.slot])
 
 
 class LocalWork(NamedTuple):

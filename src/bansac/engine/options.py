@@ -16,11 +16,13 @@ from bansac.engine.sampling import SAMPLERS, Sampler
 from bansac.engine.scoring import SCORES, Score
 from bansac.engine.stopping import MAX_BOUNDS, STOPS, Stop
 from bansac.numeric.arrays import Floats
+from bansac.problems.problem import Problem
 
 __all__ = ["Options", "check_names"]
 
 VERIFICATIONS = ("sprt",)
-LOCAL_OPTIMIZATIONS = ("inner", "iterative", "inner+iterative")
+WEIGHTINGS = ("density", "scores", "density+scores")
+LOCAL_OPTIMIZATIONS = ("inner", "iterative", "inner+iterative", "lm")
 DEGENERACIES = ("default", "degensac")
 EPIPOLAR_ERRORS = ("sampson", "symmetric")
 GAMMAS = ("gamma_1", "gamma_2", "gamma_3")
@@ -36,8 +38,9 @@ Gamma = Callable[[Floats], Any]
 class Options:
     """Settings of a robust estimation.
 
-    The defaults are the paper's (Piedade and Miraldo, ICCV 2023), but for ``epipolar_error``. Numbers may be of any
-    type, also arrays without axes; whole numbers may be floats, such as 1e4.
+    The defaults are the best trade of accuracy and time that is built; ``preset="paper"`` has the settings of the paper
+    (Piedade and Miraldo, ICCV 2023). Numbers may be of any type, also
+    arrays without axes; whole numbers may be floats, such as 1e4.
 
     Parameters
     ----------
@@ -51,6 +54,13 @@ class Options:
         Maximum number of minimal samples. None takes the problem's default.
     min_iterations : int
         Minimum number of minimal samples before a stopping criterion may end the run.
+    rounds : int
+        Most rounds. When a criterion ends a round, the next one starts from the prior probabilities: a network that
+        believes a wrong model does not leave it, a new start does. The refined model with the most support is returned.
+    round_iterations : int, optional
+        Maximum number of minimal samples of a round; None for all that ``max_iterations`` leaves.
+    agreement : int
+        The rounds end when so many have led to the model with the most support.
     max_seconds : float, optional
         Time limit. A run that it ends depends on the speed of the machine.
     seed : int, optional
@@ -61,8 +71,16 @@ class Options:
         (Chum and Matas, 2005) takes the best matches first and ``"p-napsac"`` (Barath et al., 2020) the best ones and
         their neighbours, both by ``scores``; ``"napsac"`` (Myatt et al., 2002) takes neighbours; ``"baysac"``
         (Botterill et al., 2009) and ``"ar"`` (Wei et al., 2023) take the most probable data and learn from failures.
-    scoring : {"inliers", "msac"} or Score
-        ``"inliers"`` counts; ``"msac"`` weighs every inlier by ``1 - (residual / threshold)**2``.
+    scoring : {"inliers", "msac", "magsac++"} or Score
+        ``"inliers"`` counts; ``"msac"`` gives every inlier ``1 - (residual / threshold)**2``; ``"magsac++"`` (Barath et
+        al., 2020) marginalises over noise scales up to one whose 99 % quantile is the threshold, which wants thresholds
+        some two to three times as wide.
+    weighting : {"default", "density", "scores", "density+scores"} or None
+        Weights of the data in the score, where the caller gives none. ``"density"``: a datum counts the less the more
+        others there are around it, in both images; ``"scores"``: it counts as much as its score or prior squared, if
+        these lie in [0, 1]; or the product of both (:mod:`bansac.engine.scoring.weights`). Numbers of inliers, on which
+        the stopping criteria and the network rest, are not weighted. ``"default"`` is the product for the
+        fundamental matrix, None for other problems.
     verification : {"sprt"} or None
         Sequential probability ratio test, which rejects bad models early. With None a model is abandoned only if it
         cannot beat the best one.
@@ -73,9 +91,10 @@ class Options:
         ``"prosac"`` for ``"prosac"``, ``"ransac+sprt"`` for ``"p-napsac"``, ``"sprt"`` for the others; ``"ransac"``
         takes the place of ``"sprt"`` without SPRT verification. With the ``"bansac"`` sampler none is asked before the
         network has learnt (:mod:`bansac.engine.stopping`).
-    local_optimization : {"inner", "iterative", "inner+iterative"} or None
+    local_optimization : {"default", "inner", "iterative", "inner+iterative", "lm"} or None
         Local optimisation of a new best model (LO-RANSAC, Chum et al., 2003): least squares on random subsets of its
-        inliers, on inliers to a threshold that shrinks, or both.
+        inliers, on inliers to a threshold that shrinks, or both; or Levenberg-Marquardt with the loss of MSAC.
+        ``"default"`` is ``"inner+iterative"`` if the problem has a non-minimal solver.
     degeneracy : {"default", "degensac"} or None
         ``"degensac"`` (fundamental matrix only) detects samples on a dominant plane and repairs their model (Chum et
         al., 2005); such samples do not change the probabilities. ``"default"`` does so if the problem can.
@@ -83,8 +102,9 @@ class Options:
         Distance of a match to an essential matrix: ``"sampson"``, or ``"symmetric"``, the root of the summed squares of
         the distances to both epipolar lines, which is about twice Sampson's. None is ``"sampson"``. Other models have
         no choice.
-    refinement : {"least_squares"}, Refiner or None
-        Last step on the inliers of the best model.
+    refinement : {"default", "least_squares", "lm"}, Refiner or None
+        Last step on the inliers of the best model: linear least squares, or Levenberg-Marquardt with robust losses.
+        ``"default"`` is the latter if the problem has derivatives.
     order : {1, 2, 3}
         Order of the Markov assumption.
     gamma : {"gamma_1", "gamma_2", "gamma_3"} or callable
@@ -116,16 +136,20 @@ class Options:
     confidence: float = 0.999
     max_iterations: int | None = None
     min_iterations: int = 0
+    rounds: int = 16
+    round_iterations: int | None = 300
+    agreement: int = 2
     max_seconds: float | None = None
     seed: int | None = 0
     sampler: str | Sampler = "bansac"
-    scoring: str | Score = "inliers"
+    scoring: str | Score = "msac"
+    weighting: Literal["default", "density", "scores", "density+scores"] | None = "default"
     verification: Literal["sprt"] | None = "sprt"
-    stopping: str | Sequence[str | Stop] | None = "default"
-    local_optimization: Literal["inner", "iterative", "inner+iterative"] | None = None
+    stopping: str | Sequence[str | Stop] | None = "ransac"
+    local_optimization: Literal["default", "inner", "iterative", "inner+iterative", "lm"] | None = "default"
     degeneracy: Literal["default", "degensac"] | None = "default"
     epipolar_error: Literal["sampson", "symmetric"] | None = None
-    refinement: str | Refiner | None = "least_squares"
+    refinement: str | Refiner | None = "default"
     order: int = 1
     gamma: Literal["gamma_1", "gamma_2", "gamma_3"] | Gamma = "gamma_1"
     activation: Literal["rho_1", "rho_2", "rho_3", "rho_4"] = "rho_1"
@@ -147,19 +171,25 @@ class Options:
             raise ValueError(
                 f"min_iterations must be at most max_iterations ({self.max_iterations}), got {self.min_iterations}"
             )
+        self._set_integer("rounds", 1, 1_000_000)
+        if self.round_iterations is not None:
+            self._set_integer("round_iterations", 1, 2**31 - 1)
+        self._set_integer("agreement", 1, 1_000_000)
         if self.max_seconds is not None:
             self._set_number("max_seconds", lambda v: v > 0, "a number > 0")
         if self.seed is not None:
             self._set_integer("seed", 0, 2**64 - 1)
         _check_row("sampler", self.sampler, SAMPLERS, Sampler)
         _check_row("scoring", self.scoring, SCORES, Score)
-        if self.score_row.module is None and self.score_row != SCORES["inliers"]:
+        if self.score_row.module is None:
             raise ValueError(f"scoring={self.score_row.name!r} needs a module with the function gain")
+        _check_name("weighting", self.weighting, ("default", *WEIGHTINGS), optional=True)
         _check_name("verification", self.verification, VERIFICATIONS, optional=True)
-        _check_name("local_optimization", self.local_optimization, LOCAL_OPTIMIZATIONS, optional=True)
+        _check_name("local_optimization", self.local_optimization, ("default", *LOCAL_OPTIMIZATIONS), optional=True)
         _check_name("degeneracy", self.degeneracy, DEGENERACIES, optional=True)
         _check_name("epipolar_error", self.epipolar_error, EPIPOLAR_ERRORS, optional=True)
-        _check_row("refinement", self.refinement, REFINERS, Refiner, optional=True)
+        if self.refinement != "default":
+            _check_row("refinement", self.refinement, REFINERS, Refiner, optional=True)
         if not callable(self.gamma):
             _check_name("gamma", self.gamma, GAMMAS)
         _check_name("activation", self.activation, ACTIVATIONS)
@@ -204,10 +234,22 @@ class Options:
         """The sampler, with its traits."""
         return self.sampler if isinstance(self.sampler, Sampler) else SAMPLERS[self.sampler]
 
-    @functools.cached_property
-    def refiner_row(self) -> Refiner | None:
-        """The refiner, None for none."""
+    def refiner(self, problem: Problem) -> Refiner | None:
+        """Return the refiner for a problem, None for none."""
+        if self.refinement == "default":
+            return REFINERS["least_squares" if problem.linearize is None else "lm"]
         return REFINERS[self.refinement] if isinstance(self.refinement, str) else self.refinement
+
+    def optimization(self, problem: Problem) -> str | None:
+        """Return the local optimisation for a problem, None for none."""
+        if self.local_optimization == "default":
+            return None if problem.fit is None else "inner+iterative"
+        return self.local_optimization
+
+    def weights(self, problem: Problem) -> tuple[str, ...]:
+        """Return what the weights of the data are products of: of ``"density"`` and ``"scores"``."""
+        weighting = problem.default_weighting if self.weighting == "default" else self.weighting
+        return () if weighting is None else tuple(weighting.split("+"))
 
     @functools.cached_property
     def score_row(self) -> Score:

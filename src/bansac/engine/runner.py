@@ -15,7 +15,9 @@ from bansac.engine.degeneracy import score_repaired
 from bansac.engine.kernels import find_function, select_kernels
 from bansac.engine.loop import run_iterations
 from bansac.engine.options import Options
+from bansac.engine.rounds import Candidate, Rounds, Start
 from bansac.engine.sampling import Setup
+from bansac.engine.scoring import SCORES
 from bansac.engine.state import (
     BLOCK,
     CANDIDATE,
@@ -37,6 +39,7 @@ from bansac.engine.state import (
 )
 from bansac.engine.stopping import Stop
 from bansac.engine.trace import TRACE_COLUMNS, Recorder, Trace
+from bansac.engine.visibility import visible_score
 from bansac.numeric.arrays import Floats, Ints
 from bansac.numeric.rng import seed_rng, shuffle
 from bansac.problems.problem import Problem, repair_scratch
@@ -68,6 +71,7 @@ class Outcome:
     stop_reason: str
     first_supports: Ints
     trace: Trace | None
+    rounds: int = 1
 
 
 def run(
@@ -78,11 +82,15 @@ def run(
     unit: float = 1.0,
     prior: Floats | None = None,
     quality: Floats | None = None,
+    weights: Floats | None = None,
+    plausibility: Callable[[Floats], float] | None = None,
 ) -> Outcome:
     """Search for the best model of ``data`` (channels x N, at least one minimal sample) and refine it.
 
     ``options`` must have a threshold, a number of iterations and a seed; distances in them are ``unit`` times those of
-    ``data``. ``prior`` is the inlier probability of every datum, ``quality`` orders the data, larger being better.
+    ``data``. ``prior`` is the inlier probability of every datum, ``quality`` orders the data, larger being better;
+    ``weights`` are those of the data in the score, at most 1 (``bansac.engine.scoring.weights``). ``plausibility`` is a
+    factor in (0, 1] for the support of a model in the caller's coordinates, when the models of several rounds compete.
     """
     deadline = np.inf if options.max_seconds is None else time.perf_counter() + options.max_seconds
     n = data.shape[1]
@@ -105,25 +113,40 @@ def run(
         activation=options.activation,
         weight_floor=options.weight_floor,
     )
-    state, bounds = _start(problem, options, setup, _inner_distance(options.threshold, unit, transform))
+    state, bounds = _start(
+        problem,
+        options,
+        setup,
+        _inner_distance(options.threshold, unit, transform),
+        None if weights is None else weights[order],
+    )
     recorder = Recorder(order) if options.trace else None
-    stop_reason, model = _search(problem, state, bounds, options, deadline, recorder)
-    if model is not None:
-        if problem.denormalize is not None:
-            problem.denormalize(model, transform)
-        if problem.canonical is not None:
-            problem.canonical(model)
-    progress = state.progress
+
+    def plausible(model: Floats) -> float:
+        return 1.0 if plausibility is None else plausibility(_to_caller(problem, model.copy(), transform))
+
+    rounds, stop_reason = _search(problem, state, bounds, options, deadline, recorder, plausible)
+    best = rounds.best
     return Outcome(
-        model=model,
-        score=float(progress["best_score"]) if model is not None else 0.0,
+        model=None if best is None else _to_caller(problem, best.model, transform),
+        score=0.0 if best is None else best.score,
         beliefs=_beliefs(options, state, order),
-        iterations=int(progress["iterations"]),
-        models_tested=int(progress["models_tested"]),
+        iterations=rounds.iterations,
+        models_tested=rounds.models_tested,
         stop_reason=stop_reason,
         first_supports=state.supports[: int(state.sprt["full_models"])],
         trace=recorder.trace() if recorder is not None else None,
+        rounds=rounds.count,
     )
+
+
+def _to_caller(problem: Problem, model: Floats, transform: Floats) -> Floats:
+    """Take a model in the frame of the run back to the caller's coordinates, in place."""
+    if problem.denormalize is not None:
+        problem.denormalize(model, transform)
+    if problem.canonical is not None:
+        problem.canonical(model)
+    return model
 
 
 def chance_supports(problem: Problem, data: Floats, threshold: float) -> Ints:
@@ -138,6 +161,7 @@ def chance_supports(problem: Problem, data: Floats, threshold: float) -> Ints:
         seed=0,
         sampler="uniform",
         scoring="inliers",
+        weighting=None,
         verification=None,
         stopping=None,
         local_optimization=None,
@@ -153,7 +177,9 @@ def _inner_distance(distance: float | None, unit: float, transform: Floats) -> f
     return None if distance is None else distance / unit * transform[0]
 
 
-def _start(problem: Problem, options: Options, setup: Setup, threshold: float | None) -> tuple[Run, tuple[Stop, ...]]:
+def _start(
+    problem: Problem, options: Options, setup: Setup, threshold: float | None, weights: Floats | None = None
+) -> tuple[Run, tuple[Stop, ...]]:
     """Allocate the context of a run; return it and its stopping criteria with a number of samples."""
     n = setup.data.shape[1]
     informed = setup.prior is not None and bool(setup.prior.min() < setup.prior.max())
@@ -164,11 +190,14 @@ def _start(problem: Problem, options: Options, setup: Setup, threshold: float | 
     points = setup.data.astype(problem.precision, copy=False)
     odds = np.ones(n) if setup.prior is None else initial_odds(setup.prior)
     bounds = tuple(stop for stop in stops if stop.module is not None)
+    score_weights = np.ones(n) if weights is None else weights
     state = Run(
         kernels=select_kernels(
             problem, sampler, options.score_row, bounds, higher_order, options.degeneracy is not None
         ),
-        settings=_settings(problem, options, bounds, stops != bounds, threshold, informed=informed),
+        settings=_settings(
+            problem, options, bounds, stops != bounds, threshold, informed=informed, weights=weights, n=n
+        ),
         progress=make_record(
             PROGRESS,
             required_iterations=np.inf,
@@ -203,6 +232,8 @@ def _start(problem: Problem, options: Options, setup: Setup, threshold: float | 
         supports=np.zeros(FULL_MODELS, np.int64),
         repair_work=np.empty(repair_scratch(n) if problem.is_degenerate is not None else 0),
         weights=np.empty(n),
+        score_weights=score_weights.astype(points.dtype, copy=False),
+        block_weights=np.add.reduceat(score_weights, np.arange(0, n, BLOCK)),
     )
     if higher_order:
         start_belief(state.belief, state.odds)
@@ -217,9 +248,11 @@ def _settings(
     threshold: float | None,
     *,
     informed: bool,
+    weights: Floats | None,
+    n: int,
 ) -> Any:
     assert threshold is not None
-    local = options.local_optimization or ""
+    local = options.optimization(problem) or ""
     return make_record(
         SETTINGS,
         squared_threshold=threshold * threshold,
@@ -227,7 +260,8 @@ def _settings(
         max_iterations=options.max_iterations,
         min_iterations=options.min_iterations,
         adaptive=options.sampler_row.adaptive,
-        counts=options.score_row.module is None,
+        counts=weights is None and options.score_row == SCORES["inliers"],
+        total_weight=n if weights is None else weights.sum(),
         sprt=options.verification == "sprt",
         bounds=len(bounds),
         stop_bansac=stop_bansac,
@@ -257,26 +291,59 @@ def _prepare_nothing(n: int, sample_size: int) -> Ints:
 
 
 def _search(
-    problem: Problem, state: Run, bounds: tuple[Stop, ...], options: Options, deadline: float, recorder: Recorder | None
-) -> tuple[str, Floats | None]:
-    """Run the loop and refine its best model; return why it stopped, and the model in the frame of the run."""
+    problem: Problem,
+    state: Run,
+    bounds: tuple[Stop, ...],
+    options: Options,
+    deadline: float,
+    recorder: Recorder | None,
+    plausible: Callable[[Floats], float],
+) -> tuple[Rounds, str]:
+    """Run the rounds, each from the same start, and refine the best model of each; say why the last one ended."""
     packed = pack_run(state)
-    interludes: dict[int, Callable[[], None]] = {REPAIR: functools.partial(_repair, problem, state, packed)}
-    if options.local_optimization is not None:
-        from bansac.engine.local_optimization import make_work, optimize_locally
+    interludes = _interludes(problem, state, packed, options)
+    refiner = options.refiner(problem)
+    rounds = Rounds(options)
+    start = Start(state) if options.rounds > 1 else None
+    while True:
+        state.settings["max_iterations"] = rounds.iterations_left()
+        stop = _iterate(packed, state, options, interludes, deadline, recorder, rounds.iterations)
+        candidate = None
+        if state.progress["best_inliers"] > 0:
+            if state.settings["optimize"] and state.progress["unoptimized"]:
+                interludes[OPTIMIZATION]()
+            if refiner is not None:
+                find_function(refiner, "refine")(packed, problem)
+            candidate = _candidate(problem, state, packed, options, plausible)
+        rounds.end_round(state, candidate)
+        if stop == RUNNING or start is None or rounds.over():
+            break
+        start.restore(state)
+    if rounds.best_odds is not None:
+        state.odds[:] = rounds.best_odds
+    return rounds, "agreement" if rounds.agree() else _stop_reason(stop, bounds)
 
-        channels, n = state.data.shape
-        work = make_work(channels, n, state.sample.size, state.best_model.size)
-        interludes[OPTIMIZATION] = functools.partial(optimize_locally, packed, work)
-    stop = _iterate(packed, state, options, interludes, deadline, recorder)
-    model = None
-    if state.progress["best_inliers"] > 0:
-        model = state.best_model
-        if options.local_optimization is not None and state.progress["unoptimized"]:
-            interludes[OPTIMIZATION]()
-        if options.refiner_row is not None:
-            find_function(options.refiner_row, "refine")(packed, problem)
-    return _stop_reason(stop, bounds), model
+
+def _interludes(problem: Problem, state: Run, packed: Any, options: Options) -> dict[int, Callable[[], None]]:
+    """Return what takes place between two calls of the loop."""
+    interludes: dict[int, Callable[[], None]] = {REPAIR: functools.partial(_repair, problem, state, packed)}
+    optimization = options.optimization(problem)
+    if optimization is not None:
+        from bansac.engine.local_optimization import select_optimization
+
+        interludes[OPTIMIZATION] = select_optimization(optimization, problem, state, packed)
+    return interludes
+
+
+def _candidate(
+    problem: Problem, state: Run, packed: Any, options: Options, plausible: Callable[[Floats], float]
+) -> Candidate:
+    """Return the model of a round; its support decides between several rounds."""
+    model, score = state.best_model.copy(), float(state.progress["best_score"])
+    if options.rounds == 1:
+        return Candidate(model, score, score, state.is_inlier[0])
+    is_inlier = np.empty(state.odds.size, np.bool_)
+    return Candidate(model, score, visible_score(problem, state, packed, model, is_inlier) * plausible(model), is_inlier)
 
 
 def _repair(problem: Problem, state: Run, packed: Any) -> None:
@@ -298,22 +365,26 @@ def _iterate(
     interludes: dict[int, Callable[[], None]],
     deadline: float,
     recorder: Recorder | None,
+    before: int,
 ) -> int:
-    """Call the compiled loop slice by slice until it stops; return what stopped it, ``RUNNING`` for the time limit."""
+    """Call the compiled loop slice by slice until it stops; return what stopped it, ``RUNNING`` for the time limit.
+
+    ``before`` iterations were those of earlier rounds.
+    """
     progress, started = state.progress, time.perf_counter()
     slice_length = _FIRST_SLICE
     while progress["stop"] == RUNNING:
         first = int(progress["iterations"])
         length = min(slice_length, int(state.settings["max_iterations"]) - first)
         if recorder is not None:
-            length = recorder.begin(first, length, _current_beliefs(options, state))
+            length = recorder.begin(before + first, length, _current_beliefs(options, state))
         rows = _NO_TRACE if recorder is None else recorder.rows
         run_iterations(packed, rows, first, first + length)
         while progress["due"] != NOTHING:
             interludes[progress["due"]]()
             run_iterations(packed, rows, first, first + length)
         if recorder is not None:
-            recorder.end(int(progress["iterations"]), _current_beliefs(options, state))
+            recorder.end(before + int(progress["iterations"]), _current_beliefs(options, state))
         now = time.perf_counter()
         if now > deadline and progress["stop"] == RUNNING:
             break

@@ -55,7 +55,7 @@ LEARNT_AT_LATEST = 100
 # One row per sequential test: epsilon, delta, log A, samples tested.
 HISTORY = 4
 
-# Constant during a run.
+# Constant during a round.
 SETTINGS = np.dtype(
     [
         ("squared_threshold", np.float64),
@@ -63,7 +63,8 @@ SETTINGS = np.dtype(
         ("max_iterations", np.int64),
         ("min_iterations", np.int64),
         ("adaptive", np.bool_),  # the sampler draws by the probabilities of the network
-        ("counts", np.bool_),  # the score is the number of inliers
+        ("counts", np.bool_),  # the score is the number of inliers, all of weight 1
+        ("total_weight", np.float64),  # of all data in the score
         ("sprt", np.bool_),
         ("bounds", np.int64),  # stopping criteria that ask for a number of samples
         ("stop_bansac", np.bool_),
@@ -180,6 +181,8 @@ class Run(NamedTuple):
     supports: Ints  # inliers of the first models, those scored in full
     repair_work: Floats
     weights: Floats  # N, of a fit
+    score_weights: Reals  # N, of the data in the score
+    block_weights: Floats  # their sums, one per block
 
 
 @structref.register

@@ -79,6 +79,7 @@ def evaluate(
     kernels, points, model, residuals, sprt = run.kernels, run.points, run.model, run.residuals, run.sprt
     counts = run.settings.counts
     n = points.shape[1]
+    remaining = run.settings.total_weight
     copy(candidate, model)
     limit = residuals.dtype.type(squared_threshold)
     blocks = (n + BLOCK - 1) // BLOCK
@@ -95,8 +96,9 @@ def evaluate(
         count = classify_block(block_residuals, limit, is_inlier[start:stop])
         inliers += count
         seen += stop - start
-        score += np.float64(count) if counts else kernels.gain(block_residuals, limit)
-        if score + (n - seen) <= to_beat:
+        score += np.float64(count) if counts else kernels.gain(block_residuals, run.score_weights[start:stop], limit)
+        remaining -= run.block_weights[block]
+        if score + remaining <= to_beat:
             return score, np.int64(ABANDONED)
         if inliers * sprt.log_ratio_inlier + (seen - inliers) * sprt.log_ratio_outlier > log_decision:
             sprt.rejected_points += seen

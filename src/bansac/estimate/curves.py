@@ -19,6 +19,7 @@ def fit_line(
     threshold: float | None = None,
     scores: ArrayLike | None = None,
     priors: ArrayLike | None = None,
+    weights: ArrayLike | None = None,
     preset: str | None = None,
     options: Options | None = None,
     **settings: Unpack[Settings],
@@ -31,7 +32,7 @@ def fit_line(
         The points.
     threshold : float
         Largest orthogonal distance of an inlier; it has to be given, here or in ``options``.
-    scores, priors, preset, options, **settings
+    scores, priors, weights, preset, options, **settings
         As in :func:`bansac.estimate_homography`; ``max_iterations`` is 3000 by default.
 
     Returns
@@ -56,7 +57,7 @@ def fit_line(
     """
     from bansac.problems.line import LINE
 
-    return estimate("points", LINE, points, threshold, scores, priors, preset, options, settings)
+    return estimate("points", LINE, points, threshold, scores, priors, weights, preset, options, settings)
 
 
 def fit_circle(
@@ -65,6 +66,7 @@ def fit_circle(
     threshold: float | None = None,
     scores: ArrayLike | None = None,
     priors: ArrayLike | None = None,
+    weights: ArrayLike | None = None,
     preset: str | None = None,
     options: Options | None = None,
     **settings: Unpack[Settings],
@@ -77,7 +79,7 @@ def fit_circle(
         The points.
     threshold : float
         Largest distance of an inlier to the circle; it has to be given, here or in ``options``.
-    scores, priors, preset, options, **settings
+    scores, priors, weights, preset, options, **settings
         As in :func:`bansac.estimate_homography`; ``max_iterations`` is 3000 by default.
 
     Returns
@@ -102,7 +104,7 @@ def fit_circle(
     """
     from bansac.problems.circle import CIRCLE
 
-    return estimate("points", CIRCLE, points, threshold, scores, priors, preset, options, settings)
+    return estimate("points", CIRCLE, points, threshold, scores, priors, weights, preset, options, settings)
 
 
 def fit_polynomial(
@@ -112,6 +114,7 @@ def fit_polynomial(
     threshold: float | None = None,
     scores: ArrayLike | None = None,
     priors: ArrayLike | None = None,
+    weights: ArrayLike | None = None,
     preset: str | None = None,
     options: Options | None = None,
     **settings: Unpack[Settings],
@@ -126,7 +129,7 @@ def fit_polynomial(
         Degree d of the polynomial, 1 to 8.
     threshold : float
         Largest vertical distance of an inlier; it has to be given, here or in ``options``.
-    scores, priors, preset, options, **settings
+    scores, priors, weights, preset, options, **settings
         As in :func:`bansac.estimate_homography`; ``max_iterations`` is 3000 by default.
 
     Returns
@@ -151,4 +154,4 @@ def fit_polynomial(
     """
     from bansac.problems.polynomial import polynomial
 
-    return estimate("points", polynomial(degree), points, threshold, scores, priors, preset, options, settings)
+    return estimate("points", polynomial(degree), points, threshold, scores, priors, weights, preset, options, settings)

@@ -24,6 +24,7 @@ def ransac(
     threshold: float | None = None,
     scores: ArrayLike | None = None,
     priors: ArrayLike | None = None,
+    weights: ArrayLike | None = None,
     preset: str | None = None,
     options: Options | None = None,
     **settings: Unpack[Settings],
@@ -38,7 +39,7 @@ def ransac(
         One row a datum.
     threshold : float
         Largest residual of an inlier, a distance; it has to be given, here or in ``options``.
-    scores, priors, preset, options
+    scores, priors, weights, preset, options
         As in :func:`bansac.estimate_homography`.
     **settings
         Single options, see :class:`bansac.Options`. ``max_iterations`` is 3000 by default.
@@ -65,7 +66,7 @@ def ransac(
     """
     if not isinstance(problem, Problem):
         raise ValueError(f"problem must be a bansac.Problem, got {type(problem).__name__}")
-    return estimate("data", problem, data, threshold, scores, priors, preset, options, settings)
+    return estimate("data", problem, data, threshold, scores, priors, weights, preset, options, settings)
 
 
 def estimate(
@@ -75,6 +76,7 @@ def estimate(
     threshold: float | None,
     scores: ArrayLike | None,
     priors: ArrayLike | None,
+    weights: ArrayLike | None,
     preset: str | None,
     options: Options | None,
     settings: Settings,
@@ -84,4 +86,4 @@ def estimate(
     resolved = resolve_options(problem, options, preset, threshold, settings)
     columns = np.ascontiguousarray(as_points(argument, data, problem.channels).T)
     problem.check_on(columns)
-    return solve(problem, columns, resolved, scores, priors, watch)
+    return solve(problem, columns, resolved, scores, priors, weights, watch)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -9,13 +11,14 @@ from bansac.engine.kernels import find_function
 from bansac.engine.options import Options
 from bansac.engine.runner import Outcome, run
 from bansac.engine.sampling import SAMPLERS
+from bansac.engine.scoring.weights import density_weights, reliability_weights, scale_weights
 from bansac.estimate.configuration import consequence, find_configuration
 from bansac.estimate.posterior import inlier_probabilities
 from bansac.estimate.verdict import judge
 from bansac.numeric.clock import Stopwatch
 from bansac.problems.problem import Problem
 from bansac.result import Result
-from bansac.validate import as_probabilities, as_scores
+from bansac.validate import as_probabilities, as_scores, as_weights
 
 __all__ = ["distances", "solve"]
 
@@ -26,10 +29,12 @@ def solve(
     options: Options,
     scores: ArrayLike | None,
     priors: ArrayLike | None,
+    weights: ArrayLike | None,
     watch: Stopwatch,
     unit: float = 1.0,
     *,
     two_views: bool = False,
+    plausibility: Callable[[NDArray[np.float64]], float] | None = None,
 ) -> Result:
     """Run the loop on checked data (channels x N); a residual of the problem times ``unit`` is the caller's.
 
@@ -41,11 +46,21 @@ def solve(
     assert options.seed is not None
     prior, quality = _prior_and_quality(scores, priors, n, options)
     _check_abilities(problem, options)
+    score_weights = _score_weights(data, weights, quality, options.weights(problem))
     if n < problem.sample_size:
         outcome = _no_data(prior, n, options)
         message = f"{problem.name} needs at least {problem.sample_size} data, got {n}"
     else:
-        outcome = run(problem, data, options, unit=unit, prior=prior, quality=quality)
+        outcome = run(
+            problem,
+            data,
+            options,
+            unit=unit,
+            prior=prior,
+            quality=quality,
+            weights=score_weights,
+            plausibility=plausibility,
+        )
         message = ""
     residuals = np.full(n, np.inf) if outcome.model is None else distances(problem, data, outcome.model, unit)
     inliers = residuals <= threshold
@@ -116,13 +131,40 @@ def _prior_and_quality(
     return prior, quality
 
 
+def _score_weights(
+    data: NDArray[np.float64],
+    weights: ArrayLike | None,
+    quality: NDArray[np.float64] | None,
+    weighting: tuple[str, ...],
+) -> NDArray[np.float64] | None:
+    """Return the weights of the data in the score, the caller's or those of ``weighting``; None if all are equal."""
+    if weights is not None:
+        factors = [as_weights("weights", weights, data.shape[1])]
+    else:
+        density = density_weights(data) if "density" in weighting else None
+        reliability = reliability_weights(quality) if "scores" in weighting and quality is not None else None
+        factors = [factor for factor in (density, reliability) if factor is not None]
+    if not factors:
+        return None
+    found = factors[0].copy() if len(factors) == 1 else factors[0] * factors[1]
+    scale_weights(found)
+    return found
+
+
 def _check_abilities(problem: Problem, options: Options) -> None:
     """Refuse what the problem has no function for."""
     if options.degeneracy == "degensac" and problem.is_degenerate is None:
         raise ValueError(f"degeneracy='degensac' is for the fundamental matrix, not for a {problem.name}")
-    if options.local_optimization is not None and problem.fit is None:
+    optimization = options.optimization(problem)
+    if optimization == "lm" and problem.linearize is None:
+        raise ValueError(f"local_optimization='lm' needs derivatives, and problem {problem.name!r} has no linearize")
+    if optimization not in (None, "lm") and problem.fit is None:
         raise ValueError(f"local_optimization needs a non-minimal solver, and problem {problem.name!r} has no fit")
-    refiner = options.refiner_row
+    if "density" in options.weights(problem) and problem.channels not in (2, 4):
+        raise ValueError(
+            f"weighting={options.weighting!r} is for points and matches, not for {problem.channels} channels"
+        )
+    refiner = options.refiner(problem)
     if refiner is not None and not find_function(refiner, "supports", _supports_all)(problem):
         raise ValueError(f"refinement={refiner.name!r} is not for problem {problem.name!r}")
 

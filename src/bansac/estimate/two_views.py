@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Unpack
 
@@ -9,16 +10,20 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bansac.estimate.solve import solve
+from bansac.geometry import focal_plausibility
 from bansac.numeric.clock import Stopwatch
 from bansac.options import Options, Settings, find_preset, resolve_options
 from bansac.problems.problem import Problem
 from bansac.result import RelativePose, Result
-from bansac.validate import as_camera, as_points, check_same_length
+from bansac.validate import as_camera, as_points, as_size, check_same_length
 
 # Normalised coordinates beyond this, the tangent of 70 degrees, are rare.
 _WIDEST = 2.75
 
 __all__ = ["estimate_essential", "estimate_fundamental", "estimate_homography", "estimate_relative_pose"]
+
+# Default threshold of the essential matrix where cameras are given, in pixels.
+_DEFAULT_PIXELS = 1.0
 
 
 def estimate_homography(
@@ -28,6 +33,7 @@ def estimate_homography(
     threshold: float | None = None,
     scores: ArrayLike | None = None,
     priors: ArrayLike | None = None,
+    weights: ArrayLike | None = None,
     preset: str | None = None,
     options: Options | None = None,
     **settings: Unpack[Settings],
@@ -46,6 +52,9 @@ def estimate_homography(
         [0, 1], unless ``priors`` are given too.
     priors : (N,) array_like, optional
         Prior inlier probabilities in [0, 1].
+    weights : (N,) array_like, optional
+        Positive weights of the matches in the score, whose scale does not matter; by default those of the option
+        ``weighting``.
     preset : {"paper"}, optional
         ``"paper"`` is the paper's pipeline and settings.
     options : Options, optional
@@ -80,7 +89,7 @@ def estimate_homography(
 
     watch = Stopwatch()
     resolved = resolve_options(HOMOGRAPHY, options, preset, threshold, settings)
-    return solve(HOMOGRAPHY, _as_matches(x1, x2), resolved, scores, priors, watch, two_views=True)
+    return solve(HOMOGRAPHY, _as_matches(x1, x2), resolved, scores, priors, weights, watch, two_views=True)
 
 
 def estimate_fundamental(
@@ -90,6 +99,9 @@ def estimate_fundamental(
     threshold: float | None = None,
     scores: ArrayLike | None = None,
     priors: ArrayLike | None = None,
+    weights: ArrayLike | None = None,
+    image_size1: tuple[int, int] | None = None,
+    image_size2: tuple[int, int] | None = None,
     preset: str | None = None,
     options: Options | None = None,
     **settings: Unpack[Settings],
@@ -102,7 +114,10 @@ def estimate_fundamental(
         Matched points in the first and the second image, in pixels; (N, 1, 2) works too.
     threshold : float, optional
         Largest Sampson distance of an inlier, in pixels; 0.5 by default.
-    scores, priors, preset, options
+    image_size1, image_size2 : (height, width), optional
+        Sizes of the images in pixels. With both, a model competes with those of other rounds by the focal lengths, too,
+        that it implies for cameras whose principal points are the centres of the images.
+    scores, priors, weights, preset, options
         As in :func:`bansac.estimate_homography`.
     **settings
         Single options, see :class:`bansac.Options`. ``max_iterations`` is 10000 by default.
@@ -132,7 +147,25 @@ def estimate_fundamental(
 
     watch = Stopwatch()
     resolved = resolve_options(FUNDAMENTAL, options, preset, threshold, settings)
-    return solve(FUNDAMENTAL, _as_matches(x1, x2), resolved, scores, priors, watch, two_views=True)
+    plausibility = _focal_plausibility(image_size1, image_size2)
+    return solve(
+        FUNDAMENTAL, _as_matches(x1, x2), resolved, scores, priors, weights, watch, two_views=True,
+        plausibility=plausibility,
+    )  # fmt: skip
+
+
+def _focal_plausibility(
+    image_size1: tuple[int, int] | None, image_size2: tuple[int, int] | None
+) -> Callable[[NDArray[np.float64]], float] | None:
+    """Return how plausible the focal lengths of a flat fundamental matrix are, None if a size is not known."""
+    given = [
+        None if size is None else as_size(name, size)
+        for name, size in (("image_size1", image_size1), ("image_size2", image_size2))
+    ]
+    size1, size2 = given
+    if size1 is None or size2 is None:
+        return None
+    return lambda model: focal_plausibility(model.reshape(3, 3), size1, size2)
 
 
 def estimate_essential(
@@ -144,6 +177,7 @@ def estimate_essential(
     threshold: float | None = None,
     scores: ArrayLike | None = None,
     priors: ArrayLike | None = None,
+    weights: ArrayLike | None = None,
     preset: str | None = None,
     options: Options | None = None,
     **settings: Unpack[Settings],
@@ -160,7 +194,7 @@ def estimate_essential(
         Largest distance of an inlier: in pixels where ``K1`` is given and ``preset`` is not (it is divided by the mean
         focal length), else in normalised units. By default it is 1e-3 in normalised units. It is the Sampson distance,
         with ``preset="paper"`` or ``epipolar_error="symmetric"`` the symmetric epipolar one.
-    scores, priors, preset, options
+    scores, priors, weights, preset, options
         As in :func:`bansac.estimate_homography`.
     **settings
         Single options, see :class:`bansac.Options`. ``max_iterations`` is 1000 by default.
@@ -190,7 +224,7 @@ def estimate_essential(
     watch = Stopwatch()
     data, unit = _as_rays(x1, x2, K1, K2, preset)
     problem, resolved = _resolve_essential(options, preset, threshold, settings, unit)
-    result = solve(problem, data, resolved, scores, priors, watch, unit, two_views=True)
+    result = solve(problem, data, resolved, scores, priors, weights, watch, unit, two_views=True)
     return _with_hint(result, data) if K1 is None else result
 
 
@@ -203,6 +237,7 @@ def estimate_relative_pose(
     threshold: float | None = None,
     scores: ArrayLike | None = None,
     priors: ArrayLike | None = None,
+    weights: ArrayLike | None = None,
     preset: str | None = None,
     options: Options | None = None,
     **settings: Unpack[Settings],
@@ -217,7 +252,7 @@ def estimate_relative_pose(
 
     Parameters
     ----------
-    x1, x2, K1, K2, threshold, scores, priors, preset, options, **settings
+    x1, x2, K1, K2, threshold, scores, priors, weights, preset, options, **settings
         As in :func:`bansac.estimate_essential`.
 
     Returns
@@ -247,7 +282,7 @@ def estimate_relative_pose(
     watch = Stopwatch()
     rays, unit = _as_rays(x1, x2, K1, K2, preset)
     problem, resolved = _resolve_essential(options, preset, threshold, settings, unit)
-    result = solve(problem, rays, resolved, scores, priors, watch, unit, two_views=True)
+    result = solve(problem, rays, resolved, scores, priors, weights, watch, unit, two_views=True)
     result = _with_hint(result, rays) if K1 is None else result
     if result.model is None:
         return result
@@ -267,7 +302,10 @@ def _resolve_essential(
     """Return the problem of the essential matrix with the measure of the error that is chosen, and the options."""
     from bansac.problems.essential import ESSENTIAL, ESSENTIAL_SYMMETRIC
 
-    resolved = resolve_options(ESSENTIAL, options, preset, threshold, settings, unit, epipolar_choice=True)
+    resolved = resolve_options(
+        ESSENTIAL, options, preset, threshold, settings,
+        default_threshold=None if unit == 1.0 else _DEFAULT_PIXELS, epipolar_choice=True,
+    )  # fmt: skip
     return (ESSENTIAL_SYMMETRIC if resolved.epipolar_error == "symmetric" else ESSENTIAL), resolved
 
 

@@ -9,7 +9,13 @@ import numpy as np
 from bansac.numeric.arrays import Floats, Reals
 from bansac.numeric.jit import inlined, inner_kernel
 
-__all__ = ["copy", "smallest_eigenvector"]
+__all__ = [
+    "copy",
+    "normalize_vector",
+    "smallest_eigenvector",
+    "solve_positive_definite",
+    "span_complement",
+]
 
 # Added to the eigenvalues of a semidefinite matrix, as a share of its trace: more than rounding, less than data.
 _SHIFT = 1e-14
@@ -25,6 +31,35 @@ def copy(source: Reals, target: Reals) -> None:
     """Copy a vector, into the number type of ``target``."""
     for i in range(source.size):
         target[i] = source[i]
+
+
+@inner_kernel
+def normalize_vector(vector: Floats) -> bool:
+    """Scale a vector to unit norm, in place; False if that is not possible."""
+    square = 0.0
+    for i in range(vector.size):
+        square += vector[i] * vector[i]
+    if not 0.0 < square < np.inf:
+        return False
+    scale = 1.0 / math.sqrt(square)
+    for i in range(vector.size):
+        vector[i] *= scale
+    return True
+
+
+@inner_kernel
+def span_complement(vector: Floats, basis: Floats) -> None:
+    """Write an orthonormal basis of what is orthogonal to a unit vector of length n into the n - 1 rows of ``basis``.
+
+    They are the columns but the last of the Householder reflection that takes the vector to the last axis.
+    """
+    last = vector.size - 1
+    sign = 1.0 if vector[last] >= 0.0 else -1.0
+    scale = 1.0 / (1.0 + sign * vector[last])  # 2 / |v|^2 with v = vector + sign * last axis
+    for row in range(last):
+        for i in range(last):
+            basis[row, i] = (1.0 if i == row else 0.0) - scale * vector[row] * vector[i]
+        basis[row, last] = -scale * vector[row] * (vector[last] + sign)
 
 
 @inner_kernel
@@ -109,3 +144,30 @@ def _invert(a: Floats, n: int, shift: float) -> int:
             a[top + j] /= pivot
         a[top + k] = -1.0 / pivot
     return vanishing
+
+
+@inner_kernel
+def solve_positive_definite(system: Floats) -> bool:
+    """Solve A x = b for a symmetric positive definite A by Cholesky's factorisation, in place.
+
+    ``system`` has n + 1 rows of length n: A, of which the lower triangle is read, and b, which becomes x. False, and
+    anything in ``system``, if A is not positive definite.
+    """
+    n = system.shape[1]
+    for j in range(n):
+        for i in range(j, n + 1):  # b is factorised like a row of A: that is the forward substitution
+            total = system[i, j]
+            for k in range(j):
+                total -= system[i, k] * system[j, k]
+            if i > j:
+                system[i, j] = total * system[j, j]
+            elif total > 0.0:
+                system[j, j] = 1.0 / math.sqrt(total)
+            else:
+                return False
+    for i in range(n - 1, -1, -1):
+        total = system[n, i]
+        for k in range(i + 1, n):
+            total -= system[k, i] * system[n, k]
+        system[n, i] = total * system[i, i]
+    return True

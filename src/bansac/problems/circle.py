@@ -52,6 +52,20 @@ def residuals(data: Reals, model: Reals, start: int, stop: int, out: Reals) -> N
         out[i] = distance * distance
 
 
+def linearize(data: Floats, model: Floats, start: int, stop: int, residuals: Floats, jacobian: Floats) -> None:
+    """Compute geometric distances, positive outside of the circle, and their derivatives by its centre and radius."""
+    x, y = data[0, start:stop], data[1, start:stop]
+    cx, cy, r = model[0], model[1], model[2]
+    distance, by_cx, by_cy, by_r = residuals[0], jacobian[0], jacobian[1], jacobian[2]
+    for i in range(stop - start):
+        dx, dy = x[i] - cx, y[i] - cy
+        from_centre = math.sqrt(dx * dx + dy * dy)
+        distance[i] = from_centre - r
+        by_cx[i] = -dx / (from_centre + _TINY)
+        by_cy[i] = -dy / (from_centre + _TINY)
+        by_r[i] = -1.0
+
+
 def fit(data: Floats, weights: Floats, model: Floats, scratch: Floats) -> bool:
     """Minimise the weighted sum of squared distances: Taubin's algebraic fit, then Gauss-Newton.
 
@@ -180,6 +194,7 @@ CIRCLE = Problem(
     solve=solve,
     residuals=residuals,
     fit=fit,
+    linearize=linearize,
     normalize=normalize,
     denormalize=denormalize,
 )

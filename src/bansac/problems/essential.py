@@ -13,8 +13,16 @@ import numpy as np
 
 from bansac.numeric.arrays import Floats
 from bansac.numeric.jit import inner_kernel
-from bansac.problems.epipolar import is_oriented, sampson_residuals, symmetric_residuals
+from bansac.problems.cheirality import visible_gain
+from bansac.problems.epipolar import (
+    is_oriented,
+    linearize_sampson,
+    linearize_symmetric,
+    sampson_residuals,
+    symmetric_residuals,
+)
 from bansac.problems.problem import Problem
+from bansac.problems.rank_two import span_essential
 from bansac.solvers import essential_5pt, fundamental_8pt
 from bansac.solvers.fundamental_8pt import fit_eight_point, remove_smallest_singular_value
 from bansac.solvers.normalization import fix_sign
@@ -69,6 +77,11 @@ def _equalize(e: Floats, scratch: Floats) -> bool:
     return True
 
 
+def project(model: Floats, scratch: Floats) -> bool:
+    """Replace a matrix by the nearest one of singular values (1, 1, 0)."""
+    return _equalize(model, scratch)
+
+
 def canonical(model: Floats) -> None:
     """Give E the singular values (1, 1, 0), to rounding, and the sign of ``fix_sign``."""
     U, _, Vt = np.linalg.svd(model.reshape(3, 3))
@@ -85,14 +98,21 @@ ESSENTIAL = Problem(
     residuals=sampson_residuals,
     fit=fit,
     is_valid=is_oriented,
+    linearize=linearize_sampson,
+    tangent=span_essential,
+    project=project,
+    parameters=5,
+    visible_gain=visible_gain,
     max_models=10,
     scratch_size=max(essential_5pt.SCRATCH, _FIT + 9),
     solver_cost=1000.0,
     precision="float32",
     canonical=canonical,
-    default_threshold=1e-3,
-    default_max_iterations=1000,
+    default_threshold=5e-4,
+    default_max_iterations=4000,
     unit="normalised",
 )
 
-ESSENTIAL_SYMMETRIC = dataclasses.replace(ESSENTIAL, residuals=symmetric_residuals)
+ESSENTIAL_SYMMETRIC = dataclasses.replace(
+    ESSENTIAL, residuals=symmetric_residuals, linearize=linearize_symmetric, residual_size=2
+)

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+from bansac.numeric.arrays import Floats
+from bansac.numeric.linalg import normalize_vector
 from bansac.problems.degensac import is_degenerate, repair_degenerate
-from bansac.problems.epipolar import is_oriented, sampson_residuals
+from bansac.problems.epipolar import is_oriented, oriented_gain, linearize_sampson, sampson_residuals
 from bansac.problems.problem import Problem
+from bansac.problems.rank_two import span_fundamental
 from bansac.solvers import fundamental_7pt, fundamental_8pt
+from bansac.solvers.fundamental_8pt import remove_smallest_singular_value
 from bansac.solvers.normalization import canonical_fundamental, denormalize_fundamental, normalize
 
 __all__ = ["FUNDAMENTAL"]
+
+
+def project(model: Floats, scratch: Floats) -> bool:
+    """Replace a matrix by the nearest one of rank 2, of unit norm."""
+    remove_smallest_singular_value(model, scratch)
+    return normalize_vector(model)
+
 
 FUNDAMENTAL = Problem(
     name="fundamental matrix",
@@ -19,8 +30,13 @@ FUNDAMENTAL = Problem(
     residuals=sampson_residuals,
     fit=fundamental_8pt.fit,
     is_valid=is_oriented,
+    visible_gain=oriented_gain,
     is_degenerate=is_degenerate,
     repair_degenerate=repair_degenerate,
+    linearize=linearize_sampson,
+    tangent=span_fundamental,
+    project=project,
+    parameters=7,
     max_models=3,
     scratch_size=max(fundamental_7pt.SCRATCH, fundamental_8pt.SCRATCH),
     precision="float32",
@@ -29,5 +45,6 @@ FUNDAMENTAL = Problem(
     canonical=canonical_fundamental,
     default_threshold=0.5,
     default_max_iterations=10_000,
+    default_weighting="density+scores",
     unit="pixels",
 )

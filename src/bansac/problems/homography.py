@@ -6,7 +6,8 @@ image between x2 and H x1 (Hartley and Zisserman, Multiple View Geometry, 2nd ed
 
 from __future__ import annotations
 
-from bansac.numeric.arrays import Reals
+from bansac.numeric.arrays import Floats, Reals
+from bansac.numeric.linalg import normalize_vector, span_complement
 from bansac.problems.problem import Problem
 from bansac.solvers import homography_4pt, homography_dlt
 from bansac.solvers.normalization import canonical_homography, denormalize_homography, normalize
@@ -27,6 +28,55 @@ def residuals(data: Reals, model: Reals, start: int, stop: int, out: Reals) -> N
         out[i] = dx * dx + dy * dy
 
 
+def linearize(data: Floats, model: Floats, start: int, stop: int, residuals: Floats, jacobian: Floats) -> None:
+    """Compute H x1 - x2, both coordinates, and their derivatives by the entries of H."""
+    x1, y1, x2, y2 = data[0, start:stop], data[1, start:stop], data[2, start:stop], data[3, start:stop]
+    h11, h12, h13 = model[0], model[1], model[2]
+    h21, h22, h23 = model[3], model[4], model[5]
+    h31, h32, h33 = model[6], model[7], model[8]
+    rx, ry = residuals[0], residuals[1]
+    for row in range(3, 15):
+        jacobian[row, : stop - start] = 0.0
+    ax, ay, aw = jacobian[0], jacobian[1], jacobian[2]
+    bx, by, bw = jacobian[12], jacobian[13], jacobian[14]
+    cx, cy, cw = jacobian[6], jacobian[7], jacobian[8]
+    dx, dy, dw = jacobian[15], jacobian[16], jacobian[17]
+    for i in range(stop - start):
+        w = 1.0 / (h31 * x1[i] + h32 * y1[i] + h33)
+        x = (h11 * x1[i] + h12 * y1[i] + h13) * w
+        y = (h21 * x1[i] + h22 * y1[i] + h23) * w
+        rx[i], ry[i] = x - x2[i], y - y2[i]
+        u, v = w * x1[i], w * y1[i]
+        ax[i], ay[i], aw[i] = u, v, w
+        bx[i], by[i], bw[i] = u, v, w
+        cx[i], cy[i], cw[i] = -x * u, -x * v, -x * w
+        dx[i], dy[i], dw[i] = -y * u, -y * v, -y * w
+
+
+def tangent(model: Floats, basis: Floats) -> None:
+    """Write the 8 directions in which H can move: those orthogonal to it, since its scale is free."""
+    span_complement(model, basis)
+
+
+def project(model: Floats, scratch: Floats) -> bool:
+    """Scale H to unit norm."""
+    return normalize_vector(model)
+
+
+def visible_gain(data: Floats, model: Floats, gains: Floats) -> float:
+    """Sum the gains of the points on one side of the line that H takes to infinity, of that with more.
+
+    A plane in front of both cameras lies on one side.
+    """
+    positive, negative = 0.0, 0.0
+    for i in range(gains.size):
+        if model[6] * data[0, i] + model[7] * data[1, i] + model[8] > 0.0:
+            positive += gains[i]
+        else:
+            negative += gains[i]
+    return positive if positive > negative else negative
+
+
 HOMOGRAPHY = Problem(
     name="homography",
     channels=4,
@@ -35,13 +85,19 @@ HOMOGRAPHY = Problem(
     solve=homography_4pt.solve,
     residuals=residuals,
     fit=homography_dlt.fit,
+    visible_gain=visible_gain,
+    linearize=linearize,
+    tangent=tangent,
+    project=project,
+    parameters=8,
+    residual_size=2,
     scratch_size=homography_dlt.SCRATCH,
     precision="float32",
     normalize=normalize,
     denormalize=denormalize_homography,
     canonical=canonical_homography,
     codimension=2,
-    default_threshold=1.0,
-    default_max_iterations=1000,
+    default_threshold=2.0,
+    default_max_iterations=4000,
     unit="pixels",
 )

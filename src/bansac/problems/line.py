@@ -44,6 +44,28 @@ def residuals(data: Reals, model: Reals, start: int, stop: int, out: Reals) -> N
         out[i] = distance * distance
 
 
+def linearize(data: Floats, model: Floats, start: int, stop: int, residuals: Floats, jacobian: Floats) -> None:
+    """Compute (a x + b y + c) / |(a, b)| and its derivatives at |(a, b)| = 1."""
+    x, y = data[0, start:stop], data[1, start:stop]
+    a, b, c = model[0], model[1], model[2]
+    distance, by_a, by_b, by_c = residuals[0], jacobian[0], jacobian[1], jacobian[2]
+    for i in range(stop - start):
+        distance[i] = a * x[i] + b * y[i] + c
+        by_a[i] = x[i] - distance[i] * a
+        by_b[i] = y[i] - distance[i] * b
+        by_c[i] = 1.0
+
+
+def project(model: Floats, scratch: Floats) -> bool:
+    """Scale the normal to unit length."""
+    length = math.hypot(model[0], model[1])
+    if not 0.0 < length < np.inf:
+        return False
+    for i in range(3):
+        model[i] /= length
+    return True
+
+
 def fit(data: Floats, weights: Floats, model: Floats, scratch: Floats) -> bool:
     """Minimise the weighted sum of squared distances: total least squares.
 
@@ -118,6 +140,8 @@ LINE = Problem(
     solve=solve,
     residuals=residuals,
     fit=fit,
+    linearize=linearize,
+    project=project,
     precision="float32",
     normalize=normalize,
     denormalize=denormalize,

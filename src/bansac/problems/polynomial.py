@@ -60,6 +60,19 @@ def residuals(data: Reals, model: Reals, start: int, stop: int, out: Reals) -> N
         out[i] = distance * distance
 
 
+def linearize(data: Floats, model: Floats, start: int, stop: int, residuals: Floats, jacobian: Floats) -> None:
+    """Compute p(x) - y, and its derivatives by the coefficients, the powers of x."""
+    x, y = data[0, start:stop], data[1, start:stop]
+    difference = residuals[0]
+    for i in range(stop - start):
+        difference[i] = -y[i]
+    for j in range(model.size):
+        power = jacobian[j]
+        for i in range(stop - start):
+            power[i] = 1.0 if j == 0 else jacobian[j - 1, i] * x[i]
+            difference[i] += model[j] * power[i]
+
+
 def fit(data: Floats, weights: Floats, model: Floats, scratch: Floats) -> bool:
     """Minimise the weighted sum of squared distances in polynomials that are orthogonal on these very points.
 
@@ -193,6 +206,7 @@ def _problem(degree: int) -> Problem:
         solve=solve,
         residuals=residuals,
         fit=fit,
+        linearize=linearize,
         scratch_size=_WORK_ARRAYS * (degree + 1),
         normalize=normalize,
         denormalize=denormalize,

@@ -23,7 +23,7 @@ from numba import boolean, config, errors, float32, float64, int64, uint64, void
 from bansac.numeric.arrays import Floats, Ints
 from bansac.numeric.jit import compile_kernel
 
-__all__ = ["CONTRACT", "IN_LOOP", "REALS", "Function", "Problem", "repair_scratch"]
+__all__ = ["CONTRACT", "IN_LOOP", "MANIFOLD", "REALS", "Function", "Problem", "repair_scratch"]
 
 
 def repair_scratch(n: int) -> int:
@@ -46,6 +46,18 @@ def never_degenerate(data: Floats, sample: Ints, model: Floats, squared_threshol
     return False
 
 
+def span_everything(model: Floats, basis: Floats) -> None:
+    """Let every number of a model move by itself."""
+    for row in range(basis.shape[0]):
+        for i in range(basis.shape[1]):
+            basis[row, i] = 1.0 if i == row else 0.0
+
+
+def keep(model: Floats, scratch: Floats) -> bool:
+    """Keep a model as it is."""
+    return True
+
+
 REALS = {"float64": float64, "float32": float32}
 _VECTOR, _MATRIX, _INDICES = float64[::1], float64[:, ::1], int64[::1]
 
@@ -60,7 +72,7 @@ class Function(NamedTuple):
     # In place of an optional function that a problem does not have.
     default: Callable[..., Any] | None = None
     fast: bool = False  # compiled with FAST_MATH
-    in_loop: bool = True  # the loop calls it through the struct; else the runner does
+    in_loop: bool = True  # the loop calls it through the struct; else the runner or a refiner does
 
     @property
     def required(self) -> bool:
@@ -99,12 +111,28 @@ _ROWS = (
         lambda real: boolean(_MATRIX, _INDICES, _VECTOR, float64, uint64[::1], _VECTOR),
         in_loop=False,
     ),
+    Function(
+        "visible_gain",
+        ("data", "model", "gains"),
+        lambda real: float64(_MATRIX, _VECTOR, _VECTOR),
+        in_loop=False,
+    ),
+    Function(
+        "linearize",
+        ("data", "model", "start", "stop", "residuals", "jacobian"),
+        lambda real: void(_MATRIX, _VECTOR, int64, int64, _MATRIX, _MATRIX),
+        fast=True,
+        in_loop=False,
+    ),
+    Function("tangent", ("model", "basis"), lambda real: void(_VECTOR, _MATRIX), span_everything, in_loop=False),
+    Function("project", ("model", "scratch"), lambda real: boolean(_VECTOR, _VECTOR), keep, in_loop=False),
     Function("normalize", ("data", "transform")),
     Function("denormalize", ("model", "transform")),
     Function("canonical", ("model",)),
 )
 CONTRACT = {row.name: row for row in _ROWS}
 IN_LOOP = tuple(row for row in _ROWS if row.signature is not None and row.in_loop)
+MANIFOLD = tuple(CONTRACT[name] for name in ("linearize", "tangent", "project"))
 
 
 def _check_size(field: str, value: Any, smallest: int) -> None:
@@ -126,7 +154,7 @@ def _check_function(row: Function, function: Any) -> None:
 def _check_fields(problem: Any) -> None:
     if not isinstance(problem.name, str) or not problem.name:
         raise ValueError(f"name must be a string that is not empty, got {problem.name!r}")
-    for field in ("channels", "sample_size", "max_models", "codimension", "default_max_iterations"):
+    for field in ("channels", "sample_size", "max_models", "residual_size", "codimension", "default_max_iterations"):
         _check_size(field, getattr(problem, field), 1)
     _check_size("scratch_size", problem.scratch_size, 0)
     if not isinstance(problem.model_shape, tuple) or not problem.model_shape:
@@ -148,6 +176,10 @@ def _check_fields(problem: Any) -> None:
             _check_function(row, function)
     if problem.repair_degenerate is not None and problem.is_degenerate is None:
         raise ValueError("repair_degenerate needs is_degenerate, which is None")
+    if problem.parameters is not None:
+        _check_size("parameters", problem.parameters, 1)
+    if (problem.tangent is None) != (problem.parameters is None):
+        raise ValueError("tangent and parameters belong together: give both or neither")
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,10 +217,28 @@ class Problem:
         ``repair_degenerate(data, sample, model, squared_threshold, rng, scratch) -> bool``: called for a degenerate
         sample that gave a new best model: replace ``model`` by one with more support; False if there is none. ``rng``
         is the state of the run's random numbers. It needs ``is_degenerate``.
+    visible_gain : callable, optional
+        ``visible_gain(data, model, gains) -> float``: the sum of ``gains``, what every datum adds to the score, over
+        the data that the model can see, such as points in front of the cameras. It decides between the best models.
+    linearize : callable, optional
+        ``linearize(data, model, start, stop, residuals, jacobian)``: for the Levenberg-Marquardt method. Write the
+        residuals of data ``start`` to ``stop`` with their signs, not squared, into ``residuals[k, 0]`` to
+        ``residuals[k, stop - start - 1]`` for every component ``k``, and their derivatives by the number ``j`` of the
+        model into the row ``k * model_size + j`` of ``jacobian``. Without it there is no such refinement.
+    tangent : callable, optional
+        ``tangent(model, basis)``: write the ``parameters`` directions in which a model can move, each a row of
+        ``model_size`` numbers. Without it all numbers of a model are free.
+    project : callable, optional
+        ``project(model, scratch) -> bool``: replace a model that has moved along its tangents by the nearest one that
+        satisfies the constraints, in place; False if there is none.
+    parameters : int, optional
+        Number of directions; goes with ``tangent``.
+    residual_size : int
+        Number of components of the residual of one datum in ``linearize``; their squares add up to ``residuals``.
     max_models : int
         Largest number of models that one sample can give.
     scratch_size : int
-        Length of the float64 scratch that ``solve`` and ``fit`` get.
+        Length of the float64 scratch that ``solve``, ``fit`` and ``project`` get.
     solver_cost : float
         Time of ``solve`` over the time of one residual, for the design of the sequential test (SPRT).
     precision : {"float64", "float32"}
@@ -207,6 +257,8 @@ class Problem:
         Largest distance of an inlier if the caller gives none; without it the caller has to.
     default_max_iterations : int
         Largest number of samples if the caller gives none.
+    default_weighting : str, optional
+        What ``weighting="default"`` is for this problem, see :class:`bansac.Options`.
     unit : {"data", "pixels", "normalised"}
         Unit of residuals and threshold: that of the data, pixels, or pixels over the focal length.
 
@@ -243,6 +295,12 @@ class Problem:
     is_valid: Callable[..., Any] | None = None
     is_degenerate: Callable[..., Any] | None = None
     repair_degenerate: Callable[..., Any] | None = None
+    visible_gain: Callable[..., Any] | None = None
+    linearize: Callable[..., Any] | None = None
+    tangent: Callable[..., Any] | None = None
+    project: Callable[..., Any] | None = None
+    parameters: int | None = None
+    residual_size: int = 1
     max_models: int = 1
     scratch_size: int = 0
     solver_cost: float = 200.0
@@ -253,6 +311,7 @@ class Problem:
     codimension: int = 1
     default_threshold: float | None = None
     default_max_iterations: int = 3000
+    default_weighting: str | None = None
     unit: Literal["data", "pixels", "normalised"] = "data"
 
     def __post_init__(self) -> None:
@@ -274,9 +333,21 @@ class Problem:
     @functools.cached_property
     def repair(self) -> Any:
         """The compiled ``repair_degenerate``, None if there is none."""
-        if self.repair_degenerate is None:
-            return None
-        return self._compile(CONTRACT["repair_degenerate"], self.repair_degenerate, self.precision)
+        return self._compile_optional("repair_degenerate")
+
+    @functools.cached_property
+    def gain_in_sight(self) -> Any:
+        """The compiled ``visible_gain``, None if there is none."""
+        return self._compile_optional("visible_gain")
+
+    def _compile_optional(self, name: str) -> Any:
+        function = getattr(self, name)
+        return None if function is None else self._compile(CONTRACT[name], function, self.precision)
+
+    @functools.cached_property
+    def manifold(self) -> tuple[Any, ...]:
+        """``linearize``, ``tangent`` and ``project``, compiled; the problem must have ``linearize``."""
+        return tuple(self._compile(row, getattr(self, row.name) or row.default, "float64") for row in MANIFOLD)
 
     @functools.cached_property
     def exact_residuals(self) -> Any:

@@ -72,7 +72,9 @@ class _Trial:
             model[:] = models[0]
             self._call("is_valid", data=data, model=model, sample=sample)
             self._try_residuals(model)
+            self._try_manifold(model.copy(), scratch)
             self._try_repair(sample, model)
+            self._call("visible_gain", data=data, model=model, gains=_padded((data.shape[1],)))
         weights = _padded((data.shape[1],))
         for everything in (True, False):
             weights[:] = 1.0 if everything else 0.0
@@ -91,6 +93,25 @@ class _Trial:
             if ended and (out == _UNTOUCHED).any():
                 first = int(np.argmax(out == _UNTOUCHED))
                 self._refuse("residuals", f"leaves out[{first}] unwritten for start={start}, stop={stop}")
+
+    def _try_manifold(self, start: Floats, scratch: Floats) -> None:
+        problem, n = self._problem, self._data.shape[1]
+        model = _padded(start.shape)
+        model[:] = start
+        residuals = _padded((problem.residual_size, n))
+        jacobian = _padded((problem.residual_size * problem.model_size, n))
+        ended, _ = self._call(
+            "linearize", data=self._data, model=model, start=0, stop=n, residuals=residuals, jacobian=jacobian
+        )
+        basis = _padded((problem.parameters or problem.model_size, problem.model_size))
+        spanned, _ = self._call("tangent", model=model, basis=basis)
+        self._call("project", model=model, scratch=scratch)
+        written = (("linearize", "residuals", residuals, ended), ("linearize", "jacobian", jacobian, ended),
+                   ("tangent", "basis", basis, spanned))  # fmt: skip
+        for name, key, array, done in written:
+            if done and (array == _UNTOUCHED).any():
+                row = int(np.argmax((array == _UNTOUCHED).any(axis=1)))
+                self._refuse(name, f"leaves row {row} of {key} unwritten (shape: {array.shape})")
 
     def _try_repair(self, sample: Ints, model: Floats) -> None:
         scratch = _padded((repair_scratch(self._data.shape[1]),))

@@ -1,26 +1,53 @@
-"""What the loop counts on of every score."""
+"""What the loop counts on of every score, and their values."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from bansac.engine.kernels import find_function
-from bansac.engine.scoring import SCORES, check_gain
+from bansac.engine.scoring import SCORES, check_gain, magsac
 from bansac.numeric.jit import kernel
+from tests.engine.scoring.blocks import residual_lists
+from tests.reference import loop_parts as reference
 
-GAINS = {name: find_function(score, "gain") for name, score in SCORES.items() if score.module is not None}
+GAINS = {name: find_function(score, "gain") for name, score in SCORES.items()}
+COMPILED = {name: kernel(gain) for name, gain in GAINS.items()}
+REFERENCES = {"inliers": reference.inliers, "msac": reference.msac, "magsac++": reference.magsac}
 
 
 @pytest.mark.parametrize("precision", ["float32", "float64"])
 @pytest.mark.parametrize("name", GAINS)
-def test_a_gain_is_a_sum_over_the_data_of_at_most_one_each(name, precision):
-    gain = kernel(GAINS[name])
+def test_a_gain_is_a_sum_over_the_data_of_at_most_their_weights(name, precision):
+    gain = COMPILED[name]
     check_gain(name, GAINS[name], precision)
     one = np.dtype(precision).type(1)
     squared = np.append(np.linspace(0, 3, 61), [np.inf, np.nan]).astype(precision)
-    each = np.array([gain(squared[i : i + 1], one) for i in range(squared.size)])
+    ones = np.ones_like(squared)
+    each = np.array([gain(squared[i : i + 1], ones[:1], one) for i in range(squared.size)])
     assert ((each >= 0) & (each <= 1)).all()
     assert (each[~(squared <= 1)] == 0).all()
     assert (np.diff(each[:61]) <= 0).all()
-    assert gain(squared, one) == pytest.approx(each.sum(), rel=1e-6)
+    assert each[0] == 1
+    assert gain(squared, ones, one) == pytest.approx(each.sum(), rel=1e-6)
+    weights = np.linspace(1, 0.01, squared.size).astype(precision)
+    assert gain(squared, weights, one) == pytest.approx((weights * each).sum(), rel=1e-6)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("name", SCORES)
+@given(values=residual_lists, threshold=st.floats(0.125, 5, width=32), seed=st.integers(0, 1000))
+def test_gains_agree_with_the_reference(name, dtype, values, threshold, seed):
+    residuals = np.array(values, dtype)
+    weights = np.random.default_rng(seed).uniform(0.01, 1, residuals.size).astype(dtype)
+    expected = REFERENCES[name](residuals, weights, dtype(threshold))
+    assert COMPILED[name](residuals, weights, dtype(threshold)) == pytest.approx(expected, rel=1e-4, abs=1e-4)
+
+
+def test_magsac_by_the_incomplete_gamma_functions():
+    # (r / t)^2 of 0.01, 0.1, 0.25, 0.5 and 0.9 by the formula with SciPy's gammainc and gammaincc.
+    shares = np.array([0.01, 0.1, 0.25, 0.5, 0.9])
+    found = [magsac.gain(shares[i : i + 1], np.ones(1), 1.0) for i in range(shares.size)]
+    assert found == pytest.approx([0.955209, 0.605837, 0.258212, 0.051452, 0.000708], abs=1e-5)

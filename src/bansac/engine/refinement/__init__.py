@@ -36,4 +36,10 @@ class Refiner:
     module: Any = field(hash=False)
 
 
-REFINERS = {refiner.name: refiner for refiner in (Refiner("least_squares", "bansac.engine.refinement.least_squares"),)}
+REFINERS = {
+    refiner.name: refiner
+    for refiner in (
+        Refiner("least_squares", "bansac.engine.refinement.least_squares"),
+        Refiner("lm", "bansac.engine.refinement.lm"),
+    )
+}

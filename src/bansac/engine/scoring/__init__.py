@@ -1,8 +1,12 @@
 """How good a model is. A score is one module; ``SCORES`` lists them with their traits.
 
-A score grows with quality and gives an inlier at most 1, so that the best that ``k`` unseen data can add is ``k``. Its
-module has a function ``gain(residuals, squared_threshold) -> float``, compiled for the problem's number type: the sum
-over the data of a block. The score that is the number of inliers has none: the loop counts them in any case.
+A score grows with quality and gives an inlier at most its weight, so that the best that unseen data can add is the sum
+of their weights, 1 each unless the run has weights (``bansac.engine.scoring.weights``). The module of a score has a
+function
+
+``gain(residuals, weights, squared_threshold) -> float``
+    Compiled for the problem's number type: the sum over a block of squared residuals, and of the weights of these data,
+    of what each datum adds to the score.
 """
 
 from __future__ import annotations
@@ -24,8 +28,8 @@ class Score:
     ----------
     name : str
         Its name.
-    module : str or object, optional
-        Name of the module, or object, with the function ``gain``; None for the number of inliers.
+    module : str or object
+        Name of the module, or object, with the function ``gain``.
     """
 
     name: str
@@ -35,19 +39,24 @@ class Score:
 SCORES = {
     score.name: score
     for score in (
-        Score("inliers"),
+        Score("inliers", "bansac.engine.scoring.inliers"),
         Score("msac", "bansac.engine.scoring.msac"),
+        Score("magsac++", "bansac.engine.scoring.magsac"),
     )
 }
 
 
 def check_gain(name: str, gain: Callable[..., Any], precision: str) -> None:
-    """Raise a ValueError if a gain is not between 0 and the number of data, or not 0 for NaN."""
+    """Raise a ValueError if a gain is not between 0 and the sum of the weights, or not 0 for NaN."""
     function = getattr(gain, "py_func", gain)
-    for squared in (0.0, 0.3, 1.0, 4.0, np.inf, np.nan):
-        found = float(function(np.full(3, squared, precision), np.dtype(precision).type(1)))
-        if not 0 <= found <= (0 if np.isnan(squared) else 3):
-            raise ValueError(
-                f"score {name!r}: gain must lie between 0 and the number of data, and be 0 for NaN; for three squared "
-                f"residuals of {squared:g} and a squared threshold of 1 it is {found:g}"
-            )
+    one = np.dtype(precision).type(1)
+    for weight in (1.0, 0.25):
+        weights = np.full(3, weight, precision)
+        for squared in (0.0, 0.3, 1.0, 4.0, np.inf, np.nan):
+            found = float(function(np.full(3, squared, precision), weights, one))
+            if not 0 <= found <= (0 if np.isnan(squared) else 3 * weight):
+                raise ValueError(
+                    f"score {name!r}: gain must lie between 0 and the sum of the weights, and be 0 for NaN; for three "
+                    f"squared residuals of {squared:g}, weights of {weight:g} and a squared threshold of 1 it is "
+                    f"{found:g}"
+                )

@@ -1,0 +1,306 @@
+"""The method of Levenberg and Marquardt for a robust sum of squares on a manifold; it knows no geometry.
+
+It minimises the sum over the data of rho(r^T r), where r is the residual of a datum and rho one of two losses,
+
+* truncated: rho(q) = min(q, s^2), whose minimum is the maximum of the MSAC score with the threshold s;
+* Cauchy: rho(q) = s^2 log(1 + q / s^2), which outliers pull less the farther they are,
+
+by iteratively reweighted least squares with the weights rho'(q) (Triggs et al., Bundle adjustment: a modern synthesis,
+2000, section 4.3, without its second-order term). A problem tells the residuals and their derivatives by the numbers of
+the model (``linearize``), the directions in which the model may move (``tangent``), and how to get back to the manifold
+(``project``). The normal equations are summed up for the numbers of the model, whose derivatives need no chain rule,
+and then taken to the few parameters of the tangent space.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections import namedtuple
+from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from numba import boolean, config, float64, int64, types
+from numba.experimental import structref
+
+from bansac.engine.state import BLOCK
+from bansac.numeric.arrays import Floats
+from bansac.numeric.jit import compile_kernel, context_kernel, inner_kernel
+from bansac.numeric.linalg import copy, solve_positive_definite
+from bansac.numeric.struct import define_packer
+from bansac.problems.problem import MANIFOLD, Problem
+
+__all__ = ["Work", "make_work", "minimize", "select_manifold"]
+
+# Marquardt's damping: at first, the factor by which it changes, and its bounds.
+_DAMPING = 1e-3
+_CHANGE = 10.0
+_LEAST = 1e-10
+_MOST = 1e6
+# A step that promises or brings less than this share of the cost is the last.
+_CONVERGED = 1e-6
+# Keeps the equations of a direction on which no residual depends solvable.
+_NEGLIGIBLE = 1e-12
+
+FIELDS = (*(row.name for row in MANIFOLD), "accumulate")
+
+# Takes the place of the struct in interpreted runs (NUMBA_DISABLE_JIT=1).
+_Manifold: Any = namedtuple("_Manifold", FIELDS)  # type: ignore[misc]
+
+
+@structref.register
+class _ManifoldType(types.StructRef):  # type: ignore[misc]
+    """Numba type of the struct."""
+
+
+class _ManifoldStruct(structref.StructRefProxy):  # type: ignore[misc]
+    """The struct as Python sees it: opaque."""
+
+
+_pack = define_packer(_ManifoldStruct, _ManifoldType, FIELDS)
+
+_ACCUMULATE = float64(float64[:, ::1], float64[:, ::1], int64, boolean, float64, float64[:, ::1], float64[:, ::1])
+
+# The structs that have been packed.
+_STRUCTS: WeakKeyDictionary[Problem, Any] = WeakKeyDictionary()
+
+
+def select_manifold(problem: Problem) -> Any:
+    """Return the struct of the functions that ``minimize`` calls; what is not compiled yet is compiled now."""
+    if problem not in _STRUCTS:
+        functions = problem.manifold
+        if config.DISABLE_JIT:
+            _STRUCTS[problem] = _Manifold(*functions, accumulate)  # type: ignore[call-arg]
+        else:
+            _STRUCTS[problem] = _packer()(*functions, _compiled_accumulate())
+    return _STRUCTS[problem]
+
+
+@functools.cache
+def _packer() -> Any:
+    signatures = [row.signature(float64) for row in MANIFOLD if row.signature is not None]
+    fields = [types.FunctionType(signature) for signature in (*signatures, _ACCUMULATE)]
+    struct = _ManifoldType(tuple(zip(FIELDS, fields, strict=True)))
+    return compile_kernel(_pack, struct(*fields))
+
+
+@functools.cache
+def _compiled_accumulate() -> Any:
+    return compile_kernel(accumulate, _ACCUMULATE, fast=True)
+
+
+class Work(NamedTuple):
+    """Arrays of ``minimize`` for models of m numbers, p parameters and residuals of c components."""
+
+    residuals: Floats  # c x BLOCK
+    jacobian: Floats  # c m x BLOCK
+    weights: Floats  # 2 x BLOCK
+    normal: Floats  # (m + 1) x m: sum of w J^T J, its lower triangle, and sum of w J^T r
+    basis: Floats  # p x m
+    system: Floats  # (p + 1) x p: the same for the parameters
+    damped: Floats  # (p + 1) x p
+    candidate: Floats  # m
+
+
+def make_work(problem: Problem) -> Work:
+    """Return the arrays for a problem."""
+    m, c = problem.model_size, problem.residual_size
+    p = m if problem.parameters is None else problem.parameters
+    return Work(
+        residuals=np.empty((c, BLOCK)),
+        jacobian=np.empty((c * m, BLOCK)),
+        weights=np.empty((2, BLOCK)),
+        normal=np.empty((m + 1, m)),
+        basis=np.empty((p, m)),
+        system=np.empty((p + 1, p)),
+        damped=np.empty((p + 1, p)),
+        candidate=np.empty(m),
+    )
+
+
+@context_kernel
+def minimize(
+    manifold: Any,
+    work: Work,
+    data: Floats,
+    squared_scale: float,
+    cauchy: bool,
+    max_steps: int,
+    model: Floats,
+    scratch: Floats,
+) -> int:
+    """Move ``model`` to a minimum of the cost of ``data``; return the number of steps made.
+
+    Parameters
+    ----------
+    manifold : struct
+        The functions of the problem (``select_manifold``).
+    work : Work
+        Arrays (``make_work``).
+    data : (channels, N) ndarray
+        The data.
+    squared_scale : float
+        s^2 of the loss.
+    cauchy : bool
+        Whether the loss is Cauchy's; else it is the truncated one.
+    max_steps : int
+        Steps tried at most.
+    model : (model_size,) ndarray
+        The model, replaced.
+    scratch : ndarray
+        For ``project``.
+    """
+    residuals, jacobian, weights, normal, basis, system, damped, candidate = work
+    copy(model, candidate)
+    damping, cost, accepted = _DAMPING, np.inf, 0
+    for _ in range(max_steps + 1):
+        found = np.inf
+        if manifold.project(candidate, scratch):
+            found = _linearize(manifold, data, candidate, squared_scale, cauchy, residuals, jacobian, weights, normal)
+        if found < cost:
+            gained = cost - found
+            copy(candidate, model)
+            if cost < np.inf:
+                accepted += 1
+                damping = max(damping / _CHANGE, _LEAST)
+            cost = found
+            if gained <= _CONVERGED * cost:
+                break
+            manifold.tangent(model, basis)
+            _restrict(normal, basis, system)
+        else:
+            damping *= _CHANGE
+        promise = _step(system, damping, damped) if cost < np.inf else 0.0
+        if not promise > _CONVERGED * cost or damping > _MOST:
+            break
+        _move(model, basis, damped, candidate)
+    return accepted
+
+
+@context_kernel
+def _linearize(
+    manifold: Any,
+    data: Floats,
+    model: Floats,
+    squared_scale: float,
+    cauchy: bool,
+    residuals: Floats,
+    jacobian: Floats,
+    weights: Floats,
+    normal: Floats,
+) -> float:
+    """Sum up the cost and the normal equations of a model."""
+    for i in range(normal.shape[0]):
+        for j in range(normal.shape[1]):
+            normal[i, j] = 0.0
+    cost = 0.0
+    count = data.shape[1]
+    for start in range(0, count, BLOCK):
+        stop = start + BLOCK if start + BLOCK < count else count
+        manifold.linearize(data, model, start, stop, residuals, jacobian)
+        cost += manifold.accumulate(residuals, jacobian, stop - start, cauchy, squared_scale, weights, normal)
+    return cost
+
+
+def accumulate(
+    residuals: Floats,
+    jacobian: Floats,
+    size: int,
+    cauchy: bool,
+    squared_scale: float,
+    weights: Floats,
+    normal: Floats,
+) -> float:
+    """Add the normal equations of a block of ``size`` data to ``normal``, and return their cost."""
+    m = normal.shape[1]
+    weight, weighted = weights[0, :size], weights[1, :size]
+    for i in range(size):
+        weight[i] = 0.0
+    for c in range(residuals.shape[0]):
+        r = residuals[c, :size]
+        for i in range(size):
+            weight[i] += r[i] * r[i]
+    cost = 0.0
+    if cauchy:
+        product, inverse = 1.0, 1.0 / squared_scale
+        for i in range(size):
+            term = 1.0 + inverse * weight[i]
+            weight[i] = 1.0 / term
+            product *= term
+            if product > 1e100:
+                cost += math.log(product)
+                product = 1.0
+        cost = squared_scale * (cost + math.log(product))
+    else:
+        for i in range(size):
+            inside = weight[i] < squared_scale
+            cost += weight[i] if inside else squared_scale
+            weight[i] = 1.0 if inside else 0.0
+    for c in range(residuals.shape[0]):
+        r = residuals[c, :size]
+        for j in range(m):
+            row = jacobian[c * m + j, :size]
+            total = 0.0
+            for i in range(size):
+                weighted[i] = weight[i] * row[i]
+                total += weighted[i] * r[i]
+            normal[m, j] += total
+            for k in range(j + 1):
+                other = jacobian[c * m + k, :size]
+                total = 0.0
+                for i in range(size):
+                    total += weighted[i] * other[i]
+                normal[j, k] += total
+    return cost
+
+
+@inner_kernel
+def _restrict(normal: Floats, basis: Floats, system: Floats) -> None:
+    """Take the normal equations to the parameters: B A B^T and B g, with the rows of B in ``basis``."""
+    p, m = basis.shape
+    for j in range(m):  # the upper triangle
+        for k in range(j):
+            normal[k, j] = normal[j, k]
+    for a in range(p):
+        for b in range(a + 1):
+            system[a, b] = 0.0
+        system[p, a] = 0.0
+        for j in range(m):
+            total = 0.0
+            for k in range(m):
+                total += normal[j, k] * basis[a, k]
+            for b in range(a + 1):
+                system[a, b] += total * basis[b, j]
+            system[p, a] += normal[m, j] * basis[a, j]
+
+
+@inner_kernel
+def _step(system: Floats, damping: float, damped: Floats) -> float:
+    """Leave the damped step, with the sign changed, in the last row of ``damped``; return what it promises to gain."""
+    p = system.shape[1]
+    trace = 0.0
+    for a in range(p):
+        trace += system[a, a]
+    for a in range(p):
+        for b in range(a):
+            damped[a, b] = system[a, b]
+        damped[a, a] = (1.0 + damping) * system[a, a] + _NEGLIGIBLE * trace
+        damped[p, a] = system[p, a]
+    if not solve_positive_definite(damped):
+        return 0.0
+    promise = 0.0
+    for a in range(p):
+        promise += system[p, a] * damped[p, a]
+    return promise
+
+
+@inner_kernel
+def _move(model: Floats, basis: Floats, damped: Floats, candidate: Floats) -> None:
+    """Move the model along its tangents."""
+    p, m = basis.shape
+    for j in range(m):
+        candidate[j] = model[j]
+    for a in range(p):
+        for j in range(m):
+            candidate[j] -= damped[p, a] * basis[a, j]

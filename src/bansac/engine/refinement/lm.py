@@ -1,0 +1,95 @@
+"""Levenberg-Marquardt over the data near the best model: first with the loss of MSAC, then with that of Cauchy.
+
+The truncated loss takes the model to the nearest maximum of the MSAC score, from where the Cauchy loss starts, whose
+minimum has less variance: it also uses the data a little outside of the threshold. Its MSAC score may be lower by a
+little, so a small loss of score is allowed.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from bansac.engine.refinement.levenberg_marquardt import Work, make_work, minimize, select_manifold
+from bansac.engine.state import Run
+from bansac.engine.verification import evaluate
+from bansac.numeric.arrays import Bools, Floats
+from bansac.numeric.jit import inner_kernel, kernel
+from bansac.numeric.linalg import copy
+from bansac.problems.problem import Problem
+
+__all__ = ["CAUCHY", "TRUNCATED", "move_best_model", "refine", "supports"]
+
+# Losses.
+TRUNCATED, CAUCHY = False, True
+
+# The data that take part lie within this multiple of the threshold; the scale of the Cauchy loss is this multiple.
+_REACH = 2.0
+_SCALE = 0.5
+_MAX_STEPS = 25
+# The Cauchy loss may cost this share of the score.
+_TOLERANCE = 0.05
+
+
+def supports(problem: Problem) -> bool:
+    """Tell whether a problem has derivatives of its residuals."""
+    return problem.linearize is not None
+
+
+def refine(run: Run, problem: Problem) -> None:
+    """Move the best model to a maximum of its MSAC score and from there to a minimum of the Cauchy loss."""
+    manifold, work = select_manifold(problem), make_work(problem)
+    move_best_model(run, manifold, work, TRUNCATED, 1.0, 1.0, _REACH, np.inf, _MAX_STEPS, 0.0)
+    move_best_model(run, manifold, work, CAUCHY, _SCALE, _SCALE, _REACH, np.inf, _MAX_STEPS, _TOLERANCE)
+
+
+@kernel
+def move_best_model(
+    run: Run,
+    manifold: Any,
+    work: Work,
+    loss: bool,
+    widest: float,
+    scale: float,
+    reach: float,
+    limit: float,
+    max_steps: int,
+    tolerance: float,
+) -> bool:
+    """Move the best model to a minimum of a loss over the data near it; return whether the new model is kept.
+
+    The loss has the scale ``widest``, then ``scale``, and takes the data, at most ``limit`` of them, within ``reach``;
+    all are multiples of the threshold. The data are in random order, so the first ones are a random subset. The new
+    model is kept unless its score is lower by more than the share ``tolerance``; its mask is then in the row of
+    ``run.is_inlier`` that is not the candidate's.
+    """
+    progress, model, is_inlier = run.progress, run.other_model, run.is_inlier[1 - run.candidate.slot]
+    squared_threshold, first = run.settings.squared_threshold, run.candidate.first_block
+    copy(run.best_model, model)
+    _, count = evaluate(run, model, is_inlier, reach * reach * squared_threshold, -1.0, np.inf, first)
+    near = np.empty((run.data.shape[0], np.int64(min(np.float64(count), limit))))
+    _gather(run.data, is_inlier, near)
+    for factor in (widest, scale):
+        minimize(manifold, work, near, factor * factor * squared_threshold, loss, max_steps, model, run.scratch)
+        if widest == scale:
+            break
+    score, inliers = evaluate(run, model, is_inlier, squared_threshold, -1.0, np.inf, first)
+    if not score >= (1.0 - tolerance) * progress.best_score:
+        return False
+    copy(model, run.best_model)
+    progress.best_score = score
+    progress.best_inliers = inliers
+    return True
+
+
+@inner_kernel
+def _gather(data: Floats, chosen: Bools, found: Floats) -> None:
+    """Copy as many of the chosen columns of ``data`` as ``found`` has."""
+    for channel in range(data.shape[0]):
+        n = 0
+        for k in range(found.shape[1]):
+            while not chosen[n]:
+                n += 1
+            found[channel, k] = data[channel, n]
+            n += 1

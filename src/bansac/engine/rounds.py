@@ -1,0 +1,116 @@
+"""Rounds of a run: each starts from fresh probabilities, and the model with the most support is the answer.
+
+A network that believes a wrong model draws from the inliers of that model, whatever the number of iterations; a second
+start from the prior does not depend on the first. Rounds share the budget of iterations. They end when several of them
+lead to the same model: easy data need two short rounds, hard ones get all.
+
+What decides between the refined models of the rounds is their support: their score over the data in front of the cameras
+(``bansac.engine.visibility``) times the plausibility of the model.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from bansac.engine.options import Options
+from bansac.engine.state import CANDIDATE, SPRT, Run
+from bansac.numeric.arrays import Bools, Floats
+
+__all__ = ["Candidate", "Rounds", "Start"]
+
+# Two models are the same if the intersection of their inliers is that share of the union.
+_SAME = 0.95
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """The refined model of a round, in the frame of the run."""
+
+    model: Floats
+    score: float
+    support: float
+    is_inlier: Bools
+
+
+class Rounds:
+    """The best model of the rounds so far, and the sums over them.
+
+    Parameters
+    ----------
+    options : Options
+        With a number of iterations.
+    """
+
+    def __init__(self, options: Options) -> None:
+        assert options.max_iterations is not None
+        self._options = options
+        self._budget = int(options.max_iterations)
+        self._agreeing = 0
+        self.count = 0
+        self.iterations = 0
+        self.models_tested = 0
+        self.best: Candidate | None = None
+        self.best_odds: Floats | None = None
+
+    def iterations_left(self) -> int:
+        """Return the maximum number of iterations of the next round."""
+        left = self._budget - self.iterations
+        return left if self._options.round_iterations is None else min(left, int(self._options.round_iterations))
+
+    def end_round(self, state: Run, candidate: Candidate | None) -> None:
+        """Count a round, and keep its model if it has the most support."""
+        self.count += 1
+        self.iterations += int(state.progress["iterations"])
+        self.models_tested += int(state.progress["models_tested"])
+        if candidate is None:
+            return
+        if self.best is not None and _is_same(candidate.is_inlier, self.best.is_inlier):
+            self._agreeing += 1
+        elif self.best is None or candidate.support > self.best.support:
+            self._agreeing = 1
+        if self.best is None or candidate.support > self.best.support:
+            self.best = candidate
+            self.best_odds = state.odds.copy() if self._options.rounds > 1 else None
+
+    def agree(self) -> bool:
+        """Whether enough rounds have led to the best model."""
+        return self._options.rounds > 1 and self._agreeing >= self._options.agreement
+
+    def over(self) -> bool:
+        """Whether there is no further round."""
+        return self.agree() or self.count >= self._options.rounds or self.iterations >= self._budget
+
+
+def _is_same(first: Bools, second: Bools) -> bool:
+    """Whether two models have nearly the same inliers."""
+    return bool(np.count_nonzero(first & second) >= _SAME * np.count_nonzero(first | second))
+
+
+class Start:
+    """What a round starts from, kept before the first one.
+
+    Parameters
+    ----------
+    state : Run
+        The context before its first iteration.
+    """
+
+    def __init__(self, state: Run) -> None:
+        self._arrays = [
+            (array, array.copy())
+            for array in (state.odds, state.belief, state.sampler_numbers, state.sampler_indices, state.stop_indices)
+        ]
+        self._progress = {name: state.progress[name] for name in state.progress.dtype.names}
+
+    def restore(self, state: Run) -> None:
+        """Undo what the rounds so far have learnt; the random numbers go on."""
+        for array, first in self._arrays:
+            array[...] = first
+        for name, value in self._progress.items():
+            state.progress[name] = value
+        for record, dtype in ((state.candidate, CANDIDATE), (state.sprt, SPRT)):
+            for name in dtype.names or ():
+                record[name] = 0
+        state.history[...] = 0.0

@@ -1,0 +1,20 @@
+"""The number of inliers (Fischler and Bolles, CACM 1981): the paper's score.
+
+The loop counts inliers in any case, so that ``gain`` is called only for data with weights.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from bansac.numeric.arrays import Reals
+
+__all__ = ["gain"]
+
+
+def gain(residuals: Reals, weights: Reals, squared_threshold: Any) -> float:
+    """Return the sum of the weights of the inliers of a block."""
+    total = 0.0
+    for n in range(residuals.size):
+        total += weights[n] if residuals[n] <= squared_threshold else 0.0
+    return total

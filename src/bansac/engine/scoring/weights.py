@@ -1,0 +1,117 @@
+"""Weights of the data in the score.
+
+Matches are not independent: a textured facade or a repeated window gives many in one corner of the image, and a wrong
+model that fits them outweighs the right one, which is supported all over the image. A match weighs
+``1 / sqrt(n1 n2)``, n1 and n2 being the numbers of matches around it in both images.
+
+Data that come with a probability of being inliers, such as 1 - SNN ratio, weigh as much as it squared: among unlikely
+matches many agree with a wrong model by chance.
+
+Weights belong to the score only. The stopping criteria and the network count inliers, whatever their weights.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from bansac.numeric.arrays import Floats, Ints
+from bansac.numeric.jit import inner_kernel, kernel
+
+__all__ = ["density_weights", "reliability_weights", "scale_weights"]
+
+# Radius of the neighbourhood, as a share of the diagonal of the box around the points of an image.
+_RADIUS = 0.03
+
+# Its area is that of 3 x 3 cells; there is an empty row or column of cells on every side of the box.
+_CELLS_OF_DIAGONAL = 3 / (math.sqrt(math.pi) * _RADIUS)
+_SIDE = int(_CELLS_OF_DIAGONAL) + 3
+
+# Weights are whole multiples of this, so that sums of them are exact in any order, and fit into a float32.
+_UNIT = 2.0**-24
+
+# Smallest probability that is taken seriously.
+_LEAST = 0.01
+
+
+@kernel
+def scale_weights(weights: Floats) -> None:
+    """Scale positive weights to a maximum of 1, in place."""
+    largest = 0.0
+    for n in range(weights.size):
+        largest = weights[n] if weights[n] > largest else largest
+    for n in range(weights.size):
+        units = np.ceil(weights[n] / largest / _UNIT)
+        weights[n] = units * _UNIT if units > 1.0 else _UNIT
+
+
+def reliability_weights(probabilities: Floats) -> Floats | None:
+    """Return the squares of inlier probabilities, None if they are not all in [0, 1] or say nothing.
+
+    Examples
+    --------
+    >>> reliability_weights(np.array([0.5, 1.0]))
+    array([0.25, 1.  ])
+    """
+    if probabilities.size == 0 or probabilities.min() < 0.0 or probabilities.max() > 1.0 or probabilities.max() == 0.0:
+        return None
+    return np.asarray(np.maximum(probabilities, _LEAST) ** 2)
+
+
+def density_weights(data: Floats) -> Floats:
+    """Return weights of points (2 x N) or matches (4 x N) that fall with the density around them.
+
+    Parameters
+    ----------
+    data : (2 or 4, N) ndarray
+        Coordinates in one image or two.
+
+    Returns
+    -------
+    (N,) ndarray
+        1 over the geometric mean of the numbers of points around a point in each image.
+
+    Examples
+    --------
+    >>> density_weights(np.array([[0.0, 0.0, 100.0], [0.0, 1.0, 100.0]]))
+    array([0.5, 0.5, 1. ])
+    """
+    n = data.shape[1]
+    weights = np.empty(n)
+    divide_by_density(data, weights, np.empty(_SIDE * _SIDE, np.int64), np.empty(n, np.int64))
+    return weights
+
+
+@kernel
+def divide_by_density(data: Floats, weights: Floats, grid: Ints, cells: Ints) -> None:
+    """Compute the weights by counts of points in the 3 x 3 cells around each point, image by image."""
+    images = data.shape[0] // 2
+    for image in range(images):
+        _count_around(data[2 * image], data[2 * image + 1], weights, grid, cells, image == 0)
+    for n in range(weights.size):
+        weights[n] = 1.0 / (math.sqrt(weights[n]) if images == 2 else weights[n])
+
+
+@inner_kernel
+def _count_around(x: Floats, y: Floats, products: Floats, grid: Ints, cells: Ints, is_first: bool) -> None:
+    """Multiply ``products``, those of the first image being 1, by the number of points around each point."""
+    low_x, high_x, low_y, high_y = np.inf, -np.inf, np.inf, -np.inf
+    for n in range(x.size):
+        low_x = x[n] if x[n] < low_x else low_x
+        high_x = x[n] if x[n] > high_x else high_x
+        low_y = y[n] if y[n] < low_y else low_y
+        high_y = y[n] if y[n] > high_y else high_y
+    diagonal = math.sqrt((high_x - low_x) ** 2 + (high_y - low_y) ** 2)
+    scale = _CELLS_OF_DIAGONAL / diagonal if diagonal > 0.0 else 0.0
+    for cell in range(grid.size):
+        grid[cell] = 0
+    for n in range(x.size):
+        cell = (1 + int((y[n] - low_y) * scale)) * _SIDE + 1 + int((x[n] - low_x) * scale)
+        cells[n] = cell
+        grid[cell] += 1
+    for n in range(x.size):
+        count = 0
+        for middle in range(cells[n] - _SIDE, cells[n] + _SIDE + 1, _SIDE):
+            count += grid[middle - 1] + grid[middle] + grid[middle + 1]
+        products[n] = count if is_first else products[n] * count

@@ -1,0 +1,58 @@
+"""The score of a model over the data that its cameras can see, for the choice between few good models."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from bansac.engine.state import BLOCK, Run
+from bansac.numeric.arrays import Bools, Floats
+from bansac.numeric.jit import kernel
+from bansac.numeric.linalg import copy
+from bansac.problems.problem import Problem
+
+__all__ = ["visible_score"]
+
+
+def visible_score(problem: Problem, state: Run, packed: Any, model: Floats, is_inlier: Bools) -> float:
+    """Return the score of ``model`` over the data that it can see, all of them if the problem has no ``visible_gain``.
+
+    It is never above the score of :func:`bansac.engine.verification.evaluate`, but for rounding.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem.
+    state : Run
+        The context.
+    packed : struct
+        The same as the kernels take it.
+    model : (model_size,) ndarray
+        A model in the frame of the run.
+    is_inlier : (N,) ndarray of bool
+        Its mask, written.
+
+    Returns
+    -------
+    float
+        The score.
+    """
+    gains = np.empty(state.data.shape[1])
+    write_gains(packed, model, gains, is_inlier)
+    return float(gains.sum() if problem.gain_in_sight is None else problem.gain_in_sight(state.data, model, gains))
+
+
+@kernel
+def write_gains(run: Run, candidate: Floats, gains: Floats, is_inlier: Bools) -> None:
+    """Compute what every datum adds to the score of a model, and mark its inliers."""
+    model, residuals, weights = run.model, run.residuals, run.score_weights
+    limit = residuals.dtype.type(run.settings.squared_threshold)
+    copy(candidate, model)
+    for start in range(0, gains.size, BLOCK):
+        stop = start + BLOCK if start + BLOCK < gains.size else gains.size
+        run.kernels.residuals(run.points, model, start, stop, residuals[: stop - start])
+        for n in range(start, stop):
+            one = residuals[n - start : n - start + 1]
+            is_inlier[n] = one[0] <= limit
+            gains[n] = run.kernels.gain(one, weights[n : n + 1], limit)

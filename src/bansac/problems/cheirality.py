@@ -1,0 +1,67 @@
+"""Cheirality: which matches of calibrated cameras are in front of both of them.
+
+An essential matrix has four motions, (R1, t), (R1, -t), (R2, t) and (R2, -t) (Hartley and Zisserman, section 9.6). With
+E = [t]x R scaled so that |t| = 1, and its cofactors C = t t^T R, the rotations are C - [t]x E and C + [t]x E (Horn,
+"Recovering baseline and orientation from essential matrix", 1990).
+"""
+
+from __future__ import annotations
+
+import math
+
+from bansac.numeric.arrays import Floats
+from bansac.numeric.jit import inlined
+from bansac.problems.epipolar import second_epipole
+
+__all__ = ["side", "visible_gain"]
+
+
+@inlined
+def side(a0: float, a1: float, a2: float, x2: float, y2: float, t0: float, t1: float, t2: float) -> int:
+    """Return 1 for a match in front of both cameras, -1 for one behind both, as it is in front for -t, else 0.
+
+    a = R (x1, y1, 1). The depths d1, d2 solve d2 (x2, y2, 1) = d1 a + t in the least-squares sense.
+    """
+    aa, bb = a0 * a0 + a1 * a1 + a2 * a2, x2 * x2 + y2 * y2 + 1.0
+    ab = a0 * x2 + a1 * y2 + a2
+    at, bt = a0 * t0 + a1 * t1 + a2 * t2, x2 * t0 + y2 * t1 + t2
+    d1, d2 = ab * bt - bb * at, aa * bt - ab * at
+    return (1 if d1 > 0.0 and d2 > 0.0 else 0) - (1 if d1 < 0.0 and d2 < 0.0 else 0)
+
+
+def visible_gain(data: Floats, model: Floats, gains: Floats) -> float:
+    """Return the sum of the gains of the matches in front of both cameras, of the motion of E for which it is largest.
+
+    The epipolar constraint says nothing about the side of a camera that a point is on: a wrong model gains from points
+    behind the cameras as much as from points in front of them, the right one does not.
+    """
+    t0, t1, t2 = second_epipole(model)
+    length = math.sqrt(t0 * t0 + t1 * t1 + t2 * t2)
+    square = 0.0
+    for k in range(9):
+        square += model[k] * model[k]
+    if not (length > 0.0 and square > 0.0):
+        return 0.0
+    t0, t1, t2 = t0 / length, t1 / length, t2 / length
+    scale = math.sqrt(2.0 / square)
+    e1, e2, e3 = scale * model[0], scale * model[1], scale * model[2]
+    e4, e5, e6 = scale * model[3], scale * model[4], scale * model[5]
+    e7, e8, e9 = scale * model[6], scale * model[7], scale * model[8]
+    c1, c2, c3 = e5 * e9 - e6 * e8, e6 * e7 - e4 * e9, e4 * e8 - e5 * e7
+    c4, c5, c6 = e8 * e3 - e9 * e2, e9 * e1 - e7 * e3, e7 * e2 - e8 * e1
+    c7, c8, c9 = e2 * e6 - e3 * e5, e3 * e4 - e1 * e6, e1 * e5 - e2 * e4
+    first, first_behind, second, second_behind = 0.0, 0.0, 0.0, 0.0
+    for n in range(gains.size):
+        if not gains[n] > 0.0:
+            continue
+        x1, y1, x2, y2 = data[0, n], data[1, n], data[2, n], data[3, n]
+        u, v, w = e1 * x1 + e2 * y1 + e3, e4 * x1 + e5 * y1 + e6, e7 * x1 + e8 * y1 + e9
+        a, b, c = c1 * x1 + c2 * y1 + c3, c4 * x1 + c5 * y1 + c6, c7 * x1 + c8 * y1 + c9
+        p, q, r = t1 * w - t2 * v, t2 * u - t0 * w, t0 * v - t1 * u
+        where = side(a - p, b - q, c - r, x2, y2, t0, t1, t2)
+        first += gains[n] if where == 1 else 0.0
+        first_behind += gains[n] if where == -1 else 0.0
+        where = side(a + p, b + q, c + r, x2, y2, t0, t1, t2)
+        second += gains[n] if where == 1 else 0.0
+        second_behind += gains[n] if where == -1 else 0.0
+    return max(first, first_behind, second, second_behind)

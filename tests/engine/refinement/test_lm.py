@@ -1,0 +1,154 @@
+"""The last step by Levenberg-Marquardt, on whole runs."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+import bansac
+from bansac.datasets.synthetic import circle_points, line_points
+from bansac.engine.refinement.levenberg_marquardt import make_work, select_manifold
+from bansac.engine.refinement.lm import CAUCHY, TRUNCATED, move_best_model
+from bansac.engine.state import pack_run
+from bansac.problems.line import LINE
+from tests.engine.builder import build_run
+from tests.reference import epipolar
+from tests.reference.local_optimization import line_distances
+
+THRESHOLD = 0.02
+
+
+def two_views(seed, n=300, noise=5e-4):
+    rng = np.random.default_rng(seed)
+    data, R, t = epipolar.random_scene(rng, n)
+    data += noise * rng.normal(size=data.shape)
+    data[:, ::2] = rng.uniform(-0.5, 0.5, (4, len(data[0, ::2])))
+    return data[:2].T, data[2:].T, R, t
+
+
+def essential_error(model, R, t):
+    E = epipolar.cross_matrix(t) @ R / np.sqrt(2)
+    model = model / np.linalg.norm(model)
+    return min(np.linalg.norm(model - E), np.linalg.norm(model + E))
+
+
+@pytest.mark.parametrize("epipolar_error", ["sampson", "symmetric"])
+def test_it_is_more_accurate_than_linear_least_squares_for_essential_matrices(epipolar_error):
+    errors = {"least_squares": [], "lm": []}
+    for seed in range(8):
+        x1, x2, R, t = two_views(seed)
+        for name, found in errors.items():
+            result = bansac.estimate_essential(
+                x1, x2, threshold=2e-3, refinement=name, scoring="msac", epipolar_error=epipolar_error
+            )
+            found.append(essential_error(result.model, R, t))
+            assert np.linalg.svd(result.model)[1] == pytest.approx([1, 1, 0], abs=1e-9)
+    assert np.median(errors["lm"]) < 0.7 * np.median(errors["least_squares"])
+
+
+def test_every_estimator_takes_it():
+    x1, x2, _, _ = two_views(0, noise=0.0)
+    for estimate in (bansac.estimate_essential, bansac.estimate_fundamental):
+        result = estimate(x1, x2, threshold=1e-3, refinement="lm")
+        assert result.residuals[1::2].max() < 1e-6
+    flat = x1 @ [[1.1, 0.1], [-0.1, 0.9]] + [0.1, 0.2]
+    flat[::3] = x2[::3]
+    result = bansac.estimate_homography(x1, flat, threshold=1e-3, refinement="lm")
+    assert np.delete(result.residuals, np.s_[::3]).max() < 1e-8
+    for fit, points in ((bansac.fit_line, line_points), (bansac.fit_circle, circle_points)):
+        made = points(100, inlier_ratio=0.6, noise=0.0, seed=0)
+        result = fit(made.points, threshold=THRESHOLD, refinement="lm")
+        assert result.residuals[made.inliers].max() < 1e-8
+    x = np.linspace(-1, 1, 60)
+    y = 1 - x + 2 * x**2
+    y[::3] += 0.5
+    result = bansac.fit_polynomial(np.column_stack([x, y]), 2, threshold=THRESHOLD, refinement="lm")
+    assert result.model == pytest.approx([1, -1, 2])
+
+
+def test_a_problem_without_derivatives_is_refused():
+    bare = dataclasses.replace(LINE, linearize=None, project=None)
+    points = line_points(60, inlier_ratio=0.5, noise=0.01, seed=0).points
+    with pytest.raises(ValueError, match="refinement='lm' is not for problem 'line'"):
+        bansac.ransac(bare, points, threshold=THRESHOLD, refinement="lm")
+    with pytest.raises(ValueError, match="problem 'line' has no linearize"):
+        bansac.ransac(bare, points, threshold=THRESHOLD, local_optimization="lm")
+
+
+def test_a_linear_fit_is_not_needed():
+    made = line_points(100, inlier_ratio=0.6, noise=0.005, seed=0)
+    no_fit = dataclasses.replace(LINE, fit=None)
+    plain = bansac.ransac(no_fit, made.points, threshold=THRESHOLD, scoring="msac", refinement=None)
+    refined = bansac.ransac(
+        no_fit, made.points, threshold=THRESHOLD, scoring="msac", refinement="lm", local_optimization="lm"
+    )
+    assert refined.score > plain.score
+
+
+def msac(points, line):
+    return np.maximum(1 - (line_distances(points, line) / THRESHOLD) ** 2, 0).sum()
+
+
+def blurred_line(seed):
+    """Return points about a line, and the line through two of them."""
+    rng = np.random.default_rng(seed)
+    made = line_points(60, inlier_ratio=0.5, noise=0.008, seed=seed)
+    first, second = made.points[made.inliers][rng.choice(30, 2, replace=False)]
+    normal = np.array([first[1] - second[1], second[0] - first[0]])
+    normal /= np.linalg.norm(normal)
+    return made.points, np.append(normal, -normal @ first)
+
+
+def move(points, line, loss, tolerance, limit=np.inf, reach=2.0, max_steps=25):
+    """Return whether the moved line is kept, and the run."""
+    run = build_run(LINE, points.T, threshold=THRESHOLD, scoring="msac", local_optimization=None)
+    run.best_model[:] = line
+    run.progress["best_score"] = msac(points, line)
+    scale = 0.5 if loss == CAUCHY else 1.0
+    kept = move_best_model(
+        pack_run(run), select_manifold(LINE), make_work(LINE), loss, scale, scale, reach, limit, max_steps, tolerance
+    )
+    return kept, run
+
+
+@pytest.mark.parametrize("loss", [TRUNCATED, CAUCHY])
+def test_a_model_is_kept_if_its_score_is_within_the_tolerance(loss):
+    outcomes = set()
+    for seed in range(30):
+        points, line = blurred_line(seed)
+        _, anyway = move(points, line, loss, 1.0)
+        kept, run = move(points, line, loss, 0.0)
+        change = msac(points, anyway.best_model) - msac(points, line)
+        assert kept == (change > 0) or abs(change) < 1e-3
+        assert np.array_equal(run.best_model, anyway.best_model if kept else line)
+        assert run.progress["best_score"] == pytest.approx(msac(points, run.best_model), abs=1e-3)
+        if kept:
+            mask = line_distances(points, run.best_model) <= THRESHOLD
+            assert np.array_equal(run.is_inlier[1 - run.candidate["slot"]], mask)
+            assert run.progress["best_inliers"] == mask.sum()
+        outcomes.add(kept)
+    assert True in outcomes
+
+
+def test_the_data_far_away_and_beyond_the_limit_do_not_count():
+    points, line = blurred_line(0)
+    distances = line_distances(points, line)
+    far = points[distances > 2 * THRESHOLD]
+    near = points[distances < 2 * THRESHOLD]
+    assert len(near) > 12
+    _, of_all = move(np.vstack([near, far]), line, CAUCHY, 1.0)
+    _, of_near = move(near, line, CAUCHY, 1.0)
+    assert np.array_equal(of_all.best_model, of_near.best_model)
+    _, of_ten = move(np.vstack([near, far]), line, CAUCHY, 1.0, limit=10)
+    _, of_first = move(near[:10], line, CAUCHY, 1.0)
+    assert np.array_equal(of_ten.best_model, of_first.best_model)
+    assert not np.array_equal(of_ten.best_model, of_all.best_model)
+
+
+def test_a_model_with_nothing_near_stays():
+    points = np.random.default_rng(0).uniform(-1, 1, (30, 2))
+    _, run = move(points, np.array([1.0, 0.0, 50.0]), CAUCHY, 0.0)
+    assert run.best_model.tolist() == [1.0, 0.0, 50.0]
+    assert run.progress["best_inliers"] == 0

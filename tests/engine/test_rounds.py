@@ -1,0 +1,138 @@
+"""Rounds: what a round starts from, when the rounds end, and which model they return."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from bansac.datasets.synthetic import epipolar_matches, homography_matches
+from bansac.engine import runner
+from bansac.engine.options import Options
+from bansac.engine.rounds import Candidate, Rounds, Start
+from bansac.engine.state import pack_run
+from bansac.problems.fundamental import FUNDAMENTAL
+from bansac.problems.homography import HOMOGRAPHY
+from bansac.problems.line import LINE
+from tests.engine.builder import build_run
+
+
+def matches(scene):
+    return np.ascontiguousarray(np.vstack([scene.x1.T, scene.x2.T]))
+
+
+def candidate(value, inliers, n=100):
+    is_inlier = np.zeros(n, np.bool_)
+    is_inlier[inliers] = True
+    return Candidate(np.array([value]), value, value, is_inlier)
+
+
+def finish(rounds, state, found, iterations=10):
+    state.progress["iterations"] = iterations
+    rounds.end_round(state, found)
+
+
+@pytest.fixture
+def state():
+    return build_run(LINE, np.random.default_rng(0).normal(size=(2, 100)))
+
+
+def test_rounds_end_when_enough_of_them_agree(state):
+    rounds = Rounds(Options(max_iterations=1000, rounds=9, agreement=3))
+    finish(rounds, state, candidate(5.0, slice(0, 40)))
+    finish(rounds, state, candidate(4.0, slice(0, 39)))  # 39 of 40 are 97.5 %
+    assert not rounds.agree()
+    finish(rounds, state, None)
+    finish(rounds, state, candidate(4.5, slice(0, 40)))
+    assert rounds.agree() and rounds.over()
+    assert rounds.best.score == 5.0
+    assert (rounds.count, rounds.iterations) == (4, 40)
+
+
+def test_a_better_model_that_differs_starts_the_count_anew(state):
+    rounds = Rounds(Options(max_iterations=1000, rounds=9, agreement=2))
+    finish(rounds, state, candidate(5.0, slice(0, 40)))
+    finish(rounds, state, candidate(6.0, slice(30, 80)))
+    assert not rounds.agree() and rounds.best.score == 6.0
+    finish(rounds, state, candidate(5.5, slice(0, 40)))  # agrees with the first one only
+    assert not rounds.agree()
+
+
+def test_rounds_share_the_budget(state):
+    rounds = Rounds(Options(max_iterations=100, rounds=9, round_iterations=40))
+    assert rounds.iterations_left() == 40
+    finish(rounds, state, None, 40)
+    finish(rounds, state, None, 40)
+    assert rounds.iterations_left() == 20 and not rounds.over()
+    finish(rounds, state, None, 20)
+    assert rounds.over()
+
+
+def test_every_round_has_the_same_start():
+    data = matches(homography_matches(150, inlier_ratio=0.5, noise=0.3, seed=3))
+    state = build_run(HOMOGRAPHY, data, sampler="bansac")
+    names = ("odds", "belief", "sampler_numbers", "sampler_indices", "history")
+    before = {name: getattr(state, name).copy() for name in names} | {
+        name: getattr(state, name).copy() for name in ("progress", "sprt", "candidate")
+    }
+    start = Start(state)
+    state.settings["max_iterations"] = 60
+    runner.run_iterations(pack_run(state), np.empty((0, 7)), 0, 60)
+    assert state.progress["updates"] > 0 and not np.array_equal(state.odds, before["odds"])
+    start.restore(state)
+    for name, value in before.items():
+        assert np.array_equal(getattr(state, name), value), name
+
+
+def run(problem, data, **settings):
+    return runner.run(problem, data, Options(**{"threshold": 1.0, "max_iterations": 2000} | settings))
+
+
+def test_easy_data_need_as_many_rounds_as_have_to_agree():
+    data = matches(homography_matches(300, inlier_ratio=0.7, noise=0.3, seed=1))
+    for agreement in (2, 3):
+        found = run(HOMOGRAPHY, data, rounds=8, agreement=agreement)
+        assert found.stop_reason == "agreement"
+        assert found.rounds == agreement
+
+
+def test_one_round_is_the_run_without_rounds():
+    data = matches(epipolar_matches(200, inlier_ratio=0.5, noise=0.3, seed=1))
+    plain, one = run(FUNDAMENTAL, data), run(FUNDAMENTAL, data, rounds=1, agreement=1)
+    assert np.array_equal(plain.model, one.model)
+    assert (plain.iterations, plain.stop_reason) == (one.iterations, one.stop_reason)
+
+
+def test_budget_and_trace_cover_all_rounds():
+    data = matches(epipolar_matches(200, inlier_ratio=0.25, noise=0.5, seed=4))
+    found = run(FUNDAMENTAL, data, rounds=6, round_iterations=30, max_iterations=100, agreement=6, trace=True)
+    assert found.rounds == 4
+    assert found.iterations == len(found.trace) == 100
+    assert found.stop_reason == "max_iterations"
+
+
+def test_later_rounds_find_what_a_first_short_one_misses():
+    missed, found = 0, 0
+    for seed in range(10):
+        scene = epipolar_matches(200, inlier_ratio=0.4, noise=0.3, seed=seed)
+        data = matches(scene)
+        short = dict(round_iterations=60, seed=seed, scoring="msac", stopping="ransac")
+        one = run(FUNDAMENTAL, data, rounds=1, **short)
+        many = run(FUNDAMENTAL, data, rounds=20, agreement=3, **short)
+        assert many.iterations <= 2000
+        missed += one.score < 40
+        found += many.score >= 40
+    assert missed >= 3
+    assert found >= 9
+
+
+def test_implausible_models_lose():
+    rng = np.random.default_rng(0)
+    x1 = rng.uniform(0, 500, (200, 2))
+    x2 = x1 + np.where(np.arange(200) < 100, 10.0, 90.0)[:, None]  # two shifts, one as good as the other
+    data = np.ascontiguousarray(np.vstack([x1.T, x2.T]))
+    options = Options(threshold=1.0, max_iterations=20_000, rounds=20, agreement=20)
+    for shift in (10.0, 90.0):
+        found = runner.run(
+            HOMOGRAPHY, data, options, plausibility=lambda H, shift=shift: 1.0 if abs(H[2] / H[8] - shift) < 1 else 0.5
+        )
+        assert found.model[2] / found.model[8] == pytest.approx(shift, abs=1e-3)

@@ -1,0 +1,133 @@
+"""What Levenberg-Marquardt needs of a problem, against finite differences."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bansac.problems.circle import CIRCLE
+from bansac.problems.essential import ESSENTIAL, ESSENTIAL_SYMMETRIC
+from bansac.problems.fundamental import FUNDAMENTAL
+from bansac.problems.homography import HOMOGRAPHY
+from bansac.problems.line import LINE
+from bansac.problems.polynomial import polynomial
+from tests.reference import epipolar
+
+PROBLEMS = {
+    "homography": HOMOGRAPHY,
+    "fundamental": FUNDAMENTAL,
+    "essential": ESSENTIAL,
+    "symmetric": ESSENTIAL_SYMMETRIC,
+    "line": LINE,
+    "circle": CIRCLE,
+    "cubic": polynomial(3),
+}
+EPIPOLAR = ("fundamental", "essential", "symmetric")
+STEP = 1e-6
+
+names = pytest.mark.parametrize("name", PROBLEMS)
+seeds = st.integers(0, 2**32)
+
+
+def random_model(name, rng):
+    """Return a model on the manifold, of the norm that ``project`` gives."""
+    if name == "fundamental":
+        U, V = (np.linalg.qr(rng.normal(size=(3, 3)))[0] for _ in range(2))
+        ratio = rng.choice([1.0, rng.uniform(0.01, 1.0)])
+        F = U[:, :2] @ np.diag([1.0, ratio]) @ V[:, :2].T
+        return (F / np.linalg.norm(F)).ravel()
+    if name in EPIPOLAR:
+        t = rng.normal(size=3)
+        return (epipolar.cross_matrix(t / np.linalg.norm(t)) @ epipolar.random_rotation(rng, 3.0)).ravel()
+    if name == "homography":
+        H = np.eye(3) + 0.2 * rng.normal(size=(3, 3))
+        return (H / np.linalg.norm(H)).ravel()
+    if name == "line":
+        angle = rng.uniform(0, 7)
+        return np.array([np.cos(angle), np.sin(angle), rng.normal()])
+    return rng.normal(size=PROBLEMS[name].model_size)
+
+
+def linearize(problem, data, model, start=0):
+    n = data.shape[1] - start
+    residuals = np.full((problem.residual_size, n), np.nan)
+    jacobian = np.full((problem.residual_size * problem.model_size, n), np.nan)
+    problem.manifold[0](data, model, start, data.shape[1], residuals, jacobian)
+    return residuals, jacobian.reshape(problem.residual_size, problem.model_size, n)
+
+
+def moved(problem, model, direction):
+    """Return the model moved along a direction, back on the manifold."""
+    there = model + direction
+    assert problem.manifold[2](there, np.empty(problem.scratch_size))
+    return there
+
+
+def tangent(problem, model):
+    p = problem.model_size if problem.parameters is None else problem.parameters
+    basis = np.full((p, problem.model_size), np.nan)
+    problem.manifold[1](model, basis)
+    return basis
+
+
+@names
+@settings(max_examples=30)
+@given(seed=seeds)
+def test_the_squares_of_the_residuals_are_those_of_the_loop(name, seed):
+    rng = np.random.default_rng(seed)
+    problem = PROBLEMS[name]
+    data, model = rng.uniform(-0.5, 0.5, (problem.channels, 20)), random_model(name, rng)
+    squared = np.empty(15)
+    problem.exact_residuals(data, model, 5, 20, squared)
+    residuals, _ = linearize(problem, data, model, start=5)
+    assert (residuals**2).sum(axis=0) == pytest.approx(squared, rel=1e-9, abs=1e-12)
+
+
+@names
+@settings(max_examples=30)
+@given(seed=seeds)
+def test_the_derivatives_along_the_tangents_are_differences_on_the_manifold(name, seed):
+    rng = np.random.default_rng(seed)
+    problem = PROBLEMS[name]
+    data, model = rng.uniform(-0.5, 0.5, (problem.channels, 20)), random_model(name, rng)
+    residuals, jacobian = linearize(problem, data, model)
+    for direction in tangent(problem, model):
+        ahead, _ = linearize(problem, data, moved(problem, model, STEP * direction))
+        behind, _ = linearize(problem, data, moved(problem, model, -STEP * direction))
+        derivatives = np.einsum("cmn,m->cn", jacobian, direction)
+        # Near an epipole, or where H takes points far away, the differences are inaccurate.
+        regular = np.abs(ahead + behind - 2 * residuals) < 1e-8 * (1 + np.abs(derivatives))
+        assert regular.mean() > 0.5
+        assert derivatives[regular] == pytest.approx((ahead - behind)[regular] / (2 * STEP), rel=1e-4, abs=1e-4)
+
+
+@pytest.mark.parametrize("name", ["homography", *EPIPOLAR])
+@settings(max_examples=50)
+@given(seed=seeds)
+def test_the_tangents_are_independent_and_stay_on_the_manifold_to_first_order(name, seed):
+    rng = np.random.default_rng(seed)
+    problem, model = PROBLEMS[name], random_model(name, rng)
+    basis = tangent(problem, model)
+    assert len(basis) == {"homography": 8, "fundamental": 7}.get(name, 5)
+    assert np.linalg.svd(basis)[1].min() > 0.1
+    assert moved(problem, model, np.zeros(9)) == pytest.approx(model, abs=1e-12)
+    direction = rng.normal(size=len(basis)) @ basis
+    direction *= 1e-4 / np.linalg.norm(direction)
+    assert np.linalg.norm(moved(problem, model, direction) - model - direction) < 1e-6
+    singular_values = np.linalg.svd(moved(problem, model, 1e3 * direction).reshape(3, 3))[1]
+    if name in EPIPOLAR:
+        assert singular_values[2] < 1e-9
+    if name in ("essential", "symmetric"):
+        assert singular_values[:2] == pytest.approx([1, 1], abs=1e-9)
+    else:
+        assert np.linalg.norm(singular_values) == pytest.approx(1)
+
+
+@names
+def test_a_model_that_is_lost_has_no_projection(name):
+    problem = PROBLEMS[name]
+    if problem.project is not None:
+        for lost in (np.zeros(problem.model_size), np.full(problem.model_size, np.nan)):
+            assert not problem.manifold[2](lost, np.empty(problem.scratch_size))
