@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from bansac.engine.refinement.levenberg_marquardt import accumulate, make_work, minimize, select_manifold
 from bansac.engine.state import BLOCK
-from bansac.numeric.jit import fast_kernel, kernel
+from bansac.numeric.jit import fast_kernel
 from bansac.problems.circle import CIRCLE
 from bansac.problems.essential import ESSENTIAL
 from bansac.problems.fundamental import FUNDAMENTAL
@@ -95,7 +95,7 @@ def make_scene(name, rng, noise=NOISE, outliers=0.3, n=200):
 
 def run_kernel(problem, data, model, scale, cauchy, max_steps=50):
     found = model.copy()
-    steps = kernel(minimize)(
+    steps = minimize(
         select_manifold(problem),
         make_work(problem),
         data,

@@ -4,12 +4,11 @@ The functions of a refiner's module:
 
 ``refine(run, problem)``
     Called from Python with the struct of the run (``bansac.engine.state.Run``), for its kernels, and the problem:
-    replace ``run.best_model`` by a model that scores no less, and bring ``best_score`` and ``best_inliers`` of
-    ``run.progress`` up to date.
+    replace ``run.best_model`` by a better one, and bring ``best_score`` and ``best_inliers`` of ``run.progress`` up to
+    date.
 ``supports(problem) -> bool``, optional
-    Whether it can refine models of the problem; if not, the refiner is refused. What it needs of a problem, a Jacobian
-    say, it may keep by the problem's name; if several parts need it, it is a row of the contract
-    (``bansac.problems.problem.CONTRACT``).
+    Whether it can refine models of the problem; if not, the refiner is refused. What it needs of a problem is a row of
+    the contract (``bansac.problems.problem.CONTRACT``), or kept by the problem's name.
 """
 
 from __future__ import annotations

@@ -39,7 +39,7 @@ _CHANGE = 10.0
 _LEAST = 1e-10
 _MOST = 1e6
 # A step that promises or brings less than this share of the cost is the last.
-_CONVERGED = 1e-6
+_CONVERGED = 1e-5
 # Keeps the equations of a direction on which no residual depends solvable.
 _NEGLIGIBLE = 1e-12
 
