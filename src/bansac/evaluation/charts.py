@@ -31,6 +31,7 @@ STYLES: dict[str, tuple[str, str, str]] = {
 # 2008), and by their marks.
 _COLORS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#d55e00", "#56b4e9", "#000000")
 _MARKS = "osD^vPX"
+_LINES = ("-", "--", ":")  # the second seven are dashed, the third dotted
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,18 +66,13 @@ def plot_charts(charts: Sequence[Sequence[Chart]]) -> Figure:
     >>> figure.axes[0].get_ylabel()
     'iterations'
     """
-    try:
-        from matplotlib.figure import Figure
-    except ModuleNotFoundError:
-        raise ModuleNotFoundError("figures need Matplotlib: pip install 'bansac[plot]'", name="matplotlib") from None
-
     lengths = {len(row) for row in charts}
     if len(lengths) != 1 or lengths == {0}:
         raise ValueError(f"charts must be rows of one length, at least 1; got {[len(row) for row in charts]}")
     flat = [chart for row in charts for chart in row]
     labels = list(dict.fromkeys(series.label for chart in flat for series in chart.series))
     styles = _styles(labels)
-    figure = Figure(figsize=(4.6 * lengths.pop(), 3.2 * len(charts) + 0.4), layout="constrained")
+    figure = import_figure()(figsize=(4.6 * lengths.pop(), 3.2 * len(charts) + 0.4), layout="constrained")
     axes = figure.subplots(len(charts), len(charts[0]), squeeze=False)
     handles: dict[str, Any] = {}
     for ax, chart in zip(axes.flat, flat, strict=True):
@@ -102,9 +98,19 @@ def plot_charts(charts: Sequence[Sequence[Chart]]) -> Figure:
     return figure
 
 
+def import_figure() -> type[Figure]:
+    """Import Matplotlib, which only figures need."""
+    try:
+        from matplotlib.figure import Figure
+    except ModuleNotFoundError:
+        raise ModuleNotFoundError("figures need Matplotlib: pip install 'bansac[plot]'", name="matplotlib") from None
+    return Figure
+
+
 def _styles(labels: Sequence[str]) -> dict[str, dict[str, str]]:
     """Return colour, mark and line of each label: those of the methods in all figures, others in turn."""
-    others = itertools.cycle(zip(_COLORS, _MARKS, itertools.repeat("-"), strict=False))
+    looks_of_others = [(*look, line) for line in _LINES for look in zip(_COLORS, _MARKS, strict=True)]
+    others = itertools.cycle(looks_of_others)
     looks = {label: STYLES[label] if label in STYLES else next(others) for label in labels}
     return {label: dict(zip(("color", "marker", "linestyle"), look, strict=True)) for label, look in looks.items()}
 
