@@ -146,7 +146,8 @@ def _write_curves(document: dict[str, Any], out: Path) -> None:
 def _curve_tables(document: dict[str, Any]) -> str:
     kind, sets, curves = document["protocol"]["kind"], document["sets"], document["mean"]
     tables = [to_markdown(table(curves, kind)) for table in (budget_table, time_table)]
-    return "\n\n".join([*tables, f"Means over {len(sets)} sets: {', '.join(sets)}."]) + "\n"
+    note = f"Means over {len(sets)} {'set' if len(sets) == 1 else 'sets'}: {', '.join(sets)}."
+    return "\n\n".join([*tables, note]) + "\n"
 
 
 def _show(document: dict[str, Any]) -> None:

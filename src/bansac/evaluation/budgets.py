@@ -30,6 +30,8 @@ ACCURACY: Mapping[Kind, str] = {"E": "AUC@10", "F": "AUC@10", "H": "mAA@10"}
 TIMES = (0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0)
 """Columns of the table, in milliseconds."""
 
+_NAMES: Mapping[Kind, str] = {"E": "Essential matrix", "F": "Fundamental matrix", "H": "Homography"}
+
 
 @dataclass(frozen=True)
 class Sweep:
@@ -123,7 +125,7 @@ def time_table(curves: Mapping[str, Points], kind: Kind) -> Table:
     )
     columns = tuple(f"{time:g} ms" for time in TIMES)
     better: Better = "higher"
-    title = f"{kind}: {accuracy} within a mean time of"
+    title = f"{_NAMES[kind]}: {accuracy} within a mean time of"
     return Table(title, ("method",), columns, rows, better=(better,) * len(columns))
 
 
@@ -138,7 +140,7 @@ def budget_table(curves: Mapping[str, Points], kind: Kind) -> Table:
     """
     rows = tuple(TableRow((name,), tuple(_point(point, kind) for point in points)) for name, points in curves.items())
     columns = tuple(str(point["max_iterations"]) for point in next(iter(curves.values())))
-    title = f"{kind}: {ACCURACY[kind]} (mean time) at a maximum number of iterations of"
+    title = f"{_NAMES[kind]}: {ACCURACY[kind]} (mean time) at a maximum number of iterations of"
     return Table(title, ("method",), columns, rows)
 
 
@@ -153,7 +155,7 @@ def plot_curves(curves: Mapping[str, Points], kind: Kind) -> Figure:
         in_order = sorted(points, key=lambda point: point["ms_mean"])
         times = [point["ms_mean"] for point in in_order]
         series.append(Series(name, times, [point[ACCURACY[kind]] for point in in_order]))
-    return plot_charts([[Chart(series, kind, "mean time of a call [ms]", ACCURACY[kind], xscale="log")]])
+    return plot_charts([[Chart(series, _NAMES[kind], "mean time of a call [ms]", ACCURACY[kind], xscale="log")]])
 
 
 def _limited_name(method: Method, budget: int) -> str:

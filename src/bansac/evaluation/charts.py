@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
@@ -32,6 +33,10 @@ STYLES: dict[str, tuple[str, str, str]] = {
 _COLORS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#d55e00", "#56b4e9", "#000000")
 _MARKS = "osD^vPX"
 _LINES = ("-", "--", ":")  # the second seven are dashed, the third dotted
+# The legend: width of a chart and of what stands between two labels, in characters, and height of a line in inches.
+_CHART_CHARACTERS = 68
+_MARK_CHARACTERS = 8
+_LEGEND_LINE = 0.2
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +77,9 @@ def plot_charts(charts: Sequence[Sequence[Chart]]) -> Figure:
     flat = [chart for row in charts for chart in row]
     labels = list(dict.fromkeys(series.label for chart in flat for series in chart.series))
     styles = _styles(labels)
-    figure = import_figure()(figsize=(4.6 * lengths.pop(), 3.2 * len(charts) + 0.4), layout="constrained")
+    columns = _legend_columns(labels, len(charts[0]))
+    height = 3.2 * len(charts) + 0.2 + _LEGEND_LINE * math.ceil(len(labels) / columns)
+    figure = import_figure()(figsize=(4.6 * len(charts[0]), height), layout="constrained")
     axes = figure.subplots(len(charts), len(charts[0]), squeeze=False)
     handles: dict[str, Any] = {}
     for ax, chart in zip(axes.flat, flat, strict=True):
@@ -92,10 +99,17 @@ def plot_charts(charts: Sequence[Sequence[Chart]]) -> Figure:
             [handles[label] for label in labels],
             labels,
             loc="outside lower center",
-            ncols=min(len(labels), 3 * len(charts[0])),
+            ncols=columns,
+            fontsize="small",
             frameon=False,
         )
     return figure
+
+
+def _legend_columns(labels: Sequence[str], charts: int) -> int:
+    """Return how many labels fit side by side below a row of charts, at most three a chart."""
+    fitting = charts * _CHART_CHARACTERS // (max(map(len, labels), default=0) + _MARK_CHARACTERS)
+    return max(1, min(len(labels), 3 * charts, fitting))
 
 
 def import_figure() -> type[Figure]:
