@@ -84,9 +84,12 @@ def test_presets_are_compared_with_others(bansac: Any, sets: Path) -> None:
     assert list(document["mean"]) == [*presets, "uniform"]
 
 
-def test_interrupted_run_goes_on(bansac: Any, sets: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("more", [(), ("--budgets", "30,300")])
+def test_interrupted_run_goes_on(
+    bansac: Any, sets: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, more: tuple[str, ...]
+) -> None:
     out = tmp_path / "F.json"
-    arguments = ("bench", sets, "--model", "F", "--methods", "bansac", "--repeats", "1", "--out", out)
+    arguments = ("bench", sets, "--model", "F", "--methods", "bansac", "--repeats", "1", "--out", out, *more)
 
     @contextlib.contextmanager
     def interrupted(what: str, total: int, done: int) -> Iterator[Callable[[], None]]:

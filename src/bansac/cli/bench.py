@@ -75,6 +75,7 @@ def bench(
 
     The calls alone are timed, on one thread; the methods run in another order on each pair. Poses are judged by
     rotation and translation error (mAA and AUC, degrees), homographies by the mean corner error (mAA, pixels).
+    The presets (default and the like) have their own thresholds and limits, the other methods those of the options.
     """
     changes = given(pairs=pairs, repeats=repeats, max_ratio=max_ratio, threshold=threshold)
     changes |= given(confidence=confidence, max_iterations=max_iterations)
