@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
+from reproduction import evidence
 from reproduction.claims import claims
 from reproduction.evidence import ROOT, bench, lines, share
 from reproduction.tables import TABLES as EXPERIMENTS
@@ -24,6 +25,11 @@ MARKED = re.compile(r"(<!-- table: (\S+) -->\n\n?)(.*?)(\n?<!-- end -->)", re.DO
 # Names of the methods in the tables, in the order of their rows. A table has the methods of its report; those that are
 # not listed here come last, by their own names.
 LABELS = {
+    "default": "default",
+    "fast": "fast",
+    "accurate": "accurate",
+    "default-unscored": "default, without scores",
+    "default-unsized": "default, without image sizes",
     "bansac": "bansac",
     "p-bansac": "p-bansac",
     "uniform": "uniform",
@@ -37,6 +43,11 @@ LABELS = {
     "opencv": "OpenCV UsacParams, uniform, no LO",
     "poselib": "PoseLib",
     "poselib-prosac": "PoseLib, progressive sampling",
+    "poselib-own": "PoseLib, its own limits",
+    "poselib-prosac-own": "PoseLib, progressive sampling, its own limits",
+    "opencv-prosac-lo": "OpenCV UsacParams, PROSAC, LO",
+    "opencv-accurate": "OpenCV USAC_ACCURATE",
+    "opencv-magsac": "OpenCV USAC_MAGSAC",
     "pydegensac": "pydegensac",
 }
 
@@ -58,15 +69,37 @@ def figure(key: str, value: float) -> str:
 def comparison(name: str, columns: Mapping[str, tuple[str, ...]]) -> str:
     """Return the table of one benchmark: a row a method, means over the sets."""
     mean = bench(name)["mean"]
-    methods = [*(method for method in LABELS if method in mean), *(method for method in mean if method not in LABELS)]
     rows = (
-        [
-            LABELS.get(method, method),
-            *("/".join(figure(key, mean[method][key]) for key in keys) for keys in columns.values()),
-        ]
-        for method in methods
+        [label(method), *("/".join(figure(key, mean[method][key]) for key in keys) for keys in columns.values())]
+        for method in in_order(mean)
     )
     return lines(["method", *columns], rows)
+
+
+def in_order(methods: Iterable[str]) -> list[str]:
+    """Return the methods in the order of ``LABELS``; one at another threshold, NAME@THRESHOLD, is with its name."""
+    places = {name: place for place, name in enumerate(LABELS)}
+    return sorted(methods, key=lambda method: places.get(method.partition("@")[0], len(places)))
+
+
+def label(method: str) -> str:
+    """Return the name of a method in the tables."""
+    name, _, threshold = method.partition("@")
+    return LABELS.get(name, name) + (f", threshold {threshold}" if threshold else "")
+
+
+def over_time(name: str) -> str:
+    """Return accuracy within given times, and the chart, of a report of ``bansac bench --budgets``."""
+    if not (evidence.ROOT / "benchmarks" / f"{name}.json").exists():
+        return "Not measured yet.\n"
+    from bansac.evaluation.budgets import ACCURACY, TIMES, best_within
+
+    document = bench(name)
+    curves, accuracy = document["mean"], ACCURACY[document["protocol"]["kind"]]
+    best = {method: [best_within(points, time, accuracy) for time in TIMES] for method, points in curves.items()}
+    rows = ([label(method), *(share(v) if v == v else "-" for v in best[method])] for method in in_order(curves))
+    table = lines([f"{accuracy} within", *(f"{time:g} ms" for time in TIMES)], rows)
+    return f"{table}\n![{accuracy} over the mean time of a call](../benchmarks/{name}.png)\n"
 
 
 def waiting_times() -> str:
@@ -101,6 +134,9 @@ TABLES: dict[str, Callable[[], str]] = {
     "fundamental": lambda: comparison("F", POSE_COLUMNS),
     "homography-exact": lambda: comparison("H_exact", HOMOGRAPHY_COLUMNS),
     "homography-small": lambda: comparison("H_small", HOMOGRAPHY_COLUMNS),
+    "essential-time": lambda: over_time("E_time"),
+    "fundamental-time": lambda: over_time("F_time"),
+    "homography-time": lambda: over_time("H_time"),
     "waiting-times": waiting_times,
     "claims": claims,
     **EXPERIMENTS,

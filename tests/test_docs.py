@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import json
 import re
 import tomllib
 from pathlib import Path
@@ -43,6 +44,23 @@ def test_a_figure_that_is_not_the_report_s_is_noticed(page: str) -> None:
 def test_an_unknown_table_is_named() -> None:
     with pytest.raises(ValueError, match="unknown table 'waiting'; the tables are essential, "):
         render_tables.render("<!-- table: waiting -->\n\n| a |\n\n<!-- end -->")
+
+
+def test_accuracy_over_time_is_the_best_within_each_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(render_tables.evidence, "ROOT", tmp_path)
+    assert render_tables.over_time("H_time") == "Not measured yet.\n"
+    points = [{"mAA@10": 0.25, "ms_mean": 0.75}, {"mAA@10": 0.5, "ms_mean": 7.0}, {"mAA@10": 0.125, "ms_mean": 1.5}]
+    curves = {"someone@2.5": points, "default": [{"mAA@10": 1.0, "ms_mean": 60.0}]}
+    report = {"protocol": {"kind": "H"}, "mean": curves}
+    (tmp_path / "benchmarks").mkdir()
+    (tmp_path / "benchmarks" / "H_time.json").write_text(json.dumps(report), encoding="utf-8")
+    render_tables.bench.cache_clear()
+    head, _, *rows, blank, chart = render_tables.over_time("H_time").splitlines()
+    assert head == "| mAA@10 within | 0.5 ms | 1 ms | 2 ms | 5 ms | 10 ms | 20 ms | 50 ms | 100 ms |"
+    assert rows[0] == "| default | - | - | - | - | - | - | - | 1.00 |"
+    assert rows[1] == "| someone, threshold 2.5 | - | .250 | .250 | .250 | .500 | .500 | .500 | .500 |"
+    assert (blank, chart.endswith("(../benchmarks/H_time.png)")) == ("", True)
+    render_tables.bench.cache_clear()
 
 
 @pytest.mark.parametrize("page", PAGES)

@@ -10,6 +10,7 @@ import h5py
 import pytest
 
 from bansac.cli import bench as bench_module
+from bansac.evaluation.methods import PRESET_METHODS
 from tests.evaluation.sets import write_homography_set, write_pose_set
 
 
@@ -75,9 +76,38 @@ def test_a_report_is_replaced_only_if_that_is_asked_for(bansac: Any, sets: Path,
     assert bansac.json(*arguments, "--overwrite") == json.loads(out.read_text())
 
 
-def test_interrupted_run_goes_on(bansac: Any, sets: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_budgets_give_curves(bansac: Any, sets: Path, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib", reason="figures need Matplotlib")
+    out = tmp_path / "reports" / "F.json"
+    arguments = ("bench", sets, "--model", "F", "--methods", "default", "--against", "uniform,prosac@2")
+    arguments += ("--repeats", "1", "--budgets", "300,30")
+    document = bansac.json(*arguments, "--out", out)
+    assert json.loads(out.read_text()) == document
+    assert document["budgets"] == [30, 300]
+    assert list(document["mean"]) == ["default", "uniform", "prosac@2"]
+    assert [point["max_iterations"] for point in document["mean"]["default"]] == [30, 300]
+    assert document["settings"]["prosac@2"]["threshold"] == 2
+    assert document["mean"]["default"][1]["AUC@10"] > 0.8
+    assert sorted(path.name for path in out.parent.iterdir()) == ["F.json", "F.md", "F.png", "F.svg"]
+    shown = bansac(*arguments, "--sets", "room").stdout
+    assert "Fundamental matrix: AUC@10 within a mean time of" in shown
+    assert "Means over 1 set: room." in shown
+    assert "| prosac@2" in out.with_suffix(".md").read_text()
+
+
+def test_presets_are_compared_with_others(bansac: Any, sets: Path) -> None:
+    document = bansac.json("bench", sets, "--model", "F", "--against", "uniform", "--repeats", "1", "--sets", "room")
+    presets = [method.name for method in PRESET_METHODS]
+    assert presets[0] == "default"
+    assert list(document["mean"]) == [*presets, "uniform"]
+
+
+@pytest.mark.parametrize("more", [(), ("--budgets", "30,300")])
+def test_interrupted_run_goes_on(
+    bansac: Any, sets: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, more: tuple[str, ...]
+) -> None:
     out = tmp_path / "F.json"
-    arguments = ("bench", sets, "--model", "F", "--methods", "bansac", "--repeats", "1", "--out", out)
+    arguments = ("bench", sets, "--model", "F", "--methods", "bansac", "--repeats", "1", "--out", out, *more)
 
     @contextlib.contextmanager
     def interrupted(what: str, total: int, done: int) -> Iterator[Callable[[], None]]:
@@ -120,6 +150,14 @@ def test_damaged_pair_is_an_error(bansac: Any, sets: Path) -> None:
         (["--model", "E", "--executor", "cloud"], "executor must be one of serial, processes"),
         (["--model", "E", "--executor", "serial", "--workers", "2"], "workers: the executor serial runs one unit at"),
         (["--model", "E", "--methods", "nobody"], "unknown method 'nobody'"),
+        (["--model", "E", "--against", "nobody"], "unknown method 'nobody'"),
+        (["--model", "E", "--budgets", ""], "budgets must hold at least one number"),
+        (["--model", "E", "--budgets", "100,many"], "--budgets must be whole numbers joined by commas, got 'many'"),
+        (["--model", "E", "--budgets", "1.5"], "--budgets must be whole numbers joined by commas, got '1.5'"),
+        (["--model", "E", "--budgets", "10,-1"], "budgets must be at least 1, got -1"),
+        (["--model", "E", "--budgets", "10,10"], "budgets: 10 is given twice"),
+        (["--model", "E", "--budgets", "10", "--max-iterations", "10"], "--max-iterations: --budgets gives"),
+        (["--model", "E", "--budgets", "10", "--out", "E.svg"], "--out: the report must not be a .svg file"),
         (["--model", "H"], "has poses as truth"),
         (["--model", "E", "--sets", "cellar"], "--sets: there is no set 'cellar'; there are room, yard"),
         (["--model", "E", "--exclude", "room,yard"], "--exclude leaves none"),

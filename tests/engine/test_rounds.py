@@ -43,7 +43,8 @@ def test_rounds_end_when_enough_of_them_agree(state):
     assert not rounds.agree()
     finish(rounds, state, None)
     finish(rounds, state, candidate(4.5, slice(0, 40)))
-    assert rounds.agree() and rounds.over()
+    assert rounds.agree()
+    assert rounds.over()
     assert rounds.best.score == 5.0
     assert (rounds.count, rounds.iterations) == (4, 40)
 
@@ -52,7 +53,8 @@ def test_a_better_model_that_differs_starts_the_count_anew(state):
     rounds = Rounds(Options(max_iterations=1000, rounds=9, agreement=2))
     finish(rounds, state, candidate(5.0, slice(0, 40)))
     finish(rounds, state, candidate(6.0, slice(30, 80)))
-    assert not rounds.agree() and rounds.best.score == 6.0
+    assert not rounds.agree()
+    assert rounds.best.score == 6.0
     finish(rounds, state, candidate(5.5, slice(0, 40)))  # agrees with the first one only
     assert not rounds.agree()
 
@@ -62,7 +64,8 @@ def test_rounds_share_the_budget(state):
     assert rounds.iterations_left() == 40
     finish(rounds, state, None, 40)
     finish(rounds, state, None, 40)
-    assert rounds.iterations_left() == 20 and not rounds.over()
+    assert rounds.iterations_left() == 20
+    assert not rounds.over()
     finish(rounds, state, None, 20)
     assert rounds.over()
 
@@ -77,7 +80,8 @@ def test_every_round_has_the_same_start():
     start = Start(state)
     state.settings["max_iterations"] = 60
     runner.run_iterations(pack_run(state), np.empty((0, 7)), 0, 60)
-    assert state.progress["updates"] > 0 and not np.array_equal(state.odds, before["odds"])
+    assert state.progress["updates"] > 0
+    assert not np.array_equal(state.odds, before["odds"])
     start.restore(state)
     for name, value in before.items():
         assert np.array_equal(getattr(state, name), value), name

@@ -34,6 +34,18 @@ def test_a_label_looks_the_same_in_all_charts_and_stands_in_the_legend_once():
     assert figure.axes[0].containers[1].lines[0].get_color() == STYLES["BANSAC"][0]
 
 
+def test_many_lines_look_different_and_their_labels_fit():
+    labels = [f"a method with a long name, number {i}" for i in range(15)]
+    figure = plot_charts([[Chart([Series(label, [1, 2], [1, 2]) for label in labels])]])
+    lines = [container.lines[0] for container in figure.axes[0].containers]
+    assert len({(line.get_color(), line.get_marker(), line.get_linestyle()) for line in lines}) == 15
+    (legend,) = figure.legends
+    figure.draw_without_rendering()
+    box = legend.get_window_extent()
+    assert box.x0 >= 0
+    assert box.x1 <= figure.bbox.x1
+
+
 @pytest.mark.parametrize("charts", [[], [[]], [[Chart([])], [Chart([]), Chart([])]]])
 def test_charts_that_make_no_grid_are_refused(charts):
     with pytest.raises(ValueError, match="rows of one length"):

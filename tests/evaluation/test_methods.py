@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import dataclasses
 import importlib.util
 import pickle
 
@@ -7,10 +8,12 @@ import numpy as np
 import pytest
 
 from bansac.datasets import Matches, epipolar_matches, homography_matches
+from bansac.evaluation.budgets import limit
 from bansac.evaluation.method import Method
 from bansac.evaluation.methods import METHODS, PAPER_METHODS, select_methods
 from bansac.evaluation.peers import PEERS, find_peers
-from bansac.evaluation.task import DEFAULTS, Task, best_first, judge, make_task
+from bansac.evaluation.task import DEFAULTS, Task, judge, make_task
+from bansac.options import PRESETS
 
 
 def make_pair(kind: str) -> Matches:
@@ -33,17 +36,23 @@ def test_every_method_solves_an_easy_pair(name: str, kind: str) -> None:
         pytest.skip(f"the peer {method.package} is not installed")
     pair = make_pair(kind)
     task = make_task(pair, DEFAULTS[kind], seed=3)
-    errors = judge(method.model(method.run(best_first(task) if method.sort else task)), task, pair)
+    errors = judge(method.model(method.run(method.arrange(task))), task, pair)
     assert max(errors.values()) < (3 if kind == "H" else 5), errors
 
 
 @pytest.mark.parametrize(
     ("names", "kind", "message"),
     [
-        (["bansac", "no-such"], "H", "no-such.*the methods are bansac"),
+        (["bansac", "no-such"], "H", "no-such.*the methods are default"),
         (["pydegensac"], "E", "pydegensac estimates H, F, not E"),
         (["bansac", "bansac"], "H", "twice"),
         ([], "H", "at least one"),
+        (["nobody@2"], "H", "unknown method 'nobody'"),
+        (["uniform@"], "H", "a threshold > 0, got 'uniform@'"),
+        (["uniform@wide"], "H", "a threshold > 0, got 'uniform@wide'"),
+        (["uniform@-1"], "H", "a threshold > 0"),
+        (["uniform@inf"], "H", "a threshold > 0"),
+        (["default-unsized"], "H", "default-unsized estimates F, not H"),
     ],
 )
 def test_wrong_names_are_refused(names: list[str], kind: str, message: str) -> None:
@@ -80,6 +89,74 @@ def test_prior_reaches_the_sampler(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [settings.get("scores") is not None for settings in seen] == [False, True, False]
     assert all(s["preset"] == "paper" for s in seen)
     assert all(s["seed"] == 5 and s["threshold"] == 1.0 and s["max_iterations"] == 1000 for s in seen)
+
+
+@pytest.mark.parametrize(
+    ("name", "known"),
+    [
+        ("default", {"scores", "image_size1", "image_size2"}),
+        ("default-unscored", {"image_size1", "image_size2"}),
+        ("default-unsized", {"scores"}),
+    ],
+)
+def test_a_preset_has_its_own_limits_and_what_is_known(
+    monkeypatch: pytest.MonkeyPatch, name: str, known: set[str]
+) -> None:
+    import bansac
+
+    seen = []
+    monkeypatch.setattr(bansac, "estimate_fundamental", lambda x1, x2, **settings: seen.append(settings), raising=False)
+    pair = dataclasses.replace(make_pair("F"), size1=(480, 640), size2=(600, 800))
+    METHODS[name].run(make_task(pair, DEFAULTS["F"], seed=5))
+    (settings,) = seen
+    assert set(settings) == {"preset", "seed"} | known
+    assert settings["preset"] is None
+    assert settings["seed"] == 5
+    assert (settings.get("image_size1"), settings.get("image_size2")) in [((480, 640), (600, 800)), (None, None)]
+    METHODS[name].run(make_task(dataclasses.replace(pair, size2=None), DEFAULTS["F"], seed=5))
+    assert set(seen[1]) == {"preset", "seed"} | (known & {"scores"})
+
+
+def test_every_preset_but_the_paper_s_is_a_method() -> None:
+    presets = {method.settings["preset"] for method in METHODS.values() if "preset" in method.settings}
+    assert presets == {None, *PRESETS} - {"paper"}
+
+
+def test_sizes_are_known_for_pixels_alone() -> None:
+    pair = dataclasses.replace(make_pair("F"), size1=(480, 640), size2=(600, 800))
+    of_pixels, of_rays = (make_task(pair, DEFAULTS[kind], seed=0) for kind in ("F", "E"))
+    assert (of_pixels.size1, of_pixels.size2) == ((480, 640), (600, 800))
+    assert (of_rays.size1, of_rays.size2) == (None, None)
+
+
+def test_another_threshold_than_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    import bansac
+
+    seen = []
+    monkeypatch.setattr(bansac, "estimate_homography", lambda x1, x2, **settings: seen.append(settings), raising=False)
+    task = make_task(make_pair("H"), DEFAULTS["H"], seed=5)
+    *ours, peer = select_methods(["uniform@2.5", "uniform", "default@3", "opencv-prosac@.5"], "H")
+    assert [method.name for method in ours] == ["uniform@2.5", "uniform", "default@3"]
+    for method in ours:
+        method.run(method.arrange(task))
+    assert [settings["threshold"] for settings in seen] == [2.5, 1.0, 3.0]
+    arranged = peer.arrange(task)
+    assert arranged.threshold == 0.5
+    assert np.all(np.diff(arranged.scores) <= 0)
+    assert METHODS["opencv-prosac"].arrange(task).threshold == 1.0
+
+
+def test_poselib_has_its_own_limits(monkeypatch: pytest.MonkeyPatch) -> None:
+    poselib = pytest.importorskip("poselib", reason="the peer poselib is not installed")
+    seen = []
+    monkeypatch.setattr(poselib, "estimate_homography", lambda x1, x2, options: (seen.append(options),))
+    task = make_task(make_pair("H"), DEFAULTS["H"], seed=5)
+    for name in ("poselib-prosac", "poselib-prosac-own"):
+        METHODS[name].run(METHODS[name].arrange(task))
+    limit(METHODS["poselib-own"], 300, "H").run(limit(METHODS["poselib-own"], 300, "H").arrange(task))
+    limits = [(s["min_iterations"], s["max_iterations"], s["success_prob"]) for s in seen]
+    assert limits == [(10, 1000, 0.999), (1000, 100_000, 0.9999), (300, 300, 0.9999)]
+    assert [s["progressive_sampling"] for s in seen] == [True, True, False]
 
 
 def test_task_is_normalised_for_e_alone() -> None:

@@ -15,20 +15,39 @@ from bansac.cli.arguments import ExecutorOption, JsonFlag, OverwriteFlag, Worker
 from bansac.cli.console import print_json, report, show_progress
 from bansac.cli.output import check_replaceable
 from bansac.evaluation.bench import Bench, build_report
+from bansac.evaluation.budgets import Sweep, budget_table, plot_curves, time_table
+from bansac.evaluation.charts import import_figure
 from bansac.evaluation.experiment import Setup
 from bansac.evaluation.files import check_writable
-from bansac.evaluation.methods import METHODS, select_methods
+from bansac.evaluation.methods import METHODS, PRESET_METHODS, select_methods
+from bansac.evaluation.render import to_markdown
 from bansac.evaluation.runner import open_run
 from bansac.evaluation.task import DEFAULTS, Kind
+from bansac.plotting import save_figure
 from bansac.storage import to_json, write_atomically
 
 DEFAULT_METHODS = "bansac,p-bansac,uniform"
+OUR_PRESETS = ",".join(method.name for method in PRESET_METHODS)
 
 
 def bench(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="A set of pairs in h5 files, or a folder with sets.")],
     model: Annotated[Kind, typer.Option(help="The model that is estimated.")],
-    methods: Annotated[str, typer.Option(help=f"Joined by commas, of: {', '.join(METHODS)}.")] = DEFAULT_METHODS,
+    methods: Annotated[
+        str | None,
+        typer.Option(
+            help=f"Joined by commas, of: {', '.join(METHODS)}; NAME@THRESHOLD is one at another threshold than the "
+            f"others. Default: {DEFAULT_METHODS}; with --against {OUR_PRESETS}."
+        ),
+    ] = None,
+    against: Annotated[str, typer.Option(help="Further methods, to compare this package's presets with.")] = "",
+    budgets: Annotated[
+        str | None,
+        typer.Option(
+            help="Run every method at these maximum numbers of iterations, joined by commas, for curves of accuracy "
+            "over time."
+        ),
+    ] = None,
     sets: Annotated[str, typer.Option(help="Run these sets only, joined by commas.")] = "",
     exclude: Annotated[str, typer.Option(help="Leave these sets out, joined by commas.")] = "",
     pairs: Annotated[int | None, typer.Option(help="Maximum number of pairs of a set. Default: 43.")] = None,
@@ -45,7 +64,9 @@ def bench(
     out: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE", help="Write the report here; an interrupted run goes on from the journal beside it."
+            metavar="FILE",
+            help="Write the report here, the chart and table of --budgets beside it; an interrupted run goes on from "
+            "the journal beside it.",
         ),
     ] = None,
     overwrite: OverwriteFlag = False,
@@ -58,11 +79,19 @@ def bench(
     The calls alone are timed, on one thread; the methods run in another order on each pair. Poses are judged by
     rotation and translation error (mAA and AUC, degrees), homographies by the mean error over the corners and over the
     visible area (mAA, pixels). Of a folder with sets of both kinds those of the model are run.
+    The presets (default and the like) have their own thresholds and limits, the other methods those of the options.
     """
     changes = given(pairs=pairs, repeats=repeats, max_ratio=max_ratio, threshold=threshold)
     changes |= given(confidence=confidence, max_iterations=max_iterations)
     protocol = dataclasses.replace(DEFAULTS[model], **changes)
-    bench = Bench(tuple(select_methods(split_names(methods), protocol.kind)), protocol)
+    names = (OUR_PRESETS if against else DEFAULT_METHODS) if methods is None else methods
+    chosen = tuple(select_methods(split_names(names) + split_names(against), model))
+    sweep = None if budgets is None else Sweep(model, chosen, _parse_budgets(budgets))
+    if sweep is not None and max_iterations is not None:
+        raise ValueError("--max-iterations: --budgets gives the numbers of iterations")
+    if sweep is not None and out is not None:
+        _check_curves(out)
+    bench = Bench(chosen if sweep is None else sweep.limited_methods(), protocol)
     setup = Setup(data=folder, sets=split_names(sets), exclude=split_names(exclude))
     journal = None
     if out is not None:
@@ -79,14 +108,53 @@ def bench(
             unit, reason = next(iter(failed.items()))
             raise OSError(f"{len(failed)} of {len(run.units)} units have failed, the first is {unit}: {reason}")
         document = build_report(rows, bench.methods, protocol, seconds=time.perf_counter() - started)
+        if sweep is not None:
+            document = sweep.curves(document)
         if out is not None:
             write_atomically(out, lambda path: path.write_text(to_json(document) + "\n", encoding="utf-8"))
+            if sweep is not None:
+                _write_curves(document, out)
     if journal is not None:
         journal.unlink()  # the next run measures anew
     if json:
         print_json(document)
+    elif sweep is not None:
+        report.print(_curve_tables(document), markup=False)
     else:
         _show(document)
+
+
+def _parse_budgets(text: str) -> tuple[int, ...]:
+    budgets = []
+    for name in split_names(text):
+        try:
+            budgets.append(int(name))
+        except ValueError:
+            raise ValueError(f"--budgets must be whole numbers joined by commas, got {name!r}") from None
+    return tuple(sorted(budgets))
+
+
+def _check_curves(out: Path) -> None:
+    """Raise an error before the work if the chart and the table cannot be written beside the report."""
+    if out.suffix in (".md", ".png", ".svg"):
+        raise ValueError(f"--out: the report must not be a {out.suffix} file, which --budgets writes beside it")
+    import_figure()
+
+
+def _write_curves(document: dict[str, Any], out: Path) -> None:
+    """Write the tables and the chart of the means beside the report."""
+    text = _curve_tables(document)
+    write_atomically(out.with_suffix(".md"), lambda path: path.write_text(text, encoding="utf-8"))
+    figure = plot_curves(document["mean"], document["protocol"]["kind"])
+    for suffix in (".png", ".svg"):
+        write_atomically(out.with_suffix(suffix), lambda path: save_figure(figure, path))
+
+
+def _curve_tables(document: dict[str, Any]) -> str:
+    kind, sets, curves = document["protocol"]["kind"], document["sets"], document["mean"]
+    tables = [to_markdown(table(curves, kind)) for table in (budget_table, time_table)]
+    note = f"Means over {len(sets)} {'set' if len(sets) == 1 else 'sets'}: {', '.join(sets)}."
+    return "\n\n".join([*tables, note]) + "\n"
 
 
 def _show(document: dict[str, Any]) -> None:

@@ -4,8 +4,8 @@ A network that believes a wrong model draws from the inliers of that model, what
 start from the prior does not depend on the first. Rounds share the budget of iterations. They end when several of them
 lead to the same model: easy data need two short rounds, hard ones get all.
 
-What decides between the refined models of the rounds is their support: their score over the data in front of the cameras
-(``bansac.engine.visibility``) times the plausibility of the model.
+What decides between the refined models of the rounds is their support: their score over the data in front of the
+cameras (``bansac.engine.visibility``) times the plausibility of the model.
 """
 
 from __future__ import annotations

@@ -343,7 +343,9 @@ def _candidate(
     if options.rounds == 1:
         return Candidate(model, score, score, state.is_inlier[0])
     is_inlier = np.empty(state.odds.size, np.bool_)
-    return Candidate(model, score, visible_score(problem, state, packed, model, is_inlier) * plausible(model), is_inlier)
+    return Candidate(
+        model, score, visible_score(problem, state, packed, model, is_inlier) * plausible(model), is_inlier
+    )
 
 
 def _repair(problem: Problem, state: Run, packed: Any) -> None:

@@ -20,6 +20,7 @@ from bansac.evaluation.provenance import installed_versions, machine
 from bansac.evaluation.summary import frame_of
 from bansac.evaluation.task import Protocol
 from bansac.metrics import auc, mean_average_accuracy
+from bansac.options import find_preset
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -45,7 +46,7 @@ class Bench:
             report=lambda setup, rows: Report(),
             sets=self.sets,
             warm_up=self.warm_up,
-            values=(UNIT_CODE, self, installed_versions(method.package for method in self.methods)),
+            values=(UNIT_CODE, find_preset, self, installed_versions(method.package for method in self.methods)),
         )
 
     def sets(self, setup: Setup) -> list[PairSet]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
@@ -32,6 +33,11 @@ STYLES: dict[str, tuple[str, str, str]] = {
 # 2008), and by their marks.
 _COLORS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#d55e00", "#56b4e9", "#000000")
 _MARKS = "osD^vPX"
+_LINES = ("-", "--", ":")  # the second seven are dashed, the third dotted
+# The legend: width of a chart and of what stands between two labels, in characters, and height of a line in inches.
+_CHART_CHARACTERS = 68
+_MARK_CHARACTERS = 8
+_LEGEND_LINE = 0.2
 
 # Labels of a logarithmic axis in each decade: the first of these that give at least so many labels.
 _LOG_STEPS = ((1.0,), (1.0, 2.0, 5.0), (1.0, 1.5, 2.0, 3.0, 5.0, 7.0))
@@ -70,18 +76,15 @@ def plot_charts(charts: Sequence[Sequence[Chart]]) -> Figure:
     >>> figure.axes[0].get_ylabel()
     'iterations'
     """
-    try:
-        from matplotlib.figure import Figure
-    except ModuleNotFoundError:
-        raise ModuleNotFoundError("figures need Matplotlib: pip install 'bansac[plot]'", name="matplotlib") from None
-
     lengths = {len(row) for row in charts}
     if len(lengths) != 1 or lengths == {0}:
         raise ValueError(f"charts must be rows of one length, at least 1; got {[len(row) for row in charts]}")
     flat = [chart for row in charts for chart in row]
     labels = list(dict.fromkeys(series.label for chart in flat for series in chart.series))
     styles = _styles(labels)
-    figure = Figure(figsize=(4.6 * lengths.pop(), 3.2 * len(charts) + 0.4), layout="constrained")
+    columns = _legend_columns(labels, len(charts[0]))
+    height = 3.2 * len(charts) + 0.2 + _LEGEND_LINE * math.ceil(len(labels) / columns)
+    figure = import_figure()(figsize=(4.6 * len(charts[0]), height), layout="constrained")
     axes = figure.subplots(len(charts), len(charts[0]), squeeze=False)
     handles: dict[str, Any] = {}
     for ax, chart in zip(axes.flat, flat, strict=True):
@@ -101,15 +104,32 @@ def plot_charts(charts: Sequence[Sequence[Chart]]) -> Figure:
             [handles[label] for label in labels],
             labels,
             loc="outside lower center",
-            ncols=min(len(labels), 3 * len(charts[0])),
+            ncols=columns,
+            fontsize="small",
             frameon=False,
         )
     return figure
 
 
+def _legend_columns(labels: Sequence[str], charts: int) -> int:
+    """Return how many labels fit side by side below a row of charts, at most three a chart."""
+    fitting = charts * _CHART_CHARACTERS // (max(map(len, labels), default=0) + _MARK_CHARACTERS)
+    return max(1, min(len(labels), 3 * charts, fitting))
+
+
+def import_figure() -> type[Figure]:
+    """Import Matplotlib, which only figures need."""
+    try:
+        from matplotlib.figure import Figure
+    except ModuleNotFoundError:
+        raise ModuleNotFoundError("figures need Matplotlib: pip install 'bansac[plot]'", name="matplotlib") from None
+    return Figure
+
+
 def _styles(labels: Sequence[str]) -> dict[str, dict[str, str]]:
     """Return colour, mark and line of each label: those of the methods in all figures, others in turn."""
-    others = itertools.cycle(zip(_COLORS, _MARKS, itertools.repeat("-"), strict=False))
+    looks_of_others = [(*look, line) for line in _LINES for look in zip(_COLORS, _MARKS, strict=True)]
+    others = itertools.cycle(looks_of_others)
     looks = {label: STYLES[label] if label in STYLES else next(others) for label in labels}
     return {label: dict(zip(("color", "marker", "linestyle"), look, strict=True)) for label, look in looks.items()}
 

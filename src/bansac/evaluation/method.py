@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bansac.evaluation.task import Kind, Task
+from bansac.evaluation.task import Kind, Task, best_first
 
 
 def _as_returned(answer: Any) -> Any:
@@ -29,9 +30,13 @@ class Method:
     name : str
         Name on the command line.
     settings : mapping
-        Keyword arguments of this package's estimate functions; empty for another library.
+        Keyword arguments of this package's estimate functions. With a ``preset`` among them, threshold, confidence and
+        numbers of iterations are the preset's, else they are the protocol's and the preset is "paper". For another
+        library: fields of the task (``threshold``, ``confidence``, ``max_iterations``) in place of the protocol's.
     scored : bool
         Whether this package's functions get the scores of the matches.
+    sized : bool
+        Whether :func:`bansac.estimate_fundamental` gets the sizes of the images, where they are known.
     label : str
         Name in the paper's tables; by default ``name``.
     call : callable, optional
@@ -51,6 +56,7 @@ class Method:
     name: str
     settings: Mapping[str, Any] = field(default_factory=dict)
     scored: bool = False
+    sized: bool = False
     label: str = ""
     call: Callable[[Task], Any] | None = None
     matrix: Callable[[Any], NDArray[np.float64] | None] = _as_returned
@@ -64,8 +70,18 @@ class Method:
         if not self.label:
             object.__setattr__(self, "label", self.name)
 
+    def changed(self, name: str, **settings: Any) -> Method:
+        """Return the method with further settings and another name."""
+        return dataclasses.replace(self, name=name, settings={**self.settings, **settings})
+
+    def arrange(self, task: Task) -> Task:
+        """Return the task as the method gets it; not timed."""
+        if self.call is not None and self.settings:
+            task = dataclasses.replace(task, **self.settings)
+        return best_first(task) if self.sort else task
+
     def run(self, task: Task, **settings: Any) -> Any:
-        """Estimate the model of a task; this call is what is timed.
+        """Estimate the model of a task of :meth:`arrange`; this call is what is timed.
 
         ``settings`` override those of the method and the task. It returns a :class:`bansac.Result`, or what the other
         library returns.
@@ -79,17 +95,19 @@ class Method:
             "F": bansac.estimate_fundamental,
             "E": bansac.estimate_essential,
         }[task.kind]
-        arguments: dict[str, Any] = {
-            "preset": "paper",
-            "threshold": task.threshold,
-            "confidence": task.confidence,
-            "max_iterations": task.max_iterations,
-            "seed": task.seed,
-            **({"scores": task.scores} if self.scored else {}),
-            **self.settings,
-            **settings,
-        }
-        return function(task.x1, task.x2, **arguments)
+        arguments: dict[str, Any] = {"seed": task.seed}
+        if "preset" not in self.settings:
+            arguments |= {
+                "preset": "paper",
+                "threshold": task.threshold,
+                "confidence": task.confidence,
+                "max_iterations": task.max_iterations,
+            }
+        if self.scored:
+            arguments["scores"] = task.scores
+        if self.sized and task.kind == "F" and task.size1 is not None and task.size2 is not None:
+            arguments |= {"image_size1": task.size1, "image_size2": task.size2}
+        return function(task.x1, task.x2, **{**arguments, **self.settings, **settings})
 
     def model(self, answer: Any) -> NDArray[np.float64] | None:
         """Return the matrix of what :meth:`run` returned; None if there is none."""

@@ -2,18 +2,22 @@
 
 A method of this package is the settings of the estimate functions by which it differs from ``preset="paper"``. "Only
 the sampling and the stopping criterion vary between all methods" (the paper's Sec. 5): the sampler is named here, its
-stop is the default that goes with it. A method of another library is a function of a :class:`.Task`.
+stop is the default that goes with it. The other presets are methods too, with their own thresholds and limits, and what
+a caller with real data has: scores and sizes of the images. A method of another library is a function of a
+:class:`.Task`.
 """
 
 from __future__ import annotations
 
 import importlib.util
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bansac.evaluation.method import Method
 from bansac.evaluation.peers import find_peers
 from bansac.evaluation.task import Kind
+from bansac.options import PRESETS
 
 LOCAL_OPTIMIZATION: Mapping[str, Any] = {"local_optimization": "inner+iterative"}
 """What turns on the local optimisation of LO-RANSAC."""
@@ -31,7 +35,18 @@ _OURS = (
     Method("uniform-lo", {"sampler": "uniform", **LOCAL_OPTIMIZATION}),
 )
 
-METHODS: dict[str, Method] = {method.name: method for method in (*_OURS, *find_peers())}
+PRESET_METHODS = (
+    Method("default", {"preset": None}, scored=True, sized=True),
+    *(Method(name, {"preset": name}, scored=True, sized=True) for name in PRESETS if name != "paper"),
+)
+"""What the public functions do with the defaults, and with the presets other than the paper's."""
+
+_WITH_LESS = (
+    Method("default-unscored", {"preset": None}, sized=True),
+    Method("default-unsized", {"preset": None}, scored=True, kinds=("F",)),
+)
+
+METHODS: dict[str, Method] = {method.name: method for method in (*PRESET_METHODS, *_WITH_LESS, *_OURS, *find_peers())}
 """All methods by name."""
 
 RANSAC, BANSAC, P_BANSAC = METHODS["uniform"], METHODS["bansac"], METHODS["p-bansac"]
@@ -41,17 +56,36 @@ PAPER_METHODS = (RANSAC, METHODS["napsac"], METHODS["p-napsac"], METHODS["prosac
 
 
 def select_methods(names: Sequence[str], kind: Kind) -> list[Method]:
-    """Return the methods of these names, in their order; their packages have to be installed."""
+    """Return the methods of these names, in their order; their packages have to be installed.
+
+    ``NAME@THRESHOLD`` is the method at another threshold than the protocol's or its preset's, in the same unit.
+    """
     if not names:
         raise ValueError(f"methods must name at least one of {', '.join(METHODS)}")
+    methods = []
     for name in names:
-        if name not in METHODS:
-            raise ValueError(f"methods: unknown method {name!r}; the methods are {', '.join(METHODS)}")
-        method = METHODS[name]
+        method = _find_method(name)
         if kind not in method.kinds:
             raise ValueError(f"methods: {name} estimates {', '.join(method.kinds)}, not {kind}")
         if names.count(name) > 1:
             raise ValueError(f"methods: {name} is given twice")
         if importlib.util.find_spec(method.package) is None:
             raise ModuleNotFoundError(f"method {name} needs the package {method.package}", name=method.package)
-    return [METHODS[name] for name in names]
+        methods.append(method)
+    return methods
+
+
+def _find_method(text: str) -> Method:
+    """Return the method of ``NAME`` or ``NAME@THRESHOLD``."""
+    name, at, value = text.partition("@")
+    if name not in METHODS:
+        raise ValueError(f"methods: unknown method {name!r}; the methods are {', '.join(METHODS)}")
+    if not at:
+        return METHODS[name]
+    try:
+        threshold = float(value)
+    except ValueError:
+        threshold = math.nan
+    if not 0 < threshold < math.inf:
+        raise ValueError(f"methods: what follows @ must be a threshold > 0, got {text!r}")
+    return METHODS[name].changed(text, threshold=threshold)

@@ -18,7 +18,7 @@ import numpy as np
 from bansac.datasets import Matches, PairSet
 from bansac.evaluation.experiment import Row, Unit
 from bansac.evaluation.method import Method
-from bansac.evaluation.task import Kind, Protocol, Task, best_first, judge, make_task
+from bansac.evaluation.task import Kind, Protocol, Task, judge, make_task
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ def run_pair(configurations: Sequence[Configuration], protocol: Protocol, unit: 
 
 def _run(configuration: Configuration, task: Task) -> tuple[Any, float]:
     """Return the answer, and how many seconds it took."""
-    arranged = best_first(task) if configuration.method.sort else task
+    arranged = configuration.method.arrange(task)
     started = time.perf_counter()
     answer = configuration.estimate(arranged)
     return answer, time.perf_counter() - started
@@ -126,7 +126,7 @@ def warm_up(
         if _enough(tasks, protocol):
             for configuration, (_, task) in zip(configurations, tasks, strict=True):
                 configuration.method.prepare()
-                configuration.estimate(best_first(task) if configuration.method.sort else task, **settings)
+                configuration.estimate(configuration.method.arrange(task), **settings)
             return
 
 

@@ -68,13 +68,16 @@ class Task:
     confidence: float  # desired probability of having seen the best model
     max_iterations: int  # maximum number of minimal samples
     seed: int
+    size1: tuple[int, int] | None = None  # height and width of the images, where they are known; not for E
+    size2: tuple[int, int] | None = None
 
 
 def make_task(pair: Matches, protocol: Protocol, seed: int) -> Task:
     """Return the task of a pair whose matches have passed the ratio test, for E on the normalised image planes."""
     if pair.scores is None:
         raise ValueError(f"the pair {pair.key} has no scores")
-    x1, x2 = _normalised_points(pair) if protocol.kind == "E" else (pair.x1, pair.x2)
+    calibrated = protocol.kind == "E"
+    x1, x2 = _normalised_points(pair) if calibrated else (pair.x1, pair.x2)
     return Task(
         kind=protocol.kind,
         x1=np.ascontiguousarray(x1, np.float64),
@@ -84,6 +87,8 @@ def make_task(pair: Matches, protocol: Protocol, seed: int) -> Task:
         confidence=protocol.confidence,
         max_iterations=protocol.max_iterations,
         seed=seed,
+        size1=None if calibrated else pair.size1,
+        size2=None if calibrated else pair.size2,
     )
 
 

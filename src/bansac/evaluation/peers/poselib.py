@@ -1,8 +1,9 @@
-"""PoseLib, which optimises locally; with and without PROSAC."""
+"""PoseLib, which optimises locally; with and without PROSAC, at the limits of the protocol and at its own."""
 
 from __future__ import annotations
 
 import functools
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -15,12 +16,17 @@ from bansac.geometry import essential_from_pose
 _CAMERA = {"model": "SIMPLE_PINHOLE", "width": 1, "height": 1, "params": [1.0, 0.0, 0.0]}
 
 
-def _estimate(progressive: bool, task: Task) -> Any:
+# Its default limits, beside at least 1000 iterations.
+_OWN = {"max_iterations": 100_000, "confidence": 0.9999}
+
+
+def _estimate(progressive: bool, fewest: int, task: Task) -> Any:
+    """Estimate with at least ``fewest`` iterations, its default being 1000."""
     import poselib
 
     options = {
         "max_iterations": task.max_iterations,
-        "min_iterations": 10,  # not its default of 1000: it may stop as early as the others
+        "min_iterations": min(fewest, task.max_iterations),
         "success_prob": task.confidence,
         "seed": task.seed,
         "progressive_sampling": progressive,
@@ -41,7 +47,15 @@ def _model(answer: Any) -> NDArray[np.float64]:
     return essential_from_pose(answer.R, answer.t)
 
 
+def _method(name: str, settings: Mapping[str, Any], *, fewest: int, progressive: bool = False) -> Method:
+    call = functools.partial(_estimate, progressive, fewest)
+    return Method(name, settings, call=call, matrix=_model, package="poselib", sort=progressive)
+
+
 METHODS = (
-    Method("poselib", call=functools.partial(_estimate, False), matrix=_model, package="poselib"),
-    Method("poselib-prosac", call=functools.partial(_estimate, True), matrix=_model, package="poselib", sort=True),
+    # At the protocol's limits it may stop as early as the others.
+    _method("poselib", {}, fewest=10),
+    _method("poselib-prosac", {}, fewest=10, progressive=True),
+    _method("poselib-own", _OWN, fewest=1000),
+    _method("poselib-prosac-own", _OWN, fewest=1000, progressive=True),
 )
