@@ -278,7 +278,10 @@ def blind_to_nan(residuals, weights, squared_threshold):
 
 
 def blind_to_weights(residuals, weights, squared_threshold):
-    return half_credit(residuals, np.ones_like(weights), squared_threshold)
+    total = 0.0
+    for residual in residuals:
+        total += 1.0 if residual <= squared_threshold else 0.0
+    return total
 
 
 @pytest.mark.parametrize("gain", [negative, too_large, blind_to_nan, blind_to_weights])
