@@ -80,7 +80,7 @@ class Options:
         others there are around it, in both images; ``"scores"``: it counts as much as its score or prior squared, if
         these lie in [0, 1]; or the product of both (:mod:`bansac.engine.scoring.weights`). Numbers of inliers, on which
         the stopping criteria and the network rest, are not weighted. ``"default"`` is the product for the
-        fundamental matrix, None for other problems.
+        fundamental matrix, ``"scores"`` for homographies, None for other problems.
     verification : {"sprt"} or None
         Sequential probability ratio test, which rejects bad models early. With None a model is abandoned only if it
         cannot beat the best one.

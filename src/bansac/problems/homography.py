@@ -99,5 +99,6 @@ HOMOGRAPHY = Problem(
     codimension=2,
     default_threshold=2.0,
     default_max_iterations=4000,
+    default_weighting="scores",
     unit="pixels",
 )
