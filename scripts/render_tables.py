@@ -17,7 +17,7 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 REPORTS = ROOT / "benchmarks"
-PAGES = ("docs/results.md", "docs/reproduction.md")
+PAGES = ("docs/results.md", "docs/reproduction.md", "docs/calibration.md")
 
 MARKED = re.compile(r"(<!-- table: (\S+) -->\n\n?)(.*?)(\n?<!-- end -->)", re.DOTALL)
 
@@ -127,6 +127,58 @@ def waiting_times() -> str:
     return lines(["what", "time"], rows)
 
 
+def calibration() -> str:
+    """Return the table of the calibration of beliefs and probabilities."""
+
+    def cells(figures: Mapping[str, Any]) -> list[str]:
+        by_pixels = figures["ECE_by_pixels"]
+        return [
+            *(share(figures[key]) for key in ("ECE", "Brier", "true_below_0.1", "true_above_0.9")),
+            "/".join(share(by_pixels[pixels]) for pixels in ("1.0", "3.0")),
+            share(figures["mask_below_0.5"]),
+        ]
+
+    rows = [
+        [name, kind, *cells(group[kind])]
+        for name, group in report("calibration")["groups"].items()
+        for kind in ("beliefs", "probabilities")
+    ]
+    true = ["true of p < .1", "true of p > .9"]
+    return lines(["matches", "of", "ECE", "Brier", *true, "ECE at 1/3 px", "p < .5 in the mask"], rows)
+
+
+def configurations() -> str:
+    """Return the table of the synthetic scenes whose configuration was recognised."""
+    table = report("configurations")["synthetic"]
+    settings = next(iter(table.values()))["right"]
+    return lines(
+        ["scenes", *settings],
+        ([name, *(share(found["right"][key]) for key in settings)] for name, found in table.items()),
+    )
+
+
+def real_configurations() -> str:
+    """Return the table of the configurations of real pairs, a row for each set."""
+
+    def cell(counts: Mapping[str, int]) -> str:
+        return ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in counts.items()) or "none"
+
+    table = report("configurations")["real"]
+    rows = [
+        [name, *(cell(counts.get(key, {})) for key in ("right model", "wrong model", "planar"))]
+        for name, counts in table.items()
+    ]
+    return lines(["pairs", "depth, right model", "depth, wrong model", "plane or turned camera"], rows)
+
+
+def planar_motions() -> str:
+    """Return the table of the translations of planar scenes that are more than 10 degrees wrong."""
+    table = report("configurations")["wrong_translations"]
+    methods = next(iter(table.values()))
+    rows = ([settings, *(share(wrong[method]) for method in methods)] for settings, wrong in table.items())
+    return lines(["planar scenes", *methods], rows)
+
+
 def beside_others(page: str) -> str:
     """Return the table ``page`` with our figures renewed: the part after the slash of every cell.
 
@@ -152,6 +204,10 @@ TABLES: dict[str, Callable[[str], str]] = {
     "homography-exact": lambda _: comparison("H_exact", HOMOGRAPHY_COLUMNS),
     "homography-small": lambda _: comparison("H_small", HOMOGRAPHY_COLUMNS),
     "waiting-times": lambda _: waiting_times(),
+    "calibration": lambda _: calibration(),
+    "configurations": lambda _: configurations(),
+    "real-configurations": lambda _: real_configurations(),
+    "planar-motions": lambda _: planar_motions(),
     "beside-others": beside_others,
 }
 
