@@ -44,7 +44,7 @@ _NEAR, _FAR = 2.0, 10.0
 # Share of the matches of a homography that have to follow a rotation.
 _ROTATION_SHARE = 0.9
 
-# Shares of the support below which it does not follow a structure: for a homography of four matches, and for the others.
+# Shares of the support below which it does not follow a structure: a homography of four matches, and the others.
 _FEWEST_AT_FIRST, _FEWEST = 0.4, 0.7
 _ROUNDS = 4
 
