@@ -173,7 +173,7 @@ def judge(runs: list[Run], kind: str) -> dict[str, Any]:
 
 
 def draw(groups: dict[str, Any], path: Path) -> None:
-    """Draw the reliability diagram of the groups that the mixture was chosen on: a panel each."""
+    """Draw the reliability diagram of the groups that the mixture was chosen on; dots have the area of their bins."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(10, 3.6), layout="constrained")
@@ -181,10 +181,11 @@ def draw(groups: dict[str, Any], path: Path) -> None:
     for ax, name in zip(figure.subplots(1, len(names), sharey=True), names, strict=True):
         ax.plot([0, 1], [0, 1], color="#8a8a8a", linewidth=1, linestyle="--")
         for kind, color in (("beliefs", "#ff3b30"), ("probabilities", "#1687ff")):
-            _, mean, found = np.array(groups[name][kind]["bins"]).T
-            ax.plot(mean, found, "o-", color=color, markersize=4, label=f"{kind}, ECE {groups[name][kind]['ECE']:.3f}")
+            n, mean, found = np.array(groups[name][kind]["bins"]).T
+            ax.plot(mean, found, color=color, linewidth=1, label=f"{kind}, ECE {groups[name][kind]['ECE']:.3f}")
+            ax.scatter(mean, found, s=400 * n / n.sum(), color=color, linewidths=0, alpha=0.7, clip_on=False)
         ax.set(xlim=(0, 1), ylim=(0, 1), title=name, xlabel="probability", aspect="equal")
-        ax.legend(frameon=False, fontsize="small", loc="upper left")
+        ax.legend(frameon=False, fontsize="small", loc="lower right")
     figure.axes[0].set_ylabel("share of true matches")
     figure.savefig(path, dpi=110)
 

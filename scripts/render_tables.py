@@ -12,13 +12,14 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
 from reproduction import evidence
 from reproduction.claims import claims
 from reproduction.evidence import ROOT, bench, lines, share
 from reproduction.tables import TABLES as EXPERIMENTS
 
-PAGES = ("docs/results.md", "docs/reproduction.md")
+PAGES = ("docs/results.md", "docs/reproduction.md", "docs/calibration.md")
 
 MARKED = re.compile(r"(<!-- table: (\S+) -->\n\n?)(.*?)(\n?<!-- end -->)", re.DOTALL)
 
@@ -128,6 +129,58 @@ def waiting_times() -> str:
     return lines(["what", "time"], rows)
 
 
+def calibration() -> str:
+    """Return the table of the calibration of beliefs and probabilities."""
+
+    def cells(figures: Mapping[str, Any]) -> list[str]:
+        by_pixels = figures["ECE_by_pixels"]
+        return [
+            *(share(figures[key]) for key in ("ECE", "Brier", "true_below_0.1", "true_above_0.9")),
+            "/".join(share(by_pixels[pixels]) for pixels in ("1.0", "3.0")),
+            share(figures["mask_below_0.5"]),
+        ]
+
+    rows = [
+        [name, kind, *cells(group[kind])]
+        for name, group in bench("calibration")["groups"].items()
+        for kind in ("beliefs", "probabilities")
+    ]
+    true = ["true of p < .1", "true of p > .9"]
+    return lines(["matches", "of", "ECE", "Brier", *true, "ECE at 1/3 px", "p < .5 in the mask"], rows)
+
+
+def configurations() -> str:
+    """Return the table of the synthetic scenes whose configuration was recognised."""
+    table = bench("configurations")["synthetic"]
+    settings = next(iter(table.values()))["right"]
+    return lines(
+        ["scenes", *settings],
+        ([name, *(share(found["right"][key]) for key in settings)] for name, found in table.items()),
+    )
+
+
+def real_configurations() -> str:
+    """Return the table of the configurations of real pairs, a row for each set."""
+
+    def cell(counts: Mapping[str, int]) -> str:
+        return ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in counts.items()) or "none"
+
+    table = bench("configurations")["real"]
+    rows = [
+        [name, *(cell(counts.get(key, {})) for key in ("right model", "wrong model", "planar"))]
+        for name, counts in table.items()
+    ]
+    return lines(["pairs", "depth, right model", "depth, wrong model", "plane or turned camera"], rows)
+
+
+def planar_motions() -> str:
+    """Return the table of the translations of planar scenes that are more than 10 degrees wrong."""
+    table = bench("configurations")["wrong_translations"]
+    methods = next(iter(table.values()))
+    rows = ([settings, *(share(wrong[method]) for method in methods)] for settings, wrong in table.items())
+    return lines(["planar scenes", *methods], rows)
+
+
 # Name of a table -> its text.
 TABLES: dict[str, Callable[[], str]] = {
     "essential": lambda: comparison("E", POSE_COLUMNS),
@@ -138,6 +191,10 @@ TABLES: dict[str, Callable[[], str]] = {
     "fundamental-time": lambda: over_time("F_time"),
     "homography-time": lambda: over_time("H_time"),
     "waiting-times": waiting_times,
+    "calibration": calibration,
+    "configurations": configurations,
+    "real-configurations": real_configurations,
+    "planar-motions": planar_motions,
     "claims": claims,
     **EXPERIMENTS,
 }

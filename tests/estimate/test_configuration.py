@@ -115,6 +115,14 @@ def test_few_inliers_are_no_crash(n):
         assert find_configuration(problem, data, residuals, 1.0) in ("general", "planar", "collinear", "pure_rotation")
 
 
+@pytest.mark.parametrize("n", [10, 12])
+def test_few_exact_matches_of_a_general_scene_are_general(n):
+    for seed in SEEDS:
+        scene = epipolar_matches(n + 3, n / (n + 3), 0.0, seed)
+        data = np.ascontiguousarray(np.column_stack([scene.x1, scene.x2]).T)
+        assert find_configuration(FUNDAMENTAL, data, np.where(scene.inliers, 0.0, 100.0), 0.5) == "general"
+
+
 def test_equal_points_are_collinear():
     data = np.repeat(np.arange(4.0)[:, None], 30, axis=1)
     assert find_configuration(FUNDAMENTAL, data, np.zeros(30), 1.0) == "collinear"

@@ -44,7 +44,7 @@ _NEAR, _FAR = 2.0, 10.0
 # Share of the matches of a homography that have to follow a rotation.
 _ROTATION_SHARE = 0.9
 
-# Shares of the support below which a homography has not nearly all of it: one of four matches, and one fitted to many.
+# Shares of the support below which it does not follow a structure: a homography of four matches, and the others.
 _FEWEST_AT_FIRST, _FEWEST = 0.4, 0.7
 _ROUNDS = 4
 
@@ -137,11 +137,13 @@ def _fit_rotation(rays: Floats) -> Floats:
 
 def _on_line(data: Floats, support: Floats, residuals: Floats, threshold: float, codimension: int) -> bool:
     """Say whether the support is on a line in one of the images, but for what chance gives."""
-    if support.shape[1] == 0:
+    n = support.shape[1]
+    if n == 0:
         return True
     counts = np.empty((2, 3), np.int64)
     _examine_lines(data, _some(support), residuals, threshold, _START.copy(), counts)
-    return any(_is_chance(line, _FREE_OF_LINE, codimension) for line in counts.tolist())
+    few = (1.0 - _FEWEST) * n
+    return any(line[0] <= few and _is_chance(line, _FREE_OF_LINE, codimension) for line in counts.tolist())
 
 
 def _find_plane(data: Floats, support: Floats, residuals: Floats, threshold: float) -> tuple[Floats, list[int]]:
@@ -152,7 +154,7 @@ def _find_plane(data: Floats, support: Floats, residuals: Floats, threshold: flo
     searched, follows = _some(support), np.zeros(residuals.size)
     models, sample, n = np.empty((2, 9)), np.empty(4, np.int64), searched.shape[1]
     H, on, scratch = models[1], np.empty(n), np.empty(homography_dlt.SCRATCH)
-    found = _search_plane(searched, threshold, _START.copy(), models, sample, on)
+    found = _search_plane(searched, threshold, _START.copy(), models, sample, on) if n > 0 else 0
     if found >= _FEWEST_AT_FIRST * n and found > 0:
         _count_following(searched, H, threshold, on)
         for _ in range(_ROUNDS):
