@@ -1,4 +1,4 @@
-"""``bansac estimate``: a model from a file of matches or points."""
+"""``bansac estimate``: a model from a file of matches or points; :mod:`bansac.cli.batch` has that of many files."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 import bansac
 from bansac.cli import arguments
 from bansac.cli.answer import Answer, estimate_two_view
+from bansac.cli.batch import estimate_files, wants_batch
 from bansac.cli.console import print_json
 from bansac.datasets.files import read_calibration, read_matches, read_points
 from bansac.evaluation.files import OutputFolder
@@ -20,7 +21,10 @@ Model = Literal["H", "F", "E", "line", "circle", "polynomial"]
 
 
 def estimate(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="Matches or points: csv, txt, npz or h5.")],
+    file: Annotated[
+        Path,
+        typer.Argument(metavar="FILE", help="Matches or points: csv, txt, npz, h5; or a folder or list of such."),
+    ],
     model: Annotated[Model, typer.Option(help="The model to estimate.")],
     degree: Annotated[int | None, typer.Option(help="Degree of the polynomial.")] = None,
     pair: Annotated[str | None, typer.Option(help="Name of a pair; FILE is then a folder of h5 files.")] = None,
@@ -31,7 +35,11 @@ def estimate(
     sampler: arguments.SamplerOption = "bansac",
     seed: arguments.SeedOption = 0,
     no_scores: arguments.NoScoresFlag = False,
-    out: arguments.OutOption = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", metavar="DIR|FILE", help="Folder of results; for many pairs a .npz or .parquet file."),
+    ] = None,
+    workers: Annotated[int | None, typer.Option(help="Threads, for many pairs. Default: all cores.")] = None,
     json: arguments.JsonFlag = False,
 ) -> None:
     """Estimate a model from a file of matches (H, F, E) or points (line, circle, polynomial).
@@ -39,7 +47,32 @@ def estimate(
     csv and txt: columns x1 y1 x2 y2 [score], or x y [score], with or without a header line. npz and h5: arrays x1 and
     x2 (N x 2) or matches (N x 4), or points (N x 2); if there are any scores (N), and K, or K1 and K2. Scores in [0, 1]
     are taken as prior probabilities. E without camera matrices takes points in normalised units.
+
+    Many pairs (H, F, E): FILE is a folder with h5 sets or with csv, npz and h5 files, or a txt file with the names of
+    files, and --out a .npz or .parquet file. Every pair has the answer that it has alone, whatever --workers. A pair
+    that cannot be read is named at the end, and the exit code is 0. The journal beside --out (.sqlite) has what is
+    done: an interrupted run goes on, and a second one estimates what is new or has changed. Delete it to start anew.
     """
+    given = arguments.given(threshold=threshold, confidence=confidence, max_iterations=max_iterations)
+    if wants_batch(file, pair, out):
+        _refuse("--degree", degree, model)
+        if model not in ("H", "F", "E"):
+            raise ValueError(f"--model {model} takes one file; many pairs are for H, F and E")
+        estimate_files(
+            file,
+            model,
+            out,
+            workers=workers,
+            cameras=read_calibration(calib) if calib is not None else None,
+            sampler=sampler,
+            no_scores=no_scores,
+            seed=seed,
+            settings=given,
+            json=json,
+        )
+        return
+    if workers is not None:
+        raise ValueError("--workers is for many pairs: a folder or a list of files, with --out *.npz or *.parquet")
     two_views = model in ("H", "F", "E")
     if two_views:
         _refuse("--degree", degree, model)
@@ -52,8 +85,7 @@ def estimate(
         points, scores = read_points(file)
         data = {"points": points}
     folder = OutputFolder(out) if out is not None else None
-    settings = {"seed": seed, **arguments.sampling_settings(sampler, scores, no_scores)}
-    settings |= arguments.given(threshold=threshold, confidence=confidence, max_iterations=max_iterations)
+    settings = {"seed": seed, **arguments.sampling_settings(sampler, scores, no_scores), **given}
     if two_views:
         answer = estimate_two_view(model, matches.x1, matches.x2, K1, K2, **settings)
     else:
