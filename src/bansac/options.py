@@ -166,13 +166,16 @@ def resolve_options(
     elif preset is not None:
         unused: Settings = {} if epipolar_choice else {"epipolar_error": None}
         settings = {**unused, **_without_network(base, settings), **settings}
-    items = tuple((name, value, type(value)) for name, value in settings.items())  # 1 and True are equal
+    # 1 and True are equal. The seed is left out: calls that differ in nothing else share what is merged.
+    items = tuple((name, value, type(value)) for name, value in settings.items() if name != "seed")
     try:
         resolved = _merge(problem, base, threshold, items, unit)
     except TypeError as error:
         if "unhashable" not in str(error):
             raise
         resolved = _merge.__wrapped__(problem, base, threshold, items, unit)
+    if "seed" in settings:
+        resolved = resolved.with_seed(settings["seed"])
     if resolved.epipolar_error is not None and not epipolar_choice:
         raise ValueError(
             f"epipolar_error={resolved.epipolar_error!r} is for estimate_essential and estimate_relative_pose; "

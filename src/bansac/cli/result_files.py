@@ -6,7 +6,7 @@ import importlib.util
 import itertools
 import zipfile
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +17,6 @@ __all__ = ["COPIED", "WRITERS", "Record", "check_packages"]
 
 # Records that Parquet gets at a time.
 _GROUP = 1000
-
-_EMPTY: NDArray[np.bool_] = np.empty(0, np.bool_)
 
 
 @dataclass(frozen=True)
@@ -40,7 +38,7 @@ class Record:
     model: NDArray[np.float64] | None = None  # 9 numbers, row by row
     R: NDArray[np.float64] | None = None  # of E
     t: NDArray[np.float64] | None = None
-    inliers: NDArray[np.bool_] = _EMPTY
+    inliers: NDArray[np.bool_] = field(default_factory=lambda: np.empty(0, np.bool_))
     probabilities: NDArray[np.float32] | None = None
 
 
