@@ -145,7 +145,8 @@ def test_an_interrupted_run_goes_on(bansac: Any, folder: Path, tmp_path: Path, m
 
     with monkeypatch.context() as patch:
         patch.setattr(batch.Journal, "add", interrupt)
-        bansac("estimate", folder, "--model", "H", "--out", out, code=INTERRUPTED)
+        stopped = bansac("estimate", folder, "--model", "H", "--out", out, code=INTERRUPTED)
+    assert "what is done is kept" in stopped.stderr
     assert not out.exists()
     assert run(bansac, folder, out)["new"] == 5
     expected = load(whole)

@@ -257,13 +257,19 @@ def test_progress_is_told_in_order(planes: list[Matches], workers: int) -> None:
     assert told == [(done, None) for done in range(1, 8)]
 
 
+def working() -> int:
+    """Return the number of threads that are at work."""
+    return sum(thread.name.startswith("bansac-") for thread in threading.enumerate())
+
+
 def test_threads_end_when_the_caller_leaves(planes: list[Matches]) -> None:
+    wait_until(lambda: working() == 0)  # those of other tests
     stream = bansac.iter_estimates("homography", itertools.repeat(planes[0]), workers=3)
     for _ in range(5):
         next(stream)
-    assert sum(thread.name.startswith("bansac-") for thread in threading.enumerate()) == 3
+    assert working() == 3
     stream.close()
-    wait_until(lambda: not any(thread.name.startswith("bansac-") for thread in threading.enumerate()))
+    wait_until(lambda: working() == 0)
 
 
 def test_no_pairs_no_results() -> None:

@@ -49,9 +49,11 @@ def estimate(
     are taken as prior probabilities. E without camera matrices takes points in normalised units.
 
     Many pairs (H, F, E): FILE is a folder with h5 sets or with csv, npz and h5 files, or a txt file with the names of
-    files, and --out a .npz or .parquet file. Every pair has the answer that it has alone, whatever --workers. A pair
-    that cannot be read is named at the end, and the exit code is 0. The journal beside --out (.sqlite) has what is
-    done: an interrupted run goes on, and a second one estimates what is new or has changed. Delete it to start anew.
+    files, and --out a .npz or .parquet file: name, success, message, model and so on, one row a pair; in npz, inliers
+    and probabilities of pair k lie from offsets[k] to offsets[k + 1]. Every pair has the answer that it has alone,
+    whatever --workers. A pair that cannot be read is named at the end, and the exit code is 0. The journal beside --out
+    (.sqlite) has what is done: an interrupted run goes on, and a second one estimates what is new or has changed.
+    Delete it to start anew.
     """
     given = arguments.given(threshold=threshold, confidence=confidence, max_iterations=max_iterations)
     if wants_batch(file, pair, out):

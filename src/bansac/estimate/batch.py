@@ -1,8 +1,7 @@
-"""Many pairs on all cores, by threads: the kernels run without Python's interpreter lock.
+"""Many pairs on all cores, by threads (:mod:`bansac.estimate.threads`): the kernels run without Python's lock.
 
-Pairs go to the threads one by one, and results come back in the order of the pairs. At most ``max_pending`` pairs are
-under way between the iterable and the caller, so that memory does not grow with their number. The seed of a pair
-depends on its index and not on the thread: results are the same, bit for bit, for any number of workers.
+The seed of a pair depends on its index and not on the thread: results are the same, bit for bit, for any number of
+workers.
 """
 
 from __future__ import annotations
@@ -11,19 +10,16 @@ import contextlib
 import functools
 import importlib
 import os
-import queue
-import threading
-from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sized
-from concurrent.futures import Future
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bansac.estimate.curves import fit_circle, fit_line
 from bansac.estimate.generic import ransac
+from bansac.estimate.threads import in_order
 from bansac.estimate.two_views import (
     estimate_essential,
     estimate_fundamental,
@@ -176,8 +172,7 @@ def iter_estimates(
     """Estimate the models of many pairs of images on all cores, and yield the results one by one.
 
     Memory does not grow with the number of pairs, and ``pairs`` need not end: it is read only as far ahead as
-    ``max_pending`` says. A result is handed out when those before it have been, at the latest before the next pair but
-    one is asked for if its work is done by then.
+    ``max_pending`` says. A result that is due and done is handed out when the next pair has been read.
 
     Parameters
     ----------
@@ -212,7 +207,7 @@ def iter_estimates(
     if not isinstance(pairs, Iterable):
         raise TypeError(f"pairs must be an iterable of pairs, got {type(pairs).__name__}")
     estimate = _prepare(problem, arguments)
-    answers = _serially(estimate, pairs) if workers == 1 else _in_threads(estimate, pairs, workers, pending)
+    answers = in_order(estimate, pairs, workers, pending)
     total = len(pairs) if isinstance(pairs, Sized) else None
     return _hand_out(answers, on_error, progress, total)
 
@@ -238,74 +233,6 @@ def _forget_frames(error: BaseException | None) -> None:
     while error is not None:
         error.__traceback__ = None
         error = error.__cause__ or error.__context__
-
-
-Estimate = Callable[[int, Any], "Result | Failure"]
-
-
-class _Broken(NamedTuple):
-    """Stands behind the last pair of an iterable that has raised an error."""
-
-    error: Exception
-
-
-def _until_broken(pairs: Iterable[Any]) -> Iterator[Any]:
-    """Yield the pairs, then the iterable's error: it is raised when the results of all pairs before are out."""
-    try:
-        yield from pairs
-    except Exception as error:
-        yield _Broken(error)
-
-
-def _serially(estimate: Estimate, pairs: Iterable[Any]) -> Generator[Result | Failure, None, None]:
-    for index, pair in enumerate(pairs):
-        yield estimate(index, pair)
-
-
-def _in_threads(
-    estimate: Estimate, pairs: Iterable[Any], workers: int, most_pending: int
-) -> Generator[Result | Failure, None, None]:
-    """Yield the answers in the order of the pairs, at most ``most_pending`` of which are under way.
-
-    The threads are daemons: a pair that takes long, or a function that hangs, does not keep a process that ends.
-    """
-    jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
-    pending: deque[Future[Result | Failure]] = deque()
-    try:
-        for index, pair in enumerate(_until_broken(pairs)):
-            if index < workers:
-                threading.Thread(target=_work, args=(jobs, estimate), name=f"bansac-{index}", daemon=True).start()
-            answer: Future[Result | Failure] = Future()
-            jobs.put(_Job(index, pair, answer))
-            pending.append(answer)
-            while pending and (len(pending) >= most_pending or pending[0].done()):
-                yield pending.popleft().result()
-        while pending:
-            yield pending.popleft().result()
-    finally:
-        with contextlib.suppress(queue.Empty):
-            while True:
-                jobs.get_nowait()
-        for _ in range(workers):
-            jobs.put(None)
-
-
-class _Job(NamedTuple):
-    """A pair, and where its answer goes."""
-
-    number: int
-    pair: Any
-    answer: Future[Result | Failure]
-
-
-def _work(jobs: queue.SimpleQueue[_Job | None], estimate: Estimate) -> None:
-    """Do one job after the other until there is None."""
-    while (job := jobs.get()) is not None:
-        try:
-            job.answer.set_result(estimate(job.number, job.pair))
-        except BaseException as error:
-            job.answer.set_exception(error)
-        del job  # its data are not kept while this thread waits
 
 
 @dataclass(frozen=True)
@@ -335,7 +262,7 @@ _ESTIMATORS = {
 _CAMERAS = ("K1", "K2")
 
 
-def _prepare(problem: Any, arguments: dict[str, Any]) -> Estimate:
+def _prepare(problem: Any, arguments: dict[str, Any]) -> Callable[[int, Any], Result | Failure]:
     """Check the problem and the arguments that all pairs share; return the function of one pair."""
     function, row, calibrated = _find(problem)
     common = dict(arguments)
@@ -378,8 +305,6 @@ def _estimate(
     pair: Any,
 ) -> Result | Failure:
     """Estimate the model of a pair; of an object the ``attributes`` are taken that are not None."""
-    if isinstance(pair, _Broken):
-        raise pair.error
     try:
         if callable(pair):
             pair = pair()
