@@ -83,7 +83,7 @@ def measure(
 ) -> dict[str, Any]:
     """Return the pairs a second by method and number of workers."""
     runs: dict[str, tuple[Run, list[Task]]] = {OURS: (functools.partial(ours, kind), tasks)}
-    for peer in select_methods(peers, kind):
+    for peer in select_methods(peers, kind) if peers else ():
         peer.prepare()
         given = [best_first(task) for task in tasks] if peer.sort else tasks
         runs[peer.name] = functools.partial(in_pool, peer.run), given
