@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         fit_polynomial,
         ransac,
     )
+    from bansac.estimate.batch import Failure, estimate_many, iter_estimates
     from bansac.geometry import focals_from_fundamental
     from bansac.options import Options
     from bansac.problems.problem import Problem
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "Failure",
     "Options",
     "Problem",
     "RelativePose",
@@ -36,15 +38,18 @@ __all__ = [
     "estimate_essential",
     "estimate_fundamental",
     "estimate_homography",
+    "estimate_many",
     "estimate_relative_pose",
     "fit_circle",
     "fit_line",
     "fit_polynomial",
     "focals_from_fundamental",
+    "iter_estimates",
     "ransac",
 ]
 
 _MODULES = {
+    "Failure": "bansac.estimate.batch",
     "Options": "bansac.options",
     "Problem": "bansac.problems.problem",
     "RelativePose": "bansac.result",
@@ -53,11 +58,13 @@ _MODULES = {
     "estimate_essential": "bansac.estimate",
     "estimate_fundamental": "bansac.estimate",
     "estimate_homography": "bansac.estimate",
+    "estimate_many": "bansac.estimate.batch",
     "estimate_relative_pose": "bansac.estimate",
     "fit_circle": "bansac.estimate",
     "fit_line": "bansac.estimate",
     "fit_polynomial": "bansac.estimate",
     "focals_from_fundamental": "bansac.geometry",
+    "iter_estimates": "bansac.estimate.batch",
     "ransac": "bansac.estimate",
 }
 

@@ -192,15 +192,18 @@ def resolve_options(
         chosen.thresholds.get(problem.name, default_threshold or problem.default_threshold),
         chosen.max_iterations.get(problem.name, problem.default_max_iterations),
     )
-    items = tuple((name, value, type(value)) for name, value in settings.items())  # 1 and True are equal
+    # 1 and True are equal. The seed is left out: calls that differ in nothing else share what is merged.
+    items = tuple((name, value, type(value)) for name, value in settings.items() if name != "seed")
     try:
         resolved = _merge(problem, base, threshold, items, defaults)
     except TypeError as error:
         if "unhashable" not in str(error):
             raise
         resolved = _merge.__wrapped__(problem, base, threshold, items, defaults)
+    if "seed" in settings:
+        resolved = resolved.with_seed(settings["seed"])
     if resolved.seed is None:
-        resolved = resolved.replace(seed=secrets.randbits(_SEED_BITS))
+        resolved = resolved.with_seed(secrets.randbits(_SEED_BITS))
     if resolved.epipolar_error is not None and not epipolar_choice:
         raise ValueError(
             f"epipolar_error={resolved.epipolar_error!r} is for estimate_essential and estimate_relative_pose; "

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bansac.numeric.jit import kernel
-from bansac.numeric.rng import next_index, next_uint64, seed_rng, shuffle
+from bansac.numeric.rng import derive_seed, next_index, next_uint64, seed_rng, shuffle
 
 MASK = 2**64 - 1
 
@@ -80,3 +80,19 @@ def test_shuffles_of_three_are_equally_probable():
         counts[key] = counts.get(key, 0) + 1
     assert len(counts) == 6
     assert all(abs(count - 1000) < 130 for count in counts.values())
+
+
+def test_derived_seeds_are_words_that_depend_on_both_numbers():
+    seeds = {derive_seed(seed, index) for seed in (0, 1, 2**64 - 1) for index in range(200)}
+    assert len(seeds) == 600
+    assert all(0 <= seed <= MASK for seed in seeds)
+    ones = sum(bin(seed).count("1") for seed in seeds)
+    assert abs(ones - 600 * 32) < 5 * (600 * 16) ** 0.5
+
+
+def test_a_derived_seed_is_a_word_of_splitmix64():
+    """The generator of ``seed`` gives as its first output the seed of another one, whose outputs are the seeds."""
+    first = int(seed_rng(7)[0])
+    start = (first - 0) & MASK
+    words = [derive_seed((7 + 0x9E3779B97F4A7C15) & MASK, index) for index in range(4)]
+    assert words == [int(word) for word in seed_rng(start)]

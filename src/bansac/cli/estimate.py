@@ -1,4 +1,4 @@
-"""``bansac estimate``: a model from a file of matches or points."""
+"""``bansac estimate``: a model from a file of matches or points; :mod:`bansac.cli.batch` has that of many files."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 import bansac
 from bansac.cli import arguments
 from bansac.cli.answer import Answer, estimate_two_view
+from bansac.cli.batch import estimate_files, wants_batch
 from bansac.cli.console import print_json, report
 from bansac.cli.output import RESULT, ResultFolder
 from bansac.datasets.files import read_calibration, read_matches, read_points
@@ -23,7 +24,12 @@ Model = Literal["H", "F", "E", "line", "circle", "polynomial"]
 
 
 def estimate(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="Matches or points: csv, tsv, txt, npy, npz or h5.")],
+    file: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE", help="Matches or points: csv, tsv, txt, npy, npz, h5; or a folder or list of such."
+        ),
+    ],
     model: Annotated[Model, typer.Option(help="The model to estimate.")],
     degree: Annotated[int | None, typer.Option(help="Degree of the polynomial.")] = None,
     pair: Annotated[str | None, typer.Option(help="Name of a pair; FILE is then a folder of h5 files.")] = None,
@@ -34,8 +40,12 @@ def estimate(
     sampler: arguments.SamplerOption = "bansac",
     seed: arguments.SeedOption = 0,
     no_scores: arguments.NoScoresFlag = False,
-    out: arguments.OutOption = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", metavar="DIR|FILE", help="Folder of results; for many pairs a .npz or .parquet file."),
+    ] = None,
     overwrite: arguments.OverwriteFlag = False,
+    workers: Annotated[int | None, typer.Option(help="Threads, for many pairs. Default: all cores.")] = None,
     json: arguments.JsonFlag = False,
 ) -> None:
     """Estimate a model from a file of matches (H, F, E) or points (line, circle, polynomial).
@@ -45,7 +55,36 @@ def estimate(
     indices), or points (N x 2); if there are any scores (N), and K, or K1 and K2. Scores in [0, 1] are taken as prior
     probabilities. E without camera matrices takes points in normalised units. With --out: result.json and data.npz (the
     data, inliers, probabilities, residuals), which can be read again.
+
+    Many pairs (H, F, E): FILE is a folder with h5 sets or with csv, npz and h5 files, or a txt file with the names of
+    files, and --out a .npz or .parquet file: name, success, message, model and so on, one row a pair; in npz, inliers
+    and probabilities of pair k lie from offsets[k] to offsets[k + 1]. Every pair has the answer that it has alone,
+    whatever --workers. A pair that cannot be read is named at the end, and the exit code is 0. The journal beside --out
+    (.sqlite) has what is done: an interrupted run goes on, and a second one estimates what is new or has changed.
+    Delete it to start anew.
     """
+    given = arguments.given(threshold=threshold, confidence=confidence, max_iterations=max_iterations)
+    if wants_batch(file, pair, out):
+        _refuse("--degree", degree, model)
+        if overwrite:
+            raise ValueError("--overwrite is for one file; to start many pairs anew delete the journal beside --out")
+        if model not in ("H", "F", "E"):
+            raise ValueError(f"--model {model} takes one file; many pairs are for H, F and E")
+        estimate_files(
+            file,
+            model,
+            out,
+            workers=workers,
+            cameras=read_calibration(calib) if calib is not None else None,
+            sampler=sampler,
+            no_scores=no_scores,
+            seed=seed,
+            settings=given,
+            json=json,
+        )
+        return
+    if workers is not None:
+        raise ValueError("--workers is for many pairs: a folder or a list of files, with --out *.npz or *.parquet")
     two_views = model in ("H", "F", "E")
     if two_views:
         _refuse("--degree", degree, model)
@@ -59,8 +98,7 @@ def estimate(
         data = {"points": points}
     inputs = [path for path in (file, calib) if path is not None]
     folder = ResultFolder(out, [DATA], inputs=inputs, overwrite=overwrite) if out is not None else None
-    settings = {"seed": seed, **arguments.sampling_settings(sampler, scores, no_scores)}
-    settings |= arguments.given(threshold=threshold, confidence=confidence, max_iterations=max_iterations)
+    settings = {"seed": seed, **arguments.sampling_settings(sampler, scores, no_scores), **given}
     if two_views:
         answer = estimate_two_view(model, matches.x1, matches.x2, K1, K2, **settings)
     else:

@@ -25,7 +25,7 @@ from bansac.engine.state import PROGRESS_TYPE
 from bansac.engine.stopping import MAX_BOUNDS, Stop
 from bansac.numeric.arrays import Bools, Floats, Ints, Words
 from bansac.numeric.clock import loading
-from bansac.numeric.jit import compile_kernel
+from bansac.numeric.jit import COMPILER_LOCK, compile_kernel
 from bansac.numeric.struct import define_packer
 from bansac.problems.problem import IN_LOOP, REALS, Problem
 
@@ -96,8 +96,9 @@ def select_kernels(
     key = (sampler, score, bounds, higher_order, degeneracy)
     structs = _STRUCTS.setdefault(problem, {})
     if key not in structs:
-        with loading():
-            structs[key] = _select(problem, *key)
+        with COMPILER_LOCK, loading():  # of several threads the first one compiles
+            if key not in structs:
+                structs[key] = _select(problem, *key)
     return structs[key]
 
 

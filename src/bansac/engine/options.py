@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import functools
 import math
@@ -322,6 +323,14 @@ class Options:
                 raise ValueError(
                     f"{field.name} needs sampler='bansac': {self.sampler_row.name!r} has no dynamic Bayesian network"
                 )
+
+    def with_seed(self, seed: int | None) -> Options:
+        """Return a copy with another seed; unlike :meth:`replace` it does not check the other options once more."""
+        other = copy.copy(self)
+        object.__setattr__(other, "seed", seed)
+        if seed is not None:
+            other._set_integer("seed", 0, 2**64 - 1)
+        return other
 
     def replace(self, **changes: Any) -> Options:
         """Return a copy with ``changes`` applied.

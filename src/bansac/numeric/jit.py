@@ -29,15 +29,28 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from numba import config, njit
+from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import CPUDispatcher
 from numba.core.typeinfer import register_dispatcher
 
 from bansac.numeric.checked_cache import CheckedCache
 from bansac.numeric.clock import loading
 
-__all__ = ["FAST_MATH", "compile_kernel", "context_kernel", "fast_kernel", "inlined", "inner_kernel", "kernel"]
+__all__ = [
+    "COMPILER_LOCK",
+    "FAST_MATH",
+    "compile_kernel",
+    "context_kernel",
+    "fast_kernel",
+    "inlined",
+    "inner_kernel",
+    "kernel",
+]
 
 FAST_MATH = {"reassoc", "contract", "arcp", "nsz"}
+
+# Numba's own: one thread compiles at a time, the others wait and find what it has compiled. It can be taken again.
+COMPILER_LOCK = global_compiler_lock
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -91,13 +104,14 @@ class _Dispatcher(CPUDispatcher):  # type: ignore[misc]
     @loading()
     def compile(self, signature: Any) -> Any:
         """Compile or load the code for a signature."""
-        enabled = gc.isenabled()
-        gc.disable()
-        try:
-            return super().compile(signature)
-        finally:
-            if enabled:
-                gc.enable()
+        with COMPILER_LOCK:  # two threads must not switch the collector on and off at once
+            enabled = gc.isenabled()
+            gc.disable()
+            try:
+                return super().compile(signature)
+            finally:
+                if enabled:
+                    gc.enable()
 
 
 class _InnerDispatcher(_Dispatcher):
@@ -147,7 +161,7 @@ def compile_kernel(function: Callable[..., Any], signature: Any, *, fast: bool =
     except RuntimeError as error:
         if "cannot cache function" not in str(error):
             raise
-    with register_dispatcher(dispatcher):  # it may call itself
+    with COMPILER_LOCK, register_dispatcher(dispatcher):  # it may call itself; Numba finds it by its name alone
         dispatcher.compile(signature)
     dispatcher.disable_compile()
     return dispatcher

@@ -7,9 +7,10 @@ import numpy as np
 from bansac.numeric.arrays import Ints, Words
 from bansac.numeric.jit import inlined, inner_kernel, kernel
 
-__all__ = ["next_index", "next_uint64", "seed_rng", "shuffle"]
+__all__ = ["derive_seed", "next_index", "next_uint64", "seed_rng", "shuffle"]
 
 _MASK = 2**64 - 1
+_STEP = 0x9E3779B97F4A7C15
 _U17 = np.uint64(17)
 _U19 = np.uint64(19)
 _U23 = np.uint64(23)
@@ -20,13 +21,20 @@ _U45 = np.uint64(45)
 
 def seed_rng(seed: int) -> Words:
     """Return a generator's state for ``seed`` by SplitMix64, as the authors of xoshiro advise."""
-    words = []
-    for i in range(1, 5):
-        z = (seed + i * 0x9E3779B97F4A7C15) & _MASK
-        z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
-        z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & _MASK
-        words.append(z ^ (z >> 31))
-    return np.array(words, np.uint64)
+    return np.array([_mix(seed + i * _STEP) for i in range(1, 5)], np.uint64)
+
+
+def derive_seed(seed: int, index: int) -> int:
+    """Return the seed of run ``index`` of a series, 64 bits that depend on both numbers (SplitMix64 of SplitMix64)."""
+    return _mix(_mix(seed) + (index + 1) * _STEP)
+
+
+def _mix(z: int) -> int:
+    """Return the output of SplitMix64 for a state."""
+    z &= _MASK
+    z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
+    z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & _MASK
+    return z ^ (z >> 31)
 
 
 @inner_kernel

@@ -1,0 +1,178 @@
+"""Measure many pairs on several cores: pairs a second, beside thread pools over OpenCV and PoseLib, and peak memory.
+
+    python benchmarks/many.py --data FOLDER [--times 10] [--rounds 3] [--json FILE]
+
+``FOLDER/EF`` holds the sets; every pair of them is estimated ``--times`` times with each number of ``--workers``. The
+methods and the numbers of workers take turns, and of each the fastest round counts. Matches have an SNN ratio below
+0.85; all methods have the paper's threshold, confidence and number of iterations, ours its default options and the
+scores. "speedup" is the rate with the most workers over that with the fewest.
+
+Peak memory (resident set) is that of a process of its own that estimates so many pairs with two workers, with at most
+100 iterations each, read one by one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import datetime
+import functools
+import itertools
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import bansac
+from bansac.datasets import find_sets
+from bansac.evaluation.methods import select_methods
+from bansac.evaluation.provenance import installed_versions, machine
+from bansac.evaluation.task import DEFAULTS, Kind, Task, best_first, make_task
+
+EXCLUDED = ("middlebury_dino",)
+PROBLEMS = {"F": "fundamental", "E": "essential"}
+OURS = "bansac"
+PEERS = ("opencv", "opencv-magsac", "poselib", "poselib-prosac")
+
+# Memory does not depend on the number of iterations, time does.
+PEAK_ITERATIONS = 100
+
+Run = Callable[[list[Task], int], int]
+"""Estimates tasks with a number of workers; returns how many have an answer."""
+
+
+def load_tasks(folder: Path, kind: Kind) -> list[Task]:
+    """Read all pairs of the sets that have enough matches."""
+    protocol = DEFAULTS[kind]
+    tasks = []
+    for pair_set in find_sets(folder / "EF"):
+        if pair_set.name in EXCLUDED:
+            continue
+        for pair in pair_set.pairs(None):
+            kept = pair.filtered(protocol.max_ratio)
+            if len(kept) >= protocol.min_matches:
+                tasks.append(make_task(kept, protocol, seed=len(tasks)))
+    return tasks
+
+
+def ours(kind: Kind, tasks: Iterable[Task], workers: int, **settings: Any) -> int:
+    """Estimate with ``iter_estimates``; return how many pairs have a model."""
+    pairs = ({"x1": task.x1, "x2": task.x2, "scores": task.scores} for task in tasks)
+    protocol = DEFAULTS[kind]
+    options = {
+        "threshold": protocol.threshold,
+        "confidence": protocol.confidence,
+        "max_iterations": protocol.max_iterations,
+    }
+    results = bansac.iter_estimates(PROBLEMS[kind], pairs, workers=workers, on_error="raise", **options | settings)
+    return sum(result.success for result in results)
+
+
+def in_pool(call: Callable[[Task], Any], tasks: Sequence[Task], workers: int) -> int:
+    """Estimate with another library in a pool of threads; return how many pairs have an answer."""
+    with ThreadPoolExecutor(workers) as pool:
+        return sum(answer is not None for answer in pool.map(call, tasks))
+
+
+def measure(
+    kind: Kind, tasks: list[Task], times: int, workers: Sequence[int], rounds: int, peers: Sequence[str]
+) -> dict[str, Any]:
+    """Return the pairs a second by method and number of workers."""
+    runs: dict[str, tuple[Run, list[Task]]] = {OURS: (functools.partial(ours, kind), tasks)}
+    for peer in select_methods(peers, kind) if peers else ():
+        peer.prepare()
+        given = [best_first(task) for task in tasks] if peer.sort else tasks
+        runs[peer.name] = functools.partial(in_pool, peer.run), given
+    for run, given in runs.values():
+        run(given[:20], max(workers))
+    rates: dict[str, dict[int, float]] = {name: dict.fromkeys(workers, 0.0) for name in runs}
+    for turn in range(rounds):
+        order = list(itertools.product(runs, workers))
+        for name, count in order if turn % 2 == 0 else order[::-1]:
+            run, given = runs[name]
+            started = time.perf_counter()
+            run(given * times, count)
+            rate = times * len(given) / (time.perf_counter() - started)
+            rates[name][count] = max(rates[name][count], rate)
+    return {
+        name: {"pairs_per_second": by_count, "speedup": by_count[max(workers)] / by_count[min(workers)]}
+        for name, by_count in rates.items()
+    }
+
+
+def peak_memory(data: Path, count: int) -> float:
+    """Return the peak memory in MB of a process that estimates ``count`` pairs."""
+    command = [sys.executable, __file__, "--data", str(data), "--peak", str(count)]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    return float(done.stdout)
+
+
+def print_peak(tasks: list[Task], count: int) -> None:
+    """Estimate ``count`` pairs, each with arrays of its own, and print the peak memory of this process in MB."""
+    import resource
+
+    def copies() -> Iterator[Task]:
+        for task in itertools.islice(itertools.cycle(tasks), count):
+            yield dataclasses.replace(task, x1=task.x1.copy(), x2=task.x2.copy(), scores=task.scores.copy())
+
+    ours("F", copies(), workers=2, max_iterations=PEAK_ITERATIONS)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    print(peak / (1e6 if sys.platform == "darwin" else 1e3))  # bytes there, kB elsewhere
+
+
+def show(models: dict[str, Any], workers: Sequence[int]) -> None:
+    """Print a table a model."""
+    for kind, methods in models.items():
+        heading = "".join(f"{count:>10} thr." for count in workers)
+        print(f"{kind}, pairs a second\n{'':<16}{heading}   speedup")
+        for name, figures in methods.items():
+            rates = "".join(f"{figures['pairs_per_second'][count]:>15.1f}" for count in workers)
+            print(f"{name:<16}{rates}   {figures['speedup']:.2f}")
+
+
+def main() -> None:
+    """Measure, print, and write the report."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--models", nargs="+", default=["F", "E"], choices=sorted(PROBLEMS))
+    parser.add_argument("--peers", nargs="*", default=list(PEERS))
+    parser.add_argument("--workers", nargs="+", type=int, default=[1, 2])
+    parser.add_argument("--times", type=int, default=10, help="how often every pair is estimated")
+    parser.add_argument("--pairs", type=int, help="take the first so many pairs only")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--memory", nargs="*", type=int, default=[1000, 50000], help="numbers of pairs")
+    parser.add_argument("--json", type=Path)
+    parser.add_argument("--peak", type=int, help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.peak is not None:
+        print_peak(load_tasks(arguments.data, "F"), arguments.peak)
+        return
+    models, pairs = {}, 0
+    for kind in arguments.models:
+        tasks = load_tasks(arguments.data, kind)[: arguments.pairs]
+        pairs = len(tasks)
+        models[kind] = measure(kind, tasks, arguments.times, arguments.workers, arguments.rounds, arguments.peers)
+    show(models, arguments.workers)
+    peaks = {str(count): peak_memory(arguments.data, count) for count in arguments.memory}
+    for count, peak in peaks.items():
+        print(f"peak memory, {count} pairs: {peak:.0f} MB")
+    if arguments.json:
+        report = {
+            "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+            "versions": installed_versions(("cv2", "poselib")),
+            "machine": machine(),
+            "pairs": pairs,
+            "times": arguments.times,
+            "rounds": arguments.rounds,
+            "models": models,
+            "peak_memory_mb": peaks,
+        }
+        arguments.json.write_text(json.dumps(report, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,220 @@
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import bansac as library
+from bansac.cli import batch
+from bansac.cli.console import INTERRUPTED
+from bansac.datasets import homography_matches
+from bansac.datasets.files import read_matches
+from tests.evaluation.sets import write_homography_set, write_pose_set
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Return a folder with pairs in several forms, one of them noise and one broken."""
+    folder = tmp_path / "pairs"
+    (folder / "deep").mkdir(parents=True)
+    for seed in range(3):
+        pair = homography_matches(80 + seed, inlier_ratio=0.7, noise=0.1, seed=seed)
+        np.savez(folder / f"{seed}.npz", x1=pair.x1, x2=pair.x2, scores=np.linspace(0.9, 0.1, 80 + seed))
+        np.savetxt(folder / "deep" / f"{seed}.csv", np.hstack([pair.x1, pair.x2]), delimiter=",")
+    np.savetxt(folder / "noise.csv", np.random.default_rng(0).uniform(0, 500, (60, 4)), delimiter=",")
+    (folder / "torn.npz").write_text("no archive")
+    (folder / "README.txt").write_text("not a pair")
+    return folder
+
+
+NAMES = ["0.npz", "1.npz", "2.npz", "deep/0.csv", "deep/1.csv", "deep/2.csv", "noise.csv", "torn.npz"]
+
+
+def load(path: Path) -> dict[str, Any]:
+    with np.load(path) as archive:
+        return dict(archive)
+
+
+def run(bansac: Any, file: Path, out: Path, *arguments: str, model: str = "H") -> Any:
+    return bansac.json("estimate", file, "--model", model, "--out", out, *arguments)
+
+
+def test_every_pair_has_the_answer_that_it_has_alone(bansac: Any, folder: Path) -> None:
+    out = folder / "results.npz"  # no pair itself
+    summary = run(bansac, folder, out, "--workers", "2", "--seed", "4")
+    assert (summary["pairs"], summary["new"], summary["successes"]) == (8, 8, 6)
+    assert list(summary["failed"]) == ["torn.npz"]
+    found = load(out)
+    assert found["name"].tolist() == NAMES
+    assert found["success"].tolist() == [True] * 6 + [False, False]
+    for k, name in enumerate(NAMES[:-1]):
+        pair = read_matches(folder / name)
+        scores = {} if pair.scores is None else {"scores": pair.scores}
+        alone = library.estimate_homography(pair.x1, pair.x2, seed=4, **scores)
+        part = slice(found["offsets"][k], found["offsets"][k + 1])
+        np.testing.assert_array_equal(found["model"][k], alone.model)
+        np.testing.assert_array_equal(found["inliers"][part], alone.inliers)
+        np.testing.assert_array_equal(found["probabilities"][part], alone.probabilities.astype(np.float32))
+        for field in ("num_inliers", "iterations", "stop_reason", "message", "threshold", "seed"):
+            assert found[field][k] == getattr(alone, field)
+    assert np.isnan(found["model"][-1]).all()
+    assert "torn.npz: cannot be read" in found["message"][-1]
+    assert found["num_data"][-1] == 0
+    assert "R" not in found
+
+
+def test_summary_for_readers(bansac: Any, folder: Path) -> None:
+    shown = bansac("estimate", folder, "--model", "H", "--out", folder / "r.npz")
+    assert "8 pairs, 8 of them new; 6 with a model, 1 without, 1 failed" in shown.stdout
+    assert "torn.npz: cannot be read" in " ".join(shown.stderr.split())
+
+
+def test_a_list_of_files(bansac: Any, folder: Path, tmp_path: Path) -> None:
+    names = folder / "names.txt"
+    names.write_text("# the good ones\n2.npz\n\ndeep/1.csv\nnowhere.csv\n")
+    summary = run(bansac, names, tmp_path / "r.npz")
+    assert load(tmp_path / "r.npz")["name"].tolist() == ["2.npz", "deep/1.csv", "nowhere.csv"]
+    assert "No such file" in summary["failed"]["nowhere.csv"]
+    assert run(bansac, folder / "1.npz", tmp_path / "one.npz")["successes"] == 1
+
+
+def test_sets_of_pairs_with_poses_and_with_homographies(bansac: Any, tmp_path: Path) -> None:
+    write_pose_set(tmp_path / "data" / "room")
+    summary = run(bansac, tmp_path / "data", tmp_path / "e.npz", "--threshold", "1", model="E")
+    assert (summary["pairs"], summary["successes"], summary["failed"]) == (3, 3, {})
+    found = load(tmp_path / "e.npz")
+    assert found["name"].tolist() == [f"room/{k}a-{k}b" for k in range(3)]
+    np.testing.assert_allclose(np.linalg.svd(found["model"])[1], [[1, 1, 0]] * 3, atol=1e-9)
+    np.testing.assert_allclose(found["R"] @ found["R"].transpose(0, 2, 1), [np.eye(3)] * 3, atol=1e-9)
+    assert found["t"].shape == (3, 3)
+    alone = bansac.json(
+        *("estimate", tmp_path / "data" / "room", "--pair", "1a-1b", "--model", "E", "--threshold", "1")
+    )
+    np.testing.assert_array_equal(found["R"][1], alone["R"])
+    write_homography_set(tmp_path / "walls" / "wall")
+    assert run(bansac, tmp_path / "walls", tmp_path / "h.npz")["successes"] == 3
+
+
+def test_camera_matrices_for_all(bansac: Any, tmp_path: Path, scene: Any) -> None:
+    folder = tmp_path / "pairs"
+    folder.mkdir()
+    np.savez(folder / "a.npz", x1=scene.x1, x2=scene.x2)
+    (tmp_path / "K.json").write_text(json.dumps({"K": scene.K.tolist()}))
+    calibrated = ("--calib", str(tmp_path / "K.json"), "--threshold", "1")
+    assert run(bansac, folder, tmp_path / "r.npz", *calibrated, model="E")["successes"] == 1
+    assert run(bansac, folder, tmp_path / "bare.npz", "--threshold", "1", model="E")["failed"] == {}
+
+
+def test_a_second_run_does_what_is_missing(bansac: Any, folder: Path, tmp_path: Path) -> None:
+    out = tmp_path / "r.npz"
+    first = run(bansac, folder, out)
+    before = load(out)
+    again = run(bansac, folder, out)
+    assert again == first | {"new": 1}  # the one that failed
+    for name, values in load(out).items():
+        np.testing.assert_array_equal(values, before[name])
+    shutil.copy(folder / "0.npz", folder / "added.npz")
+    shutil.copy(folder / "1.npz", folder / "torn.npz")
+    changed = homography_matches(90, inlier_ratio=0.7, noise=0.1, seed=9)
+    np.savez(folder / "2.npz", x1=changed.x1, x2=changed.x2)
+    summary = run(bansac, folder, out)
+    assert (summary["pairs"], summary["new"], summary["successes"], summary["failed"]) == (9, 3, 8, {})
+    assert load(out)["num_data"].tolist() == [80, 81, 90, 80, 80, 81, 82, 60, 81]
+    assert run(bansac, folder, out, "--threshold", "2")["new"] == 9
+    assert run(bansac, folder, out)["new"] == 0
+
+
+def test_an_interrupted_run_goes_on(bansac: Any, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole, out = tmp_path / "whole.npz", tmp_path / "r.npz"
+    run(bansac, folder, whole, "--workers", "1")
+    add, added = batch.Journal.add, 0
+
+    def interrupt(journal: Any, *arguments: Any, **named: Any) -> None:
+        nonlocal added
+        added += 1
+        if added == 4:
+            raise KeyboardInterrupt
+        add(journal, *arguments, **named)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(batch.Journal, "add", interrupt)
+        stopped = bansac("estimate", folder, "--model", "H", "--out", out, code=INTERRUPTED)
+    assert "what is done is kept" in stopped.stderr
+    assert not out.exists()
+    assert run(bansac, folder, out)["new"] == 5
+    expected = load(whole)
+    for name, values in load(out).items():
+        if name != "seconds":
+            np.testing.assert_array_equal(values, expected[name])
+
+
+def test_a_killed_run_goes_on(bansac: Any, folder: Path, tmp_path: Path) -> None:
+    out, journal = tmp_path / "r.npz", tmp_path / "r.sqlite"
+    for seed in range(3, 200):
+        shutil.copy(folder / f"{seed % 3}.npz", folder / f"{seed}.npz")
+    command = [sys.executable, "-m", "bansac.cli", "estimate", str(folder), "--model", "H", "--out", str(out)]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    deadline = time.monotonic() + 300
+    while process.poll() is None and not (journal.exists() and journal.stat().st_size > 0):
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
+    process.kill()
+    process.wait()
+    summary = run(bansac, folder, out)
+    assert (summary["pairs"], summary["successes"]) == (205, 203)
+    assert len(load(out)["name"]) == 205
+
+
+def test_parquet_has_the_same(bansac: Any, folder: Path, tmp_path: Path) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not installed")
+    run(bansac, folder, tmp_path / "r.npz")
+    run(bansac, folder, tmp_path / "r.parquet")
+    found, table = load(tmp_path / "r.npz"), parquet.read_table(tmp_path / "r.parquet").to_pydict()
+    for name in ("name", "success", "message", "num_data", "num_inliers", "iterations", "stop_reason", "seed"):
+        assert table[name] == found[name].tolist()
+    for k, (model, inliers) in enumerate(zip(table["model"], table["inliers"], strict=True)):
+        part = slice(found["offsets"][k], found["offsets"][k + 1])
+        assert inliers == found["inliers"][part].tolist()
+        assert model is None if k == 7 else model == found["model"][k].ravel().tolist()
+    assert table["probabilities"][7] is None
+
+
+def test_parquet_without_pyarrow_says_what_to_install(
+    bansac: Any, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    found = bansac.refused("estimate", folder, "--model", "H", "--out", tmp_path / "r.parquet")
+    assert "pip install 'bansac[parquet]'" in found
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["{folder}", "--model", "H"], "--out must name a file *.npz or *.parquet"),
+        (["{folder}", "--model", "H", "--out", "{folder}/out"], "--out must name a file *.npz or *.parquet"),
+        (["{folder}", "--model", "line", "--out", "{folder}/r.npz"], "--model line takes one file"),
+        (
+            ["{folder}", "--model", "H", "--degree", "2", "--out", "{folder}/r.npz"],
+            "--degree does not go with --model H",
+        ),
+        (["{folder}", "--model", "H", "--workers", "0", "--out", "{folder}/r.npz"], "workers must be an integer >= 1"),
+        (["{folder}", "--model", "H", "--threshold", "-1", "--out", "{folder}/r.npz"], "threshold"),
+        (["{folder}", "--model", "H", "--sampler", "magic", "--out", "{folder}/r.npz"], "sampler"),
+        (["{folder}/0.npz", "--model", "H", "--workers", "2"], "--workers is for many pairs"),
+        (["{folder}/none", "--model", "H", "--out", "{folder}/r.npz"], "none: there is no such file or folder"),
+        (["{folder}/empty", "--model", "H", "--out", "{folder}/r.npz"], "empty: holds no pairs"),
+        (["{folder}", "--model", "H", "--out", "{folder}/taken.npz"], "taken.npz': is a folder"),
+        (["{folder}", "--model", "H", "--out", "{folder}/0.npz/r.npz"], "--out: cannot write"),
+    ],
+)
+def test_bad_argument_is_named(bansac: Any, folder: Path, arguments: list[str], message: str) -> None:
+    (folder / "empty").mkdir()
+    (folder / "taken.npz").mkdir()
+    assert message in bansac.refused("estimate", *(argument.format(folder=folder) for argument in arguments))
