@@ -26,12 +26,13 @@ from bansac.datasets import Matches, PairSet, find_sets
 from bansac.datasets.files import read_matches
 from bansac.estimate.batch import Failure, iter_estimates
 from bansac.evaluation.experiment import Unit
-from bansac.evaluation.files import check_writable, write_atomically
+from bansac.evaluation.files import check_writable
 from bansac.evaluation.journal import Journal
 from bansac.evaluation.provenance import installed_versions, source_digest
 from bansac.evaluation.task import Kind
 from bansac.geometry import essential_from_pose
 from bansac.result import RelativePose, Result
+from bansac.storage import write_atomically
 
 PROBLEMS: dict[Kind, str] = {"H": "homography", "F": "fundamental", "E": "relative_pose"}
 

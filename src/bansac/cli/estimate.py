@@ -27,7 +27,7 @@ def estimate(
     file: Annotated[
         Path,
         typer.Argument(
-            metavar="FILE", help="Matches or points: csv, tsv, txt, npy, npz, h5; or a folder or list of such."
+            metavar="FILE", help="Matches or points: csv, tsv, txt, npy, npz, h5; a folder or a list of such."
         ),
     ],
     model: Annotated[Model, typer.Option(help="The model to estimate.")],
