@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,36 +9,25 @@ from typing import Any
 
 import numpy as np
 
-from bansac.engine.dbn import initial_odds, pack_cpt, probabilities_from_odds, start_belief, tabulate_gamma
-from bansac.engine.degeneracy import score_repaired
+from bansac.engine.dbn import initial_odds, pack_cpt, start_belief, tabulate_gamma
 from bansac.engine.kernels import find_function, select_kernels
-from bansac.engine.loop import run_iterations
 from bansac.engine.options import Options
-from bansac.engine.rounds import Candidate, Rounds, Start
 from bansac.engine.sampling import Setup
 from bansac.engine.scoring import SCORES
+from bansac.engine.search import Search, current_beliefs, no_probabilities
 from bansac.engine.state import (
     BLOCK,
     CANDIDATE,
     FULL_MODELS,
     HISTORY,
-    MAX_ITERATIONS,
-    NOTHING,
-    OPTIMIZATION,
     PROGRESS,
-    REPAIR,
-    RUNNING,
     SETTINGS,
     SPRT,
-    STOPPED_BANSAC,
-    STOPPED_BOUND,
     Run,
     make_record,
-    pack_run,
 )
 from bansac.engine.stopping import Stop
-from bansac.engine.trace import TRACE_COLUMNS, Recorder, Trace
-from bansac.engine.visibility import visible_score
+from bansac.engine.trace import Recorder, Trace
 from bansac.numeric.arrays import Floats, Ints
 from bansac.numeric.rng import seed_rng, shuffle
 from bansac.problems.problem import Problem, repair_scratch
@@ -51,12 +39,6 @@ _MAX_TESTS = 256
 # The paper's thresholds of its stopping criterion, for BANSAC and for P-BANSAC.
 _TAU = 0.01
 _TAU_INFORMED = 0.1
-
-# A slice lasts about 50 ms: then Ctrl-C and max_seconds are checked. The first one measures how fast the loop is.
-_SLICE_SECONDS = 0.05
-_FIRST_SLICE = 16
-
-_NO_TRACE = np.empty((0, len(TRACE_COLUMNS)))
 
 
 @dataclass(frozen=True)
@@ -125,7 +107,7 @@ def run(
     def plausible(model: Floats) -> float:
         return 1.0 if plausibility is None else plausibility(_to_caller(problem, model.copy(), transform))
 
-    rounds, stop_reason = _search(problem, state, bounds, options, deadline, recorder, plausible)
+    rounds, stop_reason = Search(problem, state, bounds, options, deadline, recorder, plausible).run()
     best = rounds.best
     return Outcome(
         model=None if best is None else _to_caller(problem, best.model, transform),
@@ -290,137 +272,12 @@ def _prepare_nothing(n: int, sample_size: int) -> Ints:
     return np.empty(0, np.int64)
 
 
-def _search(
-    problem: Problem,
-    state: Run,
-    bounds: tuple[Stop, ...],
-    options: Options,
-    deadline: float,
-    recorder: Recorder | None,
-    plausible: Callable[[Floats], float],
-) -> tuple[Rounds, str]:
-    """Run the rounds, each from the same start, and refine the best model of each; say why the last one ended."""
-    packed = pack_run(state)
-    interludes = _interludes(problem, state, packed, options)
-    refiner = options.refiner(problem)
-    rounds = Rounds(options)
-    start = Start(state) if options.rounds > 1 else None
-    while True:
-        state.settings["max_iterations"] = rounds.iterations_left()
-        stop = _iterate(packed, state, options, interludes, deadline, recorder, rounds.iterations)
-        candidate = None
-        if state.progress["best_inliers"] > 0:
-            if state.settings["optimize"] and state.progress["unoptimized"]:
-                interludes[OPTIMIZATION]()
-            if refiner is not None:
-                find_function(refiner, "refine")(packed, problem)
-            candidate = _candidate(problem, state, packed, options, plausible)
-        rounds.end_round(state, candidate)
-        if stop == RUNNING or start is None or rounds.over():
-            break
-        start.restore(state)
-    if rounds.best_odds is not None:
-        state.odds[:] = rounds.best_odds
-    return rounds, "agreement" if rounds.agree() else _stop_reason(stop, bounds)
-
-
-def _interludes(problem: Problem, state: Run, packed: Any, options: Options) -> dict[int, Callable[[], None]]:
-    """Return what takes place between two calls of the loop."""
-    interludes: dict[int, Callable[[], None]] = {REPAIR: functools.partial(_repair, problem, state, packed)}
-    optimization = options.optimization(problem)
-    if optimization is not None:
-        from bansac.engine.local_optimization import select_optimization
-
-        interludes[OPTIMIZATION] = select_optimization(optimization, problem, state, packed)
-    return interludes
-
-
-def _candidate(
-    problem: Problem, state: Run, packed: Any, options: Options, plausible: Callable[[Floats], float]
-) -> Candidate:
-    """Return the model of a round; its support decides between several rounds."""
-    model, score = state.best_model.copy(), float(state.progress["best_score"])
-    if options.rounds == 1:
-        return Candidate(model, score, score, state.is_inlier[0])
-    is_inlier = np.empty(state.odds.size, np.bool_)
-    return Candidate(
-        model, score, visible_score(problem, state, packed, model, is_inlier) * plausible(model), is_inlier
-    )
-
-
-def _repair(problem: Problem, state: Run, packed: Any) -> None:
-    """Repair the iteration's best model, whose sample is degenerate, if the problem can."""
-    candidate = state.candidate
-    model = state.other_model
-    model[:] = state.models[candidate["row"]]
-    threshold = state.settings["squared_threshold"]
-    if problem.repair is not None and problem.repair(
-        state.data, state.sample, model, threshold, state.rng, state.repair_work
-    ):
-        score_repaired(packed)
-
-
-def _iterate(
-    packed: Any,
-    state: Run,
-    options: Options,
-    interludes: dict[int, Callable[[], None]],
-    deadline: float,
-    recorder: Recorder | None,
-    before: int,
-) -> int:
-    """Call the compiled loop slice by slice until it stops; return what stopped it, ``RUNNING`` for the time limit.
-
-    ``before`` iterations were those of earlier rounds.
-    """
-    progress, started = state.progress, time.perf_counter()
-    slice_length = _FIRST_SLICE
-    while progress["stop"] == RUNNING:
-        first = int(progress["iterations"])
-        length = min(slice_length, int(state.settings["max_iterations"]) - first)
-        if recorder is not None:
-            length = recorder.begin(before + first, length, _current_beliefs(options, state))
-        rows = _NO_TRACE if recorder is None else recorder.rows
-        run_iterations(packed, rows, first, first + length)
-        while progress["due"] != NOTHING:
-            interludes[progress["due"]]()
-            run_iterations(packed, rows, first, first + length)
-        if recorder is not None:
-            recorder.end(before + int(progress["iterations"]), _current_beliefs(options, state))
-        now = time.perf_counter()
-        if now > deadline and progress["stop"] == RUNNING:
-            break
-        done = int(progress["iterations"]) - first
-        slice_length = max(1, int(_SLICE_SECONDS * done / max(now - started, 1e-9)))
-        started = now
-    return int(progress["stop"])
-
-
-def _stop_reason(stop: int, bounds: tuple[Stop, ...]) -> str:
-    """Return the name of what ended the run."""
-    if stop >= STOPPED_BOUND:
-        return bounds[stop - STOPPED_BOUND].name
-    return {RUNNING: "max_seconds", MAX_ITERATIONS: "max_iterations", STOPPED_BANSAC: "bansac"}[stop]
-
-
 def _beliefs(options: Options, state: Run, order: Ints) -> Floats | None:
     """Return the sampler's inlier probabilities in the caller's order, None if it has none."""
     sampler = options.sampler_row
-    if not sampler.adaptive and find_function(sampler, "probabilities", _no_probabilities) is _no_probabilities:
+    if not sampler.adaptive and find_function(sampler, "probabilities", no_probabilities) is no_probabilities:
         return None
-    found = _current_beliefs(options, state)
+    found = current_beliefs(options, state)
     beliefs = np.empty_like(found)
     beliefs[order] = found
     return beliefs
-
-
-def _current_beliefs(options: Options, state: Run) -> Floats:
-    """Return the inlier probabilities of the sampler; those of the network, at first the prior, if it has none."""
-    found = find_function(options.sampler_row, "probabilities", _no_probabilities)(
-        state.sampler_numbers, state.sampler_indices
-    )
-    return probabilities_from_odds(state.odds) if found is None else np.asarray(found)
-
-
-def _no_probabilities(numbers: Floats, indices: Ints) -> None:
-    return None

@@ -1,0 +1,164 @@
+"""The search of a run: rounds of the compiled loop, what takes place between its slices, and the last step of each."""
+
+from __future__ import annotations
+
+import functools
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bansac.engine.dbn import probabilities_from_odds
+from bansac.engine.degeneracy import score_repaired
+from bansac.engine.kernels import find_function
+from bansac.engine.loop import run_iterations
+from bansac.engine.options import Options
+from bansac.engine.rounds import Candidate, Rounds, Start
+from bansac.engine.state import (
+    MAX_ITERATIONS,
+    NOTHING,
+    OPTIMIZATION,
+    REPAIR,
+    RUNNING,
+    STOPPED_BANSAC,
+    STOPPED_BOUND,
+    Run,
+    pack_run,
+)
+from bansac.engine.stopping import Stop
+from bansac.engine.trace import TRACE_COLUMNS, Recorder
+from bansac.engine.visibility import visible_score
+from bansac.numeric.arrays import Floats, Ints
+from bansac.problems.problem import Problem
+
+__all__ = ["Search", "current_beliefs", "no_probabilities"]
+
+# A slice lasts about 50 ms: then Ctrl-C and max_seconds are checked. The first one measures how fast the loop is.
+_SLICE_SECONDS = 0.05
+_FIRST_SLICE = 16
+
+_NO_TRACE = np.empty((0, len(TRACE_COLUMNS)))
+
+
+@dataclass(frozen=True)
+class Search:
+    """A search for the best model, from the state before the first iteration."""
+
+    problem: Problem
+    state: Run
+    bounds: tuple[Stop, ...]  # the stopping criteria that ask for a number of samples
+    options: Options
+    deadline: float  # of time.perf_counter
+    recorder: Recorder | None
+    plausible: Callable[[Floats], float]  # a factor of the support of a model of a round
+
+    @functools.cached_property
+    def packed(self) -> Any:
+        """The state as the kernels take it."""
+        return pack_run(self.state)
+
+    def run(self) -> tuple[Rounds, str]:
+        """Run the rounds, each from the same start, and refine the best model of each; say why the last one ended."""
+        state, interludes = self.state, self._interludes()
+        rounds = Rounds(self.options)
+        start = Start(state) if self.options.rounds > 1 else None
+        while True:
+            state.settings["max_iterations"] = rounds.iterations_left()
+            stop = self._iterate(interludes, rounds.iterations)
+            candidate = None
+            if state.progress["best_inliers"] > 0:
+                if state.settings["optimize"] and state.progress["unoptimized"]:
+                    interludes[OPTIMIZATION]()
+                self._refine()
+                candidate = self._candidate()
+            rounds.end_round(state, candidate)
+            if stop == RUNNING or start is None or rounds.over():
+                break
+            start.restore(state)
+        if rounds.best_odds is not None:
+            state.odds[:] = rounds.best_odds
+        return rounds, "agreement" if rounds.agree() else self._stop_reason(stop)
+
+    def _interludes(self) -> dict[int, Callable[[], None]]:
+        """Return what takes place between two calls of the loop."""
+        interludes: dict[int, Callable[[], None]] = {REPAIR: self._repair}
+        optimization = self.options.optimization(self.problem)
+        if optimization is not None:
+            from bansac.engine.local_optimization import select_optimization
+
+            interludes[OPTIMIZATION] = select_optimization(optimization, self.problem, self.state, self.packed)
+        return interludes
+
+    def _repair(self) -> None:
+        """Repair the iteration's best model, whose sample is degenerate, if the problem can."""
+        state, repair = self.state, self.problem.repair
+        state.other_model[:] = state.models[state.candidate["row"]]
+        threshold = state.settings["squared_threshold"]
+        if repair is not None and repair(
+            state.data, state.sample, state.other_model, threshold, state.rng, state.repair_work
+        ):
+            score_repaired(self.packed)
+
+    def _iterate(self, interludes: dict[int, Callable[[], None]], before: int) -> int:
+        """Call the compiled loop slice by slice until it stops; return what stopped it, ``RUNNING`` for the time limit.
+
+        ``before`` iterations were those of earlier rounds.
+        """
+        state, recorder = self.state, self.recorder
+        progress, started = state.progress, time.perf_counter()
+        slice_length = _FIRST_SLICE
+        while progress["stop"] == RUNNING:
+            first = int(progress["iterations"])
+            length = min(slice_length, int(state.settings["max_iterations"]) - first)
+            if recorder is not None:
+                length = recorder.begin(before + first, length, current_beliefs(self.options, state))
+            rows = _NO_TRACE if recorder is None else recorder.rows
+            run_iterations(self.packed, rows, first, first + length)
+            while progress["due"] != NOTHING:
+                interludes[progress["due"]]()
+                run_iterations(self.packed, rows, first, first + length)
+            if recorder is not None:
+                recorder.end(before + int(progress["iterations"]), current_beliefs(self.options, state))
+            now = time.perf_counter()
+            if now > self.deadline and progress["stop"] == RUNNING:
+                break
+            done = int(progress["iterations"]) - first
+            slice_length = max(1, int(_SLICE_SECONDS * done / max(now - started, 1e-9)))
+            started = now
+        return int(progress["stop"])
+
+    def _refine(self) -> None:
+        refiner = self.options.refiner(self.problem)
+        if refiner is not None:
+            find_function(refiner, "refine")(self.packed, self.problem)
+
+    def _candidate(self) -> Candidate:
+        """Return the model of a round; its support decides between several rounds."""
+        state = self.state
+        model, score = state.best_model.copy(), float(state.progress["best_score"])
+        if self.options.rounds == 1:
+            return Candidate(model, score, score, state.is_inlier[0])
+        is_inlier = np.empty(state.odds.size, np.bool_)
+        support = visible_score(self.problem, state, self.packed, model, is_inlier)
+        return Candidate(model, score, support * self.plausible(model), is_inlier)
+
+    def _stop_reason(self, stop: int) -> str:
+        """Return the name of what ended the run."""
+        if stop >= STOPPED_BOUND:
+            return self.bounds[stop - STOPPED_BOUND].name
+        return {RUNNING: "max_seconds", MAX_ITERATIONS: "max_iterations", STOPPED_BANSAC: "bansac"}[stop]
+
+
+def current_beliefs(options: Options, state: Run) -> Floats:
+    """Return the inlier probabilities of the sampler; those of the network, at first the prior, if it has none."""
+    found = find_function(options.sampler_row, "probabilities", no_probabilities)(
+        state.sampler_numbers, state.sampler_indices
+    )
+    return probabilities_from_odds(state.odds) if found is None else np.asarray(found)
+
+
+def no_probabilities(numbers: Floats, indices: Ints) -> None:
+    """Return None: the function of a sampler that has none."""
+    return None
