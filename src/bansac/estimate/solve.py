@@ -82,6 +82,7 @@ def solve(
         threshold=threshold,
         iterations=outcome.iterations,
         models_tested=outcome.models_tested,
+        rounds=outcome.rounds,
         stop_reason=outcome.stop_reason,
         success=success,
         message=message,
@@ -176,4 +177,4 @@ def _supports_all(problem: Problem) -> bool:
 def _no_data(prior: NDArray[np.float64] | None, n: int, options: Options) -> Outcome:
     start = np.full(n, 0.5) if prior is None else prior.copy()
     beliefs = start if options.sampler_row.prior else None
-    return Outcome(None, 0.0, beliefs, 0, 0, "no_data", np.empty(0, np.int64), None)
+    return Outcome(None, 0.0, beliefs, 0, 0, "no_data", np.empty(0, np.int64), None, rounds=0)
