@@ -116,7 +116,7 @@ def test_every_function_finds_the_model(call, made, is_right, preset, scored):
     assert (result.inliers & made.inliers).sum() > 0.8 * made.inliers.sum()
     if preset == "fast":
         assert result.rounds == 1
-        assert result.stop_reason in ("ransac", "max_iterations")
+        assert result.stop_reason in ("ransac", "rounds")
     else:
         assert result.stop_reason == "agreement"
         assert result.rounds >= {None: 2, "accurate": 4}[preset]
@@ -167,7 +167,20 @@ def test_rounds_share_the_budget_and_the_last_says_why_it_ended():
     assert (result.rounds, result.iterations, result.stop_reason) == (4, 100, "max_iterations")
     assert len(result.trace) == 100
     result = hard(rounds=3, round_iterations=30, agreement=50, stopping=None)
-    assert (result.rounds, result.iterations) == (3, 90)
+    assert (result.rounds, result.iterations, result.stop_reason) == (3, 90, "rounds")
+    perfect = np.column_stack([np.arange(50.0), np.arange(50.0)])
+    result = bansac.fit_line(perfect, threshold=0.1, rounds=3, agreement=4)  # RANSAC's criterion ends every round
+    assert (result.rounds, result.stop_reason) == (3, "rounds")
+    assert result.iterations < 300
+
+
+def test_one_round_ends_by_its_criterion_or_for_want_of_samples():
+    assert bansac.fit_line(POINTS.points, threshold=0.02, rounds=1).stop_reason == "ransac"
+    for preset in (None, "fast"):
+        result = hard(preset=preset, rounds=1, stopping=None)
+        assert (result.rounds, result.iterations, result.stop_reason) == (1, 300, "rounds")
+    result = hard(rounds=1, max_iterations=300, stopping=None)
+    assert (result.rounds, result.iterations, result.stop_reason) == (1, 300, "max_iterations")
 
 
 def test_the_trace_of_several_rounds_counts_on():
@@ -178,7 +191,7 @@ def test_the_trace_of_several_rounds_counts_on():
     assert (trace.snapshots[0] == 0.5).all()
     # Every round starts without a model: the best so far grows within each.
     for begin, end in ((0, 60), (60, 120), (120, 150)):
-        assert (np.diff(trace.best_inliers[begin:end]) >= 0).all()
+        assert (np.diff(trace.best_score[begin:end]) >= 0).all()
     plain = hard(round_iterations=60, max_iterations=150, agreement=50, stopping=None)
     assert np.array_equal(plain.model, result.model)
     assert np.array_equal(plain.beliefs, result.beliefs)
@@ -188,10 +201,10 @@ def test_the_time_limit_stops_between_rounds(monkeypatch):
     original = Rounds.end_round
 
     def end_round(rounds, *arguments):
-        """End a round, the third long after the deadline."""
+        """End a round; the third begins after the deadline."""
         original(rounds, *arguments)
         if rounds.count == 2:
-            monkeypatch.setattr(search.time, "perf_counter", lambda: np.inf)
+            monkeypatch.setattr(search.time, "perf_counter", lambda: 1e9)
 
     monkeypatch.setattr(Rounds, "end_round", end_round)
     result = hard(agreement=50, max_seconds=1e6, round_iterations=30)
