@@ -343,9 +343,12 @@ def test_ctrl_c_ends_it_at_once(tmp_path: Path, what: str) -> None:
     script.write_text(INTERRUPTED)
     process = subprocess.Popen([sys.executable, script, what], env=ENVIRONMENT, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
-    assert process.stdout.readline() == "ready\n"
-    process.send_signal(signal.SIGINT)
-    assert process.communicate(timeout=300)[0] == "interrupted\n"
+    try:
+        assert process.stdout.readline() == "ready\n"
+        process.send_signal(signal.SIGINT)
+        assert process.communicate(timeout=300)[0] == "interrupted\n"
+    finally:
+        process.kill()
     assert process.returncode == 0
 
 
