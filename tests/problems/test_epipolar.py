@@ -69,6 +69,7 @@ def test_the_symmetric_distance_is_at_least_twice_sampsons(seed):
 def test_the_essential_matrix_is_one_problem_with_two_measures():
     assert (ESSENTIAL.residuals, ESSENTIAL_SYMMETRIC.residuals) == (sampson_residuals, symmetric_residuals)
     assert (ESSENTIAL.linearize, ESSENTIAL_SYMMETRIC.linearize) == (linearize_sampson, linearize_symmetric)
+    assert (ESSENTIAL.residual_size, ESSENTIAL_SYMMETRIC.residual_size) == (1, 2)  # the distances to two lines
     for field in dataclasses.fields(ESSENTIAL):
-        if field.name not in ("residuals", "linearize"):
+        if field.name not in ("residuals", "linearize", "residual_size"):
             assert getattr(ESSENTIAL, field.name) == getattr(ESSENTIAL_SYMMETRIC, field.name), field.name
