@@ -53,7 +53,8 @@ class Result:
         Probability of every datum of being an inlier, given the model: the posterior of a mixture of inliers and
         outliers that is fitted to the residuals. None without success, as there is no model to be an inlier of.
     beliefs : (N,) ndarray of float or None
-        What the sampler believed of every datum at the end of the run: the network's P^k (BaySAC's and AR's are alike).
+        What the sampler believed of every datum at the end of the run, or of the round whose model is returned: the
+        network's P^k (BaySAC's and AR's are alike).
         They steer the search and are no calibrated probabilities. None with a sampler that keeps none.
     score : float
         Score of the model in the run's measure: larger is better.

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bansac.datasets.synthetic import epipolar_matches, homography_matches
-from bansac.engine import runner
+from bansac.engine import runner, search
 from bansac.engine.loop import run_iterations
 from bansac.engine.rounds import Candidate, Rounds, Start
 from bansac.engine.state import pack_run
@@ -127,6 +127,29 @@ def test_later_rounds_find_what_a_first_short_one_misses():
         found += many.score >= 40
     assert missed >= 3
     assert found >= 9
+
+
+@pytest.mark.parametrize("sampler", ["bansac", "baysac", "ar"])
+def test_beliefs_are_those_of_the_round_of_the_model(sampler, monkeypatch):
+    learnt = []
+
+    def end_round(rounds, state, candidate):
+        before = rounds.best
+        original(rounds, state, candidate)
+        learnt.append((rounds.best is not before, np.sort(search.current_beliefs(options, state))))
+
+    original = Rounds.end_round
+    monkeypatch.setattr(Rounds, "end_round", end_round)
+    data = matches(epipolar_matches(200, inlier_ratio=0.4, noise=0.3, seed=2))
+    earlier = 0
+    for seed in range(5):
+        learnt.clear()
+        options = BASE.replace(sampler=sampler, rounds=6, round_iterations=60, agreement=6, stopping=None, seed=seed)
+        found = runner.run(FUNDAMENTAL, data, options, prior=np.full(200, 0.5))
+        best = [beliefs for better, beliefs in learnt if better][-1]
+        assert np.array_equal(np.sort(found.beliefs), best)
+        earlier += not np.array_equal(best, learnt[-1][1])
+    assert earlier >= 2
 
 
 def test_implausible_models_lose():

@@ -11,6 +11,7 @@ cameras (``bansac.engine.visibility``) times the plausibility of the model.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -52,7 +53,7 @@ class Rounds:
         self.iterations = 0
         self.models_tested = 0
         self.best: Candidate | None = None
-        self.best_odds: Floats | None = None
+        self._best_state: list[tuple[Any, Any]] = []
 
     def iterations_left(self) -> int:
         """Return the maximum number of iterations of the next round."""
@@ -72,7 +73,14 @@ class Rounds:
             self._agreeing = 1
         if self.best is None or candidate.support > self.best.support:
             self.best = candidate
-            self.best_odds = state.odds.copy() if self._options.rounds > 1 else None
+            if self._options.rounds > 1:
+                arrays = (state.odds, state.sampler_numbers, state.sampler_indices)
+                self._best_state = [(array, array.copy()) for array in arrays]
+
+    def restore_best(self) -> None:
+        """Bring back what the sampler had learnt at the end of the round of the best model."""
+        for array, values in self._best_state:
+            array[...] = values
 
     def agree(self) -> bool:
         """Whether enough rounds have led to the best model."""

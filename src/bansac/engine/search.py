@@ -77,8 +77,7 @@ class Search:
             if stop == RUNNING or start is None or rounds.over():
                 break
             start.restore(state)
-        if rounds.best_odds is not None:
-            state.odds[:] = rounds.best_odds
+        rounds.restore_best()
         return rounds, self._stop_reason(rounds, stop)
 
     def _interludes(self) -> dict[int, Callable[[], None]]:
