@@ -52,7 +52,8 @@ class Options:
     confidence : float
         Desired probability that the best model was found when the run stops, in (0, 1).
     max_iterations : int, optional
-        Maximum number of minimal samples, of all rounds together. None takes the problem's default.
+        Maximum number of minimal samples, of all rounds together; there are no more than ``rounds`` times
+        ``round_iterations`` either. None takes the problem's default.
     min_iterations : int
         Minimum number of minimal samples before a stopping criterion may end the run.
     rounds : int
