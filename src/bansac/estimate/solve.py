@@ -36,17 +36,15 @@ def solve(
     _check_abilities(problem, options)
     if n < problem.sample_size:
         outcome = _no_data(prior, n, options)
-        message = f"{problem.name} needs at least {problem.sample_size} data, got {n}"
     else:
         outcome = run(problem, data, options, unit=unit, prior=prior, quality=quality)
-        message = ""
     residuals = np.full(n, np.inf)
     if outcome.model is not None:
         problem.exact_residuals(data, outcome.model, 0, n, residuals)
         residuals = np.sqrt(residuals) * unit
         residuals[np.isnan(residuals)] = np.inf
     inliers = residuals <= threshold
-    success, message = judge(problem, data, threshold / unit, outcome, inliers, options.sampler_row, message)
+    success, message = judge(problem, data, threshold, unit, outcome, residuals)
     return Result(
         model=None if outcome.model is None else outcome.model.reshape(problem.model_shape),
         inliers=inliers,
@@ -110,4 +108,4 @@ def _supports_all(problem: Problem) -> bool:
 def _no_data(prior: NDArray[np.float64] | None, n: int, options: Options) -> Outcome:
     start = np.full(n, 0.5) if prior is None else prior.copy()
     probabilities = start if options.sampler_row.prior else None
-    return Outcome(None, 0.0, probabilities, 0, 0, "no_data", np.empty(0, np.int64), None)
+    return Outcome(None, 0.0, probabilities, 0, 0, "no_data", None)

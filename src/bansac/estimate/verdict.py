@@ -1,50 +1,79 @@
-"""Whether a model has more support than chance gives, and what happened, in words."""
+"""Whether a model is more than a product of chance, and what happened, in words."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bansac.engine.runner import Outcome, chance_supports
-from bansac.engine.sampling import Sampler
-from bansac.engine.significance import IN_DOUBT, SIGNIFICANT, log_chance
+from bansac.engine.background import measure_background
+from bansac.engine.runner import Outcome
+from bansac.engine.significance import SIGNIFICANT, log_nfa
+from bansac.engine.support import count_off_line, distinct
 from bansac.problems.problem import Problem
 
 __all__ = ["judge"]
+
+# Residuals below this share of the threshold count as that much: rounding, not exactness.
+_EXACT = 1e-3
+# A threshold within which a random datum has this probability is no threshold.
+_USELESS = 0.5
 
 
 def judge(
     problem: Problem,
     data: NDArray[np.float64],
     threshold: float,
+    unit: float,
     outcome: Outcome,
-    inliers: NDArray[np.bool_],
-    sampler: Sampler,
-    message: str,
+    residuals: NDArray[np.float64],
 ) -> tuple[bool, str]:
-    """Say whether the model has more support than chance, and in words what happened.
+    """Say whether the model has more support than chance gives, and in words what happened.
 
-    The first models of the run estimate the support that chance gives. If the model is not significant then, they may
-    have been good themselves, drawn by a good prior: models of the data that disagree with the result decide. They also
-    decide in doubt if the first samples of the sampler are alike (the best matches, or neighbours).
+    Parameters
+    ----------
+    problem : Problem
+        The problem.
+    data : (channels, N) ndarray
+        The data.
+    threshold : float
+        Largest residual of an inlier.
+    unit : float
+        Unit of the threshold and the residuals over that of the data.
+    outcome : Outcome
+        What the run found.
+    residuals : (N,) ndarray
+        Residuals of its model.
     """
-    support, n = int(np.count_nonzero(inliers)), inliers.size
-    if message:
-        return False, message
+    n, m = residuals.size, problem.sample_size
+    if n < m:
+        return False, f"{problem.name} needs at least {m} data, got {n}"
     if outcome.model is None:
         if outcome.models_tested == 0:
             reason = f"all {outcome.iterations} samples were degenerate (coincident or collinear data?)"
         else:
             reason = f"none of the {outcome.models_tested} models tested has an inlier"
         return False, f"no {problem.name} found: {reason}"
-    facts = (support, n, problem.sample_size, outcome.models_tested)
-    chance = log_chance(*facts, n, outcome.first_supports)
-    if chance >= (IN_DOUBT if sampler.alike else SIGNIFICANT):
-        outliers = np.ascontiguousarray(data[:, ~inliers])
-        chance = log_chance(*facts, outliers.shape[1], chance_supports(problem, outliers, threshold))
-    if chance >= SIGNIFICANT:
+    inliers = residuals <= threshold
+    found = f"{problem.name} with {np.count_nonzero(inliers)} of {n} inliers"
+    if n < 2:
+        return False, f"{found}, no more than chance gives"
+    background = measure_background(problem, data, outcome.model, threshold / unit)
+    chance = float(background.probability(np.array([threshold / unit]))[0])
+    if chance >= _USELESS:
+        extent = float(np.ptp(data, axis=1).max())
         return False, (
-            f"the best {problem.name} has {support} of {n} inliers, no more than chance gives the best of "
-            f"{outcome.models_tested} models"
+            f"{found}, but the threshold of {threshold:.3g} is not small against the data, which extend over "
+            f"{extent * unit:.3g}: a random datum is an inlier with probability {chance:.2f}"
         )
-    return True, f"{problem.name} with {support} of {n} inliers"
+    kept = distinct(problem, data, residuals, threshold / unit)
+    support = kept & inliers
+    total, size = np.count_nonzero(kept), np.count_nonzero(support)
+    alpha = background.probability(np.maximum(np.sort(residuals[support]), _EXACT * threshold) / unit)
+    if log_nfa(alpha, total, m, problem.max_models) >= SIGNIFICANT:
+        what = f"{size} distinct ones of {total}" if total < n else "that"
+        return False, f"{found}; chance gives {what} as well"
+    if len(problem.points) > 1:
+        for point in problem.points:
+            if count_off_line(data[list(point)][:, support], threshold / unit) < m - 1:
+                return False, f"{found}, which lie on a line and do not determine it"
+    return True, found

@@ -182,4 +182,5 @@ CIRCLE = Problem(
     fit=fit,
     normalize=normalize,
     denormalize=denormalize,
+    points=((0, 1),),
 )

@@ -93,6 +93,7 @@ ESSENTIAL = Problem(
     default_threshold=1e-3,
     default_max_iterations=1000,
     unit="normalised",
+    points=((0, 1), (2, 3)),
 )
 
 ESSENTIAL_SYMMETRIC = dataclasses.replace(ESSENTIAL, residuals=symmetric_residuals)

@@ -30,4 +30,5 @@ FUNDAMENTAL = Problem(
     default_threshold=0.5,
     default_max_iterations=10_000,
     unit="pixels",
+    points=((0, 1), (2, 3)),
 )

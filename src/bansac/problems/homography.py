@@ -43,4 +43,5 @@ HOMOGRAPHY = Problem(
     default_threshold=1.0,
     default_max_iterations=1000,
     unit="pixels",
+    points=((0, 1), (2, 3)),
 )

@@ -122,4 +122,5 @@ LINE = Problem(
     normalize=normalize,
     denormalize=denormalize,
     canonical=canonical,
+    points=((0, 1),),
 )

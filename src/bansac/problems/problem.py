@@ -142,6 +142,9 @@ def _check_fields(problem: Any) -> None:
         if getattr(problem, field) not in allowed:
             names = " or ".join(map(repr, allowed))
             raise ValueError(f"{field} must be {names}, got {getattr(problem, field)!r}")
+    listed = [channel for point in problem.points for channel in point]
+    if listed and sorted(listed) != list(range(problem.channels)):
+        raise ValueError(f"points must list each of the {problem.channels} channels once, got {problem.points!r}")
     for row in _ROWS:
         function = getattr(problem, row.name)
         if function is not None or row.required:
@@ -206,6 +209,10 @@ class Problem:
         Largest number of samples if the caller gives none.
     unit : {"data", "pixels", "normalised"}
         Unit of residuals and threshold: that of the data, pixels, or pixels over the focal length.
+    points : tuple of tuple of int
+        Channels that are the coordinates of one point, in the unit of the threshold: ``((0, 1), (2, 3))`` for a match
+        of two image points. Data that share a point count once in the test of significance, which exchanges the points
+        of matches to see what chance gives. By default no channels belong together.
 
     Raises
     ------
@@ -250,6 +257,7 @@ class Problem:
     default_threshold: float | None = None
     default_max_iterations: int = 3000
     unit: Literal["data", "pixels", "normalised"] = "data"
+    points: tuple[tuple[int, ...], ...] = ()
 
     def __post_init__(self) -> None:
         """Check every field, so that a mistake is named here and not by the compiler."""

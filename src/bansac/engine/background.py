@@ -1,0 +1,141 @@
+"""How often data without structure agree with a model: measured on the data, rearranged so that none is left.
+
+The textbook probability of a random datum, the area of the inliers over that of the image, is wrong where data are
+clustered, lie on a grid or share points. So residuals of the model are measured on data that are rearranged:
+
+* Data of several points (matches): the first point of one datum with the other points of another.
+* Else a datum moves towards another one along a random direction e, x_i + e (e . (x_j - x_i)), which keeps clusters
+  that are as wide as long, but no thin structure.
+
+Twice: j is any other datum, or a neighbour, so that clusters of matches of which every one agrees with the next are
+chance as well. The larger probability counts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from bansac.numeric.arrays import Floats, Ints
+from bansac.numeric.rng import seed_rng, shuffle
+from bansac.problems.problem import Problem
+
+__all__ = ["Background", "measure_background"]
+
+# At least that many rearranged data where there are enough pairs of data.
+_PAIRS = 2000
+# Neighbours share a cell of this many thresholds; of this share of the extent where the unit of distances is not known.
+_CELL = 16.0
+_CELLS = 8
+
+
+@dataclass(frozen=True)
+class Background:
+    """Residuals of the model on rearranged data.
+
+    Parameters
+    ----------
+    far, near : (M,) ndarray
+        Sorted residuals of data exchanged with any others and with neighbours.
+    resolution : float
+        Least probability: that of two random data to share a coordinate of a grid.
+    """
+
+    far: Floats
+    near: Floats
+    resolution: float
+
+    def probability(self, distance: Floats) -> Floats:
+        """Return alpha(t), the probability that a random datum has a residual of at most ``distance``."""
+        larger = np.maximum(_share_within(self.far, distance), _share_within(self.near, distance))
+        return np.maximum(larger, self.resolution)
+
+
+def _share_within(residuals: Floats, distance: Floats) -> Floats:
+    """Return the share of ``residuals`` within each distance, one being added.
+
+    Below the smallest residual it falls linearly, which is slower than it may.
+    """
+    count = np.searchsorted(residuals, distance, side="right")
+    share = (count + 1) / (residuals.size + 1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where(count == 0, share * (distance / residuals[0]), share)
+
+
+def measure_background(problem: Problem, data: Floats, model: Floats, threshold: float) -> Background:
+    """Measure the residuals of ``model`` on rearranged ``data`` (channels x N, N at least 2)."""
+    n = data.shape[1]
+    rng = seed_rng(0)
+    order = np.empty(n, np.int64)
+    shuffle(rng, order)
+    cells = _cells(problem, data, threshold)[order]
+    neighbours = order[np.argsort(cells, kind="stable")]
+    shifts = min(n - 1, -(-_PAIRS // n))
+    far = np.concatenate([_rearrange(problem, data, order, shift) for shift in range(1, shifts + 1)], axis=1)
+    near = _rearrange(problem, data, neighbours, 1)
+    return Background(
+        far=_sorted_residuals(problem, far, model),
+        near=_sorted_residuals(problem, near, model),
+        resolution=0.0 if len(problem.points) > 1 else _resolution(data),
+    )
+
+
+def _sorted_residuals(problem: Problem, data: Floats, model: Floats) -> Floats:
+    squared = np.empty(data.shape[1])
+    problem.exact_residuals(data, model, 0, squared.size, squared)
+    squared[np.isnan(squared)] = np.inf
+    return np.sqrt(np.sort(squared))
+
+
+def _rearrange(problem: Problem, data: Floats, order: Ints, shift: int) -> Floats:
+    """Exchange every datum with the one ``shift`` places behind it in ``order``."""
+    own, other = np.take(data, order, axis=1), np.take(data, np.roll(order, -shift), axis=1)
+    if len(problem.points) > 1:
+        first = list(problem.points[0])
+        other[first] = own[first]
+        return other
+    if problem.channels == 1:
+        return np.linspace(data.min(), data.max(), data.shape[1])[None]
+    direction = np.random.Generator(np.random.PCG64(shift)).normal(size=data.shape)
+    direction /= np.sqrt(np.sum(direction * direction, axis=0))
+    scale = _scales(problem, data)[:, None]
+    step = np.sum(direction * ((other - own) / scale), axis=0)
+    return np.ascontiguousarray(own + scale * direction * step)
+
+
+def _scales(problem: Problem, data: Floats) -> Floats:
+    """Return the extent of every channel; the largest of those that are coordinates of one point."""
+    extent = np.ptp(data, axis=1)
+    for point in problem.points:
+        extent[list(point)] = extent[list(point)].max()
+    extent[extent == 0.0] = 1.0
+    return np.asarray(extent)
+
+
+def _cells(problem: Problem, data: Floats, threshold: float) -> Floats:
+    """Return the number of the cell that every datum lies in, by its first point; any other data by all channels."""
+    if problem.points:
+        rows = data[list(problem.points[0])]
+        size = np.full(len(rows), _CELL * threshold)
+    else:
+        rows = data
+        size = _scales(problem, data) / _CELLS
+    key = np.zeros(data.shape[1])
+    for row, width in zip(rows, size, strict=True):
+        cell = np.floor((row - row.min()) / width)
+        key = key * (cell.max() + 1) + cell
+    return key
+
+
+def _resolution(data: Floats) -> float:
+    """Return the largest probability over the channels that two random data share a value of a grid; 0 if none repeat."""
+    largest = 0.0
+    for row in data:
+        values = np.unique(row)
+        if 1 < values.size < row.size:
+            extent = values[-1] - values[0]
+            steps = np.diff(values)
+            step = steps[steps > 1e-9 * extent].min()
+            largest = max(largest, float(step / (extent + step)))
+    return largest
