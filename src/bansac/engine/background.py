@@ -25,8 +25,10 @@ __all__ = ["Background", "measure_background"]
 
 # At least that many rearranged data where there are enough pairs of data.
 _PAIRS = 2000
-# Neighbours share a cell of this many thresholds; of this share of the extent where the unit of distances is not known.
-_CELL = 16.0
+# Neighbours share a cell of this many thresholds, for matches and for points; of this share of the extent where the unit
+# of distances is not known.
+_MATCH_CELL = 8.0
+_POINT_CELL = 32.0
 _CELLS = 8
 
 
@@ -117,7 +119,7 @@ def _cells(problem: Problem, data: Floats, threshold: float) -> Floats:
     """Return the number of the cell that every datum lies in, by its first point; any other data by all channels."""
     if problem.points:
         rows = data[list(problem.points[0])]
-        size = np.full(len(rows), _CELL * threshold)
+        size = np.full(len(rows), (_MATCH_CELL if len(problem.points) > 1 else _POINT_CELL) * threshold)
     else:
         rows = data
         size = _scales(problem, data) / _CELLS

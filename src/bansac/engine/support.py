@@ -4,36 +4,31 @@ from __future__ import annotations
 
 import numpy as np
 
-from bansac.numeric.arrays import Bools, Floats
+from bansac.numeric.arrays import Bools, Floats, Ints
 from bansac.problems.problem import Problem
 
-__all__ = ["count_off_line", "distinct"]
+__all__ = ["count_off_line", "first_of_equals"]
 
 # Points of data nearer to each other than this share of the threshold are one point; at twice that they may be.
 _SAME = 0.25
 
 
-def distinct(problem: Problem, data: Floats, residuals: Floats, threshold: float) -> Bools:
-    """Return a mask of data of which no two share a point, on either side of a match.
+def first_of_equals(problem: Problem, data: Floats, threshold: float) -> Ints:
+    """Return the indices of data of which no two share a point, on either side of a match: of those that do, the first.
 
-    Of data that do the one of the smallest residual remains. Without points (see ``Problem``) only equal data are one.
+    Without points (see ``Problem``) only equal data are one.
     """
-    order = np.argsort(residuals, kind="stable")
-    sorted_data = data[:, order]
-    kept = np.arange(order.size)
-    if problem.points:
-        size = 2 * _SAME * threshold
-        for point in problem.points:
-            rows = sorted_data[list(point)]
-            # Two points near each other share a cell of at least one of the grids, which are half a cell apart.
-            for corner in np.ndindex(*(2,) * len(rows)):
-                offset = 0.5 * np.array(corner)[:, None]
-                kept = kept[_first_of_cell(np.floor(rows[:, kept] / size + offset))]
-    elif problem.channels > 1:
-        kept = kept[_first_of_cell(sorted_data)]
-    mask = np.zeros(order.size, np.bool_)
-    mask[order[kept]] = True
-    return mask
+    kept = np.arange(data.shape[1])
+    if not problem.points:
+        return kept[_first_of_cell(data)] if problem.channels > 1 else kept
+    size = 2 * _SAME * threshold
+    for point in problem.points:
+        rows = data[list(point)]
+        # Two points near each other share a cell of at least one of the grids, which are half a cell apart.
+        for corner in np.ndindex(*(2,) * len(rows)):
+            offset = 0.5 * np.array(corner)[:, None]
+            kept = kept[_first_of_cell(np.floor(rows[:, kept] / size + offset))]
+    return kept
 
 
 def _first_of_cell(cells: Floats) -> Bools:

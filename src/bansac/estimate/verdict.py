@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from bansac.engine.background import measure_background
 from bansac.engine.runner import Outcome
 from bansac.engine.significance import SIGNIFICANT, log_nfa
-from bansac.engine.support import count_off_line, distinct
+from bansac.engine.support import count_off_line, first_of_equals
 from bansac.problems.problem import Problem
 
 __all__ = ["judge"]
@@ -65,15 +65,15 @@ def judge(
             f"{found}, but the threshold of {threshold:.3g} is not small against the data, which extend over "
             f"{extent * unit:.3g}: a random datum is an inlier with probability {chance:.2f}"
         )
-    kept = distinct(problem, data, residuals, threshold / unit)
-    support = kept & inliers
-    total, size = np.count_nonzero(kept), np.count_nonzero(support)
-    alpha = background.probability(np.maximum(np.sort(residuals[support]), _EXACT * threshold) / unit)
-    if log_nfa(alpha, total, m, problem.max_models) >= SIGNIFICANT:
-        what = f"{size} distinct ones of {total}" if total < n else "that"
+    support = np.flatnonzero(inliers)
+    support = support[np.argsort(residuals[support], kind="stable")]
+    support = support[first_of_equals(problem, data[:, support], threshold / unit)]
+    alpha = background.probability(np.maximum(residuals[support], _EXACT * threshold) / unit)
+    if log_nfa(alpha, n, m, problem.max_models) >= SIGNIFICANT:
+        what = "that many" if support.size == np.count_nonzero(inliers) else f"{support.size} distinct ones, as they are,"
         return False, f"{found}; chance gives {what} as well"
     if len(problem.points) > 1:
         for point in problem.points:
-            if count_off_line(data[list(point)][:, support], threshold / unit) < m - 1:
+            if count_off_line(data[np.ix_(point, support)], threshold / unit) < m - 1:
                 return False, f"{found}, which lie on a line and do not determine it"
     return True, found
