@@ -4,8 +4,8 @@ The textbook probability of a random datum, the area of the inliers over that of
 clustered, lie on a grid or share points. So residuals of the model are measured on data that are rearranged:
 
 * Data of several points (matches): the first point of one datum with the other points of another.
-* Else a datum moves towards another one along a random direction e, x_i + e (e . (x_j - x_i)), which keeps clusters
-  that are as wide as long, but no thin structure.
+* Else two data become the corner of the right triangle with equal legs whose hypotenuse they are: two data of a normal
+  distribution that is as wide as long give one of the same distribution, two of a thin structure one beside it.
 
 Twice: j is any other datum, or a neighbour, so that clusters of matches of which every one agrees with the next are
 chance as well. The larger probability counts.
@@ -30,6 +30,7 @@ _PAIRS = 2000
 _MATCH_CELL = 8.0
 _POINT_CELL = 32.0
 _CELLS = 8
+_GOLDEN = 0.6180339887498949
 
 
 @dataclass(frozen=True)
@@ -99,11 +100,20 @@ def _rearrange(problem: Problem, data: Floats, order: Ints, shift: int) -> Float
         return other
     if problem.channels == 1:
         return np.linspace(data.min(), data.max(), data.shape[1])[None]
-    direction = np.random.Generator(np.random.PCG64(shift)).normal(size=data.shape)
-    direction /= np.sqrt(np.sum(direction * direction, axis=0))
     scale = _scales(problem, data)[:, None]
-    step = np.sum(direction * ((other - own) / scale), axis=0)
-    return np.ascontiguousarray(own + scale * direction * step)
+    across = _turn((other - own) / scale)
+    return np.ascontiguousarray(0.5 * (own + other + scale * across))
+
+
+def _turn(difference: Floats) -> Floats:
+    """Return vectors (columns) of the same lengths at right angles to these."""
+    if len(difference) == 2:
+        return np.stack([-difference[1], difference[0]])
+    across = np.random.Generator(np.random.PCG64(0)).normal(size=difference.shape)
+    square = np.sum(difference * difference, axis=0)
+    square[square == 0.0] = 1.0
+    across -= difference * (np.sum(across * difference, axis=0) / square)
+    return across * np.sqrt(square / np.sum(across * across, axis=0))
 
 
 def _scales(problem: Problem, data: Floats) -> Floats:
@@ -116,7 +126,10 @@ def _scales(problem: Problem, data: Floats) -> Floats:
 
 
 def _cells(problem: Problem, data: Floats, threshold: float) -> Floats:
-    """Return the number of the cell that every datum lies in, by its first point; any other data by all channels."""
+    """Return a number for the cell that every datum lies in, by its first point; any other data by all channels.
+
+    Numbers next to each other are those of cells far apart: a datum alone in its cell has no neighbours.
+    """
     if problem.points:
         rows = data[list(problem.points[0])]
         size = np.full(len(rows), (_MATCH_CELL if len(problem.points) > 1 else _POINT_CELL) * threshold)
@@ -127,7 +140,7 @@ def _cells(problem: Problem, data: Floats, threshold: float) -> Floats:
     for row, width in zip(rows, size, strict=True):
         cell = np.floor((row - row.min()) / width)
         key = key * (cell.max() + 1) + cell
-    return key
+    return key * _GOLDEN % 1.0
 
 
 def _resolution(data: Floats) -> float:
