@@ -17,7 +17,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bansac.numeric.arrays import Floats, Ints
+from bansac.engine.support import SAME_POINT
+from bansac.numeric.arrays import Floats
 from bansac.numeric.rng import seed_rng, shuffle
 from bansac.problems.problem import Problem
 
@@ -30,7 +31,6 @@ _PAIRS = 2000
 _MATCH_CELL = 8.0
 _POINT_CELL = 32.0
 _CELLS = 8
-_GOLDEN = 0.6180339887498949
 
 
 @dataclass(frozen=True)
@@ -39,29 +39,37 @@ class Background:
 
     Parameters
     ----------
-    far, near : (M,) ndarray
-        Sorted residuals of data exchanged with any others and with neighbours.
+    far : (M,) ndarray
+        Sorted residuals of data exchanged with any others.
+    near : (K,) ndarray
+        Sorted residuals of data exchanged with neighbours.
+    alone : float
+        Share of the data that have no neighbour.
     resolution : float
         Least probability: that of two random data to share a coordinate of a grid.
     """
 
     far: Floats
     near: Floats
+    alone: float
     resolution: float
 
     def probability(self, distance: Floats) -> Floats:
         """Return alpha(t), the probability that a random datum has a residual of at most ``distance``."""
-        larger = np.maximum(_share_within(self.far, distance), _share_within(self.near, distance))
-        return np.maximum(larger, self.resolution)
+        far = _share_within(self.far, distance, 1.0)
+        if self.near.size > 0:
+            share = 1.0 - self.alone
+            far = np.maximum(far, self.alone * far + share * _share_within(self.near, distance, share))
+        return np.maximum(far, self.resolution)
 
 
-def _share_within(residuals: Floats, distance: Floats) -> Floats:
-    """Return the share of ``residuals`` within each distance, one being added.
+def _share_within(residuals: Floats, distance: Floats, extra: float) -> Floats:
+    """Return the share of ``residuals`` within each distance, ``extra`` ones being added so that it is never 0.
 
     Below the smallest residual it falls linearly, which is slower than it may.
     """
     count = np.searchsorted(residuals, distance, side="right")
-    share = (count + 1) / (residuals.size + 1)
+    share = (count + extra) / (residuals.size + extra)
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.where(count == 0, share * (distance / residuals[0]), share)
 
@@ -69,17 +77,16 @@ def _share_within(residuals: Floats, distance: Floats) -> Floats:
 def measure_background(problem: Problem, data: Floats, model: Floats, threshold: float) -> Background:
     """Measure the residuals of ``model`` on rearranged ``data`` (channels x N, N at least 2)."""
     n = data.shape[1]
-    rng = seed_rng(0)
     order = np.empty(n, np.int64)
-    shuffle(rng, order)
-    cells = _cells(problem, data, threshold)[order]
-    neighbours = order[np.argsort(cells, kind="stable")]
-    shifts = min(n - 1, -(-_PAIRS // n))
-    far = np.concatenate([_rearrange(problem, data, order, shift) for shift in range(1, shifts + 1)], axis=1)
-    near = _rearrange(problem, data, neighbours, 1)
+    shuffle(seed_rng(0), order)
+    shuffled = np.take(data, order, axis=1)
+    shifts = range(1, min(n - 1, -(-_PAIRS // n)) + 1)
+    far = np.concatenate([_rearrange(problem, shuffled, np.roll(shuffled, -shift, axis=1)) for shift in shifts], axis=1)
+    own, other = _neighbours(problem, shuffled, threshold)
     return Background(
         far=_sorted_residuals(problem, far, model),
-        near=_sorted_residuals(problem, near, model),
+        near=_sorted_residuals(problem, _rearrange(problem, own, other), model),
+        alone=1 - own.shape[1] / n,
         resolution=0.0 if len(problem.points) > 1 else _resolution(data),
     )
 
@@ -91,16 +98,27 @@ def _sorted_residuals(problem: Problem, data: Floats, model: Floats) -> Floats:
     return np.sqrt(np.sort(squared))
 
 
-def _rearrange(problem: Problem, data: Floats, order: Ints, shift: int) -> Floats:
-    """Exchange every datum with the one ``shift`` places behind it in ``order``."""
-    own, other = np.take(data, order, axis=1), np.take(data, np.roll(order, -shift), axis=1)
+def _neighbours(problem: Problem, data: Floats, threshold: float) -> tuple[Floats, Floats]:
+    """Return data and a neighbour of each: another datum of its cell, with which it shares no point."""
+    cells = _cells(problem, data, threshold)
+    order = np.argsort(cells, kind="stable")
+    successor = np.roll(order, -1)
+    are_neighbours = cells[order] == cells[successor]
+    for point in problem.points:
+        difference = np.abs(data[np.ix_(point, order)] - data[np.ix_(point, successor)])
+        are_neighbours &= difference.max(axis=0) > SAME_POINT * threshold
+    return np.take(data, order[are_neighbours], axis=1), np.take(data, successor[are_neighbours], axis=1)
+
+
+def _rearrange(problem: Problem, own: Floats, other: Floats) -> Floats:
+    """Exchange data with others (both channels x N)."""
     if len(problem.points) > 1:
-        first = list(problem.points[0])
-        other[first] = own[first]
-        return other
+        exchanged = other.copy()
+        exchanged[list(problem.points[0])] = own[list(problem.points[0])]
+        return exchanged
     if problem.channels == 1:
-        return np.linspace(data.min(), data.max(), data.shape[1])[None]
-    scale = _scales(problem, data)[:, None]
+        return np.linspace(own.min(), own.max(), own.shape[1])[None]
+    scale = _scales(problem, own)[:, None] if own.size else 1.0
     across = _turn((other - own) / scale)
     return np.ascontiguousarray(0.5 * (own + other + scale * across))
 
@@ -126,10 +144,7 @@ def _scales(problem: Problem, data: Floats) -> Floats:
 
 
 def _cells(problem: Problem, data: Floats, threshold: float) -> Floats:
-    """Return a number for the cell that every datum lies in, by its first point; any other data by all channels.
-
-    Numbers next to each other are those of cells far apart: a datum alone in its cell has no neighbours.
-    """
+    """Return a number for the cell that every datum lies in, by its first point; any other data by all channels."""
     if problem.points:
         rows = data[list(problem.points[0])]
         size = np.full(len(rows), (_MATCH_CELL if len(problem.points) > 1 else _POINT_CELL) * threshold)
@@ -140,7 +155,7 @@ def _cells(problem: Problem, data: Floats, threshold: float) -> Floats:
     for row, width in zip(rows, size, strict=True):
         cell = np.floor((row - row.min()) / width)
         key = key * (cell.max() + 1) + cell
-    return key * _GOLDEN % 1.0
+    return key
 
 
 def _resolution(data: Floats) -> float:

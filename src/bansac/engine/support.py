@@ -7,10 +7,10 @@ import numpy as np
 from bansac.numeric.arrays import Bools, Floats, Ints
 from bansac.problems.problem import Problem
 
-__all__ = ["count_off_line", "first_of_equals"]
+__all__ = ["SAME_POINT", "count_off_line", "first_of_equals"]
 
 # Points of data nearer to each other than this share of the threshold are one point; at twice that they may be.
-_SAME = 0.25
+SAME_POINT = 0.25
 
 
 def first_of_equals(problem: Problem, data: Floats, threshold: float) -> Ints:
@@ -21,7 +21,7 @@ def first_of_equals(problem: Problem, data: Floats, threshold: float) -> Ints:
     kept = np.arange(data.shape[1])
     if not problem.points:
         return kept[_first_of_cell(data)] if problem.channels > 1 else kept
-    size = 2 * _SAME * threshold
+    size = 2 * SAME_POINT * threshold
     for point in problem.points:
         rows = data[list(point)]
         # Two points near each other share a cell of at least one of the grids, which are half a cell apart.
