@@ -22,7 +22,7 @@ from bansac.numeric.arrays import Floats
 from bansac.numeric.rng import seed_rng, shuffle
 from bansac.problems.problem import Problem
 
-__all__ = ["Background", "measure_background"]
+__all__ = ["Background", "cell_sizes", "measure_background", "scales"]
 
 # At least that many rearranged data where there are enough pairs of data.
 _PAIRS = 2000
@@ -118,7 +118,7 @@ def _rearrange(problem: Problem, own: Floats, other: Floats) -> Floats:
         return exchanged
     if problem.channels == 1:
         return np.linspace(own.min(), own.max(), own.shape[1])[None]
-    scale = _scales(problem, own)[:, None] if own.size else 1.0
+    scale = scales(problem, own)[:, None] if own.size else 1.0
     across = _turn((other - own) / scale)
     return np.ascontiguousarray(0.5 * (own + other + scale * across))
 
@@ -134,7 +134,7 @@ def _turn(difference: Floats) -> Floats:
     return across * np.sqrt(square / np.sum(across * across, axis=0))
 
 
-def _scales(problem: Problem, data: Floats) -> Floats:
+def scales(problem: Problem, data: Floats) -> Floats:
     """Return the extent of every channel; the largest of those that are coordinates of one point."""
     extent = np.ptp(data, axis=1)
     for point in problem.points:
@@ -143,14 +143,17 @@ def _scales(problem: Problem, data: Floats) -> Floats:
     return np.asarray(extent)
 
 
+def cell_sizes(problem: Problem, data: Floats, threshold: float) -> Floats:
+    """Return the sides of the cells of neighbours, in the first point, else in all channels."""
+    if not problem.points:
+        return scales(problem, data) / _CELLS
+    return np.full(len(problem.points[0]), (_MATCH_CELL if len(problem.points) > 1 else _POINT_CELL) * threshold)
+
+
 def _cells(problem: Problem, data: Floats, threshold: float) -> Floats:
     """Return a number for the cell that every datum lies in, by its first point; any other data by all channels."""
-    if problem.points:
-        rows = data[list(problem.points[0])]
-        size = np.full(len(rows), (_MATCH_CELL if len(problem.points) > 1 else _POINT_CELL) * threshold)
-    else:
-        rows = data
-        size = _scales(problem, data) / _CELLS
+    rows = data[list(problem.points[0])] if problem.points else data
+    size = cell_sizes(problem, data, threshold)
     key = np.zeros(data.shape[1])
     for row, width in zip(rows, size, strict=True):
         cell = np.floor((row - row.min()) / width)

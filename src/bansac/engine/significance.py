@@ -15,12 +15,13 @@ ones.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
 from bansac.numeric.arrays import Floats
 
-__all__ = ["SIGNIFICANT", "log_nfa"]
+__all__ = ["SIGNIFICANT", "log_false_alarms", "log_nfa"]
 
 # A model is significant if chance gives its support in less than one search of ten thousand: a refined model may have
 # a little more support than every model through a sample.
@@ -49,11 +50,16 @@ def log_nfa(alpha: Floats, n: int, sample_size: int, max_models: int) -> float:
     m, largest = sample_size, alpha.size
     if largest <= m:
         return math.inf
+    return float(log_false_alarms(np.arange(m + 1, largest + 1), alpha[m:], n, m, max_models).min())
+
+
+def log_false_alarms(k: Any, alpha: Any, n: int, sample_size: int, max_models: int) -> Any:
+    """Return log NFA(k, t), for a number or an array of ``k`` > ``sample_size`` and of ``alpha``."""
+    m = sample_size
     table = _log_factorial_table(n)
-    k = np.arange(m + 1, largest + 1)
     # C(n, k) C(k, m) = n! / ((n - k)! m! (k - m)!)
-    terms = (k - m) * np.log(alpha[m:]) - table[n - k] - table[k - m]
-    return float(terms.min() + table[n] - table[m] + math.log(max_models * max(n - m, 1)))
+    subsets = table[n] - table[n - k] - table[m] - table[k - m]
+    return math.log(max_models * max(n - m, 1)) + subsets + (k - m) * np.log(alpha)
 
 
 def _log_factorial_table(n: int) -> Floats:

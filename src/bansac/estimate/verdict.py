@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bansac.engine.background import measure_background
+from bansac.engine.certificate import is_clear
 from bansac.engine.runner import Outcome
 from bansac.engine.significance import SIGNIFICANT, log_nfa
 from bansac.engine.support import count_off_line, first_of_equals
@@ -57,6 +58,8 @@ def judge(
     found = f"{problem.name} with {np.count_nonzero(inliers)} of {n} inliers"
     if n < 2:
         return False, f"{found}, no more than chance gives"
+    if is_clear(problem, data, outcome.model, threshold / unit, inliers):
+        return True, found
     background = measure_background(problem, data, outcome.model, threshold / unit)
     chance = float(background.probability(np.array([threshold / unit]))[0])
     if chance >= _USELESS:
