@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from bansac.numeric.arrays import Bools, Floats, Ints
+from bansac.numeric.arrays import Floats, Ints
 from bansac.problems.problem import Problem
 
 __all__ = ["SAME_POINT", "count_off_line", "first_of_equals"]
@@ -20,24 +20,18 @@ def first_of_equals(problem: Problem, data: Floats, threshold: float) -> Ints:
     """
     kept = np.arange(data.shape[1])
     if not problem.points:
-        return kept[_first_of_cell(data)] if problem.channels > 1 else kept
-    size = 2 * SAME_POINT * threshold
+        return np.sort(np.unique(data, axis=1, return_index=True)[1]) if problem.channels > 1 else kept
     for point in problem.points:
-        rows = data[list(point)]
+        rows = data[list(point)] / (2 * SAME_POINT * threshold)
         # Two points near each other share a cell of at least one of the grids, which are half a cell apart.
         for corner in np.ndindex(*(2,) * len(rows)):
-            offset = 0.5 * np.array(corner)[:, None]
-            kept = kept[_first_of_cell(np.floor(rows[:, kept] / size + offset))]
+            cells = np.floor(rows[:, kept] + 0.5 * np.array(corner)[:, None])
+            cells -= cells.min(axis=1, keepdims=True)
+            key = cells[0]
+            for cell in cells[1:]:
+                key = key * (cell.max() + 1) + cell
+            kept = kept[np.sort(np.unique(key, return_index=True)[1])]
     return kept
-
-
-def _first_of_cell(cells: Floats) -> Bools:
-    """Return which columns equal no earlier one."""
-    order = np.lexsort(cells)  # stable: of equal columns the first comes first
-    ordered = cells[:, order]
-    first = np.ones(order.size, np.bool_)
-    first[order[1:]] = np.any(ordered[:, 1:] != ordered[:, :-1], axis=0)
-    return first
 
 
 def count_off_line(x: Floats, threshold: float) -> int:
