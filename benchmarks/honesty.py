@@ -2,11 +2,11 @@
 
     python benchmarks/honesty.py [--runs 300] [--processes 20] [--data DIR] [--json FILE] [--only PART ...]
 
-False success: data without a model, a different seed each run, over problem, number of data, threshold and kind of data,
-and over samplers; counted are the runs with ``success=True``. Power: the runs in which the returned model is right, and
-those of them with ``success=True``. Photographs: all ordered pairs of photographs of different scenes in scikit-image.
-Real: the sets of DIR with ground truth, the right models that are called failure. Repetition: the same call in separate
-processes; counted are the different answers.
+False success: data without a model, a different seed each run, over problem, number of data, threshold and kind of
+data, and over samplers; counted are the runs with ``success=True``. Power: the runs in which the returned model is
+right, and those of them with ``success=True``. Photographs: all ordered pairs of photographs of different scenes in
+scikit-image. Real: the sets of DIR with ground truth, the right models that are called failure. Repetition: the same
+call in separate processes; counted are the different answers.
 
 The report is written after every cell; a run with the same settings goes on where one has stopped.
 """
@@ -228,9 +228,9 @@ def power_cells(runs: int) -> Iterator[tuple[str, Callable[[], Any]]]:
 # --- Photographs ------------------------------------------------------------------------------------------------------
 
 PHOTOGRAPHS = (
-    "astronaut brick camera cell chelsea clock coffee coins grass gravel hubble_deep_field immunohistochemistry "
-    "microaneurysms moon page retina rocket text"
-).split()
+    *("astronaut", "brick", "camera", "cell", "chelsea", "clock", "coffee", "coins", "grass", "gravel"),
+    *("hubble_deep_field", "immunohistochemistry", "microaneurysms", "moon", "page", "retina", "rocket", "text"),
+)
 
 
 def photograph_cells() -> Iterator[tuple[str, Callable[[], Any]]]:

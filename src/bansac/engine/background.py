@@ -26,8 +26,8 @@ __all__ = ["Background", "cell_sizes", "measure_background", "scales"]
 
 # At least that many rearranged data where there are enough pairs of data.
 _PAIRS = 2000
-# Neighbours share a cell of this many thresholds, for matches and for points; of this share of the extent where the unit
-# of distances is not known.
+# Neighbours share a cell of this many thresholds, for matches and for points; where the unit of distances is not known,
+# one of so many of the extent.
 _MATCH_CELL = 8.0
 _POINT_CELL = 32.0
 _CELLS = 8
@@ -66,12 +66,12 @@ class Background:
 def _share_within(residuals: Floats, distance: Floats, extra: float) -> Floats:
     """Return the share of ``residuals`` within each distance, ``extra`` ones being added so that it is never 0.
 
-    Below the smallest residual it falls linearly, which is slower than it may.
+    Below the smallest residual it falls linearly, which is slower than it may, to a thousandth.
     """
     count = np.searchsorted(residuals, distance, side="right")
     share = (count + extra) / (residuals.size + extra)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.where(count == 0, share * (distance / residuals[0]), share)
+    with np.errstate(divide="ignore"):
+        return np.where(count == 0, share * np.clip(distance / residuals[0], 1e-3, 1.0), share)
 
 
 def measure_background(problem: Problem, data: Floats, model: Floats, threshold: float) -> Background:
@@ -105,7 +105,7 @@ def _neighbours(problem: Problem, data: Floats, threshold: float) -> tuple[Float
     successor = np.roll(order, -1)
     are_neighbours = cells[order] == cells[successor]
     for point in problem.points:
-        difference = np.abs(data[np.ix_(point, order)] - data[np.ix_(point, successor)])
+        difference = np.abs(data[list(point)][:, order] - data[list(point)][:, successor])
         are_neighbours &= difference.max(axis=0) > SAME_POINT * threshold
     return np.take(data, order[are_neighbours], axis=1), np.take(data, successor[are_neighbours], axis=1)
 
@@ -131,7 +131,7 @@ def _turn(difference: Floats) -> Floats:
     square = np.sum(difference * difference, axis=0)
     square[square == 0.0] = 1.0
     across -= difference * (np.sum(across * difference, axis=0) / square)
-    return across * np.sqrt(square / np.sum(across * across, axis=0))
+    return np.asarray(across * np.sqrt(square / np.sum(across * across, axis=0)))
 
 
 def scales(problem: Problem, data: Floats) -> Floats:
@@ -162,7 +162,7 @@ def _cells(problem: Problem, data: Floats, threshold: float) -> Floats:
 
 
 def _resolution(data: Floats) -> float:
-    """Return the largest probability over the channels that two random data share a value of a grid; 0 if none repeat."""
+    """Return the largest probability over the channels that random data share a value; 0 if none repeats."""
     largest = 0.0
     for row in data:
         values = np.unique(row)

@@ -122,6 +122,7 @@ def _exchange(data: Floats, i: int | np.int64, j: int | np.int64, out: Floats, c
 
 
 @inlined
-def _slot(x: float, y: float) -> int:
+def _slot(x: float, y: float) -> np.int64:
     """Return the place of a cell in the table; two cells that share one only make the test harder to pass."""
-    return (np.int64(x) * 73856093 ^ np.int64(y) * 19349663) & (_SLOTS - 1)
+    slot: np.int64 = (np.int64(x % 65536.0) * 73856093 ^ np.int64(y % 65536.0) * 19349663) & (_SLOTS - 1)
+    return slot

@@ -7,9 +7,9 @@ expected to be at most
     NFA(k, t) = s (n - m) C(n, k) C(k, m) alpha(t)^(k - m)
 
 where n - m counts the values of k that are tried (Moisan and Stival, IJCV 2004; Moulon, Monasse and Marlet, ACCV 2012).
-It bounds the probability that any model, and so the best of a run of any length, has that support. The smallest over all
-k, with t the k-th residual, weighs the number of inliers against their exactness: a few exact ones count as many rough
-ones.
+It bounds the probability that any model, and so the best of a run of any length, has that support. The smallest over
+all k, with t the k-th residual, weighs the number of inliers against their exactness: a few exact ones count as many
+rough ones.
 """
 
 from __future__ import annotations

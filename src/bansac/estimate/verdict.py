@@ -16,7 +16,8 @@ __all__ = ["judge"]
 
 # Residuals below this share of the threshold count as that much: rounding, not exactness.
 _EXACT = 1e-3
-# A threshold within which a random datum has this probability is no threshold.
+# A threshold above this share of the extent of the data, within which most random data are, tells nothing.
+_SMALL = 0.1
 _USELESS = 0.5
 
 
@@ -62,8 +63,8 @@ def judge(
         return True, found
     background = measure_background(problem, data, outcome.model, threshold / unit)
     chance = float(background.probability(np.array([threshold / unit]))[0])
-    if chance >= _USELESS:
-        extent = float(np.ptp(data, axis=1).max())
+    extent = _smallest_extent(problem, data)
+    if chance >= _USELESS and threshold / unit > _SMALL * extent:
         return False, (
             f"{found}, but the threshold of {threshold:.3g} is not small against the data, which extend over "
             f"{extent * unit:.3g}: a random datum is an inlier with probability {chance:.2f}"
@@ -73,10 +74,16 @@ def judge(
     support = support[first_of_equals(problem, data[:, support], threshold / unit)]
     alpha = background.probability(np.maximum(residuals[support], _EXACT * threshold) / unit)
     if log_nfa(alpha, n, m, problem.max_models) >= SIGNIFICANT:
-        what = "that many" if support.size == np.count_nonzero(inliers) else f"{support.size} distinct ones, as they are,"
-        return False, f"{found}; chance gives {what} as well"
+        apart = "" if support.size == np.count_nonzero(inliers) else f", of which {support.size} share no point"
+        return False, f"{found}{apart}, no more than chance gives"
     if len(problem.points) > 1:
         for point in problem.points:
-            if count_off_line(data[np.ix_(point, support)], threshold / unit) < m - 1:
+            if count_off_line(data[list(point)][:, support], threshold / unit) < m - 1:
                 return False, f"{found}, which lie on a line and do not determine it"
     return True, found
+
+
+def _smallest_extent(problem: Problem, data: NDArray[np.float64]) -> float:
+    """Return how far the data extend: the points of that image, or else the channel, in which it is least."""
+    points = problem.points or [(channel,) for channel in range(problem.channels)]
+    return min(float(np.ptp(data[list(point)], axis=1).max()) for point in points)

@@ -142,15 +142,20 @@ def _check_fields(problem: Any) -> None:
         if getattr(problem, field) not in allowed:
             names = " or ".join(map(repr, allowed))
             raise ValueError(f"{field} must be {names}, got {getattr(problem, field)!r}")
-    listed = [channel for point in problem.points for channel in point]
-    if listed and sorted(listed) != list(range(problem.channels)):
-        raise ValueError(f"points must list each of the {problem.channels} channels once, got {problem.points!r}")
+    _check_points(problem.points, problem.channels)
     for row in _ROWS:
         function = getattr(problem, row.name)
         if function is not None or row.required:
             _check_function(row, function)
     if problem.repair_degenerate is not None and problem.is_degenerate is None:
         raise ValueError("repair_degenerate needs is_degenerate, which is None")
+
+
+def _check_points(points: Any, channels: int) -> None:
+    tuples = isinstance(points, tuple) and all(isinstance(point, tuple) for point in points)
+    listed = [channel for point in points for channel in point] if tuples else [None]
+    if listed and (None in listed or sorted(listed) != list(range(channels))):
+        raise ValueError(f"points must be tuples that list each of the {channels} channels once, got {points!r}")
 
 
 @dataclass(frozen=True, eq=False)

@@ -58,9 +58,7 @@ class Sampler:
 SAMPLERS = {
     sampler.name: sampler
     for sampler in (
-        Sampler(
-            "bansac", "bansac.engine.sampling.bansac", prior=True, adaptive=True, stopping=("bansac", "sprt")
-        ),
+        Sampler("bansac", "bansac.engine.sampling.bansac", prior=True, adaptive=True, stopping=("bansac", "sprt")),
         Sampler("uniform", "bansac.engine.sampling.uniform"),
         Sampler("prosac", "bansac.engine.sampling.prosac", order=True, stopping=("prosac",)),
         Sampler("napsac", "bansac.engine.sampling.napsac", neighbors=True),
