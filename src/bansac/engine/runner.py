@@ -32,7 +32,7 @@ from bansac.numeric.arrays import Floats, Ints
 from bansac.numeric.rng import seed_rng, shuffle
 from bansac.problems.problem import Problem, repair_scratch
 
-__all__ = ["Outcome", "chance_supports", "run"]
+__all__ = ["Outcome", "run"]
 
 _MAX_TESTS = 256
 
@@ -51,7 +51,6 @@ class Outcome:
     iterations: int
     models_tested: int
     stop_reason: str
-    first_supports: Ints
     trace: Trace | None
     rounds: int = 1
 
@@ -116,7 +115,6 @@ def run(
         iterations=rounds.iterations,
         models_tested=rounds.models_tested,
         stop_reason=stop_reason,
-        first_supports=state.supports[: int(state.sprt["full_models"])],
         trace=recorder.trace() if recorder is not None else None,
         rounds=rounds.count,
     )
@@ -129,29 +127,6 @@ def _to_caller(problem: Problem, model: Floats, transform: Floats) -> Floats:
     if problem.canonical is not None:
         problem.canonical(model)
     return model
-
-
-def chance_supports(problem: Problem, data: Floats, threshold: float) -> Ints:
-    """Return the support of a few models of uniform samples of ``data``, each scored in full."""
-    if data.shape[1] < 2 * problem.sample_size:
-        return np.empty(0, np.int64)
-    options = Options(  # written out: a change of a default must not change what a preset gives
-        threshold=threshold,
-        max_iterations=FULL_MODELS,
-        min_iterations=0,
-        max_seconds=None,
-        seed=0,
-        sampler="uniform",
-        scoring="inliers",
-        weighting=None,
-        verification=None,
-        stopping=None,
-        local_optimization=None,
-        degeneracy=None,
-        refinement=None,
-        trace=False,
-    )
-    return run(problem, data, options).first_supports
 
 
 def _inner_distance(distance: float | None, unit: float, transform: Floats) -> float | None:

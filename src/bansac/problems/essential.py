@@ -111,6 +111,7 @@ ESSENTIAL = Problem(
     default_threshold=5e-4,
     default_max_iterations=4000,
     unit="normalised",
+    points=((0, 1), (2, 3)),
 )
 
 ESSENTIAL_SYMMETRIC = dataclasses.replace(

@@ -47,4 +47,5 @@ FUNDAMENTAL = Problem(
     default_max_iterations=10_000,
     default_weighting="density+scores",
     unit="pixels",
+    points=((0, 1), (2, 3)),
 )

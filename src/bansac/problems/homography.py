@@ -101,4 +101,5 @@ HOMOGRAPHY = Problem(
     default_max_iterations=4000,
     default_weighting="scores",
     unit="pixels",
+    points=((0, 1), (2, 3)),
 )
