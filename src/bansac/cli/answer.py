@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 import bansac
 from bansac.cli.console import NO_MODEL, notes, report
+from bansac.datasets import Matches
 from bansac.evaluation.files import OutputFolder
 from bansac.geometry import essential_from_pose
 from bansac.result import RelativePose, Result
@@ -112,16 +113,18 @@ class Answer:
 
 def estimate_two_view(
     name: str,
-    x1: NDArray[np.float64],
-    x2: NDArray[np.float64],
+    matches: Matches,
     K1: NDArray[np.float64] | None,
     K2: NDArray[np.float64] | None,
     **settings: Any,
 ) -> Answer:
     """Estimate H, F or E; E comes with the motion, and without K1 and K2 takes points in normalised units."""
-    if name != "E":
-        estimate = bansac.estimate_homography if name == "H" else bansac.estimate_fundamental
-        result = estimate(x1, x2, **settings)
+    x1, x2 = matches.x1, matches.x2
+    if name == "H":
+        result = bansac.estimate_homography(x1, x2, **settings)
+        return Answer(name, result, result.model, "px")
+    if name == "F":
+        result = bansac.estimate_fundamental(x1, x2, image_size1=matches.size1, image_size2=matches.size2, **settings)
         return Answer(name, result, result.model, "px")
     result = bansac.estimate_relative_pose(x1, x2, K1, K2, **settings)
     pose = result.model

@@ -21,8 +21,8 @@ ThresholdOption = Annotated[
     float | None,
     typer.Option(
         help="Largest residual of an inlier: in pixels for H and F, and for E with --calib; in normalised units for E "
-        "without; in the unit of the points for curves. Default: 1 px for H, 0.5 px for F, 1e-3 in normalised units "
-        "for E, which are 1e-3 focal lengths with --calib."
+        "without; in the unit of the points for curves. Default: 2 px for H, 0.5 px for F, 1 px for E with "
+        "--calib, else 5e-4 in normalised units."
     ),
 ]
 ConfidenceOption = Annotated[

@@ -82,7 +82,7 @@ def demo(out: OutOption = None, overwrite: OverwriteFlag = False, seed: SeedOpti
 
 
 def _estimate(pair: Matches, seed: int, **settings: Any) -> Answer:
-    return estimate_two_view("H", pair.x1, pair.x2, None, None, seed=seed, **settings)
+    return estimate_two_view("H", pair, None, None, seed=seed, **settings)
 
 
 def _compare(pair: Matches, answers: dict[str, list[Answer]]) -> dict[str, Any]:
@@ -150,8 +150,8 @@ def _estimate_stereo(seed: int, *, traced: bool, json: bool) -> Stereo | None:
             )
         return None
     settings: dict[str, Any] = {"seed": seed, "scores": matches.scores, "trace": traced}
-    estimate_two_view("F", matches.x1, matches.x2, None, None, **settings)  # loads or compiles the kernels
-    return Stereo(pair, matches, estimate_two_view("F", matches.x1, matches.x2, None, None, **settings))
+    estimate_two_view("F", matches, None, None, **settings)  # loads or compiles the kernels
+    return Stereo(pair, matches, estimate_two_view("F", matches, None, None, **settings))
 
 
 def _judge(stereo: Stereo) -> dict[str, Any]:

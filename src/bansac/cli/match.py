@@ -69,7 +69,7 @@ def match(
     matches = match_images(image1, image2, ratio=chosen, max_features=features, max_size=max_size, mutual=not one_way)
     settings = {"seed": seed, **arguments.sampling_settings(sampler, matches.scores, no_scores)}
     settings |= arguments.given(threshold=threshold, confidence=confidence, max_iterations=max_iterations)
-    answer = estimate_two_view(model, matches.x1, matches.x2, K1, K2, trace=folder is not None, **settings)
+    answer = estimate_two_view(model, matches, K1, K2, trace=folder is not None, **settings)
 
     document = {"images": [str(image1), str(image2)], **answer.as_dict()}
     if folder is not None:

@@ -45,7 +45,7 @@ def estimate_homography(
     x1, x2 : (N, 2) array_like
         Matched points in the first and the second image, in pixels; (N, 1, 2) works too.
     threshold : float, optional
-        Largest transfer error ``|x2 - H x1|`` of an inlier, in pixels; 1 by default.
+        Largest transfer error ``|x2 - H x1|`` of an inlier, in pixels; 2 by default.
     scores : (N,) array_like, optional
         Quality of the matches, larger is better: the order of PROSAC and P-NAPSAC, and of PROSAC's stop. Samplers that
         start from probabilities (BANSAC, BaySAC, AR) take scores for prior inlier probabilities, which have to lie in
@@ -55,12 +55,13 @@ def estimate_homography(
     weights : (N,) array_like, optional
         Positive weights of the matches in the score, whose scale does not matter; by default those of the option
         ``weighting``.
-    preset : {"paper"}, optional
-        ``"paper"`` is the paper's pipeline and settings.
+    preset : {"fast", "accurate", "paper"}, optional
+        ``"fast"`` takes one short round, ``"accurate"`` more rounds than the default; ``"paper"`` is the pipeline of
+        the paper with its settings and thresholds.
     options : Options, optional
         All options at once.
     **settings
-        Single options, see :class:`bansac.Options`; they override ``options``. ``max_iterations`` is 1000 by default.
+        Single options, see :class:`bansac.Options`; they override ``options``. ``max_iterations`` is 4000 by default.
 
     Returns
     -------
@@ -116,7 +117,7 @@ def estimate_fundamental(
         Largest Sampson distance of an inlier, in pixels; 0.5 by default.
     image_size1, image_size2 : (height, width), optional
         Sizes of the images in pixels. With both, a model competes with those of other rounds by the focal lengths, too,
-        that it implies for cameras whose principal points are the centres of the images.
+        that it implies for cameras whose principal points are the centres of the images; a single round has none.
     scores, priors, weights, preset, options
         As in :func:`bansac.estimate_homography`.
     **settings
@@ -192,12 +193,12 @@ def estimate_essential(
         Camera matrices; ``K2`` is ``K1`` if it is not given.
     threshold : float, optional
         Largest distance of an inlier: in pixels where ``K1`` is given and ``preset`` is not (it is divided by the mean
-        focal length), else in normalised units. By default it is 1e-3 in normalised units. It is the Sampson distance,
+        focal length), else in normalised units; by default 1 pixel, or 5e-4. It is the Sampson distance,
         with ``preset="paper"`` or ``epipolar_error="symmetric"`` the symmetric epipolar one.
     scores, priors, weights, preset, options
         As in :func:`bansac.estimate_homography`.
     **settings
-        Single options, see :class:`bansac.Options`. ``max_iterations`` is 1000 by default.
+        Single options, see :class:`bansac.Options`. ``max_iterations`` is 4000 by default.
 
     Returns
     -------
