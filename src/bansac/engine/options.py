@@ -59,7 +59,8 @@ class Options:
         Most rounds. When a criterion ends a round, the next one starts from the prior probabilities: a network that
         believes a wrong model does not leave it, a new start does. The refined model with the most support is returned.
     round_iterations : int, optional
-        Maximum number of minimal samples of a round; None for all that ``max_iterations`` leaves.
+        Maximum number of minimal samples of a round, or ``max_iterations / rounds`` if that is more. None for all that
+        ``max_iterations`` leaves.
     agreement : int
         The rounds end when so many have led to the model with the most support.
     max_seconds : float, optional

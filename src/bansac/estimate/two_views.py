@@ -61,7 +61,7 @@ def estimate_homography(
     options : Options, optional
         All options at once.
     **settings
-        Single options, see :class:`bansac.Options`; they override ``options``. ``max_iterations`` is 4000 by default.
+        Single options, see :class:`bansac.Options`; they override ``options``. ``max_iterations`` is 4800 by default.
 
     Returns
     -------
@@ -121,7 +121,7 @@ def estimate_fundamental(
     scores, priors, weights, preset, options
         As in :func:`bansac.estimate_homography`.
     **settings
-        Single options, see :class:`bansac.Options`. ``max_iterations`` is 10000 by default.
+        Single options, see :class:`bansac.Options`. ``max_iterations`` is 4800 by default.
 
     Returns
     -------
@@ -198,7 +198,7 @@ def estimate_essential(
     scores, priors, weights, preset, options
         As in :func:`bansac.estimate_homography`.
     **settings
-        Single options, see :class:`bansac.Options`. ``max_iterations`` is 4000 by default.
+        Single options, see :class:`bansac.Options`. ``max_iterations`` is 4800 by default.
 
     Returns
     -------

@@ -109,7 +109,7 @@ ESSENTIAL = Problem(
     precision="float32",
     canonical=canonical,
     default_threshold=5e-4,
-    default_max_iterations=4000,
+    default_max_iterations=4800,
     unit="normalised",
     points=((0, 1), (2, 3)),
 )
