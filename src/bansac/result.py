@@ -63,9 +63,12 @@ class Result:
         Minimal samples drawn.
     models_tested : int
         Models that passed the checks and were scored, in full or in part.
+    rounds : int
+        Rounds of the run, see ``Options.rounds``.
     stop_reason : str
-        The criterion that ended the run: ``"ransac"``, ``"sprt"``, ``"bansac"``, ``"max_iterations"``,
-        ``"max_seconds"``, or ``"no_data"`` where there were too few data to draw a sample.
+        What ended the run: ``"agreement"`` of the rounds; without it what ended the last round, the name of a stopping
+        criterion (``"ransac"``, ``"sprt"``, ``"prosac"`` or ``"bansac"``), ``"max_iterations"`` or ``"max_seconds"``;
+        ``"no_data"`` where there were too few data to draw a sample.
     success : bool
         True where the model has more support than chance would give.
     message : str
@@ -93,6 +96,7 @@ class Result:
     threshold: float
     iterations: int
     models_tested: int
+    rounds: int
     stop_reason: str
     success: bool
     message: str

@@ -13,9 +13,11 @@ from bansac.engine.sampling import Setup
 from bansac.engine.state import Run
 from bansac.numeric.arrays import Floats
 from bansac.numeric.rng import seed_rng
+from bansac.options import PRESETS
 from bansac.problems.problem import Problem
 
-DEFAULTS: dict[str, Any] = {"threshold": 1.0, "max_iterations": 1000}
+# One round, and the parts of the paper: what tests of single mechanisms start from.
+BASE = PRESETS["paper"].options.replace(threshold=1.0, max_iterations=1000)
 
 
 def make_setup(
@@ -62,8 +64,8 @@ def build_run(
     weights : (N,) ndarray, optional
         Weights of the data in the score, at most 1.
     **settings
-        Options; ``DEFAULTS`` are for those that a run cannot do without.
+        Options in place of those of ``BASE``.
     """
-    options = Options(**{**DEFAULTS, **settings})
+    options = BASE.replace(**settings)
     setup = make_setup(problem, data, options, prior=prior, quality=quality)
     return runner._start(problem, options, setup, options.threshold, weights)[0]

@@ -27,7 +27,7 @@ compiled = pytest.mark.skipif(bool(config.DISABLE_JIT), reason="nothing is compi
 
 
 def fit(**settings):
-    return bansac.fit_line(POINTS.points, threshold=0.02, **settings)
+    return bansac.fit_line(POINTS.points, threshold=0.02, preset="paper", **settings)
 
 
 def assert_same(a, b):
@@ -118,7 +118,7 @@ def test_a_score_of_the_users_is_what_the_best_model_has(settings):
 
 def test_a_score_of_the_users_runs_in_both_precisions():
     score = Score("half credit", SimpleNamespace(gain=half_credit))
-    curve = bansac.fit_polynomial(POINTS.points, 1, threshold=0.02, scoring=score)  # double precision
+    curve = bansac.fit_polynomial(POINTS.points, 1, threshold=0.02, preset="paper", scoring=score)  # double precision
     line = fit(scoring=score)
     assert curve.success
     assert line.success
@@ -205,7 +205,7 @@ def test_a_refiner_of_the_users_has_the_last_word():
     noisy = line_points(200, inlier_ratio=0.4, noise=0.015, seed=1).points
 
     def refined(refine, seed=0):
-        return bansac.fit_line(noisy, threshold=0.02, refinement=refine, seed=seed)
+        return bansac.fit_line(noisy, threshold=0.02, preset="paper", refinement=refine, seed=seed)
 
     def own(refine):
         return Refiner("mine", SimpleNamespace(refine=lambda run, problem: refine(run)))

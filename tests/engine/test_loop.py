@@ -57,7 +57,8 @@ def problem(is_degenerate, repair_degenerate=None):
 
 # 30 data at 3, 40 at 7 and some far from all others.
 DATA = np.concatenate([np.full(30, 3.0), np.full(40, 7.0), np.arange(30) * 100.0])[:, None]
-SETTINGS = {"threshold": 0.5, "stopping": None, "max_iterations": 12, "verification": None, "trace": True}
+PAPER = {"threshold": 0.5, "preset": "paper"}
+SETTINGS = PAPER | {"stopping": None, "max_iterations": 12, "verification": None, "trace": True}
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -110,7 +111,7 @@ def test_bansac_stops_as_soon_as_there_are_as_many_improbable_data_as_outliers_a
     result = bansac.ransac(
         CONSTANT,
         CLEAR,
-        threshold=0.5,
+        **PAPER,
         stopping="bansac",
         max_iterations=500,
         verification=None,
@@ -125,7 +126,7 @@ def test_bansac_stops_as_soon_as_there_are_as_many_improbable_data_as_outliers_a
 
 
 def test_no_criterion_is_asked_before_the_fewest_iterations():
-    settings = {"threshold": 0.5, "max_iterations": 500, "verification": None}
+    settings = PAPER | {"max_iterations": 500, "verification": None}
     for stopping in ("bansac", "ransac"):
         free = bansac.ransac(CONSTANT, CLEAR, stopping=stopping, **settings)
         assert free.iterations < 300
@@ -137,7 +138,7 @@ def test_no_criterion_is_asked_before_the_fewest_iterations():
 def test_perfect_data_do_not_stop_a_run_before_the_network_has_learnt(stopping):
     # No outliers, hence none improbable, and every sample is good: the criteria hold from the start.
     perfect = np.full((30, 1), 7.0)
-    settings = {"threshold": 0.5, "stopping": stopping}
+    settings = PAPER | {"stopping": stopping}
     result = bansac.ransac(CONSTANT, perfect, max_iterations=500, **settings)
     assert (result.iterations, result.stop_reason) == (LEARNT, stopping.split("+")[0])
     result = bansac.ransac(CONSTANT, perfect, max_iterations=LEARNT - 1, **settings)
@@ -145,13 +146,13 @@ def test_perfect_data_do_not_stop_a_run_before_the_network_has_learnt(stopping):
 
 
 def test_samplers_without_a_network_do_not_wait():
-    result = bansac.ransac(CONSTANT, np.full((30, 1), 7.0), threshold=0.5, sampler="uniform", max_iterations=500)
+    result = bansac.ransac(CONSTANT, np.full((30, 1), 7.0), sampler="uniform", max_iterations=500, **PAPER)
     assert (result.iterations, result.stop_reason) == (1, "sprt")
 
 
 def test_degenerate_samples_alone_let_the_bounds_end_a_run_but_not_bansac():
     perfect, degenerate = np.full((30, 1), 7.0), problem(is_always_degenerate)
-    result = bansac.ransac(degenerate, perfect, threshold=0.5, stopping="bansac+ransac", max_iterations=500)
+    result = bansac.ransac(degenerate, perfect, stopping="bansac+ransac", max_iterations=500, **PAPER)
     assert (result.iterations, result.stop_reason) == (LEARNT_AT_LATEST, "ransac")
-    result = bansac.ransac(degenerate, perfect, threshold=0.5, stopping="bansac", max_iterations=500)
+    result = bansac.ransac(degenerate, perfect, stopping="bansac", max_iterations=500, **PAPER)
     assert (result.iterations, result.stop_reason) == (500, "max_iterations")

@@ -26,6 +26,13 @@ from bansac.engine.stopping import STOPS, Stop
         ("max_iterations", 10.5),
         ("max_iterations", True),
         ("min_iterations", -1),
+        ("rounds", 0),
+        ("rounds", 1.5),
+        ("rounds", None),
+        ("round_iterations", 0),
+        ("round_iterations", "many"),
+        ("agreement", 0),
+        ("agreement", True),
         ("max_seconds", 0),
         ("seed", -1),
         ("seed", 2**64),
@@ -36,6 +43,7 @@ from bansac.engine.stopping import STOPS, Stop
         ("threshold", np.ones(1)),
         ("sampler", "prosaic"),
         ("scoring", "no such score"),
+        ("weighting", "sparsity"),
         ("verification", "bail"),
         ("stopping", "never"),
         ("stopping", 3),
@@ -79,12 +87,12 @@ def test_a_bad_value_is_refused_and_named(name, value):
 )
 def test_stopping_criteria(settings, criteria):
     # In the order in which they are asked, whatever the order in which they are given.
-    assert tuple(stop.name for stop in Options(**settings).stops(informed=False)) == criteria
+    assert tuple(stop.name for stop in Options(**{"stopping": "default"} | settings).stops(informed=False)) == criteria
 
 
 def test_stopping_criteria_of_p_bansac():
     def names(**settings):
-        return [stop.name for stop in Options(**settings).stops(informed=True)]
+        return [stop.name for stop in Options(**{"stopping": "default"} | settings).stops(informed=True)]
 
     assert names() == ["bansac", "prosac"]
     assert names(verification=None) == ["bansac", "prosac"]
@@ -104,7 +112,7 @@ def test_rows_stand_for_their_names():
     own = Sampler("own", "a.module", neighbors=True, stopping=("ransac",))
     assert Options(sampler=own, neighborhood_radius=3.0).neighborhood_radius == 3.0
     assert Options(sampler=own).sampler_row is own
-    assert Options(sampler=own).stops(informed=False) == (STOPS["ransac"],)
+    assert Options(sampler=own, stopping="default").stops(informed=False) == (STOPS["ransac"],)
 
 
 def test_impossible_combinations_are_refused():
@@ -136,9 +144,9 @@ def test_replace_names_the_options_where_one_does_not_exist():
 
 @pytest.mark.parametrize("seed", [7, 7.0, np.uint8(7), np.int64(7), np.float32(7), np.array(7), np.array(7, np.uint16)])
 def test_whole_numbers_of_any_type(seed):
-    options = Options(seed=seed, max_iterations=1e4, min_iterations=np.array(5.0))
-    assert (options.seed, options.max_iterations, options.min_iterations) == (7, 10_000, 5)
-    assert {type(value) for value in (options.seed, options.max_iterations, options.min_iterations)} == {int}
+    options = Options(seed=seed, max_iterations=1e4, min_iterations=np.array(5.0), rounds=3.0)
+    assert (options.seed, options.max_iterations, options.min_iterations, options.rounds) == (7, 10_000, 5, 3)
+    assert {type(value) for value in (options.seed, options.max_iterations, options.min_iterations, options.rounds)} == {int}
 
 
 def test_numbers_of_any_type():

@@ -7,13 +7,13 @@ import pytest
 
 from bansac.datasets.synthetic import epipolar_matches, homography_matches
 from bansac.engine import runner
-from bansac.engine.options import Options
+from bansac.engine.loop import run_iterations
 from bansac.engine.rounds import Candidate, Rounds, Start
 from bansac.engine.state import pack_run
 from bansac.problems.fundamental import FUNDAMENTAL
 from bansac.problems.homography import HOMOGRAPHY
 from bansac.problems.line import LINE
-from tests.engine.builder import build_run
+from tests.engine.builder import BASE, build_run
 
 
 def matches(scene):
@@ -37,7 +37,7 @@ def state():
 
 
 def test_rounds_end_when_enough_of_them_agree(state):
-    rounds = Rounds(Options(max_iterations=1000, rounds=9, agreement=3))
+    rounds = Rounds(BASE.replace(max_iterations=1000, rounds=9, agreement=3))
     finish(rounds, state, candidate(5.0, slice(0, 40)))
     finish(rounds, state, candidate(4.0, slice(0, 39)))  # 39 of 40 are 97.5 %
     assert not rounds.agree()
@@ -50,7 +50,7 @@ def test_rounds_end_when_enough_of_them_agree(state):
 
 
 def test_a_better_model_that_differs_starts_the_count_anew(state):
-    rounds = Rounds(Options(max_iterations=1000, rounds=9, agreement=2))
+    rounds = Rounds(BASE.replace(max_iterations=1000, rounds=9, agreement=2))
     finish(rounds, state, candidate(5.0, slice(0, 40)))
     finish(rounds, state, candidate(6.0, slice(30, 80)))
     assert not rounds.agree()
@@ -60,7 +60,7 @@ def test_a_better_model_that_differs_starts_the_count_anew(state):
 
 
 def test_rounds_share_the_budget(state):
-    rounds = Rounds(Options(max_iterations=100, rounds=9, round_iterations=40))
+    rounds = Rounds(BASE.replace(max_iterations=100, rounds=9, round_iterations=40))
     assert rounds.iterations_left() == 40
     finish(rounds, state, None, 40)
     finish(rounds, state, None, 40)
@@ -86,7 +86,7 @@ def test_every_round_has_the_same_start():
     }
     start = Start(state)
     state.settings["max_iterations"] = 60
-    runner.run_iterations(pack_run(state), np.empty((0, 7)), 0, 60)
+    run_iterations(pack_run(state), np.empty((0, 7)), 0, 60)
     assert state.progress["updates"] > 0
     assert not np.array_equal(state.odds, before["odds"])
     start.restore(state)
@@ -95,7 +95,7 @@ def test_every_round_has_the_same_start():
 
 
 def run(problem, data, **settings):
-    return runner.run(problem, data, Options(**{"threshold": 1.0, "max_iterations": 2000} | settings))
+    return runner.run(problem, data, BASE.replace(**{"max_iterations": 2000} | settings))
 
 
 def test_easy_data_need_as_many_rounds_as_have_to_agree():
@@ -141,7 +141,7 @@ def test_implausible_models_lose():
     x1 = rng.uniform(0, 500, (200, 2))
     x2 = x1 + np.where(np.arange(200) < 100, 10.0, 90.0)[:, None]  # two shifts, one as good as the other
     data = np.ascontiguousarray(np.vstack([x1.T, x2.T]))
-    options = Options(threshold=1.0, max_iterations=20_000, rounds=20, agreement=20)
+    options = BASE.replace(max_iterations=20_000, rounds=20, agreement=20)
     for shift in (10.0, 90.0):
         found = runner.run(
             HOMOGRAPHY, data, options, plausibility=lambda H, shift=shift: 1.0 if abs(H[2] / H[8] - shift) < 1 else 0.5

@@ -10,14 +10,13 @@ import pytest
 from numba import config
 
 from bansac.datasets.synthetic import homography_matches, line_points
-from bansac.engine import local_optimization, runner
-from bansac.engine.options import Options
+from bansac.engine import local_optimization, runner, search
 from bansac.engine.sampling import SAMPLERS
 from bansac.problems.fundamental import FUNDAMENTAL
 from bansac.problems.homography import HOMOGRAPHY
 from bansac.problems.line import LINE
 from bansac.problems.problem import Problem
-from tests.engine.builder import build_run
+from tests.engine.builder import BASE, build_run
 from tests.planar_scenes import PIXEL, dominant_plane
 
 
@@ -36,9 +35,7 @@ def plane():
 
 def outcome(problem, data, **settings):
     """Run with scores or priors if the sampler takes them."""
-    options = Options(
-        **{"threshold": 0.5, "max_iterations": 120, "min_iterations": 60, "degeneracy": "default"} | settings
-    )
+    options = BASE.replace(**{"threshold": 0.5, "max_iterations": 120, "min_iterations": 60} | settings)
     row = options.sampler_row
     values = np.random.default_rng(0).uniform(0.1, 0.9, data.shape[1])
     return runner.run(
@@ -89,14 +86,14 @@ def test_the_result_does_not_depend_on_the_slices(kind, settings, planar, plane,
         slices.append((first, end))
         original(packed, rows, first, end)
 
-    original = runner.run_iterations
-    monkeypatch.setattr(runner, "run_iterations", count)
-    monkeypatch.setattr(runner, "_FIRST_SLICE", 2**31)
+    original = search.run_iterations
+    monkeypatch.setattr(search, "run_iterations", count)
+    monkeypatch.setattr(search, "_FIRST_SLICE", 2**31)
     whole = outcome(problem, data, **settings)
     assert settings.get("trace") or len({first for first, _ in slices}) == 1
     slices.clear()
-    monkeypatch.setattr(runner, "_FIRST_SLICE", 1)
-    monkeypatch.setattr(runner, "_SLICE_SECONDS", 0.0)
+    monkeypatch.setattr(search, "_FIRST_SLICE", 1)
+    monkeypatch.setattr(search, "_SLICE_SECONDS", 0.0)
     cut = outcome(problem, data, **settings)
     assert [first for first, _ in dict.fromkeys(slices)] == list(range(cut.iterations))
     assert all(end == first + 1 for first, end in slices)
@@ -108,25 +105,25 @@ def test_repair_and_local_optimisation_in_one_iteration(sampler, seeds, planar, 
     events: list[tuple[str, int]] = []
     states = []
 
-    def repair(problem, state, packed):
-        states.append(state)
-        events.append(("repair", int(state.progress["iterations"])))
-        original_repair(problem, state, packed)
+    def repair(run):
+        states.append(run.state)
+        events.append(("repair", int(run.state.progress["iterations"])))
+        original_repair(run)
 
     def optimize(packed, work):
         if states:
             events.append(("optimization", int(states[-1].progress["iterations"])))
         original_optimize(packed, work)
 
-    original_repair, original_optimize = runner._repair, local_optimization.optimize_locally
-    monkeypatch.setattr(runner, "_repair", repair)
+    original_repair, original_optimize = search.Search._repair, local_optimization.optimize_locally
+    monkeypatch.setattr(search.Search, "_repair", repair)
     monkeypatch.setattr(local_optimization, "optimize_locally", optimize)
     both = 0
     settings = {"sampler": sampler, "local_optimization": "inner", "stopping": None, "trace": True}
     for seed in seeds:
         events.clear()
         states.clear()
-        monkeypatch.setattr(runner, "_FIRST_SLICE", 2**31)
+        monkeypatch.setattr(search, "_FIRST_SLICE", 2**31)
         whole = outcome(FUNDAMENTAL, planar, seed=seed, **settings)
         course = events.copy()
         both += len({at for name, at in course if name == "repair"} & {at for name, at in course if name != "repair"})
@@ -135,8 +132,8 @@ def test_repair_and_local_optimisation_in_one_iteration(sampler, seeds, planar, 
         assert np.all(np.diff(whole.trace.best_inliers) >= 0)
         events.clear()
         states.clear()
-        monkeypatch.setattr(runner, "_FIRST_SLICE", 1)
-        monkeypatch.setattr(runner, "_SLICE_SECONDS", 0.0)
+        monkeypatch.setattr(search, "_FIRST_SLICE", 1)
+        monkeypatch.setattr(search, "_SLICE_SECONDS", 0.0)
         assert_same_bits(whole, outcome(FUNDAMENTAL, planar, seed=seed, **settings))
         assert events == course
     assert both > 0
@@ -204,7 +201,7 @@ def test_the_default_tau_stops_the_run(informed, tau):
     prior = np.where(made.inliers, 0.6, 0.4) if informed else None
 
     def iterations(value):
-        options = Options(threshold=0.03, max_iterations=20_000, stopping="bansac", tau=value)
+        options = BASE.replace(threshold=0.03, max_iterations=20_000, stopping="bansac", tau=value)
         found = runner.run(LINE, data, options, prior=prior)
         assert found.stop_reason == "bansac"
         return found.iterations
@@ -214,8 +211,8 @@ def test_the_default_tau_stops_the_run(informed, tau):
 
 
 def test_a_time_limit_ends_a_run_after_a_whole_iteration(planar, monkeypatch):
-    monkeypatch.setattr(runner, "_FIRST_SLICE", 1)
-    monkeypatch.setattr(runner, "_SLICE_SECONDS", 0.0)
+    monkeypatch.setattr(search, "_FIRST_SLICE", 1)
+    monkeypatch.setattr(search, "_SLICE_SECONDS", 0.0)
     found = outcome(
         FUNDAMENTAL, planar, sampler="uniform", local_optimization=LO, stopping=None, max_seconds=1e-9, trace=True
     )

@@ -17,7 +17,7 @@ from bansac.geometry import essential_from_pose
 from bansac.result import RelativePose, Result
 
 # Fields of the result that result.json has under the same names.
-_COUNTS = ("num_inliers", "inlier_ratio", "threshold", "score", "iterations", "models_tested", "stop_reason")
+_COUNTS = ("num_inliers", "inlier_ratio", "threshold", "score", "iterations", "models_tested", "rounds", "stop_reason")
 
 # What the coefficients of a curve mean.
 EQUATIONS = {

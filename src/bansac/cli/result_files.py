@@ -32,6 +32,7 @@ class Record:
     score: float = np.nan
     iterations: int = 0
     models_tested: int = 0
+    rounds: int = 0
     stop_reason: str = ""
     seed: int = 0
     seconds: float = np.nan
@@ -51,6 +52,7 @@ COPIED = (
     "score",
     "iterations",
     "models_tested",
+    "rounds",
     "stop_reason",
     "seed",
     "seconds",
@@ -111,7 +113,7 @@ def write_parquet(path: Path, records: Iterable[Record]) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    numbers = {"iterations", "models_tested", "num_data", "num_inliers"}
+    numbers = {"iterations", "models_tested", "rounds", "num_data", "num_inliers"}
     kinds = {name: pa.int64() if name in numbers else pa.float64() for name in _SCALARS}
     kinds |= {"name": pa.string(), "message": pa.string(), "stop_reason": pa.string()}
     kinds |= {"success": pa.bool_(), "seed": pa.uint64()}

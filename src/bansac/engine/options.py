@@ -40,19 +40,19 @@ class Options:
     """Settings of a robust estimation.
 
     The defaults are the best trade of accuracy and time that is built; ``preset="paper"`` has the settings of the paper
-    (Piedade and Miraldo, ICCV 2023). Numbers may be of any type, also
-    arrays without axes; whole numbers may be floats, such as 1e4.
+    (Piedade and Miraldo, ICCV 2023). Numbers may be of any type, also arrays without axes; whole numbers may be floats,
+    such as 1e4.
 
     Parameters
     ----------
     threshold : float, optional
-        Largest residual of an inlier, a distance (not squared). None takes the problem's default in the paper: 1 pixel
-        for homographies, 0.5 pixel for fundamental matrices, 1e-3 in normalised units for essential matrices. Lines,
-        circles, polynomials and a user's problem have no default.
+        Largest residual of an inlier, a distance (not squared). None takes the problem's default: 2 pixels for
+        homographies, 0.5 pixel for fundamental matrices, 1 pixel for essential matrices with cameras, without them 5e-4
+        in normalised units. Lines, circles, polynomials and a user's problem have no default.
     confidence : float
         Desired probability that the best model was found when the run stops, in (0, 1).
     max_iterations : int, optional
-        Maximum number of minimal samples. None takes the problem's default.
+        Maximum number of minimal samples, of all rounds together. None takes the problem's default.
     min_iterations : int
         Minimum number of minimal samples before a stopping criterion may end the run.
     rounds : int

@@ -80,6 +80,7 @@ def solve(
         threshold=threshold,
         iterations=outcome.iterations,
         models_tested=outcome.models_tested,
+        rounds=outcome.rounds,
         stop_reason=outcome.stop_reason,
         success=success,
         message=message,
@@ -174,4 +175,4 @@ def _supports_all(problem: Problem) -> bool:
 def _no_data(prior: NDArray[np.float64] | None, n: int, options: Options) -> Outcome:
     start = np.full(n, 0.5) if prior is None else prior.copy()
     beliefs = start if options.sampler_row.prior else None
-    return Outcome(None, 0.0, beliefs, 0, 0, "no_data", None)
+    return Outcome(None, 0.0, beliefs, 0, 0, "no_data", None, rounds=0)

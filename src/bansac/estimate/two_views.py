@@ -45,7 +45,8 @@ def estimate_homography(
     x1, x2 : (N, 2) array_like
         Matched points in the first and the second image, in pixels; (N, 1, 2) works too.
     threshold : float, optional
-        Largest transfer error ``|x2 - H x1|`` of an inlier, in pixels; 2 by default.
+        Largest transfer error ``|x2 - H x1|`` of an inlier, in pixels; 2 by default, 1 with
+        ``preset="paper"``.
     scores : (N,) array_like, optional
         Quality of the matches, larger is better: the order of PROSAC and P-NAPSAC, and of PROSAC's stop. Samplers that
         start from probabilities (BANSAC, BaySAC, AR) take scores for prior inlier probabilities, which have to lie in
@@ -192,9 +193,9 @@ def estimate_essential(
     K1, K2 : (3, 3) array_like, optional
         Camera matrices; ``K2`` is ``K1`` if it is not given.
     threshold : float, optional
-        Largest distance of an inlier: in pixels where ``K1`` is given and ``preset`` is not (it is divided by the mean
-        focal length), else in normalised units; by default 1 pixel, or 5e-4. It is the Sampson distance,
-        with ``preset="paper"`` or ``epipolar_error="symmetric"`` the symmetric epipolar one.
+        Largest distance of an inlier: in pixels where ``K1`` is given (it is divided by the mean focal length), else in normalised units. By default it is 1 pixel where ``K1`` is given, else 5e-4 in normalised
+        units; with ``preset="paper"`` 1e-3 in normalised units. It is the Sampson distance, with ``preset="paper"`` or
+        ``epipolar_error="symmetric"`` the symmetric epipolar one.
     scores, priors, weights, preset, options
         As in :func:`bansac.estimate_homography`.
     **settings
