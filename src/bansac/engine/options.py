@@ -215,7 +215,7 @@ class Options:
         """Check a number and keep it as a float, whatever type of number it is."""
         value = getattr(self, name)
         try:
-            number = math.nan if isinstance(value, str | bytes) or np.ndim(value) else float(value)
+            number = math.nan if isinstance(value, str | bytes | bool | np.bool_) or np.ndim(value) else float(value)
         except (TypeError, ValueError):
             number = math.nan
         if not math.isfinite(number) or not holds(number):
