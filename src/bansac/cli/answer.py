@@ -14,6 +14,7 @@ from bansac.cli.console import NO_MODEL, notes, report
 from bansac.datasets import Matches
 from bansac.evaluation.files import OutputFolder
 from bansac.geometry import essential_from_pose
+from bansac.images import MAX_SIZE, read_image, shrink
 from bansac.result import RelativePose, Result
 
 # Fields of the result that result.json has under the same names.
@@ -163,6 +164,8 @@ def write_figures(
         return []
     from bansac import plotting
 
+    image1, x1, to_small1 = _shrunk(image1, x1)
+    image2, x2, to_small2 = _shrunk(image2, x2)
     result = answer.result
     figure = plotting.plot_matches(image1, image2, x1, x2, result.probabilities, inliers=result.inliers)
     folder.write_figure(matches, figure)
@@ -172,7 +175,17 @@ def write_figures(
     folder.write_figure(course, plotting.plot_trace(trace, n_points=len(result.inliers)))
     if not trace.snapshots or result.beliefs is None:
         return [matches, course]
-    outlines: dict[str, Any] = {"H_true": H_true, "H_estimated": answer.model if answer.name == "H" else None}
+    homographies = {"H_true": H_true, "H_estimated": answer.model if answer.name == "H" else None}
+    outlines: dict[str, Any] = {
+        name: to_small2 @ H @ np.linalg.inv(to_small1) for name, H in homographies.items() if H is not None
+    }
     figure = plotting.plot_probability_evolution(image1, image2, x1, x2, trace.snapshots, **outlines)
     folder.write_figure(evolution, figure)
     return [matches, course, evolution]
+
+
+def _shrunk(image: Any, x: NDArray[np.float64]) -> tuple[NDArray[np.uint8], NDArray[np.float64], NDArray[np.float64]]:
+    """Scale a large image down for a figure; return it, its points and the map from the given coordinates."""
+    pixels, scale = shrink(read_image(image, color=True), MAX_SIZE)
+    shift = (scale - 1) / 2  # pixel centres have whole coordinates
+    return pixels, x * scale + shift, np.array([[scale[0], 0, shift[0]], [0, scale[1], shift[1]], [0, 0, 1]])
