@@ -27,7 +27,7 @@ def results(scene):
         "pose": bansac.estimate_relative_pose(scene.x1, scene.x2, scene.K, threshold=1.0),
         "no model": bansac.estimate_homography(scene.x1[:3], scene.x2[:3]),
         "no data": bansac.fit_line(np.empty((0, 2)), threshold=1.0),
-        "no probabilities": bansac.fit_line(line, threshold=1.0, sampler="uniform", seed=2**64 - 1),
+        "no beliefs": bansac.fit_line(line, threshold=1.0, sampler="uniform", seed=2**64 - 1),
     }
 
 
@@ -58,8 +58,8 @@ def test_unpacks_and_is_indexed_alike(scene):
 
 
 def test_arrays_are_read_only(scene):
-    result = bansac.estimate_homography(scene.x1, scene.x2, trace=True)
-    arrays = [result.model, result.inliers, result.residuals, result.probabilities]
+    result = bansac.estimate_homography(scene.x1, scene.x1 + 3, trace=True)
+    arrays = [result.model, result.inliers, result.residuals, result.probabilities, result.beliefs]
     arrays += [result.trace.best_score, result.trace.snapshots[0]]
     arrays += bansac.estimate_relative_pose(scene.x1, scene.x2, scene.K, threshold=1.0).model
     for array in arrays:
@@ -115,7 +115,7 @@ def test_json_takes_a_result(scene):
         assert document["message"] == result.message
         assert document["inliers"] == result.inliers.tolist()
         assert list(document) == [field.name for field in dataclasses.fields(Result)]
-    assert document["probabilities"] is None
+    assert document["beliefs"] is None
     failed = results(scene)["no model"].to_dict()
     assert failed["model"] is None
     assert failed["residuals"] == [None] * 3
