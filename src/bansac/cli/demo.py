@@ -17,9 +17,9 @@ from bansac.datasets import Matches
 from bansac.datasets.demo import StereoPair, load_demo, load_motorcycle, plane_inliers
 from bansac.metrics import corner_error
 
-# The methods are compared on the matches from this SNN ratio on, of which few are true; of all of them every method
+# The methods are compared on the matches from this SNN ratio on, which Lowe discards: few are true. Of all every method
 # finds the homography.
-SMALLEST_RATIO = 0.7
+SMALLEST_RATIO = 0.8
 RUNS = 10
 RIGHT = 5.0  # pixels of corner error
 
@@ -41,7 +41,7 @@ def demo(out: OutOption = None, overwrite: OverwriteFlag = False, seed: SeedOpti
     """Estimate the homography of a pair of images that is part of the package and compare it with the truth.
 
     Uniform sampling (RANSAC), BANSAC, and P-BANSAC, which starts from the scores of the matches, solve the same
-    problem with 10 seeds: matches of an SNN ratio of 0.7 and more, few of which are true. With scikit-image and OpenCV
+    problem with 10 seeds: matches of an SNN ratio of 0.8 and more, few of which are true. With scikit-image and OpenCV
     a real stereo pair follows. With --out and Matplotlib: figures.
     """
     names = [name for prefix in _PREFIXES for name in figure_names(prefix)]
