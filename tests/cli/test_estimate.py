@@ -132,10 +132,11 @@ def test_threshold_says_its_unit(bansac: Any, tmp_path: Path, scene: Any, matche
     path = tmp_path / "scene.npz"
     np.savez(path, x1=scene.x1, x2=scene.x2, K=scene.K)
     assert "threshold 2 px, " in bansac("estimate", path, "--model", "E", "--threshold", "2").stdout
-    assert "threshold 1 px, " in bansac("estimate", matches_csv, "--model", "H").stdout
+    assert "threshold 1 px, " in bansac("estimate", matches_csv, "--model", "H", "--threshold", "1").stdout
     rays1, rays2 = (normalize_points(scene.K, x) for x in (scene.x1, scene.x2))
     np.savez(path, x1=rays1, x2=rays2)
-    assert "threshold 0.001 normalised units, " in bansac("estimate", path, "--model", "E").stdout
+    shown = bansac("estimate", path, "--model", "E", "--threshold", "1e-3").stdout
+    assert "threshold 0.001 normalised units, " in shown
     assert "in pixels for H and F, and for E with --calib" in " ".join(bansac("estimate", "--help").stdout.split())
 
 
