@@ -148,7 +148,9 @@ def test_replace_names_the_options_where_one_does_not_exist():
 def test_whole_numbers_of_any_type(seed):
     options = Options(seed=seed, max_iterations=1e4, min_iterations=np.array(5.0), rounds=3.0)
     assert (options.seed, options.max_iterations, options.min_iterations, options.rounds) == (7, 10_000, 5, 3)
-    assert {type(value) for value in (options.seed, options.max_iterations, options.min_iterations, options.rounds)} == {int}
+    assert {
+        type(value) for value in (options.seed, options.max_iterations, options.min_iterations, options.rounds)
+    } == {int}
 
 
 def test_numbers_of_any_type():

@@ -71,7 +71,7 @@ def test_rounds_share_the_budget(state):
 
 
 def test_rounds_grow_with_the_budget(state):
-    options = Options(max_iterations=1000, rounds=4, round_iterations=100)
+    options = BASE.replace(max_iterations=1000, rounds=4, round_iterations=100)
     assert Rounds(options).iterations_left() == 250
     assert Rounds(options.replace(max_iterations=200)).iterations_left() == 100
     assert Rounds(options.replace(round_iterations=None)).iterations_left() == 1000

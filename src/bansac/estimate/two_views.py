@@ -193,9 +193,10 @@ def estimate_essential(
     K1, K2 : (3, 3) array_like, optional
         Camera matrices; ``K2`` is ``K1`` if it is not given.
     threshold : float, optional
-        Largest distance of an inlier: in pixels where ``K1`` is given (it is divided by the mean focal length), else in normalised units. By default it is 1 pixel where ``K1`` is given, else 5e-4 in normalised
-        units; with ``preset="paper"`` 1e-3 in normalised units. It is the Sampson distance, with ``preset="paper"`` or
-        ``epipolar_error="symmetric"`` the symmetric epipolar one.
+        Largest distance of an inlier: in pixels where ``K1`` is given (it is divided by the mean focal length), else
+        in normalised units; 1 pixel or 5e-4 by default. It is the Sampson distance, with
+        ``epipolar_error="symmetric"`` the symmetric epipolar one. With ``preset="paper"`` it is in normalised units,
+        1e-3 by default, and symmetric.
     scores, priors, weights, preset, options
         As in :func:`bansac.estimate_homography`.
     **settings
