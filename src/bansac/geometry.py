@@ -425,6 +425,11 @@ def _move_centers(F: _Array, center1: _Array, center2: _Array, unit: float) -> _
     return np.asarray(T2.T @ F @ T1)
 
 
+def _cross(u: tuple[float, ...], v: tuple[float, ...]) -> tuple[float, float, float]:
+    """Return u x v; of single vectors."""
+    return u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2], u[0] * v[1] - u[1] * v[0]
+
+
 def _squared_focal(F: _Array) -> float:
     """Return the square of the focal length of the first camera, principal points at the origin; NaN if undetermined.
 
@@ -433,7 +438,7 @@ def _squared_focal(F: _Array) -> float:
     (a, b, c), (d, e, f), (g, h, i) = F.tolist()
     # The epipole is orthogonal to the columns of F: the longest cross product of two of them.
     columns = (a, d, g), (b, e, h), (c, f, i)
-    epipoles = [np.cross(columns[j], columns[k]).tolist() for j, k in ((0, 1), (1, 2), (2, 0))]
+    epipoles = [_cross(columns[j], columns[k]) for j, k in ((0, 1), (1, 2), (2, 0))]
     x, y, _ = max(epipoles, key=lambda v: v[0] * v[0] + v[1] * v[1] + v[2] * v[2])
     first, second = (x * d - y * a) * g, (x * e - y * b) * h
     denominator = first + second

@@ -96,7 +96,8 @@ class Options:
     local_optimization : {"default", "inner", "iterative", "inner+iterative", "lm"} or None
         Local optimisation of a new best model (LO-RANSAC, Chum et al., 2003): least squares on random subsets of its
         inliers, on inliers to a threshold that shrinks, or both; or Levenberg-Marquardt with the loss of MSAC.
-        ``"default"`` is ``"inner+iterative"`` if the problem has a non-minimal solver.
+        ``"default"`` is ``"inner+iterative"``, ``"inner"`` for the essential matrix, and None for a problem without a
+        non-minimal solver.
     degeneracy : {"default", "degensac"} or None
         ``"degensac"`` (fundamental matrix only) detects samples on a dominant plane and repairs their model (Chum et
         al., 2005); such samples do not change the probabilities. ``"default"`` does so if the problem can.
@@ -245,7 +246,7 @@ class Options:
     def optimization(self, problem: Problem) -> str | None:
         """Return the local optimisation for a problem, None for none."""
         if self.local_optimization == "default":
-            return None if problem.fit is None else "inner+iterative"
+            return None if problem.fit is None else problem.default_local_optimization
         return self.local_optimization
 
     def weights(self, problem: Problem) -> tuple[str, ...]:

@@ -88,7 +88,7 @@ def run(
         data=shuffled,
         sample_size=problem.sample_size,
         rng=rng,
-        ranking=np.empty(0, np.int64) if quality is None else np.argsort(-quality[order], kind="stable"),
+        ranking=_rank(quality[order]) if quality is not None and _needs_order(options) else np.empty(0, np.int64),
         prior=None if prior is None else prior[order],
         radius=_inner_distance(options.neighborhood_radius, unit, transform),
         activation=options.activation,
@@ -118,6 +118,17 @@ def run(
         trace=recorder.trace() if recorder is not None else None,
         rounds=rounds.count,
     )
+
+
+def _rank(quality: Floats) -> Ints:
+    """Return the indices of the data by decreasing quality."""
+    return np.argsort(-quality, kind="stable")
+
+
+def _needs_order(options: Options) -> bool:
+    """Whether the sampler or a stopping criterion needs the order of the data, or may."""
+    ordered = any(stop.order for informed in (False, True) for stop in options.stops(informed=informed))
+    return ordered or options.sampler_row.order
 
 
 def _to_caller(problem: Problem, model: Floats, transform: Floats) -> Floats:

@@ -110,6 +110,7 @@ ESSENTIAL = Problem(
     canonical=canonical,
     default_threshold=5e-4,
     default_max_iterations=4800,
+    default_local_optimization="inner",
     unit="normalised",
     points=((0, 1), (2, 3)),
 )

@@ -265,6 +265,8 @@ class Problem:
         Largest distance of an inlier if the caller gives none; without it the caller has to.
     default_max_iterations : int
         Largest number of samples if the caller gives none.
+    default_local_optimization : str, optional
+        What ``local_optimization="default"`` is for this problem if it has ``fit``, see :class:`bansac.Options`.
     default_weighting : str, optional
         What ``weighting="default"`` is for this problem, see :class:`bansac.Options`.
     unit : {"data", "pixels", "normalised"}
@@ -323,6 +325,7 @@ class Problem:
     codimension: int = 1
     default_threshold: float | None = None
     default_max_iterations: int = 3000
+    default_local_optimization: str | None = "inner+iterative"
     default_weighting: str | None = None
     unit: Literal["data", "pixels", "normalised"] = "data"
     points: tuple[tuple[int, ...], ...] = ()
