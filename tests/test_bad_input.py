@@ -206,7 +206,7 @@ def test_lists_integers_float32_and_opencv_shapes_give_the_same_answer(call):
         ({"degeneracy": "degensac"}, ValueError, "for the fundamental matrix, not for a homography"),
         ({"scores": np.full(30, np.inf), "sampler": "prosac"}, ValueError, "scores must be finite"),
         ({"scores": np.ones(3), "sampler": "prosac"}, ValueError, "scores must have shape"),
-        ({"preset": "fast"}, ValueError, "preset must be one of 'paper'"),
+        ({"preset": "quick"}, ValueError, "preset must be one of 'paper', 'fast', 'accurate' or None"),
         ({"options": {"seed": 1}}, ValueError, r"options must be a bansac\.Options"),
         ({"treshold": 1.0}, TypeError, "unknown option 'treshold'"),
         ({"threshold": 0.0}, ValueError, "threshold"),

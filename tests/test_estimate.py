@@ -18,6 +18,7 @@ from bansac.datasets.synthetic import (
     polynomial_points,
 )
 from bansac.metrics import corner_error, rotation_error, translation_error
+from bansac.options import PRESETS
 from tests.planar_scenes import PIXEL, dominant_plane
 from tests.reference import epipolar as reference
 
@@ -51,7 +52,7 @@ methods = pytest.mark.parametrize("method", METHODS.values(), ids=METHODS.keys()
 
 @methods
 def test_homography_of_a_known_plane(plane, method):
-    result = bansac.estimate_homography(plane.x1, plane.x2, **method)
+    result = bansac.estimate_homography(plane.x1, plane.x2, preset="paper", **method)
     assert result.success
     assert corner_error(result.model, plane.H, plane.size) < 2
     assert (result.inliers & plane.inliers).sum() > 0.8 * plane.inliers.sum()
@@ -59,7 +60,7 @@ def test_homography_of_a_known_plane(plane, method):
 
 @methods
 def test_fundamental_matrix_of_a_known_scene(scene, method):
-    result = bansac.estimate_fundamental(scene.x1, scene.x2, **method)
+    result = bansac.estimate_fundamental(scene.x1, scene.x2, preset="paper", **method)
     assert result.success
     data = np.vstack([scene.x1.T, scene.x2.T])[:, scene.inliers]
     assert np.median(np.sqrt(reference.sampson(data, result.model))) < 0.5
@@ -68,7 +69,7 @@ def test_fundamental_matrix_of_a_known_scene(scene, method):
 
 @methods
 def test_pose_of_a_known_scene(scene, method):
-    result = bansac.estimate_relative_pose(scene.x1, scene.x2, scene.K, scene.K, threshold=1.0, **method)
+    result = bansac.estimate_relative_pose(scene.x1, scene.x2, scene.K, scene.K, preset="paper", **method)
     assert result.success
     assert rotation_error(result.model.R, scene.R) < 1
     assert translation_error(result.model.t, scene.t) < 3
@@ -93,7 +94,7 @@ def test_essential_matrix_in_pixels_and_in_normalised_units_is_the_same(scene):
 @pytest.mark.parametrize("seed", [0, 1])
 def test_curves_of_known_points(name, seed):
     # Neighbours on a curve say little about it; local optimisation settles on a wrong curve once in a hundred runs.
-    method = METHODS[name]
+    method = METHODS[name] | {"preset": "paper"}
     line = line_points(200, inlier_ratio=0.4, noise=0.005, seed=seed)
     found = bansac.fit_line(line.points, threshold=0.02, **method)
     assert found.model * np.sign(found.model[:2] @ line.model[:2]) == pytest.approx(line.model, abs=0.02)
@@ -141,6 +142,7 @@ def test_degensac_finds_the_epipole_behind_a_dominant_plane():
             made = dominant_plane(np.random.default_rng(seed), 400, 0.85, 0.7, 0.2 * PIXEL)
             x1, x2 = made.data[:2].T / PIXEL, made.data[2:].T / PIXEL
             settings = {"degeneracy": degeneracy, "sampler": "uniform", "max_iterations": 300, "seed": seed}
+            settings["preset"] = "paper"
             F = bansac.estimate_fundamental(x1, x2, **settings).model
             pixels = np.diag([1 / PIXEL, 1 / PIXEL, 1.0])
             good += made.epipole_error(pixels @ F @ pixels) < 5
@@ -150,7 +152,7 @@ def test_degensac_finds_the_epipole_behind_a_dominant_plane():
 
 
 def test_beliefs_tell_inliers_from_outliers(plane):
-    result = bansac.estimate_homography(plane.x1, plane.x2, stopping="bansac", max_iterations=50_000)
+    result = bansac.estimate_homography(plane.x1, plane.x2, preset="paper", stopping="bansac", max_iterations=50_000)
     assert result.stop_reason == "bansac"
     assert np.mean(result.beliefs[plane.inliers] > 0.5) > 0.8
     assert np.mean(result.beliefs[~plane.inliers] < 0.01) > 0.9
@@ -160,13 +162,16 @@ def test_beliefs_tell_inliers_from_outliers(plane):
 
 def test_a_good_prior_needs_fewer_iterations_and_a_wrong_one_is_unlearnt(plane):
     def iterations(priors):
-        runs = [bansac.estimate_homography(plane.x1, plane.x2, priors=priors, seed=seed) for seed in range(20)]
+        runs = [
+            bansac.estimate_homography(plane.x1, plane.x2, preset="paper", priors=priors, seed=seed)
+            for seed in range(20)
+        ]
         assert all(run.success for run in runs)
         return np.mean([run.iterations for run in runs])
 
     good = np.where(plane.inliers, 0.8, 0.2)
     assert iterations(good) < iterations(None)
-    wrong = bansac.estimate_homography(plane.x1, plane.x2, priors=1 - good, max_iterations=50_000)
+    wrong = bansac.estimate_homography(plane.x1, plane.x2, preset="paper", priors=1 - good, max_iterations=50_000)
     assert wrong.success
     assert corner_error(wrong.model, plane.H, plane.size) < 3
 
@@ -182,7 +187,7 @@ def test_a_good_prior_needs_fewer_iterations_and_a_wrong_one_is_unlearnt(plane):
 def test_samplers_that_go_by_scores_profit_from_good_ones(scene, sampler, local):
     rng = np.random.default_rng(5)
     noisy = np.where(scene.inliers, 0.7, 0.3) + rng.uniform(-0.3, 0.3, len(scene.x1))
-    settings = {"sampler": sampler, "local_optimization": local}
+    settings = {"preset": "paper", "sampler": sampler, "local_optimization": local}
 
     def runs(scores):
         results = [
@@ -196,7 +201,7 @@ def test_samplers_that_go_by_scores_profit_from_good_ones(scene, sampler, local)
 
 def test_scores_of_any_size_order_the_data_of_prosac(scene):
     scores = np.where(scene.inliers, 100.0, -3.0)
-    result = bansac.estimate_fundamental(scene.x1, scene.x2, sampler="prosac", scores=scores)
+    result = bansac.estimate_fundamental(scene.x1, scene.x2, preset="paper", sampler="prosac", scores=scores)
     assert result.success
     assert result.stop_reason == "prosac"
     assert result.iterations < 50
@@ -205,15 +210,16 @@ def test_scores_of_any_size_order_the_data_of_prosac(scene):
 
 def test_the_order_of_the_scores_alone_serves_prosac(scene):
     scores = np.random.default_rng(0).uniform(0.1, 0.9, len(scene.x1))
-    plain = bansac.estimate_fundamental(scene.x1, scene.x2, sampler="prosac", scores=scores)
-    scaled = bansac.estimate_fundamental(scene.x1, scene.x2, sampler="prosac", scores=np.exp(5 * scores))
+    settings = {"preset": "paper", "sampler": "prosac"}
+    plain = bansac.estimate_fundamental(scene.x1, scene.x2, scores=scores, **settings)
+    scaled = bansac.estimate_fundamental(scene.x1, scene.x2, scores=np.exp(5 * scores), **settings)
     assert np.array_equal(plain.model, scaled.model)
 
 
 def test_scores_beside_priors_are_the_order_of_the_stop(plane):
     flat = np.full(len(plane.x1), 0.5)
     by_prior = np.where(plane.inliers, 0.8, 0.2)
-    settings = {"stopping": "prosac", "max_iterations": 20_000}
+    settings = {"preset": "paper", "stopping": "prosac", "max_iterations": 20_000}
     result = bansac.estimate_homography(plane.x1, plane.x2, scores=10 * by_prior, priors=flat, trace=True, **settings)
     assert result.stop_reason == "prosac"
     assert (result.trace.snapshots[0] == 0.5).all()
@@ -222,13 +228,16 @@ def test_scores_beside_priors_are_the_order_of_the_stop(plane):
 
 
 def test_equal_priors_tell_nothing(plane):
-    flat = bansac.estimate_homography(plane.x1, plane.x2, priors=np.full(len(plane.x1), 0.5))
-    none = bansac.estimate_homography(plane.x1, plane.x2)
+    def run(**settings):
+        return bansac.estimate_homography(plane.x1, plane.x2, preset="paper", **settings)
+
+    flat = run(priors=np.full(len(plane.x1), 0.5))
+    none = run()
     scores = np.where(plane.inliers, 0.8, 0.2)
-    ordered = bansac.estimate_homography(plane.x1, plane.x2, scores=scores, priors=np.full(len(plane.x1), 0.5))
-    for run in (flat, ordered):
-        assert np.array_equal(run.model, none.model)
-        assert (run.iterations, run.stop_reason) == (none.iterations, none.stop_reason)
+    ordered = run(scores=scores, priors=np.full(len(plane.x1), 0.5))
+    for found in (flat, ordered):
+        assert np.array_equal(found.model, none.model)
+        assert (found.iterations, found.stop_reason) == (none.iterations, none.stop_reason)
 
 
 @pytest.mark.parametrize("sampler", ["bansac", "uniform"])
@@ -239,6 +248,7 @@ def test_local_optimization_finds_more_inliers_in_fewer_iterations(scene, sample
             bansac.estimate_fundamental(
                 scene.x1,
                 scene.x2,
+                preset="paper",
                 sampler=sampler,
                 local_optimization=local_optimization,
                 refinement=None,
@@ -253,7 +263,7 @@ def test_local_optimization_finds_more_inliers_in_fewer_iterations(scene, sample
 
 
 def test_a_run_too_short_for_local_optimization_has_it_at_the_end(scene):
-    settings = {"max_iterations": 8, "refinement": None, "sampler": "uniform"}
+    settings = {"preset": "paper", "max_iterations": 8, "refinement": None, "sampler": "uniform"}
     plain = [bansac.estimate_fundamental(scene.x1, scene.x2, seed=seed, **settings) for seed in range(10)]
     settings["local_optimization"] = "inner"
     local = [bansac.estimate_fundamental(scene.x1, scene.x2, seed=seed, **settings) for seed in range(10)]
@@ -264,11 +274,11 @@ def test_a_run_too_short_for_local_optimization_has_it_at_the_end(scene):
 
 def test_scores_in_unit_range_are_the_prior(plane):
     scores = np.random.default_rng(0).uniform(size=len(plane.x1))
-    by_scores = bansac.estimate_homography(plane.x1, plane.x2, scores=scores)
-    by_priors = bansac.estimate_homography(plane.x1, plane.x2, priors=scores)
+    by_scores = bansac.estimate_homography(plane.x1, plane.x2, preset="paper", scores=scores)
+    by_priors = bansac.estimate_homography(plane.x1, plane.x2, preset="paper", priors=scores)
     assert np.array_equal(by_scores.model, by_priors.model)
     assert by_scores.stop_reason in ("bansac", "prosac")
-    traced = bansac.estimate_homography(plane.x1, plane.x2, scores=scores, trace=True)
+    traced = bansac.estimate_homography(plane.x1, plane.x2, preset="paper", scores=scores, trace=True)
     assert traced.trace.snapshots[0] == pytest.approx(np.clip(scores, 1e-6, 1 - 1e-6))
 
 
@@ -278,16 +288,23 @@ EASY = homography_matches(300, inlier_ratio=0.6, noise=0.5, seed=8)
 
 
 def hard(**settings):
-    return bansac.estimate_homography(HARD.x1, HARD.x2, **settings)
+    return bansac.estimate_homography(HARD.x1, HARD.x2, **{"preset": "paper"} | settings)
 
 
 def easy(**settings):
-    return bansac.estimate_homography(EASY.x1, EASY.x2, **settings)
+    return bansac.estimate_homography(EASY.x1, EASY.x2, **{"preset": "paper"} | settings)
 
 
 def planar(**settings):
     made = dominant_plane(np.random.default_rng(1), 400, 0.85, 0.7, 0.2 * PIXEL)
-    return bansac.estimate_fundamental(made.data[:2].T / PIXEL, made.data[2:].T / PIXEL, **settings)
+    return bansac.estimate_fundamental(made.data[:2].T / PIXEL, made.data[2:].T / PIXEL, preset="paper", **settings)
+
+
+def rounds(**settings):
+    """Estimate with the defaults, and matches whose scores say little."""
+    made = epipolar_matches(200, inlier_ratio=0.3, noise=0.5, seed=8)
+    scores = np.random.default_rng(0).uniform(0.1, 1.0, len(made.x1))
+    return bansac.estimate_fundamental(made.x1, made.x2, scores=scores, **settings)
 
 
 def calibrated(**settings):
@@ -295,16 +312,21 @@ def calibrated(**settings):
     return bansac.estimate_essential(made.x1, made.x2, made.K, **{"threshold": 1.0} | settings)
 
 
-# For every option: what is estimated, the settings that it needs, and a value that must change the result.
+# For every option: what is estimated, the settings that it needs, and a value that must change the result. It is shown
+# on one round with the parts of the paper, but for the options of several rounds.
 EFFECTS = {
     "threshold": (hard, {}, 3.0),
     "confidence": (hard, {}, 0.5),
     "max_iterations": (hard, {}, 20),
     "min_iterations": (easy, {}, 900),
+    "rounds": (rounds, {}, 1),
+    "round_iterations": (rounds, {}, 60),
+    "agreement": (rounds, {}, 1),
     "max_seconds": (hard, {"stopping": None, "max_iterations": 50_000}, 1e-6),
     "seed": (hard, {}, 9),
     "sampler": (hard, {}, "uniform"),
     "scoring": (hard, {}, "msac"),
+    "weighting": (rounds, {}, None),
     "verification": (hard, {}, None),
     "stopping": (easy, {}, None),
     "local_optimization": (easy, {}, "inner"),
@@ -351,6 +373,7 @@ def test_the_radius_of_a_neighbourhood_is_in_pixels(scene):
             scale * scene.x2,
             K,
             threshold=scale,
+            options=PRESETS["paper"].options,
             sampler="napsac",
             neighborhood_radius=radius,
             max_iterations=50,
@@ -361,7 +384,8 @@ def test_the_radius_of_a_neighbourhood_is_in_pixels(scene):
 
 
 def test_local_optimization_waits_for_support_that_is_not_random(scene, monkeypatch):
-    from bansac.engine import local_optimization, runner
+    from bansac.engine import local_optimization
+    from bansac.engine.search import Search
 
     def count(max_iterations):
         """Return how often the best model is optimised in the loop, and after it."""
@@ -377,13 +401,12 @@ def test_local_optimization_waits_for_support_that_is_not_random(scene, monkeypa
             return stop
 
         monkeypatch.setattr(local_optimization, "optimize_locally", optimize)
-        monkeypatch.setattr(runner, "_iterate", iterate)
-        bansac.estimate_fundamental(
-            scene.x1, scene.x2, local_optimization="inner", sampler="uniform", max_iterations=max_iterations
-        )
+        monkeypatch.setattr(Search, "_iterate", iterate)
+        settings = {"preset": "paper", "local_optimization": "inner", "sampler": "uniform"}
+        bansac.estimate_fundamental(scene.x1, scene.x2, max_iterations=max_iterations, **settings)
         return calls.count(False), calls.count(True)
 
-    original, iterate_all = local_optimization.optimize_locally, runner._iterate
+    original, iterate_all = local_optimization.optimize_locally, Search._iterate
     assert count(5) == (0, 1)  # too short: none in the loop, one after it
     in_the_loop, after_it = count(10_000)
     assert in_the_loop > 0
@@ -399,14 +422,6 @@ def test_options_object_and_single_settings_mix(plane):
     assert bansac.fit_line(plane.x1, options=options).threshold == 2.0
 
 
-def test_the_default_is_the_paper(plane, scene):
-    for call in (
-        lambda **s: bansac.estimate_homography(plane.x1, plane.x2, **s),
-        lambda **s: bansac.estimate_fundamental(scene.x1, scene.x2, **s),
-    ):
-        assert np.array_equal(call().model, call(preset="paper").model)
-
-
 def test_a_user_function_for_gamma_is_used(plane):
     def gamma(ratio):
         return np.where(ratio < 0.7143, 0.62 * ratio + 0.5, 0.2 * ratio + 0.8)
@@ -418,8 +433,9 @@ def test_a_user_function_for_gamma_is_used(plane):
 
 def test_stop_reasons(plane):
     def reason(**settings):
-        return bansac.estimate_homography(plane.x1, plane.x2, **settings).stop_reason
+        return bansac.estimate_homography(plane.x1, plane.x2, **{"preset": "paper"} | settings).stop_reason
 
+    assert reason(preset=None) == "agreement"
     assert reason(stopping=None, max_iterations=50) == "max_iterations"
     assert reason(stopping="bansac", max_iterations=50_000) == "bansac"
     assert reason(stopping="ransac", sampler="uniform") == "ransac"
@@ -430,7 +446,8 @@ def test_stop_reasons(plane):
 
 
 def test_a_trace_records_the_run(plane):
-    result = bansac.estimate_homography(plane.x1, plane.x2, trace=True, stopping=None, max_iterations=1500)
+    settings = {"preset": "paper", "stopping": None, "max_iterations": 1500}
+    result = bansac.estimate_homography(plane.x1, plane.x2, trace=True, **settings)
     trace = result.trace
     assert len(trace) == result.iterations == 1500
     assert set(trace.snapshots) == {0, 2, 4, 9, 10, 11, 14, 100, 1000, 1500}
@@ -448,7 +465,7 @@ def test_a_trace_records_the_run(plane):
 
 def test_without_verification_every_valid_iteration_updates(plane):
     result = bansac.estimate_homography(
-        plane.x1, plane.x2, trace=True, verification=None, stopping=None, max_iterations=200
+        plane.x1, plane.x2, preset="paper", trace=True, verification=None, stopping=None, max_iterations=200
     )
     updated = ~np.isnan(result.trace.gamma)
     assert updated.sum() > 30  # the others drew degenerate samples, which never update
@@ -458,7 +475,7 @@ def test_tracing_and_slicing_do_not_change_the_answer(plane, monkeypatch):
     settings = {"stopping": None, "max_iterations": 300, "local_optimization": "inner"}
     plain = bansac.estimate_homography(plane.x1, plane.x2, **settings)
     traced = bansac.estimate_homography(plane.x1, plane.x2, trace=True, **settings)
-    monkeypatch.setattr("bansac.engine.runner._SLICE_SECONDS", 1e-6)
+    monkeypatch.setattr("bansac.engine.search._SLICE_SECONDS", 1e-6)
     sliced = bansac.estimate_homography(plane.x1, plane.x2, **settings)
     for other in (traced, sliced):
         assert np.array_equal(plain.model, other.model)
@@ -469,7 +486,7 @@ def test_an_interrupt_between_slices_gets_through(plane, monkeypatch):
     def interrupt(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("bansac.engine.runner.run_iterations", interrupt)
+    monkeypatch.setattr("bansac.engine.search.run_iterations", interrupt)
     with pytest.raises(KeyboardInterrupt):
         bansac.estimate_homography(plane.x1, plane.x2)
 

@@ -118,6 +118,7 @@ def test_json_takes_a_result(scene):
     assert document["beliefs"] is None
     failed = results(scene)["no model"].to_dict()
     assert failed["model"] is None
+    assert failed["probabilities"] is None
     assert failed["residuals"] == [None] * 3
 
 

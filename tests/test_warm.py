@@ -9,16 +9,23 @@ from bansac.engine.refinement import REFINERS
 from bansac.engine.sampling import SAMPLERS
 from bansac.engine.scoring import SCORES
 from bansac.engine.stopping import STOPS
+from bansac.options import find_preset
+from bansac.problems.line import LINE
 
 
 def test_every_part_is_compiled_by_a_task():
-    calls = [options for _, options in warm.TASKS]
-    assert {options.get("sampler", "bansac") for options in calls} == set(SAMPLERS)
-    assert {options.get("scoring", "inliers") for options in calls} == set(SCORES)
-    assert {options.get("refinement", "least_squares") for options in calls} == set(REFINERS)
-    named = {name for options in calls for name in (options.get("stopping") or "").split("+") if name}
-    defaults = {name for sampler in SAMPLERS.values() for name in sampler.stopping}
-    assert named | defaults == set(STOPS)
+    calls = [
+        find_preset(settings.get("preset")).options.replace(
+            **{name: value for name, value in settings.items() if name not in ("preset", "scores")}
+        )
+        for _, settings in warm.TASKS
+    ]
+    assert {options.sampler for options in calls} == set(SAMPLERS)
+    assert {options.scoring for options in calls} == set(SCORES)
+    assert {options.refiner(LINE).name for options in calls} == set(REFINERS)
+    assert {options.optimization(LINE) for options in calls} >= {None, "inner+iterative", "lm"}
+    named = {stop.name for options in calls for informed in (False, True) for stop in options.stops(informed=informed)}
+    assert named == set(STOPS)
     assert {name for name, _ in warm.TASKS} >= {
         "homography",
         "fundamental",

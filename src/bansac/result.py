@@ -68,9 +68,10 @@ class Result:
     rounds : int
         Rounds of the run, see ``Options.rounds``.
     stop_reason : str
-        What ended the run: ``"agreement"`` of the rounds; without it what ended the last round, the name of a stopping
-        criterion (``"ransac"``, ``"sprt"``, ``"prosac"`` or ``"bansac"``), ``"max_iterations"`` or ``"max_seconds"``;
-        ``"no_data"`` where there were too few data to draw a sample.
+        What ended the run: ``"agreement"`` of the rounds, ``"rounds"`` where all of them took place without it, or all
+        ``round_iterations`` of a single one, ``"max_iterations"`` or ``"max_seconds"``; with a single round also the
+        name of a stopping criterion, ``"ransac"``, ``"sprt"``, ``"prosac"`` or ``"bansac"``; ``"no_data"`` where there
+        were too few data to draw a sample.
     success : bool
         True where the model has more support than chance would give.
     message : str

@@ -19,31 +19,23 @@ from bansac.engine.scoring import SCORES
 
 __all__ = ["TASKS", "warm_cache"]
 
-_LO = "inner+iterative"
+_PROBLEMS = ("homography", "circle", "essential", "fundamental", "line", "polynomial")
 
 # Calls that together use every kernel: an estimator and its options. Those that compile most come first.
 TASKS: tuple[tuple[str, dict[str, Any]], ...] = (
-    ("homography", {}),
-    ("circle", {}),
-    ("essential", {}),
+    *((name, {}) for name in _PROBLEMS),
     ("essential", {"epipolar_error": "symmetric"}),
-    ("fundamental", {}),
     ("plane", {"scores": True}),  # the repair of degenerate samples
-    ("line", {}),
-    ("polynomial", {}),
     ("pose", {}),
-    ("homography", {"local_optimization": _LO}),
-    ("circle", {"local_optimization": _LO}),
-    *((name, {"local_optimization": "lm", "refinement": "lm"}) for name in ("homography", "circle")),
-    *((name, {"refinement": "lm"}) for name in ("fundamental", "essential", "line", "polynomial")),
-    ("essential", {"refinement": "lm", "epipolar_error": "symmetric"}),
+    *((name, {"preset": "paper"}) for name in _PROBLEMS),
+    *((name, {"local_optimization": "lm"}) for name in ("homography", "circle")),
+    *((name, {"scoring": score}) for score in SCORES if score != "msac" for name in ("homography", "circle")),
+    ("homography", {"scores": True}),
     ("homography", {"scores": True, "stopping": "ransac+prosac"}),
     ("homography", {"order": 2}),
     ("homography", {"stopping": None}),
-    ("homography", {"weighting": "density"}),
-    *((name, {"scoring": score}) for score in SCORES if score != "inliers" for name in ("homography", "circle")),
     *(
-        ("homography", {"sampler": row.name} | ({"scores": True} if row.order else {}))
+        ("homography", {"preset": "paper", "sampler": row.name} | ({"scores": True} if row.order else {}))
         for row in SAMPLERS.values()
         if row.name != "bansac"
     ),

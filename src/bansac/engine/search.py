@@ -79,7 +79,7 @@ class Search:
             start.restore(state)
         if rounds.best_odds is not None:
             state.odds[:] = rounds.best_odds
-        return rounds, "agreement" if rounds.agree() else self._stop_reason(stop)
+        return rounds, self._stop_reason(rounds, stop)
 
     def _interludes(self) -> dict[int, Callable[[], None]]:
         """Return what takes place between two calls of the loop."""
@@ -144,11 +144,17 @@ class Search:
         support = visible_score(self.problem, state, self.packed, model, is_inlier)
         return Candidate(model, score, support * self.plausible(model), is_inlier)
 
-    def _stop_reason(self, stop: int) -> str:
-        """Return the name of what ended the run."""
-        if stop >= STOPPED_BOUND:
-            return self.bounds[stop - STOPPED_BOUND].name
-        return {RUNNING: "max_seconds", MAX_ITERATIONS: "max_iterations", STOPPED_BANSAC: "bansac"}[stop]
+    def _stop_reason(self, rounds: Rounds, stop: int) -> str:
+        """Return the name of what ended the run; ``stop`` is what ended the last round."""
+        if rounds.agree():
+            return "agreement"
+        if stop == RUNNING:
+            return "max_seconds"
+        if stop == MAX_ITERATIONS and rounds.iterations_left() == 0:
+            return "max_iterations"
+        if stop == MAX_ITERATIONS or self.options.rounds > 1:
+            return "rounds"
+        return "bansac" if stop == STOPPED_BANSAC else self.bounds[stop - STOPPED_BOUND].name
 
 
 def current_beliefs(options: Options, state: Run) -> Floats:

@@ -107,7 +107,7 @@ def fundamental(**settings):
 @pytest.mark.parametrize("scoring", SCORES)
 @pytest.mark.parametrize("value", [1.0, 1e-3, 7.0])
 def test_equal_weights_change_nothing(scoring, value):
-    plain = fundamental(scoring=scoring)
+    plain = fundamental(scoring=scoring, weighting=None)
     equal = fundamental(scoring=scoring, weights=np.full(300, value), weighting="density")
     assert np.array_equal(plain.model, equal.model)
     assert (plain.score, plain.iterations) == (equal.score, equal.iterations)
@@ -150,7 +150,7 @@ def test_scores_are_weights_if_they_are_probabilities():
     by_name = fundamental(scoring="msac", scores=scores, weighting="scores")
     by_hand = fundamental(scoring="msac", scores=scores, weights=scores**2)
     assert by_name.score == pytest.approx(by_hand.score, rel=1e-6)
-    plain = fundamental(scoring="msac", sampler="prosac", scores=100 * scores)
+    plain = fundamental(scoring="msac", sampler="prosac", scores=100 * scores, weighting=None)
     weighted = fundamental(scoring="msac", sampler="prosac", scores=100 * scores, weighting="scores")
     assert plain.score == weighted.score
 

@@ -1,0 +1,275 @@
+"""The default options and the presets "fast" and "accurate", through every public function."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+import bansac
+from bansac.datasets.synthetic import (
+    circle_points,
+    epipolar_matches,
+    homography_matches,
+    line_points,
+    polynomial_points,
+)
+from bansac.engine import search
+from bansac.engine.rounds import Rounds
+from bansac.metrics import corner_error, rotation_error, translation_error
+from bansac.problems.line import LINE
+from tests.reference import epipolar as reference
+
+PLANE = homography_matches(200, inlier_ratio=0.5, noise=0.3, seed=3)
+SCENE = epipolar_matches(200, inlier_ratio=0.6, noise=0.2, seed=4)
+POINTS = line_points(150, inlier_ratio=0.5, noise=0.005, seed=1)
+CIRCLE = circle_points(150, inlier_ratio=0.5, noise=0.005, seed=1)
+CURVE = polynomial_points(150, degree=3, inlier_ratio=0.6, noise=0.005, seed=1)
+# A user's problem: a solver and residuals, and no more.
+BARE = bansac.Problem("bare line", 2, 2, (3,), LINE.solve, LINE.residuals)
+
+
+def rays(x):
+    return (x - SCENE.K[:2, 2]) / np.diag(SCENE.K)[:2]
+
+
+def is_homography(H):
+    return corner_error(H, PLANE.H, PLANE.size) < 2
+
+
+def is_fundamental(F):
+    data = np.vstack([SCENE.x1.T, SCENE.x2.T])[:, SCENE.inliers]
+    return np.median(np.sqrt(reference.sampson(data, F))) < 0.3 and np.linalg.svd(F)[1][2] < 1e-12
+
+
+def is_essential(E):
+    inverse = np.linalg.inv(SCENE.K)
+    F = inverse.T @ E @ inverse
+    return is_fundamental(F / np.linalg.norm(F)) and np.linalg.svd(E)[1] == pytest.approx([1, 1, 0])
+
+
+def is_pose(pose):
+    return rotation_error(pose.R, SCENE.R) < 1 and translation_error(pose.t, SCENE.t) < 3
+
+
+def is_line(model):
+    return model * np.sign(model[:2] @ POINTS.model[:2]) == pytest.approx(POINTS.model, abs=0.02)
+
+
+def is_circle(model):
+    return model == pytest.approx(CIRCLE.model, abs=0.02)
+
+
+def is_curve(model):
+    x = np.linspace(-1, 1, 50)
+    expected = np.polynomial.polynomial.polyval(x, CURVE.model)
+    return np.polynomial.polynomial.polyval(x, model) == pytest.approx(expected, abs=0.15)
+
+
+# For every public function: how it is called with the first ``n`` data, what is made, and whether a model is right.
+CALLS = {
+    "estimate_homography": (
+        lambda n=None, **s: bansac.estimate_homography(PLANE.x1[:n], PLANE.x2[:n], **s), PLANE, is_homography
+    ),
+    "estimate_fundamental": (
+        lambda n=None, **s: bansac.estimate_fundamental(SCENE.x1[:n], SCENE.x2[:n], **s), SCENE, is_fundamental
+    ),
+    "estimate_fundamental, sizes": (
+        lambda n=None, **s: bansac.estimate_fundamental(
+            SCENE.x1[:n], SCENE.x2[:n], image_size1=(480, 640), image_size2=(480, 640), **s
+        ), SCENE, is_fundamental
+    ),
+    "estimate_essential": (
+        lambda n=None, **s: bansac.estimate_essential(SCENE.x1[:n], SCENE.x2[:n], SCENE.K, **s), SCENE, is_essential
+    ),
+    "estimate_essential, rays": (
+        lambda n=None, **s: bansac.estimate_essential(rays(SCENE.x1[:n]), rays(SCENE.x2[:n]), **s), SCENE, is_essential
+    ),
+    "estimate_relative_pose": (
+        lambda n=None, **s: bansac.estimate_relative_pose(SCENE.x1[:n], SCENE.x2[:n], SCENE.K, **s), SCENE, is_pose
+    ),
+    "fit_line": (lambda n=None, **s: bansac.fit_line(POINTS.points[:n], threshold=0.02, **s), POINTS, is_line),
+    "fit_circle": (lambda n=None, **s: bansac.fit_circle(CIRCLE.points[:n], threshold=0.02, **s), CIRCLE, is_circle),
+    "fit_polynomial": (
+        lambda n=None, **s: bansac.fit_polynomial(CURVE.points[:n], 3, threshold=0.02, **s), CURVE, is_curve
+    ),
+    "ransac": (lambda n=None, **s: bansac.ransac(LINE, POINTS.points[:n], threshold=0.02, **s), POINTS, is_line),
+    "ransac, bare": (
+        lambda n=None, **s: bansac.ransac(BARE, POINTS.points[:n], threshold=0.02, **s), POINTS, is_line
+    ),
+}  # fmt: skip
+calls = pytest.mark.parametrize(("call", "made", "is_right"), CALLS.values(), ids=CALLS)
+presets = pytest.mark.parametrize("preset", [None, "fast", "accurate"])
+
+
+@calls
+@presets
+@pytest.mark.parametrize("scored", [False, True], ids=["", "scores"])
+def test_every_function_finds_the_model(call, made, is_right, preset, scored):
+    noise = np.random.default_rng(5).uniform(-0.2, 0.2, len(made.inliers))
+    scores = {"scores": np.where(made.inliers, 0.7, 0.4) + noise} if scored else {}
+    result = call(preset=preset, **scores)
+    assert result.success, result.message
+    assert is_right(result.model)
+    assert np.array_equal(result.inliers, result.residuals <= result.threshold)
+    assert (result.inliers & made.inliers).sum() > 0.8 * made.inliers.sum()
+    if preset == "fast":
+        assert result.rounds == 1
+        assert result.stop_reason in ("ransac", "rounds")
+    else:
+        assert result.stop_reason == "agreement"
+        assert result.rounds >= {None: 2, "accurate": 4}[preset]
+
+
+@calls
+@presets
+def test_too_few_data_fail_with_the_reason(call, made, is_right, preset):
+    result = call(n=1, preset=preset)
+    assert (result.model, result.success, result.stop_reason) == (None, False, "no_data")
+    assert (result.iterations, result.rounds) == (0, 0)
+    assert "got 1" in result.message
+
+
+@calls
+def test_a_seed_gives_the_same_bits_over_several_rounds(call, made, is_right):
+    first, second, other = (call(seed=seed, agreement=3, round_iterations=40) for seed in (3, 3, 4))
+    assert first.rounds >= 3
+    for field in dataclasses.fields(first):
+        if field.name in ("seconds", "loading_seconds"):
+            continue
+        a, b = getattr(first, field.name), getattr(second, field.name)
+        pairs = zip(a, b, strict=True) if isinstance(a, tuple) else [(a, b)]
+        for one, two in pairs:
+            assert np.asarray(one).tobytes() == np.asarray(two).tobytes(), field.name
+    assert not np.array_equal(first.beliefs, other.beliefs)
+
+
+@calls
+def test_a_problem_that_lacks_optional_functions_leaves_out_their_steps(call, made, is_right):
+    # Whatever the problem has, single settings turn every step off.
+    plain = call(rounds=1, local_optimization=None, refinement=None, weighting=None)
+    assert plain.success
+    assert plain.rounds == 1
+
+
+# Rounds, from outside.
+
+HARD = epipolar_matches(200, inlier_ratio=0.3, noise=0.5, seed=4)
+
+
+def hard(**settings):
+    return bansac.estimate_fundamental(HARD.x1, HARD.x2, **settings)
+
+
+def test_rounds_share_the_budget_and_the_last_says_why_it_ended():
+    result = hard(round_iterations=30, max_iterations=100, agreement=50, trace=True)
+    assert (result.rounds, result.iterations, result.stop_reason) == (4, 100, "max_iterations")
+    assert len(result.trace) == 100
+    result = hard(rounds=3, round_iterations=30, agreement=50, stopping=None)
+    assert (result.rounds, result.iterations, result.stop_reason) == (3, 90, "rounds")
+    perfect = np.column_stack([np.arange(50.0), np.arange(50.0)])
+    result = bansac.fit_line(perfect, threshold=0.1, rounds=3, agreement=4)  # RANSAC's criterion ends every round
+    assert (result.rounds, result.stop_reason) == (3, "rounds")
+    assert result.iterations < 300
+
+
+def test_one_round_ends_by_its_criterion_or_for_want_of_samples():
+    assert bansac.fit_line(POINTS.points, threshold=0.02, rounds=1).stop_reason == "ransac"
+    for preset in (None, "fast"):
+        result = hard(preset=preset, rounds=1, stopping=None)
+        assert (result.rounds, result.iterations, result.stop_reason) == (1, 300, "rounds")
+    result = hard(rounds=1, max_iterations=300, stopping=None)
+    assert (result.rounds, result.iterations, result.stop_reason) == (1, 300, "max_iterations")
+
+
+def test_the_trace_of_several_rounds_counts_on():
+    result = hard(round_iterations=60, max_iterations=150, agreement=50, stopping=None, trace=True)
+    trace = result.trace
+    assert len(trace) == result.iterations == 150
+    assert set(trace.snapshots) == {0, 2, 4, 9, 10, 11, 14, 100, 150}
+    assert (trace.snapshots[0] == 0.5).all()
+    # Every round starts without a model: the best so far grows within each.
+    for begin, end in ((0, 60), (60, 120), (120, 150)):
+        assert (np.diff(trace.best_score[begin:end]) >= 0).all()
+    plain = hard(round_iterations=60, max_iterations=150, agreement=50, stopping=None)
+    assert np.array_equal(plain.model, result.model)
+    assert np.array_equal(plain.beliefs, result.beliefs)
+
+
+def test_the_time_limit_stops_between_rounds(monkeypatch):
+    original = Rounds.end_round
+
+    def end_round(rounds, *arguments):
+        """End a round; the third begins after the deadline."""
+        original(rounds, *arguments)
+        if rounds.count == 2:
+            monkeypatch.setattr(search.time, "perf_counter", lambda: 1e9)
+
+    monkeypatch.setattr(Rounds, "end_round", end_round)
+    result = hard(agreement=50, max_seconds=1e6, round_iterations=30)
+    assert result.stop_reason == "max_seconds"
+    assert result.rounds == 3
+    assert 60 < result.iterations <= 90
+    assert result.model is not None
+
+
+def test_the_time_limit_leaves_the_model_of_the_rounds_so_far():
+    result = hard(rounds=1_000_000, agreement=1_000_000, max_iterations=2**31 - 1, max_seconds=0.3, stopping=None)
+    assert result.stop_reason == "max_seconds"
+    assert result.iterations > 0
+    assert result.model is not None
+
+
+# Sizes of the images.
+
+
+@pytest.mark.parametrize("name", ["image_size1", "image_size2"])
+@pytest.mark.parametrize(
+    ("size", "found"),
+    [
+        ((480,), "height, width"),
+        (480, "height, width"),
+        ((480, 640, 3), "height, width"),
+        ((0, 640), "positive integers"),
+        ((480, -640), "positive integers"),
+        ((480.5, 640), "positive integers"),
+        ((480, np.nan), "finite"),
+        ("480x640", "real numbers"),
+        (("480", "640"), "real numbers"),
+    ],
+)
+def test_bad_sizes_of_images_raise_and_are_named(name, size, found):
+    with pytest.raises(ValueError, match=rf"{name}.*{found}"):
+        hard(**{name: size})
+    with pytest.raises(ValueError, match=rf"{name}.*{found}"):
+        hard(**{"image_size1": (480, 640), "image_size2": (480, 640)} | {name: size})
+
+
+def test_sizes_of_images_decide_between_rounds(monkeypatch):
+    seen = []
+
+    def plausibility(F, size1, size2):
+        seen.append((F.shape, size1, size2))
+        return 1.0
+
+    monkeypatch.setattr("bansac.estimate.two_views.focal_plausibility", plausibility)
+    hard(image_size1=(480, 640), image_size2=np.array([600, 800.0]), max_iterations=600, agreement=50)
+    assert len(seen) >= 2
+    assert set(seen) == {((3, 3), (480, 640), (600, 800))}
+    seen.clear()
+    hard(image_size1=(480, 640), max_iterations=300)  # one size says nothing
+    hard(image_size1=(480, 640), image_size2=(480, 640), max_iterations=300, rounds=1)  # one round competes with none
+    assert not seen
+
+
+def test_implausible_focal_lengths_lose():
+    settings = {"rounds": 12, "agreement": 12, "max_iterations": 1200, "round_iterations": 100}
+    without = hard(**settings)
+    sized = hard(**settings, image_size1=(480, 640), image_size2=(480, 640))
+    assert sized.iterations == without.iterations
+    assert sized.rounds == without.rounds
+    from bansac.geometry import focal_plausibility
+
+    sizes = (480, 640), (480, 640)
+    assert focal_plausibility(sized.model, *sizes) >= focal_plausibility(without.model, *sizes)
