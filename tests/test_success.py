@@ -87,3 +87,12 @@ def test_every_datum_twice_is_as_good_as_once():
     scene = bansac.datasets.synthetic.homography_matches(60, 0.6, 0.5, seed=2)
     x1, x2 = np.repeat(scene.x1, 2, axis=0), np.repeat(scene.x2, 2, axis=0)
     assert bansac.estimate_homography(x1, x2, threshold=2.0).success
+
+
+def test_a_model_without_any_inlier_is_no_success():
+    """Many matches onto few points: matrices of rank 1, of which nothing is left once the singular values are equal."""
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        x2 = rng.uniform(0, 1, (4, 2))[rng.integers(0, 4, 200)]
+        result = bansac.estimate_essential(rng.uniform(0, 1, (200, 2)), x2, threshold=0.01, seed=seed)
+        assert not result.success

@@ -57,7 +57,7 @@ def judge(
         return False, f"no {problem.name} found: {reason}", False
     inliers = residuals <= threshold
     found = f"{problem.name} with {np.count_nonzero(inliers)} of {n} inliers"
-    if n < 2:
+    if np.count_nonzero(inliers) <= m:
         return False, f"{found}, no more than chance gives", False
     if is_clear(problem, data, outcome.model, threshold / unit, inliers):
         return True, found, False
