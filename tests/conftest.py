@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -11,6 +12,10 @@ import numba
 import numpy as np
 import pytest
 from hypothesis import settings
+
+# A shell lets the commands that it runs in the background ignore Ctrl-C, which processes started by tests then do too.
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # The first example of a test may compile kernels, so there is no deadline.
 settings.register_profile("default", deadline=None)

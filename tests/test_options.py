@@ -151,7 +151,7 @@ def test_default_thresholds_and_numbers_of_samples():
         "fundamental matrix": (0.5, 10_000),
         "essential matrix": (5e-4, 4000),
     }
-    assert CALLS["estimate_essential"]().threshold == 1.0  # pixels, with cameras
+    assert CALLS["estimate_essential"]().threshold == 0.5  # pixels, with cameras
 
 
 def test_every_preset_is_documented():

@@ -61,8 +61,9 @@ def test_every_pair_has_the_answer_that_it_has_alone(bansac: Any, folder: Path) 
         part = slice(found["offsets"][k], found["offsets"][k + 1])
         np.testing.assert_array_equal(found["model"][k], alone.model)
         np.testing.assert_array_equal(found["inliers"][part], alone.inliers)
-        np.testing.assert_array_equal(found["probabilities"][part], alone.probabilities.astype(np.float32))
-        for field in ("num_inliers", "iterations", "stop_reason", "message", "threshold", "seed"):
+        probabilities = np.full(len(pair), np.nan) if alone.probabilities is None else alone.probabilities
+        np.testing.assert_array_equal(found["probabilities"][part], probabilities.astype(np.float32))
+        for field in ("num_inliers", "iterations", "rounds", "stop_reason", "message", "threshold", "seed"):
             assert found[field][k] == getattr(alone, field)
     assert np.isnan(found["model"][-1]).all()
     assert "torn.npz: cannot be read" in found["message"][-1]

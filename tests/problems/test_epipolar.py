@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bansac.numeric.jit import kernel
-from bansac.problems.epipolar import sampson_residuals, symmetric_residuals
+from bansac.problems.epipolar import linearize_sampson, linearize_symmetric, sampson_residuals, symmetric_residuals
 from bansac.problems.essential import ESSENTIAL, ESSENTIAL_SYMMETRIC
 from tests.reference import epipolar as reference
 
@@ -68,6 +68,8 @@ def test_the_symmetric_distance_is_at_least_twice_sampsons(seed):
 
 def test_the_essential_matrix_is_one_problem_with_two_measures():
     assert (ESSENTIAL.residuals, ESSENTIAL_SYMMETRIC.residuals) == (sampson_residuals, symmetric_residuals)
+    assert (ESSENTIAL.linearize, ESSENTIAL_SYMMETRIC.linearize) == (linearize_sampson, linearize_symmetric)
+    assert (ESSENTIAL.residual_size, ESSENTIAL_SYMMETRIC.residual_size) == (1, 2)  # the distances to two lines
     for field in dataclasses.fields(ESSENTIAL):
-        if field.name != "residuals":
+        if field.name not in ("residuals", "linearize", "residual_size"):
             assert getattr(ESSENTIAL, field.name) == getattr(ESSENTIAL_SYMMETRIC, field.name), field.name

@@ -25,7 +25,7 @@ ThresholdOption = Annotated[
     float | None,
     typer.Option(
         help="Largest residual of an inlier: in pixels for H and F, and for E with --calib; in normalised units for E "
-        "without; in the unit of the points for curves. Default: 2 px for H, 0.5 px for F, 1 px for E with --calib, "
+        "without; in the unit of the points for curves. Default: 2 px for H, 0.5 px for F, 0.5 px for E with --calib, "
         "5e-4 in normalised units without."
     ),
 ]

@@ -23,7 +23,7 @@ _WIDEST = 2.75
 __all__ = ["estimate_essential", "estimate_fundamental", "estimate_homography", "estimate_relative_pose"]
 
 # Default threshold of the essential matrix where cameras are given, in pixels.
-_DEFAULT_PIXELS = 1.0
+_DEFAULT_PIXELS = 0.5
 
 
 def estimate_homography(
@@ -194,7 +194,7 @@ def estimate_essential(
         Camera matrices; ``K2`` is ``K1`` if it is not given.
     threshold : float, optional
         Largest distance of an inlier: in pixels where ``K1`` is given (it is divided by the mean focal length), else
-        in normalised units; 1 pixel or 5e-4 by default. It is the Sampson distance, with
+        in normalised units; 0.5 pixels or 5e-4 by default. It is the Sampson distance, with
         ``epipolar_error="symmetric"`` the symmetric epipolar one. With ``preset="paper"`` it is in normalised units,
         1e-3 by default, and symmetric.
     scores, priors, weights, preset, options
