@@ -1,35 +1,73 @@
-"""Check that runs fail on noise, and that they give the same bits every time.
+"""Check that success means success: no model in noise, none missed where it is right, the same bits every time.
 
-    python benchmarks/honesty.py [--runs 1000] [--processes 20] [--json FILE]
+    python benchmarks/honesty.py [--runs 300] [--processes 20] [--data DIR] [--json FILE] [--only PART ...]
 
-Noise: 200 uniform data without any structure, a different seed each run; counted are the runs that come back with
-``success=False``. Repetition: the same call in separate processes; counted are the different answers (model, mask and
-beliefs, bit by bit).
+False success: data without a model, a different seed each run, over problem, number of data, threshold and kind of
+data, and over samplers; counted are the runs with ``success=True``. Power: the runs in which the returned model is
+right, and those of them with ``success=True``. Photographs: all ordered pairs of photographs of different scenes in
+scikit-image. Real: the sets of DIR with ground truth, the right models that are called failure. Repetition: the same
+call in separate processes; counted are the different answers.
+
+The report is written after every cell; a run with the same settings goes on where one has stopped.
 """
 
 from __future__ import annotations
 
 import argparse
 import datetime
+import functools
 import hashlib
+import itertools
 import json
 import platform
 import subprocess
 import sys
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 import bansac
-from bansac.datasets.synthetic import epipolar_matches
+from bansac.datasets import Matches, PairSet
+from bansac.datasets.synthetic import (
+    circle_points,
+    epipolar_matches,
+    homography_matches,
+    line_points,
+    polynomial_points,
+)
+from bansac.evaluation.task import DEFAULTS, Kind, judge, make_task
 
-N = 200
+Array = NDArray[np.float64]
+Estimator = Callable[..., bansac.Result]
 
+SIDE = 1000.0  # of the square in which points lie
+PARTS = ("repetition", "false success", "samplers", "power", "photographs", "real")
 
-# Every sampler, and local optimisation.
+# Two views of 1000 x 1000 px, for E with a focal length of 1000 px; curves have no default threshold.
+ESTIMATORS: dict[str, Estimator] = {
+    "homography": lambda data, **o: bansac.estimate_homography(*data, **o),
+    "fundamental": lambda data, **o: bansac.estimate_fundamental(*data, **o),
+    "essential": lambda data, **o: bansac.estimate_essential(*data, CAMERA, **o),
+    "line": lambda data, **o: bansac.fit_line(data, **o),
+    "circle": lambda data, **o: bansac.fit_circle(data, **o),
+    "cubic": lambda data, **o: bansac.fit_polynomial(data, 3, **o),
+}
+CAMERA = np.array([[SIDE, 0, SIDE / 2], [0, SIDE, SIDE / 2], [0, 0, 1]])
+TWO_VIEWS = ("homography", "fundamental", "essential")
+KINDS: dict[str, Kind] = {"homography": "H", "fundamental": "F", "essential": "E"}
+THRESHOLDS = {"default": None, "3 px": 3.0, "10 px": 10.0}
+CURVE_DEFAULT = 1.0
+
+# Runs on noise go to the end: fewer samples where one costs more. A sample more matters little beside the number of
+# models that the test accounts for.
+ITERATIONS = {20: 500, 200: 500, 1000: 300, 10000: 100}
+
+# Every sampler, local optimisation and another score.
 METHODS: dict[str, dict[str, Any]] = {
     "bansac": {},
     "uniform": {"sampler": "uniform"},
@@ -41,35 +79,235 @@ METHODS: dict[str, dict[str, Any]] = {
     "p-bansac": {"scores": True},
     "bansac-lo": {"local_optimization": "inner+iterative"},
     "napsac-lo": {"sampler": "napsac", "local_optimization": "inner+iterative"},
+    "msac-lo": {"scoring": "msac", "local_optimization": "inner+iterative"},
 }
 
 
-def noise_calls() -> dict[str, Callable[..., bansac.Result]]:
-    """Return the estimators as functions of a random generator and options."""
-    return {
-        "homography": lambda rng, **o: bansac.estimate_homography(*rng.uniform(0, 1000, (2, N, 2)), **o),
-        "fundamental": lambda rng, **o: bansac.estimate_fundamental(*rng.uniform(0, 1000, (2, N, 2)), **o),
-        "essential": lambda rng, **o: bansac.estimate_essential(*rng.uniform(-0.6, 0.6, (2, N, 2)), **o),
-        "line": lambda rng, **o: bansac.fit_line(rng.uniform(-1, 1, (N, 2)), threshold=0.02, **o),
-        "circle": lambda rng, **o: bansac.fit_circle(rng.uniform(-1, 1, (N, 2)), threshold=0.02, **o),
-        "cubic": lambda rng, **o: bansac.fit_polynomial(rng.uniform(-1, 1, (N, 2)), 3, threshold=0.02, **o),
-    }
+# --- Data without a model ---------------------------------------------------------------------------------------------
 
 
-def count_failures(runs: int) -> dict[str, dict[str, float]]:
-    """Return the share of runs on noise that end with success=False, by method and problem."""
-    shares: dict[str, dict[str, float]] = {}
-    for method, settings in METHODS.items():
-        shares[method] = {}
-        for name, call in noise_calls().items():
-            rng = np.random.default_rng(0)
-            failures = 0
-            for seed in range(runs):
-                chosen = settings | ({"scores": rng.uniform(0, 1, N)} if "scores" in settings else {})
-                failures += not call(rng, seed=seed, **chosen).success
-            shares[method][name] = failures / runs
-            print(f"noise, {method}, {name}: {failures} of {runs} runs without success", flush=True)
-    return shares
+def uniform(rng: np.random.Generator, n: int) -> Array:
+    """Return points spread evenly over the square."""
+    return rng.uniform(0, SIDE, (n, 2))
+
+
+def clustered(rng: np.random.Generator, n: int) -> Array:
+    """Return points of 3 to 8 normal distributions with standard deviations of 5 to 60."""
+    clusters = rng.integers(3, 9)
+    which = rng.integers(0, clusters, n)
+    centres, widths = uniform(rng, clusters), rng.uniform(5, 60, clusters)
+    return np.asarray(centres[which] + rng.normal(size=(n, 2)) * widths[which, None])
+
+
+def grid(rng: np.random.Generator, n: int) -> Array:
+    """Return every second point, at random, of a square grid."""
+    side = int(np.ceil(np.sqrt(2 * n)))
+    chosen = rng.choice(side * side, n, replace=False)
+    return np.column_stack([chosen % side, chosen // side]) * (SIDE / side)
+
+
+def many_to_one(rng: np.random.Generator, n: int, *, matches: bool) -> Any:
+    """Return matches onto 1 to N / 20 points; for a curve, points of which each occurs some 20 times."""
+    few = int(rng.integers(1, max(3, n // 20))) if matches else max(2, n // 20)
+    repeated = uniform(rng, few)[rng.integers(0, few, n)]
+    return (uniform(rng, n), repeated) if matches else repeated
+
+
+def duplicates(rng: np.random.Generator, n: int, *, matches: bool) -> Any:
+    """Return uniform data of which one, or each of several at random, takes the place of 5 %."""
+    data = rng.uniform(0, SIDE, (n, 4 if matches else 2))
+    replaced = rng.integers(0, n, max(n // 20, 1))
+    source = rng.integers(0, n, replaced.size) if rng.random() < 0.5 else np.zeros(replaced.size, int)
+    data[replaced] = data[source]
+    return (data[:, :2], data[:, 2:]) if matches else data
+
+
+def matched_clusters(rng: np.random.Generator, n: int) -> tuple[Array, Array]:
+    """Return matches of 5 to 9 clusters, one of image 1 with one of image 2, at random inside of them."""
+    clusters = rng.integers(5, 10)
+    which, width = rng.integers(0, clusters, n), rng.uniform(5, 40)
+    first, second = (uniform(rng, clusters)[which] + rng.normal(size=(n, 2)) * width for _ in range(2))
+    return first, second
+
+
+def noise(rng: np.random.Generator, n: int, kind: str, *, matches: bool) -> Any:
+    """Return ``n`` data of a kind: points (N, 2), or two such arrays."""
+    if kind == "many-to-one":
+        return many_to_one(rng, n, matches=matches)
+    if kind == "5 % duplicates":
+        return duplicates(rng, n, matches=matches)
+    if kind == "matched clusters":
+        return matched_clusters(rng, n)
+    points = {"uniform": uniform, "clustered": clustered, "grid": grid}[kind]
+    return (points(rng, n), points(rng, n)) if matches else points(rng, n)
+
+
+NOISE = ("uniform", "clustered", "many-to-one", "5 % duplicates", "grid", "matched clusters")
+
+
+def count_false(problem: str, n: int, kind: str, threshold: float | None, runs: int, **settings: Any) -> int:
+    """Return how many of ``runs`` runs on noise end with success."""
+    matches = problem in TWO_VIEWS
+    if threshold is None and not matches:
+        threshold = CURVE_DEFAULT
+    if threshold is None and problem == "essential":
+        threshold = 1e-3 * SIDE
+    found = 0
+    for seed in range(runs):
+        rng = np.random.default_rng(seed)
+        data = noise(rng, n, kind, matches=matches)
+        scores = {"scores": rng.uniform(0, 1, n)} if settings.get("scores") else {}
+        options = {"threshold": threshold, "max_iterations": ITERATIONS[n], **settings, **scores}
+        found += ESTIMATORS[problem](data, seed=seed, **options).success
+    return found
+
+
+def false_success_cells(runs: int) -> Iterator[tuple[str, Callable[[], Any]]]:
+    """Yield the cells over problem, number of data, threshold and kind of data."""
+    for problem, n, (name, threshold), kind in itertools.product(ESTIMATORS, ITERATIONS, THRESHOLDS.items(), NOISE):
+        if kind != "matched clusters" or problem in TWO_VIEWS:
+            cell = functools.partial(count_false, problem, n, kind, threshold, runs)
+            yield f"{problem}, N = {n}, {name}, {kind}", cell
+
+
+def sampler_cells(runs: int) -> Iterator[tuple[str, Callable[[], Any]]]:
+    """Yield the cells over samplers, problem and kind of data, with 200 data and the default threshold."""
+    for (method, settings), problem, kind in itertools.product(METHODS.items(), ESTIMATORS, NOISE):
+        if method != "bansac" and (kind != "matched clusters" or problem in TWO_VIEWS):
+            cell = functools.partial(count_false, problem, 200, kind, None, runs, **settings)
+            yield f"{method}, {problem}, {kind}", cell
+
+
+# --- Right models -----------------------------------------------------------------------------------------------------
+
+# Data, share of inliers, noise in px.
+POWER = {
+    "12 exact of 15": (15, 0.8, 0.0),
+    "10 exact of 10": (10, 1.0, 0.0),
+    "20 % of 500, noise .5 px": (500, 0.2, 0.5),
+    "5 % of 5000, noise .5 px": (5000, 0.05, 0.5),
+}
+
+
+def count_right(problem: str, n: int, share: float, sigma: float, runs: int) -> dict[str, int]:
+    """Return the runs whose mask has 85 % of the true inliers, and those of them that end with success."""
+    right = succeeded = 0
+    for seed in range(runs):
+        result, inliers = _estimate_known(problem, n, share, sigma, seed)
+        if np.mean(result.inliers[inliers]) >= 0.85:
+            right += 1
+            succeeded += result.success
+    return {"runs": runs, "right": right, "success": succeeded}
+
+
+def _estimate_known(problem: str, n: int, share: float, sigma: float, seed: int) -> tuple[bansac.Result, Any]:
+    if problem in TWO_VIEWS:
+        make: Any = homography_matches if problem == "homography" else epipolar_matches
+        scene = make(n, share, sigma, seed, size=(int(SIDE), int(SIDE)))
+        quality = np.where(scene.inliers, 0.9, 0.1) + np.random.default_rng(seed).uniform(-0.1, 0.1, n)
+        options = {"scores": quality} if n > 100 else {}
+        threshold = 2.0 if problem == "homography" else 1.0
+        data = (scene.x1, scene.x2)
+        estimate = ESTIMATORS[problem]
+        if problem == "essential":
+            return bansac.estimate_essential(*data, scene.K, threshold=threshold, **options), scene.inliers
+        return estimate(data, threshold=threshold, seed=seed, **options), scene.inliers
+    generators: dict[str, Any] = {"line": line_points, "circle": circle_points, "cubic": polynomial_points}
+    curve = generators[problem](n, inlier_ratio=share, noise=sigma * 2 / SIDE, seed=seed)
+    fit = ESTIMATORS[problem]
+    return fit(curve.points, threshold=4 / SIDE, max_iterations=20_000, seed=seed), curve.inliers
+
+
+def power_cells(runs: int) -> Iterator[tuple[str, Callable[[], Any]]]:
+    """Yield the cells over problem and kind of data."""
+    for problem, (name, (n, share, sigma)) in itertools.product(ESTIMATORS, POWER.items()):
+        count = min(runs, 50) if n > 1000 else runs
+        yield f"{problem}, {name}", functools.partial(count_right, problem, n, share, sigma, count)
+
+
+# --- Photographs ------------------------------------------------------------------------------------------------------
+
+PHOTOGRAPHS = (
+    *("astronaut", "brick", "camera", "cell", "chelsea", "clock", "coffee", "coins", "grass", "gravel"),
+    *("hubble_deep_field", "immunohistochemistry", "microaneurysms", "moon", "page", "retina", "rocket", "text"),
+)
+
+
+def photograph_cells() -> Iterator[tuple[str, Callable[[], Any]]]:
+    """Yield the cells of mutual (the default) and of one-way matches."""
+    for mutual in (True, False):
+        yield "mutual" if mutual else "one-way", functools.partial(count_photographs, mutual=mutual)
+
+
+def count_photographs(*, mutual: bool) -> dict[str, int]:
+    """Return the ordered pairs of photographs, and for how many of them each estimator ends with success."""
+    counts = dict.fromkeys(TWO_VIEWS, 0)
+    pairs = 0
+    for first, second in itertools.permutations(PHOTOGRAPHS, 2):
+        matches = _match(first, second)
+        if mutual:
+            back = _match(second, first)
+            mates = {(*x1, *x2) for x1, x2 in zip(back.x2.tolist(), back.x1.tolist(), strict=True)}
+            keep = [(*x1, *x2) in mates for x1, x2 in zip(matches.x1.tolist(), matches.x2.tolist(), strict=True)]
+            matches = matches.select(np.array(keep, bool))
+        pairs += 1
+        for problem in TWO_VIEWS:
+            chosen = matches.filtered(0.8 if problem == "homography" else 0.85)  # as ``bansac match`` does
+            cameras = [_camera(chosen.size1), _camera(chosen.size2)] if problem == "essential" else []
+            estimate: Any = getattr(bansac, f"estimate_{problem}")
+            threshold = {"threshold": 1.0} if problem == "essential" else {}
+            result = estimate(chosen.x1, chosen.x2, *cameras, scores=chosen.scores, max_iterations=1000, **threshold)
+            counts[problem] += result.success
+    return {"pairs": pairs, **counts}
+
+
+def _camera(size: tuple[int, int] | None) -> Array:
+    assert size is not None
+    return np.array([[max(size), 0, size[1] / 2], [0, max(size), size[0] / 2], [0, 0, 1.0]])
+
+
+@functools.cache
+def _match(first: str, second: str) -> Matches:
+    """Return the one-way matches of two photographs."""
+    import skimage.data
+
+    from bansac.datasets.matching import match_images
+
+    return match_images(getattr(skimage.data, first)(), getattr(skimage.data, second)(), ratio=0.86, mutual=False)
+
+
+# --- Real data, repetition --------------------------------------------------------------------------------------------
+
+
+def real_cells(data: Path | None) -> Iterator[tuple[str, Callable[[], Any]]]:
+    """Yield the sets of real matches."""
+    if data is None:
+        return
+    for problem in TWO_VIEWS:
+        for folder in sorted((data / ("H" if problem == "homography" else "EF")).iterdir()):
+            yield f"{problem}, {folder.name}", functools.partial(count_real, KINDS[problem], folder)
+
+
+def count_real(kind: Kind, folder: Path) -> dict[str, int]:
+    """Return the runs on at most 43 pairs, those with an error below 5 degrees or 5 px, and of these the failures."""
+    pair_set = PairSet(folder)
+    keys = sorted(pair_set.keys)
+    protocol = DEFAULTS[kind]
+    counts = {"runs": 0, "right": 0, "right but no success": 0}
+    for index in np.unique(np.linspace(0, len(keys) - 1, protocol.pairs).astype(int)):
+        pair = pair_set.pair(keys[index]).filtered(0.95 if folder.name == "exact_warp" else protocol.max_ratio)
+        if len(pair) < protocol.min_matches:
+            continue
+        for seed in range(2):
+            task = make_task(pair, protocol, seed)
+            estimate: Any = getattr(bansac, f"estimate_{ {value: key for key, value in KINDS.items()}[kind] }")
+            options = {"threshold": task.threshold, "max_iterations": task.max_iterations, "scores": task.scores}
+            result = estimate(task.x1, task.x2, seed=seed, **options)
+            right = max(judge(result.model, task, pair).values()) < 5
+            counts["runs"] += 1
+            counts["right"] += right
+            counts["right but no success"] += right and not result.success
+    return counts
 
 
 def fingerprint() -> str:
@@ -85,36 +323,83 @@ def fingerprint() -> str:
     return digest.hexdigest()
 
 
-def count_answers(processes: int) -> int:
+def count_answers(processes: int) -> dict[str, int]:
     """Return how many different answers the same call gives in separate processes."""
     command = [sys.executable, __file__, "--fingerprint"]
     answers = {subprocess.run(command, capture_output=True, text=True, check=True).stdout for _ in range(processes)}
-    print(f"{processes} processes: {len(answers)} different answer(s)")
-    return len(answers)
+    return {"processes": processes, "different answers": len(answers)}
+
+
+# --- The report -------------------------------------------------------------------------------------------------------
+
+
+def cells(arguments: argparse.Namespace) -> Iterator[tuple[str, str, Callable[[], Any]]]:
+    """Yield part, name and function of every cell."""
+    runs = arguments.runs
+    parts: dict[str, Any] = {
+        "repetition": [("model, mask and probabilities", functools.partial(count_answers, arguments.processes))],
+        "false success": false_success_cells(runs),
+        "samplers": sampler_cells(runs),
+        "power": power_cells(runs),
+        "photographs": photograph_cells(),
+        "real": real_cells(arguments.data),
+    }
+    for part in arguments.only:
+        for name, function in parts[part]:
+            yield part, name, function
+
+
+def open_report(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return the report to go on with, or a new one."""
+    settings = {
+        "python": platform.python_version(),
+        "versions": {name: version(name) for name in ("numpy", "numba")} | {"bansac": bansac.__version__},
+        "runs": arguments.runs,
+        "max_iterations": {str(n): iterations for n, iterations in ITERATIONS.items()},
+    }
+    if arguments.json and arguments.json.exists():
+        report: dict[str, Any] = json.loads(arguments.json.read_text())
+        if {name: report.get(name) for name in settings} == settings:
+            return report
+    return {"date": datetime.date.today().isoformat(), **settings}
+
+
+def worst(report: dict[str, Any]) -> str:
+    """Return the largest share of false success over the cells, and how many cells exceed 1 %."""
+    counts = {**report.get("false success", {}), **report.get("samplers", {})}
+    if not counts:
+        return "no cells of noise"
+    largest = max(counts, key=counts.__getitem__)
+    above = sum(count > 0.01 * report["runs"] for count in counts.values())
+    share = counts[largest] / report["runs"]
+    return f"false success: {len(counts)} cells, {above} above 1 %, the largest {share:.2%} ({largest})"
 
 
 def main() -> None:
-    """Run both checks and print what they give."""
+    """Run the cells and write what they give."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--runs", type=int, default=1000)
+    parser.add_argument("--runs", type=int, default=300)
     parser.add_argument("--processes", type=int, default=20)
+    parser.add_argument("--data", type=Path, help="folder with the sets EF and H")
     parser.add_argument("--json", type=Path)
+    parser.add_argument("--only", nargs="+", choices=PARTS, default=PARTS)
     parser.add_argument("--fingerprint", action="store_true", help="print one answer's hash and end")
     arguments = parser.parse_args()
     if arguments.fingerprint:
         print(fingerprint())
         return
-    report: dict[str, Any] = {
-        "date": datetime.date.today().isoformat(),
-        "python": platform.python_version(),
-        "versions": {name: version(name) for name in ("numpy", "numba")} | {"bansac": bansac.__version__},
-        "runs": arguments.runs,
-        "processes": arguments.processes,
-        "different_answers": count_answers(arguments.processes),
-        "failures_on_noise": count_failures(arguments.runs),
-    }
-    if arguments.json:
-        arguments.json.write_text(json.dumps(report, indent=2) + "\n")
+    report = open_report(arguments)
+    for part, name, function in cells(arguments):
+        results = report.setdefault(part, {})
+        if name in results:
+            continue
+        started = time.perf_counter()
+        results[name] = function()
+        print(f"{part}: {name}: {results[name]} ({time.perf_counter() - started:.1f} s)", flush=True)
+        report["seconds"] = round(report.get("seconds", 0.0) + time.perf_counter() - started, 1)
+        if arguments.json:
+            arguments.json.write_text(json.dumps(report, indent=1) + "\n")
+    print(worst(report))
 
 
 if __name__ == "__main__":

@@ -47,7 +47,7 @@ def main() -> None:
     image1, image2, H = render_pair()
     for image, name in ((image1, demo.IMAGE1), (image2, demo.IMAGE2)):
         cv2.imwrite(str(folder / name), image, [cv2.IMWRITE_JPEG_QUALITY, 80])
-    matches = match_images(folder / demo.IMAGE1, folder / demo.IMAGE2, ratio=0.95)
+    matches = match_images(folder / demo.IMAGE1, folder / demo.IMAGE2, ratio=0.95, mutual=False)
     np.savez_compressed(
         folder / demo.MATCHES,
         H=H,

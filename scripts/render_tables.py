@@ -52,6 +52,15 @@ LABELS = {
     "pydegensac": "pydegensac",
 }
 
+# Other libraries' method -> ours whose times are compared with it.
+RATIOS = {
+    "poselib-prosac": ("default", "fast", "accurate"),
+    "poselib-prosac-own": ("accurate",),
+    "poselib-prosac-own@5e-4": ("accurate",),
+    "opencv-magsac": ("default",),
+    "opencv": ("bansac", "p-bansac"),
+}
+
 # Column -> keys of its figures in the report.
 POSE_COLUMNS = {
     "mAA R 5/10": ("mAA_R@5", "mAA_R@10"),
@@ -74,7 +83,18 @@ def comparison(name: str, columns: Mapping[str, tuple[str, ...]]) -> str:
         [label(method), *("/".join(figure(key, mean[method][key]) for key in keys) for keys in columns.values())]
         for method in in_order(mean)
     )
-    return lines(["method", *columns], rows)
+    return lines(["method", *columns], rows) + "".join(f"\n{line}\n" for line in time_ratios(mean))
+
+
+def time_ratios(mean: Mapping[str, Mapping[str, float]]) -> list[str]:
+    """Return sentences with the mean times of our methods over those of other libraries."""
+    sentences = []
+    for peer, methods in RATIOS.items():
+        ours = [method for method in methods if method in mean]
+        if peer in mean and ours:
+            parts = ", ".join(f"{label(m)} {share(mean[m]['ms_mean'] / mean[peer]['ms_mean'])}" for m in ours)
+            sentences.append(f"Mean times over that of {label(peer)}: {parts}.")
+    return sentences
 
 
 def in_order(methods: Iterable[str]) -> list[str]:

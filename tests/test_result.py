@@ -59,7 +59,7 @@ def test_unpacks_and_is_indexed_alike(scene):
 
 def test_arrays_are_read_only(scene):
     result = bansac.estimate_homography(scene.x1, scene.x1 + 3, trace=True)
-    arrays = [result.model, result.inliers, result.residuals, result.probabilities]
+    arrays = [result.model, result.inliers, result.residuals, result.probabilities, result.beliefs]
     arrays += [result.trace.best_score, result.trace.snapshots[0]]
     arrays += bansac.estimate_relative_pose(scene.x1, scene.x2, scene.K, threshold=1.0).model
     for array in arrays:

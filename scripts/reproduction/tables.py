@@ -10,6 +10,7 @@ from reproduction.evidence import (
     METHODS,
     MODELS,
     RATES,
+    ROOT,
     RUNS,
     TIME,
     bench,
@@ -106,11 +107,21 @@ def beside_authors(method: str, report: str, key: str) -> tuple[float | None, fl
     return paper()["authors-code"][method].get(report.removesuffix("_1.5px")), ours and ours[key]
 
 
+def before_audit(method: str, report: str, key: str) -> float | None:
+    """Return our figure before the error of E, the end of runs with a network and P-NAPSAC's stop were the paper's."""
+    name, lo = method.removesuffix("+LO"), "-lo" if method.endswith("+LO") else ""
+    earlier = (ROOT / "benchmarks" / "earlier" / f"{report}.json").exists()
+    ours = bench(f"earlier/{report}")["mean"].get(BENCH_NAMES[name] + lo) if earlier else None
+    return ours and ours[key]
+
+
 def authors_code() -> str:
     """Return our methods beside the authors' code, on the same pairs."""
 
     def cell(method: str, report: str, key: str) -> str:
-        return " / ".join("-" if value is None else share(value) for value in beside_authors(method, report, key))
+        theirs, ours = beside_authors(method, report, key)
+        figures = (theirs, before_audit(method, report, key), ours)
+        return " / ".join("-" if value is None else share(value) for value in figures)
 
     methods = paper()["authors-code"]
     rows = ([method, *(cell(method, report, key) for report, key, _ in AUTHORS)] for method in methods)
@@ -120,9 +131,25 @@ def authors_code() -> str:
         if theirs is not None and ours is not None and theirs - ours > 0.01:
             below.append(f"{method} on {heading.split(',')[0]} ({share(theirs - ours)})")
     return (
-        lines(["authors / ours", *(heading for *_, heading in AUTHORS)], rows)
+        lines(["authors / ours before / ours", *(heading for *_, heading in AUTHORS)], rows)
         + f"\nBelow the authors' figure by more than .01: {', '.join(below) or 'none'}.\n"
     )
+
+
+def score_scales() -> str:
+    """Return what other scales of the scores do to P-BANSAC."""
+    models = bench("score_scales")["models"]
+    rows = (
+        [name, *(share(models[model]["scales"][name][key]) for model in models for key in ("within 3 %", "success"))]
+        for name in next(iter(models.values()))["scales"]
+    )
+    head = [f"{model}: {what}" for model in models for what in ("pairs within 3 %", "success")]
+    floors = (
+        f"{model} {share(found['as it is'])} and {share(found['at least 100 iterations'])}"
+        for model, found in ((model, models[model]["AUC@10"]) for model in models)
+    )
+    text = f"\nAUC@10 with the floor of 20 updates and with one of 100 iterations: {', '.join(floors)}.\n"
+    return lines(["scores", *head], rows) + text
 
 
 def per_scene(model: str) -> str:
@@ -349,6 +376,7 @@ TABLES: dict[str, Callable[[], Any]] = {
     "main-H": main_planes,
     "main-H-ratio": planes_by_ratio,
     "authors-code": authors_code,
+    "score-scales": score_scales,
     "per-scene-E": lambda: per_scene("E"),
     "per-scene-F": lambda: per_scene("F"),
     "markov-order": lambda: ablation("markov-order", ORDERS),

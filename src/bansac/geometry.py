@@ -324,7 +324,8 @@ def recover_pose(
         raise ValueError(f"x1 must have shape (N, 2), got {rays1.shape}")
     if rays2.shape != rays1.shape:
         raise ValueError(f"x2 must have the shape of x1, {rays1.shape}, got {rays2.shape}")
-    chosen = np.ones(len(rays1), np.bool_) if inliers is None else np.ascontiguousarray(inliers, dtype=np.bool_)
+    # A copy: a read-only mask would have the kernel compiled anew.
+    chosen = np.ones(len(rays1), np.bool_) if inliers is None else np.array(inliers, dtype=np.bool_, order="C")
     if chosen.shape != (len(rays1),):
         raise ValueError(f"inliers must have shape ({len(rays1)},), got {chosen.shape}")
     data = np.empty((4, len(rays1)))
@@ -424,6 +425,11 @@ def _move_centers(F: _Array, center1: _Array, center2: _Array, unit: float) -> _
     return np.asarray(T2.T @ F @ T1)
 
 
+def _cross(u: tuple[float, ...], v: tuple[float, ...]) -> tuple[float, float, float]:
+    """Return u x v; of single vectors."""
+    return u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2], u[0] * v[1] - u[1] * v[0]
+
+
 def _squared_focal(F: _Array) -> float:
     """Return the square of the focal length of the first camera, principal points at the origin; NaN if undetermined.
 
@@ -432,7 +438,7 @@ def _squared_focal(F: _Array) -> float:
     (a, b, c), (d, e, f), (g, h, i) = F.tolist()
     # The epipole is orthogonal to the columns of F: the longest cross product of two of them.
     columns = (a, d, g), (b, e, h), (c, f, i)
-    epipoles = [np.cross(columns[j], columns[k]).tolist() for j, k in ((0, 1), (1, 2), (2, 0))]
+    epipoles = [_cross(columns[j], columns[k]) for j, k in ((0, 1), (1, 2), (2, 0))]
     x, y, _ = max(epipoles, key=lambda v: v[0] * v[0] + v[1] * v[1] + v[2] * v[2])
     first, second = (x * d - y * a) * g, (x * e - y * b) * h
     denominator = first + second

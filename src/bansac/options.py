@@ -74,8 +74,8 @@ class Preset:
     motion_of_plane: bool = True
 
 
-_FAST = Options(rounds=1, local_optimization=None, degeneracy=None)
-_ACCURATE = Options(rounds=64, agreement=4)
+_FAST = Options(rounds=1, max_iterations=150)
+_ACCURATE = Options(rounds=64, agreement=4, max_iterations=19_200)
 
 PRESETS = {
     # Every field is written out: a change of a default does not change it.

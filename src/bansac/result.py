@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 __all__ = ["RelativePose", "Result", "Trace"]
 
+_AS_THEY_ARE = frozenset({bool, int, float, str, type(None)})
+
 
 class RelativePose(NamedTuple):
     """Motion from the first camera to the second: ``x2 = R @ x1 + t``.
@@ -110,8 +112,10 @@ class Result:
 
     def __post_init__(self) -> None:
         """Make the arrays read-only and the scalars of NumPy numbers of Python."""
-        for field in dataclasses.fields(self):
-            object.__setattr__(self, field.name, _frozen(getattr(self, field.name)))
+        for name in self.__dataclass_fields__:
+            value = getattr(self, name)
+            if type(value) not in _AS_THEY_ARE:
+                object.__setattr__(self, name, _frozen(value))
 
     def __iter__(self) -> Iterator[Any]:
         """Unpack as ``model, inliers``."""
@@ -265,7 +269,7 @@ def _frozen(value: Any) -> Any:
     """Return arrays as views that cannot be written to, and scalars of NumPy as numbers of Python."""
     if isinstance(value, np.ndarray):
         view = value.view()
-        view.flags.writeable = False
+        view.setflags(write=False)
         return view
     if isinstance(value, RelativePose):
         return RelativePose(*map(_frozen, value))

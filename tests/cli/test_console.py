@@ -14,6 +14,7 @@ import pytest
 
 import bansac as library
 from bansac.numeric.cache import cache_folders, clear_cache, inspect_cache
+from tests.processes import interruptible
 
 SOURCE = Path(library.__file__).resolve().parents[1]
 
@@ -101,28 +102,15 @@ def test_clearing_leaves_other_files(monkeypatch: pytest.MonkeyPatch, tmp_path: 
     assert len(cache_folders()) > 1
 
 
-# The command line with one round of as many samples as are asked for.
-ENDLESS = """
-import runpy
-from bansac import options
-options._DEFAULT = options.PRESETS["paper"]
-runpy.run_module("bansac.cli", run_name="__main__")
-"""
-
-
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGINT for another process")
 def test_ctrl_c_ends_at_once_with_130(tmp_path: Path) -> None:
     path = tmp_path / "noise.npz"
     np.savez(path, matches=np.random.default_rng(0).uniform(0, 500, (20000, 4)))
     arguments = ["estimate", str(path), "--model", "F", "--sampler", "uniform", "--max-iterations", "2000000000"]
-    process = subprocess.Popen(
-        [sys.executable, "-c", ENDLESS, *arguments],
-        stderr=subprocess.PIPE,
-        text=True,
-        env=os.environ | {"PYTHONPATH": str(SOURCE)},
-    )
-    time.sleep(2)
-    process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=60)
+    command = [sys.executable, "-m", "bansac.cli", *arguments]
+    with interruptible(command, stderr=subprocess.PIPE, env=os.environ | {"PYTHONPATH": str(SOURCE)}) as process:
+        time.sleep(2)
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=60)
     assert process.returncode == 130
     assert "Traceback" not in errors

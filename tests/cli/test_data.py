@@ -22,6 +22,7 @@ from bansac.datasets.download import _CHUNK as CHUNK
 from tests.datasets.archives import ArchiveServer, homography_archive, pose_archive, serve
 from tests.datasets.test_labelled import write_labelled_set
 from tests.evaluation.sets import write_homography_set, write_pose_set
+from tests.processes import interruptible
 
 pytest.importorskip("pooch", reason="downloads need pooch")
 
@@ -197,18 +198,14 @@ def test_ctrl_c_keeps_the_part(bansac: Any, server: ArchiveServer, tmp_path: Pat
     server.files[ARCHIVE] = homography_archive(tmp_path / "large", padding=300_000)
     server.cuts, server.stall = [200_000], threading.Event()
     arguments = ["data", "fetch", "evd", "--out", str(tmp_path / "data"), "--url", server.url]
-    process = subprocess.Popen(
-        [sys.executable, "-m", "bansac.cli", *arguments],
-        stderr=subprocess.PIPE,
-        text=True,
-        env=os.environ | {"PYTHONPATH": str(SOURCE)},
-    )
+    command = [sys.executable, "-m", "bansac.cli", *arguments]
     part = tmp_path / "data" / f"{ARCHIVE}.part"
     whole_chunks = 200_000 // CHUNK * CHUNK
-    while process.poll() is None and not (part.exists() and part.stat().st_size == whole_chunks):
-        time.sleep(0.01)
-    process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=60)
+    with interruptible(command, stderr=subprocess.PIPE, env=os.environ | {"PYTHONPATH": str(SOURCE)}) as process:
+        while process.poll() is None and not (part.exists() and part.stat().st_size == whole_chunks):
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=60)
     server.stall.set()
     assert process.returncode == 130
     assert "the same command goes on with it" in errors

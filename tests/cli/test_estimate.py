@@ -96,7 +96,7 @@ def test_curves(bansac: Any, tmp_path: Path) -> None:
     assert abs(np.dot(found["parameters"][:2], line.model[:2])) == pytest.approx(1, abs=1e-2)
     found = bansac.json("estimate", tmp_path / "circle.npz", "--model", "circle", "--threshold", "0.05")
     np.testing.assert_allclose(found["parameters"], circle.model, atol=0.1)
-    polynomial = ("--model", "polynomial", "--degree", "1", "--threshold", "0.05")
+    polynomial = ("--model", "polynomial", "--degree", "1", "--threshold", "0.02")
     assert len(bansac.json("estimate", tmp_path / "line.csv", *polynomial)["parameters"]) == 2
 
 
@@ -131,11 +131,12 @@ def test_coefficients_are_labelled(bansac: Any, tmp_path: Path) -> None:
 def test_threshold_says_its_unit(bansac: Any, tmp_path: Path, scene: Any, matches_csv: Path) -> None:
     path = tmp_path / "scene.npz"
     np.savez(path, x1=scene.x1, x2=scene.x2, K=scene.K)
-    assert "threshold 3 px, " in bansac("estimate", path, "--model", "E", "--threshold", "3").stdout
-    assert "threshold 2 px, " in bansac("estimate", matches_csv, "--model", "H").stdout
+    assert "threshold 2 px, " in bansac("estimate", path, "--model", "E", "--threshold", "2").stdout
+    assert "threshold 1 px, " in bansac("estimate", matches_csv, "--model", "H", "--threshold", "1").stdout
     rays1, rays2 = (normalize_points(scene.K, x) for x in (scene.x1, scene.x2))
     np.savez(path, x1=rays1, x2=rays2)
-    assert "threshold 0.0005 normalised units, " in bansac("estimate", path, "--model", "E").stdout
+    shown = bansac("estimate", path, "--model", "E", "--threshold", "1e-3").stdout
+    assert "threshold 0.001 normalised units, " in shown
     assert "in pixels for H and F, and for E with --calib" in " ".join(bansac("estimate", "--help").stdout.split())
 
 

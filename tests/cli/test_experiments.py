@@ -19,6 +19,7 @@ import pytest
 
 from bansac.experiments import EXPERIMENTS
 from tests.evaluation.sets import write_homography_set, write_pose_set
+from tests.processes import interruptible
 
 
 @pytest.fixture(scope="module")
@@ -206,13 +207,12 @@ class TestKilled:
     @pytest.mark.skipif(sys.platform == "win32", reason="no SIGINT there")
     def test_by_ctrl_c(self, data: Path, tmp_path: Path) -> None:
         out = tmp_path / "interrupted"
-        process = subprocess.Popen(
-            self.command(data, out, 2), stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
-        )
-        self.wait_for(out, 10, process)
-        os.killpg(process.pid, signal.SIGINT)  # as a terminal does, to the workers too
-        _, stderr = process.communicate(timeout=30)
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        with interruptible(self.command(data, out, 2), start_new_session=True, **pipes) as process:
+            self.wait_for(out, 10, process)
+            os.killpg(process.pid, signal.SIGINT)  # as a terminal does, to the workers too
+            _, stderr = process.communicate(timeout=30)
         assert process.returncode == 130
-        assert "interrupted" in stderr.decode()
-        assert "Traceback" not in stderr.decode()
+        assert "interrupted" in stderr
+        assert "Traceback" not in stderr
         assert self.finished(out) >= 10

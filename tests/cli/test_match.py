@@ -7,7 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from bansac import plotting
+from bansac.cli import answer as answer_module
 from bansac.datasets import load_demo
+from bansac.datasets.demo import plane_inliers
+from bansac.evaluation.files import OutputFolder
 from bansac.metrics import corner_error
 
 
@@ -31,6 +35,27 @@ def test_size_and_number_of_features_are_bounded(bansac: Any) -> None:
     assert corner_error(document["parameters"], pair.H, pair.size1) < 10  # in the coordinates of the files
     for option, name in (("--features", "max_features"), ("--max-size", "max_size")):
         assert name in bansac.refused("match", pair.image1, pair.image2, "--model", "H", option, "0")
+
+
+def test_figures_of_large_images_have_scaled_coordinates(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("matplotlib", reason="this is about figures")
+    pair, drawn = load_demo(), {}
+
+    def listen(image1: Any, image2: Any, x1: Any, x2: Any, snapshots: Any, **outlines: Any) -> Any:
+        drawn.update(outlines, size=image1.shape, x1=x1, x2=x2)
+        return plotting.plot_matches(image1, image2, x1, x2)
+
+    monkeypatch.setattr(plotting, "plot_probability_evolution", listen)
+    monkeypatch.setattr(answer_module, "MAX_SIZE", 320)
+    answer = answer_module.estimate_two_view("H", pair.x1, pair.x2, None, None, scores=pair.scores, trace=True)
+    images = (pair.image1, pair.image2, pair.x1, pair.x2)
+    files = answer_module.write_figures(OutputFolder(tmp_path), *images, answer, H_true=pair.H)
+    assert set(files) == {path.name for path in tmp_path.iterdir()}
+    assert drawn["size"] == (240, 320, 3)
+    inliers = plane_inliers(pair.H, pair.x1, pair.x2, 0.5)
+    np.testing.assert_allclose(drawn["x1"], (pair.x1 + 0.5) / 2 - 0.5)
+    assert plane_inliers(drawn["H_true"], drawn["x1"], drawn["x2"], 0.25 + 1e-9)[inliers].all()
+    assert plane_inliers(drawn["H_estimated"], drawn["x1"], drawn["x2"], 1.0)[inliers].all()
 
 
 def test_essential_matrix_goes_through_a_calibration(bansac: Any, tmp_path: Path) -> None:

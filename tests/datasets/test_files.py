@@ -142,11 +142,11 @@ def test_indices_of_keypoints(tmp_path, suffix, names):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"matches": PAIRS + 2}, "pairs must be indices of the 6 keypoints1 in column 0, got 6"),
+        ({"matches": PAIRS + 2}, "matches must be indices of the 6 keypoints1, got 6"),
         ({"matches": PAIRS - 1}, "got -1"),
-        ({"matches": PAIRS * 1.0}, "pairs must be integers"),
-        ({"matches": TABLE[:, :4]}, r"matches must have the shape \(N, 2\)"),
-        ({"scores": np.ones(2)}, "scores must have shape"),
+        ({"matches": PAIRS * 1.0}, "matches must be integers"),
+        ({"matches": TABLE[:, :4]}, r"matches must be integers of shape \(N, 2\), got float64 of shape \(30, 4\)"),
+        ({"scores": np.ones(2)}, r"scores must have the shape \(3\)"),
         ({"keypoints2": TABLE[:, :3]}, r"keypoints2 must have the shape \(N, 2\)"),
     ],
 )
@@ -176,7 +176,7 @@ class TestOpenCV:
             Matches.from_opencv(keypoints1, keypoints2, [(found[0], found[1])])
         with pytest.raises(ValueError, match=r"keypoints2 must be a sequence of cv2\.KeyPoint"):
             Matches.from_opencv(keypoints1, TABLE, found)
-        with pytest.raises(ValueError, match="keypoints1 in column 0, got 4"):
+        with pytest.raises(ValueError, match="pairs must be indices of the 3 keypoints1, got 4"):
             Matches.from_opencv(keypoints1[:3], keypoints2, found)
 
 

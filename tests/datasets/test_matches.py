@@ -61,3 +61,40 @@ def test_camera_and_size_of_both_images(matches):
 def test_repr_names_the_pair_and_what_is_known(matches):
     assert repr(matches) == "Matches('a-b', 4 matches, with ratios, scores, inliers)"
     assert repr(Matches(matches.x1, matches.x2)) == "Matches('', 4 matches, with nothing else)"
+
+
+def test_indices_of_keypoints():
+    keypoints1, keypoints2 = np.arange(10.0).reshape(5, 2), -np.arange(6.0).reshape(3, 2)
+    found = Matches.from_indices(keypoints1.tolist(), keypoints2, [[4, 0], [0, 2]], scores=[0.5, 1])
+    np.testing.assert_array_equal(found.x1, keypoints1[[4, 0]])
+    np.testing.assert_array_equal(found.x2, keypoints2[[0, 2]])
+    assert found.scores.tolist() == [0.5, 1]
+    assert len(Matches.from_indices(keypoints1, keypoints2, [])) == 0
+    assert len(Matches.from_indices([], [], np.empty((0, 2), np.int32))) == 0
+    assert Matches.from_indices(keypoints1, keypoints2, np.array([[4, 2]], np.uint8)).x1.tolist() == [[8, 9]]
+
+
+@pytest.mark.parametrize(
+    ("pairs", "message"),
+    [
+        ([[0, 3]], "pairs must be indices of the 3 keypoints2, got 3"),
+        ([[-1, 0]], "pairs must be indices of the 5 keypoints1, got -1"),
+        ([[0.0, 1.0]], "pairs must be integers of shape"),
+        ([0, 1], "pairs must be integers of shape"),
+        ([[True, False]], "pairs must be an array of real numbers, got booleans"),
+        (np.ma.masked_equal([[0, 1], [1, 2]], 2), "pairs must not have masked values"),
+        (None, "pairs must be an array of real numbers"),
+    ],
+)
+def test_bad_indices_are_refused(pairs, message):
+    keypoints1, keypoints2 = np.arange(10.0).reshape(5, 2), np.arange(6.0).reshape(3, 2)
+    with pytest.raises(ValueError, match=message):
+        Matches.from_indices(keypoints1, keypoints2, pairs)
+
+
+def test_arguments_beside_the_indices_are_named():
+    points = np.zeros((3, 2))
+    with pytest.raises(ValueError, match="keypoints1 must have shape"):
+        Matches.from_indices(np.zeros((3, 3)), points, [[0, 0]])
+    with pytest.raises(ValueError, match="scores must have shape"):
+        Matches.from_indices(points, points, [[0, 0]], scores=[1, 2])

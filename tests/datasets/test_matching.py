@@ -72,20 +72,23 @@ def test_a_shifted_picture_is_matched_to_the_shift(blobs):
 
 
 def test_a_picture_matches_itself(blobs):
-    matches = match_images(blobs, blobs, mutual=True)
+    matches = match_images(blobs, blobs)
     np.testing.assert_array_equal(matches.x1, matches.x2)
     assert (matches.ratios == 0).all()
 
 
 def test_ratio_is_a_bound_and_mutual_matches_are_one_to_one(blobs):
     noisy = np.clip(blobs + np.random.default_rng(2).normal(0, 6, blobs.shape), 0, 255).astype(np.uint8)
-    loose, strict = match_images(blobs, noisy, ratio=1.0), match_images(blobs, noisy, ratio=0.7)
-    mutual = match_images(blobs, noisy, ratio=1.0, mutual=True)
+    loose, strict = (match_images(blobs, noisy, ratio=ratio, mutual=False) for ratio in (1.0, 0.7))
+    mutual = match_images(blobs, noisy, ratio=1.0)
     assert strict.ratios.max() <= 0.7
     assert len(strict) == np.count_nonzero(loose.ratios <= 0.7)
     assert 0 < len(mutual) < len(loose)
     pairs = {(*a, *b) for a, b in zip(loose.x1, loose.x2, strict=True)}
     assert {(*a, *b) for a, b in zip(mutual.x1, mutual.x2, strict=True)} <= pairs
+    backward = match_images(noisy, blobs, ratio=1.0, mutual=False)
+    pairs &= {(*a, *b) for a, b in zip(backward.x2, backward.x1, strict=True)}
+    assert {(*a, *b) for a, b in zip(mutual.x1, mutual.x2, strict=True)} == pairs
 
 
 def test_max_features_bounds_the_matches(blobs):

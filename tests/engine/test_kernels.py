@@ -58,7 +58,7 @@ def test_a_sampler_by_the_name_of_its_module_is_the_same():
 
 
 def test_the_built_in_functions_in_a_users_row_give_the_built_in_answer():
-    own = Sampler("mine", SimpleNamespace(draw=uniform_module.draw), stopping=("sprt",), alike=False)
+    own = Sampler("mine", SimpleNamespace(draw=uniform_module.draw), stopping=("sprt",))
     assert_same(fit(sampler=own), fit(sampler="uniform"))
     assert_same(fit(sampler=SAMPLERS["uniform"]), fit(sampler="uniform"))
     assert_same(fit(scoring=SCORES["msac"]), fit(scoring="msac"))

@@ -41,6 +41,8 @@ from bansac.engine.stopping import STOPS, Stop
         ("seed", False),
         ("order", None),
         ("threshold", np.ones(1)),
+        ("threshold", True),
+        ("tau", np.False_),
         ("sampler", "prosaic"),
         ("scoring", "no such score"),
         ("weighting", "sparsity"),

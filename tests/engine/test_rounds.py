@@ -71,6 +71,13 @@ def test_rounds_share_the_budget(state):
     assert rounds.over()
 
 
+def test_rounds_grow_with_the_budget(state):
+    options = BASE.replace(max_iterations=1000, rounds=4, round_iterations=100)
+    assert Rounds(options).iterations_left() == 250
+    assert Rounds(options.replace(max_iterations=200)).iterations_left() == 100
+    assert Rounds(options.replace(round_iterations=None)).iterations_left() == 1000
+
+
 def test_every_round_has_the_same_start():
     data = matches(homography_matches(150, inlier_ratio=0.5, noise=0.3, seed=3))
     state = build_run(HOMOGRAPHY, data, sampler="bansac")

@@ -1,4 +1,4 @@
-"""Support of chance."""
+"""The number of false alarms: against its formula, and what it calls significant."""
 
 from __future__ import annotations
 
@@ -9,7 +9,34 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bansac.engine.significance import IN_DOUBT, SIGNIFICANT, chance_rate, log_binomial_tail, log_chance
+from bansac.engine.significance import SIGNIFICANT, log_binomial_tail, log_nfa
+
+
+@given(st.integers(2, 60), st.integers(1, 8), st.integers(1, 10), st.data())
+def test_it_is_the_smallest_over_all_supports(n, m, models, data):
+    size = data.draw(st.integers(0, n))
+    alpha = np.sort(data.draw(st.lists(st.floats(1e-9, 1.0), min_size=size, max_size=size)))
+    terms = [
+        math.log(models * (n - m) * math.comb(n, k) * math.comb(k, m)) + (k - m) * math.log(alpha[k - 1])
+        for k in range(m + 1, size + 1)
+    ]
+    assert log_nfa(alpha, n, m, models) == pytest.approx(min(terms, default=math.inf), abs=1e-6)
+
+
+def test_support_of_the_sample_alone_is_never_significant():
+    assert log_nfa(np.full(7, 1e-12), 1000, 7, 3) == math.inf
+
+
+def test_exactness_counts():
+    rough, exact = np.full(12, 0.2), np.append(np.full(11, 1e-4), 0.2)
+    assert log_nfa(rough, 15, 4, 1) > SIGNIFICANT > log_nfa(exact, 15, 4, 1)
+
+
+@pytest.mark.parametrize("n", [200, 10_000, 1_000_000])
+def test_what_chance_gives_on_average_is_not_significant(n):
+    k = n // 100
+    alpha = np.arange(1, k + 1) / n  # as many within each distance as expected
+    assert log_nfa(alpha, n, 4, 1) > 0
 
 
 @given(st.integers(1, 120), st.integers(0, 120), st.floats(0.001, 0.9))
@@ -26,29 +53,3 @@ def test_tail_at_the_borders():
     assert log_binomial_tail(0, 10, 0.5) == 0
     assert log_binomial_tail(10, 10, 0.5) == pytest.approx(10 * math.log(0.5))
     assert log_binomial_tail(3, 10, 0.0) == -math.inf
-
-
-def test_rate_leaves_out_the_models_that_are_as_good_as_the_best():
-    # Sample of 4: beyond it 2, 0, 1 and 76 data agree; the last is no bad model of a best with 80.
-    rate = chance_rate(80, 104, 4, np.array([6, 4, 5, 80]))
-    assert rate == pytest.approx(3 * (3 + 1) / (300 + 1))
-
-
-def test_support_of_the_sample_alone_is_never_significant():
-    assert log_chance(4, 1000, 4, 1, 1000, np.array([4, 4])) == 0.0
-
-
-def test_a_model_of_half_of_the_data_is_significant_and_one_of_a_few_is_not():
-    few = np.full(20, 5)
-    assert log_chance(50, 100, 4, 1000, 100, few) < IN_DOUBT
-    assert log_chance(8, 100, 4, 1000, 100, few) > SIGNIFICANT
-
-
-def test_perfect_data_are_significant_although_every_model_is_good():
-    assert log_chance(100, 100, 4, 20, 100, np.full(20, 100)) < IN_DOUBT
-
-
-def test_models_tested_raise_the_chance():
-    few = np.full(20, 5)
-    one, many = (log_chance(20, 100, 4, tested, 100, few) for tested in (1, 1000))
-    assert many == pytest.approx(one + math.log(1000))

@@ -22,6 +22,7 @@ import bansac
 from bansac.datasets import Matches, epipolar_matches, homography_matches, line_points
 from bansac.numeric.rng import derive_seed
 from bansac.problems.line import LINE
+from tests.processes import interruptible
 
 # For scripts in processes of their own.
 ENVIRONMENT = os.environ | {"PYTHONPATH": str(Path(bansac.__file__).parents[1])}
@@ -341,15 +342,12 @@ def test_ctrl_c_ends_it_at_once(tmp_path: Path, what: str) -> None:
     """A pair that would last for hours, a function that hangs and an iterable that blocks do not keep the process."""
     script = tmp_path / "script.py"
     script.write_text(INTERRUPTED)
-    process = subprocess.Popen([sys.executable, script, what], env=ENVIRONMENT, stdout=subprocess.PIPE, text=True)
-    assert process.stdout is not None
-    try:
+    with interruptible([sys.executable, script, what], env=ENVIRONMENT, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"
         process.send_signal(signal.SIGINT)
-        assert process.communicate(timeout=300)[0] == "interrupted\n"
-    finally:
-        process.kill()
-    assert process.returncode == 0
+        assert process.communicate(timeout=60)[0] == "interrupted\n"
+        assert process.returncode == 0
 
 
 FIRST_CALLS = """

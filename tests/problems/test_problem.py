@@ -236,6 +236,9 @@ def test_a_problem_runs_without_the_compiler():
         ("default_threshold", "1", "default_threshold must be a number > 0, got '1'"),
         ("default_max_iterations", 0, "default_max_iterations must be an integer >= 1, got 0"),
         ("unit", "metres", "unit must be 'data' or 'pixels' or 'normalised', got 'metres'"),
+        ("points", ((0, 0),), r"points must be tuples that list each of the \d+ channels once, got \(\(0, 0\),\)"),
+        ("points", ((0,), (7,)), "points must be tuples that list"),
+        ("points", [0, 1], "points must be tuples that list"),
     ],
 )
 def test_a_bad_value_is_named(field, value, message):

@@ -11,8 +11,10 @@ from numpy.typing import NDArray
 
 import bansac
 from bansac.cli.console import NO_MODEL, notes, report
+from bansac.datasets import Matches
 from bansac.evaluation.files import OutputFolder
 from bansac.geometry import essential_from_pose
+from bansac.images import MAX_SIZE, read_image, shrink
 from bansac.result import RelativePose, Result
 
 # Fields of the result that result.json has under the same names.
@@ -112,16 +114,18 @@ class Answer:
 
 def estimate_two_view(
     name: str,
-    x1: NDArray[np.float64],
-    x2: NDArray[np.float64],
+    matches: Matches,
     K1: NDArray[np.float64] | None,
     K2: NDArray[np.float64] | None,
     **settings: Any,
 ) -> Answer:
     """Estimate H, F or E; E comes with the motion, and without K1 and K2 takes points in normalised units."""
-    if name != "E":
-        estimate = bansac.estimate_homography if name == "H" else bansac.estimate_fundamental
-        result = estimate(x1, x2, **settings)
+    x1, x2 = matches.x1, matches.x2
+    if name == "H":
+        result = bansac.estimate_homography(x1, x2, **settings)
+        return Answer(name, result, result.model, "px")
+    if name == "F":
+        result = bansac.estimate_fundamental(x1, x2, image_size1=matches.size1, image_size2=matches.size2, **settings)
         return Answer(name, result, result.model, "px")
     result = bansac.estimate_relative_pose(x1, x2, K1, K2, **settings)
     pose = result.model
@@ -160,6 +164,8 @@ def write_figures(
         return []
     from bansac import plotting
 
+    image1, x1, to_small1 = _shrunk(image1, x1)
+    image2, x2, to_small2 = _shrunk(image2, x2)
     result = answer.result
     figure = plotting.plot_matches(image1, image2, x1, x2, result.probabilities, inliers=result.inliers)
     folder.write_figure(matches, figure)
@@ -169,7 +175,17 @@ def write_figures(
     folder.write_figure(course, plotting.plot_trace(trace, n_points=len(result.inliers)))
     if not trace.snapshots or result.beliefs is None:
         return [matches, course]
-    outlines: dict[str, Any] = {"H_true": H_true, "H_estimated": answer.model if answer.name == "H" else None}
+    homographies = {"H_true": H_true, "H_estimated": answer.model if answer.name == "H" else None}
+    outlines: dict[str, Any] = {
+        name: to_small2 @ H @ np.linalg.inv(to_small1) for name, H in homographies.items() if H is not None
+    }
     figure = plotting.plot_probability_evolution(image1, image2, x1, x2, trace.snapshots, **outlines)
     folder.write_figure(evolution, figure)
     return [matches, course, evolution]
+
+
+def _shrunk(image: Any, x: NDArray[np.float64]) -> tuple[NDArray[np.uint8], NDArray[np.float64], NDArray[np.float64]]:
+    """Scale a large image down for a figure; return it, its points and the map from the given coordinates."""
+    pixels, scale = shrink(read_image(image, color=True), MAX_SIZE)
+    shift = (scale - 1) / 2  # pixel centres have whole coordinates
+    return pixels, x * scale + shift, np.array([[scale[0], 0, shift[0]], [0, scale[1], shift[1]], [0, 0, 1]])

@@ -11,6 +11,10 @@ from numpy.typing import NDArray
 
 from bansac.engine.sampling import SAMPLERS
 from bansac.evaluation.executors import EXECUTORS
+from bansac.problems.essential import ESSENTIAL
+from bansac.problems.fundamental import FUNDAMENTAL
+from bansac.problems.homography import HOMOGRAPHY
+from bansac.problems.line import LINE
 
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print one JSON document to standard output, and nothing else.")]
 OutOption = Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Write results and figures here.")]
@@ -21,7 +25,7 @@ ThresholdOption = Annotated[
     float | None,
     typer.Option(
         help="Largest residual of an inlier: in pixels for H and F, and for E with --calib; in normalised units for E "
-        "without; in the unit of the points for curves. Default: 2 px for H, 0.5 px for F, 1 px for E with --calib, "
+        "without; in the unit of the points for curves. Default: 2 px for H, 0.5 px for F, 0.5 px for E with --calib, "
         "5e-4 in normalised units without."
     ),
 ]
@@ -33,7 +37,9 @@ IterationsOption = Annotated[
     typer.Option(
         "--max-iterations",
         metavar="INTEGER",
-        help="Maximum number of samples, such as 1e4. Default: 4000 for H and E, 10000 for F, 3000 for curves.",
+        help=f"Maximum number of samples, such as 1e4. Default: {HOMOGRAPHY.default_max_iterations} for H, "
+        f"{FUNDAMENTAL.default_max_iterations} for F, {ESSENTIAL.default_max_iterations} for E, "
+        f"{LINE.default_max_iterations} for curves.",
     ),
 ]
 SeedOption = Annotated[int, typer.Option(help="Seed of the random numbers: the same seed gives the same answer.")]

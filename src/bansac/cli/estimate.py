@@ -100,7 +100,7 @@ def estimate(
     folder = ResultFolder(out, [DATA], inputs=inputs, overwrite=overwrite) if out is not None else None
     settings = {"seed": seed, **arguments.sampling_settings(sampler, scores, no_scores), **given}
     if two_views:
-        answer = estimate_two_view(model, matches.x1, matches.x2, K1, K2, **settings)
+        answer = estimate_two_view(model, matches, K1, K2, **settings)
     else:
         answer = _fit(model, points, degree, settings)
 

@@ -30,6 +30,9 @@ def match(
     ratio: Annotated[
         float | None, typer.Option(help="Keep matches up to this SNN ratio. Default: 0.8 for H, 0.85 for F and E.")
     ] = None,
+    one_way: Annotated[
+        bool, typer.Option("--one-way", help="Keep matches that are not mutual nearest neighbours.")
+    ] = False,
     threshold: arguments.ThresholdOption = None,
     confidence: arguments.ConfidenceOption = None,
     max_iterations: arguments.IterationsOption = None,
@@ -63,10 +66,10 @@ def match(
     from bansac.datasets.matching import match_images
 
     chosen = ratio if ratio is not None else DEFAULT_RATIOS[model]
-    matches = match_images(image1, image2, ratio=chosen, max_features=features, max_size=max_size)
+    matches = match_images(image1, image2, ratio=chosen, max_features=features, max_size=max_size, mutual=not one_way)
     settings = {"seed": seed, **arguments.sampling_settings(sampler, matches.scores, no_scores)}
     settings |= arguments.given(threshold=threshold, confidence=confidence, max_iterations=max_iterations)
-    answer = estimate_two_view(model, matches.x1, matches.x2, K1, K2, trace=folder is not None, **settings)
+    answer = estimate_two_view(model, matches, K1, K2, trace=folder is not None, **settings)
 
     document = {"images": [str(image1), str(image2)], **answer.as_dict()}
     if folder is not None:

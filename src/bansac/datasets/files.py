@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bansac.datasets.array_files import ARRAY_SUFFIXES, read_array, read_arrays
-from bansac.datasets.matches import Matches
+from bansac.datasets.matches import Matches, as_indices
 from bansac.datasets.text_tables import read_rows, read_table, read_text
 from bansac.datasets.tutorial import PairSet
 from bansac.numeric.arrays import as_floats
@@ -114,13 +114,11 @@ def _camera(arrays: _Arrays, name: str) -> Array:
 
 def _indexed(arrays: _Arrays, name1: str, name2: str) -> Matches:
     """Return matches that are given by the indices of keypoints."""
-    keypoints1, keypoints2 = (arrays.get(name, (None, 2)) for name in (name1, name2))
-    arrays.get("matches", (None, 2))
-    scores = arrays.found.get("scores")
-    try:
-        return Matches.from_indices(keypoints1, keypoints2, arrays.found["matches"], scores)
-    except ValueError as error:
-        raise ValueError(f"{arrays.path}: {error}") from None
+    keypoints = {name: arrays.get(name, (None, 2)) for name in (name1, name2)}
+    if "matches" not in arrays.found:
+        raise ValueError(f"{arrays.path}: has no array 'matches'; it has {arrays.names}")
+    pairs = as_indices(f"{arrays.path}: matches", arrays.found["matches"], keypoints)
+    return Matches.from_indices(keypoints[name1], keypoints[name2], pairs, _scores(arrays, len(pairs)))
 
 
 def _scores(arrays: _Arrays, n: int) -> Array | None:

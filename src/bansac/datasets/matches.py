@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -10,9 +10,10 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from bansac.numeric.arrays import as_floats
 from bansac.validate import as_points, as_scores
 
-__all__ = ["Matches"]
+__all__ = ["Matches", "as_indices"]
 
 _Array = NDArray[np.float64]
 
@@ -111,16 +112,7 @@ class Matches:
                [1., 0.]])
         """
         points1, points2 = as_points("keypoints1", keypoints1, 2), as_points("keypoints2", keypoints2, 2)
-        indices = np.asarray(pairs)
-        if indices.size == 0:
-            indices = np.empty((0, 2), np.int64)
-        if indices.dtype.kind not in "iu" or indices.ndim != 2 or indices.shape[1] != 2:
-            raise ValueError(f"pairs must be integers of shape (N, 2), got {indices.dtype} of shape {indices.shape}")
-        for column, (name, points) in enumerate((("keypoints1", points1), ("keypoints2", points2))):
-            wrong = (indices[:, column] < 0) | (indices[:, column] >= len(points))
-            if wrong.any():
-                index = indices[wrong, column][0]
-                raise ValueError(f"pairs must be indices of the {len(points)} {name} in column {column}, got {index}")
+        indices = as_indices("pairs", pairs, {"keypoints1": points1, "keypoints2": points2})
         quality = None if scores is None else as_scores("scores", scores, len(indices))
         return cls(points1[indices[:, 0]], points2[indices[:, 1]], scores=quality)
 
@@ -234,3 +226,18 @@ class Matches:
         if self.ratios is None:
             raise ValueError(f"the matches of the pair {self.key!r} have no SNN ratios to be filtered by")
         return self.select(self.ratios < max_ratio)
+
+
+def as_indices(argument: str, value: ArrayLike, keypoints: Mapping[str, _Array]) -> NDArray[np.int64]:
+    """Return pairs of indices of the keypoints of two images, which come with their names, (N, 2)."""
+    as_floats(argument, value)  # refuses masked values
+    indices = np.asarray(value)
+    if indices.size == 0:
+        return np.empty((0, 2), np.int64)
+    if indices.dtype.kind not in "iu" or indices.ndim != 2 or indices.shape[1] != 2:
+        raise ValueError(f"{argument} must be integers of shape (N, 2), got {indices.dtype} of shape {indices.shape}")
+    for column, (name, points) in zip(indices.T, keypoints.items(), strict=True):
+        wrong = column[(column < 0) | (column >= len(points))]
+        if wrong.size:
+            raise ValueError(f"{argument} must be indices of the {len(points)} {name}, got {wrong[0]}")
+    return indices.astype(np.int64)

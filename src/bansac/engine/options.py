@@ -47,20 +47,20 @@ class Options:
     ----------
     threshold : float, optional
         Largest residual of an inlier, a distance (not squared). None takes the problem's default: 2 pixels for
-        homographies, 0.5 pixel for fundamental matrices, 1 pixel for essential matrices with cameras, without them 5e-4
+        homographies, 0.5 pixels for fundamental matrices and for essential matrices with cameras, without them 5e-4
         in normalised units. Lines, circles, polynomials and a user's problem have no default.
     confidence : float
         Desired probability that the best model was found when the run stops, in (0, 1).
     max_iterations : int, optional
-        Maximum number of minimal samples, of all rounds together; there are no more than ``rounds`` times
-        ``round_iterations`` either. None takes the problem's default.
+        Maximum number of minimal samples, of all rounds together. None takes the problem's default.
     min_iterations : int
         Minimum number of minimal samples before a stopping criterion may end the run.
     rounds : int
         Most rounds. When a criterion ends a round, the next one starts from the prior probabilities: a network that
         believes a wrong model does not leave it, a new start does. The refined model with the most support is returned.
     round_iterations : int, optional
-        Maximum number of minimal samples of a round; None for all that ``max_iterations`` leaves.
+        Maximum number of minimal samples of a round, or ``max_iterations / rounds`` if that is more. None for all that
+        ``max_iterations`` leaves.
     agreement : int
         The rounds end when so many have led to the model with the most support.
     max_seconds : float, optional
@@ -96,7 +96,8 @@ class Options:
     local_optimization : {"default", "inner", "iterative", "inner+iterative", "lm"} or None
         Local optimisation of a new best model (LO-RANSAC, Chum et al., 2003): least squares on random subsets of its
         inliers, on inliers to a threshold that shrinks, or both; or Levenberg-Marquardt with the loss of MSAC.
-        ``"default"`` is ``"inner+iterative"`` if the problem has a non-minimal solver.
+        ``"default"`` is ``"inner+iterative"``, ``"inner"`` for the essential matrix, and None for a problem without a
+        non-minimal solver.
     degeneracy : {"default", "degensac"} or None
         ``"degensac"`` (fundamental matrix only) detects samples on a dominant plane and repairs their model (Chum et
         al., 2005); such samples do not change the probabilities. ``"default"`` does so if the problem can.
@@ -215,7 +216,7 @@ class Options:
         """Check a number and keep it as a float, whatever type of number it is."""
         value = getattr(self, name)
         try:
-            number = math.nan if isinstance(value, str | bytes) or np.ndim(value) else float(value)
+            number = math.nan if isinstance(value, str | bytes | bool | np.bool_) or np.ndim(value) else float(value)
         except (TypeError, ValueError):
             number = math.nan
         if not math.isfinite(number) or not holds(number):
@@ -245,7 +246,7 @@ class Options:
     def optimization(self, problem: Problem) -> str | None:
         """Return the local optimisation for a problem, None for none."""
         if self.local_optimization == "default":
-            return None if problem.fit is None else "inner+iterative"
+            return None if problem.fit is None else problem.default_local_optimization
         return self.local_optimization
 
     def weights(self, problem: Problem) -> tuple[str, ...]:

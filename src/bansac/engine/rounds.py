@@ -57,8 +57,8 @@ class Rounds:
 
     def iterations_left(self) -> int:
         """Return the maximum number of iterations of the next round."""
-        left = self._budget - self.iterations
-        return left if self._options.round_iterations is None else min(left, int(self._options.round_iterations))
+        left, longest = self._budget - self.iterations, self._options.round_iterations
+        return left if longest is None else min(left, max(int(longest), -(-self._budget // int(self._options.rounds))))
 
     def end_round(self, state: Run, candidate: Candidate | None) -> None:
         """Count a round, and keep its model if it has the most support."""

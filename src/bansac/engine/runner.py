@@ -32,7 +32,7 @@ from bansac.numeric.arrays import Floats, Ints
 from bansac.numeric.rng import seed_rng, shuffle
 from bansac.problems.problem import Problem, repair_scratch
 
-__all__ = ["Outcome", "chance_supports", "run"]
+__all__ = ["Outcome", "run"]
 
 _MAX_TESTS = 256
 
@@ -51,7 +51,6 @@ class Outcome:
     iterations: int
     models_tested: int
     stop_reason: str
-    first_supports: Ints
     trace: Trace | None
     rounds: int = 1
 
@@ -89,7 +88,7 @@ def run(
         data=shuffled,
         sample_size=problem.sample_size,
         rng=rng,
-        ranking=np.empty(0, np.int64) if quality is None else np.argsort(-quality[order], kind="stable"),
+        ranking=_rank(quality[order]) if quality is not None and _needs_order(options) else np.empty(0, np.int64),
         prior=None if prior is None else prior[order],
         radius=_inner_distance(options.neighborhood_radius, unit, transform),
         activation=options.activation,
@@ -116,10 +115,20 @@ def run(
         iterations=rounds.iterations,
         models_tested=rounds.models_tested,
         stop_reason=stop_reason,
-        first_supports=state.supports[: int(state.sprt["full_models"])],
         trace=recorder.trace() if recorder is not None else None,
         rounds=rounds.count,
     )
+
+
+def _rank(quality: Floats) -> Ints:
+    """Return the indices of the data by decreasing quality."""
+    return np.argsort(-quality, kind="stable")
+
+
+def _needs_order(options: Options) -> bool:
+    """Whether the sampler or a stopping criterion needs the order of the data, or may."""
+    ordered = any(stop.order for informed in (False, True) for stop in options.stops(informed=informed))
+    return ordered or options.sampler_row.order
 
 
 def _to_caller(problem: Problem, model: Floats, transform: Floats) -> Floats:
@@ -129,29 +138,6 @@ def _to_caller(problem: Problem, model: Floats, transform: Floats) -> Floats:
     if problem.canonical is not None:
         problem.canonical(model)
     return model
-
-
-def chance_supports(problem: Problem, data: Floats, threshold: float) -> Ints:
-    """Return the support of a few models of uniform samples of ``data``, each scored in full."""
-    if data.shape[1] < 2 * problem.sample_size:
-        return np.empty(0, np.int64)
-    options = Options(  # written out: a change of a default must not change what a preset gives
-        threshold=threshold,
-        max_iterations=FULL_MODELS,
-        min_iterations=0,
-        max_seconds=None,
-        seed=0,
-        sampler="uniform",
-        scoring="inliers",
-        weighting=None,
-        verification=None,
-        stopping=None,
-        local_optimization=None,
-        degeneracy=None,
-        refinement=None,
-        trace=False,
-    )
-    return run(problem, data, options).first_supports
 
 
 def _inner_distance(distance: float | None, unit: float, transform: Floats) -> float | None:

@@ -1,66 +1,73 @@
-"""Test whether the support of a model is significant.
+"""Test whether chance explains the support of a model: the number of false alarms (NFA) of an a-contrario model.
 
-A datum outside the minimal sample agrees with a bad model by chance, so the support of one bad model is binomial. A run
-looks at many models and returns the best: the tail is multiplied by the number of models tested (as in the
-non-randomness of PROSAC, Chum and Matas, 2005, and of VSAC, Ivashechkin et al., 2021).
+Under the hypothesis that the data have no structure, a datum has a residual of at most t with probability alpha(t),
+whatever the others have. The number of models through m of n data, s a sample, that have some k data within t is
+expected to be at most
+
+    NFA(k, t) = s (n - m) C(n, k) C(k, m) alpha(t)^(k - m)
+
+where n - m counts the values of k that are tried (Moisan and Stival, IJCV 2004; Moulon, Monasse and Marlet, ACCV 2012).
+It bounds the probability that any model, and so the best of a run of any length, has that support. The smallest over
+all k, with t the k-th residual, weighs the number of inliers against their exactness: a few exact ones count as many
+rough ones.
 """
 
 from __future__ import annotations
 
 import math
+from typing import Any
 
-from bansac.numeric.arrays import Ints
+import numpy as np
 
-__all__ = ["IN_DOUBT", "SIGNIFICANT", "chance_rate", "log_binomial_tail", "log_chance"]
+from bansac.numeric.arrays import Floats
 
-# Bad models are not alike: the best of many has a higher rate of chance inliers than the mean one. On uniform noise a
-# factor of 2 lets 3 % of cubic curves pass, one of 3 none of 300 runs of any problem.
-_SPREAD = 3.0
+__all__ = ["SIGNIFICANT", "log_binomial_tail", "log_false_alarms", "log_nfa"]
 
-# A model is significant if chance gives its support in less than one run of a thousand. Above 1e-12 the rate of chance
-# inliers is estimated anew, if the first models are not a fair sample.
-SIGNIFICANT = math.log(1e-3)
-IN_DOUBT = math.log(1e-12)
+# A model is significant if chance gives its support in less than one search of ten thousand: a refined model may have
+# a little more support than every model through a sample.
+SIGNIFICANT = math.log(1e-4)
+
+_log_factorials = np.zeros(1)
 
 
-def log_chance(
-    support: int, n: int, sample_size: int, models_tested: int, chance_n: int, chance_supports: Ints
-) -> float:
-    """Bound the log of the probability that chance gives the best of ``models_tested`` bad models so much support.
+def log_nfa(alpha: Floats, n: int, sample_size: int, max_models: int) -> float:
+    """Return the log of the smallest number of false alarms over the sizes of the support.
 
     Parameters
     ----------
-    support : int
-        Inliers of the model, its sample included.
-    n, sample_size, models_tested : int
-        Numbers of data, of data in a minimal sample, and of models that the run has looked at.
-    chance_n : int
-        Number of data from which ``chance_supports`` come.
-    chance_supports : (K,) ndarray of int
-        Inliers of models that are likely bad, their samples included.
+    alpha : (K,) ndarray
+        ``alpha[k - 1]`` is the probability that a random datum has at most the k-th smallest residual of the support.
+    n, sample_size : int
+        Numbers of data, K of them in the support, and of data in a minimal sample.
+    max_models : int
+        Models that one sample gives at most.
 
     Returns
     -------
     float
-        Below ``SIGNIFICANT`` where the model is no product of chance.
+        Below ``SIGNIFICANT`` where the model is no product of chance; inf without more support than a sample.
     """
-    if support <= sample_size:
-        return 0.0
-    rate = chance_rate(support, chance_n, sample_size, chance_supports)
-    log_tail = log_binomial_tail(support - sample_size, n - sample_size, rate)
-    return min(log_tail + math.log(max(models_tested, 1)), 0.0)
+    m, largest = sample_size, alpha.size
+    if largest <= m:
+        return math.inf
+    return float(log_false_alarms(np.arange(m + 1, largest + 1), alpha[m:], n, m, max_models).min())
 
 
-def chance_rate(support: int, n: int, sample_size: int, supports: Ints) -> float:
-    """Estimate the probability that a datum agrees with a bad model, one inlier being added so that it is never 0.
+def log_false_alarms(k: Any, alpha: Any, n: int, sample_size: int, max_models: int) -> Any:
+    """Return log NFA(k, t), for a number or an array of ``k`` > ``sample_size`` and of ``alpha``."""
+    m = sample_size
+    table = _log_factorial_table(n)
+    # C(n, k) C(k, m) = n! / ((n - k)! m! (k - m)!)
+    subsets = table[n] - table[n - k] - table[m] - table[k - m]
+    return math.log(max_models * max(n - m, 1)) + subsets + (k - m) * np.log(alpha)
 
-    A bad model is one with at most half of the support of the best, beyond the sample that fits in any case. Where
-    most data are inliers the first models are good already, and there may be no bad one among them.
-    """
-    beyond = [max(inliers - sample_size, 0) for inliers in supports.tolist()]
-    bad = [inliers for inliers in beyond if inliers <= (support - sample_size) / 2]
-    trials = max(len(bad), 1) * max(n - sample_size, 1)
-    return float(min(_SPREAD * (sum(bad) + 1) / (trials + 1), 1.0))
+
+def _log_factorial_table(n: int) -> Floats:
+    """Return log 0!, ..., log n! or more."""
+    global _log_factorials
+    if _log_factorials.size <= n:
+        _log_factorials = np.append(0.0, np.cumsum(np.log(np.arange(1.0, 2 * n + 1024))))
+    return _log_factorials
 
 
 def log_binomial_tail(k: int, n: int, p: float) -> float:

@@ -260,6 +260,7 @@ _ESTIMATORS = {
 }
 
 _CAMERAS = ("K1", "K2")
+_SIZES = {"image_size1": "size1", "image_size2": "size2"}
 
 
 def _prepare(problem: Any, arguments: dict[str, Any]) -> Callable[[int, Any], Result | Failure]:
@@ -279,7 +280,9 @@ def _prepare(problem: Any, arguments: dict[str, Any]) -> Callable[[int, Any], Re
     )
     sampler = resolved.sampler_row
     ordered = sampler.order or any(stop.order for stop in resolved.stops(informed=False))
-    attributes = (("scores",) if sampler.prior or ordered else ()) + (_CAMERAS if calibrated else ())
+    attributes = {"scores": "scores"} if sampler.prior or ordered else {}
+    attributes |= {name: name for name in _CAMERAS} if calibrated else {}
+    attributes |= _SIZES if function is estimate_fundamental else {}
     return functools.partial(_estimate, function, common | cameras, resolved.seed or 0, attributes)
 
 
@@ -300,11 +303,11 @@ def _estimate(
     function: Callable[..., Result],
     common: dict[str, Any],
     seed: int,
-    attributes: tuple[str, ...],
+    attributes: Mapping[str, str],
     index: int,
     pair: Any,
 ) -> Result | Failure:
-    """Estimate the model of a pair; of an object the ``attributes`` are taken that are not None."""
+    """Estimate the model of a pair; arguments that are ``attributes`` of it are taken if they are not None."""
     try:
         if callable(pair):
             pair = pair()
@@ -314,12 +317,12 @@ def _estimate(
         return Failure(index, error)
 
 
-def _arguments(pair: Any, attributes: tuple[str, ...]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+def _arguments(pair: Any, attributes: Mapping[str, str]) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Return the positional and the keyword arguments that a pair stands for."""
     if isinstance(pair, Mapping):
         return (), dict(pair)
     if hasattr(pair, "x1") and hasattr(pair, "x2"):
-        found = {name: getattr(pair, name, None) for name in attributes}
+        found = {name: getattr(pair, attribute, None) for name, attribute in attributes.items()}
         return (pair.x1, pair.x2), {name: value for name, value in found.items() if value is not None}
     if isinstance(pair, tuple | list):
         return tuple(pair), {}

@@ -49,7 +49,6 @@ def solve(
     score_weights = _score_weights(data, weights, quality, options.weights(problem))
     if n < problem.sample_size:
         outcome = _no_data(prior, n, options)
-        message = f"{problem.name} needs at least {problem.sample_size} data, got {n}"
     else:
         outcome = run(
             problem,
@@ -61,11 +60,10 @@ def solve(
             weights=score_weights,
             plausibility=plausibility,
         )
-        message = ""
     residuals = np.full(n, np.inf) if outcome.model is None else distances(problem, data, outcome.model, unit)
     inliers = residuals <= threshold
-    success, message = judge(problem, data, threshold / unit, outcome, inliers, options.sampler_row, message)
-    configuration = None
+    success, message, on_line = judge(problem, data, threshold, unit, outcome, residuals)
+    configuration = "collinear" if on_line else None
     if success and two_views:
         configuration = find_configuration(problem, data, residuals / unit, threshold / unit)
         success = configuration != "collinear"
@@ -177,4 +175,4 @@ def _supports_all(problem: Problem) -> bool:
 def _no_data(prior: NDArray[np.float64] | None, n: int, options: Options) -> Outcome:
     start = np.full(n, 0.5) if prior is None else prior.copy()
     beliefs = start if options.sampler_row.prior else None
-    return Outcome(None, 0.0, beliefs, 0, 0, "no_data", np.empty(0, np.int64), None, rounds=0)
+    return Outcome(None, 0.0, beliefs, 0, 0, "no_data", None, rounds=0)

@@ -23,7 +23,7 @@ _WIDEST = 2.75
 __all__ = ["estimate_essential", "estimate_fundamental", "estimate_homography", "estimate_relative_pose"]
 
 # Default threshold of the essential matrix where cameras are given, in pixels.
-_DEFAULT_PIXELS = 1.0
+_DEFAULT_PIXELS = 0.5
 
 
 def estimate_homography(
@@ -57,12 +57,12 @@ def estimate_homography(
         Positive weights of the matches in the score, whose scale does not matter; by default those of the option
         ``weighting``.
     preset : {"fast", "accurate", "paper"}, optional
-        ``"fast"`` and ``"accurate"`` take less and more time than the default options; ``"paper"`` is the paper's
-        pipeline and settings.
+        ``"fast"`` takes one short round, ``"accurate"`` more rounds than the default; ``"paper"`` is the pipeline of
+        the paper with its settings and thresholds.
     options : Options, optional
         All options at once.
     **settings
-        Single options, see :class:`bansac.Options`; they override ``options``. ``max_iterations`` is 4000 by default.
+        Single options, see :class:`bansac.Options`; they override ``options``. ``max_iterations`` is 4800 by default.
 
     Returns
     -------
@@ -118,11 +118,11 @@ def estimate_fundamental(
         Largest Sampson distance of an inlier, in pixels; 0.5 by default.
     image_size1, image_size2 : (height, width), optional
         Sizes of the images in pixels. With both, a model competes with those of other rounds by the focal lengths, too,
-        that it implies for cameras whose principal points are the centres of the images.
+        that it implies for cameras whose principal points are the centres of the images; a single round has none.
     scores, priors, weights, preset, options
         As in :func:`bansac.estimate_homography`.
     **settings
-        Single options, see :class:`bansac.Options`. ``max_iterations`` is 10000 by default.
+        Single options, see :class:`bansac.Options`. ``max_iterations`` is 4800 by default.
 
     Returns
     -------
@@ -193,14 +193,14 @@ def estimate_essential(
     K1, K2 : (3, 3) array_like, optional
         Camera matrices; ``K2`` is ``K1`` if it is not given.
     threshold : float, optional
-        Largest distance of an inlier: in pixels where ``K1`` is given and ``preset`` is not (it is divided by the mean
-        focal length), else in normalised units. By default it is 1 pixel where ``K1`` is given, else 5e-4 in normalised
-        units; with ``preset="paper"`` 1e-3 in normalised units. It is the Sampson distance, with ``preset="paper"`` or
-        ``epipolar_error="symmetric"`` the symmetric epipolar one.
+        Largest distance of an inlier: in pixels where ``K1`` is given (it is divided by the mean focal length), else
+        in normalised units; 0.5 pixels or 5e-4 by default. It is the Sampson distance, with
+        ``epipolar_error="symmetric"`` the symmetric epipolar one. With ``preset="paper"`` it is in normalised units,
+        1e-3 by default, and symmetric.
     scores, priors, weights, preset, options
         As in :func:`bansac.estimate_homography`.
     **settings
-        Single options, see :class:`bansac.Options`. ``max_iterations`` is 4000 by default.
+        Single options, see :class:`bansac.Options`. ``max_iterations`` is 4800 by default.
 
     Returns
     -------
@@ -342,7 +342,7 @@ def _as_rays(
 
 def _with_hint(result: Result, data: NDArray[np.float64]) -> Result:
     """Say in the message if matches without cameras look like pixels: half of them lie beyond a view of 140 degrees."""
-    if data.size == 0 or np.median(np.abs(data)) < _WIDEST:
+    if data.size == 0 or np.abs(data).max() < _WIDEST or np.median(np.abs(data)) < _WIDEST:
         return result
     hint = "these look like pixels, and normalised coordinates are expected where no camera matrices are given"
     return replace(result, message=f"{result.message}; {hint}")

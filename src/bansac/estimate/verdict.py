@@ -1,50 +1,93 @@
-"""Whether a model has more support than chance gives, and what happened, in words."""
+"""Whether a model is more than a product of chance, and what happened, in words."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bansac.engine.runner import Outcome, chance_supports
-from bansac.engine.sampling import Sampler
-from bansac.engine.significance import IN_DOUBT, SIGNIFICANT, log_chance
+from bansac.engine.background import measure_background
+from bansac.engine.certificate import is_clear
+from bansac.engine.runner import Outcome
+from bansac.engine.significance import SIGNIFICANT, log_nfa
+from bansac.engine.support import count_off_line, first_of_equals
 from bansac.problems.problem import Problem
 
 __all__ = ["judge"]
+
+# Residuals below this share of the threshold count as that much: rounding, not exactness.
+_EXACT = 1e-3
+# A threshold above this share of the extent of the data, within which most random data are, tells nothing.
+_SMALL = 0.1
+_USELESS = 0.5
 
 
 def judge(
     problem: Problem,
     data: NDArray[np.float64],
     threshold: float,
+    unit: float,
     outcome: Outcome,
-    inliers: NDArray[np.bool_],
-    sampler: Sampler,
-    message: str,
-) -> tuple[bool, str]:
-    """Say whether the model has more support than chance, and in words what happened.
+    residuals: NDArray[np.float64],
+) -> tuple[bool, str, bool]:
+    """Say whether the model has more support than chance gives, in words what happened, and if the support is a line.
 
-    The first models of the run estimate the support that chance gives. If the model is not significant then, they may
-    have been good themselves, drawn by a good prior: models of the data that disagree with the result decide. They also
-    decide in doubt if the first samples of the sampler are alike (the best matches, or neighbours).
+    Parameters
+    ----------
+    problem : Problem
+        The problem.
+    data : (channels, N) ndarray
+        The data.
+    threshold : float
+        Largest residual of an inlier.
+    unit : float
+        Unit of the threshold and the residuals over that of the data.
+    outcome : Outcome
+        What the run found.
+    residuals : (N,) ndarray
+        Residuals of its model.
     """
-    support, n = int(np.count_nonzero(inliers)), inliers.size
-    if message:
-        return False, message
+    n, m = residuals.size, problem.sample_size
+    if n < m:
+        return False, f"{problem.name} needs at least {m} data, got {n}", False
     if outcome.model is None:
         if outcome.models_tested == 0:
             reason = f"all {outcome.iterations} samples were degenerate (coincident or collinear data?)"
         else:
             reason = f"none of the {outcome.models_tested} models tested has an inlier"
-        return False, f"no {problem.name} found: {reason}"
-    facts = (support, n, problem.sample_size, outcome.models_tested)
-    chance = log_chance(*facts, n, outcome.first_supports)
-    if chance >= (IN_DOUBT if sampler.alike else SIGNIFICANT):
-        outliers = np.ascontiguousarray(data[:, ~inliers])
-        chance = log_chance(*facts, outliers.shape[1], chance_supports(problem, outliers, threshold))
-    if chance >= SIGNIFICANT:
-        return False, (
-            f"the best {problem.name} has {support} of {n} inliers, no more than chance gives the best of "
-            f"{outcome.models_tested} models"
+        return False, f"no {problem.name} found: {reason}", False
+    inliers = residuals <= threshold
+    found = f"{problem.name} with {np.count_nonzero(inliers)} of {n} inliers"
+    if np.count_nonzero(inliers) <= m:
+        return False, f"{found}, no more than chance gives", False
+    if is_clear(problem, data, outcome.model, threshold / unit, inliers):
+        return True, found, False
+    background = measure_background(problem, data, outcome.model, threshold / unit)
+    chance = float(background.probability(np.array([threshold / unit]))[0])
+    extent = _smallest_extent(problem, data)
+    if chance >= _USELESS and threshold / unit > _SMALL * extent:
+        return (
+            False,
+            (
+                f"{found}, but the threshold of {threshold:.3g} is not small against the data, which extend over "
+                f"{extent * unit:.3g}: a random datum is an inlier with probability {chance:.2f}"
+            ),
+            False,
         )
-    return True, f"{problem.name} with {support} of {n} inliers"
+    support = np.flatnonzero(inliers)
+    support = support[np.argsort(residuals[support], kind="stable")]
+    support = support[first_of_equals(problem, data[:, support], threshold / unit)]
+    alpha = background.probability(np.maximum(residuals[support], _EXACT * threshold) / unit)
+    if log_nfa(alpha, n, m, problem.max_models) >= SIGNIFICANT:
+        apart = "" if support.size == np.count_nonzero(inliers) else f", of which {support.size} share no point"
+        return False, f"{found}{apart}, no more than chance gives", False
+    if len(problem.points) > 1:
+        for point in problem.points:
+            if count_off_line(data[list(point)][:, support], threshold / unit) < m - 1:
+                return False, f"{found}, which lie on a line and do not determine it", True
+    return True, found, False
+
+
+def _smallest_extent(problem: Problem, data: NDArray[np.float64]) -> float:
+    """Return how far the data extend: the points of that image, or else the channel, in which it is least."""
+    points = problem.points or [(channel,) for channel in range(problem.channels)]
+    return min(float(np.ptp(data[list(point)], axis=1).max()) for point in points)

@@ -197,4 +197,5 @@ CIRCLE = Problem(
     linearize=linearize,
     normalize=normalize,
     denormalize=denormalize,
+    points=((0, 1),),
 )

@@ -109,8 +109,10 @@ ESSENTIAL = Problem(
     precision="float32",
     canonical=canonical,
     default_threshold=5e-4,
-    default_max_iterations=4000,
+    default_max_iterations=4800,
+    default_local_optimization="inner",
     unit="normalised",
+    points=((0, 1), (2, 3)),
 )
 
 ESSENTIAL_SYMMETRIC = dataclasses.replace(

@@ -44,7 +44,8 @@ FUNDAMENTAL = Problem(
     denormalize=denormalize_fundamental,
     canonical=canonical_fundamental,
     default_threshold=0.5,
-    default_max_iterations=10_000,
+    default_max_iterations=4800,
     default_weighting="density+scores",
     unit="pixels",
+    points=((0, 1), (2, 3)),
 )

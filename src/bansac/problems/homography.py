@@ -98,7 +98,8 @@ HOMOGRAPHY = Problem(
     canonical=canonical_homography,
     codimension=2,
     default_threshold=2.0,
-    default_max_iterations=4000,
+    default_max_iterations=4800,
     default_weighting="scores",
     unit="pixels",
+    points=((0, 1), (2, 3)),
 )

@@ -146,4 +146,5 @@ LINE = Problem(
     normalize=normalize,
     denormalize=denormalize,
     canonical=canonical,
+    points=((0, 1),),
 )

@@ -170,6 +170,7 @@ def _check_fields(problem: Any) -> None:
         if getattr(problem, field) not in allowed:
             names = " or ".join(map(repr, allowed))
             raise ValueError(f"{field} must be {names}, got {getattr(problem, field)!r}")
+    _check_points(problem.points, problem.channels)
     for row in _ROWS:
         function = getattr(problem, row.name)
         if function is not None or row.required:
@@ -180,6 +181,13 @@ def _check_fields(problem: Any) -> None:
         _check_size("parameters", problem.parameters, 1)
     if (problem.tangent is None) != (problem.parameters is None):
         raise ValueError("tangent and parameters belong together: give both or neither")
+
+
+def _check_points(points: Any, channels: int) -> None:
+    tuples = isinstance(points, tuple) and all(isinstance(point, tuple) for point in points)
+    listed: list[Any] = [channel for point in points for channel in point] if tuples else [None]
+    if listed and (None in listed or sorted(listed) != list(range(channels))):
+        raise ValueError(f"points must be tuples that list each of the {channels} channels once, got {points!r}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -257,10 +265,16 @@ class Problem:
         Largest distance of an inlier if the caller gives none; without it the caller has to.
     default_max_iterations : int
         Largest number of samples if the caller gives none.
+    default_local_optimization : str, optional
+        What ``local_optimization="default"`` is for this problem if it has ``fit``, see :class:`bansac.Options`.
     default_weighting : str, optional
         What ``weighting="default"`` is for this problem, see :class:`bansac.Options`.
     unit : {"data", "pixels", "normalised"}
         Unit of residuals and threshold: that of the data, pixels, or pixels over the focal length.
+    points : tuple of tuple of int
+        Channels that are the coordinates of one point, in the unit of the threshold: ``((0, 1), (2, 3))`` for a match
+        of two image points. Data that share a point count once in the test of significance, which exchanges the points
+        of matches to see what chance gives. By default no channels belong together.
 
     Raises
     ------
@@ -311,8 +325,10 @@ class Problem:
     codimension: int = 1
     default_threshold: float | None = None
     default_max_iterations: int = 3000
+    default_local_optimization: str | None = "inner+iterative"
     default_weighting: str | None = None
     unit: Literal["data", "pixels", "normalised"] = "data"
+    points: tuple[tuple[int, ...], ...] = ()
 
     def __post_init__(self) -> None:
         """Check every field, so that a mistake is named here and not by the compiler."""

@@ -44,8 +44,6 @@ class Sampler:
         It draws data within ``Options.neighborhood_radius`` of each other.
     stopping : tuple of str
         Its default stopping criteria; ``"sprt"`` becomes ``"ransac"`` without SPRT verification.
-    alike : bool
-        Its first samples are alike (the best data, or neighbours): they may not show what support chance gives.
     """
 
     name: str
@@ -55,21 +53,13 @@ class Sampler:
     adaptive: bool = False
     neighbors: bool = False
     stopping: tuple[str, ...] = ("sprt",)
-    alike: bool = True
 
 
 SAMPLERS = {
     sampler.name: sampler
     for sampler in (
-        Sampler(
-            "bansac",
-            "bansac.engine.sampling.bansac",
-            prior=True,
-            adaptive=True,
-            stopping=("bansac", "sprt"),
-            alike=False,
-        ),
-        Sampler("uniform", "bansac.engine.sampling.uniform", alike=False),
+        Sampler("bansac", "bansac.engine.sampling.bansac", prior=True, adaptive=True, stopping=("bansac", "sprt")),
+        Sampler("uniform", "bansac.engine.sampling.uniform"),
         Sampler("prosac", "bansac.engine.sampling.prosac", order=True, stopping=("prosac",)),
         Sampler("napsac", "bansac.engine.sampling.napsac", neighbors=True),
         Sampler("p-napsac", "bansac.engine.sampling.p_napsac", order=True, stopping=("ransac", "sprt")),

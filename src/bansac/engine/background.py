@@ -1,0 +1,174 @@
+"""How often data without structure agree with a model: measured on the data, rearranged so that none is left.
+
+The textbook probability of a random datum, the area of the inliers over that of the image, is wrong where data are
+clustered, lie on a grid or share points. So residuals of the model are measured on data that are rearranged:
+
+* Data of several points (matches): the first point of one datum with the other points of another.
+* Else two data become the corner of the right triangle with equal legs whose hypotenuse they are: two data of a normal
+  distribution that is as wide as long give one of the same distribution, two of a thin structure one beside it.
+
+Twice: j is any other datum, or a neighbour, so that clusters of matches of which every one agrees with the next are
+chance as well. The larger probability counts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from bansac.engine.support import SAME_POINT
+from bansac.numeric.arrays import Floats
+from bansac.numeric.rng import seed_rng, shuffle
+from bansac.problems.problem import Problem
+
+__all__ = ["Background", "cell_sizes", "measure_background", "scales"]
+
+# At least that many rearranged data where there are enough pairs of data.
+_PAIRS = 2000
+# Neighbours share a cell of this many thresholds, for matches and for points; where the unit of distances is not known,
+# one of so many of the extent.
+_MATCH_CELL = 8.0
+_POINT_CELL = 32.0
+_CELLS = 4
+
+
+@dataclass(frozen=True)
+class Background:
+    """Residuals of the model on rearranged data.
+
+    Parameters
+    ----------
+    far : (M,) ndarray
+        Sorted residuals of data exchanged with any others.
+    near : (K,) ndarray
+        Sorted residuals of data exchanged with neighbours.
+    alone : float
+        Share of the data that have no neighbour.
+    resolution : float
+        Least probability: that of two random data to share a coordinate of a grid.
+    """
+
+    far: Floats
+    near: Floats
+    alone: float
+    resolution: float
+
+    def probability(self, distance: Floats) -> Floats:
+        """Return alpha(t), the probability that a random datum has a residual of at most ``distance``."""
+        far = _share_within(self.far, distance, 1.0)
+        if self.near.size > 0:
+            share = 1.0 - self.alone
+            far = np.maximum(far, self.alone * far + share * _share_within(self.near, distance, share))
+        return np.maximum(far, self.resolution)
+
+
+def _share_within(residuals: Floats, distance: Floats, extra: float) -> Floats:
+    """Return the share of ``residuals`` within each distance, ``extra`` ones being added so that it is never 0.
+
+    Below the smallest residual it falls linearly, which is slower than it may, to a thousandth.
+    """
+    count = np.searchsorted(residuals, distance, side="right")
+    share = (count + extra) / (residuals.size + extra)
+    with np.errstate(divide="ignore"):
+        return np.where(count == 0, share * np.clip(distance / residuals[0], 1e-3, 1.0), share)
+
+
+def measure_background(problem: Problem, data: Floats, model: Floats, threshold: float) -> Background:
+    """Measure the residuals of ``model`` on rearranged ``data`` (channels x N, N at least 2)."""
+    n = data.shape[1]
+    order = np.empty(n, np.int64)
+    shuffle(seed_rng(0), order)
+    shuffled = np.take(data, order, axis=1)
+    shifts = range(1, min(n - 1, -(-_PAIRS // n)) + 1)
+    far = np.concatenate([_rearrange(problem, shuffled, np.roll(shuffled, -shift, axis=1)) for shift in shifts], axis=1)
+    own, other = _neighbours(problem, shuffled, threshold)
+    return Background(
+        far=_sorted_residuals(problem, far, model),
+        near=_sorted_residuals(problem, _rearrange(problem, own, other), model),
+        alone=1 - own.shape[1] / n,
+        resolution=0.0 if len(problem.points) > 1 else _resolution(data),
+    )
+
+
+def _sorted_residuals(problem: Problem, data: Floats, model: Floats) -> Floats:
+    squared = np.empty(data.shape[1])
+    problem.exact_residuals(data, model, 0, squared.size, squared)
+    squared[np.isnan(squared)] = np.inf
+    return np.sqrt(np.sort(squared))
+
+
+def _neighbours(problem: Problem, data: Floats, threshold: float) -> tuple[Floats, Floats]:
+    """Return data and a neighbour of each: another datum of its cell, with which it shares no point."""
+    cells = _cells(problem, data, threshold)
+    order = np.argsort(cells, kind="stable")
+    successor = np.roll(order, -1)
+    are_neighbours = cells[order] == cells[successor]
+    for point in problem.points:
+        difference = np.abs(data[list(point)][:, order] - data[list(point)][:, successor])
+        are_neighbours &= difference.max(axis=0) > SAME_POINT * threshold
+    return np.take(data, order[are_neighbours], axis=1), np.take(data, successor[are_neighbours], axis=1)
+
+
+def _rearrange(problem: Problem, own: Floats, other: Floats) -> Floats:
+    """Exchange data with others (both channels x N)."""
+    if len(problem.points) > 1:
+        exchanged = other.copy()
+        exchanged[list(problem.points[0])] = own[list(problem.points[0])]
+        return exchanged
+    if problem.channels == 1:
+        return np.linspace(own.min(), own.max(), own.shape[1])[None]
+    scale = scales(problem, own)[:, None] if own.size else 1.0
+    across = _turn((other - own) / scale)
+    return np.ascontiguousarray(0.5 * (own + other + scale * across))
+
+
+def _turn(difference: Floats) -> Floats:
+    """Return vectors (columns) of the same lengths at right angles to these."""
+    if len(difference) == 2:
+        return np.stack([-difference[1], difference[0]])
+    across = np.random.Generator(np.random.PCG64(0)).normal(size=difference.shape)
+    square = np.sum(difference * difference, axis=0)
+    square[square == 0.0] = 1.0
+    across -= difference * (np.sum(across * difference, axis=0) / square)
+    return np.asarray(across * np.sqrt(square / np.sum(across * across, axis=0)))
+
+
+def scales(problem: Problem, data: Floats) -> Floats:
+    """Return the extent of every channel; the largest of those that are coordinates of one point."""
+    extent = np.ptp(data, axis=1)
+    for point in problem.points:
+        extent[list(point)] = extent[list(point)].max()
+    extent[extent == 0.0] = 1.0
+    return np.asarray(extent)
+
+
+def cell_sizes(problem: Problem, data: Floats, threshold: float) -> Floats:
+    """Return the sides of the cells of neighbours, in the first point, else in all channels."""
+    if not problem.points:
+        return scales(problem, data) / _CELLS
+    return np.full(len(problem.points[0]), (_MATCH_CELL if len(problem.points) > 1 else _POINT_CELL) * threshold)
+
+
+def _cells(problem: Problem, data: Floats, threshold: float) -> Floats:
+    """Return a number for the cell that every datum lies in, by its first point; any other data by all channels."""
+    rows = data[list(problem.points[0])] if problem.points else data
+    size = cell_sizes(problem, data, threshold)
+    key = np.zeros(data.shape[1])
+    for row, width in zip(rows, size, strict=True):
+        cell = np.floor((row - row.min()) / width)
+        key = key * (cell.max() + 1) + cell
+    return key
+
+
+def _resolution(data: Floats) -> float:
+    """Return the largest probability over the channels that random data share a value; 0 if none repeats."""
+    largest = 0.0
+    for row in data:
+        values = np.unique(row)
+        if 1 < values.size < row.size:
+            extent = values[-1] - values[0]
+            steps = np.diff(values)
+            step = steps[steps > 1e-9 * extent].min()
+            largest = max(largest, float(step / (extent + step)))
+    return largest

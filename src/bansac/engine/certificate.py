@@ -1,0 +1,128 @@
+"""The test of significance in short, which most right models pass.
+
+One pass over the data takes the place of sorting and merging: fewer of the inliers count, and chance is given more,
+than in the test in full (``bansac.estimate.verdict``), so that what passes here would pass there.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from bansac.engine.background import cell_sizes
+from bansac.engine.significance import SIGNIFICANT, log_false_alarms
+from bansac.engine.support import SAME_POINT
+from bansac.numeric.arrays import Bools, Floats, Ints, Words
+from bansac.numeric.jit import inlined, kernel
+from bansac.numeric.rng import next_index, seed_rng
+from bansac.problems.problem import Problem
+
+__all__ = ["is_clear"]
+
+_SLOTS = 2048
+_LINES = 16
+_SAMPLE = 1000  # data that are looked at, evenly spaced
+
+
+def is_clear(problem: Problem, data: Floats, model: Floats, threshold: float, inliers: Bools) -> bool:
+    """Return whether the model is significant beyond doubt; False says nothing."""
+    n, m = inliers.size, problem.sample_size
+    pairs = len(problem.points) == 2
+    if data.shape[0] != (4 if pairs else 2) or not problem.points or n < 2 * m:
+        return False
+    if not pairs and any(np.any(row[1:] == row[:-1]) for row in np.sort(data, axis=1)):
+        return False  # the data may lie on a grid
+    widths = cell_sizes(problem, data, threshold)
+    rearranged = np.empty((2, len(data), min(n, _SAMPLE)))
+    counts = np.zeros(3, np.int64)
+    _survey(data, inliers, seed_rng(0), widths, SAME_POINT * threshold, m - 1, rearranged, counts)
+    support, *sizes = counts.tolist()
+    if support <= m:
+        return False
+    hits = []
+    for exchanged, size in zip(rearranged, sizes, strict=True):
+        squared = np.empty(size)
+        problem.exact_residuals(exchanged, model, 0, size, squared)
+        hits.append(int(np.count_nonzero(squared <= threshold * threshold)))
+    far, near = sizes
+    alpha = (hits[0] + 1) / (far + 1)
+    alpha = max(alpha, (1 - near / far) * alpha + (hits[1] + 1) / (far + 1))
+    return bool(log_false_alarms(support, min(alpha, 1.0), n, m, problem.max_models) < SIGNIFICANT)
+
+
+@kernel
+def _survey(
+    data: Floats,
+    support: Bools,
+    rng: Words,
+    widths: Floats,
+    same: float,
+    off_line: int,
+    rearranged: Floats,
+    counts: Ints,
+) -> None:
+    """Exchange data with any others and with neighbours, and count what of the support shares no point.
+
+    ``counts`` are that of the support, and the data in ``rearranged[0]`` (exchanged with others) and ``rearranged[1]``
+    (with neighbours). The support is 0 if that of matches lies on a line, but for fewer than ``off_line``.
+    """
+    channels, n = data.shape
+    latest = np.full(_SLOTS, -1)
+    used = np.zeros((2, _SLOTS), np.bool_)
+    members = np.empty(rearranged.shape[2], np.int64)
+    size = 0
+    distinct, far, near = 0, 0, 0
+    for i in range(0, n, (n + _SAMPLE - 1) // _SAMPLE):
+        x, y = np.floor(data[0, i] / widths[0]), np.floor(data[1, i] / widths[1])
+        slot = _slot(x, y)
+        j = next_index(rng, n - 1)
+        _exchange(data, i, j + 1 if j >= i else j, rearranged[0], far)
+        far += 1
+        j = latest[slot]
+        if j >= 0 and np.floor(data[0, j] / widths[0]) == x and np.floor(data[1, j] / widths[1]) == y:
+            _exchange(data, i, j, rearranged[1], near)
+            near += 1
+        latest[slot] = i
+        if support[i]:
+            members[size] = i
+            size += 1
+            is_new = True
+            for side in range(channels // 2):
+                x, y = data[2 * side, i] / (2.0 * same), data[2 * side + 1, i] / (2.0 * same)
+                slot = _slot(np.floor(x), np.floor(y))
+                is_new &= not used[side, slot]
+                used[side, slot] = True
+            distinct += is_new
+    counts[1], counts[2] = far, near
+    for row in range(0, channels if channels == 4 else 0, 2):
+        for _ in range(_LINES if size > 0 else 0):
+            a, b = members[next_index(rng, size)], members[next_index(rng, size)]
+            dx, dy = data[row, b] - data[row, a], data[row + 1, b] - data[row + 1, a]
+            limit = 8.0 * same * np.sqrt(dx * dx + dy * dy)
+            off = 0
+            for k in range(size):
+                i = members[k]
+                off += abs(dx * (data[row + 1, i] - data[row + 1, a]) - dy * (data[row, i] - data[row, a])) > limit
+                if off >= off_line:
+                    break
+            if off < off_line and limit > 0.0:
+                return
+    counts[0] = distinct
+
+
+@inlined
+def _exchange(data: Floats, i: int | np.int64, j: int | np.int64, out: Floats, column: int) -> None:
+    """Write datum i rearranged with datum j into a column, as ``background`` does it."""
+    if data.shape[0] == 4:
+        out[0, column], out[1, column] = data[0, i], data[1, i]
+        out[2, column], out[3, column] = data[2, j], data[3, j]
+    else:
+        dx, dy = data[0, j] - data[0, i], data[1, j] - data[1, i]
+        out[0, column] = 0.5 * (data[0, i] + data[0, j] - dy)
+        out[1, column] = 0.5 * (data[1, i] + data[1, j] + dx)
+
+
+@inlined
+def _slot(x: float, y: float) -> np.int64:
+    """Return the place of a cell in the table; two cells that share one only make the test harder to pass."""
+    slot: np.int64 = (np.int64(x % 65536.0) * 73856093 ^ np.int64(y % 65536.0) * 19349663) & (_SLOTS - 1)
+    return slot

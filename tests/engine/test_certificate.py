@@ -1,0 +1,70 @@
+"""The test of significance in short: it passes clear models and nothing that the test in full would not."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from bansac.datasets.synthetic import circle_points, homography_matches, line_points
+from bansac.engine.certificate import _survey, is_clear
+from bansac.engine.support import SAME_POINT, first_of_equals
+from bansac.numeric.rng import seed_rng
+from bansac.problems.circle import CIRCLE
+from bansac.problems.homography import HOMOGRAPHY
+from bansac.problems.line import LINE
+
+IDENTITY = np.eye(3).ravel()
+
+
+def test_right_models_are_clear():
+    scene = homography_matches(500, 0.5, 0.5, seed=1)
+    data = np.ascontiguousarray(np.column_stack([scene.x1, scene.x2]).T)
+    assert is_clear(HOMOGRAPHY, data, scene.H.ravel(), 2.0, scene.inliers)
+    for problem, curve in ((LINE, line_points(500, 0.5, 0.001)), (CIRCLE, circle_points(500, 0.5, 0.001))):
+        assert is_clear(problem, np.ascontiguousarray(curve.points.T), curve.model, 0.005, curve.inliers)
+
+
+def data_of(kind):
+    """Return 200 matches, of which the first 40 agree with the identity."""
+    rng = np.random.default_rng(0)
+    data = rng.uniform(0, 1000, (4, 200))
+    if kind == "collinear":
+        data[:2, :40] = np.linspace(0, 900, 40) * np.array([[1.0], [0.5]])
+    if kind == "repeated":
+        data[:2, :40] = data[:2, [0]]
+    if kind == "cluster":
+        data[:2, :40] = 500 + rng.normal(0, 1.0, (2, 40))
+    data[2:, :40] = data[:2, :40]
+    if kind == "cluster":
+        data[2:, :40] += rng.normal(0, 1.0, (2, 40))
+    return data
+
+
+@pytest.mark.parametrize("kind", ["collinear", "repeated", "cluster", "noise"])
+def test_doubtful_supports_are_not(kind):
+    data = data_of(kind)
+    inliers = np.hypot(*(data[:2] - data[2:])) <= 3.0
+    assert is_clear(HOMOGRAPHY, data_of("spread"), IDENTITY, 3.0, np.arange(200) < 40)
+    assert not is_clear(HOMOGRAPHY, data, IDENTITY, 3.0, inliers if kind != "noise" else np.arange(200) < 4)
+
+
+def test_rows_of_a_grid_are_not():
+    x, y = (axis.ravel() for axis in np.meshgrid(np.arange(20.0), np.arange(20.0)))
+    assert not is_clear(LINE, np.stack([x, y]), np.array([0, 1, -7.0]), 0.1, y == 7)
+
+
+def test_it_counts_no_more_than_the_merged_support():
+    rng = np.random.default_rng(3)
+    for _ in range(20):
+        data = np.round(rng.uniform(0, 30, (4, 300)))
+        support = rng.random(300) < 0.5
+        counts, rearranged = np.zeros(3, np.int64), np.empty((2, 4, 300))
+        _survey(data, support, seed_rng(1), np.full(2, 8.0), SAME_POINT, 3, rearranged, counts)
+        assert 0 < counts[0] <= first_of_equals(HOMOGRAPHY, data[:, support], 1.0).size
+        assert counts[1] == 300
+        own = {tuple(point) for point in data[:2].T}
+        assert {tuple(point) for point in rearranged[0, :2].T} == own
+        near = rearranged[1, :, : counts[2]]
+        mates = [data[:2, np.all(data[2:] == column[2:, None], axis=0)] for column in near.T]
+        for column, candidates in zip(near.T, mates, strict=True):
+            assert np.any(np.all(candidates // 8 == column[:2, None] // 8, axis=0))

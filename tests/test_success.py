@@ -1,0 +1,98 @@
+"""``success`` is true for right models and false for everything else; a small part of ``benchmarks/honesty.py``."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import bansac
+import bansac.datasets.synthetic
+
+RUNS = 10
+
+
+@pytest.fixture(scope="module")
+def campaign():
+    path = Path(__file__).parents[1] / "benchmarks" / "honesty.py"
+    spec = importlib.util.spec_from_file_location("honesty", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize("kind", ["uniform", "clustered", "many-to-one", "5 % duplicates", "grid"])
+@pytest.mark.parametrize("problem", ["homography", "fundamental", "essential", "line", "circle", "cubic"])
+def test_noise_is_no_success(campaign, problem, kind):
+    assert campaign.count_false(problem, 200, kind, 10.0, RUNS) == 0
+
+
+@pytest.mark.parametrize("problem", ["fundamental", "essential", "cubic"])
+def test_noise_of_many_data_is_no_success(campaign, problem):
+    assert campaign.count_false(problem, 10_000, "uniform", 3.0, 3) == 0
+
+
+@pytest.mark.parametrize("problem", ["homography", "fundamental", "essential"])
+def test_clusters_of_matches_are_no_success(campaign, problem):
+    assert campaign.count_false(problem, 1000, "matched clusters", 10.0, RUNS) == 0
+
+
+@pytest.mark.parametrize("data", [(15, 0.8, 0.0), (10, 1.0, 0.0), (500, 0.2, 0.5)])
+@pytest.mark.parametrize("problem", ["homography", "fundamental", "essential", "line", "circle", "cubic"])
+def test_right_models_are_success(campaign, problem, data):
+    counts = campaign.count_right(problem, *data, RUNS)
+    assert counts["success"] == counts["right"] >= 0.9 * RUNS
+
+
+def test_one_wrong_match_many_times_is_no_success():
+    for seed in range(RUNS):
+        rng = np.random.default_rng(seed)
+        x1, x2 = rng.uniform(0, 1000, (2, 200, 2))
+        x1[:20], x2[:20] = x1[0], x2[0]
+        for estimate in (bansac.estimate_homography, bansac.estimate_fundamental):
+            assert not estimate(x1, x2, max_iterations=500, seed=seed).success
+
+
+def test_matches_onto_one_point_are_no_success():
+    rng = np.random.default_rng(0)
+    x1, x2 = rng.uniform(0, 1000, (2, 200, 2))
+    x2[:34] = 500.0
+    result = bansac.estimate_homography(x1, x2)
+    assert not result.success
+    assert "chance" in result.message
+
+
+@pytest.mark.parametrize("estimate", [bansac.estimate_homography, bansac.estimate_fundamental])
+def test_matches_along_a_line_are_no_success(estimate):
+    rng = np.random.default_rng(0)
+    t = rng.uniform(0, 1000, 200)
+    x1 = np.column_stack([t, 0.4 * t + 30])
+    x2 = np.column_stack([700 - 0.6 * t, 0.2 * t + 100])
+    x1[:1] += 80
+    assert not estimate(x1, x2, threshold=1.0).success
+
+
+def test_a_threshold_that_is_not_small_against_the_data_is_said():
+    x1, x2 = np.random.default_rng(0).uniform(0, 1, (2, 200, 2))
+    for estimate in (bansac.estimate_homography, bansac.estimate_fundamental):
+        result = estimate(x1, x2, threshold=1.0)
+        assert not result.success
+        assert "threshold of 1 " in result.message
+        assert "extend over 0.99" in result.message or "extend over 1" in result.message
+
+
+def test_every_datum_twice_is_as_good_as_once():
+    scene = bansac.datasets.synthetic.homography_matches(60, 0.6, 0.5, seed=2)
+    x1, x2 = np.repeat(scene.x1, 2, axis=0), np.repeat(scene.x2, 2, axis=0)
+    assert bansac.estimate_homography(x1, x2, threshold=2.0).success
+
+
+def test_a_model_without_any_inlier_is_no_success():
+    """Many matches onto few points: matrices of rank 1, of which nothing is left once the singular values are equal."""
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        x2 = rng.uniform(0, 1, (4, 2))[rng.integers(0, 4, 200)]
+        result = bansac.estimate_essential(rng.uniform(0, 1, (200, 2)), x2, threshold=0.01, seed=seed)
+        assert not result.success
