@@ -105,7 +105,6 @@ def test_the_paper_has_its_own_thresholds_and_numbers_of_samples(problem, thresh
 # What the defaults are; for the rest of the fields they are the paper's.
 DEFAULT = {
     "rounds": 16,
-    "round_iterations": 300,
     "agreement": 2,
     "scoring": "msac",
     "weighting": "default",
@@ -115,7 +114,7 @@ DEFAULT = {
     "refinement": "default",
 }
 OTHERS = {
-    "fast": {"rounds": 1, "max_iterations": 150},
+    "fast": {"rounds": 1, "max_iterations": 300},
     "accurate": {"rounds": 64, "agreement": 4, "max_iterations": 19_200},
 }
 

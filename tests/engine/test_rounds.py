@@ -72,10 +72,12 @@ def test_rounds_share_the_budget(state):
 
 
 def test_rounds_grow_with_the_budget(state):
-    options = BASE.replace(max_iterations=1000, rounds=4, round_iterations=100)
-    assert Rounds(options).iterations_left() == 250
-    assert Rounds(options.replace(max_iterations=200)).iterations_left() == 100
-    assert Rounds(options.replace(round_iterations=None)).iterations_left() == 1000
+    options = BASE.replace(max_iterations=2000, rounds=4)
+    assert Rounds(options).iterations_left() == 500
+    assert Rounds(options.replace(max_iterations=1001)).iterations_left() == 300
+    assert Rounds(options.replace(max_iterations=200)).iterations_left() == 200
+    assert Rounds(options.replace(round_iterations=100)).iterations_left() == 100
+    assert Rounds(options.replace(rounds=1)).iterations_left() == 2000
 
 
 def test_every_round_has_the_same_start():

@@ -59,8 +59,7 @@ class Options:
         Most rounds. When a criterion ends a round, the next one starts from the prior probabilities: a network that
         believes a wrong model does not leave it, a new start does. The refined model with the most support is returned.
     round_iterations : int, optional
-        Maximum number of minimal samples of a round, or ``max_iterations / rounds`` if that is more. None for all that
-        ``max_iterations`` leaves.
+        Maximum number of minimal samples of a round. None is 300, or ``max_iterations / rounds`` if that is more.
     agreement : int
         The rounds end when so many have led to the model with the most support.
     max_seconds : float, optional
@@ -140,7 +139,7 @@ class Options:
     max_iterations: int | None = None
     min_iterations: int = 0
     rounds: int = 16
-    round_iterations: int | None = 300
+    round_iterations: int | None = None
     agreement: int = 2
     max_seconds: float | None = None
     seed: int | None = 0

@@ -10,6 +10,7 @@ cameras (``bansac.engine.visibility``) times the plausibility of the model.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +21,9 @@ from bansac.engine.state import CANDIDATE, SPRT, Run
 from bansac.numeric.arrays import Bools, Floats
 
 __all__ = ["Candidate", "Rounds", "Start"]
+
+# Samples of a round at most, unless the budget allows for more: what a network has not found by then it seldom finds.
+_ROUND = 300
 
 # Two models are the same if the intersection of their inliers is that share of the union.
 _SAME = 0.95
@@ -57,8 +61,10 @@ class Rounds:
 
     def iterations_left(self) -> int:
         """Return the maximum number of iterations of the next round."""
-        left, longest = self._budget - self.iterations, self._options.round_iterations
-        return left if longest is None else min(left, max(int(longest), -(-self._budget // int(self._options.rounds))))
+        longest = self._options.round_iterations
+        if longest is None:
+            longest = max(_ROUND, math.ceil(self._budget / self._options.rounds))
+        return min(self._budget - self.iterations, longest)
 
     def end_round(self, state: Run, candidate: Candidate | None) -> None:
         """Count a round, and keep its model if it has the most support."""
