@@ -47,7 +47,7 @@ def test_figures_of_large_images_have_scaled_coordinates(tmp_path: Path, monkeyp
 
     monkeypatch.setattr(plotting, "plot_probability_evolution", listen)
     monkeypatch.setattr(answer_module, "MAX_SIZE", 320)
-    answer = answer_module.estimate_two_view("H", pair.x1, pair.x2, None, scores=pair.scores, trace=True)
+    answer = answer_module.estimate_two_view("H", pair, None, None, scores=pair.scores, trace=True)
     images = (pair.image1, pair.image2, pair.x1, pair.x2)
     files = answer_module.write_figures(OutputFolder(tmp_path), *images, answer, H_true=pair.H)
     assert set(files) == {path.name for path in tmp_path.iterdir()}
