@@ -139,8 +139,8 @@ def recoverPose(*args: Any, **kwargs: Any) -> tuple[Any, ...]:
 
     The signatures are ``(E, points1, points2, cameraMatrix, R=None, t=None, mask=None)`` and
     ``(E, points1, points2, R=None, t=None, focal=1.0, pp=(0, 0), mask=None)``, which return ``(number, R, t, mask)``,
-    and ``(points1, points2, cameraMatrix1, distCoeffs1, cameraMatrix2, distCoeffs2, E=None, R=None, t=None, method=RANSAC,
-    prob=None, threshold=1.0, mask=None)``, which returns ``(number, E, R, t, mask)``. The signature with
+    and ``(points1, points2, cameraMatrix1, distCoeffs1, cameraMatrix2, distCoeffs2, E=None, R=None, t=None,
+    method=RANSAC, prob=None, threshold=1.0, mask=None)``, which returns ``(number, E, R, t, mask)``. The signature with
     ``distanceThresh``, which triangulates, is not here. Points count however far away they are.
 
     Parameters

@@ -23,8 +23,8 @@ What ``method`` means (the constants have OpenCV's values):
 ====================  ==================================================================================================
 
 A ``cv2.UsacParams`` in place of the method gives threshold, confidence, number of iterations, seed,
-``SAMPLING_PROSAC`` and the score; its other fields have no effect. ``maxIters``, ``confidence`` and ``prob`` of None, the
-default, are those of our options.
+``SAMPLING_PROSAC`` and the score; its other fields have no effect. ``maxIters``, ``confidence`` and ``prob`` of None,
+the default, are those of our options.
 
 Where the answers differ from OpenCV's:
 

@@ -88,7 +88,8 @@ def estimate_many(
     ----------
     problem : str, callable or Problem
         ``"homography"``, ``"fundamental"``, ``"essential"``, ``"relative_pose"``, ``"affine"``, ``"similarity"``,
-        ``"line"`` or ``"circle"``, or the function that estimates it, for example :func:`bansac.estimate_homography`; or a :class:`bansac.Problem`.
+        ``"line"`` or ``"circle"``, or the function that estimates it, for example :func:`bansac.estimate_homography`;
+        or a :class:`bansac.Problem`.
     pairs : iterable
         Each pair is one of
 

@@ -1,8 +1,8 @@
 """The affine map of the plane, x2 = A x1 + b, stored as the 2 x 3 matrix (A | b).
 
 The data are matches, channels x1, y1, x2, y2. The residual is the transfer error, the distance in the second image
-between x2 and A x1 + b (Hartley and Zisserman, Multiple View Geometry, 2nd ed., sections 2.4.3 and 4.2). It is linear in
-the model, so that the weighted fit is the maximum of the likelihood.
+between x2 and A x1 + b (Hartley and Zisserman, Multiple View Geometry, 2nd ed., sections 2.4.3 and 4.2). It is linear
+in the model, so that the weighted fit is the maximum of the likelihood.
 """
 
 from __future__ import annotations

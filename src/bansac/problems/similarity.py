@@ -77,7 +77,7 @@ def project(model: Floats, scratch: Floats) -> bool:
     model[0] = model[4] = a
     model[1] = -b
     model[3] = b
-    return a * a + b * b > 0.0
+    return math.hypot(a, b) > 0.0
 
 
 SIMILARITY = Problem(
