@@ -22,6 +22,8 @@ def matches(name, **settings):
 PAIR_FUNCTIONS = {
     "estimate_homography": matches("estimate_homography"),
     "estimate_fundamental": matches("estimate_fundamental", max_iterations=200),
+    "estimate_affine": matches("estimate_affine"),
+    "estimate_similarity": matches("estimate_similarity"),
     "estimate_essential": matches("estimate_essential", max_iterations=200),
     "estimate_essential with K": lambda x1, x2: bansac.estimate_essential(x1, x2, K, threshold=1.0, max_iterations=200),
     "estimate_relative_pose": lambda x1, x2: bansac.estimate_relative_pose(x1, x2, K, K, max_iterations=200),

@@ -141,7 +141,9 @@ def test_the_methods_are_options():
         (ours.USAC_PROSAC, {"sampler": "prosac", "scores": -np.arange(300)}),
         (ours.RANSAC, {}),
     ]:
-        expected = estimate_homography(PLANE.x1, PLANE.x2, threshold=2.0, max_iterations=600, confidence=0.9, **settings)
+        expected = estimate_homography(
+            PLANE.x1, PLANE.x2, threshold=2.0, max_iterations=600, confidence=0.9, **settings
+        )
         H, _ = ours.findHomography(PLANE.x1, PLANE.x2, method, 2.0, None, 600, 0.9)
         np.testing.assert_array_equal(H, expected.model)
     H, _ = ours.findHomography(PLANE.x1, PLANE.x2, ours.LMEDS, 77.0)
