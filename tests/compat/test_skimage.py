@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bansac.compat.skimage import ransac
+from bansac.compat.skimage import _required_trials, ransac
 from bansac.datasets.synthetic import epipolar_matches, homography_matches
 from bansac.geometry import apply_transform
 
@@ -66,7 +66,7 @@ def test_the_line_is_found_and_the_mask_is_that_of_the_model(model_class):
 
 def test_several_arrays_are_arguments_of_their_own():
     x1, _ = points()
-    x2 = x1 + [3, 4]
+    x2 = x1 + np.array([3, 4])
     x2[150:] += 20
     model, inliers = ransac((x1, x2), Shift, 1, 0.5)
     np.testing.assert_allclose(model.by, [3, 4])
@@ -82,14 +82,13 @@ def test_the_same_seed_gives_the_same_answer():
     assert not np.array_equal(one, other)
 
 
-def test_the_beliefs_need_fewer_trials_than_uniform_samples():
-    # 12 % inliers: 40 uniform pairs have one of two inliers with probability .44.
-    found = 0
-    for seed in range(30):
-        data, good = points(inlier_ratio=0.12, seed=seed)
-        _, inliers = ransac(data, Line, 2, 0.25, max_trials=40, rng=seed)
-        found += inliers[good].mean() > 0.8
-    assert found >= 20
+def test_the_trials_that_are_required_are_those_of_fischler_and_bolles():
+    # 1 - (C(50, 2) / C(100, 2)) = 1 - 49 / 198; the smallest power of it below 0.01 is the 17th.
+    assert _required_trials(50, 100, 2, 0.99) == 17
+    assert (149 / 198) ** 17 < 0.01 < (149 / 198) ** 16
+    assert _required_trials(100, 100, 2, 0.99) == 1
+    assert _required_trials(1, 100, 2, 0.99) == np.inf
+    assert _required_trials(50, 100, 2, 1.0) == np.inf
 
 
 def test_stops():

@@ -1,9 +1,9 @@
 """``ransac`` as scikit-image has it: ``from bansac.compat.skimage import ransac``.
 
-A model class of one's own, with ``estimate`` (or ``from_estimate``) and ``residuals``, runs in a loop of plain Python,
-as in scikit-image: what a trial costs is the class's two calls, and some tens of microseconds of the loop. The samples
-are drawn by the network of BANSAC, so that fewer trials are needed, not faster ones. A :class:`bansac.Problem` is
-compiled and takes microseconds a trial.
+A model class of one's own, with ``estimate`` (or ``from_estimate``) and ``residuals``, runs in a loop of plain Python
+with uniform samples, as in scikit-image, and no faster: what a trial costs is the class's two calls, and some tens of
+microseconds of the loop. BANSAC's samples and the compiled loop are for a :class:`bansac.Problem`, which takes
+microseconds a trial.
 
 scikit-image's own ``LineModelND`` (of the plane), ``CircleModel``, ``ProjectiveTransform``, ``AffineTransform``,
 ``SimilarityTransform``, ``FundamentalMatrixTransform`` and ``EssentialMatrixTransform`` go to the compiled estimators,
@@ -21,7 +21,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bansac.engine.dbn import gamma_1, initial_odds, pack_cpt, probabilities_from_odds, update_first_order
 from bansac.estimate import (
     estimate_affine,
     estimate_essential,
@@ -37,7 +36,6 @@ from bansac.result import Result
 __all__ = ["ransac"]
 
 _MAX_TRIALS = 100
-_LARGEST_GAMMA = 1.0 - 1e-6
 
 # Estimator of a class, and whether the class takes the model as its matrix.
 _COMPILED: dict[str, tuple[Callable[..., Result], bool]] = {
@@ -136,17 +134,15 @@ def ransac(
     best = None
     best_key = (0, 0.0)
     needed: float = _MAX_TRIALS if max_trials is None else max_trials
-    network = _Network(n)
     trial = 0
     while trial < needed:
-        chosen = first if trial == 0 and first is not None else network.draw(generator, min_samples)
+        chosen = first if trial == 0 and first is not None else generator.choice(n, min_samples, replace=False)
         trial += 1
         model = _fit_valid(model_class, tuple(array[chosen] for array in arrays), is_data_valid, is_model_valid)
         if model is None:
             continue
         residuals = np.abs(model.residuals(*arrays))
         inliers = residuals < residual_threshold
-        network.update(inliers)
         number, total = int(np.count_nonzero(inliers)), float(residuals.sum())
         if number > 0 and (number, -total) > best_key:
             best, best_key = (model, inliers), (number, -total)
@@ -161,25 +157,6 @@ def ransac(
         return best
     mask = np.abs(final.residuals(*arrays)) < residual_threshold
     return (final, mask) if np.count_nonzero(mask) >= min_samples else best
-
-
-class _Network:
-    """The beliefs of BANSAC's network of order 1, and the draw of samples by them."""
-
-    def __init__(self, n: int) -> None:
-        self.odds = initial_odds(np.full(n, 0.5))
-        self.cpt = pack_cpt(None, 1)
-        self.unused = np.empty((1, 1))
-
-    def draw(self, rng: np.random.Generator, size: int) -> NDArray[np.int64]:
-        """Draw distinct data with the weights rho_1, at least 1 (sec:weighted_sampling)."""
-        weights = np.maximum(100.0 * probabilities_from_odds(self.odds), 1.0)
-        return rng.choice(weights.size, size, replace=False, p=weights / weights.sum())
-
-    def update(self, inliers: NDArray[np.bool_]) -> None:
-        """Update the beliefs by the classification of a model (alg:pseudo-code)."""
-        gamma = min(float(gamma_1(inliers.mean(keepdims=True))[0]), _LARGEST_GAMMA)
-        update_first_order(self.odds, self.unused, inliers, gamma, self.cpt, 0, self.unused[0])
 
 
 def _check(
