@@ -22,6 +22,8 @@ def matches(name, **settings):
 PAIR_FUNCTIONS = {
     "estimate_homography": matches("estimate_homography"),
     "estimate_fundamental": matches("estimate_fundamental", max_iterations=200),
+    "estimate_affine": matches("estimate_affine"),
+    "estimate_similarity": matches("estimate_similarity"),
     "estimate_essential": matches("estimate_essential", max_iterations=200),
     "estimate_essential with K": lambda x1, x2: bansac.estimate_essential(x1, x2, K, threshold=1.0, max_iterations=200),
     "estimate_relative_pose": lambda x1, x2: bansac.estimate_relative_pose(x1, x2, K, K, max_iterations=200),
@@ -111,8 +113,14 @@ def test_unequal_lengths_raise(call):
         call(GOOD, GOOD[:-1])
 
 
-@pairs
-@pytest.mark.parametrize("n", [0, 1, 3])
+@pytest.mark.parametrize(
+    ("call", "n"),
+    [
+        pytest.param(call, n, id=f"{name}, {n}")
+        for name, call in PAIR_FUNCTIONS.items()
+        for n in ([0, 1] if name in ("estimate_affine", "estimate_similarity") else [0, 1, 3])
+    ],
+)
 def test_too_few_matches_fail_with_the_reason(call, n):
     result = call(GOOD[:n], GOOD[:n])
     assert_honest(result, n)

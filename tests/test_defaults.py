@@ -26,6 +26,9 @@ SCENE = epipolar_matches(200, inlier_ratio=0.6, noise=0.2, seed=4)
 POINTS = line_points(150, inlier_ratio=0.5, noise=0.005, seed=1)
 CIRCLE = circle_points(150, inlier_ratio=0.5, noise=0.005, seed=1)
 CURVE = polynomial_points(150, degree=3, inlier_ratio=0.6, noise=0.005, seed=1)
+# The matches of a shift, in place of those of the homography.
+SHIFT = np.array([12.0, -7.0])
+MAP = dataclasses.replace(PLANE, x2=np.where(PLANE.inliers[:, None], PLANE.x1 + SHIFT, PLANE.x2), H=None)
 # A user's problem: a solver and residuals, and no more.
 BARE = bansac.Problem("bare line", 2, 2, (3,), LINE.solve, LINE.residuals)
 
@@ -36,6 +39,10 @@ def rays(x):
 
 def is_homography(H):
     return corner_error(H, PLANE.H, PLANE.size) < 2
+
+
+def is_map(M):
+    return np.abs(PLANE.x1 @ M[:, :2].T + M[:, 2] - PLANE.x1 - SHIFT).max() < 0.5
 
 
 def is_fundamental(F):
@@ -88,6 +95,12 @@ CALLS = {
     ),
     "estimate_relative_pose": (
         lambda n=None, **s: bansac.estimate_relative_pose(SCENE.x1[:n], SCENE.x2[:n], SCENE.K, **s), SCENE, is_pose
+    ),
+    "estimate_affine": (
+        lambda n=None, **s: bansac.estimate_affine(MAP.x1[:n], MAP.x2[:n], **s), MAP, is_map
+    ),
+    "estimate_similarity": (
+        lambda n=None, **s: bansac.estimate_similarity(MAP.x1[:n], MAP.x2[:n], **s), MAP, is_map
     ),
     "fit_line": (lambda n=None, **s: bansac.fit_line(POINTS.points[:n], threshold=0.02, **s), POINTS, is_line),
     "fit_circle": (lambda n=None, **s: bansac.fit_circle(CIRCLE.points[:n], threshold=0.02, **s), CIRCLE, is_circle),

@@ -33,6 +33,8 @@ def test_every_part_is_compiled_by_a_task():
         "line",
         "circle",
         "polynomial",
+        "affine",
+        "similarity",
     }
 
 

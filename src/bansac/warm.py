@@ -19,7 +19,7 @@ from bansac.engine.scoring import SCORES
 
 __all__ = ["TASKS", "warm_cache"]
 
-_PROBLEMS = ("homography", "circle", "essential", "fundamental", "line", "polynomial")
+_PROBLEMS = ("homography", "circle", "essential", "fundamental", "line", "polynomial", "affine", "similarity")
 
 # Calls that together use every kernel: an estimator and its options. Those that compile most come first.
 TASKS: tuple[tuple[str, dict[str, Any]], ...] = (
@@ -90,6 +90,8 @@ def _run(name: str, options: dict[str, Any]) -> str:
     x1, x2, flat = _matches()
     estimators: dict[str, Callable[..., Any]] = {
         "homography": lambda **o: bansac.estimate_homography(x1, flat, **o),
+        "affine": lambda **o: bansac.estimate_affine(x1, flat, **o),
+        "similarity": lambda **o: bansac.estimate_similarity(x1, flat, **o),
         "fundamental": lambda **o: bansac.estimate_fundamental(x1, x2, **o),
         "plane": lambda **o: bansac.estimate_fundamental(x1, flat, **o),
         "essential": lambda **o: bansac.estimate_essential(x1 / 500, x2 / 500, **o),

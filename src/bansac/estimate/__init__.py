@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from bansac.estimate.curves import fit_circle, fit_line, fit_polynomial
 from bansac.estimate.generic import ransac
+from bansac.estimate.transforms import estimate_affine, estimate_similarity
 from bansac.estimate.two_views import (
     estimate_essential,
     estimate_fundamental,
@@ -15,10 +16,12 @@ from bansac.estimate.two_views import (
 )
 
 __all__ = [
+    "estimate_affine",
     "estimate_essential",
     "estimate_fundamental",
     "estimate_homography",
     "estimate_relative_pose",
+    "estimate_similarity",
     "fit_circle",
     "fit_line",
     "fit_polynomial",

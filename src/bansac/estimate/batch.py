@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from bansac.estimate.curves import fit_circle, fit_line
 from bansac.estimate.generic import ransac
 from bansac.estimate.threads import in_order
+from bansac.estimate.transforms import estimate_affine, estimate_similarity
 from bansac.estimate.two_views import (
     estimate_essential,
     estimate_fundamental,
@@ -86,8 +87,9 @@ def estimate_many(
     Parameters
     ----------
     problem : str, callable or Problem
-        ``"homography"``, ``"fundamental"``, ``"essential"``, ``"relative_pose"``, ``"line"`` or ``"circle"``, or the
-        function that estimates it, for example :func:`bansac.estimate_homography`; or a :class:`bansac.Problem`.
+        ``"homography"``, ``"fundamental"``, ``"essential"``, ``"relative_pose"``, ``"affine"``, ``"similarity"``,
+        ``"line"`` or ``"circle"``, or the function that estimates it, for example :func:`bansac.estimate_homography`;
+        or a :class:`bansac.Problem`.
     pairs : iterable
         Each pair is one of
 
@@ -255,6 +257,8 @@ _ESTIMATORS = {
     "fundamental": _Estimator(estimate_fundamental, "bansac.problems.fundamental", "FUNDAMENTAL"),
     "essential": _Estimator(estimate_essential, "bansac.problems.essential", "ESSENTIAL", calibrated=True),
     "relative_pose": _Estimator(estimate_relative_pose, "bansac.problems.essential", "ESSENTIAL", calibrated=True),
+    "affine": _Estimator(estimate_affine, "bansac.problems.affine", "AFFINE"),
+    "similarity": _Estimator(estimate_similarity, "bansac.problems.similarity", "SIMILARITY"),
     "line": _Estimator(fit_line, "bansac.problems.line", "LINE"),
     "circle": _Estimator(fit_circle, "bansac.problems.circle", "CIRCLE"),
 }

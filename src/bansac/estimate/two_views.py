@@ -20,7 +20,13 @@ from bansac.validate import as_camera, as_points, as_size, check_same_length
 # Normalised coordinates beyond this, the tangent of 70 degrees, are rare.
 _WIDEST = 2.75
 
-__all__ = ["estimate_essential", "estimate_fundamental", "estimate_homography", "estimate_relative_pose"]
+__all__ = [
+    "as_matches",
+    "estimate_essential",
+    "estimate_fundamental",
+    "estimate_homography",
+    "estimate_relative_pose",
+]
 
 # Default threshold of the essential matrix where cameras are given, in pixels.
 _DEFAULT_PIXELS = 0.5
@@ -91,7 +97,7 @@ def estimate_homography(
 
     watch = Stopwatch()
     resolved = resolve_options(HOMOGRAPHY, options, preset, threshold, settings)
-    return solve(HOMOGRAPHY, _as_matches(x1, x2), resolved, scores, priors, weights, watch, two_views=True)
+    return solve(HOMOGRAPHY, as_matches(x1, x2), resolved, scores, priors, weights, watch, two_views=True)
 
 
 def estimate_fundamental(
@@ -151,7 +157,7 @@ def estimate_fundamental(
     resolved = resolve_options(FUNDAMENTAL, options, preset, threshold, settings)
     plausibility = _focal_plausibility(image_size1, image_size2)
     return solve(
-        FUNDAMENTAL, _as_matches(x1, x2), resolved, scores, priors, weights, watch, two_views=True,
+        FUNDAMENTAL, as_matches(x1, x2), resolved, scores, priors, weights, watch, two_views=True,
         plausibility=plausibility,
     )  # fmt: skip
 
@@ -312,7 +318,7 @@ def _resolve_essential(
     return (ESSENTIAL_SYMMETRIC if resolved.epipolar_error == "symmetric" else ESSENTIAL), resolved
 
 
-def _as_matches(x1: ArrayLike, x2: ArrayLike) -> NDArray[np.float64]:
+def as_matches(x1: ArrayLike, x2: ArrayLike) -> NDArray[np.float64]:
     """Check matched points and lay them out as 4 x N."""
     first = as_points("x1", x1, 2)
     second = as_points("x2", x2, 2)
@@ -327,7 +333,7 @@ def _as_rays(
     x1: ArrayLike, x2: ArrayLike, K1: ArrayLike | None, K2: ArrayLike | None, preset: str | None
 ) -> tuple[NDArray[np.float64], float]:
     """Check matched points and bring them to normalised units (4 x N); return them and the unit of the threshold."""
-    data = _as_matches(x1, x2)
+    data = as_matches(x1, x2)
     if K1 is None:
         if K2 is not None:
             raise ValueError("K1 must be given if K2 is")

@@ -80,7 +80,7 @@ def judge(
     if log_nfa(alpha, n, m, problem.max_models) >= SIGNIFICANT:
         apart = "" if support.size == np.count_nonzero(inliers) else f", of which {support.size} share no point"
         return False, f"{found}{apart}, no more than chance gives", False
-    if len(problem.points) > 1:
+    if len(problem.points) > 1 and m > 2:  # two matches, always on a line, determine a similarity
         for point in problem.points:
             if count_off_line(data[list(point)][:, support], threshold / unit) < m - 1:
                 return False, f"{found}, which lie on a line and do not determine it", True

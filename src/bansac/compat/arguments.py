@@ -1,0 +1,92 @@
+"""What OpenCV's callers pass, points, flags and ``UsacParams``, as arguments of our estimators."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from bansac.numeric.arrays import as_floats
+from bansac.result import Result
+from bansac.validate import as_points
+
+__all__ = ["LMEDS", "METHODS", "RANSAC", "RHO", "Call", "as_pair", "is_flag", "read_method"]
+
+LMEDS, RANSAC, RHO = 4, 8, 16
+_PROSAC = "prosac"
+
+# Settings by the value of OpenCV's flag; the tables in ``bansac.compat.cv2`` say what they mean.
+METHODS: dict[int, dict[str, Any]] = {
+    LMEDS: {},
+    RANSAC: {},
+    RHO: {},
+    32: {},  # USAC_DEFAULT
+    33: {},  # USAC_PARALLEL
+    34: {},  # USAC_FM_8PTS
+    35: {"preset": "fast"},  # USAC_FAST
+    36: {"preset": "accurate"},  # USAC_ACCURATE
+    37: {"sampler": _PROSAC},  # USAC_PROSAC
+    38: {"scoring": "magsac++"},  # USAC_MAGSAC
+}
+
+# Values of UsacParams.sampler and UsacParams.score.
+_SAMPLING_PROSAC = 3
+_SCORES = {0: "inliers", 1: "msac", 2: "magsac++"}
+
+
+class Call(NamedTuple):
+    """Threshold and settings of a call."""
+
+    threshold: float | None
+    settings: dict[str, Any]
+
+    def run(self, estimate: Callable[..., Result], x1: NDArray[np.float64], *others: Any) -> Result:
+        """Call an estimator; with PROSAC the order of the points is that of their quality."""
+        ordered = {"scores": -np.arange(float(len(x1)))} if self.settings.get("sampler") == _PROSAC else {}
+        return estimate(x1, *others, threshold=self.threshold, **ordered, **self.settings)
+
+
+def read_method(
+    method: Any, threshold: float | None, max_iterations: float | None, confidence: float | None
+) -> Call:  # fmt: skip
+    """Translate a flag, or a ``cv2.UsacParams`` in its place, with the numbers beside it."""
+    if hasattr(method, "maxIterations"):
+        chosen: dict[str, Any] = {
+            "confidence": method.confidence,
+            "max_iterations": method.maxIterations,
+            "seed": abs(method.randomGeneratorState),
+        }
+        if method.sampler == _SAMPLING_PROSAC:
+            chosen["sampler"] = _PROSAC
+        if method.score not in _SCORES:
+            raise ValueError(f"UsacParams.score must be RANSAC, MSAC or MAGSAC, got {method.score}")
+        chosen["scoring"] = _SCORES[method.score]
+        return Call(float(method.threshold), chosen)
+    if not isinstance(method, int | np.integer) or int(method) not in METHODS:
+        raise ValueError(f"method must be one of {', '.join(map(str, METHODS))}, got {method!r}")
+    chosen = dict(METHODS[int(method)])
+    if max_iterations is not None:
+        chosen["max_iterations"] = max_iterations
+    if confidence is not None:
+        chosen["confidence"] = confidence
+    return Call(None if int(method) == LMEDS else threshold, chosen)
+
+
+def as_pair(
+    name1: str, points1: ArrayLike, name2: str, points2: ArrayLike
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:  # fmt: skip
+    """Return matched points as two (N, 2) arrays; (N, 1, 2) and (1, N, 2) are taken too."""
+    pair = []
+    for name, points in ((name1, points1), (name2, points2)):
+        array = as_floats(name, points)
+        pair.append(as_points(name, array[0] if array.ndim == 3 and array.shape[0] == 1 else array, 2))
+    if len(pair[0]) != len(pair[1]):
+        raise ValueError(f"{name1} and {name2} must have equal lengths, got {len(pair[0])} and {len(pair[1])}")
+    return pair[0], pair[1]
+
+
+def is_flag(method: Any, flag: int) -> bool:
+    """Tell whether the method is a flag; UsacParams is none."""
+    return isinstance(method, int | np.integer) and int(method) == flag

@@ -1,0 +1,242 @@
+"""OpenCV's functions of calibrated cameras, ``findEssentialMat`` and ``recoverPose``, in all their signatures."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from bansac.compat.answers import Answer, answer, answer_of_minimal, column, raises_opencv_error, write_mask
+from bansac.compat.arguments import LMEDS, RANSAC, as_pair, is_flag, read_method
+from bansac.compat.distortion import undistort_points
+from bansac.estimate import estimate_essential
+from bansac.geometry import decompose_essential, homogeneous, normalize_points
+from bansac.validate import as_camera
+
+__all__ = ["findEssentialMat", "recoverPose"]
+
+_Matrix: TypeAlias = NDArray[np.float64]
+_Mask: TypeAlias = NDArray[np.uint8]
+
+
+def findEssentialMat(points1: ArrayLike, points2: ArrayLike, *args: Any, **kwargs: Any) -> Answer:
+    """Find the essential matrix of two calibrated images, as ``cv2.findEssentialMat`` in all its signatures.
+
+    They are ``(points1, points2, cameraMatrix, method=RANSAC, prob=None, threshold=1.0, maxIters=None, mask=None)``,
+    ``(points1, points2, focal=1.0, pp=(0, 0), method, prob, threshold, maxIters, mask)``,
+    ``(points1, points2, cameraMatrix1, distCoeffs1, cameraMatrix2, distCoeffs2, method, prob, threshold, mask)`` and
+    ``(points1, points2, cameraMatrix1, cameraMatrix2, dist_coeff1, dist_coeff2, params, mask)``.
+
+    Parameters
+    ----------
+    points1, points2 : (N, 2) or (N, 1, 2) array_like
+        Matched points in pixels.
+    *args, **kwargs
+        As above. ``threshold`` is the largest Sampson distance of an inlier in pixels.
+
+    Returns
+    -------
+    E : (3, 3) ndarray or None
+        Of unit norm; (3 k, 3) for the k matrices of five points.
+    mask : (N, 1) ndarray of uint8 or None
+        1 for an inlier; all zeros without E; None for fewer than five points.
+
+    Raises
+    ------
+    ValueError
+        If an argument is not allowed.
+    TypeError
+        If the arguments are those of no signature.
+    """
+    shapes = [np.shape(value) for value in args]
+    if "params" in kwargs or shapes[1:2] == [(3, 3)]:
+        return _essential_usac(points1, points2, *args, **kwargs)
+    if "cameraMatrix1" in kwargs or "cameraMatrix2" in kwargs or shapes[2:3] == [(3, 3)]:
+        return _essential_of_two(points1, points2, *args, **kwargs)
+    if "cameraMatrix" in kwargs or shapes[:1] == [(3, 3)]:
+        return _essential_of_one(points1, points2, *args, **kwargs)
+    return _essential_of_focal(points1, points2, *args, **kwargs)
+
+
+def _essential_of_one(
+    points1: ArrayLike, points2: ArrayLike, cameraMatrix: ArrayLike, method: Any = RANSAC, prob: float | None = None,
+    threshold: float = 1.0, maxIters: int | None = None, mask: Any = None,
+) -> Answer:  # fmt: skip
+    """One camera matrix for both images."""
+    names = ("cameraMatrix", "distCoeffs")
+    return _essential(
+        points1,
+        points2,
+        (cameraMatrix, None),
+        (cameraMatrix, None),
+        names,
+        names,
+        method,
+        prob,
+        threshold,
+        maxIters,
+        mask,
+    )
+
+
+def _essential_of_focal(
+    points1: ArrayLike, points2: ArrayLike, focal: float = 1.0, pp: ArrayLike = (0.0, 0.0), method: Any = RANSAC,
+    prob: float | None = None, threshold: float = 1.0, maxIters: int | None = None, mask: Any = None,
+) -> Answer:  # fmt: skip
+    """One focal length and principal point for both images."""
+    K = _camera_of(focal, pp)
+    return _essential_of_one(points1, points2, K, method, prob, threshold, maxIters, mask)
+
+
+def _essential_of_two(
+    points1: ArrayLike, points2: ArrayLike, cameraMatrix1: ArrayLike, distCoeffs1: ArrayLike | None,
+    cameraMatrix2: ArrayLike, distCoeffs2: ArrayLike | None, method: Any = RANSAC, prob: float | None = None,
+    threshold: float = 1.0, mask: Any = None,
+) -> Answer:  # fmt: skip
+    """Two cameras with lens distortion."""
+    return _essential(
+        points1, points2, (cameraMatrix1, distCoeffs1), (cameraMatrix2, distCoeffs2), ("cameraMatrix1", "distCoeffs1"),
+        ("cameraMatrix2", "distCoeffs2"), method, prob, threshold, None, mask,
+    )  # fmt: skip
+
+
+def _essential_usac(
+    points1: ArrayLike, points2: ArrayLike, cameraMatrix1: ArrayLike, cameraMatrix2: ArrayLike,
+    dist_coeff1: ArrayLike | None, dist_coeff2: ArrayLike | None, params: Any, mask: Any = None,
+) -> Answer:  # fmt: skip
+    """Two cameras with lens distortion, and UsacParams."""
+    return _essential(
+        points1, points2, (cameraMatrix1, dist_coeff1), (cameraMatrix2, dist_coeff2), ("cameraMatrix1", "dist_coeff1"),
+        ("cameraMatrix2", "dist_coeff2"), params, None, 1.0, None, mask,
+    )  # fmt: skip
+
+
+@raises_opencv_error
+def _essential(
+    points1: ArrayLike, points2: ArrayLike, camera1: tuple[ArrayLike, ArrayLike | None],
+    camera2: tuple[ArrayLike, ArrayLike | None], names1: tuple[str, str], names2: tuple[str, str], method: Any,
+    prob: float | None, threshold: float, maxIters: int | None, mask: Any,
+) -> Answer:  # fmt: skip
+    """Estimate E; a camera is its matrix and its distortion."""
+    x1, x2 = as_pair("points1", points1, "points2", points2)
+    K1, K2 = as_camera(names1[0], camera1[0]), as_camera(names2[0], camera2[0])
+    x1, x2 = undistort_points(x1, K1, names1[1], camera1[1]), undistort_points(x2, K2, names2[1], camera2[1])
+    if len(x1) < 5:
+        return None, None
+    if len(x1) == 5 and any(is_flag(method, classic) for classic in (0, LMEDS, RANSAC)):
+        from bansac.solvers.essential_5pt import essential_5pt
+
+        models = essential_5pt(normalize_points(K1, x1), normalize_points(K2, x2))
+        return answer_of_minimal([E / np.sqrt(2.0) for E in models], 5, mask)
+    call = read_method(RANSAC if is_flag(method, 0) else method, threshold, maxIters, prob)
+    E, inliers = answer(call.run(estimate_essential, x1, x2, K1, K2), 5, mask)
+    return (None if E is None else E / np.sqrt(2.0)), inliers
+
+
+def recoverPose(*args: Any, **kwargs: Any) -> tuple[Any, ...]:
+    """Find the motion between two calibrated cameras, as ``cv2.recoverPose``.
+
+    The signatures are ``(E, points1, points2, cameraMatrix, R=None, t=None, mask=None)`` and
+    ``(E, points1, points2, R=None, t=None, focal=1.0, pp=(0, 0), mask=None)``, which return ``(number, R, t, mask)``,
+    and ``(points1, points2, cameraMatrix1, distCoeffs1, cameraMatrix2, distCoeffs2, E=None, R=None, t=None,
+    method=RANSAC, prob=None, threshold=1.0, mask=None)``, which returns ``(number, E, R, t, mask)``. The signature with
+    ``distanceThresh``, which triangulates, is not here. Points count however far away they are.
+
+    Parameters
+    ----------
+    *args, **kwargs
+        As above. The mask holds the inliers of E, and gets those of them that lie in front of both cameras.
+
+    Returns
+    -------
+    number : int
+        Number of the points in front of both cameras.
+    E : (3, 3) ndarray
+        With the third signature.
+    R, t : (3, 3) and (3, 1) ndarray
+        The motion, ``X2 = R X1 + t``, with ``|t| = 1``.
+    mask : (N, 1) ndarray of uint8
+        1 for a point in front of both cameras; 255, as OpenCV has it, if no mask was passed.
+
+    Raises
+    ------
+    ValueError
+        If an argument is not allowed, or the third signature finds no essential matrix.
+    TypeError
+        If the arguments are those of no signature.
+    """
+    shapes = [np.shape(value) for value in args]
+    if "cameraMatrix1" in kwargs or "cameraMatrix2" in kwargs or shapes[2:3] == [(3, 3)]:
+        return _pose_of_two(*args, **kwargs)
+    if "cameraMatrix" in kwargs or shapes[3:4] == [(3, 3)]:
+        return _pose_of_one(*args, **kwargs)
+    return _pose_of_focal(*args, **kwargs)
+
+
+@raises_opencv_error
+def _pose_of_one(
+    E: ArrayLike, points1: ArrayLike, points2: ArrayLike, cameraMatrix: ArrayLike, R: Any = None, t: Any = None,
+    mask: Any = None,
+) -> tuple[int, _Matrix, _Matrix, _Mask]:  # fmt: skip
+    """Return the motion of an essential matrix."""
+    x1, x2 = as_pair("points1", points1, "points2", points2)
+    K = as_camera("cameraMatrix", cameraMatrix)
+    return _pose(E, normalize_points(K, x1), normalize_points(K, x2), mask)
+
+
+def _pose_of_focal(
+    E: ArrayLike, points1: ArrayLike, points2: ArrayLike, R: Any = None, t: Any = None, focal: float = 1.0,
+    pp: ArrayLike = (0.0, 0.0), mask: Any = None,
+) -> tuple[int, _Matrix, _Matrix, _Mask]:  # fmt: skip
+    """Return the motion of an essential matrix, with a focal length and a principal point for both cameras."""
+    return _pose_of_one(E, points1, points2, _camera_of(focal, pp), R, t, mask)
+
+
+@raises_opencv_error
+def _pose_of_two(
+    points1: ArrayLike, points2: ArrayLike, cameraMatrix1: ArrayLike, distCoeffs1: ArrayLike | None,
+    cameraMatrix2: ArrayLike, distCoeffs2: ArrayLike | None, E: Any = None, R: Any = None, t: Any = None,
+    method: Any = RANSAC, prob: float | None = None, threshold: float = 1.0, mask: Any = None,
+) -> tuple[int, _Matrix, _Matrix, _Matrix, _Mask]:  # fmt: skip
+    """Estimate the essential matrix and return it with its motion."""
+    found, inliers = _essential_of_two(
+        points1, points2, cameraMatrix1, distCoeffs1, cameraMatrix2, distCoeffs2, method, prob, threshold, mask
+    )
+    if found is None or found.shape != (3, 3):
+        raise ValueError("points1 and points2 determine no essential matrix")
+    x1, x2 = as_pair("points1", points1, "points2", points2)
+    K1, K2 = as_camera("cameraMatrix1", cameraMatrix1), as_camera("cameraMatrix2", cameraMatrix2)
+    rays1 = normalize_points(K1, undistort_points(x1, K1, "distCoeffs1", distCoeffs1))
+    rays2 = normalize_points(K2, undistort_points(x2, K2, "distCoeffs2", distCoeffs2))
+    number, R, t, visible = _pose(found, rays1, rays2, inliers)
+    return number, found, R, t, visible
+
+
+def _pose(E: ArrayLike, x1: _Matrix, x2: _Matrix, mask: Any) -> tuple[int, _Matrix, _Matrix, _Mask]:
+    """Choose among the four motions of E that with most points in front of both cameras."""
+    used = np.ones(len(x1), np.bool_) if mask is None else np.asarray(mask).ravel() != 0
+    if used.shape != (len(x1),):
+        raise ValueError(f"mask must have {len(x1)} elements, got {used.size}")
+    R1, R2, direction = decompose_essential(E)
+    motions = [(R, sign * direction) for R in (R1, R2) for sign in (1.0, -1.0)]
+    visible = [used & _in_front(R, t, x1, x2) for R, t in motions]
+    best = int(np.argmax([np.count_nonzero(chosen) for chosen in visible]))
+    value = 255 if mask is None else 1
+    R, t = motions[best]
+    return int(visible[best].sum()), R, t[:, None], write_mask(column(visible[best]) * np.uint8(value), mask)
+
+
+def _in_front(R: _Matrix, t: _Matrix, x1: _Matrix, x2: _Matrix) -> NDArray[np.bool_]:
+    """Tell which points have positive depths d1 and d2 in both cameras: d2 x2 = d1 R x1 + t, in the least squares."""
+    a, b = homogeneous(x1) @ R.T, homogeneous(x2)
+    normal = np.cross(b, a)
+    depth1 = np.sum(np.cross(t, b) * normal, axis=1)
+    depth2 = np.sum(np.cross(t, a) * normal, axis=1)
+    return np.asarray((depth1 > 0) & (depth2 > 0))
+
+
+def _camera_of(focal: float, pp: ArrayLike) -> _Matrix:
+    """Return the camera matrix of a focal length and a principal point."""
+    x, y = np.asarray(pp, dtype=np.float64).ravel()
+    return np.array([[focal, 0.0, x], [0.0, focal, y], [0.0, 0.0, 1.0]])

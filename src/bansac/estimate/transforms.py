@@ -1,0 +1,121 @@
+"""Affine maps and similarities of the plane."""
+
+from __future__ import annotations
+
+from typing import Unpack
+
+from numpy.typing import ArrayLike
+
+from bansac.estimate.solve import solve
+from bansac.estimate.two_views import as_matches
+from bansac.numeric.clock import Stopwatch
+from bansac.options import Options, Settings, resolve_options
+from bansac.result import Result
+
+__all__ = ["estimate_affine", "estimate_similarity"]
+
+
+def estimate_affine(
+    x1: ArrayLike,
+    x2: ArrayLike,
+    *,
+    threshold: float | None = None,
+    scores: ArrayLike | None = None,
+    priors: ArrayLike | None = None,
+    weights: ArrayLike | None = None,
+    preset: str | None = None,
+    options: Options | None = None,
+    **settings: Unpack[Settings],
+) -> Result:
+    """Estimate the affine map between two sets of points of the plane from matches with outliers.
+
+    Parameters
+    ----------
+    x1, x2 : (N, 2) array_like
+        Matched points in the first and the second image, in pixels; (N, 1, 2) works too.
+    threshold : float, optional
+        Largest transfer error ``|x2 - A x1 - b|`` of an inlier, in pixels; 2 by default.
+    scores, priors, weights, preset, options
+        As in :func:`bansac.estimate_homography`.
+    **settings
+        Single options, see :class:`bansac.Options`. ``max_iterations`` is 4800 by default.
+
+    Returns
+    -------
+    Result
+        ``model`` is the matrix (A | b) (2 x 3) with ``x2 = A x1 + b``.
+
+    Raises
+    ------
+    ValueError
+        If an argument has the wrong shape, holds NaN or infinity, or is out of its range.
+    TypeError
+        If an option does not exist.
+
+    Examples
+    --------
+    >>> import numpy as np, bansac
+    >>> x1 = np.random.default_rng(0).uniform(0, 500, (100, 2))
+    >>> M, inliers = bansac.estimate_affine(x1, x1 * [1.0, 2.0] + [10.0, 20.0])
+    >>> np.round(M, 6) + 0.0
+    array([[ 1.,  0., 10.],
+           [ 0.,  2., 20.]])
+    """
+    from bansac.problems.affine import AFFINE
+
+    watch = Stopwatch()
+    resolved = resolve_options(AFFINE, options, preset, threshold, settings)
+    return solve(AFFINE, as_matches(x1, x2), resolved, scores, priors, weights, watch)
+
+
+def estimate_similarity(
+    x1: ArrayLike,
+    x2: ArrayLike,
+    *,
+    threshold: float | None = None,
+    scores: ArrayLike | None = None,
+    priors: ArrayLike | None = None,
+    weights: ArrayLike | None = None,
+    preset: str | None = None,
+    options: Options | None = None,
+    **settings: Unpack[Settings],
+) -> Result:
+    """Estimate the similarity between two sets of points of the plane from matches with outliers.
+
+    Parameters
+    ----------
+    x1, x2 : (N, 2) array_like
+        Matched points in the first and the second image, in pixels; (N, 1, 2) works too.
+    threshold : float, optional
+        Largest transfer error ``|x2 - s R x1 - t|`` of an inlier, in pixels; 2 by default.
+    scores, priors, weights, preset, options
+        As in :func:`bansac.estimate_homography`.
+    **settings
+        Single options, see :class:`bansac.Options`. ``max_iterations`` is 4800 by default.
+
+    Returns
+    -------
+    Result
+        ``model`` is the matrix (s R | t) (2 x 3) with ``x2 = s R x1 + t``, the scale s > 0 and the rotation R.
+
+    Raises
+    ------
+    ValueError
+        If an argument has the wrong shape, holds NaN or infinity, or is out of its range.
+    TypeError
+        If an option does not exist.
+
+    Examples
+    --------
+    >>> import numpy as np, bansac
+    >>> x1 = np.random.default_rng(0).uniform(0, 500, (100, 2))
+    >>> M, inliers = bansac.estimate_similarity(x1, 2 * x1[:, ::-1] * [-1, 1] + [10.0, 20.0])
+    >>> np.round(M, 6) + 0.0
+    array([[ 0., -2., 10.],
+           [ 2.,  0., 20.]])
+    """
+    from bansac.problems.similarity import SIMILARITY
+
+    watch = Stopwatch()
+    resolved = resolve_options(SIMILARITY, options, preset, threshold, settings)
+    return solve(SIMILARITY, as_matches(x1, x2), resolved, scores, priors, weights, watch)

@@ -1,0 +1,141 @@
+"""The affine map of the plane, x2 = A x1 + b, stored as the 2 x 3 matrix (A | b).
+
+The data are matches, channels x1, y1, x2, y2. The residual is the transfer error, the distance in the second image
+between x2 and A x1 + b (Hartley and Zisserman, Multiple View Geometry, 2nd ed., sections 2.4.3 and 4.2). It is linear
+in the model, so that the weighted fit is the maximum of the likelihood.
+"""
+
+from __future__ import annotations
+
+from bansac.numeric.arrays import Floats, Ints, Reals
+from bansac.numeric.jit import inner_kernel
+from bansac.problems.line import weighted_centroid
+from bansac.problems.problem import Problem
+from bansac.solvers.normalization import normalize
+
+__all__ = ["AFFINE", "denormalize", "linearize", "residuals"]
+
+# Three points are collinear if their triangle has less than this share of the area of its own bounding square.
+_COLLINEAR = 1e-6
+# A scatter whose determinant is below this share of its squared trace is that of points on a line.
+_FLAT = 1e-12
+
+
+def solve(data: Floats, sample: Ints, models: Floats, scratch: Floats) -> int:
+    """Map a triangle onto a triangle; collinear points, in either image, determine no invertible map.
+
+    Seen from the third match, A takes u to p and v to q.
+    """
+    x, y, s, t = data[0], data[1], data[2], data[3]
+    i, j, k = sample[0], sample[1], sample[2]
+    ux, uy, vx, vy = x[i] - x[k], y[i] - y[k], x[j] - x[k], y[j] - y[k]
+    px, py, qx, qy = s[i] - s[k], t[i] - t[k], s[j] - s[k], t[j] - t[k]
+    area, image = ux * vy - uy * vx, px * qy - py * qx
+    if not abs(area) > _COLLINEAR * (ux * ux + uy * uy + vx * vx + vy * vy):
+        return 0
+    if not abs(image) > _COLLINEAR * (px * px + py * py + qx * qx + qy * qy):
+        return 0
+    _write(
+        models[0],
+        (px * vy - qx * uy) / area, (qx * ux - px * vx) / area,
+        (py * vy - qy * uy) / area, (qy * ux - py * vx) / area,
+        x[k], y[k], s[k], t[k],
+    )  # fmt: skip
+    return 1
+
+
+def residuals(data: Reals, model: Reals, start: int, stop: int, out: Reals) -> None:
+    """Compute squared transfer errors."""
+    x1, y1, x2, y2 = data[0, start:stop], data[1, start:stop], data[2, start:stop], data[3, start:stop]
+    a, b, c = model[0], model[1], model[2]
+    d, e, f = model[3], model[4], model[5]
+    for i in range(stop - start):
+        dx = a * x1[i] + b * y1[i] + c - x2[i]
+        dy = d * x1[i] + e * y1[i] + f - y2[i]
+        out[i] = dx * dx + dy * dy
+
+
+def linearize(data: Floats, model: Floats, start: int, stop: int, residuals: Floats, jacobian: Floats) -> None:
+    """Compute A x1 + b - x2, both coordinates, and their derivatives by the entries of the matrix."""
+    x1, y1, x2, y2 = data[0, start:stop], data[1, start:stop], data[2, start:stop], data[3, start:stop]
+    a, b, c = model[0], model[1], model[2]
+    d, e, f = model[3], model[4], model[5]
+    n = stop - start
+    for row in range(12):
+        jacobian[row, :n] = 0.0
+    dx, dy = residuals[0], residuals[1]
+    by_a, by_b, by_c = jacobian[0], jacobian[1], jacobian[2]
+    by_d, by_e, by_f = jacobian[9], jacobian[10], jacobian[11]
+    for i in range(n):
+        dx[i] = a * x1[i] + b * y1[i] + c - x2[i]
+        dy[i] = d * x1[i] + e * y1[i] + f - y2[i]
+        by_a[i], by_b[i], by_c[i] = x1[i], y1[i], 1.0
+        by_d[i], by_e[i], by_f[i] = x1[i], y1[i], 1.0
+
+
+def fit(data: Floats, weights: Floats, model: Floats, scratch: Floats) -> bool:
+    """Minimise the weighted sum of squared transfer errors: linear regression about the centroids."""
+    x, y, s, t = data[0], data[1], data[2], data[3]
+    total, mx, my = weighted_centroid(x, y, weights)
+    if not total > 0.0:
+        return False
+    _, ms, mt = weighted_centroid(s, t, weights)
+    xx, xy, yy, sx, sy, tx, ty = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    for i in range(weights.size):
+        w, dx, dy, ds, dt = weights[i], x[i] - mx, y[i] - my, s[i] - ms, t[i] - mt
+        xx += w * dx * dx
+        xy += w * dx * dy
+        yy += w * dy * dy
+        sx += w * ds * dx
+        sy += w * ds * dy
+        tx += w * dt * dx
+        ty += w * dt * dy
+    determinant = xx * yy - xy * xy
+    if not determinant > _FLAT * (xx + yy) * (xx + yy):
+        return False
+    _write(
+        model,
+        (sx * yy - sy * xy) / determinant, (sy * xx - sx * xy) / determinant,
+        (tx * yy - ty * xy) / determinant, (ty * xx - tx * xy) / determinant,
+        mx, my, ms, mt,
+    )  # fmt: skip
+    return True
+
+
+@inner_kernel
+def _write(
+    model: Floats, a: float, b: float, d: float, e: float, x: float, y: float, s: float, t: float
+) -> None:  # fmt: skip
+    """Write the map with the linear part (a, b; d, e) that takes (x, y) to (s, t)."""
+    model[0], model[1], model[2] = a, b, s - a * x - b * y
+    model[3], model[4], model[5] = d, e, t - d * x - e * y
+
+
+def denormalize(model: Floats, transform: Floats) -> None:
+    """Undo ``normalize``, which scales both images by one factor: A stays, and b moves with the centroids."""
+    scale, x1, y1, x2, y2 = transform.tolist()[:5]
+    a, b, c, d, e, f = model.tolist()
+    model[2] = c / scale + x2 - a * x1 - b * y1
+    model[5] = f / scale + y2 - d * x1 - e * y1
+
+
+AFFINE = Problem(
+    name="affine map",
+    channels=4,
+    sample_size=3,
+    model_shape=(2, 3),
+    solve=solve,
+    residuals=residuals,
+    fit=fit,
+    linearize=linearize,
+    residual_size=2,
+    precision="float32",
+    normalize=normalize,
+    denormalize=denormalize,
+    codimension=2,
+    default_threshold=2.0,
+    default_max_iterations=4800,
+    default_weighting="scores",
+    unit="pixels",
+    points=((0, 1), (2, 3)),
+)

@@ -1,0 +1,105 @@
+"""The similarity of the plane, x2 = s R x1 + t, stored as the 2 x 3 matrix (s R | t) = (a, -b, c; b, a, d).
+
+It is an affine map of four parameters, without reflection: rotation, scale and translation. With points as complex
+numbers it is z2 = p z1 + q, p = a + b i, which is linear in the model. Residuals and data are those of the affine map.
+"""
+
+from __future__ import annotations
+
+import math
+
+from bansac.numeric.arrays import Floats, Ints
+from bansac.numeric.jit import inner_kernel
+from bansac.problems.affine import denormalize, linearize, residuals
+from bansac.problems.line import weighted_centroid
+from bansac.problems.problem import Problem
+from bansac.solvers.normalization import normalize
+
+__all__ = ["SIMILARITY"]
+
+# Points nearer to each other than this share of their distance from the origin are taken for one point.
+_COINCIDENT = 1e-12
+
+
+def solve(data: Floats, sample: Ints, models: Floats, scratch: Floats) -> int:
+    """Map one segment onto another: p = (z2 - z2') / (z1 - z1'); coincident points, in either image, give none."""
+    x, y, s, t = data[0], data[1], data[2], data[3]
+    i, j = sample[0], sample[1]
+    ux, uy, vx, vy = x[i] - x[j], y[i] - y[j], s[i] - s[j], t[i] - t[j]
+    square = ux * ux + uy * uy
+    if not math.sqrt(square) > _COINCIDENT * (math.hypot(x[i], y[i]) + math.hypot(x[j], y[j])):
+        return 0
+    if not math.hypot(vx, vy) > _COINCIDENT * (math.hypot(s[i], t[i]) + math.hypot(s[j], t[j])):
+        return 0
+    _write(models[0], (ux * vx + uy * vy) / square, (ux * vy - uy * vx) / square, x[i], y[i], s[i], t[i])
+    return 1
+
+
+def fit(data: Floats, weights: Floats, model: Floats, scratch: Floats) -> bool:
+    """Minimise the weighted sum of squared transfer errors: complex linear regression about the centroids."""
+    x, y, s, t = data[0], data[1], data[2], data[3]
+    total, mx, my = weighted_centroid(x, y, weights)
+    if not total > 0.0:
+        return False
+    _, ms, mt = weighted_centroid(s, t, weights)
+    square, real, imaginary = 0.0, 0.0, 0.0
+    for i in range(weights.size):
+        w, dx, dy, ds, dt = weights[i], x[i] - mx, y[i] - my, s[i] - ms, t[i] - mt
+        square += w * (dx * dx + dy * dy)
+        real += w * (dx * ds + dy * dt)
+        imaginary += w * (dx * dt - dy * ds)
+    if not square > total * _COINCIDENT * _COINCIDENT * (mx * mx + my * my):
+        return False
+    _write(model, real / square, imaginary / square, mx, my, ms, mt)
+    return True
+
+
+@inner_kernel
+def _write(model: Floats, a: float, b: float, x: float, y: float, s: float, t: float) -> None:
+    """Write the similarity with p = a + b i that takes (x, y) to (s, t)."""
+    model[0], model[1], model[2] = a, -b, s - a * x + b * y
+    model[3], model[4], model[5] = b, a, t - b * x - a * y
+
+
+def tangent(model: Floats, basis: Floats) -> None:
+    """Write the 4 directions in which the matrix can move: scaling, turning and two translations."""
+    basis[:] = 0.0
+    half = math.sqrt(0.5)
+    basis[0, 0], basis[0, 4] = half, half
+    basis[1, 1], basis[1, 3] = -half, half
+    basis[2, 2] = 1.0
+    basis[3, 5] = 1.0
+
+
+def project(model: Floats, scratch: Floats) -> bool:
+    """Take rounding out of the two pairs of entries that depend on each other."""
+    a, b = 0.5 * (model[0] + model[4]), 0.5 * (model[3] - model[1])
+    model[0] = model[4] = a
+    model[1] = -b
+    model[3] = b
+    return math.hypot(a, b) > 0.0
+
+
+SIMILARITY = Problem(
+    name="similarity",
+    channels=4,
+    sample_size=2,
+    model_shape=(2, 3),
+    solve=solve,
+    residuals=residuals,
+    fit=fit,
+    linearize=linearize,
+    tangent=tangent,
+    project=project,
+    parameters=4,
+    residual_size=2,
+    precision="float32",
+    normalize=normalize,
+    denormalize=denormalize,
+    codimension=2,
+    default_threshold=2.0,
+    default_max_iterations=4800,
+    default_weighting="scores",
+    unit="pixels",
+    points=((0, 1), (2, 3)),
+)

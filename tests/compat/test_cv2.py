@@ -1,0 +1,316 @@
+"""OpenCV's functions: shapes, types and failures beside OpenCV's own, and errors on scenes with a known truth."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import bansac.compat.cv2 as ours
+from bansac.compat import answers
+from bansac.datasets.synthetic import epipolar_matches, homography_matches
+from bansac.geometry import apply_transform
+from bansac.metrics import pose_error
+
+PLANE = homography_matches(300, inlier_ratio=0.5, noise=0.5, seed=3)
+SCENE = epipolar_matches(300, inlier_ratio=0.5, noise=0.5, seed=3)
+RNG = np.random.default_rng(0)
+X1 = RNG.uniform(0, 500, (100, 2))
+X2 = X1 @ np.array([[1.1, -0.2], [0.2, 1.1]]).T + [5, 9]
+SAME, LINE = np.ones((20, 2)), np.column_stack([np.arange(20.0), np.arange(20.0)])
+FLAGS = [name for name in ours.__all__ if name.isupper()]
+METHODS = [8, 16, 32, 33, 34, 35, 36, 37, 38]
+
+
+@pytest.fixture(scope="module")
+def theirs():
+    return pytest.importorskip("cv2", reason="OpenCV is not installed")
+
+
+def shapes(answer):
+    """Return types and shapes of what a function returns, its numbers left out."""
+    if isinstance(answer, tuple):
+        return [shapes(part) for part in answer]
+    return (answer.dtype, answer.shape) if isinstance(answer, np.ndarray) else type(answer)
+
+
+def transfer(H, truth, x):
+    """Return the root mean square of the difference between two homographies on points."""
+    return float(np.sqrt(np.mean((apply_transform(H, x) - apply_transform(truth, x)) ** 2)))
+
+
+# Calls that OpenCV answers without an error.
+CALLS = {
+    "H": lambda cv: cv.findHomography(PLANE.x1, PLANE.x2, cv.RANSAC, 3.0),
+    "H, all": lambda cv: cv.findHomography(X1, X2),
+    "H, positions": lambda cv: cv.findHomography(PLANE.x1, PLANE.x2, cv.USAC_DEFAULT, 2.0, None, 1000, 0.99),
+    "H, single precision": lambda cv: cv.findHomography(
+        PLANE.x1[:, None].astype(np.float32), PLANE.x2[:, None].astype(np.float32), cv.RANSAC
+    ),
+    "H, four": lambda cv: cv.findHomography(X1[:4], X2[:4], cv.RANSAC),
+    "H, all equal": lambda cv: cv.findHomography(SAME, SAME, cv.RANSAC),
+    "H, line": lambda cv: cv.findHomography(LINE, LINE, cv.RANSAC),
+    "H, all equal, all": lambda cv: cv.findHomography(SAME, SAME, 0),
+    "F": lambda cv: cv.findFundamentalMat(SCENE.x1, SCENE.x2),
+    "F, positions": lambda cv: cv.findFundamentalMat(SCENE.x1, SCENE.x2, cv.FM_RANSAC, 1.0, 0.99, 2000),
+    "F, shorter": lambda cv: cv.findFundamentalMat(SCENE.x1, SCENE.x2, cv.FM_RANSAC, 1.0, 0.99),
+    "F, eight points": lambda cv: cv.findFundamentalMat(SCENE.x1, SCENE.x2, cv.FM_8POINT),
+    "F, six": lambda cv: cv.findFundamentalMat(SCENE.x1[:6], SCENE.x2[:6], cv.FM_RANSAC, 1.0, 0.99),
+    "F, all equal": lambda cv: cv.findFundamentalMat(SAME, SAME, cv.FM_RANSAC, 1.0, 0.99),
+    "F, line": lambda cv: cv.findFundamentalMat(LINE, LINE, cv.USAC_DEFAULT, 1.0, 0.99),
+    "E": lambda cv: cv.findEssentialMat(SCENE.x1, SCENE.x2, SCENE.K1),
+    "E, positions": lambda cv: cv.findEssentialMat(SCENE.x1, SCENE.x2, SCENE.K1, cv.RANSAC, 0.999, 1.0, 1000),
+    "E, focal": lambda cv: cv.findEssentialMat(SCENE.x1, SCENE.x2, 500.0, (320.0, 240.0), cv.RANSAC, 0.99, 1.0),
+    "E, two cameras": lambda cv: cv.findEssentialMat(
+        SCENE.x1, SCENE.x2, SCENE.K1, np.zeros(5), SCENE.K1, None, cv.RANSAC, 0.99, 1.0
+    ),
+    "E, names": lambda cv: cv.findEssentialMat(
+        SCENE.x1, SCENE.x2, cameraMatrix1=SCENE.K1, distCoeffs1=None, cameraMatrix2=SCENE.K1, distCoeffs2=None
+    ),
+    "E, params": lambda cv: cv.findEssentialMat(
+        SCENE.x1, SCENE.x2, SCENE.K1, SCENE.K1, np.zeros(4), np.zeros(4), cv.UsacParams()
+    ),
+    "E, four": lambda cv: cv.findEssentialMat(SCENE.x1[:4], SCENE.x2[:4], SCENE.K1),
+    "pose": lambda cv: cv.recoverPose(SCENE.E, SCENE.x1, SCENE.x2, SCENE.K1),
+    "pose, focal": lambda cv: cv.recoverPose(SCENE.E, SCENE.x1, SCENE.x2, focal=500.0, pp=(320.0, 240.0)),
+    "pose, two cameras": lambda cv: cv.recoverPose(SCENE.x1, SCENE.x2, SCENE.K1, None, SCENE.K1, None),
+    "affine": lambda cv: cv.estimateAffine2D(X1, X2),
+    "affine, positions": lambda cv: cv.estimateAffine2D(X1, X2, None, cv.RANSAC, 2.0, 500, 0.9, 0),
+    "affine, two": lambda cv: cv.estimateAffine2D(X1[:2], X2[:2]),
+    "affine, three": lambda cv: cv.estimateAffine2D(X1[:3], X2[:3]),
+    "affine, line": lambda cv: cv.estimateAffine2D(LINE, LINE),
+    "similarity": lambda cv: cv.estimateAffinePartial2D(X1, X2),
+    "similarity, two": lambda cv: cv.estimateAffinePartial2D(X1[:2], X2[:2]),
+    "similarity, line": lambda cv: cv.estimateAffinePartial2D(LINE, LINE),
+    "similarity, all equal": lambda cv: cv.estimateAffinePartial2D(SAME, SAME),
+}
+
+
+@pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
+def test_types_and_shapes_are_those_of_opencv(theirs, call):
+    assert shapes(call(ours)) == shapes(call(theirs))
+
+
+@pytest.mark.parametrize("name", FLAGS)
+def test_the_constants_have_the_values_of_opencv(theirs, name):
+    assert getattr(ours, name) == getattr(theirs, name)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda cv: cv.findHomography(X1[:3], X2[:3], 8),
+        lambda cv: cv.findHomography(X1, X2[:50], 8),
+        lambda cv: cv.findHomography(X1[:, :1], X2[:, :1], 8),
+        lambda cv: cv.estimateAffine2D(X1[:1], X2[:1]),
+        lambda cv: cv.estimateAffine2D(X1, X2, method=0),
+        lambda cv: cv.estimateAffinePartial2D(X1[:1], X2[:1]),
+        lambda cv: cv.findEssentialMat(X1, X2, np.eye(3), np.zeros(3), np.eye(3), np.zeros(3)),
+    ],
+)
+def test_bad_arguments_are_errors_of_opencv(theirs, call):
+    for cv in (ours, theirs):
+        with pytest.raises(theirs.error):
+            call(cv)
+    assert ours.error is theirs.error
+    with pytest.raises(ValueError, match=r"srcPoints|dstPoints|from_|method|distCoeffs1"):
+        call(ours)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_finds_the_homography(method):
+    H, mask = ours.findHomography(PLANE.x1, PLANE.x2, method, 2.0)
+    assert H[2, 2] == 1
+    assert H.flags.writeable
+    assert transfer(H, PLANE.H, PLANE.x1) < 1.5
+    distances = np.linalg.norm(apply_transform(H, PLANE.x1) - PLANE.x2, axis=1)
+    np.testing.assert_array_equal(mask.ravel(), distances <= 2.0)
+
+
+def test_the_methods_are_options():
+    from bansac import estimate_homography
+
+    for method, settings in [
+        (ours.USAC_FAST, {"preset": "fast"}),
+        (ours.USAC_ACCURATE, {"preset": "accurate"}),
+        (ours.USAC_MAGSAC, {"scoring": "magsac++"}),
+        (ours.USAC_PROSAC, {"sampler": "prosac", "scores": -np.arange(300)}),
+        (ours.RANSAC, {}),
+    ]:
+        expected = estimate_homography(
+            PLANE.x1, PLANE.x2, threshold=2.0, max_iterations=600, confidence=0.9, **settings
+        )
+        H, _ = ours.findHomography(PLANE.x1, PLANE.x2, method, 2.0, None, 600, 0.9)
+        np.testing.assert_array_equal(H, expected.model)
+    H, _ = ours.findHomography(PLANE.x1, PLANE.x2, ours.LMEDS, 77.0)
+    np.testing.assert_array_equal(H, estimate_homography(PLANE.x1, PLANE.x2).model)
+
+
+def test_usac_params_are_options(theirs):
+    from bansac import estimate_homography
+
+    params = theirs.UsacParams()
+    params.threshold, params.confidence, params.maxIterations, params.randomGeneratorState = 2.5, 0.9, 700, 5
+    params.score, params.sampler = theirs.SCORE_METHOD_MAGSAC, theirs.SAMPLING_PROSAC
+    expected = estimate_homography(
+        PLANE.x1, PLANE.x2, threshold=2.5, confidence=0.9, max_iterations=700, seed=5, scoring="magsac++",
+        sampler="prosac", scores=-np.arange(300),
+    )  # fmt: skip
+    np.testing.assert_array_equal(ours.findHomography(PLANE.x1, PLANE.x2, params)[0], expected.model)
+    params.score = theirs.SCORE_METHOD_LMEDS
+    with pytest.raises(ValueError, match="score"):
+        ours.findHomography(PLANE.x1, PLANE.x2, params)
+
+
+def test_errors_are_no_larger_than_those_of_opencv(theirs):
+    errors = {"H": [], "pose": []}
+    for seed in range(8):
+        plane = homography_matches(200, inlier_ratio=0.4, noise=0.7, seed=seed)
+        scene = epipolar_matches(200, inlier_ratio=0.5, noise=0.7, seed=seed)
+        for cv in (ours, theirs):
+            H, _ = cv.findHomography(plane.x1, plane.x2, cv.RANSAC, 3.0)
+            errors["H"].append(transfer(H, plane.H, plane.x1[plane.inliers]))
+            E, mask = cv.findEssentialMat(scene.x1, scene.x2, scene.K1, cv.RANSAC, 0.999, 1.0)
+            _, R, t, _ = cv.recoverPose(E, scene.x1, scene.x2, scene.K1, mask=mask)
+            errors["pose"].append(pose_error(R, t.ravel(), scene.R, scene.t))
+    for found in errors.values():
+        mine, other = np.reshape(found, (-1, 2)).T
+        assert np.median(mine) <= np.median(other)
+
+
+def test_masks_agree_on_clean_data(theirs):
+    plane = homography_matches(200, inlier_ratio=0.5, noise=0.01, seed=1)
+    scene = epipolar_matches(200, inlier_ratio=0.5, noise=0.01, seed=1)
+    similar = X2 + RNG.normal(0, 0.01, X2.shape)
+    similar[60:] = RNG.uniform(0, 500, (40, 2))
+    for call in (
+        lambda cv: cv.findHomography(plane.x1, plane.x2, cv.RANSAC, 1.0)[1],
+        lambda cv: cv.findEssentialMat(scene.x1, scene.x2, scene.K1, cv.RANSAC, 0.9999, 0.2)[1],
+        lambda cv: cv.estimateAffine2D(X1, similar)[1],
+        lambda cv: cv.estimateAffinePartial2D(X1, similar)[1],
+    ):
+        assert np.mean(call(ours) != call(theirs)) <= 0.02
+
+
+def test_masks_are_written_into_the_caller_s_array():
+    mask = np.zeros((300, 1), np.uint8)
+    _, found = ours.findHomography(PLANE.x1, PLANE.x2, ours.RANSAC, 3.0, mask)
+    assert found is mask
+    assert mask.sum() >= 140
+    mask = np.zeros(300, np.uint8)
+    ours.findFundamentalMat(SCENE.x1, SCENE.x2, ours.FM_RANSAC, 1.0, 0.99, mask)
+    assert 100 < mask.sum() < 200
+    chosen = SCENE.inliers.astype(np.uint8)[:, None]
+    chosen[:100] = 0
+    number, _, _, out = ours.recoverPose(SCENE.E, SCENE.x1, SCENE.x2, SCENE.K1, mask=chosen)
+    assert out is chosen
+    assert number == out.sum() == SCENE.inliers[100:].sum()
+
+
+def test_the_pose_is_that_of_the_truth_and_of_opencv(theirs):
+    number, R, t, mask = ours.recoverPose(SCENE.E, SCENE.x1, SCENE.x2, SCENE.K1)
+    assert pose_error(R, t.ravel(), SCENE.R, SCENE.t) < 1e-4
+    assert set(np.unique(mask)) <= {0, 255}
+    assert number == np.count_nonzero(mask)
+    clean = SCENE.inliers[:, None].astype(np.uint8)
+    found, other = (cv.recoverPose(SCENE.E, SCENE.x1, SCENE.x2, SCENE.K1, mask=clean.copy()) for cv in (ours, theirs))
+    assert found[0] == other[0]
+    np.testing.assert_allclose(found[1], other[1], atol=1e-6)
+    np.testing.assert_array_equal(found[3], other[3])
+
+
+def test_minimal_samples_give_all_their_models(theirs):
+    for call, least in (
+        (lambda cv: cv.findFundamentalMat(SCENE.x1[:7], SCENE.x2[:7], cv.FM_7POINT), 1),
+        (lambda cv: cv.findEssentialMat(SCENE.x1[:5], SCENE.x2[:5], SCENE.K1, cv.RANSAC), 1),
+    ):
+        mine, other = call(ours)[0].reshape(-1, 3, 3), call(theirs)[0].reshape(-1, 3, 3)
+        assert len(mine) == len(other) >= least
+        unit = [[model.ravel() / np.linalg.norm(model) for model in models] for models in (mine, other)]
+        assert min(np.abs(np.array(unit[0]) @ np.array(unit[1]).T).max(axis=1)) == pytest.approx(1, abs=1e-5)
+
+
+def test_distortion_is_removed(theirs):
+    K = np.array([[500.0, 0, 320], [0, 510, 240], [0, 0, 1]])
+    x = np.random.default_rng(1).uniform([0, 0], [640, 480], (50, 2))
+    from bansac.compat.distortion import undistort_points
+
+    for size in (4, 5, 8):
+        distortion = np.array([-0.2, 0.05, 1e-3, -2e-3, 0.01, 0.02, 0.01, 0.003])[:size]
+        rays = undistort_points(x, K, "distCoeffs", distortion)
+        criteria = (theirs.TERM_CRITERIA_MAX_ITER + theirs.TERM_CRITERIA_EPS, 100, 1e-12)
+        expected = theirs.undistortPoints(x, K, distortion, R=None, P=K, criteria=criteria)[:, 0]
+        np.testing.assert_allclose(rays, expected, atol=1e-6)
+    np.testing.assert_array_equal(undistort_points(x, K, "distCoeffs", None), x)
+    with pytest.raises(ValueError, match="distCoeffs must be 4, 5"):
+        undistort_points(x, K, "distCoeffs", [1, 2])
+    with pytest.raises(ValueError, match="prism or tilt"):
+        undistort_points(x, K, "distCoeffs", [0, 0, 0, 0, 0, 0, 0, 0, 0.1, 0, 0, 0])
+    with pytest.raises(ValueError, match="do not take any point"):
+        undistort_points(x, K, "distCoeffs", [-5.0, 0, 0, 0])
+
+
+def test_noise_is_no_model():
+    x1, x2 = np.random.default_rng(4).uniform(0, 500, (2, 60, 2))
+    for model, mask in (
+        ours.findHomography(x1, x2, ours.RANSAC, 3.0),
+        ours.findFundamentalMat(x1, x2, ours.FM_RANSAC, 1.0),
+        ours.estimateAffine2D(x1, x2),
+        ours.estimateAffinePartial2D(x1, x2),
+    ):
+        assert model is None
+        assert mask.shape == (60, 1)
+        assert not mask.any()
+    with pytest.raises(ValueError, match="no essential matrix"):
+        ours.recoverPose(x1, x2, SCENE.K1, None, SCENE.K1, None)
+
+
+SCRIPT = """
+import numpy as np
+import bansac.compat.cv2 as cv2
+
+image = np.random.default_rng(0).integers(0, 255, (240, 320), dtype=np.uint8)
+image = cv2.GaussianBlur(cv2.resize(image[:60, :80], (320, 240)), (5, 5), 1.0)
+moved = cv2.warpAffine(image, np.float32([[1, 0, 7], [0, 1, 4]]), (320, 240))
+orb = cv2.ORB_create(500)
+(k1, d1), (k2, d2) = orb.detectAndCompute(image, None), orb.detectAndCompute(moved, None)
+matches = sorted(cv2.BFMatcher(cv2.NORM_HAMMING, crossCheck=True).match(d1, d2), key=lambda m: m.distance)
+src = np.float32([k1[m.queryIdx].pt for m in matches]).reshape(-1, 1, 2)
+dst = np.float32([k2[m.trainIdx].pt for m in matches]).reshape(-1, 1, 2)
+M, mask = cv2.findHomography(src, dst, cv2.RANSAC, 5.0)
+print(np.round(M).astype(int).tolist(), mask.ravel().tolist().count(1) > 50)
+"""
+
+
+def test_a_program_is_switched_by_its_import_line(theirs):
+    for script in (SCRIPT, SCRIPT.replace("import bansac.compat.cv2 as cv2", "import cv2")):
+        done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+        assert (done.stderr, done.stdout) == ("", "[[1, 0, 7], [0, 1, 4], [0, 0, 1]] True\n")
+
+
+def test_it_works_without_opencv(monkeypatch):
+    monkeypatch.setitem(sys.modules, "cv2", None)
+    real = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name, *a: None if name == "cv2" else real(name, *a))
+    answers.error_type.cache_clear()
+    try:
+        H, _ = ours.findHomography(X1, X2, ours.RANSAC)
+        np.testing.assert_allclose(H[:2, 2], [5, 9], atol=1e-6)
+        assert ours.error is ValueError
+        with pytest.raises(ValueError, match="srcPoints must have at least 4 points"):
+            ours.findHomography(X1[:3], X2[:3])
+        with pytest.raises(AttributeError, match=r"imread.*not installed"):
+            _ = ours.imread
+    finally:
+        answers.error_type.cache_clear()
+
+
+def test_parameters_have_the_order_of_opencv(theirs):
+    for name in ("findHomography", "estimateAffine2D", "estimateAffinePartial2D"):
+        first = getattr(theirs, name).__doc__.splitlines()[0]
+        expected = [word.strip("[]() ,") for word in first.partition("(")[2].partition(")")[0].split(",")]
+        assert list(inspect.signature(getattr(ours, name)).parameters) == expected

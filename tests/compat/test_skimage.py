@@ -1,0 +1,170 @@
+"""scikit-image's ransac: its shapes, its stops, and models of its own classes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from bansac.compat.skimage import _required_trials, ransac
+from bansac.datasets.synthetic import epipolar_matches, homography_matches
+from bansac.geometry import apply_transform
+
+
+class Line:
+    """y = a x + b with the interface of scikit-image up to 0.25."""
+
+    fits = 0
+
+    def estimate(self, points):
+        Line.fits += 1
+        if np.ptp(points[:, 0]) == 0:
+            return False
+        self.params = np.polyfit(points[:, 0], points[:, 1], 1)
+        return True
+
+    def residuals(self, points):
+        return np.polyval(self.params, points[:, 0]) - points[:, 1]
+
+
+class NewLine(Line):
+    """The same with that of 0.26."""
+
+    @classmethod
+    def from_estimate(cls, points):
+        line = cls()
+        return line if line.estimate(points) else False
+
+
+class Shift:
+    """A translation between two arrays."""
+
+    def estimate(self, x1, x2):
+        self.by = (x2 - x1).mean(axis=0)
+
+    def residuals(self, x1, x2):
+        return np.linalg.norm(x1 + self.by - x2, axis=1)
+
+
+def points(n=200, inlier_ratio=0.4, seed=0):
+    """Return points near y = 2 x + 1, the first ones, and others anywhere."""
+    rng = np.random.default_rng(seed)
+    found = np.column_stack([rng.uniform(0, 10, n), rng.uniform(0, 20, n)])
+    good = np.arange(n) < inlier_ratio * n
+    found[good, 1] = 2 * found[good, 0] + 1 + rng.normal(0, 0.05, good.sum())
+    return found, good
+
+
+@pytest.mark.parametrize("model_class", [Line, NewLine])
+def test_the_line_is_found_and_the_mask_is_that_of_the_model(model_class):
+    data, good = points()
+    model, inliers = ransac(data, model_class, 2, 0.25, max_trials=200)
+    assert model.params == pytest.approx([2, 1], abs=0.05)
+    assert inliers.dtype == np.bool_
+    assert inliers[good].all()
+    np.testing.assert_array_equal(inliers, np.abs(model.residuals(data)) < 0.25)
+
+
+def test_several_arrays_are_arguments_of_their_own():
+    x1, _ = points()
+    x2 = x1 + np.array([3, 4])
+    x2[150:] += 20
+    model, inliers = ransac((x1, x2), Shift, 1, 0.5)
+    np.testing.assert_allclose(model.by, [3, 4])
+    np.testing.assert_array_equal(inliers, np.arange(200) < 150)
+
+
+def test_the_same_seed_gives_the_same_answer():
+    data, _ = points()
+    for rng in (None, 5):
+        first, second = (ransac(data, Line, 2, 0.25, rng=rng) for _ in range(2))
+        np.testing.assert_array_equal(first[0].params, second[0].params)
+    one, other = (ransac(data, Line, 2, 0.25, rng=np.random.default_rng(s), max_trials=2)[0].params for s in (1, 2))
+    assert not np.array_equal(one, other)
+
+
+def test_the_trials_that_are_required_are_those_of_fischler_and_bolles():
+    # 1 - (C(50, 2) / C(100, 2)) = 1 - 49 / 198; the smallest power of it below 0.01 is the 17th.
+    assert _required_trials(50, 100, 2, 0.99) == 17
+    assert (149 / 198) ** 17 < 0.01 < (149 / 198) ** 16
+    assert _required_trials(100, 100, 2, 0.99) == 1
+    assert _required_trials(1, 100, 2, 0.99) == np.inf
+    assert _required_trials(50, 100, 2, 1.0) == np.inf
+
+
+def test_stops():
+    data, _ = points()
+
+    def count(**arguments):
+        Line.fits = 0
+        ransac(data, Line, 2, 0.25, max_trials=60, **arguments)
+        return Line.fits - 1  # but for the last fit
+
+    assert count() == 60
+    assert count(stop_sample_num=3) < 60
+    assert count(stop_residuals_sum=1e9) == 1
+    assert count(stop_probability=0.99) < 60
+
+
+def test_the_first_sample_and_the_checks():
+    data, good = points()
+    model, _ = ransac(data, Line, 2, 0.25, max_trials=1, initial_inliers=good)
+    assert model.params == pytest.approx([2, 1], abs=0.05)
+    seen = []
+
+    def is_rising(model, *sample):
+        seen.append(len(sample))
+        return model.params[0] > 0
+
+    model, _ = ransac(data, Line, 2, 0.25, is_data_valid=lambda x: np.ptp(x[:, 0]) > 1, is_model_valid=is_rising)
+    assert model.params[0] > 0
+    assert set(seen) == {1}
+
+
+def test_no_model_is_none_and_a_warning():
+    data, _ = points()
+    with pytest.warns(UserWarning, match="no model has an inlier"):
+        assert ransac(data, Line, 2, 0.25, is_data_valid=lambda x: False) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "name"),
+    [
+        ({"data": 3.0}, "data"),
+        ({"data": (np.zeros(3), np.zeros(4))}, "data"),
+        ({"min_samples": 0}, "min_samples"),
+        ({"min_samples": 1000}, "min_samples"),
+        ({"residual_threshold": -1}, "residual_threshold"),
+        ({"stop_probability": 1.5}, "stop_probability"),
+        ({"max_trials": 0}, "max_trials"),
+        ({"initial_inliers": [True]}, "initial_inliers"),
+    ],
+)
+def test_bad_arguments_are_named(arguments, name):
+    call = {"data": points()[0], "model_class": Line, "min_samples": 2, "residual_threshold": 0.25} | arguments
+    with pytest.raises(ValueError, match=name):
+        ransac(**call)
+
+
+def test_classes_of_scikit_image_are_compiled():
+    transform = pytest.importorskip("skimage.transform", reason="scikit-image is not installed")
+    measure = pytest.importorskip("skimage.measure")
+    plane = homography_matches(200, inlier_ratio=0.5, noise=0.2, seed=1)
+    model, inliers = ransac((plane.x1, plane.x2), transform.ProjectiveTransform, 4, 2.0)
+    assert type(model) is transform.ProjectiveTransform
+    assert np.abs(apply_transform(model.params, plane.x1) - apply_transform(plane.H, plane.x1)).max() < 2
+    np.testing.assert_array_equal(inliers, model.residuals(plane.x1, plane.x2) <= 2.0)
+    scene = epipolar_matches(200, inlier_ratio=0.6, noise=0.2, seed=1)
+    model, inliers = ransac((scene.x1, scene.x2), transform.FundamentalMatrixTransform, 8, 1.0)
+    np.testing.assert_array_equal(inliers, model.residuals(scene.x1, scene.x2) <= 1.0)
+    assert inliers[scene.inliers].mean() > 0.9
+    for name in ("AffineTransform", "SimilarityTransform"):
+        x2 = 2 * plane.x1 + 5
+        model, inliers = ransac((plane.x1, x2), getattr(transform, name), 3, 1.0)
+        np.testing.assert_allclose(model.params, [[2, 0, 5], [0, 2, 5], [0, 0, 1]], atol=1e-6)
+        assert inliers.all()
+    data, good = points()
+    model, inliers = ransac(data, measure.LineModelND, 2, 0.2)
+    assert type(model) is measure.LineModelND
+    assert inliers[good].all()
+    with pytest.warns(UserWarning, match="line"):
+        assert ransac(np.ones((5, 2)), measure.LineModelND, 2, 0.2) == (None, None)

@@ -1,0 +1,208 @@
+"""Affine maps and similarities against known answers and NumPy's least squares."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import bansac
+from bansac.numeric.jit import fast_kernel, kernel
+from bansac.problems import affine, similarity
+from bansac.problems.affine import AFFINE
+from bansac.problems.similarity import SIMILARITY
+from bansac.solvers.normalization import normalize
+
+seeds = st.integers(0, 2**32 - 1)
+PROBLEMS = {AFFINE.name: (AFFINE, affine), SIMILARITY.name: (SIMILARITY, similarity)}
+KERNELS = {name: (kernel(module.solve), kernel(module.fit)) for name, (_, module) in PROBLEMS.items()}
+residuals = fast_kernel(affine.residuals)
+linearize = fast_kernel(affine.linearize)
+both = pytest.mark.parametrize("name", PROBLEMS)
+ESTIMATORS = {AFFINE.name: bansac.estimate_affine, SIMILARITY.name: bansac.estimate_similarity}
+
+
+def draw_model(name, rng):
+    """Return a random matrix of the problem."""
+    if name == AFFINE.name:
+        return rng.normal(size=(2, 3))
+    a, b = rng.normal(size=2)
+    return np.array([[a, -b, rng.normal()], [b, a, rng.normal()]])
+
+
+def make(name, rng, n, noise=0.0):
+    """Return a model and matches that follow it, 4 x N."""
+    model, x1 = draw_model(name, rng), rng.normal(size=(n, 2))
+    x2 = x1 @ model[:, :2].T + model[:, 2] + rng.normal(0, 1, (n, 2)) * noise
+    return model, np.ascontiguousarray(np.hstack([x1, x2]).T)
+
+
+def solve(name, data, size):
+    """Return the model of the first matches, or None."""
+    models = np.full((1, 6), np.nan)
+    found = KERNELS[name][0](np.ascontiguousarray(data, dtype=np.float64), np.arange(size), models, np.empty(0))
+    return models[0].reshape(2, 3) if found else None
+
+
+def fit(name, data, weights):
+    """Return the model fitted to weighted matches, or None."""
+    model = np.full(6, np.nan)
+    return model.reshape(2, 3) if KERNELS[name][1](data, weights, model, np.empty(0)) else None
+
+
+def reference_fit(name, data, weights):
+    """Weighted least squares on the design matrix, literally."""
+    x, y, s, t = data
+    o, i = np.zeros_like(x), np.ones_like(x)
+    if name == AFFINE.name:
+        rows = np.vstack([np.column_stack([x, y, i, o, o, o]), np.column_stack([o, o, o, x, y, i])])
+    else:
+        rows = np.vstack([np.column_stack([x, -y, i, o]), np.column_stack([y, x, o, i])])
+    root = np.sqrt(np.tile(weights, 2))
+    found = np.linalg.lstsq(rows * root[:, None], np.concatenate([s, t]) * root, rcond=None)[0]
+    if name == AFFINE.name:
+        return found.reshape(2, 3)
+    a, b, c, d = found
+    return np.array([[a, -b, c], [b, a, d]])
+
+
+@both
+@settings(max_examples=40)
+@given(seed=seeds)
+def test_the_minimal_model_is_the_true_one(name, seed):
+    size = PROBLEMS[name][0].sample_size
+    model, data = make(name, np.random.default_rng(seed), size)
+    found = solve(name, data, size)
+    if found is not None:  # a triangle may be nearly flat
+        back = data[:2].T @ found[:, :2].T + found[:, 2]
+        np.testing.assert_allclose(back, data[2:].T, atol=1e-6 * (1 + np.abs(found).max()))
+    else:
+        assert name == AFFINE.name
+    np.testing.assert_allclose(fit(name, make(name, np.random.default_rng(seed), 30)[1], np.ones(30)), model, atol=1e-9)
+
+
+@both
+@settings(max_examples=40)
+@given(seed=seeds)
+def test_the_fit_is_the_weighted_least_squares(name, seed):
+    rng = np.random.default_rng(seed)
+    _, data = make(name, rng, 20, noise=0.3)
+    weights = rng.uniform(0, 1, 20) * (rng.uniform(size=20) < 0.7)
+    weights[:4] = 1.0
+    np.testing.assert_allclose(fit(name, data, weights), reference_fit(name, data, weights), atol=1e-8)
+
+
+@both
+def test_degenerate_samples_and_fits_give_nothing(name):
+    size = PROBLEMS[name][0].sample_size
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(4, size))
+    for rows in ([0, 1], [2, 3]):  # coincident points in one image
+        data = x.copy()
+        data[rows, 1:] = data[rows, :1]
+        assert solve(name, data, size) is None
+    assert fit(name, np.ones((4, 5)), np.ones(5)) is None
+    assert fit(name, rng.normal(size=(4, 5)), np.zeros(5)) is None
+
+
+def test_points_on_a_line_determine_a_similarity_only():
+    line = np.vstack([np.arange(3.0)] * 4)
+    assert solve(AFFINE.name, line, 3) is None
+    assert fit(AFFINE.name, line, np.ones(3)) is None
+    np.testing.assert_allclose(solve(SIMILARITY.name, line, 2), [[1, 0, 0], [0, 1, 0]], atol=1e-15)
+    x = np.column_stack([np.arange(30.0) * 10, np.arange(30.0) * 5])
+    assert bansac.estimate_similarity(x, 2 * x).success
+    assert not bansac.estimate_affine(x, 2 * x).success
+
+
+def test_known_residuals():
+    out = np.empty(2)
+    data = np.array([[0.0, 1], [0, 1], [3, 2], [4, 3]])
+    residuals(data, np.array([2.0, 0, 0, 0, 3, 0]), 0, 2, out)
+    np.testing.assert_allclose(out, [25.0, 0.0])
+
+
+@settings(max_examples=20)
+@given(seed=seeds)
+def test_derivatives_are_those_of_finite_differences(seed):
+    rng = np.random.default_rng(seed)
+    data, model = rng.normal(size=(4, 7)), rng.normal(size=6)
+    found, jacobian, moved, unused = np.empty((2, 7)), np.empty((12, 7)), np.empty((2, 7)), np.empty((12, 7))
+    linearize(data, model, 0, 7, found, jacobian)
+    out = np.empty(7)
+    residuals(data, model, 0, 7, out)
+    np.testing.assert_allclose((found**2).sum(axis=0), out, rtol=1e-12)
+    for j in range(6):
+        step = model.copy()
+        step[j] += 1e-6
+        linearize(data, step, 0, 7, moved, unused)
+        for k in range(2):
+            np.testing.assert_allclose((moved[k] - found[k]) / 1e-6, jacobian[6 * k + j], atol=1e-8)
+
+
+def test_similarities_move_along_similarities():
+    model = draw_model(SIMILARITY.name, np.random.default_rng(1)).ravel()
+    basis = np.empty((4, 6))
+    similarity.tangent(model, basis)
+    np.testing.assert_allclose(basis @ basis.T, np.eye(4), atol=1e-15)
+    moved = model + 0.3 * basis.sum(axis=0)
+    kept = moved.copy()
+    assert similarity.project(kept, np.empty(0))
+    np.testing.assert_allclose(kept, moved, atol=1e-15)
+    assert not similarity.project(np.array([1.0, 0, 0, 0, -1, 0]), np.empty(0))
+
+
+@both
+def test_normalisation_is_undone(name):
+    rng = np.random.default_rng(2)
+    model, data = make(name, rng, 20)
+    data[:2] = 50 * data[:2] + 1000
+    data[2:] = model[:, :2] @ data[:2] + model[:, 2:]
+    transform, found = np.empty(9), np.empty(6)
+    normalize(data, transform)
+    assert KERNELS[name][1](data, np.ones(20), found, np.empty(0))
+    affine.denormalize(found, transform)
+    np.testing.assert_allclose(found.reshape(2, 3), model, atol=1e-7)
+
+
+@both
+@pytest.mark.parametrize("preset", [None, "fast", "accurate", "paper"])
+@pytest.mark.parametrize("offset", [0.0, 1e6])
+def test_the_map_is_found_among_outliers(name, preset, offset):
+    rng = np.random.default_rng(3)
+    model = np.array([[0.9, -0.3, 20], [0.3, 0.9, -8]])
+    if name == AFFINE.name:
+        model[0, 1], model[1, 1] = 0.2, 1.2
+    x1 = rng.uniform(0, 500, (200, 2))
+    x2 = x1 @ model[:, :2].T + model[:, 2] + rng.normal(0, 0.5, (200, 2))
+    x2[80:] = rng.uniform(0, 500, (120, 2))
+    settings = {} if preset is None else {"preset": preset}
+    result = ESTIMATORS[name](x1 + offset, x2 + offset, **settings)
+    assert result.success
+    assert result.inliers[:80].mean() > 0.95
+    back = (x1 + offset) @ result.model[:, :2].T + result.model[:, 2] - offset
+    assert np.abs(back - x1 @ model[:, :2].T - model[:, 2])[:80].max() < 1.0
+    np.testing.assert_array_equal(result.inliers, result.residuals <= result.threshold)
+    if name == SIMILARITY.name:
+        np.testing.assert_allclose(result.model[0, 0], result.model[1, 1])
+        np.testing.assert_allclose(result.model[0, 1], -result.model[1, 0])
+
+
+@both
+def test_noise_and_bad_input(name):
+    x1, x2 = np.random.default_rng(4).uniform(0, 500, (2, 80, 2))
+    assert not ESTIMATORS[name](x1, x2).success
+    assert not ESTIMATORS[name](np.empty((0, 2)), np.empty((0, 2))).success
+    with pytest.raises(ValueError, match="x1 and x2 must have equal lengths"):
+        ESTIMATORS[name](x1, x2[:10])
+    with pytest.raises(ValueError, match="x2 must have shape"):
+        ESTIMATORS[name](x1, x2[:, :1])
+
+
+@both
+def test_many_pairs_are_estimated_by_name(name):
+    rng = np.random.default_rng(5)
+    x1 = rng.uniform(0, 500, (50, 2))
+    (result,) = bansac.estimate_many(name.split()[0], [(x1, x1 + 3)], workers=1)
+    np.testing.assert_allclose(result.model, [[1, 0, 3], [0, 1, 3]], atol=1e-6)
