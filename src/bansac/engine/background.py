@@ -22,7 +22,7 @@ from bansac.numeric.arrays import Floats
 from bansac.numeric.rng import seed_rng, shuffle
 from bansac.problems.problem import Problem
 
-__all__ = ["Background", "cell_sizes", "measure_background", "scales"]
+__all__ = ["Background", "cell_size", "measure_background", "scales"]
 
 # At least that many rearranged data where there are enough pairs of data.
 _PAIRS = 2000
@@ -143,11 +143,18 @@ def scales(problem: Problem, data: Floats) -> Floats:
     return np.asarray(extent)
 
 
+def cell_size(problem: Problem, threshold: float) -> float:
+    """Return the side of the cells of neighbours for a problem whose data have points."""
+    return (_MATCH_CELL if len(problem.points) > 1 else _POINT_CELL) * threshold
+
+
 def cell_sizes(problem: Problem, data: Floats, threshold: float) -> Floats:
     """Return the sides of the cells of neighbours, in the first point, else in all channels."""
-    if not problem.points:
-        return scales(problem, data) / _CELLS
-    return np.full(len(problem.points[0]), (_MATCH_CELL if len(problem.points) > 1 else _POINT_CELL) * threshold)
+    return (
+        np.full(len(problem.points[0]), cell_size(problem, threshold))
+        if problem.points
+        else scales(problem, data) / _CELLS
+    )
 
 
 def _cells(problem: Problem, data: Floats, threshold: float) -> Floats:
