@@ -59,7 +59,7 @@ def test_it_counts_no_more_than_the_merged_support():
         data = np.round(rng.uniform(0, 30, (4, 300)))
         support = rng.random(300) < 0.5
         counts, rearranged = np.zeros(3, np.int64), np.empty((2, 4, 300))
-        _survey(data, support, seed_rng(1), np.full(2, 8.0), SAME_POINT, 3, rearranged, counts)
+        _survey(data, support, seed_rng(1), 8.0, SAME_POINT, 3, rearranged, counts)
         assert 0 < counts[0] <= first_of_equals(HOMOGRAPHY, data[:, support], 1.0).size
         assert counts[1] == 300
         own = {tuple(point) for point in data[:2].T}

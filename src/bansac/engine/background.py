@@ -150,11 +150,9 @@ def cell_size(problem: Problem, threshold: float) -> float:
 
 def cell_sizes(problem: Problem, data: Floats, threshold: float) -> Floats:
     """Return the sides of the cells of neighbours, in the first point, else in all channels."""
-    return (
-        np.full(len(problem.points[0]), cell_size(problem, threshold))
-        if problem.points
-        else scales(problem, data) / _CELLS
-    )
+    if not problem.points:
+        return scales(problem, data) / _CELLS
+    return np.full(len(problem.points[0]), cell_size(problem, threshold))
 
 
 def _cells(problem: Problem, data: Floats, threshold: float) -> Floats:

@@ -163,7 +163,7 @@ def make_records(settings: dict[str, Any]) -> tuple[Any, Any, Any, Any]:
     memory = np.zeros(_RECORDS.itemsize, np.uint8)
     first, *others = [np.ndarray(1, dtype, memory, offset) for dtype, offset in _LAYOUT]
     first[0] = tuple([settings[name] for name in _LAYOUT[0][0].names])
-    return tuple(map(_first_record, (first, *others)))  # type: ignore[return-value]
+    return tuple(map(_first_record, (first, *others)))
 
 
 def _first_record(array: Any) -> Any:
