@@ -2,9 +2,10 @@
 
     python benchmarks/calls.py [--repeats 40] [--json FILE]
 
-The settings of the paper, uniform sampling and ten iterations; OpenCV's ``UsacParams`` with the same. A figure is the least processor time of a call over repeated batches, the two in turn. The slope is that of the log of
-the time over the log of N between the two largest N. Memory is the peak of what NumPy allocates during a call, per
-match, beyond the input; without OpenCV (``pip install "bansac[peers]"``) the ratios are left out.
+The settings of the paper, uniform sampling and ten iterations; OpenCV's ``UsacParams`` with the same. A figure is the
+least processor time of a call over repeated batches, the two in turn. The slope is that of the log of the time over the
+log of N between the two largest N. Memory is the peak of what NumPy allocates during a call, per match, beyond the
+input. Without OpenCV (``pip install "bansac[peers]"``) the ratios are left out.
 """
 
 from __future__ import annotations

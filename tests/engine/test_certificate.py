@@ -24,6 +24,16 @@ def test_right_models_are_clear():
         assert is_clear(problem, np.ascontiguousarray(curve.points.T), curve.model, 0.005, curve.inliers)
 
 
+@pytest.mark.parametrize("n", [3000, 200_000])
+def test_of_many_data_a_part_decides(n):
+    scene = homography_matches(n, 0.3, 0.5, seed=2)
+    data = np.ascontiguousarray(np.column_stack([scene.x1, scene.x2]).T)
+    assert is_clear(HOMOGRAPHY, data, scene.H.ravel(), 2.0, scene.inliers)
+    few = np.zeros(n, np.bool_)
+    few[:: n // 1000] = np.arange(few[:: n // 1000].size) < 8
+    assert not is_clear(HOMOGRAPHY, data, scene.H.ravel(), 2.0, few)
+
+
 def data_of(kind):
     """Return 200 matches, of which the first 40 agree with the identity."""
     rng = np.random.default_rng(0)

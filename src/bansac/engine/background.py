@@ -81,7 +81,12 @@ def measure_background(problem: Problem, data: Floats, model: Floats, threshold:
     shuffle(seed_rng(0), order)
     shuffled = np.take(data, order, axis=1)
     shifts = range(1, min(n - 1, -(-_PAIRS // n)) + 1)
-    far = np.concatenate([_rearrange(problem, shuffled, np.roll(shuffled, -shift, axis=1)) for shift in shifts], axis=1)
+    twice = np.concatenate([shuffled, shuffled], axis=1)
+    others = [twice[:, shift : shift + n] for shift in shifts]
+    if len(problem.points) > 1:
+        far = _rearrange(problem, np.tile(shuffled, len(others)), np.concatenate(others, axis=1))
+    else:
+        far = np.concatenate([_rearrange(problem, shuffled, other) for other in others], axis=1)
     own, other = _neighbours(problem, shuffled, threshold)
     return Background(
         far=_sorted_residuals(problem, far, model),

@@ -1,7 +1,8 @@
 """The test of significance in short, which most right models pass.
 
 One pass over the data takes the place of sorting and merging: fewer of the inliers count, and chance is given more,
-than in the test in full (``bansac.estimate.verdict``), so that what passes here would pass there.
+than in the test in full (``bansac.estimate.verdict``), so that what passes here would pass there. Of many data a part,
+evenly spaced, is tested, with the number of models of all of them.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from bansac.engine.background import cell_size
-from bansac.engine.significance import SIGNIFICANT, log_false_alarms
+from bansac.engine.significance import SIGNIFICANT, log_choose, log_false_alarms
 from bansac.engine.support import SAME_POINT
 from bansac.numeric.arrays import Bools, Floats, Ints, Words
 from bansac.numeric.jit import inlined, kernel
@@ -45,7 +46,10 @@ def is_clear(problem: Problem, data: Floats, model: Floats, threshold: float, in
         hits.append(int(np.count_nonzero(residuals[:count] <= threshold * threshold)))
     alpha = (hits[0] + 1) / (far + 1)
     alpha = max(alpha, (1 - near / far) * alpha + (hits[1] + 1) / (far + 1))
-    return bool(log_false_alarms(support, min(alpha, 1.0), n, m, problem.max_models) < SIGNIFICANT)
+    false_alarms = log_false_alarms(support, min(alpha, 1.0), far, m, problem.max_models)
+    if far < n:  # any m of all data have a model, not only those of the support
+        false_alarms += log_choose(n, m) - log_choose(support, m)
+    return bool(false_alarms < SIGNIFICANT)
 
 
 @kernel
