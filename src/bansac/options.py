@@ -7,7 +7,7 @@ import functools
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypedDict, cast
+from typing import Any, Literal, TypedDict
 
 from bansac.engine.options import NETWORK_SETTINGS, Gamma, Options
 from bansac.engine.refinement import Refiner
@@ -179,31 +179,52 @@ def resolve_options(
     TypeError
         If an option does not exist.
     """
+    # 1 and True are equal. The seed is left out: calls that differ in nothing else share what is merged.
+    items = tuple([(name, value, type(value)) for name, value in settings.items() if name != "seed"])
+    given = (problem, options, preset, threshold, items, default_threshold, epipolar_choice)
+    try:
+        resolved = _merge(*given)
+    except TypeError as error:
+        if "unhashable" not in str(error):
+            raise
+        resolved = _merge.__wrapped__(*given)
+    if "seed" in settings:
+        resolved = resolved.with_seed(settings["seed"])
+    if resolved.seed is None:
+        resolved = resolved.with_seed(secrets.randbits(_SEED_BITS))
+    return resolved
+
+
+@functools.lru_cache(maxsize=256, typed=True)
+def _merge(
+    problem: Problem,
+    options: Options | None,
+    preset: str | None,
+    threshold: float | None,
+    items: tuple[tuple[str, Any, type], ...],
+    default_threshold: float | None,
+    epipolar_choice: bool,
+) -> Options:
+    """Merge and check all but the seed; calls with the same settings share the result."""
     chosen = find_preset(preset)
     base = chosen.options
+    changes = {name: value for name, value, _ in items}
     if options is not None:
         if not isinstance(options, Options):
             raise ValueError(f"options must be a bansac.Options, got {type(options).__name__}")
         base = options
     elif preset is not None:
-        unused: Settings = {} if epipolar_choice else {"epipolar_error": None}
-        settings = {**unused, **_without_network(base, settings), **settings}
-    defaults = (
-        chosen.thresholds.get(problem.name, default_threshold or problem.default_threshold),
-        chosen.max_iterations.get(problem.name, problem.default_max_iterations),
-    )
-    # 1 and True are equal. The seed is left out: calls that differ in nothing else share what is merged.
-    items = tuple((name, value, type(value)) for name, value in settings.items() if name != "seed")
-    try:
-        resolved = _merge(problem, base, threshold, items, defaults)
-    except TypeError as error:
-        if "unhashable" not in str(error):
-            raise
-        resolved = _merge.__wrapped__(problem, base, threshold, items, defaults)
-    if "seed" in settings:
-        resolved = resolved.with_seed(settings["seed"])
-    if resolved.seed is None:
-        resolved = resolved.with_seed(secrets.randbits(_SEED_BITS))
+        unused = {} if epipolar_choice else {"epipolar_error": None}
+        changes = {**unused, **_without_network(base, changes), **changes}
+    changes["threshold"] = base.threshold if threshold is None else threshold
+    if changes["threshold"] is None:
+        changes["threshold"] = chosen.thresholds.get(problem.name, default_threshold or problem.default_threshold)
+    resolved = base.replace(**changes)
+    if resolved.max_iterations is None:
+        most = chosen.max_iterations.get(problem.name, problem.default_max_iterations)
+        resolved = resolved.replace(max_iterations=max(most, resolved.min_iterations))
+    if resolved.threshold is None:
+        raise ValueError(f"threshold must be given: {problem.name} has no default")
     if resolved.epipolar_error is not None and not epipolar_choice:
         raise ValueError(
             f"epipolar_error={resolved.epipolar_error!r} is for estimate_essential and estimate_relative_pose; "
@@ -212,32 +233,10 @@ def resolve_options(
     return resolved
 
 
-@functools.lru_cache(maxsize=256, typed=True)
-def _merge(
-    problem: Problem,
-    base: Options,
-    threshold: float | None,
-    settings: tuple[tuple[str, Any, type], ...],
-    defaults: tuple[float | None, int],
-) -> Options:
-    """Merge and check; calls with the same settings share the result."""
-    changes = {name: value for name, value, _ in settings}
-    changes["threshold"] = base.threshold if threshold is None else threshold
-    if changes["threshold"] is None:
-        changes["threshold"] = defaults[0]
-    resolved = base.replace(**changes)
-    if resolved.max_iterations is None:
-        resolved = resolved.replace(max_iterations=max(defaults[1], resolved.min_iterations))
-    if resolved.threshold is None:
-        raise ValueError(f"threshold must be given: {problem.name} has no default")
-    return resolved
-
-
-def _without_network(base: Options, settings: Settings) -> Settings:
+def _without_network(base: Options, settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return defaults in place of a preset's settings of the network, for a sampler that has none."""
     sampler = settings.get("sampler", base.sampler)
     row = SAMPLERS.get(sampler) if isinstance(sampler, str) else sampler
     if not isinstance(row, Sampler) or row.adaptive:
         return {}
-    defaults = {field.name: field.default for field in dataclasses.fields(Options) if field.name in NETWORK_SETTINGS}
-    return cast(Settings, defaults)
+    return {field.name: field.default for field in dataclasses.fields(Options) if field.name in NETWORK_SETTINGS}

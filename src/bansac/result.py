@@ -112,10 +112,10 @@ class Result:
 
     def __post_init__(self) -> None:
         """Make the arrays read-only and the scalars of NumPy numbers of Python."""
-        for name in self.__dataclass_fields__:
-            value = getattr(self, name)
+        fields = self.__dict__
+        for name, value in fields.items():
             if type(value) not in _AS_THEY_ARE:
-                object.__setattr__(self, name, _frozen(value))
+                fields[name] = _frozen(value)
 
     def __iter__(self) -> Iterator[Any]:
         """Unpack as ``model, inliers``."""
@@ -269,7 +269,7 @@ def _frozen(value: Any) -> Any:
     """Return arrays as views that cannot be written to, and scalars of NumPy as numbers of Python."""
     if isinstance(value, np.ndarray):
         view = value.view()
-        view.setflags(write=False)
+        view.flags.writeable = False
         return view
     if isinstance(value, RelativePose):
         return RelativePose(*map(_frozen, value))

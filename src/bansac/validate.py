@@ -10,11 +10,24 @@ from bansac.numeric.arrays import as_floats
 # Solvers multiply up to three coordinates.
 _LARGEST = 1e100
 
-__all__ = ["as_camera", "as_points", "as_probabilities", "as_scores", "as_size", "as_weights", "check_same_length"]
+__all__ = [
+    "all_finite",
+    "as_camera",
+    "as_points",
+    "as_probabilities",
+    "as_scores",
+    "as_size",
+    "as_weights",
+    "check_finite",
+    "check_same_length",
+]
 
 
-def as_points(argument: str, value: ArrayLike, channels: int) -> NDArray[np.float64]:
-    """Return an (N, channels) float64 array of finite numbers; (N, 1, channels) is taken too."""
+def as_points(argument: str, value: ArrayLike, channels: int, *, finite: bool = True) -> NDArray[np.float64]:
+    """Return an (N, channels) float64 array of finite numbers; (N, 1, channels) is taken too.
+
+    Without ``finite`` the numbers are left for the caller to check.
+    """
     array = as_floats(argument, value)
     if array.ndim == 3 and array.shape[1] == 1:
         array = np.asarray(array[:, 0, :])
@@ -22,7 +35,8 @@ def as_points(argument: str, value: ArrayLike, channels: int) -> NDArray[np.floa
         return np.empty((0, channels))
     if array.ndim != 2 or array.shape[1] != channels:
         raise ValueError(f"{argument} must have shape (N, {channels}), got {array.shape}")
-    _check_finite(argument, array)
+    if finite:
+        check_finite(argument, array)
     return array
 
 
@@ -31,7 +45,7 @@ def as_scores(argument: str, value: ArrayLike, n: int) -> NDArray[np.float64]:
     array = as_floats(argument, value)
     if array.shape != (n,):
         raise ValueError(f"{argument} must have shape ({n},), one for each datum; got {array.shape}")
-    _check_finite(argument, array)
+    check_finite(argument, array)
     return array
 
 
@@ -56,7 +70,7 @@ def as_camera(argument: str, value: ArrayLike) -> NDArray[np.float64]:
     K = as_floats(argument, value).copy()
     if K.shape != (3, 3):
         raise ValueError(f"{argument} must have shape (3, 3), got {K.shape}")
-    _check_finite(argument, K)
+    check_finite(argument, K)
     if K[1, 0] != 0 or K[2, 0] != 0 or K[2, 1] != 0 or K[2, 2] == 0:
         raise ValueError(f"{argument} must be an upper-triangular camera matrix, got {K.tolist()}")
     K /= K[2, 2]
@@ -70,7 +84,7 @@ def as_size(argument: str, value: ArrayLike) -> tuple[int, int]:
     array = as_floats(argument, value)
     if array.shape != (2,):
         raise ValueError(f"{argument} must be (height, width), got shape {array.shape}")
-    _check_finite(argument, array)
+    check_finite(argument, array)
     if (array <= 0).any() or (array != np.round(array)).any():
         raise ValueError(f"{argument} must be (height, width), both positive integers, got {array.tolist()}")
     return int(array[0]), int(array[1])
@@ -82,14 +96,18 @@ def check_same_length(name1: str, array1: NDArray[np.float64], name2: str, array
         raise ValueError(f"{name1} and {name2} must have equal lengths, got {len(array1)} and {len(array2)}")
 
 
-def _check_finite(argument: str, array: NDArray[np.float64]) -> None:
-    if array.size == 0:
-        return
-    largest = np.abs(array).max()
-    if largest <= _LARGEST:  # False for NaN
+def all_finite(array: NDArray[np.float64]) -> bool:
+    """Whether all numbers are finite and small enough for products of them."""
+    return array.size == 0 or bool(array.max() <= _LARGEST and array.min() >= -_LARGEST)  # False for NaN
+
+
+def check_finite(argument: str, array: NDArray[np.float64]) -> None:
+    """Raise where a number is not finite, or too large for products."""
+    if all_finite(array):
         return
     finite = np.isfinite(array)
     if finite.all():
+        largest = np.abs(array).max()
         raise ValueError(f"{argument} must not exceed {_LARGEST:g} in size, got {largest:g}: products would overflow")
     where = tuple(int(i) for i in np.argwhere(~finite)[0])
     raise ValueError(

@@ -24,6 +24,16 @@ def test_right_models_are_clear():
         assert is_clear(problem, np.ascontiguousarray(curve.points.T), curve.model, 0.005, curve.inliers)
 
 
+@pytest.mark.parametrize("n", [3000, 200_000])
+def test_of_many_data_a_part_decides(n):
+    scene = homography_matches(n, 0.3, 0.5, seed=2)
+    data = np.ascontiguousarray(np.column_stack([scene.x1, scene.x2]).T)
+    assert is_clear(HOMOGRAPHY, data, scene.H.ravel(), 2.0, scene.inliers)
+    few = np.zeros(n, np.bool_)
+    few[:: n // 1000] = np.arange(few[:: n // 1000].size) < 8
+    assert not is_clear(HOMOGRAPHY, data, scene.H.ravel(), 2.0, few)
+
+
 def data_of(kind):
     """Return 200 matches, of which the first 40 agree with the identity."""
     rng = np.random.default_rng(0)
@@ -59,7 +69,7 @@ def test_it_counts_no_more_than_the_merged_support():
         data = np.round(rng.uniform(0, 30, (4, 300)))
         support = rng.random(300) < 0.5
         counts, rearranged = np.zeros(3, np.int64), np.empty((2, 4, 300))
-        _survey(data, support, seed_rng(1), np.full(2, 8.0), SAME_POINT, 3, rearranged, counts)
+        _survey(data, support, seed_rng(1), 8.0, SAME_POINT, 3, rearranged, counts)
         assert 0 < counts[0] <= first_of_equals(HOMOGRAPHY, data[:, support], 1.0).size
         assert counts[1] == 300
         own = {tuple(point) for point in data[:2].T}

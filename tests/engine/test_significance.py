@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bansac.engine.significance import SIGNIFICANT, log_binomial_tail, log_nfa
+from bansac.engine.significance import SIGNIFICANT, log_binomial_tail, log_choose, log_nfa
 
 
 @given(st.integers(2, 60), st.integers(1, 8), st.integers(1, 10), st.data())
@@ -47,6 +47,12 @@ def test_the_bound_is_above_the_exact_tail_and_not_far(n, k, p):
     bound = log_binomial_tail(k, n, p)
     assert bound >= min(exact, 0.0) - 1e-9
     assert bound <= exact + math.log(8 * math.sqrt(n))
+
+
+@given(st.integers(0, 500), st.integers(0, 500))
+def test_binomial_coefficients(n, k):
+    k = min(k, n)
+    assert log_choose(n, k) == pytest.approx(math.log(math.comb(n, k)), abs=1e-9)
 
 
 def test_tail_at_the_borders():

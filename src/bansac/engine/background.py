@@ -22,7 +22,7 @@ from bansac.numeric.arrays import Floats
 from bansac.numeric.rng import seed_rng, shuffle
 from bansac.problems.problem import Problem
 
-__all__ = ["Background", "cell_sizes", "measure_background", "scales"]
+__all__ = ["Background", "cell_size", "measure_background", "scales"]
 
 # At least that many rearranged data where there are enough pairs of data.
 _PAIRS = 2000
@@ -81,7 +81,12 @@ def measure_background(problem: Problem, data: Floats, model: Floats, threshold:
     shuffle(seed_rng(0), order)
     shuffled = np.take(data, order, axis=1)
     shifts = range(1, min(n - 1, -(-_PAIRS // n)) + 1)
-    far = np.concatenate([_rearrange(problem, shuffled, np.roll(shuffled, -shift, axis=1)) for shift in shifts], axis=1)
+    twice = np.concatenate([shuffled, shuffled], axis=1)
+    others = [twice[:, shift : shift + n] for shift in shifts]
+    if len(problem.points) > 1:
+        far = _rearrange(problem, np.tile(shuffled, len(others)), np.concatenate(others, axis=1))
+    else:
+        far = np.concatenate([_rearrange(problem, shuffled, other) for other in others], axis=1)
     own, other = _neighbours(problem, shuffled, threshold)
     return Background(
         far=_sorted_residuals(problem, far, model),
@@ -143,11 +148,16 @@ def scales(problem: Problem, data: Floats) -> Floats:
     return np.asarray(extent)
 
 
+def cell_size(problem: Problem, threshold: float) -> float:
+    """Return the side of the cells of neighbours for a problem whose data have points."""
+    return (_MATCH_CELL if len(problem.points) > 1 else _POINT_CELL) * threshold
+
+
 def cell_sizes(problem: Problem, data: Floats, threshold: float) -> Floats:
     """Return the sides of the cells of neighbours, in the first point, else in all channels."""
     if not problem.points:
         return scales(problem, data) / _CELLS
-    return np.full(len(problem.points[0]), (_MATCH_CELL if len(problem.points) > 1 else _POINT_CELL) * threshold)
+    return np.full(len(problem.points[0]), cell_size(problem, threshold))
 
 
 def _cells(problem: Problem, data: Floats, threshold: float) -> Floats:

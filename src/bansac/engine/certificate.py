@@ -1,15 +1,16 @@
 """The test of significance in short, which most right models pass.
 
 One pass over the data takes the place of sorting and merging: fewer of the inliers count, and chance is given more,
-than in the test in full (``bansac.estimate.verdict``), so that what passes here would pass there.
+than in the test in full (``bansac.estimate.verdict``), so that what passes here would pass there. Of many data a part,
+evenly spaced, is tested, with the number of models of all of them.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from bansac.engine.background import cell_sizes
-from bansac.engine.significance import SIGNIFICANT, log_false_alarms
+from bansac.engine.background import cell_size
+from bansac.engine.significance import SIGNIFICANT, log_choose, log_false_alarms
 from bansac.engine.support import SAME_POINT
 from bansac.numeric.arrays import Bools, Floats, Ints, Words
 from bansac.numeric.jit import inlined, kernel
@@ -21,6 +22,7 @@ __all__ = ["is_clear"]
 _SLOTS = 2048
 _LINES = 16
 _SAMPLE = 1000  # data that are looked at, evenly spaced
+_START = seed_rng(0)  # the same answer every time
 
 
 def is_clear(problem: Problem, data: Floats, model: Floats, threshold: float, inliers: Bools) -> bool:
@@ -31,22 +33,23 @@ def is_clear(problem: Problem, data: Floats, model: Floats, threshold: float, in
         return False
     if not pairs and any(np.any(row[1:] == row[:-1]) for row in np.sort(data, axis=1)):
         return False  # the data may lie on a grid
-    widths = cell_sizes(problem, data, threshold)
-    rearranged = np.empty((2, len(data), min(n, _SAMPLE)))
-    counts = np.zeros(3, np.int64)
-    _survey(data, inliers, seed_rng(0), widths, SAME_POINT * threshold, m - 1, rearranged, counts)
-    support, *sizes = counts.tolist()
+    size = min(n, _SAMPLE)
+    rearranged, residuals, counts = np.empty((2, len(data), size)), np.empty(size), np.zeros(3, np.int64)
+    width, same = cell_size(problem, threshold), SAME_POINT * threshold
+    _survey(data, inliers, _START.copy(), width, same, m - 1, rearranged, counts)
+    support, far, near = counts.tolist()
     if support <= m:
         return False
     hits = []
-    for exchanged, size in zip(rearranged, sizes, strict=True):
-        squared = np.empty(size)
-        problem.exact_residuals(exchanged, model, 0, size, squared)
-        hits.append(int(np.count_nonzero(squared <= threshold * threshold)))
-    far, near = sizes
+    for exchanged, count in ((rearranged[0], far), (rearranged[1], near)):
+        problem.exact_residuals(exchanged, model, 0, count, residuals)
+        hits.append(int(np.count_nonzero(residuals[:count] <= threshold * threshold)))
     alpha = (hits[0] + 1) / (far + 1)
     alpha = max(alpha, (1 - near / far) * alpha + (hits[1] + 1) / (far + 1))
-    return bool(log_false_alarms(support, min(alpha, 1.0), n, m, problem.max_models) < SIGNIFICANT)
+    false_alarms = log_false_alarms(support, min(alpha, 1.0), far, m, problem.max_models)
+    if far < n:  # any m of all data have a model, not only those of the support
+        false_alarms += log_choose(n, m) - log_choose(support, m)
+    return bool(false_alarms < SIGNIFICANT)
 
 
 @kernel
@@ -54,7 +57,7 @@ def _survey(
     data: Floats,
     support: Bools,
     rng: Words,
-    widths: Floats,
+    width: float,
     same: float,
     off_line: int,
     rearranged: Floats,
@@ -72,13 +75,13 @@ def _survey(
     size = 0
     distinct, far, near = 0, 0, 0
     for i in range(0, n, (n + _SAMPLE - 1) // _SAMPLE):
-        x, y = np.floor(data[0, i] / widths[0]), np.floor(data[1, i] / widths[1])
+        x, y = np.floor(data[0, i] / width), np.floor(data[1, i] / width)
         slot = _slot(x, y)
         j = next_index(rng, n - 1)
         _exchange(data, i, j + 1 if j >= i else j, rearranged[0], far)
         far += 1
         j = latest[slot]
-        if j >= 0 and np.floor(data[0, j] / widths[0]) == x and np.floor(data[1, j] / widths[1]) == y:
+        if j >= 0 and np.floor(data[0, j] / width) == x and np.floor(data[1, j] / width) == y:
             _exchange(data, i, j, rearranged[1], near)
             near += 1
         latest[slot] = i

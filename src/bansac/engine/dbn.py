@@ -139,15 +139,28 @@ def tabulate_gamma(gamma: str | Callable[[Floats], Any], n: int) -> Floats:
     ValueError
         If a user's function does not return one probability for every inlier ratio.
     """
-    ratios = np.arange(n + 1) / max(n, 1)
     if isinstance(gamma, str):
-        return np.asarray(np.minimum(np.maximum(_GAMMAS[gamma](ratios), MIN_GAMMA), 1 - MIN_GAMMA))
-    values = np.asarray(gamma(ratios), dtype=np.float64)
+        return (_tabulate if n <= _MOST_KEPT else _tabulate.__wrapped__)(gamma, n)
+    values = np.asarray(gamma(_ratios(n)), dtype=np.float64)
     if values.shape != (n + 1,):
         raise ValueError(f"gamma must return an array of the shape of its argument, {(n + 1,)}, got {values.shape}")
     if not np.all((values >= 0) & (values <= 1)):
         raise ValueError("gamma must return probabilities in [0, 1] for every inlier ratio in [0, 1]")
     return np.clip(values, MIN_GAMMA, 1 - MIN_GAMMA)
+
+
+# Tables of at most so many data are kept for further runs, at most as many of them as ``_tabulate`` says.
+_MOST_KEPT = 4096
+
+
+@functools.lru_cache(maxsize=64)
+def _tabulate(gamma: str, n: int) -> Floats:
+    return np.asarray(np.minimum(np.maximum(_GAMMAS[gamma](_ratios(n)), MIN_GAMMA), 1 - MIN_GAMMA))
+
+
+def _ratios(n: int) -> Floats:
+    """Return the inlier ratios of 0, ..., n inliers."""
+    return np.arange(n + 1) / max(n, 1)
 
 
 def initial_odds(prior: Floats) -> Floats:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import dataclasses
 import functools
 import math
@@ -327,8 +326,8 @@ class Options:
 
     def with_seed(self, seed: int | None) -> Options:
         """Return a copy with another seed; unlike :meth:`replace` it does not check the other options once more."""
-        other = copy.copy(self)
-        object.__setattr__(other, "seed", seed)
+        other = object.__new__(Options)
+        other.__dict__.update(self.__dict__, seed=seed)
         if seed is not None:
             other._set_integer("seed", 0, 2**64 - 1)
         return other

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from bansac.engine.options import Options
-from bansac.engine.state import CANDIDATE, SPRT, Run
+from bansac.engine.state import Run
 from bansac.numeric.arrays import Bools, Floats
 
 __all__ = ["Candidate", "Rounds", "Start"]
@@ -112,19 +112,14 @@ class Start:
     """
 
     def __init__(self, state: Run) -> None:
-        self._arrays = [
-            (array, array.copy())
-            for array in (state.odds, state.belief, state.sampler_numbers, state.sampler_indices, state.stop_indices)
-        ]
-        self._progress = {name: state.progress[name] for name in state.progress.dtype.names}
+        arrays = (state.odds, state.belief, state.sampler_numbers, state.sampler_indices, state.stop_indices)
+        self._arrays = [(array, array.copy()) for array in arrays if array.size > 0]
+        self._records = [(record.base, record.item()) for record in (state.progress, state.candidate, state.sprt)]
 
     def restore(self, state: Run) -> None:
         """Undo what the rounds so far have learnt; the random numbers go on."""
         for array, first in self._arrays:
             array[...] = first
-        for name, value in self._progress.items():
-            state.progress[name] = value
-        for record, dtype in ((state.candidate, CANDIDATE), (state.sprt, SPRT)):
-            for name in dtype.names or ():
-                record[name] = 0
+        for array, values in self._records:
+            array[0] = values
         state.history[...] = 0.0

@@ -15,17 +15,7 @@ from bansac.engine.options import Options
 from bansac.engine.sampling import Setup
 from bansac.engine.scoring import SCORES
 from bansac.engine.search import Search, current_beliefs, no_probabilities
-from bansac.engine.state import (
-    BLOCK,
-    CANDIDATE,
-    FULL_MODELS,
-    HISTORY,
-    PROGRESS,
-    SETTINGS,
-    SPRT,
-    Run,
-    make_record,
-)
+from bansac.engine.state import BLOCK, FULL_MODELS, HISTORY, Run, make_records
 from bansac.engine.stopping import Stop
 from bansac.engine.trace import Recorder, Trace
 from bansac.numeric.arrays import Floats, Ints
@@ -79,7 +69,7 @@ def run(
     rng = seed_rng(options.seed)
     order = np.empty(n, np.int64)
     shuffle(rng, order)
-    shuffled = np.take(data, order, axis=1)
+    shuffled = data.take(order, axis=1)
     transform = np.empty(1 + 2 * problem.channels)
     transform[0] = 1.0
     if problem.normalize is not None:
@@ -158,23 +148,20 @@ def _start(
     points = setup.data.astype(problem.precision, copy=False)
     odds = np.ones(n) if setup.prior is None else initial_odds(setup.prior)
     bounds = tuple(stop for stop in stops if stop.module is not None)
-    score_weights = np.ones(n) if weights is None else weights
+    settings, progress, candidate, sprt = make_records(
+        _settings(problem, options, bounds, stops != bounds, threshold, informed=informed, weights=weights, n=n)
+    )
+    progress["subset_limit"] = n
+    progress["smallest_odds"] = 1.0 if setup.prior is None else odds.min()
+    progress["required_iterations"] = progress["chance_support"] = np.inf
     state = Run(
         kernels=select_kernels(
             problem, sampler, options.score_row, bounds, higher_order, options.degeneracy is not None
         ),
-        settings=_settings(
-            problem, options, bounds, stops != bounds, threshold, informed=informed, weights=weights, n=n
-        ),
-        progress=make_record(
-            PROGRESS,
-            required_iterations=np.inf,
-            smallest_odds=1.0 if setup.prior is None else odds.min(),
-            subset_limit=n,
-            chance_support=np.inf,
-        ),
-        candidate=make_record(CANDIDATE),
-        sprt=make_record(SPRT),
+        settings=settings,
+        progress=progress,
+        candidate=candidate,
+        sprt=sprt,
         data=setup.data,
         points=points,
         rng=setup.rng,
@@ -200,12 +187,21 @@ def _start(
         supports=np.zeros(FULL_MODELS, np.int64),
         repair_work=np.empty(repair_scratch(n) if problem.is_degenerate is not None else 0),
         weights=np.empty(n),
-        score_weights=score_weights.astype(points.dtype, copy=False),
-        block_weights=np.add.reduceat(score_weights, np.arange(0, n, BLOCK)),
+        score_weights=np.ones(n, points.dtype) if weights is None else weights.astype(points.dtype, copy=False),
+        block_weights=_sum_blocks(weights, n),
     )
     if higher_order:
         start_belief(state.belief, state.odds)
     return state, bounds
+
+
+def _sum_blocks(weights: Floats | None, n: int) -> Floats:
+    """Return the sums of the weights of the data in the score, one for each block."""
+    if weights is not None:
+        return np.asarray(np.add.reduceat(weights, np.arange(0, n, BLOCK)))
+    sums = np.full((n + BLOCK - 1) // BLOCK, float(BLOCK))
+    sums[-1] -= sums.size * BLOCK - n
+    return sums
 
 
 def _settings(
@@ -218,11 +214,10 @@ def _settings(
     informed: bool,
     weights: Floats | None,
     n: int,
-) -> Any:
+) -> dict[str, Any]:
     assert threshold is not None
     local = options.optimization(problem) or ""
-    return make_record(
-        SETTINGS,
+    return dict(
         squared_threshold=threshold * threshold,
         confidence=options.confidence,
         max_iterations=options.max_iterations,
@@ -244,7 +239,7 @@ def _settings(
 def _stop_indices(bounds: tuple[Stop, ...], n: int, sample_size: int) -> Ints:
     """Return the arrays of the stopping criteria, one per row."""
     rows = [find_function(stop, "prepare", _prepare_nothing)(n, sample_size) for stop in bounds]
-    indices = np.zeros((len(rows), max((row.size for row in rows), default=0)), np.int64)
+    indices = np.zeros((len(rows), max([row.size for row in rows], default=0)), np.int64)
     for k, row in enumerate(rows):
         indices[k, : row.size] = row
     return indices

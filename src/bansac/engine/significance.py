@@ -21,7 +21,7 @@ import numpy as np
 
 from bansac.numeric.arrays import Floats
 
-__all__ = ["SIGNIFICANT", "log_binomial_tail", "log_false_alarms", "log_nfa"]
+__all__ = ["SIGNIFICANT", "log_binomial_tail", "log_choose", "log_false_alarms", "log_nfa"]
 
 # A model is significant if chance gives its support in less than one search of ten thousand: a refined model may have
 # a little more support than every model through a sample.
@@ -60,6 +60,11 @@ def log_false_alarms(k: Any, alpha: Any, n: int, sample_size: int, max_models: i
     # C(n, k) C(k, m) = n! / ((n - k)! m! (k - m)!)
     subsets = table[n] - table[n - k] - table[m] - table[k - m]
     return math.log(max_models * max(n - m, 1)) + subsets + (k - m) * np.log(alpha)
+
+
+def log_choose(n: int, k: int) -> float:
+    """Return log C(n, k)."""
+    return math.lgamma(n + 1.0) - math.lgamma(k + 1.0) - math.lgamma(n - k + 1.0)
 
 
 def _log_factorial_table(n: int) -> Floats:

@@ -12,6 +12,9 @@ __all__ = ["SAME_POINT", "count_off_line", "first_of_equals"]
 # Points of data nearer to each other than this share of the threshold are one point; at twice that they may be.
 SAME_POINT = 0.25
 
+# Up to so many values a dict is faster than sorting.
+_FEW = 200
+
 
 def first_of_equals(problem: Problem, data: Floats, threshold: float) -> Ints:
     """Return the indices of data of which no two share a point, on either side of a match: of those that do, the first.
@@ -30,8 +33,18 @@ def first_of_equals(problem: Problem, data: Floats, threshold: float) -> Ints:
             key = cells[0]
             for cell in cells[1:]:
                 key = key * (cell.max() + 1) + cell
-            kept = kept[np.sort(np.unique(key, return_index=True)[1])]
+            kept = kept[_first_of_values(key)]
     return kept
+
+
+def _first_of_values(values: Floats) -> Ints:
+    """Return the index of the first of each value, in ascending order."""
+    if values.size > _FEW:
+        return np.sort(np.unique(values, return_index=True)[1])
+    first: dict[float, int] = {}
+    for index, value in enumerate(values.tolist()):
+        first.setdefault(value, index)
+    return np.fromiter(first.values(), np.int64, len(first))
 
 
 def count_off_line(x: Floats, threshold: float) -> int:

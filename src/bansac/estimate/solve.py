@@ -98,9 +98,10 @@ def distances(
     """Return the residuals of the data in the caller's unit; inf where one is not determined."""
     residuals = np.empty(data.shape[1])
     problem.exact_residuals(data, model, 0, residuals.size, residuals)
-    residuals = np.sqrt(residuals) * unit
-    residuals[np.isnan(residuals)] = np.inf
-    return residuals
+    np.sqrt(residuals, out=residuals)
+    if unit != 1.0:
+        residuals *= unit
+    return np.fmin(residuals, np.inf, out=residuals)  # the number where the other is NaN
 
 
 def _prior_and_quality(

@@ -15,7 +15,7 @@ from bansac.numeric.clock import Stopwatch
 from bansac.options import Options, Settings, find_preset, resolve_options
 from bansac.problems.problem import Problem
 from bansac.result import RelativePose, Result
-from bansac.validate import as_camera, as_points, as_size, check_same_length
+from bansac.validate import all_finite, as_camera, as_points, as_size, check_finite, check_same_length
 
 # Normalised coordinates beyond this, the tangent of 70 degrees, are rare.
 _WIDEST = 2.75
@@ -320,12 +320,15 @@ def _resolve_essential(
 
 def as_matches(x1: ArrayLike, x2: ArrayLike) -> NDArray[np.float64]:
     """Check matched points and lay them out as 4 x N."""
-    first = as_points("x1", x1, 2)
-    second = as_points("x2", x2, 2)
+    first = as_points("x1", x1, 2, finite=False)
+    second = as_points("x2", x2, 2, finite=False)
     check_same_length("x1", first, "x2", second)
     data = np.empty((4, len(first)))
     data[:2] = first.T
     data[2:] = second.T
+    if not all_finite(data):
+        check_finite("x1", first)
+        check_finite("x2", second)
     return data
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 
 from bansac.numeric.arrays import Ints, Words
@@ -21,7 +23,12 @@ _U45 = np.uint64(45)
 
 def seed_rng(seed: int) -> Words:
     """Return a generator's state for ``seed`` by SplitMix64, as the authors of xoshiro advise."""
-    return np.array([_mix(seed + i * _STEP) for i in range(1, 5)], np.uint64)
+    return np.array(_words(seed), np.uint64)
+
+
+@functools.lru_cache(maxsize=16)
+def _words(seed: int) -> list[int]:
+    return [_mix(seed + i * _STEP) for i in range(1, 5)]
 
 
 def derive_seed(seed: int, index: int) -> int:
