@@ -16,7 +16,10 @@ from bansac.engine.scoring import Score
 from bansac.engine.stopping import Stop
 from bansac.problems.problem import Problem
 
-__all__ = ["PRESETS", "Options", "Preset", "Settings", "find_preset", "resolve_options"]
+__all__ = ["PRESETS", "Options", "Preset", "Settings", "Threshold", "find_preset", "resolve_options"]
+
+Threshold = float | Literal["auto"]
+"""What the public functions take for a threshold."""
 
 
 class Settings(TypedDict, total=False):
@@ -142,7 +145,7 @@ def resolve_options(
     problem: Problem,
     options: Options | None,
     preset: str | None,
-    threshold: float | None,
+    threshold: Threshold | None,
     settings: Settings,
     *,
     default_threshold: float | None = None,
@@ -158,8 +161,8 @@ def resolve_options(
         Take the place of the preset's.
     preset : str, optional
         A key of ``PRESETS``.
-    threshold : float, optional
-        Takes precedence over that of the options.
+    threshold : float or "auto", optional
+        A number takes precedence over that of the options. ``"auto"`` starts from what holds without it.
     settings : Settings
         Take precedence over the options.
     default_threshold : float, optional
@@ -192,14 +195,15 @@ def resolve_options(
         chosen.thresholds.get(problem.name, default_threshold or problem.default_threshold),
         chosen.max_iterations.get(problem.name, problem.default_max_iterations),
     )
+    fixed = _fixed(threshold, problem, base.threshold or defaults[0])
     # 1 and True are equal. The seed is left out: calls that differ in nothing else share what is merged.
     items = tuple((name, value, type(value)) for name, value in settings.items() if name != "seed")
     try:
-        resolved = _merge(problem, base, threshold, items, defaults)
+        resolved = _merge(problem, base, fixed, items, defaults)
     except TypeError as error:
         if "unhashable" not in str(error):
             raise
-        resolved = _merge.__wrapped__(problem, base, threshold, items, defaults)
+        resolved = _merge.__wrapped__(problem, base, fixed, items, defaults)
     if "seed" in settings:
         resolved = resolved.with_seed(settings["seed"])
     if resolved.seed is None:
@@ -210,6 +214,17 @@ def resolve_options(
             f"the error of this {problem.name} is fixed"
         )
     return resolved
+
+
+def _fixed(threshold: Threshold | None, problem: Problem, start: float | None) -> float | None:
+    """Return a threshold that is a number, None for one that is not given or ``"auto"``, which needs a start."""
+    if not isinstance(threshold, str):
+        return threshold
+    if threshold != "auto":
+        raise ValueError(f"threshold must be a number > 0 or 'auto', got {threshold!r}")
+    if start is None:
+        raise ValueError(f"threshold='auto' starts from the default threshold, and problem {problem.name!r} has none")
+    return None
 
 
 @functools.lru_cache(maxsize=256, typed=True)
