@@ -124,7 +124,8 @@ def threshold_factor(codimension: int) -> float:
     (2.57, 3.04)
     """
     spread = 2.0 / (9.0 * codimension)
-    return math.sqrt(codimension) * (1.0 - spread + _QUANTILE_99 * math.sqrt(spread)) ** 1.5
+    cube_root = 1.0 - spread + _QUANTILE_99 * math.sqrt(spread)
+    return math.sqrt(codimension * cube_root * cube_root * cube_root)
 
 
 def _with_totals(result: Result, runs: list[Result]) -> Result:
