@@ -145,12 +145,12 @@ def main() -> None:
             print(
                 f"  {curve}:", ", ".join(f"{t} {p['accuracy']:.3f} ({p['ms_mean']:.1f} ms)" for t, p in points.items())
             )
-    if arguments.json:
-        document["date"] = datetime.date.today().isoformat()
-        document["versions"] = installed_versions(("numba", "cv2", "poselib"))
-        document["machine"] = machine()
-        document["groups"] = {name: document["groups"][name] for name in GROUPS if name in document["groups"]}
-        arguments.json.write_text(json.dumps(document, indent=2) + "\n")
+        if arguments.json:
+            document["date"] = datetime.date.today().isoformat()
+            document["versions"] = installed_versions(("numba", "cv2", "poselib"))
+            document["machine"] = machine()
+            document["groups"] = {name: document["groups"][name] for name in GROUPS if name in document["groups"]}
+            arguments.json.write_text(json.dumps(document, indent=2) + "\n")
 
 
 if __name__ == "__main__":
