@@ -19,7 +19,7 @@ from reproduction.claims import claims
 from reproduction.evidence import ROOT, bench, lines, share
 from reproduction.tables import TABLES as EXPERIMENTS
 
-PAGES = ("docs/results.md", "docs/reproduction.md", "docs/calibration.md")
+PAGES = ("docs/results.md", "docs/reproduction.md", "docs/calibration.md", "docs/choosing.md")
 
 MARKED = re.compile(r"(<!-- table: (\S+) -->\n\n?)(.*?)(\n?<!-- end -->)", re.DOTALL)
 
@@ -123,6 +123,47 @@ def over_time(name: str) -> str:
     return f"{table}\n![{accuracy} over the mean time of a call](../benchmarks/{name}.png)\n"
 
 
+CURVES = {
+    "default": "default",
+    "magsac++": 'default, `scoring="magsac++"`',
+    "opencv-magsac": "OpenCV USAC_MAGSAC",
+    "poselib-prosac": "PoseLib, progressive sampling",
+}
+
+
+def thresholds(group: str) -> str:
+    """Return accuracy over thresholds, and what the estimated ones cost."""
+    found = bench("thresholds")["groups"][group]
+    methods = found["methods"]
+    columns = [threshold for threshold in methods["default"] if threshold != "auto"]
+
+    def cells(points: Mapping[str, Any]) -> list[str]:
+        return [share(points[key]["accuracy"]) if key in points else "-" for key in (*columns, "auto")]
+
+    table = lines(
+        ["method", *(f"{column} px" for column in columns), "auto"],
+        ([name, *cells(methods[method])] for method, name in CURVES.items()),
+    )
+    ours, low, middle, high = methods["default"], *found["auto_pixels"].values()
+    times = "/".join(f"{ours[key]['ms_mean']:.1f}" for key in (f"{found['default_pixels']:g}", "auto"))
+    return (
+        f"{table}\nMean ms of the default at {found['default_pixels']:g} px / auto: {times}. "
+        f"Auto finds {middle:.2f} px in the median, {low:.2f} to {high:.2f} px in 90 % of the runs.\n"
+    )
+
+
+def presets() -> str:
+    """Return accuracy and time of the presets, and of the paper's P-BANSAC, which is ``preset="paper"`` with scores."""
+    reports = {"F": ("F", "AUC@10"), "E": ("E", "AUC@10"), "H": ("H_exact", "mAA@10")}
+
+    def cells(method: str) -> list[str]:
+        means = [(bench(name)["mean"].get(method), key) for name, key in reports.values()]
+        return ["-" if mean is None else f"{share(mean[key])}, {mean['ms_mean']:.2f} ms" for mean, key in means]
+
+    methods = {"none": "default", '`"fast"`': "fast", '`"accurate"`': "accurate", '`"paper"`': "p-bansac"}
+    return lines(["`preset`", *reports], ([name, *cells(method)] for name, method in methods.items()))
+
+
 def waiting_times() -> str:
     """Return the table of the waiting times: what a process needs outside of the estimation."""
     document = bench("latency")
@@ -215,6 +256,11 @@ TABLES: dict[str, Callable[[], str]] = {
     "configurations": configurations,
     "real-configurations": real_configurations,
     "planar-motions": planar_motions,
+    "thresholds-F": lambda: thresholds("F"),
+    "thresholds-E": lambda: thresholds("E"),
+    "thresholds-exact_warp": lambda: thresholds("exact_warp"),
+    "thresholds-H": lambda: thresholds("H"),
+    "presets": presets,
     "claims": claims,
     **EXPERIMENTS,
 }

@@ -16,7 +16,7 @@ from bansac.problems.line import LINE
 def test_every_part_is_compiled_by_a_task():
     calls = [
         find_preset(settings.get("preset")).options.replace(
-            **{name: value for name, value in settings.items() if name not in ("preset", "scores")}
+            **{name: value for name, value in settings.items() if name not in ("preset", "scores", "threshold")}
         )
         for _, settings in warm.TASKS
     ]

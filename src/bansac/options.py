@@ -16,7 +16,10 @@ from bansac.engine.scoring import Score
 from bansac.engine.stopping import Stop
 from bansac.problems.problem import Problem
 
-__all__ = ["PRESETS", "Options", "Preset", "Settings", "find_preset", "resolve_options"]
+__all__ = ["PRESETS", "Options", "Preset", "Settings", "Threshold", "find_preset", "resolve_options"]
+
+Threshold = float | Literal["auto"]
+"""What the public functions take for a threshold."""
 
 
 class Settings(TypedDict, total=False):
@@ -142,7 +145,7 @@ def resolve_options(
     problem: Problem,
     options: Options | None,
     preset: str | None,
-    threshold: float | None,
+    threshold: Threshold | None,
     settings: Settings,
     *,
     default_threshold: float | None = None,
@@ -158,8 +161,8 @@ def resolve_options(
         Take the place of the preset's.
     preset : str, optional
         A key of ``PRESETS``.
-    threshold : float, optional
-        Takes precedence over that of the options.
+    threshold : float or "auto", optional
+        A number takes precedence over that of the options. ``"auto"`` starts from what holds without it.
     settings : Settings
         Take precedence over the options.
     default_threshold : float, optional
@@ -200,7 +203,7 @@ def _merge(
     problem: Problem,
     options: Options | None,
     preset: str | None,
-    threshold: float | None,
+    threshold: Threshold | None,
     items: tuple[tuple[str, Any, type], ...],
     default_threshold: float | None,
     epipolar_choice: bool,
@@ -216,9 +219,9 @@ def _merge(
     elif preset is not None:
         unused = {} if epipolar_choice else {"epipolar_error": None}
         changes = {**unused, **_without_network(base, changes), **changes}
-    changes["threshold"] = base.threshold if threshold is None else threshold
-    if changes["threshold"] is None:
-        changes["threshold"] = chosen.thresholds.get(problem.name, default_threshold or problem.default_threshold)
+    start = base.threshold or chosen.thresholds.get(problem.name, default_threshold or problem.default_threshold)
+    fixed = _fixed(threshold, problem, start)
+    changes["threshold"] = start if fixed is None else fixed
     resolved = base.replace(**changes)
     if resolved.max_iterations is None:
         most = chosen.max_iterations.get(problem.name, problem.default_max_iterations)
@@ -231,6 +234,17 @@ def _merge(
             f"the error of this {problem.name} is fixed"
         )
     return resolved
+
+
+def _fixed(threshold: Threshold | None, problem: Problem, start: float | None) -> float | None:
+    """Return a threshold that is a number, None for one that is not given or ``"auto"``, which needs a start."""
+    if not isinstance(threshold, str):
+        return threshold
+    if threshold != "auto":
+        raise ValueError(f"threshold must be a number > 0 or 'auto', got {threshold!r}")
+    if start is None:
+        raise ValueError(f"threshold='auto' starts from the default threshold, and problem {problem.name!r} has none")
+    return None
 
 
 def _without_network(base: Options, settings: Mapping[str, Any]) -> dict[str, Any]:

@@ -80,6 +80,15 @@ def test_essential_matrix_with_motion(bansac: Any, tmp_path: Path, scene: Any, c
     np.testing.assert_allclose(np.linalg.svd(np.array(document["parameters"]))[1], [1, 1, 0], atol=1e-9)
 
 
+def test_threshold_that_is_estimated(bansac: Any, tmp_path: Path, scene: Any) -> None:
+    np.savez(tmp_path / "matches.npz", x1=scene.x1, x2=scene.x2)
+    document = bansac.json("estimate", tmp_path / "matches.npz", "--model", "F", "--threshold", "auto")
+    assert document["success"] is True
+    assert 0.05 <= document["threshold"] <= 3
+    refused = bansac.refused("estimate", tmp_path / "matches.npz", "--model", "F", "--threshold", "wide")
+    assert "'wide' is neither a number nor 'auto'" in refused
+
+
 def test_pair_of_a_set(bansac: Any, tmp_path: Path) -> None:
     folder = write_pose_set(tmp_path / "room")
     document = bansac.json("estimate", folder, "--pair", "1a-1b", "--model", "E", "--threshold", "1")

@@ -52,6 +52,7 @@ def test_every_method_solves_an_easy_pair(name: str, kind: str) -> None:
         (["uniform@wide"], "H", "a threshold > 0, got 'uniform@wide'"),
         (["uniform@-1"], "H", "a threshold > 0"),
         (["uniform@inf"], "H", "a threshold > 0"),
+        (["poselib@auto"], "H", "poselib does not estimate its threshold, got 'poselib@auto'"),
         (["default-unsized"], "H", "default-unsized estimates F, not H"),
     ],
 )
@@ -135,11 +136,11 @@ def test_another_threshold_than_the_others(monkeypatch: pytest.MonkeyPatch) -> N
     seen = []
     monkeypatch.setattr(bansac, "estimate_homography", lambda x1, x2, **settings: seen.append(settings), raising=False)
     task = make_task(make_pair("H"), DEFAULTS["H"], seed=5)
-    *ours, peer = select_methods(["uniform@2.5", "uniform", "default@3", "opencv-prosac@.5"], "H")
-    assert [method.name for method in ours] == ["uniform@2.5", "uniform", "default@3"]
+    *ours, peer = select_methods(["uniform@2.5", "uniform", "default@3", "default@auto", "opencv-prosac@.5"], "H")
+    assert [method.name for method in ours] == ["uniform@2.5", "uniform", "default@3", "default@auto"]
     for method in ours:
         method.run(method.arrange(task))
-    assert [settings["threshold"] for settings in seen] == [2.5, 1.0, 3.0]
+    assert [settings["threshold"] for settings in seen] == [2.5, 1.0, 3.0, "auto"]
     arranged = peer.arrange(task)
     assert arranged.threshold == 0.5
     assert np.all(np.diff(arranged.scores) <= 0)

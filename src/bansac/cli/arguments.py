@@ -21,12 +21,26 @@ OutOption = Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Wr
 OverwriteFlag = Annotated[
     bool, typer.Option("--overwrite", help="Replace an earlier result in --out, its figures included.")
 ]
+
+
+def _parse_threshold(text: str) -> float | str:
+    """Return a number, or "auto"."""
+    if text == "auto":
+        return text
+    try:
+        return float(text)
+    except ValueError:
+        raise typer.BadParameter(f"{text!r} is neither a number nor 'auto'.") from None
+
+
 ThresholdOption = Annotated[
-    float | None,
+    str | None,
     typer.Option(
+        parser=_parse_threshold,
+        metavar="FLOAT|auto",
         help="Largest residual of an inlier: in pixels for H and F, and for E with --calib; in normalised units for E "
         "without; in the unit of the points for curves. Default: 2 px for H, 0.5 px for F, 0.5 px for E with --calib, "
-        "5e-4 in normalised units without."
+        "5e-4 in normalised units without. auto estimates it from the data (H, F and E).",
     ),
 ]
 ConfidenceOption = Annotated[

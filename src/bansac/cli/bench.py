@@ -37,7 +37,7 @@ def bench(
         str | None,
         typer.Option(
             help=f"Joined by commas, of: {', '.join(METHODS)}; NAME@THRESHOLD is one at another threshold than the "
-            f"others. Default: {DEFAULT_METHODS}; with --against {OUR_PRESETS}."
+            f"others, NAME@auto at one that it estimates. Default: {DEFAULT_METHODS}; with --against {OUR_PRESETS}."
         ),
     ] = None,
     against: Annotated[str, typer.Option(help="Further methods, to compare this package's presets with.")] = "",

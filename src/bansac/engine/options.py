@@ -47,7 +47,8 @@ class Options:
     threshold : float, optional
         Largest residual of an inlier, a distance (not squared). None takes the problem's default: 2 pixels for
         homographies, 0.5 pixels for fundamental matrices and for essential matrices with cameras, without them 5e-4
-        in normalised units. Lines, circles, polynomials and a user's problem have no default.
+        in normalised units. Lines, circles, polynomials and a user's problem have no default. ``"auto"``
+        is no option but an argument of the estimators, which starts from this one.
     confidence : float
         Desired probability that the best model was found when the run stops, in (0, 1).
     max_iterations : int, optional

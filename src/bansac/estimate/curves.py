@@ -7,7 +7,7 @@ from typing import Unpack
 from numpy.typing import ArrayLike
 
 from bansac.estimate.generic import estimate
-from bansac.options import Options, Settings
+from bansac.options import Options, Settings, Threshold
 from bansac.result import Result
 
 __all__ = ["fit_circle", "fit_line", "fit_polynomial"]
@@ -16,7 +16,7 @@ __all__ = ["fit_circle", "fit_line", "fit_polynomial"]
 def fit_line(
     points: ArrayLike,
     *,
-    threshold: float | None = None,
+    threshold: Threshold | None = None,
     scores: ArrayLike | None = None,
     priors: ArrayLike | None = None,
     weights: ArrayLike | None = None,
@@ -31,7 +31,8 @@ def fit_line(
     points : (N, 2) array_like
         The points.
     threshold : float
-        Largest orthogonal distance of an inlier; it has to be given, here or in ``options``.
+        Largest orthogonal distance of an inlier; it has to be given, here or in ``options``; with
+        ``"auto"`` here, the one in ``options`` is where its estimation starts.
     scores, priors, weights, preset, options, **settings
         As in :func:`bansac.estimate_homography`; ``max_iterations`` is 3000 by default.
 
@@ -63,7 +64,7 @@ def fit_line(
 def fit_circle(
     points: ArrayLike,
     *,
-    threshold: float | None = None,
+    threshold: Threshold | None = None,
     scores: ArrayLike | None = None,
     priors: ArrayLike | None = None,
     weights: ArrayLike | None = None,
@@ -78,7 +79,8 @@ def fit_circle(
     points : (N, 2) array_like
         The points.
     threshold : float
-        Largest distance of an inlier to the circle; it has to be given, here or in ``options``.
+        Largest distance of an inlier to the circle; it has to be given, here or in ``options``; with
+        ``"auto"`` here, the one in ``options`` is where its estimation starts.
     scores, priors, weights, preset, options, **settings
         As in :func:`bansac.estimate_homography`; ``max_iterations`` is 3000 by default.
 
@@ -111,7 +113,7 @@ def fit_polynomial(
     points: ArrayLike,
     degree: int,
     *,
-    threshold: float | None = None,
+    threshold: Threshold | None = None,
     scores: ArrayLike | None = None,
     priors: ArrayLike | None = None,
     weights: ArrayLike | None = None,
@@ -128,7 +130,8 @@ def fit_polynomial(
     degree : int
         Degree d of the polynomial, 1 to 8.
     threshold : float
-        Largest vertical distance of an inlier; it has to be given, here or in ``options``.
+        Largest vertical distance of an inlier; it has to be given, here or in ``options``; with
+        ``"auto"`` here, the one in ``options`` is where its estimation starts.
     scores, priors, weights, preset, options, **settings
         As in :func:`bansac.estimate_homography`; ``max_iterations`` is 3000 by default.
 

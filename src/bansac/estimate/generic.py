@@ -7,9 +7,9 @@ from typing import Unpack
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bansac.estimate.solve import solve
+from bansac.estimate.auto_threshold import solve_at
 from bansac.numeric.clock import Stopwatch
-from bansac.options import Options, Settings, resolve_options
+from bansac.options import Options, Settings, Threshold, resolve_options
 from bansac.problems.problem import Problem
 from bansac.result import Result
 from bansac.validate import as_points
@@ -21,7 +21,7 @@ def ransac(
     problem: Problem,
     data: ArrayLike,
     *,
-    threshold: float | None = None,
+    threshold: Threshold | None = None,
     scores: ArrayLike | None = None,
     priors: ArrayLike | None = None,
     weights: ArrayLike | None = None,
@@ -37,8 +37,9 @@ def ransac(
         The model: see :class:`bansac.Problem`.
     data : (N, channels) array_like
         One row a datum.
-    threshold : float
-        Largest residual of an inlier, a distance; it has to be given, here or in ``options``.
+    threshold : float or "auto"
+        Largest residual of an inlier, a distance; it has to be given, here or in ``options``, unless the problem has a
+        default. ``"auto"`` estimates it from the data, between .1 and 6 times the one of ``options`` or the default.
     scores, priors, weights, preset, options
         As in :func:`bansac.estimate_homography`.
     **settings
@@ -73,7 +74,7 @@ def estimate(
     argument: str,
     problem: Problem,
     data: ArrayLike,
-    threshold: float | None,
+    threshold: Threshold | None,
     scores: ArrayLike | None,
     priors: ArrayLike | None,
     weights: ArrayLike | None,
@@ -86,4 +87,4 @@ def estimate(
     resolved = resolve_options(problem, options, preset, threshold, settings)
     columns = np.ascontiguousarray(as_points(argument, data, problem.channels).T)
     problem.check_on(columns)
-    return solve(problem, columns, resolved, scores, priors, weights, watch)
+    return solve_at(threshold, problem, columns, resolved, scores, priors, weights, watch)

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from bansac.numeric.arrays import Floats
 from bansac.numeric.jit import inlined, inner_kernel, kernel
 
-__all__ = ["inlier_probabilities"]
+__all__ = ["inlier_probabilities", "inlier_scale"]
 
 # Of ten inliers eight have the standard deviation sigma and two four times as much. Residuals count up to six
 # thresholds. Chosen on real matches, where neither matters much (docs/calibration.md).
@@ -60,10 +60,24 @@ def inlier_probabilities(residuals: NDArray[np.float64], threshold: float, codim
     (True, True)
     """
     probabilities = np.empty(residuals.size)
-    unit_ball = math.pi ** (codimension / 2) / math.gamma(codimension / 2 + 1)
-    peak = (2.0 * math.pi) ** (-codimension / 2) * unit_ball * _WINDOW**codimension
-    _write_posterior(residuals, threshold, codimension, peak, np.zeros((2, _BINS)), probabilities)
+    _write_posterior(residuals, threshold, codimension, _peak(codimension), np.zeros((2, _BINS)), probabilities)
     return probabilities
+
+
+def inlier_scale(residuals: NDArray[np.float64], threshold: float, codimension: int = 1) -> tuple[float, float]:
+    """Return the standard deviation of the errors of most inliers, and the number of inliers.
+
+    It is that of the narrow one of the two normal distributions, of .02 to 1 thresholds. The parameters are those of
+    :func:`inlier_probabilities`.
+    """
+    share, sigma, total = _measure_scale(residuals, threshold, codimension, _peak(codimension), np.zeros((2, _BINS)))
+    return sigma * threshold, share * total
+
+
+def _peak(codimension: int) -> float:
+    """Return the density of errors of a standard deviation of one threshold where they vanish, over the outliers'."""
+    unit_ball = math.pi ** (codimension / 2) / math.gamma(codimension / 2 + 1)
+    return float((2.0 * math.pi) ** (-codimension / 2) * unit_ball * _WINDOW**codimension)
 
 
 @kernel
@@ -75,15 +89,8 @@ def _write_posterior(
     ``peak`` is the density of errors of a standard deviation of one threshold where they vanish, over the density of
     the outliers of the window. ``bins``, all 0, has room for two numbers a bin.
     """
-    counts, squares = bins[0], bins[1]
-    per_bin = _BINS / _WINDOW
-    for i in range(residuals.size):
-        u = residuals[i] / threshold
-        if u < _WINDOW:
-            k = int(u * per_bin)
-            counts[k] += 1.0
-            squares[k] += u * u
-    share, sigma = _fit_mixture(counts, squares, codimension, peak)
+    _fill_bins(residuals, threshold, bins)
+    share, sigma = _fit_mixture(bins[0], bins[1], codimension, peak)
     exponent = -0.5 / (_WIDE * _WIDE * sigma * sigma)
     factor = share / (1.0 - share) * peak / sigma**codimension
     wide_factor = factor * _WIDE_SHARE / float(_WIDE) ** codimension
@@ -92,6 +99,29 @@ def _write_posterior(
         wide = math.exp(exponent * u * u)
         odds = factor * (1.0 - _WIDE_SHARE) * _narrow(wide) + wide_factor * wide
         probabilities[i] = odds / (1.0 + odds)
+
+
+@kernel
+def _measure_scale(
+    residuals: Floats, threshold: float, codimension: int, peak: float, bins: Floats
+) -> tuple[float, float, float]:
+    """Fit the mixture; return the share of inliers in the window, their sigma in thresholds, and the data there."""
+    _fill_bins(residuals, threshold, bins)
+    share, sigma = _fit_mixture(bins[0], bins[1], codimension, peak)
+    return share, sigma, bins[0].sum()
+
+
+@inner_kernel
+def _fill_bins(residuals: Floats, threshold: float, bins: Floats) -> None:
+    """Add the residuals of the window, in thresholds, to the numbers and the sums of squares of the bins."""
+    counts, squares = bins[0], bins[1]
+    per_bin = _BINS / _WINDOW
+    for i in range(residuals.size):
+        u = residuals[i] / threshold
+        if u < _WINDOW:
+            k = int(u * per_bin)
+            counts[k] += 1.0
+            squares[k] += u * u
 
 
 @inner_kernel

@@ -9,10 +9,10 @@ from typing import Unpack
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bansac.estimate.solve import solve
+from bansac.estimate.auto_threshold import solve_at
 from bansac.geometry import focal_plausibility
 from bansac.numeric.clock import Stopwatch
-from bansac.options import Options, Settings, find_preset, resolve_options
+from bansac.options import Options, Settings, Threshold, find_preset, resolve_options
 from bansac.problems.problem import Problem
 from bansac.result import RelativePose, Result
 from bansac.validate import all_finite, as_camera, as_points, as_size, check_finite, check_same_length
@@ -36,7 +36,7 @@ def estimate_homography(
     x1: ArrayLike,
     x2: ArrayLike,
     *,
-    threshold: float | None = None,
+    threshold: Threshold | None = None,
     scores: ArrayLike | None = None,
     priors: ArrayLike | None = None,
     weights: ArrayLike | None = None,
@@ -50,9 +50,10 @@ def estimate_homography(
     ----------
     x1, x2 : (N, 2) array_like
         Matched points in the first and the second image, in pixels; (N, 1, 2) works too.
-    threshold : float, optional
+    threshold : float or "auto", optional
         Largest transfer error ``|x2 - H x1|`` of an inlier, in pixels; 2 by default, 1 with
-        ``preset="paper"``.
+        ``preset="paper"``. ``"auto"`` estimates it from the data, by two runs or three, between .1 and 6 times the
+        default; ``Result.threshold`` is what was found.
     scores : (N,) array_like, optional
         Quality of the matches, larger is better: the order of PROSAC and P-NAPSAC, and of PROSAC's stop. Samplers that
         start from probabilities (BANSAC, BaySAC, AR) take scores for prior inlier probabilities, which have to lie in
@@ -97,14 +98,14 @@ def estimate_homography(
 
     watch = Stopwatch()
     resolved = resolve_options(HOMOGRAPHY, options, preset, threshold, settings)
-    return solve(HOMOGRAPHY, as_matches(x1, x2), resolved, scores, priors, weights, watch, two_views=True)
+    return solve_at(threshold, HOMOGRAPHY, as_matches(x1, x2), resolved, scores, priors, weights, watch, two_views=True)
 
 
 def estimate_fundamental(
     x1: ArrayLike,
     x2: ArrayLike,
     *,
-    threshold: float | None = None,
+    threshold: Threshold | None = None,
     scores: ArrayLike | None = None,
     priors: ArrayLike | None = None,
     weights: ArrayLike | None = None,
@@ -120,8 +121,9 @@ def estimate_fundamental(
     ----------
     x1, x2 : (N, 2) array_like
         Matched points in the first and the second image, in pixels; (N, 1, 2) works too.
-    threshold : float, optional
-        Largest Sampson distance of an inlier, in pixels; 0.5 by default.
+    threshold : float or "auto", optional
+        Largest Sampson distance of an inlier, in pixels; 0.5 by default. ``"auto"`` estimates it from the data as
+        :func:`bansac.estimate_homography` does.
     image_size1, image_size2 : (height, width), optional
         Sizes of the images in pixels. With both, a model competes with those of other rounds by the focal lengths, too,
         that it implies for cameras whose principal points are the centres of the images; a single round has none.
@@ -156,8 +158,8 @@ def estimate_fundamental(
     watch = Stopwatch()
     resolved = resolve_options(FUNDAMENTAL, options, preset, threshold, settings)
     plausibility = _focal_plausibility(image_size1, image_size2)
-    return solve(
-        FUNDAMENTAL, as_matches(x1, x2), resolved, scores, priors, weights, watch, two_views=True,
+    return solve_at(
+        threshold, FUNDAMENTAL, as_matches(x1, x2), resolved, scores, priors, weights, watch, two_views=True,
         plausibility=plausibility,
     )  # fmt: skip
 
@@ -182,7 +184,7 @@ def estimate_essential(
     K1: ArrayLike | None = None,
     K2: ArrayLike | None = None,
     *,
-    threshold: float | None = None,
+    threshold: Threshold | None = None,
     scores: ArrayLike | None = None,
     priors: ArrayLike | None = None,
     weights: ArrayLike | None = None,
@@ -198,11 +200,12 @@ def estimate_essential(
         Matched points: in pixels where ``K1`` is given, else in normalised units (``K^-1`` applied).
     K1, K2 : (3, 3) array_like, optional
         Camera matrices; ``K2`` is ``K1`` if it is not given.
-    threshold : float, optional
+    threshold : float or "auto", optional
         Largest distance of an inlier: in pixels where ``K1`` is given (it is divided by the mean focal length), else
         in normalised units; 0.5 pixels or 5e-4 by default. It is the Sampson distance, with
         ``epipolar_error="symmetric"`` the symmetric epipolar one. With ``preset="paper"`` it is in normalised units,
         1e-3 by default, and symmetric.
+        ``"auto"`` estimates it from the data as :func:`bansac.estimate_homography` does.
     scores, priors, weights, preset, options
         As in :func:`bansac.estimate_homography`.
     **settings
@@ -233,7 +236,7 @@ def estimate_essential(
     watch = Stopwatch()
     data, unit = _as_rays(x1, x2, K1, K2, preset)
     problem, resolved = _resolve_essential(options, preset, threshold, settings, unit)
-    result = solve(problem, data, resolved, scores, priors, weights, watch, unit, two_views=True)
+    result = solve_at(threshold, problem, data, resolved, scores, priors, weights, watch, unit, two_views=True)
     return _with_hint(result, data) if K1 is None else result
 
 
@@ -243,7 +246,7 @@ def estimate_relative_pose(
     K1: ArrayLike | None = None,
     K2: ArrayLike | None = None,
     *,
-    threshold: float | None = None,
+    threshold: Threshold | None = None,
     scores: ArrayLike | None = None,
     priors: ArrayLike | None = None,
     weights: ArrayLike | None = None,
@@ -291,7 +294,7 @@ def estimate_relative_pose(
     watch = Stopwatch()
     rays, unit = _as_rays(x1, x2, K1, K2, preset)
     problem, resolved = _resolve_essential(options, preset, threshold, settings, unit)
-    result = solve(problem, rays, resolved, scores, priors, weights, watch, unit, two_views=True)
+    result = solve_at(threshold, problem, rays, resolved, scores, priors, weights, watch, unit, two_views=True)
     result = _with_hint(result, rays) if K1 is None else result
     if result.model is None:
         return result
@@ -306,7 +309,7 @@ def estimate_relative_pose(
 
 
 def _resolve_essential(
-    options: Options | None, preset: str | None, threshold: float | None, settings: Settings, unit: float
+    options: Options | None, preset: str | None, threshold: Threshold | None, settings: Settings, unit: float
 ) -> tuple[Problem, Options]:
     """Return the problem of the essential matrix with the measure of the error that is chosen, and the options."""
     from bansac.problems.essential import ESSENTIAL, ESSENTIAL_SYMMETRIC

@@ -58,7 +58,8 @@ PAPER_METHODS = (RANSAC, METHODS["napsac"], METHODS["p-napsac"], METHODS["prosac
 def select_methods(names: Sequence[str], kind: Kind) -> list[Method]:
     """Return the methods of these names, in their order; their packages have to be installed.
 
-    ``NAME@THRESHOLD`` is the method at another threshold than the protocol's or its preset's, in the same unit.
+    ``NAME@THRESHOLD`` is the method at another threshold than the protocol's or its preset's, in the same unit;
+    ``NAME@auto`` is one of this package that estimates it.
     """
     if not names:
         raise ValueError(f"methods must name at least one of {', '.join(METHODS)}")
@@ -82,6 +83,10 @@ def _find_method(text: str) -> Method:
         raise ValueError(f"methods: unknown method {name!r}; the methods are {', '.join(METHODS)}")
     if not at:
         return METHODS[name]
+    if value == "auto" and METHODS[name].call is None:
+        return METHODS[name].changed(text, threshold=value)
+    if value == "auto":
+        raise ValueError(f"methods: {name} does not estimate its threshold, got {text!r}")
     try:
         threshold = float(value)
     except ValueError:

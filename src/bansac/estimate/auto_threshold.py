@@ -1,0 +1,140 @@
+"""A threshold that is estimated from the data, in alternation with the model: ``threshold="auto"``.
+
+The threshold of an inlier is proportional to the noise, so the scale sigma of the noise is what is estimated, from the
+residuals of the best model so far, and the next run has the threshold below which 99 % of the inliers are: the scheme
+of SIMFIT (Edstedt, Less Biased Noise Scale Estimation for Threshold-Robust RANSAC, arXiv 2503.13433, 2025). Two biases
+of such an estimate are removed as there: the residuals are those of a model that was fitted to the same data, and they
+are cut off at some distance. Here a mixture of inliers and outliers explains what is within that distance
+(:mod:`.posterior`).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import time
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from bansac.engine.options import Options
+from bansac.estimate.posterior import inlier_scale
+from bansac.estimate.solve import solve
+from bansac.numeric.clock import Stopwatch
+from bansac.options import Threshold
+from bansac.problems.problem import Problem
+from bansac.result import Result
+
+__all__ = ["LARGEST", "SMALLEST", "estimate_threshold", "solve_at", "threshold_factor"]
+
+SMALLEST, LARGEST = 0.1, 6.0
+"""The thresholds that are looked for, in thresholds of the start."""
+
+# Two runs are the rule, a third one follows a threshold that was far off. Thresholds that differ by less are the same.
+_RUNS = 3
+_CLOSE = 1.25
+
+# Sigma and the share of inliers depend on the window of residuals, and this on sigma.
+_WINDOWS = 10
+_CONVERGED = 0.02
+
+# Of the standard normal distribution.
+_QUANTILE_99 = 2.3263478740408408
+
+
+def solve_at(
+    threshold: Threshold | None,
+    problem: Problem,
+    data: NDArray[np.float64],
+    options: Options,
+    scores: ArrayLike | None,
+    priors: ArrayLike | None,
+    weights: ArrayLike | None,
+    watch: Stopwatch,
+    unit: float = 1.0,
+    **arguments: Any,
+) -> Result:
+    """Call :func:`.solve` at the threshold of the options, or at estimated ones if ``threshold`` is ``"auto"``.
+
+    The threshold of the options is where ``"auto"`` starts. If no model is found there, the noise may be larger: the
+    largest threshold is tried. What is returned is the last run with success; its numbers of iterations, models and
+    rounds are those of all runs, its trace is its own.
+    """
+    inputs = (scores, priors, weights, watch, unit)
+    if threshold != "auto":
+        return solve(problem, data, options, *inputs, **arguments)
+    assert options.threshold is not None
+    deadline = None if options.max_seconds is None else time.perf_counter() + options.max_seconds
+    bounds = SMALLEST * options.threshold, LARGEST * options.threshold
+    runs = [solve(problem, data, options, *inputs, **arguments)]
+    best = runs[0]
+    while len(runs) < _RUNS:
+        following = estimate_threshold(best.residuals, problem, bounds) if best.success else bounds[1]
+        if max(following / best.threshold, best.threshold / following) < _CLOSE:
+            break
+        changes: dict[str, Any] = {"threshold": following}
+        if deadline is not None:
+            changes["max_seconds"] = deadline - time.perf_counter()
+            if changes["max_seconds"] <= 0.0:
+                break
+        runs.append(solve(problem, data, options.replace(**changes), *inputs, **arguments))
+        if not runs[-1].success:
+            break
+        best = runs[-1]
+    return _with_totals(best, runs)
+
+
+def estimate_threshold(residuals: NDArray[np.float64], problem: Problem, bounds: tuple[float, float]) -> float:
+    """Return the distance from a model below which 99 % of its inliers are.
+
+    The widest window of residuals comes first: a model that was found with too small a threshold has its inliers spread
+    over several thresholds, and the noise would be taken for the threshold.
+
+    Parameters
+    ----------
+    residuals : (N,) ndarray
+        Distances from the model; inf for a datum that cannot be an inlier.
+    problem : Problem
+        The problem: the number of components of an error, and that of the errors which the model can explain.
+    bounds : tuple of float
+        The smallest and the largest threshold.
+    """
+    codimension = problem.codimension
+    explained = problem.sample_size * codimension
+    factor = threshold_factor(codimension)
+    smallest, largest = bounds
+    threshold = largest
+    for _ in range(_WINDOWS):
+        sigma, inliers = inlier_scale(residuals, threshold, codimension)
+        errors = codimension * inliers
+        sigma *= math.sqrt(errors / max(errors - explained, 1.0))
+        last, threshold = threshold, min(max(factor * sigma, smallest), largest)
+        if abs(threshold - last) < _CONVERGED * last:
+            break
+    return threshold
+
+
+def threshold_factor(codimension: int) -> float:
+    """Return the 99 % quantile of the length of a vector of standard normal errors, by Wilson and Hilferty (1931).
+
+    Examples
+    --------
+    >>> round(threshold_factor(1), 2), round(threshold_factor(2), 2)
+    (2.57, 3.04)
+    """
+    spread = 2.0 / (9.0 * codimension)
+    cube_root = 1.0 - spread + _QUANTILE_99 * math.sqrt(spread)
+    return math.sqrt(codimension * cube_root * cube_root * cube_root)
+
+
+def _with_totals(result: Result, runs: list[Result]) -> Result:
+    """Return the result of one run with the time and the counts of all."""
+    return dataclasses.replace(
+        result,
+        iterations=sum(run.iterations for run in runs),
+        models_tested=sum(run.models_tested for run in runs),
+        rounds=sum(run.rounds for run in runs),
+        seconds=runs[-1].seconds,
+        loading_seconds=runs[-1].loading_seconds,
+    )

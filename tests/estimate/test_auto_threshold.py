@@ -1,0 +1,190 @@
+"""Estimated thresholds: scenes of known noise, exact data, noise alone, and the ways in which they are asked for."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+import bansac
+from bansac import Options
+from bansac.datasets.synthetic import epipolar_matches, homography_matches, line_points
+from bansac.estimate.auto_threshold import LARGEST, SMALLEST, estimate_threshold, threshold_factor
+from bansac.geometry import normalize_points
+from bansac.metrics import corner_error, rotation_error, translation_error
+from bansac.problems.fundamental import FUNDAMENTAL
+from bansac.problems.homography import HOMOGRAPHY
+
+DEFAULTS = {"H": 2.0, "F": 0.5, "E": 1.0}
+FIXED = (0.25, 0.5, 1.0, 2.0, 4.0)
+
+
+def make_scene(kind, noise, seed, n=300):
+    if kind == "H":
+        return homography_matches(n, inlier_ratio=0.6, noise=noise, seed=seed)
+    return epipolar_matches(n, inlier_ratio=0.6, noise=noise, seed=seed)
+
+
+def estimate(kind, scene, threshold, **settings):
+    if kind == "H":
+        return bansac.estimate_homography(scene.x1, scene.x2, threshold=threshold, **settings)
+    if kind == "F":
+        return bansac.estimate_fundamental(scene.x1, scene.x2, threshold=threshold, **settings)
+    return bansac.estimate_essential(scene.x1, scene.x2, scene.K, threshold=threshold, **settings)
+
+
+def model_error(kind, result, scene, seed):
+    """Return the mean distance in pixels of true matches without noise from the model."""
+    if kind == "H":
+        return corner_error(result.model, scene.H, (480, 640))
+    clean = make_scene(kind, 0.0, seed)
+    K_inverse = np.linalg.inv(scene.K)
+    F = result.model if kind == "F" else K_inverse.T @ result.model @ K_inverse
+    squared = np.empty(len(clean.x1))
+    data = np.ascontiguousarray(np.column_stack([clean.x1, clean.x2]).T)
+    FUNDAMENTAL.exact_residuals(data, np.array(F).ravel(), 0, squared.size, squared)
+    return float(np.sqrt(squared[clean.inliers]).mean())
+
+
+def test_factors_are_quantiles_of_lengths_of_normal_vectors():
+    assert threshold_factor(1) == pytest.approx(2.5758, rel=0.01)
+    assert threshold_factor(2) == pytest.approx(np.sqrt(-2 * np.log(0.01)), rel=0.01)
+
+
+@pytest.mark.parametrize("problem", [FUNDAMENTAL, HOMOGRAPHY])
+@pytest.mark.parametrize("noise", [0.1, 0.3, 1.0])
+@pytest.mark.parametrize(("inliers", "outliers"), [(300, 0), (300, 300), (100, 400)])
+def test_threshold_of_residuals(problem, noise, inliers, outliers):
+    rng = np.random.default_rng(1)
+    errors = np.linalg.norm(rng.normal(0, noise, (inliers, problem.codimension)), axis=1)
+    beyond = 200 * rng.random(outliers) ** (1 / problem.codimension)
+    residuals = np.concatenate([errors, beyond, [np.inf]])
+    found = estimate_threshold(residuals, problem, (0.05, 4.0))
+    assert found == pytest.approx(threshold_factor(problem.codimension) * noise, rel=0.35)
+
+
+def test_threshold_counts_the_degrees_of_freedom():
+    """The residuals of a fit to few data are smaller than the noise: here by the root of 13 / 20."""
+    residuals = np.abs(np.random.default_rng(0).normal(0, 1, 20))
+    of_fit = estimate_threshold(residuals * np.sqrt(13 / 20), FUNDAMENTAL, (0.1, 10.0))
+    many = estimate_threshold(np.repeat(residuals, 100), FUNDAMENTAL, (0.1, 10.0))
+    assert of_fit == pytest.approx(many, rel=0.1)
+
+
+@pytest.mark.parametrize("residuals", [np.empty(0), np.full(9, np.inf), np.zeros(30)])
+def test_residuals_that_say_nothing_give_a_bound(residuals):
+    assert estimate_threshold(residuals, HOMOGRAPHY, (0.2, 12.0)) in (0.2, 12.0)
+
+
+@pytest.mark.parametrize("kind", ["H", "F", "E"])
+@pytest.mark.parametrize("noise", [0.1, 0.3, 1.0, 3.0])
+def test_threshold_fits_the_noise(kind, noise):
+    for seed in range(3):
+        scene = make_scene(kind, noise, seed)
+        result = estimate(kind, scene, "auto")
+        assert result.success
+        expected = threshold_factor(2 if kind == "H" else 1) * noise
+        bounded = np.clip(expected, SMALLEST * DEFAULTS[kind], LARGEST * DEFAULTS[kind])
+        assert 0.5 < result.threshold / bounded < 2
+        np.testing.assert_array_equal(result.inliers, result.residuals <= result.threshold)
+
+
+@pytest.mark.parametrize("kind", ["H", "F", "E"])
+@pytest.mark.parametrize("noise", [0.1, 1.0])
+def test_models_are_as_good_as_with_the_best_threshold(kind, noise):
+    errors = {threshold: [] for threshold in (*FIXED, "auto")}
+    for seed in range(4):
+        scene = make_scene(kind, noise, seed)
+        for threshold, found in errors.items():
+            found.append(model_error(kind, estimate(kind, scene, threshold), scene, seed))
+    mean = {threshold: np.mean(found) for threshold, found in errors.items()}
+    assert mean["auto"] < 1.3 * min(mean[threshold] for threshold in FIXED)
+
+
+@pytest.mark.parametrize("kind", ["H", "F", "E"])
+def test_exact_data_have_the_smallest_threshold(kind):
+    scene = make_scene(kind, 0.0, 5)
+    result = estimate(kind, scene, "auto")
+    assert result.success
+    assert result.threshold == pytest.approx(SMALLEST * DEFAULTS[kind])
+    assert result.inliers[scene.inliers].all()
+
+
+@pytest.mark.parametrize("kind", ["H", "F", "E"])
+def test_noise_alone_is_no_success(kind):
+    for seed in range(10):
+        x1, x2 = np.random.default_rng(seed).uniform(0, 480, (2, 100, 2))
+        scene = dataclasses.replace(make_scene(kind, 0.0, seed, n=100), x1=x1, x2=x2)
+        result = estimate(kind, scene, "auto")
+        assert not result.success
+        assert result.threshold == DEFAULTS[kind]
+
+
+def test_too_few_data_fail_with_the_reason():
+    result = bansac.estimate_homography(np.zeros((3, 2)), np.ones((3, 2)), threshold="auto")
+    assert not result.success
+    assert "at least 4" in result.message
+
+
+def test_pose_and_cameras():
+    scene = make_scene("E", 0.3, 2)
+    R, t = bansac.estimate_relative_pose(scene.x1, scene.x2, scene.K, threshold="auto").model
+    assert rotation_error(R, scene.R) < 0.3
+    assert translation_error(t, scene.t) < 2
+    in_pixels = estimate("E", scene, "auto")
+    x1, x2 = normalize_points(scene.K, scene.x1), normalize_points(scene.K, scene.x2)
+    normalised = bansac.estimate_essential(x1, x2, threshold="auto")
+    assert normalised.threshold * scene.K[0, 0] == pytest.approx(in_pixels.threshold, rel=0.3)
+
+
+def test_it_starts_from_the_threshold_of_the_options_or_preset():
+    scene = make_scene("H", 0.0, 0)
+    assert estimate("H", scene, "auto", options=Options(threshold=1.0)).threshold == pytest.approx(SMALLEST)
+    assert estimate("H", scene, "auto", preset="paper").threshold == pytest.approx(SMALLEST)
+    assert bansac.ransac(
+        HOMOGRAPHY, np.column_stack([scene.x1, scene.x2]), threshold="auto"
+    ).threshold == pytest.approx(SMALLEST * DEFAULTS["H"])
+    points = line_points(200, noise=0.05, seed=1).points
+    line = bansac.fit_line(points, threshold="auto", options=Options(threshold=0.1))
+    assert 0.5 < line.threshold / (threshold_factor(1) * 0.05) < 2
+
+
+def test_counts_are_those_of_all_runs():
+    scene = make_scene("H", 0.1, 0)
+    auto, first = estimate("H", scene, "auto"), estimate("H", scene, None)
+    last = estimate("H", scene, auto.threshold)
+    assert auto.threshold < first.threshold
+    assert auto.iterations == first.iterations + last.iterations
+    assert auto.rounds == first.rounds + last.rounds
+    np.testing.assert_array_equal(auto.model, last.model)
+
+
+def test_a_time_limit_holds_for_all_runs():
+    scene = make_scene("H", 0.1, 0)
+    result = estimate("H", scene, "auto", max_seconds=1e-9)
+    assert result.threshold == DEFAULTS["H"]
+
+
+def test_many_pairs():
+    scenes = [make_scene("F", noise, 1) for noise in (0.1, 1.0)]
+    narrow, wide = bansac.estimate_many("fundamental", scenes, threshold="auto", workers=1)
+    assert narrow.threshold < 0.5 < wide.threshold
+
+
+@pytest.mark.parametrize(
+    "function", [bansac.estimate_homography, bansac.estimate_fundamental, bansac.estimate_essential]
+)
+@pytest.mark.parametrize("threshold", ["Auto", "2", "", "automatic"])
+def test_other_words_are_refused(function, threshold):
+    x = np.random.default_rng(0).uniform(0, 1, (30, 2))
+    with pytest.raises(ValueError, match=f"threshold must be a number > 0 or 'auto', got '{threshold}'"):
+        function(x, x, threshold=threshold)
+
+
+def test_problems_without_a_default_refuse_it():
+    points = line_points(50, seed=1).points
+    with pytest.raises(ValueError, match=r"threshold='auto' starts from the default threshold.*'line' has none"):
+        bansac.fit_line(points, threshold="auto")
+    with pytest.raises(ValueError, match="threshold must be a number > 0, got 'auto'"):
+        Options(threshold="auto")
