@@ -3,7 +3,7 @@
     python benchmarks/ablation.py --data FOLDER [--problems E F "H small" "H exact"] [--json benchmarks/ablation.json]
 
 ``FOLDER`` holds the sets in ``EF`` and ``H``. Each variant differs from the default in one part: taken away, or
-replaced. All of them run on the same pairs, with the same matches and seeds. The figure is AUC@10 of the larger error of
+replaced. All run on the same pairs, with the same matches and seeds. The figure is AUC@10 of the larger error of
 the pose (E, F) or mAA@10 of the mean corner error (H), by set and as the mean over the sets; ``difference`` is to the
 default, with a standard error from the pairs. ``leave_one_out`` chooses the values of a setting on all sets but one and
 has the accuracy on that one beside the default's. ``ms`` is the processor time of the calling thread, on a machine that
@@ -38,6 +38,7 @@ from bansac.evaluation.method import Method
 from bansac.evaluation.provenance import installed_versions, machine
 from bansac.evaluation.summary import AUC_10, CORNERS_10, ITERATIONS, TIME, Summary
 from bansac.evaluation.task import DEFAULTS, Kind, Protocol, Task, judge, make_task
+from bansac.options import Options
 from bansac.problems.problem import Problem
 
 Array = NDArray[np.float64]
@@ -45,29 +46,15 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Variant:
-    """The default pipeline with one part changed.
-
-    Parameters
-    ----------
-    part, value : str
-        What is changed, and to what.
-    settings : mapping
-        Keyword arguments of the public functions.
-    scored, sized : bool
-        Whether scores and sizes of images are given.
-    weigh : callable, optional
-        ``weigh(task)``: the weights of the matches that are given.
-    fields : mapping
-        Fields of the :class:`Problem` that are replaced.
-    """
+    """The default pipeline with one part changed."""
 
     part: str
     value: str
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    scored: bool = True
-    sized: bool = True
-    weigh: Callable[[Task], Array] | None = None
-    fields: Mapping[str, Any] = field(default_factory=dict)
+    settings: Mapping[str, Any] = field(default_factory=dict)  # keyword arguments of the public functions
+    scored: bool = True  # whether scores are given
+    sized: bool = True  # whether the sizes of the images are given
+    weigh: Callable[[Task], Array] | None = None  # weights of the matches that are given
+    fields: Mapping[str, Any] = field(default_factory=dict)  # fields of the Problem that are replaced
 
     @property
     def name(self) -> str:
@@ -113,6 +100,7 @@ WEIGHTINGS = (None, "density", "scores", "density+scores")
 EXPONENTS = (1, 2, 4)
 ROUND_LENGTHS = (200, 300, 500)
 AGREEMENTS = (2, 3)
+_OPTIONS = Options()
 DEFAULT_EXPONENT = 2  # of bansac.engine.scoring.weights
 
 
@@ -133,22 +121,22 @@ def weigh_by_scores(exponent: float, dense: bool, task: Task) -> Array:
 def variants(kind: Kind) -> list[Variant]:
     """Return the variants for a kind of model, the default first."""
     problem = default_problem(kind)
-    weighting = problem.default_weighting
-    dense = weighting is not None and "density" in weighting
+    weighting = problem.default_weighting or ""
+    dense, scored = "density" in weighting, "scores" in weighting
 
     def as_by_default(task: Task) -> Array:
         """Return the default's weights, for a sampler that takes no scores."""
-        return weigh_by_scores(DEFAULT_EXPONENT if weighting and "scores" in weighting else 0, dense, task)
+        return weigh_by_scores(DEFAULT_EXPONENT if scored else 0, dense, task)
 
     threshold = problem.default_threshold
     assert threshold is not None
     found = [
         Variant("default", ""),
         Variant("rounds", "one, with the whole budget", {"rounds": 1, "round_iterations": None}),
-        *(_of_setting("agreement", value) for value in AGREEMENTS),
-        *(_of_setting("round_iterations", value) for value in ROUND_LENGTHS),
-        *(_of_setting("weighting", value) for value in WEIGHTINGS if value != weighting),
-        *_exponents(weighting, dense),
+        *(_of_setting("agreement", value) for value in AGREEMENTS if value != _OPTIONS.agreement),
+        *(_of_length(value) for value in ROUND_LENGTHS if value != _OPTIONS.round_iterations),
+        *(_of_setting("weighting", value) for value in WEIGHTINGS if value != problem.default_weighting),
+        *(_exponents(dense) if scored else ()),
         *(_of_setting("scoring", value) for value in ("inliers", "magsac++")),
         Variant("scoring", "magsac++, threshold x 2.5", {"scoring": "magsac++", "threshold": 2.5 * threshold}),
         *(_of_setting("refinement", value) for value in ("least_squares", None)),
@@ -167,19 +155,26 @@ def variants(kind: Kind) -> list[Variant]:
     ]
     if kind == "F":
         found += [_of_setting("degeneracy", None), Variant("without sizes of images", "", sized=False)]
-    defaults = {_of_setting("agreement", 2).name, _of_setting("round_iterations", 300).name}
-    return [variant for variant in found if variant.name not in defaults]
+    return found
 
 
 def _of_setting(setting: str, value: Any) -> Variant:
-    return Variant(setting, "none" if value is None else f"{value:g}" if isinstance(value, float) else str(value),
-                   {setting: value})  # fmt: skip
+    return Variant(setting, _text(value), {setting: value})
 
 
-def _exponents(weighting: str | None, dense: bool) -> list[Variant]:
-    """Return other powers of the scores in the weights, if the weights have scores."""
-    if weighting is None or "scores" not in weighting:
-        return []
+def _of_length(iterations: int) -> Variant:
+    """Return rounds of a length; there are as many as the budget allows, a share of it being the least length."""
+    budget = _OPTIONS.rounds * (_OPTIONS.round_iterations or 1)
+    settings = {"round_iterations": iterations, "rounds": max(_OPTIONS.rounds, -(-budget // iterations))}
+    return Variant("round_iterations", str(iterations), settings)
+
+
+def _text(value: Any) -> str:
+    return "none" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _exponents(dense: bool) -> list[Variant]:
+    """Return other powers of the scores in the weights."""
 
     def weigh(exponent: int) -> Callable[[Task], Array]:
         return lambda task: weigh_by_scores(exponent, dense, task)
@@ -194,18 +189,18 @@ def _exponents(weighting: str | None, dense: bool) -> list[Variant]:
 def choices(kind: Kind) -> dict[str, tuple[str, dict[str, str]]]:
     """Return the settings that were chosen on these sets: the default's value, and the variant of each value."""
     problem = default_problem(kind)
-    weights = {str(value): f"exponent of scores: {value}" for value in EXPONENTS}
-    of = {
-        "threshold": (f"{problem.default_threshold:g}", [f"{value:g}" for value in THRESHOLDS[kind]]),
-        "weighting": (problem.default_weighting or "none", [value or "none" for value in WEIGHTINGS]),
-        "round_iterations": ("300", [str(value) for value in ROUND_LENGTHS]),
-        "agreement": ("2", [str(value) for value in AGREEMENTS]),
+    of: dict[str, tuple[Any, Sequence[Any]]] = {
+        "threshold": (problem.default_threshold, THRESHOLDS[kind]),
+        "weighting": (problem.default_weighting, WEIGHTINGS),
+        "round_iterations": (_OPTIONS.round_iterations, ROUND_LENGTHS),
+        "agreement": (_OPTIONS.agreement, AGREEMENTS),
     }
-    found = {name: (default, {value: f"{name}: {value}" for value in values}) for name, (default, values) in of.items()}
-    if problem.default_weighting is not None and "scores" in problem.default_weighting:
-        found["exponent of scores"] = (str(DEFAULT_EXPONENT), weights)
-    for default, names in found.values():
-        names[default] = "default"
+    if "scores" in (problem.default_weighting or ""):
+        of["exponent of scores"] = DEFAULT_EXPONENT, EXPONENTS
+    found = {}
+    for name, (default, values) in of.items():
+        names = {_text(value): "default" if value == default else f"{name}: {_text(value)}" for value in values}
+        found[name] = _text(default), names
     return found
 
 
@@ -311,14 +306,14 @@ def report(part: Part, rows: Sequence[Row], tried: Sequence[Variant]) -> dict[st
     }
 
 
-def accuracy(row: Row) -> float:
+def accuracy(row: Mapping[str, Any]) -> float:
     """Return the part of one run in the figure: the share of thresholds that its error is within."""
     if row["model"] == "H":
         return float(np.mean(row["corner_error"] <= np.linspace(1, 10, 100)))
-    return max(0.0, 1.0 - max(row["rotation_error"], row["translation_error"]) / 10.0)
+    return float(max(0.0, 1.0 - max(row["rotation_error"], row["translation_error"]) / 10.0))
 
 
-def paired_difference(rows: Sequence[Row], kind: Kind, name: str) -> tuple[float, float]:
+def paired_difference(rows: Sequence[Mapping[str, Any]], kind: Kind, name: str) -> tuple[float, float]:
     """Return the mean over the sets of the accuracy of a variant less the default's, and its standard error."""
     by_pair: dict[str, dict[str, list[float]]] = {}
     for row in rows:
