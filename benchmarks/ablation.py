@@ -15,7 +15,6 @@ With ``--json`` the problems that are run replace those of the file; the others 
 from __future__ import annotations
 
 import argparse
-import contextlib
 import dataclasses
 import datetime
 import importlib
@@ -79,7 +78,7 @@ class Part:
 _H = DEFAULTS["H"]
 PROBLEMS = {
     "E": Part(DEFAULTS["E"], "EF", exclude=("middlebury_dino",)),
-    "F": Part(DEFAULTS["F"], "EF", exclude=("middlebury_dino",)),
+    "F": Part(dataclasses.replace(DEFAULTS["F"], repeats=5), "EF", exclude=("middlebury_dino",)),
     "H small": Part(dataclasses.replace(_H, pairs=60), "H", exclude=("exact_warp",)),
     "H exact": Part(dataclasses.replace(_H, pairs=60, max_ratio=0.95, repeats=3), "H", sets=("exact_warp",)),
 }
@@ -100,6 +99,8 @@ WEIGHTINGS = (None, "density", "scores", "density+scores")
 EXPONENTS = (1, 2, 4)
 ROUND_LENGTHS = (200, 300, 500)
 AGREEMENTS = (2, 3)
+REFINEMENTS = ("least_squares", None)
+STOPS = ("sprt", "bansac+ransac")
 _OPTIONS = Options()
 DEFAULT_EXPONENT = 2  # of bansac.engine.scoring.weights
 
@@ -139,7 +140,7 @@ def variants(kind: Kind) -> list[Variant]:
         *(_exponents(dense) if scored else ()),
         *(_of_setting("scoring", value) for value in ("inliers", "magsac++")),
         Variant("scoring", "magsac++, threshold x 2.5", {"scoring": "magsac++", "threshold": 2.5 * threshold}),
-        *(_of_setting("refinement", value) for value in ("least_squares", None)),
+        *(_of_setting("refinement", value) for value in REFINEMENTS),
         *(
             _of_setting("local_optimization", value)
             for value in (None, "inner", "inner+iterative", "lm")
@@ -149,7 +150,7 @@ def variants(kind: Kind) -> list[Variant]:
         Variant("sampler", "uniform", {"sampler": "uniform"}, scored=False, weigh=as_by_default),
         _of_setting("sampler", "prosac"),
         _of_setting("verification", None),
-        *(_of_setting("stopping", value) for value in ("sprt", "bansac+ransac")),
+        *(_of_setting("stopping", value) for value in STOPS),
         Variant("without scores", "", scored=False),
         *(_of_setting("threshold", value) for value in THRESHOLDS[kind] if value != threshold),
     ]
@@ -194,7 +195,11 @@ def choices(kind: Kind) -> dict[str, tuple[str, dict[str, str]]]:
         "weighting": (problem.default_weighting, WEIGHTINGS),
         "round_iterations": (_OPTIONS.round_iterations, ROUND_LENGTHS),
         "agreement": (_OPTIONS.agreement, AGREEMENTS),
+        "refinement": (_OPTIONS.refinement, (_OPTIONS.refinement, *REFINEMENTS)),
+        "stopping": (_OPTIONS.stopping, (_OPTIONS.stopping, *STOPS)),
     }
+    if kind == "F":
+        of["degeneracy"] = _OPTIONS.degeneracy, (_OPTIONS.degeneracy, None)
     if "scores" in (problem.default_weighting or ""):
         of["exponent of scores"] = DEFAULT_EXPONENT, EXPONENTS
     found = {}
@@ -202,14 +207,6 @@ def choices(kind: Kind) -> dict[str, tuple[str, dict[str, str]]]:
         names = {_text(value): "default" if value == default else f"{name}: {_text(value)}" for value in values}
         found[name] = _text(default), names
     return found
-
-
-@contextlib.contextmanager
-def changed_problem(kind: Kind, problem: Problem) -> Iterator[None]:
-    """Let the public functions estimate ``problem`` in place of theirs."""
-    module, name = _CONSTANTS[kind]
-    with mock.patch.object(importlib.import_module(module), name, problem):
-        yield
 
 
 class Runner:
@@ -222,10 +219,11 @@ class Runner:
         self._methods = [variant.method() for variant in self.variants]
 
     def _run(self, which: int, task: Task) -> tuple[Any, float]:
-        """Return the answer of a variant and its processor time in seconds."""
+        """Return the answer of a variant, with its problem in place of the default's, and its processor time."""
         weigh = self.variants[which].weigh
         settings = {} if weigh is None else {"weights": weigh(task)}
-        with changed_problem(self._kind, self._problems[which]):
+        module, name = _CONSTANTS[self._kind]
+        with mock.patch.object(importlib.import_module(module), name, self._problems[which]):
             started = time.thread_time()
             answer = self._methods[which].run(task, **settings)
             return answer, time.thread_time() - started

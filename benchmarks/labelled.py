@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bansac.datasets import Matches
 from bansac.datasets.labelled import CheckPointSet, LabelledSet
@@ -29,6 +30,8 @@ from bansac.evaluation.method import Method
 from bansac.evaluation.methods import METHODS
 from bansac.evaluation.provenance import installed_versions, machine
 from bansac.evaluation.task import DEFAULTS, make_task, squared_distances
+
+Array = NDArray[np.float64]
 
 OURS = ("default", "accurate", "default-unscored", "default-unsized")
 PEERS = (
@@ -52,13 +55,18 @@ DISTANCES = (1.0, 0.5, 2.0)
 TOLERANCE = 0.1
 
 
-def distances(method: Method, pair: Matches, judged: Matches, seed: int) -> Any:
-    """Return the distances of the matches of ``judged`` to the matrix that a method estimates, inf without one."""
+def estimate(method: Method, pair: Matches, seed: int) -> Array | None:
+    """Return the matrix that a method estimates, None without a usable one."""
     method.prepare()
     F = method.model(method.run(method.arrange(make_task(pair, PROTOCOL, seed))))
-    if F is None or F.shape != (3, 3) or not np.isfinite(F).all():
-        return np.full(len(judged), math.inf)
-    squared = squared_distances(F, judged, "F")
+    return F if F is not None and F.shape == (3, 3) and np.isfinite(F).all() else None
+
+
+def distances(F: Array | None, matches: Matches) -> Array:
+    """Return the distances of matches to a matrix, inf without one."""
+    if F is None:
+        return np.full(len(matches), math.inf)
+    squared = squared_distances(F, matches, "F")
     return np.sqrt(np.where(np.isnan(squared), math.inf, squared))
 
 
@@ -66,16 +74,18 @@ def check_points(data: Path, repeats: int, threshold: float) -> dict[str, Any]:
     """Return the errors of every method on each pair with check points, and how it compares with the peers."""
     pairs = CheckPointSet(data / "kusvod2_strechamvs")
     errors: dict[str, dict[str, float]] = {name: {} for name in (*OURS, *PEERS)}
+    inliers: dict[str, dict[str, float]] = {name: {} for name in errors}
     for key in pairs.keys:
         pair, judged = pairs.pair(key).filtered(PROTOCOL.max_ratio), Matches(*pairs.check_points(key))
         for name, of_pairs in errors.items():
             method = METHODS[name].changed(name, threshold=threshold)
-            medians = [np.median(distances(method, pair, judged, seed)) for seed in range(repeats)]
-            of_pairs[key] = float(np.median(medians))
+            models = [estimate(method, pair, seed) for seed in range(repeats)]
+            of_pairs[key] = float(np.median([np.median(distances(F, judged)) for F in models]))
+            inliers[name][key] = float(np.median([np.sum(distances(F, pair) <= threshold) for F in models]))
     best = {key: min(errors[name][key] for name in PEERS) for key in pairs.keys}
     return {
         "median_error": errors,
-        "mean_of_pairs": {name: float(np.mean(list(of_pairs.values()))) for name, of_pairs in errors.items()},
+        "inliers": inliers,
         "best_peer": best,
         "no_worse_than_the_best_peer_of_each_pair": {name: _no_worse(errors[name], best) for name in OURS},
         "the_same_within_0.1_pixel": {name: _no_worse(errors[name], best, TOLERANCE) for name in OURS},
@@ -99,7 +109,7 @@ def labelled_inliers(data: Path, repeats: int, threshold: float) -> dict[str, An
         pair = dataclasses.replace(pair, scores=np.zeros(len(pair)))  # the task has scores, and no method gets them
         for name, of_pairs in found.items():
             method = dataclasses.replace(METHODS[name].changed(name, threshold=threshold), scored=False)
-            runs = [distances(method, pair, judged, seed) for seed in range(repeats)]
+            runs = [distances(estimate(method, pair, seed), judged) for seed in range(repeats)]
             of_pairs[key] = [float(np.mean([np.mean(run <= pixels) for run in runs])) for pixels in DISTANCES]
     return {
         "found_within": {
