@@ -4,7 +4,8 @@
     python scripts/render_tables.py --check   # return 1 if a page differs from its reports
 
 A table stands between ``<!-- table: NAME -->`` and ``<!-- end -->``; ``TABLES`` has the function of every name. Those
-of ``docs/reproduction.md`` are made in ``reproduction``, beside this file.
+of ``docs/reproduction.md`` are made in ``reproduction``, those of ``docs/ablation.md`` in ``ablation_tables``, beside
+this file.
 """
 
 from __future__ import annotations
@@ -14,12 +15,19 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from ablation_tables import TABLES as ABLATION
 from reproduction import evidence
 from reproduction.claims import claims
 from reproduction.evidence import ROOT, bench, lines, share
 from reproduction.tables import TABLES as EXPERIMENTS
 
-PAGES = ("docs/results.md", "docs/reproduction.md", "docs/calibration.md", "docs/choosing.md")
+PAGES = (
+    "docs/results.md",
+    "docs/reproduction.md",
+    "docs/calibration.md",
+    "docs/choosing.md",
+    "docs/ablation.md",
+)
 
 MARKED = re.compile(r"(<!-- table: (\S+) -->\n\n?)(.*?)(\n?<!-- end -->)", re.DOTALL)
 
@@ -49,6 +57,7 @@ LABELS = {
     "opencv-prosac-lo": "OpenCV UsacParams, PROSAC, LO",
     "opencv-accurate": "OpenCV USAC_ACCURATE",
     "opencv-magsac": "OpenCV USAC_MAGSAC",
+    "pycolmap": "pycolmap",
     "pydegensac": "pydegensac",
 }
 
@@ -262,6 +271,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "thresholds-H": lambda: thresholds("H"),
     "presets": presets,
     "claims": claims,
+    **ABLATION,
     **EXPERIMENTS,
 }
 

@@ -1,11 +1,11 @@
-"""Labelled matches: small sets written here, read back, and damaged."""
+"""Labelled matches and check points: small sets written here, read back, and damaged."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from bansac.datasets.labelled import LabelledSet, find_labelled_sets, missing_files
+from bansac.datasets.labelled import CheckPointSet, LabelledSet, find_labelled_sets, missing_files
 
 h5py = pytest.importorskip("h5py", reason="reading HDF5 files needs h5py")
 
@@ -86,3 +86,52 @@ def test_damage_is_told(folder):
         file["b"][:] = 0
     with pytest.raises(OSError, match="matrix of 'b' is zero"):
         labelled.pair("b")
+
+
+def test_sizes_are_read_where_they_are(folder):
+    path, _ = folder
+    assert LabelledSet(path).pair("a").size1 is None
+    with h5py.File(path / "size.h5", "w") as file:
+        file["a"], file["b"] = [30, 40], [50, 60]
+    labelled = LabelledSet(path)
+    assert (labelled.pair("b").size1, labelled.pair("b").size2) == ((50, 60), None)
+    assert [file.name for file in labelled.files()][3:] == ["size.h5"]
+
+
+@pytest.fixture
+def checked(tmp_path):
+    rng = np.random.default_rng(0)
+    stored = {
+        "matches.h5": rng.uniform(0, 99, (9, 4)).astype(np.float32),
+        "match_conf.h5": rng.uniform(0, 1, 9).astype(np.float32),
+        "vpts.h5": rng.uniform(0, 99, (5, 4)),
+        "size.h5": np.array([30, 40]),
+        "size2.h5": np.array([50, 60]),
+    }
+    for name, values in stored.items():
+        with h5py.File(tmp_path / name, "w") as file:
+            file["a-b"] = values
+    return tmp_path, stored
+
+
+def test_pairs_with_check_points_come_back(checked):
+    path, stored = checked
+    checked_set = CheckPointSet(path)
+    assert (checked_set.keys, len(checked_set.files())) == (("a-b",), 5)
+    pair = checked_set.pair("a-b")
+    np.testing.assert_array_equal(np.hstack([pair.x1, pair.x2]), stored["matches.h5"])
+    np.testing.assert_array_equal(pair.ratios, stored["match_conf.h5"])
+    assert (pair.size1, pair.size2) == ((30, 40), (50, 60))
+    np.testing.assert_array_equal(np.hstack(checked_set.check_points("a-b")), stored["vpts.h5"])
+
+
+def test_damaged_check_points_are_told(checked):
+    path, _ = checked
+    with h5py.File(path / "vpts.h5", "a") as file:
+        del file["a-b"]
+        file["a-b"] = np.ones((5, 3))
+    with pytest.raises(OSError, match=r"vpts\.h5 must have shape \(N, 4\), got \(5, 3\)"):
+        CheckPointSet(path).check_points("a-b")
+    (path / "vpts.h5").unlink()
+    with pytest.raises(FileNotFoundError, match=r"no set with check points: vpts\.h5 is missing"):
+        CheckPointSet(path)

@@ -7,7 +7,7 @@
 ``synthetic``   matches and curves with ground truth
 ``demo``        a pair of images that is part of the package, and one of scikit-image
 ``tutorial``    sets of the "RANSAC in 2020" tutorial; ``hdf5`` and ``image_finder`` serve it
-``labelled``    sets whose matches are labelled
+``labelled``    sets whose matches are labelled, or whose truth are check points
 ``survey``      all sets below a folder
 ``fetch``       download of the tutorial's sets; ``download`` and ``unpack`` serve it
 ==============  ==============================================================================

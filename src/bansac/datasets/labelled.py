@@ -1,12 +1,23 @@
-"""Matches whose inliers are labelled one by one, with a true fundamental matrix but no cameras (AdelaideRMF).
+"""Matches with a truth that was marked by hand: labels of the matches (AdelaideRMF), or check points (kusvod2).
 
-A folder is one set; each file in it is an HDF5 file keyed by pair:
+A folder is one set; each file in it is an HDF5 file keyed by pair. Labelled matches have a true fundamental matrix but
+no cameras:
 
-==============  =====================================================
-``matches.h5``  (N, 4): x1 y1 x2 y2 in pixels
-``labels.h5``   (N,): 1 for a true match, 0 for a wrong one
-``Fgt.h5``      (3, 3): fundamental matrix, ``x2^T F x1 = 0``
-==============  =====================================================
+=========================  ===========================================
+``matches.h5``             (N, 4): x1 y1 x2 y2 in pixels
+``labels.h5``              (N,): 1 for a true match, 0 for a wrong one
+``Fgt.h5``                 (3, 3): fundamental matrix, ``x2^T F x1 = 0``
+``size.h5``, ``size2.h5``  optional: height and width of the images
+=========================  ===========================================
+
+A set with check points has the points of both images that were marked, which a fundamental matrix is judged by:
+
+=========================  ===========================================================
+``matches.h5``             (N, 4): x1 y1 x2 y2 in pixels
+``match_conf.h5``          (N,): ratio of the nearest to the second nearest distance (SNN)
+``vpts.h5``                (M, 4): x1 y1 x2 y2 of the check points in pixels
+``size.h5``, ``size2.h5``  optional: height and width of the images
+=========================  ===========================================================
 """
 
 from __future__ import annotations
@@ -15,16 +26,34 @@ import os
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bansac.datasets.hdf5 import PairFolder, folders_with
+from bansac.datasets.image_finder import SIZE_FILES, Which
 from bansac.datasets.matches import Matches
 
-__all__ = ["LabelledSet", "find_labelled_sets", "missing_files"]
+__all__ = ["CheckPointSet", "LabelledSet", "find_labelled_sets", "missing_files"]
 
 _FILES = ("matches.h5", "labels.h5", "Fgt.h5")
+_CHECK_POINT_FILES = ("matches.h5", "match_conf.h5", "vpts.h5")
 
 
-class LabelledSet(PairFolder):
+class _MarkedSet(PairFolder):
+    """What both kinds of sets share: the sizes of the images, where they are known."""
+
+    def _size(self, key: str, which: Which) -> tuple[int, int] | None:
+        if not (self.folder / SIZE_FILES[which]).exists():
+            return None
+        height, width = self._read(SIZE_FILES[which], key, (2,))
+        return int(height), int(width)
+
+    def _with_sizes(self, names: tuple[str, ...]) -> list[Path]:
+        """Return the absolute paths of files, and of the files of sizes that are there."""
+        sizes = (name for name in SIZE_FILES.values() if (self.folder / name).exists())
+        return [self.folder.resolve() / name for name in (*names, *sizes)]
+
+
+class LabelledSet(_MarkedSet):
     """The pairs of one folder; files are read when a pair is asked for.
 
     Parameters
@@ -52,7 +81,7 @@ class LabelledSet(PairFolder):
 
     def files(self) -> list[Path]:
         """Return the absolute paths of the files that :meth:`pair` reads."""
-        return [self.folder.resolve() / name for name in _FILES]
+        return self._with_sizes(_FILES)
 
     def pair(self, key: str) -> Matches:
         """Read one pair.
@@ -65,7 +94,7 @@ class LabelledSet(PairFolder):
         Returns
         -------
         Matches
-            Its matches, ``inliers`` and ``F`` of unit norm.
+            Its matches, ``inliers``, ``F`` of unit norm, and the sizes of the images if they are known.
 
         Raises
         ------
@@ -77,7 +106,83 @@ class LabelledSet(PairFolder):
         norm = np.linalg.norm(F)
         if norm == 0:
             raise OSError(f"{self.folder / 'Fgt.h5'}: the matrix of {key!r} is zero")
-        return Matches(x1, x2, key=key, inliers=labels != 0, F=F / norm)
+        return Matches(
+            x1, x2, key=key, inliers=labels != 0, F=F / norm, size1=self._size(key, 1), size2=self._size(key, 2)
+        )
+
+
+class CheckPointSet(_MarkedSet):
+    """The pairs of one folder whose truth are points that were marked by hand.
+
+    Parameters
+    ----------
+    folder : str or path
+        Folder with the files of one set.
+
+    Attributes
+    ----------
+    folder, name, keys
+        As of a :class:`~bansac.datasets.PairSet`.
+
+    Raises
+    ------
+    OSError
+        If a file is missing, damaged, or holds no pairs; the message names it.
+    ImportError
+        If h5py is not installed.
+    """
+
+    def __init__(self, folder: str | os.PathLike[str]) -> None:
+        missing = [name for name in _CHECK_POINT_FILES if not (Path(folder) / name).exists()]
+        if missing:
+            raise FileNotFoundError(f"{Path(folder)} is no set with check points: {', '.join(missing)} is missing")
+        super().__init__(folder)
+
+    def files(self) -> list[Path]:
+        """Return the absolute paths of the files that the pairs are read from."""
+        return self._with_sizes(_CHECK_POINT_FILES)
+
+    def pair(self, key: str) -> Matches:
+        """Read one pair.
+
+        Parameters
+        ----------
+        key : str
+            Name of the pair, one of ``keys``.
+
+        Returns
+        -------
+        Matches
+            Its matches with their ratios, and the sizes of the images if they are known.
+
+        Raises
+        ------
+        OSError
+            If a file is damaged, lacks the pair, or holds data of another shape.
+        """
+        x1, x2, ratios = self._matches(key, "match_conf.h5", "ratios")
+        return Matches(x1, x2, key=key, ratios=ratios, size1=self._size(key, 1), size2=self._size(key, 2))
+
+    def check_points(self, key: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Read the check points of a pair.
+
+        Parameters
+        ----------
+        key : str
+            Name of the pair, one of ``keys``.
+
+        Returns
+        -------
+        x1, x2 : (M, 2) ndarray
+            The same scene points in both images, in pixels.
+
+        Raises
+        ------
+        OSError
+            If the file is damaged, lacks the pair, or holds data of another shape.
+        """
+        points = self._read("vpts.h5", key, (-1, 4))
+        return points[:, :2].copy(), points[:, 2:].copy()
 
 
 def missing_files(folder: str | os.PathLike[str]) -> str:

@@ -9,7 +9,7 @@ import importlib
 
 from bansac.evaluation.method import Method
 
-PEERS = ("opencv", "poselib", "pydegensac")
+PEERS = ("opencv", "poselib", "pycolmap", "pydegensac")
 """Names of the modules."""
 
 

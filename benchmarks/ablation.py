@@ -1,0 +1,397 @@
+"""Measure what every part of the default pipeline adds, and whether its choices depend on a single scene.
+
+    python benchmarks/ablation.py --data FOLDER [--problems E F "H small" "H exact"] [--json benchmarks/ablation.json]
+
+``FOLDER`` holds the sets in ``EF`` and ``H``. Each variant differs from the default in one part: taken away, or
+replaced. All run on the same pairs, with the same matches and seeds. The figure is AUC@10 of the larger error of
+the pose (E, F) or mAA@10 of the mean corner error (H), by set and as the mean over the sets; ``difference`` is to the
+default, with a standard error from the pairs. ``leave_one_out`` chooses the values of a setting on all sets but one and
+has the accuracy on that one beside the default's. ``ms`` is the processor time of the calling thread, on a machine that
+may have other work: an indication only.
+
+With ``--json`` the problems that are run replace those of the file; the others stay.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import datetime
+import importlib
+import json
+import random
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bansac.datasets import Matches, PairSet, find_sets
+from bansac.engine.scoring.weights import density_weights, reliability_weights
+from bansac.evaluation.experiment import Row
+from bansac.evaluation.method import Method
+from bansac.evaluation.provenance import installed_versions, machine
+from bansac.evaluation.summary import AUC_10, CORNERS_10, ITERATIONS, TIME, Summary
+from bansac.evaluation.task import DEFAULTS, Kind, Protocol, Task, judge, make_task
+from bansac.options import Options
+from bansac.problems.problem import Problem
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Variant:
+    """The default pipeline with one part changed."""
+
+    part: str
+    value: str
+    settings: Mapping[str, Any] = field(default_factory=dict)  # keyword arguments of the public functions
+    scored: bool = True  # whether scores are given
+    sized: bool = True  # whether the sizes of the images are given
+    weigh: Callable[[Task], Array] | None = None  # weights of the matches that are given
+    fields: Mapping[str, Any] = field(default_factory=dict)  # fields of the Problem that are replaced
+
+    @property
+    def name(self) -> str:
+        """Its name in the report."""
+        return f"{self.part}: {self.value}" if self.value else self.part
+
+    def method(self) -> Method:
+        """Return the method that the evaluation runs."""
+        return Method(self.name, {"preset": None, **self.settings}, scored=self.scored, sized=self.sized)
+
+
+@dataclass(frozen=True)
+class Part:
+    """One of the problems on some sets."""
+
+    protocol: Protocol
+    folder: str
+    sets: tuple[str, ...] = ()  # all but ``exclude`` if there are none
+    exclude: tuple[str, ...] = ()
+
+
+_H = DEFAULTS["H"]
+PROBLEMS = {
+    "E": Part(DEFAULTS["E"], "EF", exclude=("middlebury_dino",)),
+    "F": Part(dataclasses.replace(DEFAULTS["F"], repeats=5), "EF", exclude=("middlebury_dino",)),
+    "H small": Part(dataclasses.replace(_H, pairs=60), "H", exclude=("exact_warp",)),
+    "H exact": Part(dataclasses.replace(_H, pairs=60, max_ratio=0.95, repeats=3), "H", sets=("exact_warp",)),
+}
+
+# Where the problem of each kind is: module and name.
+_CONSTANTS: dict[Kind, tuple[str, str]] = {
+    "E": ("bansac.problems.essential", "ESSENTIAL"),
+    "F": ("bansac.problems.fundamental", "FUNDAMENTAL"),
+    "H": ("bansac.problems.homography", "HOMOGRAPHY"),
+}
+
+THRESHOLDS: dict[Kind, tuple[float, ...]] = {
+    "E": (2.5e-4, 5e-4, 1e-3),
+    "F": (0.25, 0.35, 0.5, 0.75, 1.0),
+    "H": (1.0, 1.5, 2.0, 2.5, 3.0, 4.0),
+}
+WEIGHTINGS = (None, "density", "scores", "density+scores")
+EXPONENTS = (1, 2, 4)
+ROUND_LENGTHS = (200, 300, 500)
+AGREEMENTS = (2, 3)
+REFINEMENTS = ("least_squares", None)
+STOPS = ("sprt", "bansac+ransac")
+_OPTIONS = Options()
+DEFAULT_EXPONENT = 2  # of bansac.engine.scoring.weights
+
+
+def default_problem(kind: Kind) -> Problem:
+    """Return the problem of a kind."""
+    module, name = _CONSTANTS[kind]
+    problem: Problem = getattr(importlib.import_module(module), name)
+    return problem
+
+
+def weigh_by_scores(exponent: float, dense: bool, task: Task) -> Array:
+    """Return scores to a power, times the density weights if ``dense``."""
+    reliability = reliability_weights(task.scores)
+    weights = np.ones(len(task.x1)) if reliability is None else reliability ** (exponent / DEFAULT_EXPONENT)
+    return weights * density_weights(np.column_stack([task.x1, task.x2]).T.copy()) if dense else weights
+
+
+def variants(kind: Kind) -> list[Variant]:
+    """Return the variants for a kind of model, the default first."""
+    problem = default_problem(kind)
+    weighting = problem.default_weighting or ""
+    dense, scored = "density" in weighting, "scores" in weighting
+
+    def as_by_default(task: Task) -> Array:
+        """Return the default's weights, for a sampler that takes no scores."""
+        return weigh_by_scores(DEFAULT_EXPONENT if scored else 0, dense, task)
+
+    threshold = problem.default_threshold
+    assert threshold is not None
+    found = [
+        Variant("default", ""),
+        Variant("rounds", "one, with the whole budget", {"rounds": 1, "round_iterations": None}),
+        *(_of_setting("agreement", value) for value in AGREEMENTS if value != _OPTIONS.agreement),
+        *(_of_length(value) for value in ROUND_LENGTHS if value != _OPTIONS.round_iterations),
+        *(_of_setting("weighting", value) for value in WEIGHTINGS if value != problem.default_weighting),
+        *(_exponents(dense) if scored else ()),
+        *(_of_setting("scoring", value) for value in ("inliers", "magsac++")),
+        Variant("scoring", "magsac++, threshold x 2.5", {"scoring": "magsac++", "threshold": 2.5 * threshold}),
+        *(_of_setting("refinement", value) for value in REFINEMENTS),
+        *(
+            _of_setting("local_optimization", value)
+            for value in (None, "inner", "inner+iterative", "lm")
+            if value != problem.default_local_optimization
+        ),
+        Variant("visible_gain", "none", fields={"visible_gain": None}),
+        Variant("sampler", "uniform", {"sampler": "uniform"}, scored=False, weigh=as_by_default),
+        _of_setting("sampler", "prosac"),
+        _of_setting("verification", None),
+        *(_of_setting("stopping", value) for value in STOPS),
+        Variant("without scores", "", scored=False),
+        *(_of_setting("threshold", value) for value in THRESHOLDS[kind] if value != threshold),
+    ]
+    if kind == "F":
+        found += [_of_setting("degeneracy", None), Variant("without sizes of images", "", sized=False)]
+    return found
+
+
+def _of_setting(setting: str, value: Any) -> Variant:
+    return Variant(setting, _text(value), {setting: value})
+
+
+def _of_length(iterations: int) -> Variant:
+    """Return rounds of a length; there are as many as the budget allows, a share of it being the least length."""
+    budget = _OPTIONS.rounds * (_OPTIONS.round_iterations or 1)
+    settings = {"round_iterations": iterations, "rounds": max(_OPTIONS.rounds, -(-budget // iterations))}
+    return Variant("round_iterations", str(iterations), settings)
+
+
+def _text(value: Any) -> str:
+    return "none" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _exponents(dense: bool) -> list[Variant]:
+    """Return other powers of the scores in the weights."""
+
+    def weigh(exponent: int) -> Callable[[Task], Array]:
+        return lambda task: weigh_by_scores(exponent, dense, task)
+
+    return [
+        Variant("exponent of scores", str(exponent), weigh=weigh(exponent))
+        for exponent in EXPONENTS
+        if exponent != DEFAULT_EXPONENT
+    ]
+
+
+def choices(kind: Kind) -> dict[str, tuple[str, dict[str, str]]]:
+    """Return the settings that were chosen on these sets: the default's value, and the variant of each value."""
+    problem = default_problem(kind)
+    of: dict[str, tuple[Any, Sequence[Any]]] = {
+        "threshold": (problem.default_threshold, THRESHOLDS[kind]),
+        "weighting": (problem.default_weighting, WEIGHTINGS),
+        "round_iterations": (_OPTIONS.round_iterations, ROUND_LENGTHS),
+        "agreement": (_OPTIONS.agreement, AGREEMENTS),
+        "refinement": (_OPTIONS.refinement, (_OPTIONS.refinement, *REFINEMENTS)),
+        "stopping": (_OPTIONS.stopping, (_OPTIONS.stopping, *STOPS)),
+    }
+    if kind == "F":
+        of["degeneracy"] = _OPTIONS.degeneracy, (_OPTIONS.degeneracy, None)
+    if "scores" in (problem.default_weighting or ""):
+        of["exponent of scores"] = DEFAULT_EXPONENT, EXPONENTS
+    found = {}
+    for name, (default, values) in of.items():
+        names = {_text(value): "default" if value == default else f"{name}: {_text(value)}" for value in values}
+        found[name] = _text(default), names
+    return found
+
+
+class Runner:
+    """Runs all variants of a kind on one pair after the other."""
+
+    def __init__(self, kind: Kind) -> None:
+        self.variants = variants(kind)
+        self._kind = kind
+        self._problems = [dataclasses.replace(default_problem(kind), **variant.fields) for variant in self.variants]
+        self._methods = [variant.method() for variant in self.variants]
+
+    def _run(self, which: int, task: Task) -> tuple[Any, float]:
+        """Return the answer of a variant, with its problem in place of the default's, and its processor time."""
+        weigh = self.variants[which].weigh
+        settings = {} if weigh is None else {"weights": weigh(task)}
+        module, name = _CONSTANTS[self._kind]
+        with mock.patch.object(importlib.import_module(module), name, self._problems[which]):
+            started = time.thread_time()
+            answer = self._methods[which].run(task, **settings)
+            return answer, time.thread_time() - started
+
+    def warm_up(self, task: Task) -> None:
+        """Load or compile what the variants need."""
+        for which in range(len(self.variants)):
+            self._run(which, task)
+
+    def rows(self, name: str, pair: Matches, task: Task, repeat: int) -> list[Row]:
+        """Run all variants in shuffled order, and judge them."""
+        answers = {}
+        for which in random.Random(f"{name}/{pair.key}/{repeat}").sample(range(len(self.variants)), len(self.variants)):
+            answers[which] = self._run(which, task)
+        return [
+            {
+                "model": self._kind,
+                "set": name,
+                "pair": pair.key,
+                "repeat": repeat,
+                "configuration": variant.name,
+                "iterations": int(answers[which][0].iterations),
+                "seconds": answers[which][1],
+                **judge(answers[which][0].model, task, pair),
+            }
+            for which, variant in enumerate(self.variants)
+        ]
+
+
+def measure(part: Part, data: Path) -> tuple[list[Row], Runner]:
+    """Run all variants of a problem on its sets."""
+    protocol, runner, rows = part.protocol, Runner(part.protocol.kind), list[Row]()
+    for pair_set in find_sets(data / part.folder):
+        if pair_set.name in part.exclude or (part.sets and pair_set.name not in part.sets):
+            continue
+        for pair in _pairs(pair_set, protocol):
+            if not rows:
+                runner.warm_up(make_task(pair, protocol, 0))
+            for repeat in range(protocol.repeats):
+                rows += runner.rows(pair_set.name, pair, make_task(pair, protocol, repeat), repeat)
+        print(f"{protocol.kind}, {pair_set.name}: done", flush=True)
+    return rows, runner
+
+
+def _pairs(pair_set: PairSet, protocol: Protocol) -> Iterator[Matches]:
+    """Yield the pairs with enough matches. The error over the visible area is not needed, nor the size for it."""
+    for pair in pair_set.pairs(protocol.pairs):
+        filtered = pair.filtered(protocol.max_ratio)
+        if len(filtered) >= protocol.min_matches:
+            yield dataclasses.replace(filtered, size2=None) if protocol.kind == "H" else filtered
+
+
+def report(part: Part, rows: Sequence[Row], tried: Sequence[Variant]) -> dict[str, Any]:
+    """Return the figures of a problem."""
+    kind = part.protocol.kind
+    summary = Summary(rows)
+    metric = CORNERS_10 if kind == "H" else AUC_10
+    sets = summary.sets(kind)
+    figures = {}
+    for variant in tried:
+        by_set = {name: summary.of_set(metric, kind, name, variant.name) for name in sets}
+        difference, error = paired_difference(rows, kind, variant.name)
+        figures[variant.name] = {
+            "part": variant.part,
+            "value": variant.value,
+            "mean": float(np.mean(list(by_set.values()))),
+            "difference": difference,
+            "standard_error": error,
+            "iterations": summary.mean(ITERATIONS, kind, variant.name),
+            "ms": summary.mean(TIME, kind, variant.name),
+            "sets": by_set,
+        }
+    return {
+        "figure": "mAA@10" if kind == "H" else "AUC@10",
+        "protocol": {name: getattr(part.protocol, name) for name in ("max_ratio", "min_matches", "pairs", "repeats")},
+        "pairs": {name: len({row["pair"] for row in rows if row["set"] == name}) for name in sets},
+        "variants": figures,
+    }
+
+
+def accuracy(row: Mapping[str, Any]) -> float:
+    """Return the part of one run in the figure: the share of thresholds that its error is within."""
+    if row["model"] == "H":
+        return float(np.mean(row["corner_error"] <= np.linspace(1, 10, 100)))
+    return float(max(0.0, 1.0 - max(row["rotation_error"], row["translation_error"]) / 10.0))
+
+
+def paired_difference(rows: Sequence[Mapping[str, Any]], kind: Kind, name: str) -> tuple[float, float]:
+    """Return the mean over the sets of the accuracy of a variant less the default's, and its standard error."""
+    by_pair: dict[str, dict[str, list[float]]] = {}
+    for row in rows:
+        if row["configuration"] in (name, "default") and name != "default":
+            sign = 1.0 if row["configuration"] == name else -1.0
+            by_pair.setdefault(row["set"], {}).setdefault(row["pair"], []).append(2 * sign * accuracy(row))
+    if not by_pair:
+        return 0.0, 0.0
+    of_sets = [np.array([np.mean(values) for values in pairs.values()]) for pairs in by_pair.values()]
+    variance = sum(np.var(values, ddof=1) / len(values) for values in of_sets if len(values) > 1)
+    return float(np.mean([values.mean() for values in of_sets])), float(np.sqrt(variance) / len(of_sets))
+
+
+def leave_one_out(reports: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what would have been chosen without each set, for every kind and setting."""
+    found: dict[str, Any] = {}
+    for kind in _CONSTANTS:
+        tables = [
+            reports[name]["variants"]
+            for name, part in PROBLEMS.items()
+            if part.protocol.kind == kind and name in reports
+        ]
+        if not tables:
+            continue
+        by_set = {
+            name: {value: figures[value]["sets"][name] for value in figures}
+            for figures in tables
+            for name in figures["default"]["sets"]
+        }
+        found[kind] = {setting: _choose(by_set, *values) for setting, values in choices(kind).items()}
+    return found
+
+
+def _choose(by_set: Mapping[str, Mapping[str, float]], default: str, names: Mapping[str, str]) -> dict[str, Any]:
+    """Choose a value for every set by the others."""
+    sets = {}
+    for left_out, figures in by_set.items():
+        others = [of for name, of in by_set.items() if name != left_out]
+        best = max(names, key=lambda value: (np.mean([of[names[value]] for of in others]), value == default))
+        sets[left_out] = {"chosen": best, "accuracy": figures[names[best]], "default": figures["default"]}
+    return {
+        "default": default,
+        "values": {value: float(np.mean([of[name] for of in by_set.values()])) for value, name in names.items()},
+        "sets": sets,
+        "mean_chosen": float(np.mean([entry["accuracy"] for entry in sets.values()])),
+        "mean_default": float(np.mean([entry["default"] for entry in sets.values()])),
+    }
+
+
+def main() -> None:
+    """Measure the problems, print their tables and write the report."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--problems", nargs="+", choices=PROBLEMS, default=list(PROBLEMS))
+    parser.add_argument("--repeats", type=int, help="runs of every pair, in place of the protocol's")
+    parser.add_argument("--json", type=Path)
+    arguments = parser.parse_args()
+    kept = json.loads(arguments.json.read_text())["problems"] if arguments.json and arguments.json.exists() else {}
+    for name in arguments.problems:
+        part = PROBLEMS[name]
+        if arguments.repeats is not None:
+            part = dataclasses.replace(part, protocol=dataclasses.replace(part.protocol, repeats=arguments.repeats))
+        rows, runner = measure(part, arguments.data)
+        kept[name] = report(part, rows, runner.variants)
+        for variant, figures in kept[name]["variants"].items():
+            print(
+                f"{name:8s} {variant:45s} {figures['mean']:.3f} {figures['difference']:+.3f} "
+                f"+- {figures['standard_error']:.3f} {figures['iterations']:6.0f} {figures['ms']:6.2f} ms",
+                flush=True,
+            )
+        document = {
+            "date": datetime.date.today().isoformat(),
+            "versions": installed_versions(),
+            "machine": machine(),
+            "problems": {name: kept[name] for name in PROBLEMS if name in kept},
+            "leave_one_out": leave_one_out(kept),
+        }
+        if arguments.json:
+            arguments.json.write_text(json.dumps(document, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main()
