@@ -181,19 +181,3 @@ def is_oriented(data: Floats, model: Floats, sample: Ints) -> bool:
         positive |= agreement > 0.0
         negative |= agreement < 0.0
     return not (positive and negative)
-
-
-def oriented_gain(data: Floats, model: Floats, gains: Floats) -> float:
-    """Sum the gains of matches of one orientation, of that with more (Chum, Werner and Matas, ICPR 2004).
-
-    Points in front of both cameras all have the same one.
-    """
-    ex, ey, ez = second_epipole(model)
-    positive, negative = 0.0, 0.0
-    for i in range(gains.size):
-        if gains[i] > 0.0:
-            if orientation(data, model, ex, ey, ez, i) > 0.0:
-                positive += gains[i]
-            else:
-                negative += gains[i]
-    return positive if positive > negative else negative

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bansac.numeric.arrays import Floats
 from bansac.numeric.linalg import normalize_vector
 from bansac.problems.degensac import is_degenerate, repair_degenerate
-from bansac.problems.epipolar import is_oriented, linearize_sampson, oriented_gain, sampson_residuals
+from bansac.problems.epipolar import is_oriented, linearize_sampson, sampson_residuals
 from bansac.problems.problem import Problem
 from bansac.problems.rank_two import span_fundamental
 from bansac.solvers import fundamental_7pt, fundamental_8pt
@@ -30,7 +30,6 @@ FUNDAMENTAL = Problem(
     residuals=sampson_residuals,
     fit=fundamental_8pt.fit,
     is_valid=is_oriented,
-    visible_gain=oriented_gain,
     is_degenerate=is_degenerate,
     repair_degenerate=repair_degenerate,
     linearize=linearize_sampson,

@@ -63,20 +63,6 @@ def project(model: Floats, scratch: Floats) -> bool:
     return normalize_vector(model)
 
 
-def visible_gain(data: Floats, model: Floats, gains: Floats) -> float:
-    """Sum the gains of the points on one side of the line that H takes to infinity, of that with more.
-
-    A plane in front of both cameras lies on one side.
-    """
-    positive, negative = 0.0, 0.0
-    for i in range(gains.size):
-        if model[6] * data[0, i] + model[7] * data[1, i] + model[8] > 0.0:
-            positive += gains[i]
-        else:
-            negative += gains[i]
-    return positive if positive > negative else negative
-
-
 HOMOGRAPHY = Problem(
     name="homography",
     channels=4,
@@ -85,7 +71,6 @@ HOMOGRAPHY = Problem(
     solve=homography_4pt.solve,
     residuals=residuals,
     fit=homography_dlt.fit,
-    visible_gain=visible_gain,
     linearize=linearize,
     tangent=tangent,
     project=project,
