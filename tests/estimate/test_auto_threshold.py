@@ -16,7 +16,7 @@ from bansac.metrics import corner_error, rotation_error, translation_error
 from bansac.problems.fundamental import FUNDAMENTAL
 from bansac.problems.homography import HOMOGRAPHY
 
-DEFAULTS = {"H": 2.0, "F": 0.5, "E": 1.0}
+DEFAULTS = {"H": 2.0, "F": 0.5, "E": 0.5}
 FIXED = (0.25, 0.5, 1.0, 2.0, 4.0)
 
 
