@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numba import config
 
 from bansac.problems.circle import CIRCLE
 from bansac.problems.essential import ESSENTIAL, ESSENTIAL_SYMMETRIC
@@ -125,6 +126,7 @@ def test_the_tangents_are_independent_and_stay_on_the_manifold_to_first_order(na
         assert np.linalg.norm(singular_values) == pytest.approx(1)
 
 
+@pytest.mark.skipif(bool(config.DISABLE_JIT), reason="a kernel's division by 0 gives inf, Python raises an error")
 @names
 def test_a_model_that_is_lost_has_no_projection(name):
     problem = PROBLEMS[name]
