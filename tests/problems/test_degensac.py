@@ -21,14 +21,16 @@ from tests.reference.epipolar import cross_matrix, distance_up_to_scale, sampson
 
 NOT_DEGENERATE, REPAIRED, DEGENERATE = range(3)
 
+INTERPRETED = bool(config.DISABLE_JIT)
+
 detect, repair = (
-    compile_kernel(getattr(degensac, name), CONTRACT[name].signature(float64))
+    getattr(degensac, name)
+    if INTERPRETED
+    else compile_kernel(getattr(degensac, name), CONTRACT[name].signature(float64))
     for name in ("is_degenerate", "repair_degenerate")
 )
 solve = kernel(FUNDAMENTAL.solve)
 seeds = st.integers(0, 2**32)
-
-INTERPRETED = bool(config.DISABLE_JIT)
 
 
 def degenerate_model(rng, scene, sample):
