@@ -9,6 +9,7 @@ import typer
 import bansac
 from bansac.cli.bench import bench
 from bansac.cli.cache import app as cache_app
+from bansac.cli.colmap import app as colmap_app
 from bansac.cli.console import command
 from bansac.cli.data import app as data_app
 from bansac.cli.demo import demo
@@ -47,5 +48,6 @@ def root(
 for function in (demo, match, estimate, bench):
     app.command()(command(function))
 app.add_typer(cache_app, name="cache")
+app.add_typer(colmap_app, name="colmap")
 app.add_typer(data_app, name="data")
 app.add_typer(experiments_app, name="experiments")

@@ -8,7 +8,6 @@ has failed.
 from __future__ import annotations
 
 import base64
-import contextlib
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -20,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bansac.cli.arguments import sampling_settings
-from bansac.cli.console import notes, print_json, report, show_progress
+from bansac.cli.console import note_on_interrupt, notes, print_json, report, show_progress
 from bansac.cli.result_files import COPIED, WRITERS, Record, check_packages
 from bansac.datasets import Matches, PairSet, find_sets
 from bansac.datasets.files import read_matches
@@ -94,7 +93,7 @@ def estimate_files(
         missing = [source for source in sources if source.unit not in journal]
         loaders = (lambda source=source: load(source) for source in missing)
         results = iter_estimates(PROBLEMS[model], loaders, workers=workers, **common)
-        with _note_on_interrupt(), show_progress("pairs", len(sources), len(sources) - len(missing)) as advance:
+        with note_on_interrupt(), show_progress("pairs", len(sources), len(sources) - len(missing)) as advance:
             for source, result in zip(missing, results, strict=True):
                 if isinstance(result, Failure):
                     failed[source.name] = result.message
@@ -106,16 +105,6 @@ def estimate_files(
         successes = sum(record.success for record in records)
     summary = {"out": str(path), "pairs": len(sources), "new": len(missing), "successes": successes, "failed": failed}
     print_json(summary) if json else _show(summary)
-
-
-@contextlib.contextmanager
-def _note_on_interrupt() -> Iterator[None]:
-    """Say on Ctrl-C that what is done is kept."""
-    try:
-        yield
-    except KeyboardInterrupt:
-        notes.print("bansac: what is done is kept; the same command goes on with it")
-        raise
 
 
 def _check_out(out: Path | None) -> Path:
