@@ -173,7 +173,7 @@ def verify_pair(pair: PairMatches, options: VerificationOptions) -> PairGeometry
     inliers = support.inliers
     pose = None
     if calibrated:
-        configuration, pose = _motion(pair, configuration, E, inliers, options)
+        configuration, pose = _motion(pair, configuration, E, H, options)
     sizes = pair.size1, pair.size2
     if options.detect_watermark and is_watermark(pair.x1[inliers], pair.x2[inliers], *sizes, options):
         configuration, pose = "watermark", None
@@ -240,19 +240,19 @@ def _undistorted(pair: PairMatches) -> NDArray[np.bool_]:
 
 
 def _motion(
-    pair: PairMatches, configuration: str, E: Support, inliers: NDArray[np.bool_], options: VerificationOptions
+    pair: PairMatches, configuration: str, E: Support, H: Support, options: VerificationOptions
 ) -> tuple[str, RelativePose | None]:
-    """Return the configuration of a pair with prior focal lengths, and its motion."""
+    """Return the configuration of a pair with prior focal lengths that hold, and its motion."""
     assert E.model is not None
     assert pair.rays1 is not None
     assert pair.rays2 is not None
     if configuration == "calibrated":
         R, t, _ = recover_pose(E.model, pair.rays1, pair.rays2, E.inliers)
         return configuration, RelativePose(R, t)
-    known = inliers & _undistorted(pair)
-    rays1, rays2 = pair.rays1[known], pair.rays2[known]
+    follows = H.inliers & _undistorted(pair)
+    rays1, rays2 = pair.rays1[follows], pair.rays2[follows]
     R, count = fit_rotation(rays1, rays2, options.max_error * pair.pixel)
-    if count > options.max_H_inlier_ratio * np.count_nonzero(inliers):
+    if count > options.max_H_inlier_ratio * H.count:
         return "panoramic", RelativePose(R, np.zeros(3))
     motion = motion_of_plane(np.vstack([rays1.T, rays2.T]))
     return "planar", None if motion is None else RelativePose(*motion)

@@ -75,7 +75,7 @@ def select(E: Support, F: Support, H: Support, options: VerificationOptions) -> 
     best = max(E, F, key=lambda support: support.count)
     if best.count > 0:
         if options.model_selection == "bansac":
-            degenerate = (E if calibrated else F).on_plane
+            degenerate = H.count > 0 and (E if calibrated else F).on_plane
         else:
             degenerate = H.count > options.max_H_inlier_ratio * best.count
         if not degenerate:

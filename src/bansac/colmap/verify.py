@@ -104,8 +104,7 @@ def verify_database(
 
     Examples
     --------
-    >>> import pathlib, tempfile
-    >>> import pytest; pycolmap = pytest.importorskip("pycolmap")
+    >>> import pathlib, tempfile, pycolmap
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = pathlib.Path(folder, "database.db")
     ...     with pycolmap.Database.open(path) as database:
