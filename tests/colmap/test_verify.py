@@ -37,7 +37,7 @@ def content(path: Path) -> list[tuple]:
 def test_the_right_matches_are_found_and_colmap_reads_the_geometries(database, synthetic):
     calls = []
     summary = verify_database(database, workers=2, batch_size=4, progress=lambda *numbers: calls.append(numbers))
-    assert (summary.pairs, summary.new, dict(summary.configurations)) == (15, 15, {"calibrated": 15})
+    assert (summary.pairs, summary.new, summary.configurations) == (15, 15, {"calibrated": 15})
     assert calls == [(0, 15), (4, 15), (8, 15), (12, 15), (15, 15)]
     with pycolmap.Database.open(database) as opened:
         assert summary.inlier_matches == opened.num_inlier_matches()
@@ -162,7 +162,7 @@ def test_camera_models(tmp_path, model, parameters, configuration):
     if configuration is None:
         assert list(summary.failures) == ["the camera model EQUIRECTANGULAR has no image plane"]
     else:
-        assert dict(summary.configurations) == {configuration: 1}
+        assert summary.configurations == {configuration: 1}
         assert summary.inlier_matches >= 99
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import itertools
 import os
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -51,7 +50,7 @@ class VerificationSummary:
     pairs: int = 0
     new: int = 0
     inlier_matches: int = 0
-    configurations: Counter[str] = field(default_factory=Counter)
+    configurations: dict[str, int] = field(default_factory=dict)
     failures: dict[str, list[str]] = field(default_factory=dict)
     seconds: float = 0.0
 
@@ -111,7 +110,7 @@ def verify_database(
     ...         _ = pycolmap.synthesize_dataset(pycolmap.SyntheticDatasetOptions(num_rigs=1), database)
     ...         database.clear_two_view_geometries()
     ...     summary = verify_database(path, workers=1)
-    >>> summary.pairs, summary.new, dict(summary.configurations)
+    >>> summary.pairs, summary.new, summary.configurations
     (10, 10, {'uncalibrated': 10})
     """
     settings = VerificationOptions() if options is None else options
@@ -160,4 +159,5 @@ def _count(summary: VerificationSummary, found: Sequence[PairGeometry | PairFail
         else:
             summary.new += 1
             summary.inlier_matches += len(item.inlier_matches)
-            summary.configurations[item.configuration] += 1
+            counts = summary.configurations
+            counts[item.configuration] = counts.get(item.configuration, 0) + 1
