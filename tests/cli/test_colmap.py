@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
+import h5py
+import numpy as np
 import pytest
 
 from bansac.cli import colmap as cli
 from bansac.cli.console import INTERRUPTED
 from bansac.colmap import VerificationOptions, VerificationSummary
+from bansac.datasets import epipolar_matches
 
 pycolmap = pytest.importorskip("pycolmap", reason="pycolmap, of the extra colmap, is not installed")
 
@@ -77,3 +82,39 @@ def test_ctrl_c_keeps_what_is_done(bansac: Any, database: Path, monkeypatch: pyt
 def test_the_command_line_starts_without_pycolmap() -> None:
     program = "import sys; sys.modules['pycolmap'] = None; import bansac.cli.app"
     subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def write_images(folder: Path) -> None:
+    settings = pycolmap.SyntheticDatasetOptions(num_rigs=1, num_frames_per_rig=3, num_points3D=50)
+    pycolmap.set_random_seed(1)
+    with pycolmap.Database.open(folder / "truth.db") as truth:
+        model = pycolmap.synthesize_dataset(settings, truth)
+    (folder / "images").mkdir()
+    pycolmap.synthesize_images(pycolmap.SyntheticImageOptions(), model, folder / "images")
+
+
+def write_hloc(folder: Path) -> None:
+    scene = epipolar_matches(100, inlier_ratio=0.7, noise=0.1, seed=1)
+    with h5py.File(folder / "features.h5", "w") as features, h5py.File(folder / "matches.h5", "w") as matches:
+        features["1.jpg/keypoints"], features["2.jpg/keypoints"] = scene.x1, scene.x2
+        matches["1.jpg/2.jpg/matches0"] = np.arange(100)
+        matches["1.jpg/2.jpg/matching_scores0"] = np.full(100, 0.5, np.float16)
+
+
+def test_the_page_on_colmap_runs(bansac: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "colmap.md").read_text(encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    write_images(tmp_path)
+    write_hloc(tmp_path)
+    for language, block in re.findall(r"```(\w+)\n(.*?)```", page, re.DOTALL):
+        if language == "python":
+            exec(compile(block, "docs/colmap.md", "exec"), {})
+        else:
+            for line in block.splitlines():
+                if line.startswith("bansac"):
+                    bansac(*shlex.split(line)[1:])
+    printed = capsys.readouterr().out
+    assert "3 images, " in printed
+    assert "{'uncalibrated': 3} {}" in printed
+    with h5py.File(tmp_path / "verified.h5") as verified:
+        assert 65 <= np.count_nonzero(verified["1.jpg/2.jpg/matches0"][()] >= 0) <= 80
