@@ -103,7 +103,14 @@ def test_few_right_matches_stand_out_at_a_smaller_threshold(monkeypatch):
     pair = as_pair(scene)
     found = verify(pair)
     assert np.isin(np.flatnonzero(scene.inliers), found.inlier_matches[:, 0]).mean() > 0.9
-    monkeypatch.setattr("bansac.colmap.pairs._NARROW", 1.0)
+    monkeypatch.setattr("bansac.colmap.pairs._ATTEMPTS", ((1.0, "fast"), (1.0, None)))
+    assert verify(pair).configuration == "degenerate"
+
+
+def test_hard_pairs_are_searched_for_longer(monkeypatch):
+    pair = as_pair(epipolar_matches(1200, inlier_ratio=0.2, noise=1.0, seed=0), focal_error=None)
+    assert len(verify(pair).inlier_matches) > 230
+    monkeypatch.setattr("bansac.colmap.pairs._ATTEMPTS", ((1.0, "fast"),))
     assert verify(pair).configuration == "degenerate"
 
 

@@ -127,15 +127,21 @@ def test_pairs_that_cannot_be_read_are_named_by_the_reason(database):
         opened.delete_matches(1, 2)
         opened.write_matches(1, 2, np.array([[0, 99999]], np.uint32))
         opened.write_matches(1, 77, np.array([[0, 0]], np.uint32))
+        opened.update_keypoints(3, np.empty((0, 6), np.float32))
         keypoints = opened.read_keypoints(6)
         keypoints[0, 0] = np.nan
         opened.update_keypoints(6, keypoints)
     summary = verify_database(database, workers=1)
     names = {reason: len(pairs) for reason, pairs in summary.failures.items()}
     missing = "a match names a keypoint that image 2 does not have: it has 300"
-    assert names == {missing: 1, "there is no image 77": 1, "image 6 has keypoints that are NaN or infinite": 5}
+    assert names == {
+        missing: 1,
+        missing.replace("image 2 does not have: it has 300", "image 3 does not have: it has 0"): 4,
+        "there is no image 77": 1,
+        "image 6 has keypoints that are NaN or infinite": 5,
+    }
     assert summary.failures[missing] == ["camera000001_frame000000.png - camera000001_frame000001.png"]
-    assert (summary.pairs, summary.new) == (16, 9)
+    assert (summary.pairs, summary.new) == (16, 5)
     assert verify_database(database, workers=1).new == 0
 
 

@@ -85,6 +85,7 @@ class MatchDatabase(contextlib.AbstractContextManager["MatchDatabase"]):
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self._pycolmap = import_pycolmap()
         check_database(path)
+        self._path = path
         self._database = self._pycolmap.Database.open(path)
         self._cameras = {camera.camera_id: camera for camera in self._database.read_all_cameras()}
         self._images = {image.image_id: image for image in self._database.read_all_images()}
@@ -138,9 +139,12 @@ class MatchDatabase(contextlib.AbstractContextManager["MatchDatabase"]):
     def write(self, geometries: Iterable[PairGeometry]) -> None:
         """Write the geometries of pairs that have none, all of them in one transaction."""
         rows = [(g.image_id1, g.image_id2, self._as_row(g)) for g in geometries]
-        with self._pycolmap.DatabaseTransaction(self._database):
-            for first, second, row in rows:
-                self._database.write_two_view_geometry(first, second, row)
+        try:
+            with self._pycolmap.DatabaseTransaction(self._database):
+                for first, second, row in rows:
+                    self._database.write_two_view_geometry(first, second, row)
+        except RuntimeError as error:
+            raise OSError(f"{self._path}: cannot be written: {error}") from error
 
     def _ids(self, pair_id: int) -> tuple[int, int]:
         first, second = self._pycolmap.pair_id_to_image_pair(pair_id)
@@ -152,7 +156,7 @@ class MatchDatabase(contextlib.AbstractContextManager["MatchDatabase"]):
         camera = self._cameras.get(self._images[image_id].camera_id)
         if camera is None:
             raise ValueError(f"image {image_id} has no camera")
-        x = np.asarray(self._database.read_keypoints(image_id)[:, :2], np.float64)
+        x = np.asarray(self._database.read_keypoints(image_id)[:, :2], np.float64).reshape(-1, 2)
         if not np.isfinite(x).all():
             raise ValueError(f"image {image_id} has keypoints that are NaN or infinite")
         if camera.is_spherical():

@@ -25,8 +25,9 @@ __all__ = ["PairFailure", "PairGeometry", "PairMatches", "verify_pair", "verify_
 
 _Array = NDArray[np.float64]
 
-# Within max_error, which is wide, chance gives support to any model: one of few matches stands out within this share.
-_NARROW = 0.25
+# Thresholds as shares of max_error, and presets, of the attempts. Within max_error, which is wide, chance gives support
+# to any model: one of few matches stands out within a quarter of it.
+_ATTEMPTS = ((1.0, "fast"), (1.0, None), (0.25, None))
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,13 +193,15 @@ def _find_models(pair: PairMatches, options: VerificationOptions) -> tuple[Suppo
     """Return what E, F and H have.
 
     Most pairs are done in one short round. One in which it finds no more than chance gives is searched for longer, and
-    for models that stand out within a share of ``max_error``.
+    at last for models that stand out within a share of ``max_error``.
     """
     seed = derive_seed(options.seed, pair.pair_id)
-    E, F, H = _estimate(pair, options.max_error, options.max_error, seed, "fast")
-    if E.model is None and F.model is None:
-        return _estimate(pair, _NARROW * options.max_error, options.max_error, seed, None)
-    return E, F, H
+    supports = NOTHING, NOTHING, NOTHING
+    for share, preset in _ATTEMPTS:
+        supports = _estimate(pair, share * options.max_error, options.max_error, seed, preset)
+        if any(support.model is not None for support in supports[:2]):
+            break
+    return supports
 
 
 def _estimate(
