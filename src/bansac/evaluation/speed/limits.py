@@ -14,18 +14,22 @@ the update of c N points. The sequential test (SPRT), which may reject a good mo
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from bansac.evaluation.speed.scenes import PROBLEMS
 from bansac.evaluation.speed.timing import least_seconds
 from bansac.evaluation.task import Kind
 from bansac.numeric.arrays import Reals
 from bansac.numeric.jit import fast_kernel
+from bansac.problems.problem import Problem
 
-__all__ = ["EVALUATION", "UPDATE", "PointWork", "iteration_limits", "measure_peaks", "point_limit"]
+__all__ = ["UPDATE", "PointWork", "count_evaluation", "iteration_limits", "measure_peaks", "point_limit"]
 
 
 @dataclass(frozen=True)
@@ -50,19 +54,56 @@ class PointWork:
     precision: str
 
 
-# Counted in the residuals of bansac.problems, H: three linear forms (6), two differences from x2 (2), the sum of their
-# squares (2). Sampson: five linear forms (10), x2^T F x1 (2) and its square (1), the denominator (4). Symmetric: the
-# same forms (12), two norms (4), square, sum and two products (4). Four coordinates are read, a mask is written.
-EVALUATION: dict[Kind, PointWork] = {
-    "H": PointWork(10, 1, 17, "float32"),
-    "F": PointWork(17, 1, 17, "float32"),
-    "E": PointWork(20, 1, 17, "float32"),
-}
-"""Of the squared residual of a point and its classification, with the errors of ``preset="paper"``."""
-
 # The odds are read and written, the mask is read; the map (a r + b) / (c r + d) has two fused pairs.
 UPDATE = PointWork(2, 1, 17, "float64")
 """Of the update of the network of first order."""
+
+
+class _Counted:
+    """A number that counts what is done with it."""
+
+    def __init__(self, additions: list[Any], products: list[Any], denominators: list[Any]) -> None:
+        self._tally = additions, products, denominators
+
+    def _next(self, kind: int, operand: Any) -> _Counted:
+        self._tally[kind].append(operand)
+        return _Counted(*self._tally)
+
+    def __add__(self, other: Any) -> _Counted:
+        return self._next(0, other)
+
+    def __sub__(self, other: Any) -> _Counted:
+        return self._next(0, other)
+
+    def __mul__(self, other: Any) -> _Counted:
+        return self._next(1, other)
+
+    def __truediv__(self, other: Any) -> _Counted:
+        return self._next(2, other)
+
+
+def count_evaluation(problem: Problem) -> PointWork:
+    """Return the work of the squared residual of a point and of its classification.
+
+    The residual is computed once on numbers that count. Every addition may be fused with a multiplication; quotients of
+    one denominator are one division and a multiplication each. The channels are read, a truth value is written.
+    """
+    additions, products, denominators = list[Any](), list[Any](), list[Any]()
+
+    def numbers(*shape: int) -> NDArray[Any]:
+        count = math.prod(shape)
+        return np.array([_Counted(additions, products, denominators) for _ in range(count)], object).reshape(shape)
+
+    problem.residuals(numbers(problem.channels, 1), numbers(problem.model_size), 0, 1, numbers(1))
+    divisions = len({id(denominator) for denominator in denominators})
+    shared = len(denominators) if len(denominators) > divisions else 0
+    return PointWork(
+        operations=max(len(additions), len(products) + shared),
+        divisions=divisions,
+        bytes=problem.channels * np.dtype(problem.precision).itemsize + 1,
+        precision=problem.precision,
+    )
+
 
 _SIZE = 1024  # numbers of the arrays that stay in the first cache
 _CHAIN = 32
@@ -90,7 +131,7 @@ def measure_peaks(seconds: float, points: int) -> dict[str, Any]:
         rates["operations"][name] = 1e-9 * _REPEATS * _SIZE * _CHAIN / times["operations"]
         rates["divisions"][name] = 1e-9 * _REPEATS * _SIZE * _DIVISIONS / times["divisions"]
     for count in (points, 1_000_000):
-        size = count * (EVALUATION["H"].bytes + UPDATE.bytes)
+        size = count * (count_evaluation(PROBLEMS["H"]).bytes + UPDATE.bytes)
         x, repeats = np.ones(size // 4, np.float32), max(1, 10_000_000 // size)
         time = least_seconds({"read": functools.partial(_read, x, repeats)}, seconds)["read"]
         rates["bytes"][str(count)] = 1e-9 * repeats * size / time
@@ -121,7 +162,7 @@ def iteration_limits(
     ``solver`` is the cost of a sample, ``models`` are those of a sample, ``classified`` is the share of iterations with
     a classification.
     """
-    evaluation = max(point_limit(EVALUATION[kind], peaks, points).values())
+    evaluation = max(point_limit(count_evaluation(PROBLEMS[kind]), peaks, points).values())
     update = max(point_limit(UPDATE, peaks, points).values())
     abandoned = (1.0 - inlier_ratio) * points
     return {

@@ -6,25 +6,22 @@ import datetime
 import importlib.util
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
 from bansac.evaluation.provenance import installed_versions, machine
-from bansac.evaluation.runner import silent
+from bansac.evaluation.runner import Progress, silent
 from bansac.evaluation.speed.calls import SIZES, outlier_costs, size_costs
 from bansac.evaluation.speed.iterations import fixed_iterations, iteration_costs
 from bansac.evaluation.speed.kernels import POINTS, draw_costs, point_costs
 from bansac.evaluation.speed.limits import measure_peaks
-from bansac.evaluation.speed.pairs import pair_times
+from bansac.evaluation.speed.pairs import find_pairs
 from bansac.evaluation.speed.solvers import solver_costs
 
 __all__ = ["PEERS", "check_settings", "measure_speed", "targets"]
 
 PEERS = {"opencv": "cv2", "poselib": "poselib"}
 """The libraries beside which times are taken, and their modules."""
-
-Progress = Callable[[str, int, int], AbstractContextManager[Callable[[], None]]]
 
 
 def check_settings(peers: Sequence[str] | None, seconds: float, max_points: int) -> tuple[str, ...]:
@@ -86,12 +83,11 @@ def measure_speed(
 
     Raises
     ------
-    ValueError, ModuleNotFoundError
-        As :func:`check_settings`.
-    OSError
-        If the data cannot be read.
+    ValueError, ModuleNotFoundError, OSError
+        As :func:`check_settings` and :func:`.find_pairs`.
     """
     chosen = check_settings(peers, seconds, max_points)
+    groups = {} if data is None else find_pairs(data, chosen, pairs)
     started = time.perf_counter()
     found: dict[str, Any] = {}
     parts: dict[str, Callable[[], Any]] = {
@@ -104,8 +100,8 @@ def measure_speed(
         "sizes": lambda: size_costs(seconds, chosen, max_points),
         "outliers": lambda: outlier_costs(seconds, chosen),
     }
-    if data is not None:
-        parts["pairs"] = lambda: pair_times(data, chosen, pairs)
+    if groups:
+        parts["pairs"] = lambda: {name: group.times() for name, group in groups.items()}
     with progress("parts", len(parts), 0) as advance:
         for name, part in parts.items():
             found[name] = part()
