@@ -34,7 +34,7 @@ _DRAWS = 500
 _LEARNING = 200
 
 
-def solve_call(run: Run) -> tuple[Call, int]:
+def solve_call(run: Any) -> tuple[Call, int]:
     """Return a call that solves minimal samples of a run's data, and how many."""
     size = run.sample.size
     rng = np.random.default_rng(0)
@@ -91,9 +91,9 @@ def _step_call(kind: Kind) -> Call:
     run = start_run(problem, task, sampler="uniform")
     packed = pack_run(run)
     run_iterations(packed, np.empty((0, len(TRACE_COLUMNS))), 0, _LEARNING)
-    manifold, work = select_manifold(problem), make_work(problem)
+    manifold, work, scratch = select_manifold(problem), make_work(problem), np.empty(problem.scratch_size)
     squared_scale = (0.5 * task.threshold * scale) ** 2
-    return functools.partial(_step, manifold, work, data, squared_scale, run.best_model, run.other_model, run.scratch)
+    return functools.partial(_step, manifold, work, data, squared_scale, run.best_model, run.other_model, scratch)
 
 
 @kernel

@@ -9,7 +9,6 @@ import numpy as np
 from bansac.datasets.synthetic import epipolar_matches, homography_matches
 from bansac.engine import runner
 from bansac.engine.sampling import Setup
-from bansac.engine.state import Run
 from bansac.evaluation.task import DEFAULTS, Kind, Task
 from bansac.geometry import normalize_points
 from bansac.numeric.arrays import Floats
@@ -64,8 +63,8 @@ def inner_data(problem: Problem, task: Task) -> tuple[Floats, float]:
     return data, float(transform[0])
 
 
-def start_run(problem: Problem, task: Task, **settings: Any) -> Run:
-    """Return the context of a run of ``preset="paper"`` before its first iteration, ``settings`` being its options."""
+def start_run(problem: Problem, task: Task, **settings: Any) -> Any:
+    """Return the context, as ``pack_run`` takes it, of a run of ``preset="paper"`` before its first iteration, ``settings`` being its options."""
     data, scale = inner_data(problem, task)
     options = PRESETS["paper"].options.replace(
         threshold=task.threshold, max_iterations=task.max_iterations, seed=task.seed, **settings
