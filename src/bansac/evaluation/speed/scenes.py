@@ -64,7 +64,10 @@ def inner_data(problem: Problem, task: Task) -> tuple[Floats, float]:
 
 
 def start_run(problem: Problem, task: Task, **settings: Any) -> Any:
-    """Return the context, as ``pack_run`` takes it, of a run of ``preset="paper"`` before its first iteration, ``settings`` being its options."""
+    """Return what ``pack_run`` takes: a run of ``preset="paper"`` before its first iteration.
+
+    ``settings`` are options in place of the preset's.
+    """
     data, scale = inner_data(problem, task)
     options = PRESETS["paper"].options.replace(
         threshold=task.threshold, max_iterations=task.max_iterations, seed=task.seed, **settings
