@@ -30,7 +30,7 @@ _LONGEST = 4.0
 _MANY = 10_000
 
 _EASY = 0.8
-_TEN: Mapping[str, Any] = {"stopping": None, "max_iterations": 10}
+_TEN = 10
 _TEN_PEERS = {"opencv": "opencv"}
 _DEFAULT_PEERS = {"opencv": "opencv-magsac", "poselib": "poselib-prosac"}
 
@@ -47,7 +47,7 @@ def size_costs(seconds: float, peers: Sequence[str], max_points: int) -> dict[st
     for kind in KINDS:
         tasks = [make_task(kind, n, _EASY) for n in SIZES if n <= max_points]
         costs[kind] = {
-            "ten": _over_sizes([replace(t, max_iterations=10) for t in tasks], _ten_methods(peers), seconds),
+            "ten": _over_sizes([replace(task, max_iterations=_TEN) for task in tasks], _ten_methods(peers), seconds),
             "default": _over_sizes(tasks, _default_methods(peers), seconds),
         }
     return costs
@@ -68,7 +68,7 @@ def outlier_costs(seconds: float, peers: Sequence[str]) -> dict[str, Any]:
 
 
 def _ten_methods(peers: Sequence[str]) -> dict[str, Method]:
-    return {"bansac": METHODS["uniform"].changed("ten", **_TEN)} | _chosen(_TEN_PEERS, peers)
+    return {"bansac": METHODS["uniform"].changed("ten", stopping=None)} | _chosen(_TEN_PEERS, peers)
 
 
 def _default_methods(peers: Sequence[str]) -> dict[str, Method]:

@@ -45,16 +45,18 @@ def solve_call(run: Any) -> tuple[Call, int]:
 def point_costs(seconds: float) -> dict[str, Any]:
     """Return what one point costs, in ns, for each problem, and the update of the network, which is the same for all.
 
-    ``residual``; ``evaluate``, that is residual, classification, count and the checks of every block; ``lm_step``,
-    one step of Levenberg-Marquardt with the loss of Cauchy.
+    ``residual``; ``evaluate``, that is residual, classification, count and the checks of every block; ``msac``, with
+    the score of the default options; ``lm_step``, one step of Levenberg-Marquardt with the loss of Cauchy.
     """
     costs: dict[str, Any] = {}
     for kind in KINDS:
-        run = start_run(PROBLEMS[kind], make_task(kind, POINTS, INLIER_RATIO), sampler="uniform")
-        packed, models = pack_run(run), np.random.default_rng(0).normal(size=(_PASSES, 9))
+        problem, task = PROBLEMS[kind], make_task(kind, POINTS, INLIER_RATIO)
+        counting, summing = (start_run(problem, task, sampler="uniform", scoring=name) for name in ("inliers", "msac"))
+        models = np.random.default_rng(0).normal(size=(_PASSES, 9))
         calls: dict[str, Call] = {
-            "residual": functools.partial(_residuals, packed, models.astype(run.points.dtype)),
-            "evaluate": functools.partial(_evaluate, packed, models),
+            "residual": functools.partial(_residuals, pack_run(counting), models.astype(problem.precision)),
+            "evaluate": functools.partial(_evaluate, pack_run(counting), models),
+            "msac": functools.partial(_evaluate, pack_run(summing), models),
             "lm_step": _step_call(kind),
         }
         costs[kind] = {name: 1e9 * time / (_PASSES * POINTS) for name, time in least_seconds(calls, seconds).items()}

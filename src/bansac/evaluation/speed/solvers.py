@@ -82,7 +82,6 @@ def _solve_all(solve: Callable[..., Any], samples: list[Sample]) -> None:
 def _poselib_call(samples: list[Sample]) -> Call:
     """Return a call of PoseLib's five-point solver with rays."""
     rays = [(homogeneous(x1), homogeneous(x2), truth) for x1, x2, truth in samples]
-
     return functools.partial(_solve_all, importlib.import_module("poselib").essential_matrix_5pt, rays)
 
 

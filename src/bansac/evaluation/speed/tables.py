@@ -49,7 +49,12 @@ def solvers(document: Document) -> Table:
 def points(document: Document) -> Table:
     """Return what one point costs in each part of a run."""
     found = document["points"]
-    columns = {"residual": "residual", "model evaluation": "evaluate", "step of Levenberg-Marquardt": "lm_step"}
+    columns = {
+        "residual": "residual",
+        "model evaluation, count": "evaluate",
+        "MSAC": "msac",
+        "step of Levenberg-Marquardt": "lm_step",
+    }
     rows = [
         TableRow((kind,), (*(found[kind][key] for key in columns.values()), found["update"]))
         for kind in document["fixed"]
