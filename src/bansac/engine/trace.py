@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-
 from numpy.typing import NDArray
 
 from bansac.numeric.arrays import Bools, Floats, Ints
@@ -57,8 +56,8 @@ class Trace:
     round : (K,) ndarray of int
         Round of every iteration, from 1.
     frames : (F,) ndarray of int
-        Iterations after which a frame was kept, some dozens: 0, those of the snapshots, further ones at equal distances,
-        and the last one of each of the first 64 rounds.
+        Iterations after which a frame was kept, some dozens: 0, those of the snapshots, others at equal distances, and
+        the last one of each of the first 64 rounds.
     frame_beliefs : (F, N) ndarray of uint8
         Beliefs at the frames, in units of 1 / 255.
     frame_inliers : (F, N) ndarray of bool
