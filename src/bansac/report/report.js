@@ -24,7 +24,7 @@ const ANSWER = frames ? frames.at.length : 0;
 
 const NOUN = points.length === 2 ? "match" : "point";
 const NOUNS = points.length === 2 ? "matches" : "points";
-const MANY = 600; // from which points are clearer than lines
+const MANY = 300; // from which points are clearer than lines
 const REACH = 12; // pixels from the pointer to a datum
 const BINS = 64; // colours
 const DARKEN = "rgba(0, 0, 0, 0.3)";
@@ -134,7 +134,7 @@ function draw() {
   for (const panel of panels) drawPanel(context, panel);
   const order = [[], []].map(() => Array.from({ length: BINS }, () => []));
   for (const i of shown) order[isInlier(i)][Math.round(valueOf(i) * (BINS - 1))].push(i);
-  const density = Math.min(1, Math.max(0.25, 500 / Math.max(shown.length, 1)));
+  const density = Math.min(1, Math.max(0.2, 250 / Math.max(shown.length, 1)));
   order.forEach((bins, inlier) => {
     bins.forEach((members, bin) => {
       if (!members.length) return;
@@ -227,7 +227,7 @@ function describe() {
   parts.push(`residual ${Number.isFinite(residuals[i]) ? residuals[i].toPrecision(4) : "not determined"}`);
   if (posterior) parts.push(`posterior ${posterior[i].toFixed(3)}`);
   if (beliefs) parts.push(`belief ${beliefOf(i).toFixed(3)}`);
-  parts.push(isInlier(i) ? "inlier" : "outlier");
+  parts.push((isInlier(i) ? "inlier" : "outlier") + (state.step === ANSWER ? "" : " of the best model so far"));
   element("datum").textContent = parts.join(", ");
 }
 
@@ -260,18 +260,19 @@ function stepWords() {
 
 function showCounters() {
   const k = Math.min(state.step, ANSWER - 1);
-  const number = (name, write = String) => {
+  const number = (name, missing, write = String) => {
     const value = frames.counters[name][k];
-    return value === null ? "none" : write(value);
+    return value === null ? missing : write(value);
   };
   const percent = (share) => `${(100 * share).toFixed(1)} %`;
+  const whole = (value) => Math.ceil(value).toLocaleString("en");
   const rows = {
-    "Inliers of the best model": number("best_inliers"),
-    "Inliers of the iteration's model": number("inlier_ratio", percent),
-    "Outliers of the best model": number("outliers"),
-    "Improbable data": number("low_probability"),
-    "Iterations required": number("required_iterations", (value) => Math.ceil(value).toLocaleString("en")),
-    "gamma": number("gamma", (value) => value.toFixed(3)),
+    "Best model: inliers": number("best_inliers", "no model"),
+    "Best model: outliers": number("outliers", "no model"),
+    "Improbable data": number("low_probability", "0"),
+    "This model: inliers": number("inlier_ratio", "no model", percent),
+    "This model: gamma": number("gamma", "no update", (value) => value.toFixed(3)),
+    "Iterations required": number("required_iterations", "no bound", whole),
   };
   element("counters").replaceChildren(
     ...Object.entries(rows).map(([name, text]) => {
