@@ -1,4 +1,4 @@
-"""Make the picture of the README: how the beliefs in the matches of the demo pair grow over a run of the paper's method.
+"""Make the picture of the README: how the beliefs in the matches of the demo pair grow over the paper's run.
 
 Usage: python scripts/readme_picture.py [FILE]
 """

@@ -90,9 +90,8 @@ def _embed(image: ImageLike, argument: str) -> tuple[tuple[int, int], str]:
 
 def _fill(result: Result, title: str, data: str, settings: Mapping[str, Any] | None) -> str:
     """Return the template with its places filled; a browser runs no script and takes no style but these two."""
-    template, style, script = (
-        (_FILES / name).read_text(encoding="utf-8") for name in ("report.html", "report.css", "report.js")
-    )
+    template, style = _read("report.html"), _read("report.css")
+    script = "\n".join(map(_read, ("data.js", "picture.js", "controls.js")))
     words = summary_words(result)
     return Template(template).substitute(
         title=escape(title),
@@ -106,6 +105,10 @@ def _fill(result: Result, title: str, data: str, settings: Mapping[str, Any] | N
         summary=html_table(words),
         settings=html_table({"threshold": f"{result.threshold:g}", "seed": result.seed} | dict(settings or {})),
     )
+
+
+def _read(name: str) -> str:
+    return (_FILES / name).read_text(encoding="utf-8")
 
 
 def _hash(text: str) -> str:
