@@ -8,7 +8,6 @@ const GAP = 12;
 const NARROW = 640; // panels are below one another
 
 // Red to blue by way of pale yellow, as in the figures of bansac.plotting.
-
 const rgb = data.colors.map((text) => [1, 3, 5].map((at) => parseInt(text.slice(at, at + 2), 16)));
 const colours = Array.from({ length: BINS }, (_, bin) => {
   const at = (bin / (BINS - 1)) * (rgb.length - 1);
