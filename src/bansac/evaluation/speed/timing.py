@@ -28,8 +28,8 @@ def least_seconds(calls: Mapping[str, Call], seconds: float) -> dict[str, float]
     Examples
     --------
     >>> times = least_seconds({"short": lambda: sum(range(10)), "long": lambda: sum(range(100_000))}, 0.01)
-    >>> times["short"] < times["long"]
-    True
+    >>> list(times)
+    ['short', 'long']
     """
     least = {name: _time_first(call) for name, call in calls.items()}
     counts = {name: max(1, round(_BATCH / max(once, 1e-7))) for name, once in least.items()}
