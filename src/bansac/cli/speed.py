@@ -37,7 +37,7 @@ def speed(
 ) -> None:
     """Measure the cost of solvers, iterations and calls on one thread, beside other libraries.
 
-    Takes about four minutes. Run it on an idle machine, and compare ratios of one run, not times of two.
+    Takes about three minutes. Run it on an idle machine, and compare ratios of one run, not times of two.
     """
     if out is not None:
         check_writable(out.parent, repr(str(out)))
