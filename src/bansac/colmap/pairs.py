@@ -76,7 +76,8 @@ class PairGeometry:
     image_id1, image_id2 : int
         The images in the database.
     configuration : str
-        One of :data:`bansac.colmap.selection.CONFIGURATIONS`.
+        "degenerate", "calibrated", "uncalibrated", "planar", "panoramic", "planar_or_panoramic" or "watermark":
+        pycolmap's names in lower case.
     inlier_matches : (M, 2) ndarray of uint32
         The matches that follow the geometry; none if it is degenerate.
     E, F, H : (3, 3) ndarray or None

@@ -14,10 +14,7 @@ from numpy.typing import NDArray
 
 from bansac.colmap.options import VerificationOptions
 
-__all__ = ["CONFIGURATIONS", "NOTHING", "Support", "fit_rotation", "select"]
-
-CONFIGURATIONS = ("degenerate", "calibrated", "uncalibrated", "planar", "panoramic", "planar_or_panoramic", "watermark")
-"""Names of the configurations: those of pycolmap in lower case."""
+__all__ = ["NOTHING", "Support", "fit_rotation", "select"]
 
 _Array = NDArray[np.float64]
 

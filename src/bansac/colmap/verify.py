@@ -12,13 +12,14 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
+from functools import partial
 
 from bansac.colmap.database import MatchDatabase
 from bansac.colmap.options import VerificationOptions
 from bansac.colmap.pairs import PairFailure, PairGeometry, PairMatches, verify_pairs
 from bansac.estimate.threads import as_count, count_workers, in_order
 
-__all__ = ["VerificationSummary", "verify_database"]
+__all__ = ["VerificationSummary", "verify_batch", "verify_database"]
 
 # Batches under way for each worker.
 _PENDING_PER_WORKER = 4
@@ -127,7 +128,7 @@ def verify_database(
         if progress is not None:
             progress(done, len(numbers))
         batches = _read_batches(database, missing, size)
-        answers = in_order(lambda _, batch: _verify(batch, settings), batches, threads, _PENDING_PER_WORKER * threads)
+        answers = in_order(partial(_verify_item, settings), batches, threads, _PENDING_PER_WORKER * threads)
         with closing(answers):
             for found in answers:
                 database.write(item for item in found if isinstance(item, PairGeometry))
@@ -144,8 +145,12 @@ def _read_batches(database: MatchDatabase, numbers: Sequence[int], size: int) ->
         yield [database.read(number) for number in itertools.islice(numbers, start, start + size)]
 
 
-def _verify(batch: Batch, options: VerificationOptions) -> list[PairGeometry | PairFailure]:
-    """Return the geometries of the pairs that could be read, and the failures of the others."""
+def _verify_item(options: VerificationOptions, _: int, batch: Batch) -> list[PairGeometry | PairFailure]:
+    return verify_batch(batch, options)
+
+
+def verify_batch(batch: Batch, options: VerificationOptions) -> list[PairGeometry | PairFailure]:
+    """Return the geometries of the pairs that could be read, and the failures of the others; it can be pickled."""
     readable = [pair for pair in batch if isinstance(pair, PairMatches)]
     unreadable = [pair for pair in batch if isinstance(pair, PairFailure)]
     return [*verify_pairs(readable, options), *unreadable]
