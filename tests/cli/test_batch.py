@@ -240,5 +240,7 @@ def test_matches_of_hloc(bansac: Any, tmp_path: Path) -> None:
     np.testing.assert_array_equal(verified.pair("a/1.jpg 2.jpg").x1, plane.x1[alone.inliers])
     assert run(bansac, matches, tmp_path / "all.npz", "--features", str(features))["pairs"] == 2
     assert load(tmp_path / "all.npz")["name"].tolist() == ["a/1.jpg 2.jpg", "a/1.jpg 3.jpg"]
+    refused = bansac.refused("estimate", matches, "--model", "H", "--features", features, "--out", matches)
+    assert "matches.h5 is read, and the results would replace it" in refused
     refused = bansac.refused("estimate", tmp_path, "--model", "H", "--out", out)
     assert "--out must name a file *.npz or *.parquet for" in refused

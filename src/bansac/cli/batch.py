@@ -83,6 +83,8 @@ def estimate_files(
     """
     hloc = None if features is None else HlocPairs(features, file)
     path = _check_out(out, WRITERS if hloc is None else (*WRITERS, ".h5"))
+    if hloc is not None and path.resolve() in (hloc.features.resolve(), hloc.matches.resolve()):
+        raise ValueError(f"--out: {path} is read, and the results would replace it; name another file")
     sources = find_sources(file, path) if hloc is None else [_hloc_source(hloc, key) for key in hloc.keys]
     common = {**settings, "sampler": sampler}
 
