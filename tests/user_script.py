@@ -1,4 +1,4 @@
-"""A program of a user's with annotations, as ``mypy --strict`` sees it; ``tests/test_package.py`` checks and runs it."""
+"""A program of a user's with annotations: ``tests/test_package.py`` runs it and checks it by ``mypy --strict``."""
 
 from __future__ import annotations
 
