@@ -50,20 +50,26 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
     """Turn links between files of the repository into links between files of the site."""
     uri = page.file.src_uri
-    own = uri if uri in OTHER_PAGES or not (ROOT / DOCS / uri).exists() else DOCS + uri
-
-    def moved(link: re.Match[str]) -> str:
-        if is_elsewhere(link[1]):
-            return link[0]
-        target = site_path(posixpath.normpath(posixpath.join(posixpath.dirname(own), link[1])))
-        return posixpath.relpath(target, posixpath.dirname(uri) or ".") + (link[2] or "")
-
-    return LINK.sub(moved, markdown)
+    return move_links(markdown, uri if (ROOT / uri).is_file() else DOCS + uri)
 
 
 def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -> str:
     """Turn the roles of docstrings into links, where the site has what they name."""
     return ROLE.sub(r'<autoref optional identifier="\1"><code>\1</code></autoref>', html)
+
+
+def move_links(markdown: str, page: str) -> str:
+    """Turn the links of a page, a path in the repository, into those of the site."""
+    folder = posixpath.dirname(page)
+    on_site = posixpath.dirname(site_path(page)) or "."
+
+    def moved(link: re.Match[str]) -> str:
+        if is_elsewhere(link[1]):
+            return link[0]
+        target = site_path(posixpath.normpath(posixpath.join(folder, link[1])))
+        return posixpath.relpath(target, on_site) + (link[2] or "")
+
+    return LINK.sub(moved, markdown)
 
 
 def linked(page: str) -> list[str]:
