@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 import render_tables
+import site_figures
 import site_pages
 
 import bansac
@@ -143,3 +144,11 @@ def test_a_room_says_what_it_may_import(room: str) -> None:
     docstring = importlib.import_module(f"bansac.{room}").__doc__
     assert docstring is not None
     assert re.search(r"\bimports?\s", docstring, re.IGNORECASE)
+
+
+def test_the_figures_of_how_it_works_are_drawn() -> None:
+    text = (ROOT / "docs" / "how-it-works.md").read_text(encoding="utf-8")
+    assert re.findall(r"\(images/(\S+)\)", text) == list(site_figures.FIGURES)
+    for name, draw in site_figures.FIGURES.items():
+        assert (ROOT / "docs" / "images" / name).is_file()
+        assert all(ax.has_data() for ax in draw().axes)

@@ -139,6 +139,7 @@ def test_a_notebook_is_stored_without_outputs(path: Path) -> None:
     assert all(cell["outputs"] == [] and cell["execution_count"] is None for cell in cells)
 
 
+@pytest.mark.filterwarnings("ignore:Proactor event loop:RuntimeWarning")  # of ZeroMQ on Windows
 @pytest.mark.parametrize("path", notebooks(), ids=lambda path: path.stem)
 def test_a_notebook_runs(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import nbformat
