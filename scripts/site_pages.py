@@ -8,7 +8,6 @@ and ``examples/plane.py`` is copied. So the site needs no address of the reposit
 
 from __future__ import annotations
 
-import os
 import posixpath
 import re
 from pathlib import Path
@@ -86,4 +85,4 @@ def site_path(path: str) -> str:
 
 def is_elsewhere(target: str) -> bool:
     """Tell whether a link leaves the repository."""
-    return "://" in target or os.path.isabs(target)
+    return re.match(r"/|[a-z]+:", target) is not None
