@@ -10,7 +10,7 @@ import typer
 from numpy.typing import NDArray
 
 from bansac.engine.sampling import SAMPLERS
-from bansac.evaluation.executors import EXECUTORS
+from bansac.executors import EXECUTORS, Executor
 from bansac.problems.essential import ESSENTIAL
 from bansac.problems.fundamental import FUNDAMENTAL
 from bansac.problems.homography import HOMOGRAPHY
@@ -78,6 +78,26 @@ ExecutorOption = Annotated[
     str | None,
     typer.Option(help=f"One of {', '.join(EXECUTORS)}. Default: serial with one worker, else processes."),
 ]
+SchedulerOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ADDRESS",
+        help="Run on the workers of this dask.distributed scheduler, such as tcp://host:8786. They need the same "
+        "version of bansac, and to see the same files.",
+    ),
+]
+
+
+def choose_executor(name: str | None, workers: int | None, scheduler: str | None) -> str | Executor | None:
+    """Return the cluster of --scheduler, or what --executor names; both, or --workers with a cluster, are refused."""
+    if scheduler is None:
+        return name
+    for option, refused in (("--executor", name is not None), ("--workers", (workers or 1) > 1)):
+        if refused:
+            raise ValueError(f"{option} does not go with --scheduler: the cluster has its own workers")
+    from bansac.executors.cluster import ClusterExecutor
+
+    return ClusterExecutor(scheduler)
 
 
 def split_names(names: str) -> tuple[str, ...]:

@@ -11,7 +11,16 @@ import typer
 from rich.box import SIMPLE
 from rich.table import Table
 
-from bansac.cli.arguments import ExecutorOption, JsonFlag, OverwriteFlag, WorkersOption, given, split_names
+from bansac.cli.arguments import (
+    ExecutorOption,
+    JsonFlag,
+    OverwriteFlag,
+    SchedulerOption,
+    WorkersOption,
+    choose_executor,
+    given,
+    split_names,
+)
 from bansac.cli.console import print_json, report, show_progress
 from bansac.cli.output import check_replaceable
 from bansac.evaluation.bench import Bench, build_report
@@ -72,6 +81,7 @@ def bench(
     overwrite: OverwriteFlag = False,
     workers: WorkersOption = 1,
     executor: ExecutorOption = None,
+    scheduler: SchedulerOption = None,
     json: JsonFlag = False,
 ) -> None:
     """Compare estimators on folders of image pairs with ground truth (RANSAC tutorial format).
@@ -93,6 +103,7 @@ def bench(
         _check_curves(out)
     bench = Bench(chosen if sweep is None else sweep.limited_methods(), protocol)
     setup = Setup(data=folder, sets=split_names(sets), exclude=split_names(exclude))
+    where = choose_executor(executor, workers, scheduler)
     journal = None
     if out is not None:
         check_writable(out.parent, repr(str(out)))
@@ -103,7 +114,7 @@ def bench(
         journal = out.with_suffix(".sqlite")
     started = time.perf_counter()
     with open_run(bench.experiment(), setup, journal) as run:
-        rows, failed = run.execute(workers=workers, executor=executor, progress=show_progress)
+        rows, failed = run.execute(workers=workers, executor=where, progress=show_progress)
         if failed:
             unit, reason = next(iter(failed.items()))
             raise OSError(f"{len(failed)} of {len(run.units)} units have failed, the first is {unit}: {reason}")

@@ -8,7 +8,6 @@
 :mod:`~.grid`, :mod:`~.bench`      the two kinds of experiments over image pairs: the paper's, and ``bansac bench``
 :mod:`~.ablations`                 experiments that give one option several values
 :mod:`~.runner`                    runs the units of an experiment, takes the times, goes on where a run was interrupted
-:mod:`~.executors`                 where units run: in this process or in several, one file each
 :mod:`~.journal`                   finished units on disk
 :mod:`~.provenance`                what rows depend on: source, versions, machine, data
 :mod:`~.summary`, :mod:`~.tables`  means over sets; tables in the paper's layout, written by :mod:`~.render`
@@ -16,5 +15,6 @@
 :mod:`~.files`                     the folder of a run
 =================================  ====================================================================================
 
-It may import :mod:`bansac.datasets` and what is below it; the experiments and the command line import it.
+It may import :mod:`bansac.executors`, which run the units, :mod:`bansac.datasets` and what is below them; the
+experiments and the command line import it.
 """
