@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import bansac as library
-from bansac.cli import batch
+from bansac.batch import run as batch
 from bansac.cli.console import INTERRUPTED
 from bansac.datasets import homography_matches
 from bansac.datasets.files import read_matches
@@ -198,8 +198,8 @@ def test_parquet_without_pyarrow_says_what_to_install(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["{folder}", "--model", "H"], "--out must name a file *.npz or *.parquet"),
-        (["{folder}", "--model", "H", "--out", "{folder}/out"], "--out must name a file *.npz or *.parquet"),
+        (["{folder}", "--model", "H"], "--out must name a file *.npz, *.parquet or *.h5"),
+        (["{folder}", "--model", "H", "--out", "{folder}/out"], "--out must name a file *.npz, *.parquet or *.h5"),
         (["{folder}", "--model", "line", "--out", "{folder}/r.npz"], "--model line takes one file"),
         (
             ["{folder}", "--model", "H", "--degree", "2", "--out", "{folder}/r.npz"],

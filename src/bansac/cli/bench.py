@@ -102,7 +102,9 @@ def bench(
     if sweep is not None and out is not None:
         _check_curves(out)
     bench = Bench(chosen if sweep is None else sweep.limited_methods(), protocol)
-    setup = Setup(data=folder, sets=split_names(sets), exclude=split_names(exclude))
+    setup = Setup(
+        data=folder if scheduler is None else folder.absolute(), sets=split_names(sets), exclude=split_names(exclude)
+    )
     where = choose_executor(executor, workers, scheduler)
     journal = None
     if out is not None:

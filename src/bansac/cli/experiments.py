@@ -79,6 +79,8 @@ def run(
     variance = True if noise_is_variance else None
     extra = given(max_ratio=max_ratio, pair=pair, curve=curve, noise=noise, noise_is_variance=variance)
     experiment = find_experiment(name)
+    if scheduler is not None and data is not None:
+        data = data.absolute()  # workers may be in other folders
     settings = given(data=data, model=model, pairs=pairs, repeats=repeats)
     setup = Setup(seed=seed, sets=split_names(sets), exclude=split_names(exclude), extra=extra, **settings)
     experiment.check(setup)

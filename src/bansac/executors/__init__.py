@@ -1,13 +1,14 @@
-"""Where work runs: items that do not depend on each other, one module for each place, imports no other room.
+"""Where work runs: items that do not depend on each other, one module for each place.
 
-=============  =====================================================================
+=============  =========================================================================================
 ``serial``     in this process
+``threads``    in threads of this process, for pairs: methods of a comparison may keep state in the process
 ``processes``  in processes of this machine
 ``cluster``    on the workers of a scheduler of ``dask.distributed``, by its address
-=============  =====================================================================
+=============  =========================================================================================
 
-An item is whatever the work takes: a unit of an experiment, a pair of images, a chunk of rows of a database. It can be
-pickled, and ``str(item)`` names it.
+An item is whatever the work takes: a unit of an experiment, a pair of images, a batch of pairs of a database. It can be
+pickled, and ``str(item)`` names it. This room imports the threads of :mod:`bansac.estimate`, and nothing else.
 """
 
 from __future__ import annotations
@@ -22,7 +23,10 @@ EXECUTORS = {
     "serial": "bansac.executors.serial",
     "processes": "bansac.executors.processes",
 }
-"""Module of every executor that needs no address, by its name."""
+"""Module of every executor that a comparison of methods can use and that needs no address, by its name."""
+
+# Characters of an item's name in an error.
+_LENGTH = 200
 
 Item = TypeVar("Item")
 Value = TypeVar("Value")
@@ -73,7 +77,7 @@ def attempt(work: Work[Item, Value], item: Item) -> Value | Failure:
     except (OSError, ValueError) as error:
         return Failure(str(error) or repr(error))
     except Exception as error:
-        error.add_note(f"in {item}")
+        error.add_note(f"in {str(item)[:_LENGTH]}")
         raise
 
 
@@ -85,5 +89,5 @@ def attempt_in_worker(work: Work[Item, Value], item: Item) -> Value | Failure:
         try:
             pickle.loads(pickle.dumps(error))
         except Exception:
-            raise RuntimeError(f"{item}: {error!r}") from None
+            raise RuntimeError(f"{str(item)[:_LENGTH]}: {error!r}") from None
         raise
