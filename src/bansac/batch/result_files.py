@@ -62,10 +62,12 @@ def write_hdf5(path: Path, records: Iterable[Record]) -> None:
                 file.create_dataset(name, data=values.tolist(), dtype=h5py.string_dtype())
             else:
                 file[name] = values
-        for name, dtype in _per_match(images).items():
-            dataset = file.create_dataset(name, (int(offsets[-1]),), dtype)
-            for start, record in zip(offsets.tolist(), records, strict=False):
-                dataset[start : start + record.num_data] = _values(record, name, dtype)
+        dtypes, length = _per_match(images), int(offsets[-1])
+        packed = {"compression": "gzip", "shuffle": True} if length else {}
+        datasets = {name: file.create_dataset(name, (length,), dtype, **packed) for name, dtype in dtypes.items()}
+        for start, record in zip(offsets.tolist(), records, strict=False):
+            for name, dtype in dtypes.items() if record.num_data else ():
+                datasets[name][start : start + record.num_data] = _values(record, name, dtype)
 
 
 def _columns(records: Iterable[Record]) -> tuple[dict[str, NDArray[Any]], NDArray[np.int64], bool]:
@@ -133,15 +135,10 @@ def write_parquet(path: Path, records: Iterable[Record]) -> None:
 
 
 def _groups(records: Iterable[Record]) -> Iterator[list[dict[str, Any]]]:
-    """Yield some records at a time as plain values."""
+    """Yield some records at a time by field."""
     remaining = iter(records)
     while group := list(itertools.islice(remaining, _GROUP)):
-        yield [_as_plain(record) for record in group]
-
-
-def _as_plain(record: Record) -> dict[str, Any]:
-    values = {name: v.tolist() if isinstance(v, np.ndarray) else v for name, v in vars(record).items()}
-    return values | ({} if record.images is None else record.images._asdict())
+        yield [vars(record) | ({} if record.images is None else record.images._asdict()) for record in group]
 
 
 WRITERS: dict[str, Callable[[Path, Iterable[Record]], None]] = {
