@@ -101,6 +101,9 @@ def test_a_wrong_address_is_named(address: str) -> None:
         ClusterExecutor(address)
 
 
-@pytest.mark.parametrize(("seconds", "items", "size"), [(1.0, 8, 16), (0.0, 8, 16), (4.0, 8, 4), (99.0, 1, 1)])
-def test_chunks_take_the_time_that_is_wanted(seconds: float, items: int, size: int) -> None:
-    assert module._chunk_size(2.0, seconds, items) == size
+@pytest.mark.parametrize(
+    ("wanted", "seconds", "items", "size"),
+    [(2.0, 1.0, 8, 16), (2.0, 0.0, 8, 16), (2.0, 4.0, 8, 4), (2.0, 99.0, 1, 1), (0.0, 0.1, 1, 1)],
+)
+def test_chunks_take_the_time_that_is_wanted(wanted: float, seconds: float, items: int, size: int) -> None:
+    assert module._chunk_size(wanted, seconds, items) == size

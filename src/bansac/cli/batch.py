@@ -7,11 +7,13 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from bansac.batch.job import Job
+from bansac.batch.job import Cameras, Job
 from bansac.batch.result_files import WRITERS
 from bansac.batch.run import Outcome, check_out, estimate_pairs
 from bansac.batch.sources import find_sources
+from bansac.cli.arguments import uses_scores
 from bansac.cli.console import notes, print_json, report, show_progress
+from bansac.evaluation.task import Kind
 from bansac.executors import Executor
 
 # Failures that are shown; the file has all.
@@ -21,6 +23,14 @@ _SHOWN = 10
 def wants_batch(file: Path, pair: str | None, out: Path | None) -> bool:
     """Return whether the arguments of the command mean many pairs."""
     return (file.is_dir() and pair is None) or (out is not None and out.suffix in WRITERS)
+
+
+def make_job(
+    model: Kind, cameras: Cameras | None, sampler: str, no_scores: bool, seed: int, given: Mapping[str, Any]
+) -> Job:
+    """Return the settings of a run as the options of a command give them."""
+    settings = {**given, "sampler": sampler}
+    return Job(model=model, cameras=cameras, scores=uses_scores(sampler, no_scores), seed=seed, settings=settings)
 
 
 def estimate_files(file: Path, job: Job, out: Path | None, executor: Executor, workers: int, *, json: bool) -> None:

@@ -10,10 +10,9 @@ import typer
 from numpy.typing import NDArray
 
 import bansac
-from bansac.batch.job import Job
 from bansac.cli import arguments
 from bansac.cli.answer import Answer, estimate_two_view
-from bansac.cli.batch import estimate_files, wants_batch
+from bansac.cli.batch import estimate_files, make_job, wants_batch
 from bansac.cli.console import print_json, report
 from bansac.cli.output import RESULT, ResultFolder
 from bansac.datasets.files import read_calibration, read_matches, read_points
@@ -74,13 +73,8 @@ def estimate(
             raise ValueError("--overwrite is for one file; to start many pairs anew delete the journal beside --out")
         if model not in ("H", "F", "E"):
             raise ValueError(f"--model {model} takes one file; many pairs are for H, F and E")
-        job = Job(
-            model=model,
-            cameras=read_calibration(calib) if calib is not None else None,
-            scores=arguments.uses_scores(sampler, no_scores),
-            seed=seed,
-            settings={**given, "sampler": sampler},
-        )
+        cameras = read_calibration(calib) if calib is not None else None
+        job = make_job(model, cameras, sampler, no_scores, seed, given)
         estimate_files(file, job, out, *arguments.pair_executor(scheduler, workers), json=json)
         return
     for option, value in (("--workers", workers), ("--scheduler", scheduler)):

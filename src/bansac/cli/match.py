@@ -8,9 +8,10 @@ from typing import Annotated
 import numpy as np
 import typer
 
-from bansac.batch.job import Cameras, Job
+from bansac.batch.job import Cameras
 from bansac.cli import arguments
 from bansac.cli.answer import estimate_two_view, figure_names, write_figures
+from bansac.cli.batch import make_job
 from bansac.cli.console import print_json, report
 from bansac.cli.match_folder import match_folder
 from bansac.cli.output import RESULT, ResultFolder
@@ -93,13 +94,8 @@ def match(
             raise ValueError("IMG2 is missing: two images, or a folder of images, are matched")
         if overwrite:
             raise ValueError("--overwrite is for two images; to start a folder anew delete the journal beside --out")
-        job = Job(
-            model=model,
-            cameras=_same_camera(calib) if calib is not None else None,
-            scores=arguments.uses_scores(sampler, no_scores),
-            seed=seed,
-            settings={**given, "sampler": sampler},
-        )
+        cameras = _same_camera(calib) if calib is not None else None
+        job = make_job(model, cameras, sampler, no_scores, seed, given)
         match_folder(
             image1,
             pairs or "exhaustive",
