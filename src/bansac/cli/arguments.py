@@ -127,6 +127,12 @@ def given(**options: Any) -> dict[str, Any]:
     return {name: value for name, value in options.items() if value is not None}
 
 
+def refuse(why: str, **options: Any) -> None:
+    """Raise a ValueError that says why if one of the options was given."""
+    for name in given(**options):
+        raise ValueError(f"--{name} {why}")
+
+
 def uses_scores(sampler: str, no_scores: bool) -> bool:
     """Return whether scores are wanted and the sampler has a use for them."""
     return not no_scores and sampler in SAMPLERS and (SAMPLERS[sampler].prior or SAMPLERS[sampler].order)

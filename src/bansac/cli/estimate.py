@@ -77,9 +77,8 @@ def estimate(
         job = make_job(model, cameras, sampler, no_scores, seed, given)
         estimate_files(file, job, out, *arguments.pair_executor(scheduler, workers), json=json)
         return
-    for option, value in (("--workers", workers), ("--scheduler", scheduler)):
-        if value is not None:
-            raise ValueError(f"{option} is for many pairs: a folder or a list of files, with --out *.npz or *.parquet")
+    why = "is for many pairs: a folder or a list of files, with --out *.npz, *.h5 or *.parquet"
+    arguments.refuse(why, workers=workers, scheduler=scheduler)
     two_views = model in ("H", "F", "E")
     if two_views:
         _refuse("--degree", degree, model)

@@ -10,11 +10,11 @@ import typer
 
 from bansac.batch.job import Cameras
 from bansac.cli import arguments
-from bansac.cli.answer import estimate_two_view, figure_names, write_figures
+from bansac.cli.answer import estimate_two_view, figure_names, settings_in_words, write_figures
 from bansac.cli.batch import make_job
 from bansac.cli.console import print_json, report
 from bansac.cli.match_folder import match_folder
-from bansac.cli.output import RESULT, ResultFolder
+from bansac.cli.output import RESULT, ResultFolder, check_page
 from bansac.datasets.files import read_calibration
 from bansac.evaluation.task import Kind
 from bansac.images import MAX_SIZE
@@ -61,6 +61,14 @@ def match(
             metavar="DIR|FILE", help="Write results and figures here; of a folder a .npz, .h5 or .parquet file."
         ),
     ] = None,
+    page: Annotated[
+        Path | None,
+        typer.Option(
+            "--report",
+            metavar="FILE.html",
+            help="Write one page with the matches and a replay of the run; --overwrite replaces an earlier one.",
+        ),
+    ] = None,
     overwrite: arguments.OverwriteFlag = False,
     summary: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Of a folder: write a page for a browser with a row a pair.")
@@ -92,8 +100,8 @@ def match(
     if image2 is None:
         if image1.is_file():
             raise ValueError("IMG2 is missing: two images, or a folder of images, are matched")
-        if overwrite:
-            raise ValueError("--overwrite is for two images; to start a folder anew delete the journal beside --out")
+        why = "is for two images; to start a folder anew delete the journal beside --out"
+        arguments.refuse(why, overwrite=overwrite or None, report=page)
         cameras = _same_camera(calib) if calib is not None else None
         job = make_job(model, cameras, sampler, no_scores, seed, given)
         match_folder(
@@ -110,20 +118,21 @@ def match(
             json=json,
         )
         return
-    for option, value in (("pairs", pairs), ("summary", summary), ("workers", workers), ("scheduler", scheduler)):
-        if value is not None:
-            raise ValueError(f"--{option} is for a folder of images, not for two")
+    arguments.refuse(
+        "is for a folder of images, not for two", pairs=pairs, summary=summary, workers=workers, scheduler=scheduler
+    )
     K1, K2 = read_calibration(calib) if calib is not None else (None, None)
     inputs = [path for path in (image1, image2, calib) if path is not None]
     names = [MATCHES, *figure_names()]
     folder = ResultFolder(out, names, inputs=inputs, overwrite=overwrite) if out is not None else None
+    if page is not None:
+        check_page(page, overwrite)
 
     from bansac.datasets.matching import match_images
 
     matches = match_images(image1, image2, ratio=chosen, max_features=features, max_size=max_size, mutual=not one_way)
-    settings = {"seed": seed, **arguments.sampling_settings(sampler, matches.scores, no_scores)}
-    settings |= given
-    answer = estimate_two_view(model, matches, K1, K2, trace=folder is not None, **settings)
+    settings = {"seed": seed, **arguments.sampling_settings(sampler, matches.scores, no_scores), **given}
+    answer = estimate_two_view(model, matches, K1, K2, trace=folder is not None or page is not None, **settings)
 
     document = {"images": [str(image1), str(image2)], **answer.as_dict()}
     if folder is not None:
@@ -135,6 +144,11 @@ def match(
             drawn = write_figures(folder, image1, image2, matches.x1, matches.x2, answer)
             document["files"] = [MATCHES, *drawn, RESULT]
             folder.write_json(RESULT, document)
+    if page is not None:
+        matched = {"model": model, "ratio": chosen, "features": features, "max_size": max_size, "one_way": one_way}
+        listed = matched | settings_in_words(model, settings)
+        answer.result.report(page, matches.x1, matches.x2, image1=image1, image2=image2, settings=listed)
+        document["report"] = str(page)
     if json:
         print_json(document)
     else:
@@ -142,6 +156,8 @@ def match(
         answer.show()
         if folder is not None:
             report.print(f"wrote {', '.join(folder.files)}", markup=False)
+        if page is not None:
+            report.print(f"wrote {page}", markup=False)
     raise typer.Exit(answer.exit_code)
 
 
