@@ -45,9 +45,10 @@ EXCLUDED = ("middlebury_dino",)
 SYNTHETIC = 50
 
 # Items and bytes of the trials of the cluster.
-EMPTY_TASKS = 3000
+TASKS = 3000
 BYTES = 250_000
 TRANSFERS = 400
+ANSWERS = 20_000
 
 
 def load_pairs(data: Path | None, count: int) -> list[Matches]:
@@ -88,8 +89,8 @@ def measure_images() -> dict[str, float]:
     return {"seconds_per_megapixel": 1e6 * seconds / np.prod(found.size), "bytes_per_feature": size / len(found)}
 
 
-def measure_matching() -> dict[str, float]:
-    """Return the seconds of the matching of two images by their number of features."""
+def measure_matching() -> tuple[dict[str, float], int]:
+    """Return the seconds of the matching of two images by their number of features, and the memory of the largest."""
     rng = np.random.default_rng(0)
 
     def features(count: int) -> Features:
@@ -99,8 +100,9 @@ def measure_matching() -> dict[str, float]:
     seconds = {}
     for count in FEATURES:
         one, other = features(count), features(count)
-        seconds[str(count)] = min(timed(lambda a=one, b=other: match_features(a, b, ratio=RATIO)) for _ in range(3))
-    return seconds
+        match = functools.partial(match_features, one, other, ratio=RATIO)
+        seconds[str(count)] = min(timed(match) for _ in range(3))
+    return seconds, peak_memory(match)
 
 
 def measure_estimation(sources: Sequence[Source]) -> tuple[dict[str, float], list[Row]]:
@@ -159,30 +161,39 @@ def peak_memory(call: Callable[[], Any]) -> int:
     return peak
 
 
-def measure_cluster(matches: Sequence[Matches], rows: Sequence[Row], times: int) -> dict[str, float]:
-    """Return what the caller and the scheduler need for an empty task, a byte of a value, and a pair."""
+def measure_cluster(matches: Sequence[Matches], rows: Sequence[Row]) -> dict[str, float]:
+    """Return what the caller and the scheduler need for an empty task, a byte of a value, and a pair in large chunks.
+
+    The workers answer at once, with the row of a pair: while they work, the caller has nothing to do.
+    """
     import distributed
 
-    job = make_job(MODELS[0])
     settings = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0"}
     with tempfile.TemporaryDirectory() as folder, distributed.LocalCluster(**settings) as cluster:
         for number, pair in enumerate(matches):
-            np.savez(Path(folder, f"{number}.npz"), x1=pair.x1, x2=pair.x2, scores=np.linspace(1, 0, len(pair)))
-        sources = find_sources(Path(folder), Path(folder, "results.parquet"))
+            np.savez(Path(folder, f"{number}.npz"), x1=pair.x1, x2=pair.x2)
+        find = functools.partial(find_sources, Path(folder), Path(folder, "results.parquet"))
+        sources, memory = find(), peak_memory(find)
         single = ClusterExecutor(cluster.scheduler_address, chunk_seconds=0.0)
         chunked = ClusterExecutor(cluster.scheduler_address)
         drain(single.run(abs, range(100), 1))
-        empty = timed(lambda: drain(single.run(abs, range(EMPTY_TASKS), 1))) / EMPTY_TASKS
+        empty = timed(lambda: drain(single.run(abs, range(TASKS), 1))) / TASKS
         transfer = timed(lambda: drain(single.run(os.urandom, [BYTES] * TRANSFERS, 1))) / TRANSFERS
-        drain(chunked.run(job.estimate, itertools.islice(itertools.cycle(sources), 4 * len(sources)), 1))  # compiled
-        pairs = timed(lambda: drain(chunked.run(job.estimate, list(sources) * times, 1)))
+        many = itertools.islice(itertools.cycle(sources), ANSWERS)
+        pairs = timed(lambda: drain(chunked.run(functools.partial(answer, rows[0]), many, 1))) / ANSWERS
     return {
         "seconds_per_task": empty,
         "seconds_per_byte": max(0.0, transfer - empty) / BYTES,
-        "seconds_per_pair": pairs / (times * len(sources)),
+        "seconds_per_pair": pairs,
+        "memory_per_source": memory / len(sources),
         "bytes_per_source": float(np.mean([len(pickle.dumps(source)) for source in sources])),
         "bytes_per_row": float(np.mean([len(pickle.dumps(row)) for row in rows])),
     }
+
+
+def answer(row: Row, source: Source) -> Row:
+    """Return a row that is there."""
+    return row
 
 
 def drain(answers: Iterator[tuple[Any, Any]]) -> None:
@@ -196,9 +207,8 @@ def main() -> None:
     """Measure, print, and write the report."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path)
-    parser.add_argument("--pairs", type=int, default=150, help="pairs that are estimated")
-    parser.add_argument("--times", type=int, default=40, help="how often the cluster estimates each")
-    parser.add_argument("--rows", type=int, default=3000, help="pairs of the files of results")
+    parser.add_argument("--pairs", type=int, default=100, help="pairs that are estimated")
+    parser.add_argument("--rows", type=int, default=2000, help="pairs of the files of results")
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
     if not os.environ.get("OMP_NUM_THREADS") == os.environ.get("OPENBLAS_NUM_THREADS") == "1":
@@ -208,6 +218,7 @@ def main() -> None:
     cv2.setNumThreads(1)
     matches = load_pairs(arguments.data, arguments.pairs)
     sources = [as_source(k, m) for k, m in enumerate(matches)]
+    matching, memory = measure_matching()
     estimation, rows = measure_estimation(sources)
     report = {
         "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
@@ -217,11 +228,12 @@ def main() -> None:
         "pairs": len(matches),
         "matches": float(np.mean([len(m) for m in matches])),
         "images": measure_images(),
-        "matching_seconds": measure_matching(),
+        "matching_seconds": matching,
+        "matching_memory": memory,
         "estimation_seconds": estimation,
         "files": measure_files(matches, rows, arguments.rows),
         "chunk_seconds": CHUNK_SECONDS,
-        "cluster": measure_cluster(matches, rows, arguments.times),
+        "cluster": measure_cluster(matches, rows),
     }
     text = json.dumps(report, indent=2) + "\n"
     print(text, end="")

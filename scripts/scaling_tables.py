@@ -13,9 +13,6 @@ CORES = 100
 MODEL = "F"
 FEATURES = "4000"
 
-# Bytes of the points and descriptors of an image are read once a pair: the other image is in memory.
-_READ = 1
-
 
 def _report() -> dict[str, Any]:
     return bench("cluster")
@@ -28,10 +25,12 @@ def _pair_seconds(images: bool) -> float:
     return float(matching + document["estimation_seconds"][MODEL])
 
 
-def _caller_seconds() -> float:
-    """Return what a pair costs the caller and the scheduler, with its entry in the journal."""
+def _caller_seconds(images: bool) -> float:
+    """Return what a pair costs the caller and the scheduler: its part of a task, its answer, its journal's entry."""
     document = _report()
-    return float(document["cluster"]["seconds_per_pair"] + document["files"]["journal"]["seconds"])
+    cluster, per_chunk = document["cluster"], document["chunk_seconds"] / _pair_seconds(images)
+    answer = cluster["seconds_per_pair"] + document["files"]["journal"]["seconds"]
+    return float(cluster["seconds_per_task"] / per_chunk + answer)
 
 
 def costs() -> str:
@@ -43,6 +42,8 @@ def costs() -> str:
         [f"matching two images of {count} features", f"{1e3 * seconds:.0f} ms"]
         for count, seconds in document["matching_seconds"].items()
     ]
+    most = max(document["matching_seconds"], key=int)
+    rows.append([f"memory of the matching of {most} features", f"{document['matching_memory'] / 1e6:.0f} MB"])
     rows += [
         [f"estimating {model}, {document['matches']:.0f} matches in the mean", f"{1e3 * seconds:.1f} ms"]
         for model, seconds in document["estimation_seconds"].items()
@@ -54,6 +55,7 @@ def costs() -> str:
         ["a pair in chunks: caller and scheduler", f"{1e3 * cluster['seconds_per_pair']:.2f} ms"],
         ["a pair sent to a worker, and its result", f"{_kilobytes(cluster['bytes_per_source'])}, "
          f"{_kilobytes(cluster['bytes_per_row'])}"],
+        ["memory of the caller for each file of matches", _kilobytes(cluster["memory_per_source"])],
         ["a feature on disk", f"{images['bytes_per_feature']:.0f} bytes"],
     ]  # fmt: skip
     return lines(["what", "one thread"], rows)
@@ -71,12 +73,13 @@ def plan() -> str:
     rows = [
         ["a pair", *(f"{1e3 * _pair_seconds(images):.0f} ms" for images in both)],
         [f"hours on {CORES} cores", *(number(PAIRS / rate / 3600) for rate in rates)],
+        ["hours of the one caller and scheduler", *(number(PAIRS * _caller_seconds(i) / 3600) for i in both)],
         ["pairs in a chunk", *(f"{items:.0f}" for items in per_chunk)],
         ["chunks", *(f"{PAIRS / items:,.0f}" for items in per_chunk)],
         ["tasks a second", *(number(CORES / chunk) for _ in both)],
         ["pairs a second", *(number(rate) for rate in rates)],
         ["results a second", *(f"{rate * document['cluster']['bytes_per_row'] / 1e6:.1f} MB" for rate in rates)],
-        ["read from disk a second", f"{_READ * rates[0] * feature_file / 1e6:.0f} MB", "the files of matches"],
+        ["read from disk a second", f"{rates[0] * feature_file / 1e6:.0f} MB", "the files of matches"],
         [f"images, and their features on disk ({FEATURES} each)", f"{n:.0f}, {n * feature_file / 1e9:.1f} GB", "-"],
         ["journal", *(f"{PAIRS * files['journal']['bytes'] / 1e9:.0f} GB" for _ in both)],
         ["results in Parquet", *(f"{PAIRS * files['.parquet']['bytes'] / 1e9:.0f} GB" for _ in both)],
@@ -90,14 +93,16 @@ def limits() -> str:
     document = _report()
     files, cluster = document["files"], document["cluster"]
     tasks = document["chunk_seconds"] / cluster["seconds_per_task"]
-    npz, group = files[".npz"]["memory"], 16e9
+    sizes = files[".npz"]["memory"], cluster["memory_per_source"]
+    npz, listed = (f"{16e9 / size / 1e6:.0f} million pairs" for size in sizes)
     rows = [
         [
             "caller and scheduler busy with pairs, in one process",
-            *(f"{_pair_seconds(images) / _caller_seconds():.0f} cores" for images in (True, False)),
+            *(f"{_pair_seconds(images) / _caller_seconds(images):.0f} cores" for images in (True, False)),
         ],
         ["scheduler busy with tasks", *(f"{tasks:.0f} cores" for _ in range(2))],
-        ["memory for a .npz file, 16 GB", *(f"{group / npz / 1e6:.0f} million pairs" for _ in range(2))],
+        ["16 GB of memory, writing a .npz file", npz, npz],
+        ["16 GB of memory, the list of the files of matches", "-", listed],
         ["journal on a disk of 1 TB", *(f"{1e12 / files['journal']['bytes'] / 1e6:.0f} million pairs" for _ in "ab")],
     ]
     return lines(["what is full or busy", "from images", "from matches"], rows)

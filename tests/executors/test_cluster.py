@@ -81,7 +81,7 @@ def test_an_error_of_the_program_ends_the_run(executor: ClusterExecutor) -> None
 
 def test_workers_with_other_code_are_refused(executor: ClusterExecutor, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_code", lambda: "another")
-    with pytest.raises(RuntimeError, match="another version of bansac"):
+    with pytest.raises(OSError, match="another version of bansac"):
         list(executor.run(works.square, [0], 1))
 
 

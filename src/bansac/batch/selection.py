@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -80,7 +80,7 @@ def select_pairs(how: str, images: Sequence[str]) -> Pairs:
         near = sum(min(reach, n - 1 - k) for k in range(n))
         pairs = Pairs(near, lambda: ((a, b) for k, a in enumerate(images) for b in images[k + 1 : k + 1 + reach]))
     else:
-        listed = _read_pairs(how, set(images))
+        listed = _read_pairs(how, {image: image for image in images})
         pairs = Pairs(len(listed), lambda: iter(listed))
     if not pairs:
         raise ValueError(f"--pairs {how} gives no pair of the {n} images")
@@ -94,7 +94,7 @@ def _reach(how: str) -> int:
     return int(number)
 
 
-def _read_pairs(how: str, images: set[str]) -> list[tuple[str, str]]:
+def _read_pairs(how: str, images: Mapping[str, str]) -> list[tuple[str, str]]:
     path = Path(how)
     if not path.is_file():
         raise ValueError(f"--pairs must be exhaustive, sequential:K or a file with pairs of names, got {how!r}")
@@ -106,5 +106,5 @@ def _read_pairs(how: str, images: set[str]) -> list[tuple[str, str]]:
         for name in names:
             if name not in images:
                 raise ValueError(f"{path}: there is no image {name!r} in the folder")
-        pairs[names[0], names[1]] = None
+        pairs[images[names[0]], images[names[1]]] = None  # the strings that are there already
     return list(pairs)

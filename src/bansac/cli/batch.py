@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ from bansac.batch.result_files import WRITERS
 from bansac.batch.run import Outcome, check_out, estimate_pairs
 from bansac.batch.sources import find_sources
 from bansac.cli.arguments import uses_scores
-from bansac.cli.console import notes, print_json, report, show_progress
+from bansac.cli.console import note_on_interrupt, notes, print_json, report, show_progress
 from bansac.evaluation.task import Kind
 from bansac.executors import Executor
 
@@ -40,16 +39,6 @@ def estimate_files(file: Path, job: Job, out: Path | None, executor: Executor, w
     with note_on_interrupt():
         outcome = estimate_pairs(job, sources, path, executor=executor, workers=workers, progress=show_progress)
     show_outcome(path, outcome, json=json)
-
-
-@contextlib.contextmanager
-def note_on_interrupt() -> Iterator[None]:
-    """Say on Ctrl-C that what is done is kept."""
-    try:
-        yield
-    except KeyboardInterrupt:
-        notes.print("bansac: what is done is kept; the same command goes on with it")
-        raise
 
 
 def show_outcome(out: Path, outcome: Outcome, *, json: bool, **more: Any) -> None:

@@ -1,9 +1,9 @@
 """Items on the workers of a scheduler of ``dask.distributed``: in chunks, the answers as they come.
 
-A chunk is a task of about two seconds, so that a scheduler, which does some hundred to a few thousand tasks a second,
-keeps hundreds of cores busy. Of each thread of the cluster two chunks are under way, however many items there are.
-Those of a worker that dies go to another one, which the scheduler sees to. If a chunk's workers die again and again,
-its items are done one at a time at the very end, with nothing beside them: one that kills its workers then has failed.
+A chunk is a task of about two seconds, so that a scheduler, which does some hundred tasks a second, keeps hundreds of
+cores busy. Of each thread of the cluster two chunks are under way, however many items there are. Those of a worker that
+dies go to another one, which the scheduler sees to. If a chunk's workers die again and again, its items are done one at
+a time at the very end, with nothing beside them: one that kills its workers then has failed.
 
 Workers have to run the same code and versions as the caller, since their answers would be others; a worker that does
 not ends the run. They share no memory with the caller: the files that items name must be there for all of them.
@@ -174,7 +174,7 @@ def _chunk_size(wanted: float, seconds: float, items: int) -> int:
 def _do_chunk(code: str, work: Work[Item, Value], chunk: tuple[Item, ...]) -> tuple[float, list[Value | Failure]]:
     """Do a chunk in a worker; return the seconds and the answers."""
     if code != _code():
-        raise RuntimeError("the workers of the cluster have another version of bansac, Python, NumPy or Numba")
+        raise OSError("the workers of the cluster have another version of bansac, Python, NumPy or Numba")
     started = time.perf_counter()
     answers = [attempt_in_worker(work, item) for item in chunk]
     return time.perf_counter() - started, answers
