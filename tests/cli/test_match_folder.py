@@ -163,6 +163,7 @@ def test_a_killed_run_goes_on(bansac: Any, images: Path, tmp_path: Path) -> None
         (["--out", "{tmp}/r.npz", "--threshold", "-1"], "threshold"),
         (["--out", "{tmp}/r.npz", "--overwrite"], "--overwrite is for two images"),
         (["--out", "{tmp}/r.npz", "--summary", "{tmp}"], "--summary: cannot write"),
+        (["--out", "{tmp}/r.npz", "--summary", "{tmp}/K.txt/s.html"], "--summary: cannot write"),
         (["--out", "{tmp}/r.npz", "--scheduler", "nowhere"], "the scheduler 'nowhere' cannot be reached"),
         (["--out", "{tmp}/r.npz", "--scheduler", "a:1", "--workers", "2"], "--workers does not go with --scheduler"),
         (["--out", "{tmp}/r.npz", "--calib", "{tmp}/K.txt"], "--calib does not go with --model H"),
@@ -171,6 +172,7 @@ def test_a_killed_run_goes_on(bansac: Any, images: Path, tmp_path: Path) -> None
 def test_bad_argument_is_named(bansac: Any, images: Path, tmp_path: Path, arguments: list[str], message: str) -> None:
     if any("--scheduler" in argument for argument in arguments):
         pytest.importorskip("distributed", reason="dask.distributed is not installed")
+    (tmp_path / "K.txt").touch()
     given = [argument.format(tmp=tmp_path) for argument in arguments]
     assert message in bansac.refused("match", images, "--model", "H", *given)
 

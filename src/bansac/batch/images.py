@@ -42,19 +42,14 @@ class ImagePairs:
     def __iter__(self) -> Iterator[Source]:
         """Go through the sources."""
         for image1, image2 in self.pairs:
-            names = []
-            reasons = []
-            for image in (image1, image2):
-                found = self.features[image]
-                names.append("" if isinstance(found, Failure) else found)
-                reasons += [f"{image}: {found.reason}"] if isinstance(found, Failure) else []
-            read = (
-                functools.partial(_refuse, "; ".join(reasons))
-                if reasons
-                else functools.partial(_match, self.store, names[0], names[1], self.ratio, self.mutual)
-            )
-            stamp = f"{names[0]} {names[1]} {self.ratio} {self.mutual}"
-            yield Source(f"{image1} {image2}", stamp, read, ImagePair(image1, image2, names[0], names[1]))
+            found = {image: self.features[image] for image in (image1, image2)}
+            name1, name2 = ("" if isinstance(features, Failure) else features for features in found.values())
+            reasons = [f"{image}: {f.reason}" for image, f in found.items() if isinstance(f, Failure)]
+            read = functools.partial(_match, self.store, name1, name2, self.ratio, self.mutual)
+            if reasons:
+                read = functools.partial(_refuse, "; ".join(reasons))
+            stamp = f"{name1} {name2} {self.ratio} {self.mutual}"
+            yield Source(f"{image1} {image2}", stamp, read, ImagePair(image1, image2, name1, name2))
 
 
 def _match(store: FeatureStore, features1: str, features2: str, ratio: float, mutual: bool) -> Pair:

@@ -35,7 +35,9 @@ _PACKAGES = {".parquet": ("pyarrow", "parquet", "Parquet"), ".h5": ("h5py", "dat
 
 def check_packages(suffix: str) -> None:
     """Raise an ImportError that names the extra if the package for a kind of file is not installed."""
-    package, extra, kind = _PACKAGES.get(suffix, ("numpy", "", ""))
+    if suffix not in _PACKAGES:
+        return
+    package, extra, kind = _PACKAGES[suffix]
     if importlib.util.find_spec(package) is None:
         raise ImportError(f"--out: {kind} needs {package}: pip install 'bansac[{extra}]'; a .npz file needs nothing")
 

@@ -59,7 +59,7 @@ def check_out(out: Path | None, hint: str = "") -> Path:
 
 def check_file(path: Path, option: str) -> None:
     """Raise an OSError that names the option if a file cannot be written."""
-    check_writable(path.parent, repr(str(path)))
+    check_writable(path.parent, repr(str(path)), option)
     if path.is_dir():
         raise IsADirectoryError(f"{option}: cannot write {str(path)!r}: is a folder")
 
