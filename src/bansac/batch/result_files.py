@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from bansac.batch.records import COPIED, Record
 from bansac.batch.sources import ImagePair
 
-__all__ = ["WRITERS", "check_packages"]
+__all__ = ["WRITERS", "Writer", "check_packages"]
 
 # Records that Parquet gets at a time.
 _GROUP = 1000
@@ -143,7 +143,10 @@ def _groups(records: Iterable[Record]) -> Iterator[list[dict[str, Any]]]:
         yield [vars(record) | ({} if record.images is None else record.images._asdict()) for record in group]
 
 
-WRITERS: dict[str, Callable[[Path, Iterable[Record]], None]] = {
+Writer = Callable[[Path, Iterable[Record]], None]
+"""Writes records, which can be gone through several times, into a file."""
+
+WRITERS: dict[str, Writer] = {
     ".npz": write_npz,
     ".parquet": write_parquet,
     ".h5": write_hdf5,

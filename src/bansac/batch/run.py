@@ -14,7 +14,7 @@ from typing import Protocol
 
 from bansac.batch.job import Job
 from bansac.batch.records import Records
-from bansac.batch.result_files import WRITERS, check_packages
+from bansac.batch.result_files import WRITERS, Writer, check_packages
 from bansac.batch.sources import Source
 from bansac.batch.summary import write_summary
 from bansac.evaluation.files import check_writable
@@ -71,10 +71,11 @@ def estimate_pairs(
     *,
     executor: Executor,
     workers: int,
+    write: Writer | None = None,
     summary: Path | None = None,
     progress: Progress = silent,
 ) -> Outcome:
-    """Estimate what is missing and write all results, and the page of ``summary``; see the module."""
+    """Estimate what is missing, write all results, by default by the suffix of ``out``, and the page of ``summary``."""
     failed: dict[str, str] = {}
     with Journal(out.with_suffix(".sqlite"), job.fingerprint()) as journal:
         missing = sum(source.unit not in journal for source in sources)
@@ -88,7 +89,7 @@ def estimate_pairs(
                     journal.add(source.unit, [answer], alone=True)
                 advance()
         records = Records(sources, journal, failed)
-        write_atomically(out, lambda temporary: WRITERS[out.suffix](temporary, records))
+        write_atomically(out, lambda temporary: (write or WRITERS[out.suffix])(temporary, records))
         if summary is not None:
             write_atomically(summary, lambda temporary: write_summary(temporary, records))
         successes = sum(record.success for record in records)

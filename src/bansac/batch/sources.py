@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bansac.datasets import Matches, PairSet, find_sets
+from bansac.datasets import HlocPairs, Matches, PairSet, find_sets
 from bansac.datasets.files import read_matches
 from bansac.evaluation.experiment import Unit
 
@@ -74,6 +74,22 @@ def find_sources(path: Path, out: Path) -> list[Source]:
             f"{path}: holds no pairs; a folder has sets, or files {', '.join(SUFFIXES)}; a .txt their names"
         )
     return sources
+
+
+def hloc_sources(pairs: HlocPairs) -> list[Source]:
+    """Return the pairs of files of hloc."""
+    files = pairs.features.absolute(), pairs.matches.absolute()
+    stamp = " ".join(map(_stamp, files))
+    return [Source(key, stamp, functools.partial(_read_hloc, *files, stamp, key)) for key in pairs.keys]
+
+
+def _read_hloc(features: Path, matches: Path, stamp: str, key: str) -> Pair:
+    return Pair(_open_hloc(features, matches, stamp).pair(key))
+
+
+@functools.lru_cache(maxsize=8)
+def _open_hloc(features: Path, matches: Path, stamp: str) -> HlocPairs:
+    return HlocPairs(features, matches)
 
 
 def read_list(path: Path) -> list[str]:

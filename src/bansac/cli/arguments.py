@@ -102,19 +102,19 @@ def choose_executor(name: str | None, workers: int, scheduler: str | None) -> st
     return connect(scheduler, None if workers == 1 else workers)
 
 
-def pair_executor(scheduler: str | None, workers: int | None) -> tuple[Executor, int]:
+def pair_executor(scheduler: str | None, workers: int | None, **settings: Any) -> tuple[Executor, int]:
     """Return the cluster of --scheduler, or else threads, and the number of workers."""
     count = count_workers(workers)
-    return (EXECUTOR if scheduler is None else connect(scheduler, workers)), count
+    return (EXECUTOR if scheduler is None else connect(scheduler, workers, **settings)), count
 
 
-def connect(scheduler: str, workers: int | None) -> Executor:
-    """Return the cluster of --scheduler; --workers with it is refused."""
+def connect(scheduler: str, workers: int | None, **settings: Any) -> Executor:
+    """Return the cluster of --scheduler with the settings of the executor; --workers with it is refused."""
     if workers is not None:
         raise ValueError("--workers does not go with --scheduler: the cluster has its own workers")
     from bansac.executors.cluster import ClusterExecutor
 
-    return ClusterExecutor(scheduler)
+    return ClusterExecutor(scheduler, **settings)
 
 
 def split_names(names: str) -> tuple[str, ...]:

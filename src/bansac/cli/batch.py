@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import functools
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from bansac.batch.job import Cameras, Job
+from bansac.batch.records import Record
 from bansac.batch.result_files import WRITERS
 from bansac.batch.run import Outcome, check_out, estimate_pairs
-from bansac.batch.sources import find_sources
+from bansac.batch.sources import find_sources, hloc_sources
 from bansac.cli.arguments import uses_scores
 from bansac.cli.console import note_on_interrupt, notes, print_json, report, show_progress
+from bansac.datasets import HlocPairs
 from bansac.evaluation.task import Kind
 from bansac.executors import Executor
 
@@ -19,9 +24,9 @@ from bansac.executors import Executor
 _SHOWN = 10
 
 
-def wants_batch(file: Path, pair: str | None, out: Path | None) -> bool:
+def wants_batch(file: Path, pair: str | None, out: Path | None, features: Path | None) -> bool:
     """Return whether the arguments of the command mean many pairs."""
-    return (file.is_dir() and pair is None) or (out is not None and out.suffix in WRITERS)
+    return features is not None or (file.is_dir() and pair is None) or (out is not None and out.suffix in WRITERS)
 
 
 def make_job(
@@ -32,13 +37,32 @@ def make_job(
     return Job(model=model, cameras=cameras, scores=uses_scores(sampler, no_scores), seed=seed, settings=settings)
 
 
-def estimate_files(file: Path, job: Job, out: Path | None, executor: Executor, workers: int, *, json: bool) -> None:
-    """Estimate the pairs of a folder or a list and write the results; pairs that cannot be read are in the summary."""
+def estimate_files(
+    file: Path, job: Job, out: Path | None, executor: Executor, workers: int, *, features: Path | None, json: bool
+) -> None:
+    """Estimate the pairs of a folder or a list and write the results; pairs that cannot be read are in the summary.
+
+    With hloc's ``features`` the file has hloc's matches, and a .h5 file of results is one, too.
+    """
     path = check_out(out, " (--pair chooses one of a set)")
-    sources = find_sources(file, path)
+    write = None
+    if features is None:
+        sources = find_sources(file, path)
+    else:
+        hloc = HlocPairs(features, file)
+        sources = hloc_sources(hloc)
+        write = functools.partial(_write_verified, hloc) if path.suffix == ".h5" else None
     with note_on_interrupt():
-        outcome = estimate_pairs(job, sources, path, executor=executor, workers=workers, progress=show_progress)
+        outcome = estimate_pairs(
+            job, sources, path, executor=executor, workers=workers, write=write, progress=show_progress
+        )
     show_outcome(path, outcome, json=json)
+
+
+def _write_verified(hloc: HlocPairs, path: Path, records: Iterable[Record]) -> None:
+    """Write the inliers of the pairs with a model as matches of hloc."""
+    nothing = np.empty(0, np.bool_)
+    hloc.write_verified(path, ((r.name, r.inliers if r.success else nothing) for r in records))
 
 
 def show_outcome(out: Path, outcome: Outcome, *, json: bool, **more: Any) -> None:

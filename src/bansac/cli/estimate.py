@@ -33,6 +33,10 @@ def estimate(
     model: Annotated[Model, typer.Option(help="The model to estimate.")],
     degree: Annotated[int | None, typer.Option(help="Degree of the polynomial.")] = None,
     pair: Annotated[str | None, typer.Option(help="Name of a pair; FILE is then a folder of h5 files.")] = None,
+    features: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Keypoints as hloc stores them (h5); FILE has hloc's matches, many pairs."),
+    ] = None,
     calib: arguments.CalibrationOption = None,
     threshold: arguments.ThresholdOption = None,
     confidence: arguments.ConfidenceOption = None,
@@ -67,7 +71,7 @@ def estimate(
     new or has changed. Delete it to start anew.
     """
     given = arguments.given(threshold=threshold, confidence=confidence, max_iterations=max_iterations)
-    if wants_batch(file, pair, out):
+    if wants_batch(file, pair, out, features):
         _refuse("--degree", degree, model)
         if overwrite:
             raise ValueError("--overwrite is for one file; to start many pairs anew delete the journal beside --out")
@@ -75,7 +79,7 @@ def estimate(
             raise ValueError(f"--model {model} takes one file; many pairs are for H, F and E")
         cameras = read_calibration(calib) if calib is not None else None
         job = make_job(model, cameras, sampler, no_scores, seed, given)
-        estimate_files(file, job, out, *arguments.pair_executor(scheduler, workers), json=json)
+        estimate_files(file, job, out, *arguments.pair_executor(scheduler, workers), features=features, json=json)
         return
     why = "is for many pairs: a folder or a list of files, with --out *.npz, *.h5 or *.parquet"
     arguments.refuse(why, workers=workers, scheduler=scheduler)
