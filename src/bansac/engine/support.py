@@ -5,15 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from bansac.numeric.arrays import Floats, Ints
+from bansac.numeric.jit import inlined, kernel
 from bansac.problems.problem import Problem
 
 __all__ = ["SAME_POINT", "count_off_line", "first_of_equals"]
 
 # Points of data nearer to each other than this share of the threshold are one point; at twice that they may be.
 SAME_POINT = 0.25
-
-# Up to so many values a dict is faster than sorting.
-_FEW = 200
 
 
 def first_of_equals(problem: Problem, data: Floats, threshold: float) -> Ints:
@@ -24,27 +22,51 @@ def first_of_equals(problem: Problem, data: Floats, threshold: float) -> Ints:
     kept = np.arange(data.shape[1])
     if not problem.points:
         return np.sort(np.unique(data, axis=1, return_index=True)[1]) if problem.channels > 1 else kept
+    table = np.empty(2 << kept.size.bit_length(), np.int64)
     for point in problem.points:
-        rows = data[list(point)] / (2 * SAME_POINT * threshold)
-        # Two points near each other share a cell of at least one of the grids, which are half a cell apart.
-        for corner in np.ndindex(*(2,) * len(rows)):
-            cells = np.floor(rows[:, kept] + 0.5 * np.array(corner)[:, None])
-            cells -= cells.min(axis=1, keepdims=True)
-            key = cells[0]
-            for cell in cells[1:]:
-                key = key * (cell.max() + 1) + cell
-            kept = kept[_first_of_values(key)]
+        kept = kept[
+            : _keep_first_of_cells(np.ascontiguousarray(data[list(point)]), 2 * SAME_POINT * threshold, kept, table)
+        ]
     return kept
 
 
-def _first_of_values(values: Floats) -> Ints:
-    """Return the index of the first of each value, in ascending order."""
-    if values.size > _FEW:
-        return np.sort(np.unique(values, return_index=True)[1])
-    first: dict[float, int] = {}
-    for index, value in enumerate(values.tolist()):
-        first.setdefault(value, index)
-    return np.fromiter(first.values(), np.int64, len(first))
+@kernel
+def _keep_first_of_cells(x: Floats, width: float, kept: Ints, table: Ints) -> int:
+    """Leave in ``kept`` the first of the points ``x`` (coordinates x N) of each cell, and return their number.
+
+    Two points near each other share a cell of at least one of the grids, which are half a cell apart; one grid after
+    the other is gone through. ``table``, for hashing, has a power of two of places, twice as many as points or more.
+    """
+    d, found, last = x.shape[0], kept.size, table.size - 1
+    for grid in range(1 << d):
+        candidates, found = found, 0
+        table[:] = -1
+        for k in range(candidates):
+            i, place = kept[k], np.int64(0)
+            for c in range(d):
+                cell = np.int64(_cell(x[c, i], width, grid, d - 1 - c) % 1048576.0)
+                place = (place * 73856093 + cell) & 0xFFFFFFFF
+            place &= last
+            while table[place] >= 0:  # until an empty place, or a point of the same cell
+                same = True
+                for c in range(d):
+                    other = _cell(x[c, table[place]], width, grid, d - 1 - c)
+                    same &= _cell(x[c, i], width, grid, d - 1 - c) == other
+                if same:
+                    break
+                place = (place + 1) & last
+            if table[place] < 0:
+                table[place] = i
+                kept[found] = i
+                found += 1
+    return found
+
+
+@inlined
+def _cell(x: float, width: float, grid: int, bit: int) -> float:
+    """Return the cell of a coordinate; the grid is moved by half a cell if this bit of its number is 1."""
+    cell: float = np.floor(x / width + 0.5 * (grid >> bit & 1))
+    return cell
 
 
 def count_off_line(x: Floats, threshold: float) -> int:

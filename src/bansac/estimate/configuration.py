@@ -58,8 +58,13 @@ _fit_homography = kernel(homography_dlt.fit)
 
 
 def find_configuration(
-    problem: Problem, data: NDArray[np.float64], residuals: NDArray[np.float64], threshold: float
-) -> str:
+    problem: Problem,
+    data: NDArray[np.float64],
+    residuals: NDArray[np.float64],
+    threshold: float,
+    *,
+    by_chance: bool = False,
+) -> str | None:
     """Return the configuration of the matches that support a model of two views.
 
     Parameters
@@ -73,15 +78,20 @@ def find_configuration(
         Their distances from the model.
     threshold : float
         Largest residual of an inlier.
+    by_chance : bool
+        The model is one of chance: only lines are looked for.
 
     Returns
     -------
-    {"general", "planar", "pure_rotation", "collinear"}
-        The configuration; that of a homography is "planar" or "collinear".
+    {"general", "planar", "pure_rotation", "collinear"} or None
+        The configuration; that of a homography is "planar" or "collinear", that of a model of chance "collinear" or
+        None.
     """
     support = np.compress(residuals <= threshold, data, axis=1)
     if _on_line(data, support, residuals, threshold, problem.codimension):
         return "collinear"
+    if by_chance:
+        return None
     if problem.codimension == 2:
         return "planar"
     plane, counts = _find_plane(data, support, residuals, threshold)

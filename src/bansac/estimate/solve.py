@@ -65,12 +65,10 @@ def solve(
     success, message, on_line = judge(problem, data, threshold, unit, outcome, residuals)
     configuration = "collinear" if on_line else None
     if two_views and not on_line and outcome.model is not None:
-        configuration = find_configuration(problem, data, residuals / unit, threshold / unit)
-        if success or configuration == "collinear":
+        configuration = find_configuration(problem, data, residuals / unit, threshold / unit, by_chance=not success)
+        if configuration is not None:
             success = configuration != "collinear"
             message += consequence(problem, configuration)
-        else:  # a model of chance has no configuration
-            configuration = None
     probabilities = inlier_probabilities(residuals, threshold, problem.codimension) if success else None
     seconds, loading_seconds = watch.read()
     return Result(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from bansac.engine.background import measure_background
+from bansac.engine.background import add_neighbours, measure_far
 from bansac.engine.certificate import is_clear
 from bansac.engine.runner import Outcome
 from bansac.engine.significance import SIGNIFICANT, log_nfa
@@ -61,23 +61,29 @@ def judge(
         return False, f"{found}, no more than chance gives", False
     if is_clear(problem, data, outcome.model, threshold / unit, inliers):
         return True, found, False
-    background = measure_background(problem, data, outcome.model, threshold / unit)
-    chance = float(background.probability(np.array([threshold / unit]))[0])
+    background = measure_far(problem, data, outcome.model)
     extent = _smallest_extent(problem, data)
-    if chance >= _USELESS and threshold / unit > _SMALL * extent:
-        return (
-            False,
-            (
-                f"{found}, but the threshold of {threshold:.3g} is not small against the data, which extend over "
-                f"{extent * unit:.3g}: a random datum is an inlier with probability {chance:.2f}"
-            ),
-            False,
-        )
+    if threshold / unit > _SMALL * extent:
+        background = add_neighbours(background, problem, data, outcome.model, threshold / unit)
+        chance = float(background.probability(np.array([threshold / unit]))[0])
+        if chance >= _USELESS:
+            return (
+                False,
+                (
+                    f"{found}, but the threshold of {threshold:.3g} is not small against the data, which extend over "
+                    f"{extent * unit:.3g}: a random datum is an inlier with probability {chance:.2f}"
+                ),
+                False,
+            )
     support = np.flatnonzero(inliers)
     support = support[np.argsort(residuals[support], kind="stable")]
     support = support[first_of_equals(problem, data[:, support], threshold / unit)]
-    alpha = background.probability(np.maximum(residuals[support], _EXACT * threshold) / unit)
-    if log_nfa(alpha, n, m, problem.max_models) >= SIGNIFICANT:
+    exactness = np.maximum(residuals[support], _EXACT * threshold) / unit
+    false_alarms = log_nfa(background.probability(exactness), n, m, problem.max_models)
+    if false_alarms < SIGNIFICANT:  # they are no fewer with the neighbours, which cost most of the time
+        background = add_neighbours(background, problem, data, outcome.model, threshold / unit)
+        false_alarms = log_nfa(background.probability(exactness), n, m, problem.max_models)
+    if false_alarms >= SIGNIFICANT:
         apart = "" if support.size == np.count_nonzero(inliers) else f", of which {support.size} share no point"
         return False, f"{found}{apart}, no more than chance gives", False
     if len(problem.points) > 1 and m > 2:  # two matches, always on a line, determine a similarity
