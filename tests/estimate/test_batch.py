@@ -91,9 +91,10 @@ def test_scores_of_an_object_are_used_where_they_are_of_use(planes: list[Matches
     seed = derive_seed(0, 0)
     (informed,) = bansac.estimate_many("homography", [pair])
     assert_same(informed, bansac.estimate_homography(pair.x1, pair.x2, scores=scores, seed=seed))
-    (uniform,) = bansac.estimate_many("homography", [pair], sampler="uniform")
+    unweighted = {"sampler": "uniform", "weighting": None}
+    (uniform,) = bansac.estimate_many("homography", [pair], **unweighted)
     np.testing.assert_array_equal(
-        uniform.model, bansac.estimate_homography(pair.x1, pair.x2, sampler="uniform", seed=seed).model
+        uniform.model, bansac.estimate_homography(pair.x1, pair.x2, seed=seed, **unweighted).model
     )
     ordered = {"sampler": "uniform", "stopping": "prosac"}
     (stopped,) = bansac.estimate_many("homography", [pair], **ordered)
