@@ -36,6 +36,7 @@ __all__ = [
     "STOPPED_BANSAC",
     "STOPPED_BOUND",
     "Run",
+    "constants_of_run",
     "make_record",
     "make_records",
     "pack_run",
@@ -56,16 +57,16 @@ LEARNT_AT_LATEST = 100
 # One row per sequential test: epsilon, delta, log A, samples tested.
 HISTORY = 4
 
-# Constant during a round.
+# Constant during a round; the first three depend on the data.
 SETTINGS = np.dtype(
     [
         ("squared_threshold", np.float64),
+        ("total_weight", np.float64),  # of all data in the score
+        ("counts", np.bool_),  # the score is the number of inliers, all of weight 1
         ("confidence", np.float64),
         ("max_iterations", np.int64),
         ("min_iterations", np.int64),
         ("adaptive", np.bool_),  # the sampler draws by the probabilities of the network
-        ("counts", np.bool_),  # the score is the number of inliers, all of weight 1
-        ("total_weight", np.float64),  # of all data in the score
         ("sprt", np.bool_),
         ("bounds", np.int64),  # stopping criteria that ask for a number of samples
         ("stop_bansac", np.bool_),
@@ -154,16 +155,37 @@ def make_record(dtype: np.dtype[np.void], **values: Any) -> Any:
     return record
 
 
-def make_records(settings: dict[str, Any]) -> tuple[Any, Any, Any, Any]:
-    """Return the records of a run: its settings, and its progress, candidate and SPRT, which are zeros.
+def constants_of_run(**values: Any) -> tuple[Any, ...]:
+    """Return the settings that do not depend on the data, in the order of ``SETTINGS``."""
+    return tuple([values[name] for name in (SETTINGS.names or ())[3:]])
+
+
+def make_records(
+    squared_threshold: float, total_weight: float, counts: bool, constants: tuple[Any, ...], n: int
+) -> tuple[Any, Any, Any, Any]:
+    """Return the records of a run of ``n`` data: settings, progress, candidate and SPRT, before the first iteration.
 
     They share one piece of memory, and values are assigned at once: NumPy takes a microsecond for an array of records
     and a fourth of it for each field. The ``base`` of a record is an array that holds nothing else.
     """
-    memory = np.zeros(_RECORDS.itemsize, np.uint8)
-    first, *others = [np.ndarray(1, dtype, memory, offset) for dtype, offset in _LAYOUT]
-    first[0] = tuple([settings[name] for name in _LAYOUT[0][0].names])
-    return tuple(map(_first_record, (first, *others)))
+    memory = _FRESH.copy()
+    settings, progress, candidate, sprt = [np.ndarray(1, dtype, memory, offset) for dtype, offset in _LAYOUT]
+    settings[0] = (squared_threshold, total_weight, counts, *constants)
+    records = _first_record(settings), _first_record(progress), _first_record(candidate), _first_record(sprt)
+    records[1]["subset_limit"] = n
+    return records
+
+
+def _fresh_records() -> Any:
+    """Return the bytes of the records of a run that has not begun."""
+    records = np.zeros(1, _RECORDS)
+    progress = records["progress"]
+    progress["smallest_odds"] = 1.0
+    progress["required_iterations"] = progress["chance_support"] = np.inf
+    return records.view(np.uint8)
+
+
+_FRESH = _fresh_records()
 
 
 def _first_record(array: Any) -> Any:
@@ -216,9 +238,13 @@ class _RunStruct(structref.StructRefProxy):  # type: ignore[misc]
     """The struct as Python sees it: opaque."""
 
 
-_pack = kernel(define_packer(_RunStruct, _RunType, Run._fields))
+_RECORD_FIELDS = _RECORDS.names or ()
+_pack = kernel(define_packer(_RunStruct, _RunType, Run._fields, records=_RECORD_FIELDS))
 
 
 def pack_run(run: Run) -> Any:
     """Return the struct that the kernels take; it refers to the memory of ``run``, which must outlive it."""
-    return run if config.DISABLE_JIT else _pack(*run)
+    if config.DISABLE_JIT:
+        return run
+    kernels, settings, progress, candidate, sprt, *arrays = run
+    return _pack(kernels, settings.base, progress.base, candidate.base, sprt.base, *arrays)
