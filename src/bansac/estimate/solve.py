@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -15,7 +16,9 @@ from bansac.engine.scoring.weights import density_weights, reliability_weights, 
 from bansac.estimate.configuration import consequence, find_configuration
 from bansac.estimate.posterior import inlier_probabilities
 from bansac.estimate.verdict import judge
+from bansac.numeric.arrays import Floats
 from bansac.numeric.clock import Stopwatch
+from bansac.numeric.jit import kernel
 from bansac.problems.problem import Problem
 from bansac.result import Result
 from bansac.validate import as_probabilities, as_scores, as_weights
@@ -62,7 +65,7 @@ def solve(
         )
     residuals = np.full(n, np.inf) if outcome.model is None else distances(problem, data, outcome.model, unit)
     inliers = residuals <= threshold
-    success, message, on_line = judge(problem, data, threshold, unit, outcome, residuals)
+    success, message, on_line = judge(problem, data, threshold, unit, outcome, residuals, inliers)
     configuration = "collinear" if on_line else None
     if two_views and not on_line and outcome.model is not None:
         configuration = find_configuration(problem, data, residuals / unit, threshold / unit, by_chance=not success)
@@ -99,10 +102,16 @@ def distances(
     """Return the residuals of the data in the caller's unit; inf where one is not determined."""
     residuals = np.empty(data.shape[1])
     problem.exact_residuals(data, model, 0, residuals.size, residuals)
-    np.sqrt(residuals, out=residuals)
-    if unit != 1.0:
-        residuals *= unit
-    return np.fmin(residuals, np.inf, out=residuals)  # the number where the other is NaN
+    _take_roots(residuals, unit)
+    return residuals
+
+
+@kernel
+def _take_roots(residuals: Floats, unit: float) -> None:
+    """Replace squared residuals by distances in the caller's unit, NaN by inf."""
+    for n in range(residuals.size):
+        distance = math.sqrt(residuals[n]) * unit
+        residuals[n] = distance if distance <= np.inf else np.inf
 
 
 def _prior_and_quality(

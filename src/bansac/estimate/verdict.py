@@ -28,6 +28,7 @@ def judge(
     unit: float,
     outcome: Outcome,
     residuals: NDArray[np.float64],
+    inliers: NDArray[np.bool_],
 ) -> tuple[bool, str, bool]:
     """Say whether the model has more support than chance gives, in words what happened, and if the support is a line.
 
@@ -45,6 +46,8 @@ def judge(
         What the run found.
     residuals : (N,) ndarray
         Residuals of its model.
+    inliers : (N,) ndarray of bool
+        Which of them are at most the threshold.
     """
     n, m = residuals.size, problem.sample_size
     if n < m:
@@ -55,9 +58,9 @@ def judge(
         else:
             reason = f"none of the {outcome.models_tested} models tested has an inlier"
         return False, f"no {problem.name} found: {reason}", False
-    inliers = residuals <= threshold
-    found = f"{problem.name} with {np.count_nonzero(inliers)} of {n} inliers"
-    if np.count_nonzero(inliers) <= m:
+    count = np.count_nonzero(inliers)
+    found = f"{problem.name} with {count} of {n} inliers"
+    if count <= m:
         return False, f"{found}, no more than chance gives", False
     if is_clear(problem, data, outcome.model, threshold / unit, inliers):
         return True, found, False
@@ -84,7 +87,7 @@ def judge(
         background = add_neighbours(background, problem, data, outcome.model, threshold / unit)
         false_alarms = log_nfa(background.probability(exactness), n, m, problem.max_models)
     if false_alarms >= SIGNIFICANT:
-        apart = "" if support.size == np.count_nonzero(inliers) else f", of which {support.size} share no point"
+        apart = "" if support.size == count else f", of which {support.size} share no point"
         return False, f"{found}{apart}, no more than chance gives", False
     if len(problem.points) > 1 and m > 2:  # two matches, always on a line, determine a similarity
         for point in problem.points:
