@@ -15,7 +15,7 @@ from bansac.engine.plan import Plan, find_plan
 from bansac.engine.sampling import Setup
 from bansac.engine.scoring import SCORES
 from bansac.engine.search import Search, current_beliefs, no_probabilities
-from bansac.engine.state import BLOCK, FULL_MODELS, HISTORY, Run, make_records
+from bansac.engine.state import HISTORY, State, make_records
 from bansac.engine.stopping import Stop
 from bansac.engine.trace import Recorder, Trace
 from bansac.numeric.arrays import Floats, Ints
@@ -128,7 +128,7 @@ def _inner_distance(distance: float | None, unit: float, transform: Floats) -> f
 
 def _start(
     problem: Problem, options: Options, setup: Setup, threshold: float | None, weights: Floats | None = None
-) -> tuple[Run, tuple[Stop, ...]]:
+) -> tuple[State, tuple[Stop, ...]]:
     """Allocate the context of a run; return it and its stopping criteria with a number of samples."""
     assert threshold is not None
     n = setup.data.shape[1]
@@ -148,7 +148,7 @@ def _start(
     )
     if setup.prior is not None:
         progress["smallest_odds"] = odds.min()
-    state = Run(
+    state = State(
         kernels=plan.kernels,
         settings=settings,
         progress=progress,
@@ -159,16 +159,11 @@ def _start(
         rng=setup.rng,
         sample=np.empty(problem.sample_size, np.int64),
         models=np.empty((problem.max_models, problem.model_size)),
-        scratch=np.empty(problem.scratch_size),
         best_model=np.zeros(problem.model_size),
         other_model=np.empty(problem.model_size),
-        model=np.empty(problem.model_size, points.dtype),
-        residuals=np.empty(BLOCK, points.dtype),
         is_inlier=np.empty((2, n), np.bool_),
         odds=odds,
-        odds_bits=odds.view(np.int64),
         belief=np.zeros((2**options.order if higher_order else 0, n)),
-        belief_work=np.empty(2 ** (options.order + 1)),
         gamma=tabulate_gamma(options.gamma, n) if adaptive else np.empty(0),
         cpt=plan.cpt,
         ranking=setup.ranking,
@@ -176,28 +171,19 @@ def _start(
         sampler_indices=indices,
         stop_indices=_stop_indices(plan, n, problem.sample_size),
         history=np.zeros((_MAX_TESTS, HISTORY)),
-        supports=np.zeros(FULL_MODELS, np.int64),
         repair_work=np.empty(repair_scratch(n) if problem.is_degenerate is not None else 0),
-        weights=np.empty(n),
-        score_weights=np.ones(n, points.dtype) if weights is None else weights.astype(points.dtype, copy=False),
-        block_weights=_sum_blocks(weights, n),
+        score_weights=np.empty(0, points.dtype) if weights is None else weights.astype(points.dtype, copy=False),
+        scratch_size=problem.scratch_size,
     )
     if higher_order:
         start_belief(state.belief, state.odds)
     return state, plan.bounds
 
 
-def _sum_blocks(weights: Floats | None, n: int) -> Floats:
-    """Return the sums of the weights of the data in the score, one for each block."""
-    if weights is not None:
-        return np.asarray(np.add.reduceat(weights, np.arange(0, n, BLOCK)))
-    sums = np.full((n + BLOCK - 1) // BLOCK, float(BLOCK))
-    sums[-1] -= sums.size * BLOCK - n
-    return sums
-
-
 def _stop_indices(plan: Plan, n: int, sample_size: int) -> Ints:
     """Return the arrays of the stopping criteria, one per row."""
+    if not plan.prepare:
+        return np.empty((0, 0), np.int64)
     rows = [prepare(n, sample_size) for prepare in plan.prepare]
     indices = np.zeros((len(rows), max([row.size for row in rows], default=0)), np.int64)
     for k, row in enumerate(rows):
@@ -205,7 +191,7 @@ def _stop_indices(plan: Plan, n: int, sample_size: int) -> Ints:
     return indices
 
 
-def _beliefs(options: Options, state: Run, order: Ints) -> Floats | None:
+def _beliefs(options: Options, state: State, order: Ints) -> Floats | None:
     """Return the sampler's inlier probabilities in the caller's order, None if it has none."""
     sampler = options.sampler_row
     if not sampler.adaptive and find_function(sampler, "probabilities", no_probabilities) is no_probabilities:

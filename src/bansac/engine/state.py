@@ -7,6 +7,7 @@ Python.
 
 from __future__ import annotations
 
+from collections import namedtuple
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +16,7 @@ from numba.experimental import structref
 
 from bansac.numeric.arrays import Bools, Floats, Ints, Reals, Words
 from bansac.numeric.jit import kernel
-from bansac.numeric.struct import define_packer
+from bansac.numeric.struct import define_struct
 
 __all__ = [
     "BLOCK",
@@ -36,6 +37,7 @@ __all__ = [
     "STOPPED_BANSAC",
     "STOPPED_BOUND",
     "Run",
+    "State",
     "constants_of_run",
     "make_record",
     "make_records",
@@ -192,8 +194,8 @@ def _first_record(array: Any) -> Any:
     return array.view(np.recarray)[0] if config.DISABLE_JIT else array[0]
 
 
-class Run(NamedTuple):
-    """The context of a run; the kernels get it as a struct with these fields (:func:`pack_run`)."""
+class State(NamedTuple):
+    """The state of a run that Python reads and writes, too; :func:`pack_run` makes the context of the kernels of it."""
 
     kernels: Any  # the functions of the problem, the sampler, the score and the stopping criteria
     settings: Any
@@ -205,16 +207,11 @@ class Run(NamedTuple):
     rng: Words
     sample: Ints
     models: Floats  # max_models x model_size
-    scratch: Floats  # of the solvers
     best_model: Floats
     other_model: Floats  # room for one
-    model: Reals  # one model in the type of the residuals
-    residuals: Reals  # of one block
     is_inlier: Bools  # 2 x N: the model at hand and the iteration's best
     odds: Floats  # outlier over inlier, per datum
-    odds_bits: Ints  # the same memory
     belief: Floats  # 2 ** order x N above order 1
-    belief_work: Floats
     gamma: Floats  # by number of inliers
     cpt: Floats
     ranking: Ints  # data by decreasing quality; empty if it is not known
@@ -222,11 +219,28 @@ class Run(NamedTuple):
     sampler_indices: Ints
     stop_indices: Ints  # one row per bound: its own
     history: Floats  # of the sequential tests
-    supports: Ints  # inliers of the first models, those scored in full
     repair_work: Floats
+    score_weights: Reals  # N, of the data in the score; in the state empty if all are 1
+    scratch_size: int  # of the solvers
+
+
+class Run(State):
+    """The context of a run as the kernels see it: a struct of the state, in the same memory, and room for kernels.
+
+    In interpreted runs a named tuple with the same fields takes its place.
+    """
+
+    block_weights: Floats  # the sums of the weights in the score, one per block
+    scratch: Floats  # of the solvers
+    model: Reals  # one model in the type of the residuals
+    residuals: Reals  # of one block
+    odds_bits: Ints  # the memory of the odds
+    belief_work: Floats
+    supports: Ints  # inliers of the first models, those scored in full
     weights: Floats  # N, of a fit
-    score_weights: Reals  # N, of the data in the score
-    block_weights: Floats  # their sums, one per block
+
+
+_FIELDS = (*State._fields[:-1], *(name for name in Run.__annotations__ if name not in State.__annotations__))
 
 
 @structref.register
@@ -238,13 +252,38 @@ class _RunStruct(structref.StructRefProxy):  # type: ignore[misc]
     """The struct as Python sees it: opaque."""
 
 
-_RECORD_FIELDS = _RECORDS.names or ()
-_pack = kernel(define_packer(_RunStruct, _RunType, Run._fields, records=_RECORD_FIELDS))
+define_struct(_RunStruct, _RunType, _FIELDS)
+_CONTEXT: Any = namedtuple("_CONTEXT", _FIELDS) if config.DISABLE_JIT else _RunStruct
 
 
-def pack_run(run: Run) -> Any:
-    """Return the struct that the kernels take; it refers to the memory of ``run``, which must outlive it."""
-    if config.DISABLE_JIT:
-        return run
-    kernels, settings, progress, candidate, sprt, *arrays = run
-    return _pack(kernels, settings.base, progress.base, candidate.base, sprt.base, *arrays)
+def pack_run(state: State) -> Any:
+    """Return the context that the kernels take; it refers to the memory of ``state``, which must outlive it."""
+    fields: list[Any] = list(state)
+    # A record takes ten times as long as an array that holds it.
+    fields[1:5] = [(record,) if config.DISABLE_JIT else record.base for record in fields[1:5]]
+    return _pack(*fields)
+
+
+@kernel
+def _pack(
+    kernels: Any, settings: Any, progress: Any, candidate: Any, sprt: Any, data: Floats, points: Reals, rng: Words,
+    sample: Ints, models: Floats, best_model: Floats, other_model: Floats, is_inlier: Bools, odds: Floats,
+    belief: Floats, gamma: Floats, cpt: Floats, ranking: Ints, sampler_numbers: Floats, sampler_indices: Ints,
+    stop_indices: Ints, history: Floats, repair_work: Floats, given_weights: Reals, scratch_size: int,
+) -> Any:  # fmt: skip
+    """Make the struct, with room for what only kernels use."""
+    n = data.shape[1]
+    score_weights = given_weights if given_weights.size > 0 else np.ones(n, points.dtype)
+    block_weights = np.empty((n + BLOCK - 1) // BLOCK)
+    for block in range(block_weights.size):
+        total = 0.0
+        for k in range(block * BLOCK, min((block + 1) * BLOCK, n)):
+            total += score_weights[k]
+        block_weights[block] = total
+    return _CONTEXT(
+        kernels, settings[0], progress[0], candidate[0], sprt[0], data, points, rng, sample, models, best_model,
+        other_model, is_inlier, odds, belief, gamma, cpt, ranking, sampler_numbers, sampler_indices, stop_indices,
+        history, repair_work, score_weights, block_weights,
+        np.empty(scratch_size), np.empty(best_model.size, points.dtype), np.empty(BLOCK, points.dtype),
+        odds.view(np.int64), np.empty(cpt.shape[1]), np.zeros(FULL_MODELS, np.int64), np.empty(n),
+    )  # fmt: skip
