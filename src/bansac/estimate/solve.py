@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -72,13 +74,13 @@ def solve(
         if configuration is not None:
             success = configuration != "collinear"
             message += consequence(problem, configuration)
-    probabilities = inlier_probabilities(residuals, threshold, problem.codimension) if success else None
+    posterior: Any = functools.partial(inlier_probabilities, residuals, threshold, problem.codimension)
     seconds, loading_seconds = watch.read()
     return Result(
         model=None if outcome.model is None else outcome.model.reshape(problem.model_shape),
         inliers=inliers,
         residuals=residuals,
-        probabilities=probabilities,
+        probabilities=posterior if success else None,
         beliefs=outcome.beliefs,
         score=outcome.score,
         threshold=threshold,
