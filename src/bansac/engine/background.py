@@ -17,9 +17,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from bansac.engine.support import SAME_POINT
+from bansac.engine.support import SAME_POINT, hash_cell
 from bansac.numeric.arrays import Bools, Floats, Ints
-from bansac.numeric.jit import kernel
+from bansac.numeric.jit import inlined, kernel
 from bansac.numeric.rng import seed_rng, shuffle
 from bansac.problems.problem import Problem
 
@@ -136,14 +136,52 @@ def _sorted_residuals(problem: Problem, data: Floats, model: Floats) -> Floats:
 
 def _neighbours(problem: Problem, data: Floats, threshold: float) -> tuple[Floats, Floats]:
     """Return data and a neighbour of each: another datum of its cell, with which it shares no point."""
-    cells = _cells(problem, data, threshold)
-    order = np.argsort(cells, kind="stable")
-    successor = np.roll(order, -1)
-    are_neighbours = cells[order] == cells[successor]
-    for point in problem.points:
-        difference = np.abs(data[list(point)][:, order] - data[list(point)][:, successor])
-        are_neighbours &= difference.max(axis=0) > SAME_POINT * threshold
-    return np.take(data, order[are_neighbours], axis=1), np.take(data, successor[are_neighbours], axis=1)
+    n, cells = data.shape[1], _cells(problem, data, threshold)
+    point_of = np.full(problem.channels, -1)
+    for k, point in enumerate(problem.points):
+        point_of[list(point)] = k
+    first, second, table = np.empty(n, np.int64), np.empty(n, np.int64), np.full(2 << n.bit_length(), -1)
+    count = _pair_neighbours(data, cells, point_of, SAME_POINT * threshold, table, first, second)
+    return np.take(data, first[:count], axis=1), np.take(data, second[:count], axis=1)
+
+
+@kernel
+def _pair_neighbours(
+    data: Floats, cells: Floats, point_of: Ints, same: float, table: Ints, first: Ints, second: Ints
+) -> int:
+    """Pair each datum with the next one of its cell, but for those that share a point; return the number of pairs.
+
+    If all data are in one cell the last one is paired with the first one. ``point_of`` has the point that a channel
+    belongs to; ``table``, for hashing, is full of -1 and has a power of two of places, more than twice the data.
+    """
+    n, last, count, filled = cells.size, table.size - 1, 0, 0
+    for step in range(n + 1):
+        j = step if step < n else 0
+        if step == n and filled > 1:
+            break
+        place = hash_cell(np.int64(0), cells[j]) & last
+        while table[place] >= 0 and cells[table[place]] != cells[j]:
+            place = (place + 1) & last
+        i = table[place]
+        table[place] = j
+        filled += 1 if i < 0 else 0
+        if i >= 0 and _are_apart(data, i, j, point_of, same):
+            first[count], second[count] = i, j
+            count += 1
+    return count
+
+
+@inlined
+def _are_apart(data: Floats, i: np.int64, j: int, point_of: Ints, same: float) -> bool:
+    """Whether two data share no point."""
+    apart = True
+    for point in range(point_of.size):
+        largest = -1.0
+        for c in range(point_of.size):
+            if point_of[c] == point:
+                largest = max(largest, abs(data[c, i] - data[c, j]))
+        apart &= largest < 0.0 or largest > same
+    return apart
 
 
 def _rearrange(problem: Problem, own: Floats, other: Floats) -> Floats:

@@ -8,7 +8,7 @@ from bansac.numeric.arrays import Floats, Ints
 from bansac.numeric.jit import inlined, kernel
 from bansac.problems.problem import Problem
 
-__all__ = ["SAME_POINT", "count_off_line", "first_of_equals"]
+__all__ = ["SAME_POINT", "count_off_line", "first_of_equals", "hash_cell"]
 
 # Points of data nearer to each other than this share of the threshold are one point; at twice that they may be.
 SAME_POINT = 0.25
@@ -44,8 +44,7 @@ def _keep_first_of_cells(x: Floats, width: float, kept: Ints, table: Ints) -> in
         for k in range(candidates):
             i, place = kept[k], np.int64(0)
             for c in range(d):
-                cell = np.int64(_cell(x[c, i], width, grid, d - 1 - c) % 1048576.0)
-                place = (place * 73856093 + cell) & 0xFFFFFFFF
+                place = hash_cell(place, _cell(x[c, i], width, grid, d - 1 - c))
             place &= last
             while table[place] >= 0:  # until an empty place, or a point of the same cell
                 same = True
@@ -63,25 +62,36 @@ def _keep_first_of_cells(x: Floats, width: float, kept: Ints, table: Ints) -> in
 
 
 @inlined
+def hash_cell(before: np.int64, cell: float) -> np.int64:
+    """Return a number below 2**32 for a cell's coordinate, and that of the ones before."""
+    return (before * 73856093 + np.int64(cell % 1048576.0)) & 0xFFFFFFFF
+
+
+@inlined
 def _cell(x: float, width: float, grid: int, bit: int) -> float:
     """Return the cell of a coordinate; the grid is moved by half a cell if this bit of its number is 1."""
     cell: float = np.floor(x / width + 0.5 * (grid >> bit & 1))
     return cell
 
 
+@kernel
 def count_off_line(x: Floats, threshold: float) -> int:
     """Return how many of the points ``x`` (2 x N, N at least 2) are off the line on which most of them lie.
 
     The line is one of 32 through pairs of the points. A point is off it at more than twice ``threshold``.
     """
     n = x.shape[1]
-    i = np.arange(32) * 7919 % n
-    j = (i + 1 + np.arange(32) * 104729 % max(n - 1, 1)) % n
-    direction = x[:, j] - x[:, i]
-    length = np.sqrt(np.sum(direction * direction, axis=0))
-    direction = direction[:, length > 0] / length[length > 0]
-    if direction.shape[1] == 0:
-        return 0
-    start = x[:, i[length > 0]]
-    across = direction[0, :, None] * (x[1] - start[1][:, None]) - direction[1, :, None] * (x[0] - start[0][:, None])
-    return int(np.sum(np.abs(across) > 2 * threshold, axis=1).min())
+    fewest = -1
+    for k in range(32):
+        i = k * 7919 % n
+        j = (i + 1 + k * 104729 % max(n - 1, 1)) % n
+        dx, dy = x[0, j] - x[0, i], x[1, j] - x[1, i]
+        length = np.sqrt(dx * dx + dy * dy)
+        if length == 0.0:
+            continue
+        dx, dy = dx / length, dy / length
+        off = 0
+        for m in range(n):
+            off += 1 if abs(dx * (x[1, m] - x[1, i]) - dy * (x[0, m] - x[0, i])) > 2 * threshold else 0
+        fewest = off if off < fewest or fewest < 0 else fewest
+    return max(fewest, 0)

@@ -91,7 +91,7 @@ def judge(
         return False, f"{found}{apart}, no more than chance gives", False
     if len(problem.points) > 1 and m > 2:  # two matches, always on a line, determine a similarity
         for point in problem.points:
-            if count_off_line(data[list(point)][:, support], threshold / unit) < m - 1:
+            if count_off_line(np.ascontiguousarray(data[list(point)][:, support]), threshold / unit) < m - 1:
                 return False, f"{found}, which lie on a line and do not determine it", True
     return True, found, False
 
