@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -18,9 +17,7 @@ from bansac.engine.scoring.weights import density_weights, reliability_weights, 
 from bansac.estimate.configuration import consequence, find_configuration
 from bansac.estimate.posterior import inlier_probabilities
 from bansac.estimate.verdict import judge
-from bansac.numeric.arrays import Floats
 from bansac.numeric.clock import Stopwatch
-from bansac.numeric.jit import kernel
 from bansac.problems.problem import Problem
 from bansac.result import Result
 from bansac.validate import as_probabilities, as_scores, as_weights
@@ -104,16 +101,10 @@ def distances(
     """Return the residuals of the data in the caller's unit; inf where one is not determined."""
     residuals = np.empty(data.shape[1])
     problem.exact_residuals(data, model, 0, residuals.size, residuals)
-    _take_roots(residuals, unit)
-    return residuals
-
-
-@kernel
-def _take_roots(residuals: Floats, unit: float) -> None:
-    """Replace squared residuals by distances in the caller's unit, NaN by inf."""
-    for n in range(residuals.size):
-        distance = math.sqrt(residuals[n]) * unit
-        residuals[n] = distance if distance <= np.inf else np.inf
+    np.sqrt(residuals, out=residuals)
+    if unit != 1.0:
+        residuals *= unit
+    return np.fmin(residuals, np.inf, out=residuals)  # the number where the other is NaN
 
 
 def _prior_and_quality(

@@ -132,7 +132,7 @@ def canonical_fundamental(model: Floats) -> None:
     norm = _frobenius_norm(model)
     if 0.0 < norm < math.inf:
         _divide(model, norm)
-        fix_sign(model)
+        _fix_sign(model)
 
 
 @kernel
@@ -141,6 +141,11 @@ def fix_sign(model: Floats) -> None:
 
     Large is more than half of the largest: two entries of one size, as [t]x has them, must not let rounding decide.
     """
+    _fix_sign(model)
+
+
+@inlined
+def _fix_sign(model: Floats) -> None:
     largest, first = 0.0, 0.0
     for value in model:
         largest = max(largest, abs(value))
