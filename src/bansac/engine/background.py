@@ -71,8 +71,10 @@ def _share_within(residuals: Floats, distance: Floats, extra: float) -> Floats:
     """
     count = np.searchsorted(residuals, distance, side="right")
     share = (count + extra) / (residuals.size + extra)
-    with np.errstate(divide="ignore"):
-        return np.where(count == 0, share * np.clip(distance / residuals[0], 1e-3, 1.0), share)
+    below = count == 0
+    if below.any():
+        share[below] *= np.clip(distance[below] / residuals[0], 1e-3, 1.0)
+    return np.asarray(share)
 
 
 def measure_background(problem: Problem, data: Floats, model: Floats, threshold: float) -> Background:

@@ -99,4 +99,5 @@ def judge(
 def _smallest_extent(problem: Problem, data: NDArray[np.float64]) -> float:
     """Return how far the data extend: the points of that image, or else the channel, in which it is least."""
     points = problem.points or [(channel,) for channel in range(problem.channels)]
-    return min(float(np.ptp(data[list(point)], axis=1).max()) for point in points)
+    extents: list[float] = np.ptp(data, axis=1).tolist()
+    return min(max(extents[channel] for channel in point) for point in points)
