@@ -84,8 +84,9 @@ def _survey(
     channels, n = data.shape
     step = (n + _SAMPLE - 1) // _SAMPLE
     looked_at = (n + step - 1) // step
-    latest = np.full(_SLOTS, -1)
-    used = np.zeros((2, _SLOTS), np.bool_)
+    latest, used = np.empty(_SLOTS, np.int64), np.empty((2, _SLOTS), np.bool_)
+    for k in range(_SLOTS):  # np.full and np.zeros cost a second of the first call ever
+        latest[k], used[0, k], used[1, k] = -1, False, False
     members = np.empty(looked_at, np.int64)
     size = 0
     distinct, far, near = 0, 0, 0

@@ -273,17 +273,19 @@ def _pack(
 ) -> Any:  # fmt: skip
     """Make the struct, with room for what only kernels use."""
     n = data.shape[1]
-    score_weights = given_weights if given_weights.size > 0 else np.ones(n, points.dtype)
+    all_ones = given_weights.size == 0
+    score_weights = np.empty(n, points.dtype) if all_ones else given_weights
     block_weights = np.empty((n + BLOCK - 1) // BLOCK)
     for block in range(block_weights.size):
-        total = 0.0
-        for k in range(block * BLOCK, min((block + 1) * BLOCK, n)):
-            total += score_weights[k]
-        block_weights[block] = total
+        block_weights[block] = 0.0
+    for k in range(n):
+        if all_ones:
+            score_weights[k] = 1.0
+        block_weights[k // BLOCK] += score_weights[k]
     return _CONTEXT(
         kernels, settings[0], progress[0], candidate[0], sprt[0], data, points, rng, sample, models, best_model,
         other_model, is_inlier, odds, belief, gamma, cpt, ranking, sampler_numbers, sampler_indices, stop_indices,
         history, repair_work, score_weights, block_weights,
         np.empty(scratch_size), np.empty(best_model.size, points.dtype), np.empty(BLOCK, points.dtype),
-        odds.view(np.int64), np.empty(cpt.shape[1]), np.zeros(FULL_MODELS, np.int64), np.empty(n),
+        odds.view(np.int64), np.empty(cpt.shape[1]), np.empty(FULL_MODELS, np.int64), np.empty(n),
     )  # fmt: skip

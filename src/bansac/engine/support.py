@@ -24,9 +24,8 @@ def first_of_equals(problem: Problem, data: Floats, threshold: float) -> Ints:
         return np.sort(np.unique(data, axis=1, return_index=True)[1]) if problem.channels > 1 else kept
     table = np.empty(2 << kept.size.bit_length(), np.int64)
     for point in problem.points:
-        kept = kept[
-            : _keep_first_of_cells(np.ascontiguousarray(data[list(point)]), 2 * SAME_POINT * threshold, kept, table)
-        ]
+        x = np.ascontiguousarray(data[list(point)])
+        kept = kept[: _keep_first_of_cells(x, 2 * SAME_POINT * threshold, kept, table)]
     return kept
 
 
@@ -40,7 +39,8 @@ def _keep_first_of_cells(x: Floats, width: float, kept: Ints, table: Ints) -> in
     d, found, last = x.shape[0], kept.size, table.size - 1
     for grid in range(1 << d):
         candidates, found = found, 0
-        table[:] = -1
+        for k in range(table.size):
+            table[k] = -1
         for k in range(candidates):
             i, place = kept[k], np.int64(0)
             for c in range(d):
