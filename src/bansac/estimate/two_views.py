@@ -11,11 +11,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from bansac.estimate.auto_threshold import solve_at
 from bansac.geometry import focal_plausibility
+from bansac.numeric.arrays import Floats
 from bansac.numeric.clock import Stopwatch
+from bansac.numeric.jit import kernel
 from bansac.options import Options, Settings, Threshold, find_preset, resolve_options
 from bansac.problems.problem import Problem
 from bansac.result import RelativePose, Result
-from bansac.validate import all_finite, as_camera, as_points, as_size, check_finite, check_same_length
+from bansac.validate import LARGEST, as_camera, as_points, as_size, check_finite, check_same_length
 
 # Normalised coordinates beyond this, the tangent of 70 degrees, are rare.
 _WIDEST = 2.75
@@ -327,12 +329,20 @@ def as_matches(x1: ArrayLike, x2: ArrayLike) -> NDArray[np.float64]:
     second = as_points("x2", x2, 2, finite=False)
     check_same_length("x1", first, "x2", second)
     data = np.empty((4, len(first)))
-    data[:2] = first.T
-    data[2:] = second.T
-    if not all_finite(data):
+    if not _lay_out(np.ascontiguousarray(first), np.ascontiguousarray(second), data):
         check_finite("x1", first)
         check_finite("x2", second)
     return data
+
+
+@kernel
+def _lay_out(x1: Floats, x2: Floats, data: Floats) -> bool:
+    """Write the coordinates of N x 2 points into the rows of ``data``; return whether none is too large or NaN."""
+    u1, v1, u2, v2, good = data[0], data[1], data[2], data[3], True
+    for n in range(u1.size):
+        u1[n], v1[n], u2[n], v2[n] = x1[n, 0], x1[n, 1], x2[n, 0], x2[n, 1]
+        good &= abs(u1[n]) <= LARGEST and abs(v1[n]) <= LARGEST and abs(u2[n]) <= LARGEST and abs(v2[n]) <= LARGEST
+    return good
 
 
 def _as_rays(
