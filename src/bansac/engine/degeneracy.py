@@ -1,4 +1,8 @@
-"""The repair of a new best model whose sample is degenerate."""
+"""The repair of a model whose sample is degenerate.
+
+Without local optimisation a new best model is repaired before it is taken; with it, the repair of an optimised model is
+optimised, too, and competes with it (``bansac.engine.incumbent``).
+"""
 
 from __future__ import annotations
 
@@ -6,10 +10,11 @@ import numpy as np
 
 from bansac.engine.state import Run
 from bansac.engine.verification import evaluate
+from bansac.numeric.arrays import Floats
 from bansac.numeric.jit import kernel
 from bansac.numeric.linalg import copy
 
-__all__ = ["score_repaired"]
+__all__ = ["score_repaired", "take_repaired"]
 
 
 @kernel
@@ -32,3 +37,19 @@ def score_repaired(run: Run) -> None:
         candidate.inliers = inliers
         candidate.slot = slot
         copy(run.other_model, run.models[candidate.row])
+
+
+@kernel
+def take_repaired(run: Run, model: Floats) -> bool:
+    """Make the repaired model in ``run.other_model`` the best one if it scores more than ``model``, of which it is."""
+    progress, first = run.progress, run.candidate.first_block
+    is_inlier, squared_threshold = run.is_inlier[1 - run.candidate.slot], run.settings.squared_threshold
+    progress.models_tested += 1
+    to_beat, _ = evaluate(run, model, is_inlier, squared_threshold, -1.0, np.inf, first)
+    score, inliers = evaluate(run, run.other_model, is_inlier, squared_threshold, to_beat, np.inf, first)
+    if inliers < 0 or not score > to_beat:
+        return False
+    progress.best_score = score
+    progress.best_inliers = inliers
+    copy(run.other_model, run.best_model)
+    return True

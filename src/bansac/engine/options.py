@@ -248,6 +248,15 @@ class Options:
             return None if problem.fit is None else problem.default_local_optimization
         return self.local_optimization
 
+    def repairs_optimized(self, problem: Problem) -> bool:
+        """Whether degenerate samples are looked for only among those of models that are optimised, not among all."""
+        able = problem.repair_degenerate is not None and self.optimization(problem) is not None
+        return able and self.degeneracy is not None
+
+    def tests_samples(self, problem: Problem) -> bool:
+        """Whether the samples of all iterations are tested for being degenerate, if the problem can."""
+        return self.degeneracy is not None and not self.repairs_optimized(problem)
+
     def weights(self, problem: Problem) -> tuple[str, ...]:
         """Return what the weights of the data are products of: of ``"density"`` and ``"scores"``."""
         weighting = problem.default_weighting if self.weighting == "default" else self.weighting

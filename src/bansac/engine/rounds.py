@@ -25,6 +25,9 @@ __all__ = ["Candidate", "Rounds", "Start"]
 # Samples of a round at most, unless the budget allows for more: what a network has not found by then it seldom finds.
 _ROUND = 300
 
+# Rounds that agree on a model that is less plausible agree on a wrong one: further rounds may find another.
+_PLAUSIBLE = 0.9
+
 # Two models are the same if the intersection of their inliers is that share of the union.
 _SAME = 0.95
 
@@ -36,6 +39,7 @@ class Candidate:
     model: Floats
     score: float
     support: float
+    plausibility: float
     is_inlier: Bools
 
 
@@ -89,8 +93,9 @@ class Rounds:
             array[...] = values
 
     def agree(self) -> bool:
-        """Whether enough rounds have led to the best model."""
-        return self._options.rounds > 1 and self._agreeing >= self._options.agreement
+        """Whether enough rounds have led to the best model, and it is plausible."""
+        plausible = self.best is None or self.best.plausibility >= _PLAUSIBLE
+        return self._options.rounds > 1 and self._agreeing >= self._options.agreement and plausible
 
     def over(self) -> bool:
         """Whether there is no further round."""

@@ -95,9 +95,13 @@ def run(
     recorder = Recorder(order) if options.trace else None
 
     def plausible(model: Floats) -> float:
-        return 1.0 if plausibility is None else plausibility(_to_caller(problem, model.copy(), transform))
+        assert plausibility is not None
+        return plausibility(_to_caller(problem, model.copy(), transform))
 
-    rounds, stop_reason = Search(problem, state, bounds, options, deadline, recorder, plausible).run()
+    search = Search(
+        problem, state, bounds, options, deadline, recorder, None if plausibility is None else plausible
+    )
+    rounds, stop_reason = search.run()
     best = rounds.best
     return Outcome(
         model=None if best is None else _to_caller(problem, best.model, transform),
@@ -151,7 +155,7 @@ def _start(
     progress["required_iterations"] = progress["chance_support"] = np.inf
     state = Run(
         kernels=select_kernels(
-            problem, sampler, options.score_row, bounds, higher_order, options.degeneracy is not None
+            problem, sampler, options.score_row, bounds, higher_order, options.tests_samples(problem)
         ),
         settings=settings,
         progress=progress,
@@ -164,6 +168,7 @@ def _start(
         models=np.empty((problem.max_models, problem.model_size)),
         scratch=np.empty(problem.scratch_size),
         best_model=np.zeros(problem.model_size),
+        best_sample=np.empty(problem.sample_size, np.int64),
         other_model=np.empty(problem.model_size),
         model=np.empty(problem.model_size, points.dtype),
         residuals=np.empty(BLOCK, points.dtype),

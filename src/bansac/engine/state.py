@@ -185,6 +185,7 @@ class Run(NamedTuple):
     models: Floats  # max_models x model_size
     scratch: Floats  # of the solvers
     best_model: Floats
+    best_sample: Ints
     other_model: Floats  # room for one
     model: Reals  # one model in the type of the residuals
     residuals: Reals  # of one block

@@ -347,6 +347,11 @@ class Problem:
         return {row.name: self._compile(row, chosen[row.name], self.precision) for row in IN_LOOP}
 
     @functools.cached_property
+    def degenerate(self) -> Any:
+        """The compiled ``is_degenerate``, None if there is none."""
+        return self._compile_optional("is_degenerate")
+
+    @functools.cached_property
     def repair(self) -> Any:
         """The compiled ``repair_degenerate``, None if there is none."""
         return self._compile_optional("repair_degenerate")
