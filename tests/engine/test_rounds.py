@@ -24,7 +24,7 @@ def matches(scene):
 def candidate(value, inliers, n=100):
     is_inlier = np.zeros(n, np.bool_)
     is_inlier[inliers] = True
-    return Candidate(np.array([value]), value, value, is_inlier)
+    return Candidate(np.array([value]), value, value, 1.0, is_inlier)
 
 
 def finish(rounds, state, found, iterations=10):

@@ -10,7 +10,6 @@ import numpy as np
 
 from bansac.engine.state import Run
 from bansac.engine.verification import evaluate
-from bansac.numeric.arrays import Floats
 from bansac.numeric.jit import kernel
 from bansac.numeric.linalg import copy
 
@@ -40,14 +39,20 @@ def score_repaired(run: Run) -> None:
 
 
 @kernel
-def take_repaired(run: Run, model: Floats) -> bool:
-    """Make the repaired model in ``run.other_model`` the best one if it scores more than ``model``, of which it is."""
-    progress, first = run.progress, run.candidate.first_block
-    is_inlier, squared_threshold = run.is_inlier[1 - run.candidate.slot], run.settings.squared_threshold
+def take_repaired(run: Run) -> bool:
+    """Let the repaired model in ``run.other_model`` take the place of the best one if it scores more."""
+    progress, is_inlier = run.progress, run.is_inlier[1 - run.candidate.slot]
     progress.models_tested += 1
-    to_beat, _ = evaluate(run, model, is_inlier, squared_threshold, -1.0, np.inf, first)
-    score, inliers = evaluate(run, run.other_model, is_inlier, squared_threshold, to_beat, np.inf, first)
-    if inliers < 0 or not score > to_beat:
+    score, inliers = evaluate(
+        run,
+        run.other_model,
+        is_inlier,
+        run.settings.squared_threshold,
+        progress.best_score,
+        np.inf,
+        run.candidate.first_block,
+    )
+    if inliers < 0 or not score > progress.best_score:
         return False
     progress.best_score = score
     progress.best_inliers = inliers

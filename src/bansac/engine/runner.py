@@ -98,9 +98,7 @@ def run(
         assert plausibility is not None
         return plausibility(_to_caller(problem, model.copy(), transform))
 
-    search = Search(
-        problem, state, bounds, options, deadline, recorder, None if plausibility is None else plausible
-    )
+    search = Search(problem, state, bounds, options, deadline, recorder, None if plausibility is None else plausible)
     rounds, stop_reason = search.run()
     best = rounds.best
     return Outcome(

@@ -123,7 +123,7 @@ class Search:
             and repairs
             and self.problem.degenerate(state.data, state.best_sample, sampled, threshold, state.repair_work)
             and self._repaired(state.best_sample, sampled)
-            and take_repaired(self.packed, sampled)
+            and take_repaired(self.packed)
         ):
             optimize()
             self._incumbent.compete()
