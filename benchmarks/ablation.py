@@ -101,6 +101,8 @@ ROUND_LENGTHS = (200, 300, 500)
 AGREEMENTS = (2, 3)
 REFINEMENTS = ("least_squares", None)
 STOPS = ("sprt", "bansac+ransac")
+# P(inlier | outlier, classified as inlier), .2 in the paper; a datum never changes, so a count of true states gives 0.
+WAYS_BACK = (0.0, 0.1, 0.4)
 _OPTIONS = Options()
 DEFAULT_EXPONENT = 2  # of bansac.engine.scoring.weights
 
@@ -151,6 +153,7 @@ def variants(kind: Kind) -> list[Variant]:
         _of_setting("sampler", "prosac"),
         _of_setting("verification", None),
         *(_of_setting("stopping", value) for value in STOPS),
+        *(Variant("cpt, way back", f"{share:g}", {"cpt": [((0.0, share), (1.0, 1.0))]}) for share in WAYS_BACK),
         Variant("without scores", "", scored=False),
         *(_of_setting("threshold", value) for value in THRESHOLDS[kind] if value != threshold),
     ]

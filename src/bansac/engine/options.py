@@ -99,7 +99,9 @@ class Options:
         non-minimal solver.
     degeneracy : {"default", "degensac"} or None
         ``"degensac"`` (fundamental matrix only) detects samples on a dominant plane and repairs their model (Chum et
-        al., 2005); such samples do not change the probabilities. ``"default"`` does so if the problem can.
+        al., 2005): with local optimisation those of the models that it optimises, and the repaired model competes with
+        the other one; without, those of all iterations, and they do not change the probabilities. ``"default"`` does
+        so if the problem can.
     epipolar_error : {"sampson", "symmetric"} or None
         Distance of a match to an essential matrix: ``"sampson"``, or ``"symmetric"``, the root of the summed squares of
         the distances to both epipolar lines, which is about twice Sampson's. None is ``"sampson"``. Other models have

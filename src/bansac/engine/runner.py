@@ -61,7 +61,8 @@ def run(
     ``options`` must have a threshold, a number of iterations and a seed; distances in them are ``unit`` times those of
     ``data``. ``prior`` is the inlier probability of every datum, ``quality`` orders the data, larger being better;
     ``weights`` are those of the data in the score, at most 1 (``bansac.engine.scoring.weights``). ``plausibility`` is a
-    factor in (0, 1] for the support of a model in the caller's coordinates, when the models of several rounds compete.
+    factor in (0, 1] for the support of a model in the caller's coordinates, when optimised models compete, and those of
+    several rounds.
     """
     deadline = np.inf if options.max_seconds is None else time.perf_counter() + options.max_seconds
     n = data.shape[1]
