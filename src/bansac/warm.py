@@ -25,7 +25,8 @@ _PROBLEMS = ("homography", "circle", "essential", "fundamental", "line", "polyno
 TASKS: tuple[tuple[str, dict[str, Any]], ...] = (
     *((name, {}) for name in _PROBLEMS),
     ("essential", {"epipolar_error": "symmetric"}),
-    ("plane", {"scores": True}),  # the repair of degenerate samples
+    ("plane", {"scores": True}),  # the repair of degenerate samples, of optimised models and
+    ("plane", {"preset": "paper"}),  # of those of all iterations
     ("pose", {}),
     *((name, {"preset": "paper"}) for name in _PROBLEMS),
     *((name, {"local_optimization": "lm"}) for name in ("homography", "circle")),
