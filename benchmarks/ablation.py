@@ -101,8 +101,11 @@ ROUND_LENGTHS = (200, 300, 500)
 AGREEMENTS = (2, 3)
 REFINEMENTS = ("least_squares", None)
 STOPS = ("sprt", "bansac+ransac")
+# P(inlier | outlier, classified as inlier), .2 in the paper; a datum never changes, so a count of true states gives 0.
+WAYS_BACK = (0.0, 0.1, 0.4)
 _OPTIONS = Options()
 DEFAULT_EXPONENT = 2  # of bansac.engine.scoring.weights
+DEFAULT_LENGTH = 300  # of a round with the default budget: bansac.engine.rounds
 
 
 def default_problem(kind: Kind) -> Problem:
@@ -135,7 +138,7 @@ def variants(kind: Kind) -> list[Variant]:
         Variant("default", ""),
         Variant("rounds", "one, with the whole budget", {"rounds": 1, "round_iterations": None}),
         *(_of_setting("agreement", value) for value in AGREEMENTS if value != _OPTIONS.agreement),
-        *(_of_length(value) for value in ROUND_LENGTHS if value != _OPTIONS.round_iterations),
+        *(_of_length(value) for value in ROUND_LENGTHS if value != DEFAULT_LENGTH),
         *(_of_setting("weighting", value) for value in WEIGHTINGS if value != problem.default_weighting),
         *(_exponents(dense) if scored else ()),
         *(_of_setting("scoring", value) for value in ("inliers", "magsac++")),
@@ -151,6 +154,7 @@ def variants(kind: Kind) -> list[Variant]:
         _of_setting("sampler", "prosac"),
         _of_setting("verification", None),
         *(_of_setting("stopping", value) for value in STOPS),
+        *(Variant("cpt, way back", f"{share:g}", {"cpt": [((0.0, share), (1.0, 1.0))]}) for share in WAYS_BACK),
         Variant("without scores", "", scored=False),
         *(_of_setting("threshold", value) for value in THRESHOLDS[kind] if value != threshold),
     ]
@@ -165,7 +169,7 @@ def _of_setting(setting: str, value: Any) -> Variant:
 
 def _of_length(iterations: int) -> Variant:
     """Return rounds of a length; there are as many as the budget allows, a share of it being the least length."""
-    budget = _OPTIONS.rounds * (_OPTIONS.round_iterations or 1)
+    budget = _OPTIONS.rounds * DEFAULT_LENGTH
     settings = {"round_iterations": iterations, "rounds": max(_OPTIONS.rounds, -(-budget // iterations))}
     return Variant("round_iterations", str(iterations), settings)
 
@@ -193,7 +197,7 @@ def choices(kind: Kind) -> dict[str, tuple[str, dict[str, str]]]:
     of: dict[str, tuple[Any, Sequence[Any]]] = {
         "threshold": (problem.default_threshold, THRESHOLDS[kind]),
         "weighting": (problem.default_weighting, WEIGHTINGS),
-        "round_iterations": (_OPTIONS.round_iterations, ROUND_LENGTHS),
+        "round_iterations": (DEFAULT_LENGTH, ROUND_LENGTHS),
         "agreement": (_OPTIONS.agreement, AGREEMENTS),
         "refinement": (_OPTIONS.refinement, (_OPTIONS.refinement, *REFINEMENTS)),
         "stopping": (_OPTIONS.stopping, (_OPTIONS.stopping, *STOPS)),

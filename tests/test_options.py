@@ -114,7 +114,7 @@ DEFAULT = {
     "refinement": "default",
 }
 OTHERS = {
-    "fast": {"rounds": 1, "max_iterations": 300},
+    "fast": {"rounds": 1, "max_iterations": 600, "stopping": "default"},
     "accurate": {"rounds": 64, "agreement": 4, "max_iterations": 19_200},
 }
 

@@ -77,7 +77,7 @@ class Preset:
     motion_of_plane: bool = True
 
 
-_FAST = Options(rounds=1, max_iterations=300)
+_FAST = Options(rounds=1, max_iterations=600, stopping="default")
 _ACCURATE = Options(rounds=64, agreement=4, max_iterations=19_200)
 
 PRESETS = {

@@ -30,7 +30,7 @@ Task = tuple[str, dict[str, Any]]
 
 DEFAULTS: tuple[Task, ...] = (
     *((name, {}) for name in _PROBLEMS),
-    ("plane", {"scores": True}),  # the repair of degenerate samples
+    ("plane", {"scores": True}),  # the repair of samples of optimised models
     ("pose", {"scores": True}),
     *((name, {"scores": True}) for name in ("homography", "fundamental", "essential")),
 )
@@ -39,6 +39,7 @@ DEFAULTS: tuple[Task, ...] = (
 OPTIONS: tuple[Task, ...] = (
     ("essential", {"epipolar_error": "symmetric"}),
     *((name, {"preset": "paper"}) for name in _PROBLEMS),
+    ("plane", {"preset": "paper"}),  # without local optimisation, the repair of all samples
     *((name, {"local_optimization": "lm"}) for name in ("homography", "circle")),
     *((name, {"scoring": score}) for score in SCORES if score != "msac" for name in ("homography", "circle")),
     ("homography", {"scores": True, "stopping": "ransac+prosac"}),

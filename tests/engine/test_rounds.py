@@ -22,10 +22,10 @@ def matches(scene):
     return np.ascontiguousarray(np.vstack([scene.x1.T, scene.x2.T]))
 
 
-def candidate(value, inliers, n=100):
+def candidate(value, inliers, n=100, plausibility=1.0):
     is_inlier = np.zeros(n, np.bool_)
     is_inlier[inliers] = True
-    return Candidate(np.array([value]), value, value, is_inlier)
+    return Candidate(np.array([value]), value, value * plausibility, plausibility, is_inlier)
 
 
 def finish(rounds, state, found, iterations=10):
@@ -59,6 +59,20 @@ def test_a_better_model_that_differs_starts_the_count_anew(state):
     assert rounds.best.score == 6.0
     finish(rounds, state, candidate(5.5, slice(0, 40)))  # agrees with the first one only
     assert not rounds.agree()
+
+
+def test_of_an_implausible_model_twice_as_many_rounds_have_to_agree(state):
+    rounds = Rounds(BASE.replace(max_iterations=1000, rounds=9, agreement=2))
+    for _ in range(3):
+        finish(rounds, state, candidate(6.0, slice(0, 40), plausibility=0.8))
+    assert not rounds.agree()
+    finish(rounds, state, candidate(6.0, slice(0, 40), plausibility=0.8))
+    assert rounds.agree()
+    finish(rounds, state, candidate(5.0, slice(30, 80)))  # better: it is plausible
+    assert not rounds.agree()
+    finish(rounds, state, candidate(5.0, slice(30, 80)))
+    assert rounds.agree()
+    assert rounds.best.score == 5.0
 
 
 def test_rounds_share_the_budget(state):

@@ -101,22 +101,22 @@ def test_the_result_does_not_depend_on_the_slices(kind, settings, planar, plane,
 
 
 @pytest.mark.parametrize(("sampler", "seeds"), [("uniform", range(7, 9)), ("bansac", range(2))])
-def test_repair_and_local_optimisation_in_one_iteration(sampler, seeds, planar, monkeypatch):
+def test_repairs_follow_local_optimisation_in_the_same_iteration(sampler, seeds, planar, monkeypatch):
     events: list[tuple[str, int]] = []
     states = []
 
-    def repair(run):
+    def repair(run, sample, model):
         states.append(run.state)
         events.append(("repair", int(run.state.progress["iterations"])))
-        original_repair(run)
+        return original_repair(run, sample, model)
 
     def optimize(packed, work):
         if states:
             events.append(("optimization", int(states[-1].progress["iterations"])))
         original_optimize(packed, work)
 
-    original_repair, original_optimize = search.Search._repair, local_optimization.optimize_locally
-    monkeypatch.setattr(search.Search, "_repair", repair)
+    original_repair, original_optimize = search.Search._repaired, local_optimization.optimize_locally
+    monkeypatch.setattr(search.Search, "_repaired", repair)
     monkeypatch.setattr(local_optimization, "optimize_locally", optimize)
     both = 0
     settings = {"sampler": sampler, "local_optimization": "inner", "stopping": None, "trace": True}

@@ -1,4 +1,8 @@
-"""The repair of a new best model whose sample is degenerate."""
+"""The repair of a model whose sample is degenerate.
+
+Without local optimisation a new best model is repaired before it is taken; with it, the repair of an optimised model is
+optimised, too, and competes with it (``bansac.engine.incumbent``).
+"""
 
 from __future__ import annotations
 
@@ -9,7 +13,7 @@ from bansac.engine.verification import evaluate
 from bansac.numeric.jit import kernel
 from bansac.numeric.linalg import copy
 
-__all__ = ["score_repaired"]
+__all__ = ["score_repaired", "take_repaired"]
 
 
 @kernel
@@ -32,3 +36,25 @@ def score_repaired(run: Run) -> None:
         candidate.inliers = inliers
         candidate.slot = slot
         copy(run.other_model, run.models[candidate.row])
+
+
+@kernel
+def take_repaired(run: Run) -> bool:
+    """Let the repaired model in ``run.other_model`` take the place of the best one if it scores more."""
+    progress, is_inlier = run.progress, run.is_inlier[1 - run.candidate.slot]
+    progress.models_tested += 1
+    score, inliers = evaluate(
+        run,
+        run.other_model,
+        is_inlier,
+        run.settings.squared_threshold,
+        progress.best_score,
+        np.inf,
+        run.candidate.first_block,
+    )
+    if inliers < 0 or not score > progress.best_score:
+        return False
+    progress.best_score = score
+    progress.best_inliers = inliers
+    copy(run.other_model, run.best_model)
+    return True

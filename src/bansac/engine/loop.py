@@ -171,6 +171,7 @@ def _accept(run: Run) -> None:
     progress.best_inliers = candidate.inliers
     progress.unoptimized = True
     copy(run.models[candidate.row], run.best_model)
+    copy(run.sample, run.best_sample)
     update_stop(run, run.is_inlier[candidate.slot])
 
 

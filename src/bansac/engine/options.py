@@ -99,7 +99,9 @@ class Options:
         non-minimal solver.
     degeneracy : {"default", "degensac"} or None
         ``"degensac"`` (fundamental matrix only) detects samples on a dominant plane and repairs their model (Chum et
-        al., 2005); such samples do not change the probabilities. ``"default"`` does so if the problem can.
+        al., 2005): with local optimisation those of the models that it optimises, and the repaired model competes with
+        the other one; without, those of all iterations, and they do not change the probabilities. ``"default"`` does
+        so if the problem can.
     epipolar_error : {"sampson", "symmetric"} or None
         Distance of a match to an essential matrix: ``"sampson"``, or ``"symmetric"``, the root of the summed squares of
         the distances to both epipolar lines, which is about twice Sampson's. None is ``"sampson"``. Other models have
@@ -247,6 +249,15 @@ class Options:
         if self.local_optimization == "default":
             return None if problem.fit is None else problem.default_local_optimization
         return self.local_optimization
+
+    def repairs_optimized(self, problem: Problem) -> bool:
+        """Whether degenerate samples are looked for only among those of models that are optimised, not among all."""
+        able = problem.repair_degenerate is not None and self.optimization(problem) is not None
+        return able and self.degeneracy is not None
+
+    def tests_samples(self, problem: Problem) -> bool:
+        """Whether the samples of all iterations are tested for being degenerate, if the problem can."""
+        return self.degeneracy is not None and not self.repairs_optimized(problem)
 
     def weights(self, problem: Problem) -> tuple[str, ...]:
         """Return what the weights of the data are products of: of ``"density"`` and ``"scores"``."""

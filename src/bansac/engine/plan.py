@@ -74,7 +74,7 @@ def _make_plan(problem: Problem, options: Options, informed: bool) -> Plan:
             options.score_row,
             bounds,
             sampler.adaptive and options.order > 1,
-            options.degeneracy is not None,
+            options.tests_samples(problem),
         ),
         bounds=bounds,
         prepare=tuple(find_function(stop, "prepare", _prepare_nothing) for stop in bounds),

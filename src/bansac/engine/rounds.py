@@ -25,6 +25,10 @@ __all__ = ["Candidate", "Rounds", "Start"]
 # Samples of a round at most, unless the budget allows for more: what a network has not found by then it seldom finds.
 _ROUND = 300
 
+# Of a model that is less plausible than this, which is likely to be wrong, so many times as many rounds have to agree.
+_PLAUSIBLE = 0.9
+_IMPLAUSIBLE_ROUNDS = 2
+
 # Two models are the same if the intersection of their inliers is that share of the union.
 _SAME = 0.95
 
@@ -36,6 +40,7 @@ class Candidate:
     model: Floats
     score: float
     support: float
+    plausibility: float
     is_inlier: Bools
 
 
@@ -90,7 +95,10 @@ class Rounds:
 
     def agree(self) -> bool:
         """Whether enough rounds have led to the best model."""
-        return self._options.rounds > 1 and self._agreeing >= self._options.agreement
+        if self.best is None or self._options.rounds == 1:
+            return False
+        factor = 1 if self.best.plausibility >= _PLAUSIBLE else _IMPLAUSIBLE_ROUNDS
+        return self._agreeing >= factor * self._options.agreement
 
     def over(self) -> bool:
         """Whether there is no further round."""

@@ -57,7 +57,8 @@ def run(
     ``options`` must have a threshold, a number of iterations and a seed; distances in them are ``unit`` times those of
     ``data``. ``prior`` is the inlier probability of every datum, ``quality`` orders the data, larger being better;
     ``weights`` are those of the data in the score, at most 1 (``bansac.engine.scoring.weights``). ``plausibility`` is a
-    factor in (0, 1] for the support of a model in the caller's coordinates, when the models of several rounds compete.
+    factor in (0, 1] for the support of a model in the caller's coordinates, when optimised models compete, and those of
+    several rounds.
     """
     deadline = np.inf if options.max_seconds is None else time.perf_counter() + options.max_seconds
     n = data.shape[1]
@@ -91,9 +92,11 @@ def run(
     recorder = Recorder(order) if options.trace else None
 
     def plausible(model: Floats) -> float:
-        return 1.0 if plausibility is None else plausibility(_to_caller(problem, model.copy(), transform))
+        assert plausibility is not None
+        return plausibility(_to_caller(problem, model.copy(), transform))
 
-    rounds, stop_reason = Search(problem, state, bounds, options, deadline, recorder, plausible).run()
+    search = Search(problem, state, bounds, options, deadline, recorder, None if plausibility is None else plausible)
+    rounds, stop_reason = search.run()
     best = rounds.best
     return Outcome(
         model=None if best is None else _to_caller(problem, best.model, transform),
@@ -160,6 +163,7 @@ def _start(
         sample=np.empty(problem.sample_size, np.int64),
         models=np.empty((problem.max_models, problem.model_size)),
         best_model=np.zeros(problem.model_size),
+        best_sample=np.empty(problem.sample_size, np.int64),
         other_model=np.empty(problem.model_size),
         is_inlier=np.empty((2, n), np.bool_),
         odds=odds,

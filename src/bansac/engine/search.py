@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from bansac.engine.dbn import probabilities_from_odds
-from bansac.engine.degeneracy import score_repaired
+from bansac.engine.degeneracy import score_repaired, take_repaired
+from bansac.engine.incumbent import Incumbent
 from bansac.engine.kernels import find_function
 from bansac.engine.loop import run_iterations
 from bansac.engine.options import Options
@@ -52,12 +53,16 @@ class Search:
     options: Options
     deadline: float  # of time.perf_counter
     recorder: Recorder | None
-    plausible: Callable[[Floats], float]  # a factor of the support of a model of a round
+    plausible: Callable[[Floats], float] | None  # a factor of the support of a model, 1 if None
 
     @functools.cached_property
     def packed(self) -> Any:
         """The state as the kernels take it."""
         return pack_run(self.state)
+
+    @functools.cached_property
+    def _incumbent(self) -> Incumbent:
+        return Incumbent(self.state, self.plausible)
 
     def run(self) -> tuple[Rounds, str]:
         """Run the rounds, each from the same start, and refine the best model of each; say why the last one ended."""
@@ -65,6 +70,7 @@ class Search:
         rounds = Rounds(self.options)
         start = Start(state) if self.options.rounds > 1 else None
         while True:
+            self._incumbent.reset()
             if self.recorder is not None:
                 self.recorder.begin_round()
             state.settings["max_iterations"] = rounds.iterations_left()
@@ -73,6 +79,7 @@ class Search:
             if state.progress["best_inliers"] > 0:
                 if state.settings["optimize"] and state.progress["unoptimized"]:
                     interludes[OPTIMIZATION]()
+                self._incumbent.settle()
                 self._refine()
                 candidate = self._candidate()
             rounds.end_round(state, candidate)
@@ -89,18 +96,39 @@ class Search:
         if optimization is not None:
             from bansac.engine.local_optimization import select_optimization
 
-            interludes[OPTIMIZATION] = select_optimization(optimization, self.problem, self.state, self.packed)
+            optimize = select_optimization(optimization, self.problem, self.state, self.packed)
+            repairs = self.options.repairs_optimized(self.problem)
+            competes = repairs or self.plausible is not None
+            interludes[OPTIMIZATION] = functools.partial(self._compete, optimize, repairs) if competes else optimize
         return interludes
 
     def _repair(self) -> None:
         """Repair the iteration's best model, whose sample is degenerate, if the problem can."""
-        state, repair = self.state, self.problem.repair
-        state.other_model[:] = state.models[state.candidate["row"]]
-        threshold = state.settings["squared_threshold"]
-        if repair is not None and repair(
-            state.data, state.sample, state.other_model, threshold, state.rng, state.repair_work
-        ):
+        state = self.state
+        if self.problem.repair is not None and self._repaired(state.sample, state.models[state.candidate["row"]]):
             score_repaired(self.packed)
+
+    def _repaired(self, sample: Ints, model: Floats) -> bool:
+        """Leave the repair of ``model``, that of a degenerate sample, in ``other_model``; False if there is none."""
+        state, threshold = self.state, self.state.settings["squared_threshold"]
+        state.other_model[:] = model
+        repair = self.problem.repair
+        return bool(repair(state.data, sample, state.other_model, threshold, state.rng, state.repair_work))
+
+    def _compete(self, optimize: Callable[[], None], repairs: bool) -> None:
+        """Optimise the best model, and its repair if its sample is degenerate; leave the one with the most support."""
+        state, threshold = self.state, self.state.settings["squared_threshold"]
+        sampled = state.best_model.copy()
+        optimize()
+        if (
+            self._incumbent.compete()
+            and repairs
+            and self.problem.degenerate(state.data, state.best_sample, sampled, threshold, state.repair_work)
+            and self._repaired(state.best_sample, sampled)
+            and take_repaired(self.packed)
+        ):
+            optimize()
+            self._incumbent.compete()
 
     def _iterate(self, interludes: dict[int, Callable[[], None]], before: int) -> int:
         """Call the compiled loop slice by slice until it stops; return what stopped it, ``RUNNING`` for the time limit.
@@ -149,10 +177,11 @@ class Search:
         state = self.state
         model, score = state.best_model.copy(), float(state.progress["best_score"])
         if self.options.rounds == 1:
-            return Candidate(model, score, score, state.is_inlier[0])
+            return Candidate(model, score, score, 1.0, state.is_inlier[0])
         is_inlier = np.empty(state.odds.size, np.bool_)
         support = visible_score(self.problem, state, self.packed, model, is_inlier)
-        return Candidate(model, score, support * self.plausible(model), is_inlier)
+        plausibility = 1.0 if self.plausible is None else self.plausible(model)
+        return Candidate(model, score, support * plausibility, plausibility, is_inlier)
 
     def _stop_reason(self, rounds: Rounds, stop: int) -> str:
         """Return the name of what ended the run; ``stop`` is what ended the last round."""

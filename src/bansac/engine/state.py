@@ -208,6 +208,7 @@ class State(NamedTuple):
     sample: Ints
     models: Floats  # max_models x model_size
     best_model: Floats
+    best_sample: Ints
     other_model: Floats  # room for one
     is_inlier: Bools  # 2 x N: the model at hand and the iteration's best
     odds: Floats  # outlier over inlier, per datum
@@ -267,9 +268,10 @@ def pack_run(state: State) -> Any:
 @kernel
 def _pack(
     kernels: Any, settings: Any, progress: Any, candidate: Any, sprt: Any, data: Floats, points: Reals, rng: Words,
-    sample: Ints, models: Floats, best_model: Floats, other_model: Floats, is_inlier: Bools, odds: Floats,
-    belief: Floats, gamma: Floats, cpt: Floats, ranking: Ints, sampler_numbers: Floats, sampler_indices: Ints,
-    stop_indices: Ints, history: Floats, repair_work: Floats, given_weights: Reals, scratch_size: int,
+    sample: Ints, models: Floats, best_model: Floats, best_sample: Ints, other_model: Floats, is_inlier: Bools,
+    odds: Floats, belief: Floats, gamma: Floats, cpt: Floats, ranking: Ints, sampler_numbers: Floats,
+    sampler_indices: Ints, stop_indices: Ints, history: Floats, repair_work: Floats, given_weights: Reals,
+    scratch_size: int,
 ) -> Any:  # fmt: skip
     """Make the struct, with room for what only kernels use."""
     n = data.shape[1]
@@ -284,8 +286,8 @@ def _pack(
         block_weights[k // BLOCK] += score_weights[k]
     return _CONTEXT(
         kernels, settings[0], progress[0], candidate[0], sprt[0], data, points, rng, sample, models, best_model,
-        other_model, is_inlier, odds, belief, gamma, cpt, ranking, sampler_numbers, sampler_indices, stop_indices,
-        history, repair_work, score_weights, block_weights,
+        best_sample, other_model, is_inlier, odds, belief, gamma, cpt, ranking, sampler_numbers, sampler_indices,
+        stop_indices, history, repair_work, score_weights, block_weights,
         np.empty(scratch_size), np.empty(best_model.size, points.dtype), np.empty(BLOCK, points.dtype),
         odds.view(np.int64), np.empty(cpt.shape[1]), np.empty(FULL_MODELS, np.int64), np.empty(n),
     )  # fmt: skip

@@ -127,8 +127,9 @@ def estimate_fundamental(
         Largest Sampson distance of an inlier, in pixels; 0.5 by default. ``"auto"`` estimates it from the data as
         :func:`bansac.estimate_homography` does.
     image_size1, image_size2 : (height, width), optional
-        Sizes of the images in pixels. With both, a model competes with those of other rounds by the focal lengths, too,
-        that it implies for cameras whose principal points are the centres of the images; a single round has none.
+        Sizes of the images in pixels. With both, the models that are optimised compete by the focal lengths, too, that
+        they imply for cameras whose principal points are the centres of the images; and of a model with implausible
+        ones twice as many rounds have to agree.
     scores, priors, weights, preset, options
         As in :func:`bansac.estimate_homography`.
     **settings

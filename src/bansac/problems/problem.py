@@ -220,11 +220,13 @@ class Problem:
         ``is_valid(data, model, sample) -> bool``: a cheap check of a model before it is scored.
     is_degenerate : callable, optional
         ``is_degenerate(data, sample, model, squared_threshold, scratch) -> bool``: whether the sample does not
-        determine ``model``; such samples do not change the probabilities. ``scratch`` has ``4 N + 128`` float64.
+        determine ``model``; such samples do not change the probabilities (with ``repair_degenerate`` and a local
+        optimisation only those of optimised models are tested). ``scratch`` has ``4 N + 128`` float64.
     repair_degenerate : callable, optional
         ``repair_degenerate(data, sample, model, squared_threshold, rng, scratch) -> bool``: called for a degenerate
-        sample that gave a new best model: replace ``model`` by one with more support; False if there is none. ``rng``
-        is the state of the run's random numbers. It needs ``is_degenerate``.
+        sample that gave a new best model, with a local optimisation the best optimised one: replace ``model`` by one
+        with more support; False if there is none. ``rng`` is the state of the run's random numbers. It needs
+        ``is_degenerate``.
     visible_gain : callable, optional
         ``visible_gain(data, model, gains) -> float``: the sum of ``gains``, what every datum adds to the score, over
         the data that the model can see, such as points in front of the cameras. It decides between the best models.
@@ -345,6 +347,11 @@ class Problem:
         if not degeneracy:
             chosen["is_degenerate"] = never_degenerate
         return {row.name: self._compile(row, chosen[row.name], self.precision) for row in IN_LOOP}
+
+    @functools.cached_property
+    def degenerate(self) -> Any:
+        """The compiled ``is_degenerate``, None if there is none."""
+        return self._compile_optional("is_degenerate")
 
     @functools.cached_property
     def repair(self) -> Any:
