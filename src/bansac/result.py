@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
@@ -17,7 +17,7 @@ from bansac.storage import as_array, read_fields, to_plain, write_fields
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["RelativePose", "Result", "Trace"]
+__all__ = ["AbsolutePose", "RelativePose", "Result", "Trace"]
 
 _AS_THEY_ARE = frozenset({bool, int, float, str, type(None)})
 
@@ -37,6 +37,24 @@ class RelativePose(NamedTuple):
     t: NDArray[np.float64]
 
 
+class AbsolutePose(NamedTuple):
+    """Pose of a camera: a point X of space is ``R @ X + t`` in the coordinates of the camera.
+
+    Parameters
+    ----------
+    R : (3, 3) ndarray
+        Rotation.
+    t : (3,) ndarray
+        Translation, in the unit of the points; the camera is at ``-R.T @ t``.
+    """
+
+    R: NDArray[np.float64]
+    t: NDArray[np.float64]
+
+
+_POSES = {pose.__name__: pose for pose in (RelativePose, AbsolutePose)}
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Result:
     """Answer of a robust estimation; unpacks as ``model, inliers``.
@@ -45,7 +63,7 @@ class Result:
 
     Parameters
     ----------
-    model : ndarray, RelativePose or None
+    model : ndarray, RelativePose, AbsolutePose or None
         The model; None where no model was found at all.
     inliers : (N,) ndarray of bool
         ``residuals <= threshold`` of this model.
@@ -231,6 +249,8 @@ class Result:
 
     def _fields(self) -> dict[str, Any]:
         fields = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        if isinstance(self.model, AbsolutePose):
+            fields["model"] = self.model._asdict() | {"type": "AbsolutePose"}
         return fields | {"trace": None if self.trace is None else vars(self.trace)}
 
     def plot(self) -> Figure:
@@ -260,8 +280,9 @@ def _loaded(name: str, value: Any) -> Any:
     if name == "trace" and value is not None:
         snapshots = {int(at): as_array("snapshots", p) for at, p in value.pop("snapshots", {}).items()}
         return Trace(**{name: as_array(name, column) for name, column in value.items()}, snapshots=snapshots)
-    if isinstance(value, Mapping):
-        return RelativePose(**{name: as_array(name, part) for name, part in value.items()})
+    if isinstance(value, dict):
+        pose = _POSES[value.pop("type", "RelativePose")]
+        return pose(**{name: as_array(name, part) for name, part in value.items()})
     return as_array(name, value) if isinstance(value, list | np.ndarray) else value
 
 
@@ -271,8 +292,8 @@ def _frozen(value: Any) -> Any:
         view = value.view()
         view.flags.writeable = False
         return view
-    if isinstance(value, RelativePose):
-        return RelativePose(*map(_frozen, value))
+    if isinstance(value, RelativePose | AbsolutePose):
+        return type(value)(*map(_frozen, value))
     if isinstance(value, Trace):
         return Trace(**{name: _frozen(part) for name, part in vars(value).items()})
     if isinstance(value, dict):

@@ -244,9 +244,10 @@ class Options:
 
     def optimization(self, problem: Problem) -> str | None:
         """Return the local optimisation for a problem, None for none."""
-        if self.local_optimization == "default":
-            return None if problem.fit is None else problem.default_local_optimization
-        return self.local_optimization
+        if self.local_optimization != "default":
+            return self.local_optimization
+        chosen = problem.default_local_optimization
+        return None if (problem.linearize if chosen == "lm" else problem.fit) is None else chosen
 
     def weights(self, problem: Problem) -> tuple[str, ...]:
         """Return what the weights of the data are products of: of ``"density"`` and ``"scores"``."""

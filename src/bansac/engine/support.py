@@ -48,7 +48,7 @@ def _first_of_values(values: Floats) -> Ints:
 
 
 def count_off_line(x: Floats, threshold: float) -> int:
-    """Return how many of the points ``x`` (2 x N, N at least 2) are off the line on which most of them lie.
+    """Return how many of the points ``x`` (D x N, N at least 2) are off the line on which most of them lie.
 
     The line is one of 32 through pairs of the points. A point is off it at more than twice ``threshold``.
     """
@@ -60,6 +60,7 @@ def count_off_line(x: Floats, threshold: float) -> int:
     direction = direction[:, length > 0] / length[length > 0]
     if direction.shape[1] == 0:
         return 0
-    start = x[:, i[length > 0]]
-    across = direction[0, :, None] * (x[1] - start[1][:, None]) - direction[1, :, None] * (x[0] - start[0][:, None])
-    return int(np.sum(np.abs(across) > 2 * threshold, axis=1).min())
+    from_start = x[:, None, :] - x[:, i[length > 0], None]
+    along = np.sum(direction[:, :, None] * from_start, axis=0)
+    across = from_start - direction[:, :, None] * along
+    return int(np.sum(np.sum(across * across, axis=0) > (2 * threshold) ** 2, axis=1).min())

@@ -55,13 +55,16 @@ def judge(
         else:
             reason = f"none of the {outcome.models_tested} models tested has an inlier"
         return False, f"no {problem.name} found: {reason}", False
+    model = outcome.model
+    if problem.evidence is not None:
+        problem, data, model = problem.evidence(data, model)
     inliers = residuals <= threshold
     found = f"{problem.name} with {np.count_nonzero(inliers)} of {n} inliers"
     if np.count_nonzero(inliers) <= m:
         return False, f"{found}, no more than chance gives", False
-    if is_clear(problem, data, outcome.model, threshold / unit, inliers):
+    if is_clear(problem, data, model, threshold / unit, inliers):
         return True, found, False
-    background = measure_background(problem, data, outcome.model, threshold / unit)
+    background = measure_background(problem, data, model, threshold / unit)
     chance = float(background.probability(np.array([threshold / unit]))[0])
     extent = _smallest_extent(problem, data)
     if chance >= _USELESS and threshold / unit > _SMALL * extent:
@@ -80,7 +83,8 @@ def judge(
     if log_nfa(alpha, n, m, problem.max_models) >= SIGNIFICANT:
         apart = "" if support.size == np.count_nonzero(inliers) else f", of which {support.size} share no point"
         return False, f"{found}{apart}, no more than chance gives", False
-    if len(problem.points) > 1 and m > 2:  # two matches, always on a line, determine a similarity
+    # Two matches, always on a line, determine a similarity; points of the plane on a line determine the line.
+    if m > 2 and (len(problem.points) > 1 or any(len(point) > 2 for point in problem.points)):
         for point in problem.points:
             if count_off_line(data[list(point)][:, support], threshold / unit) < m - 1:
                 return False, f"{found}, which lie on a line and do not determine it", True

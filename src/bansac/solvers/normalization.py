@@ -60,13 +60,13 @@ def as_weights(weights: ArrayLike | None, n: int) -> Floats:
 
 @kernel
 def normalize(data: Floats, transform: Floats) -> None:
-    """Centre both images and scale them by one factor, so that their mean squared coordinate is 1, in place.
+    """Centre the channels and scale them by one factor, so that their mean squared coordinate is 1, in place.
 
-    ``transform`` gets the factor and the centroids (x1, y1, x2, y2).
+    ``transform`` gets the factor and the centroids (x1, y1, x2, y2 for two images).
     """
-    n = data.shape[1]
+    channels, n = data.shape
     square, negligible = 0.0, 0.0
-    for c in range(4):
+    for c in range(channels):
         total = 0.0
         for i in range(n):
             total += data[c, i]
@@ -76,8 +76,8 @@ def normalize(data: Floats, transform: Floats) -> None:
             data[c, i] -= mean
             square += data[c, i] * data[c, i]
         negligible += n * (_ROUNDING * mean) * (_ROUNDING * mean)
-    scale = math.sqrt(4 * n / square) if square > negligible else 1.0
-    for c in range(4):
+    scale = math.sqrt(channels * n / square) if square > negligible else 1.0
+    for c in range(channels):
         for i in range(n):
             data[c, i] *= scale
     transform[0] = scale
