@@ -61,7 +61,8 @@ def estimate_absolute_pose(
     Returns
     -------
     Result
-        ``model`` is a :class:`bansac.AbsolutePose` with the rotation ``R`` and the translation ``t``: ``x ~ K (R X + t)``.
+        ``model`` is a :class:`bansac.AbsolutePose` with the rotation ``R`` and the translation ``t``:
+        ``x ~ K (R X + t)``.
 
     Raises
     ------

@@ -50,7 +50,7 @@ def write_quaternion(
 ) -> bool:  # fmt: skip
     """Write the unit quaternion of a rotation matrix into the first four numbers of ``model``.
 
-    Four times the squares of its entries are sums of the diagonal; the largest one is the safe divisor (Shepperd, 1978).
+    Four times the squares of its entries are sums of the diagonal; the largest is the safe divisor (Shepperd, 1978).
     """
     w, x, y, z = 1.0 + r11 + r22 + r33, 1.0 + r11 - r22 - r33, 1.0 - r11 + r22 - r33, 1.0 - r11 - r22 + r33
     if w >= x and w >= y and w >= z:

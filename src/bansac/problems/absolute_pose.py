@@ -1,8 +1,8 @@
 """The pose of a calibrated camera that sees points of space: x ~ R X + t.
 
-The data are points of the image in normalised units (K^-1 applied) and the points of space that are seen there, channels
-x, y, X, Y, Z. A model is a unit quaternion and a translation (``bansac.numeric.quaternion``). The residual is the
-reprojection error, infinite for a point behind the camera (Hartley and Zisserman, Multiple View Geometry, 2nd ed.,
+The data are points of the image in normalised units (K^-1 applied) and the points of space that are seen there,
+channels x, y, X, Y, Z. A model is a unit quaternion and a translation (``bansac.numeric.quaternion``). The residual is
+the reprojection error, infinite for a point behind the camera (Hartley and Zisserman, Multiple View Geometry, 2nd ed.,
 sections 7.1 to 7.3).
 """
 

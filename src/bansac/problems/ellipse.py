@@ -75,8 +75,9 @@ def orient(model: Floats) -> bool:
         for i in range(6):
             model[i] = -model[i]
     a, b, c, d, e, f = model[0], model[1], model[2], model[3], model[4], model[5]
-    # f at the centre, over 4 A C - B^2 > 0
-    return a * e * e + c * d * d - b * d * e > f * (4.0 * a * c - b * b)
+    # f at the centre, times B^2 - 4 A C
+    inside: bool = a * e * e + c * d * d - b * d * e > f * (4.0 * a * c - b * b)
+    return inside
 
 
 def residuals(data: Reals, model: Reals, start: int, stop: int, out: Reals) -> None:
@@ -112,7 +113,7 @@ def linearize(data: Floats, model: Floats, start: int, stop: int, residuals: Flo
 
 
 def tangent(model: Floats, basis: Floats) -> None:
-    """Write the 5 directions in which the coefficients can move: those orthogonal to them, since their scale is free."""
+    """Write the 5 directions in which the coefficients can move: those orthogonal to them, as their scale is free."""
     span_complement(model, basis)
 
 

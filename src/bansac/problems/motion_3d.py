@@ -83,7 +83,7 @@ def linearize(data: Floats, model: Floats, start: int, stop: int, residuals: Flo
 
 
 def denormalize(model: Floats, transform: Floats) -> None:
-    """Undo ``normalize``, which scales both sets by one factor: the quaternion stays, and t moves with the centroids."""
+    """Undo ``normalize``, which scales both sets by one factor: t moves with the centroids."""
     first, second = transform[1:4], transform[4:7]
     model[4:] = model[4:] / transform[0] + second - matrix_of(model)[:, :3] @ first
 

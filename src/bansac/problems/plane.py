@@ -1,4 +1,7 @@
-"""The plane a x + b y + c z + d = 0 in space, with a^2 + b^2 + c^2 = 1: the distance of a point is |a x + b y + c z + d|."""
+"""The plane a x + b y + c z + d = 0 in space, with a^2 + b^2 + c^2 = 1.
+
+The distance of a point is |a x + b y + c z + d|.
+"""
 
 from __future__ import annotations
 
@@ -71,8 +74,8 @@ def project(model: Floats, scratch: Floats) -> bool:
 def fit(data: Floats, weights: Floats, model: Floats, scratch: Floats) -> bool:
     """Minimise the weighted sum of squared distances: total least squares.
 
-    The plane runs through the weighted centroid, across the direction in which the points scatter least. Points on a line
-    determine none.
+    The plane runs through the weighted centroid, across the direction in which the points scatter least. Points on a
+    line determine none.
     """
     total = 0.0
     for i in range(weights.size):

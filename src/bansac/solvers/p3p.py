@@ -1,8 +1,8 @@
 """The poses of a calibrated camera that sees three points of space.
 
 Points X_i of space lie at the depths d_i > 0 along the unit rays m_i of their images, so that the depths satisfy
-d_i^2 + d_j^2 - 2 (m_i . m_j) d_i d_j = |X_i - X_j|^2. The ratios x = d_1 / d_3 and y = d_2 / d_3 are intersections of two
-conics, whose pencil has a degenerate member, two lines (Persson and Nordberg, Lambda Twist, ECCV 2018; Ding, Yang,
+d_i^2 + d_j^2 - 2 (m_i . m_j) d_i d_j = |X_i - X_j|^2. The ratios x = d_1 / d_3 and y = d_2 / d_3 are intersections of
+two conics, whose pencil has a degenerate member, two lines (Persson and Nordberg, Lambda Twist, ECCV 2018; Ding, Yang,
 Larsson, Olsson and Astrom, Revisiting the P3P problem, CVPR 2023).
 
 A pose is a unit quaternion q and a translation t: X becomes q X q* + t in the coordinates of the camera.
@@ -83,8 +83,9 @@ def solve(data: Floats, sample: Ints, models: Floats, scratch: Floats) -> int:
 
 @inner_kernel
 def _write_frame(data: Floats, sample: Ints, s: Floats) -> bool:
-    """Write the squared distances and the inverse of the matrix with the columns u, v, u x v; False if u and v are
-    parallel, which are the second and the third point seen from the first.
+    """Write the squared distances, and the inverse of the matrix with the columns u, v and u x v.
+
+    u and v are the second and the third point seen from the first. False if they are parallel.
     """
     i, j, k = sample[0], sample[1], sample[2]
     ux, uy, uz = data[2, j] - data[2, i], data[3, j] - data[3, i], data[4, j] - data[4, i]
@@ -152,8 +153,9 @@ def _write_adjugate(s: Floats, at: int) -> None:
 def _trace_product(s: Floats, at: int) -> float:
     """Return the trace of the adjugate times a symmetric matrix."""
     adjugate = _ADJUGATE
-    diagonal = s[adjugate] * s[at] + s[adjugate + 3] * s[at + 3] + s[adjugate + 5] * s[at + 5]
-    return diagonal + 2.0 * (s[adjugate + 1] * s[at + 1] + s[adjugate + 2] * s[at + 2] + s[adjugate + 4] * s[at + 4])
+    diagonal: float = s[adjugate] * s[at] + s[adjugate + 3] * s[at + 3] + s[adjugate + 5] * s[at + 5]
+    rest: float = s[adjugate + 1] * s[at + 1] + s[adjugate + 2] * s[at + 2] + s[adjugate + 4] * s[at + 4]
+    return diagonal + 2.0 * rest
 
 
 @inner_kernel
@@ -303,8 +305,8 @@ def p3p(points3D: ArrayLike, points2D: ArrayLike) -> list[Floats]:
     Returns
     -------
     list of (3, 4) ndarray
-        Up to four (R | t) with ``lambda (x, y, 1) = R X + t`` and lambda > 0 for all points; none if the points or their
-        images are collinear.
+        Up to four (R | t) with ``d (x, y, 1) = R X + t`` and a depth d > 0 for all points; none if the points or
+        their images are collinear.
 
     Raises
     ------

@@ -1,7 +1,7 @@
 """The rotation, translation and scale between two sets of points of space, by weighted least squares.
 
-Umeyama, Least-squares estimation of transformation parameters between two point patterns, PAMI 1991; without scale it is
-the problem of Kabsch (1976). The rotation is found as a quaternion (``bansac.numeric.quaternion``).
+Umeyama, Least-squares estimation of transformation parameters between two point patterns, PAMI 1991; without scale it
+is the problem of Kabsch (1976). The rotation is found as a quaternion (``bansac.numeric.quaternion``).
 
 A model is a quaternion and a translation, q and t with x2 = q x1 q* + t: the scale is |q|^2.
 """
