@@ -19,13 +19,16 @@ from bansac.engine.scoring import SCORES
 
 __all__ = ["TASKS", "warm_cache"]
 
-_PROBLEMS = ("homography", "circle", "essential", "fundamental", "line", "polynomial", "affine", "similarity")
+_PROBLEMS = (
+    *("homography", "circle", "essential", "fundamental", "line", "polynomial", "affine", "similarity"),
+    *("absolute_pose", "rigid_3d", "similarity_3d", "ellipse", "plane"),
+)
 
 # Calls that together use every kernel: an estimator and its options. Those that compile most come first.
 TASKS: tuple[tuple[str, dict[str, Any]], ...] = (
     *((name, {}) for name in _PROBLEMS),
     ("essential", {"epipolar_error": "symmetric"}),
-    ("plane", {"scores": True}),  # the repair of degenerate samples
+    ("planar_scene", {"scores": True}),  # the repair of degenerate samples
     ("pose", {}),
     *((name, {"preset": "paper"}) for name in _PROBLEMS),
     *((name, {"local_optimization": "lm"}) for name in ("homography", "circle")),
@@ -93,12 +96,17 @@ def _run(name: str, options: dict[str, Any]) -> str:
         "homography": lambda **o: bansac.estimate_homography(x1, flat, **o),
         "affine": lambda **o: bansac.estimate_affine(x1, flat, **o),
         "similarity": lambda **o: bansac.estimate_similarity(x1, flat, **o),
+        "absolute_pose": lambda **o: bansac.estimate_absolute_pose(_space(x1 / 500), x1 / 500, **o),
+        "rigid_3d": lambda **o: bansac.estimate_rigid_3d(_space(x1), _space(x1), threshold=1.0, **o),
+        "similarity_3d": lambda **o: bansac.estimate_similarity_3d(_space(x1), _space(x1), threshold=1.0, **o),
         "fundamental": lambda **o: bansac.estimate_fundamental(x1, x2, **o),
-        "plane": lambda **o: bansac.estimate_fundamental(x1, flat, **o),
+        "planar_scene": lambda **o: bansac.estimate_fundamental(x1, flat, **o),
         "essential": lambda **o: bansac.estimate_essential(x1 / 500, x2 / 500, **o),
         "pose": lambda **o: bansac.estimate_relative_pose(x1 / 500, x2 / 500, **o),
         "line": lambda **o: bansac.fit_line(np.column_stack([x1[:, 0], x1[:, 0]]), threshold=1.0, **o),
         "circle": lambda **o: bansac.fit_circle(100 * _unit_vectors(x1), threshold=1.0, **o),
+        "ellipse": lambda **o: bansac.fit_ellipse(_unit_vectors(x1) * [200, 100], threshold=1.0, **o),
+        "plane": lambda **o: bansac.fit_plane(np.column_stack([x1, x1[:, 0]]), threshold=1.0, **o),
         "polynomial": lambda **o: bansac.fit_polynomial(x1 * np.array([1, 0]), 2, threshold=1.0, **o),
     }
     scores = {"scores": np.linspace(0.9, 0.1, len(x1))} if options.get("scores") else {}
@@ -115,6 +123,11 @@ def _matches() -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.flo
     flat = x1 * 1.1 + 20
     x2[:10] = flat[:10] = rng.uniform(-100, 100, (10, 2))
     return x1, x2, flat
+
+
+def _space(x: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return points of space that are seen at ``x`` in normalised units."""
+    return np.column_stack([x, np.ones(len(x))]) * np.linspace(1.0, 2.0, len(x))[:, None]
 
 
 def _unit_vectors(x: NDArray[np.float64]) -> NDArray[np.float64]:
