@@ -281,7 +281,7 @@ def test_no_pairs_no_results() -> None:
 @pytest.mark.parametrize(
     ("problem", "settings", "error", "message"),
     [
-        ("plane", {}, ValueError, "problem must be one of 'homography'"),
+        ("torus", {}, ValueError, "problem must be one of 'homography'"),
         (print, {}, ValueError, "problem must be one of 'homography'"),
         ("homography", {"workers": 0}, ValueError, "workers must be an integer >= 1, got 0"),
         ("homography", {"workers": 2.0}, ValueError, "workers"),
