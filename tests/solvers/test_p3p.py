@@ -58,7 +58,11 @@ def test_the_poses_are_those_of_grunert_s_quartic(seed):
 
 def test_symmetric_views_have_their_pose():
     # Seen along the axis of an isosceles triangle, the cubic of the pencil has a root at infinity.
-    for X in ([[-1, 0, 4], [1, 0, 4], [0, 1, 4]], [[0, 0, 2], [3, 0, 5], [0, 3, 5]], [[-1, -1, 5], [1, -1, 5], [1, 1, 5]]):
+    for X in (
+        [[-1, 0, 4], [1, 0, 4], [0, 1, 4]],
+        [[0, 0, 2], [3, 0, 5], [0, 3, 5]],
+        [[-1, -1, 5], [1, -1, 5], [1, 1, 5]],
+    ):
         points = np.array(X, float)
         for shift in range(3):
             turned = np.roll(points, shift, axis=0)
