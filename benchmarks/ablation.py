@@ -21,7 +21,7 @@ import importlib
 import json
 import random
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -30,13 +30,13 @@ from unittest import mock
 import numpy as np
 from numpy.typing import NDArray
 
-from bansac.datasets import Matches, PairSet, find_sets
+from bansac.datasets import Matches, find_sets
 from bansac.engine.scoring.weights import density_weights, reliability_weights
 from bansac.evaluation.experiment import Row
 from bansac.evaluation.method import Method
 from bansac.evaluation.provenance import installed_versions, machine
 from bansac.evaluation.summary import AUC_10, CORNERS_10, ITERATIONS, TIME, Summary
-from bansac.evaluation.task import DEFAULTS, Kind, Protocol, Task, judge, make_task
+from bansac.evaluation.task import DEFAULTS, Kind, Protocol, Task, judge, make_task, usable_pairs
 from bansac.options import Options
 from bansac.problems.problem import Problem
 
@@ -259,21 +259,15 @@ def measure(part: Part, data: Path) -> tuple[list[Row], Runner]:
     for pair_set in find_sets(data / part.folder):
         if pair_set.name in part.exclude or (part.sets and pair_set.name not in part.sets):
             continue
-        for pair in _pairs(pair_set, protocol):
+        for pair in usable_pairs(pair_set, protocol):
+            if protocol.kind == "H":  # the error over the visible area is not needed, nor the size for it
+                pair = dataclasses.replace(pair, size2=None)
             if not rows:
                 runner.warm_up(make_task(pair, protocol, 0))
             for repeat in range(protocol.repeats):
                 rows += runner.rows(pair_set.name, pair, make_task(pair, protocol, repeat), repeat)
         print(f"{protocol.kind}, {pair_set.name}: done", flush=True)
     return rows, runner
-
-
-def _pairs(pair_set: PairSet, protocol: Protocol) -> Iterator[Matches]:
-    """Yield the pairs with enough matches. The error over the visible area is not needed, nor the size for it."""
-    for pair in pair_set.pairs(protocol.pairs):
-        filtered = pair.filtered(protocol.max_ratio)
-        if len(filtered) >= protocol.min_matches:
-            yield dataclasses.replace(filtered, size2=None) if protocol.kind == "H" else filtered
 
 
 def report(part: Part, rows: Sequence[Row], tried: Sequence[Variant]) -> dict[str, Any]:

@@ -15,6 +15,7 @@ matches in a bin, weighted by the number of matches. The Brier score is the mean
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import datetime
 import json
 import platform
@@ -30,14 +31,13 @@ from numpy.typing import NDArray
 import bansac
 from bansac.datasets import Matches, PairSet
 from bansac.datasets.labelled import LabelledSet
-from bansac.evaluation.task import squared_distances
+from bansac.evaluation.task import DEFAULTS, Kind, squared_distances, usable_pairs
 
 Array = NDArray[np.float64]
 
 # Pixels up to which a match is true.
 TRUE, OTHERS = 2.0, (1.0, 3.0)
 BINS = 10
-MIN_MATCHES = 26
 KINDS = ("beliefs", "probabilities")
 
 
@@ -45,7 +45,7 @@ KINDS = ("beliefs", "probabilities")
 class Group:
     """Sets that are pooled: one row of the table."""
 
-    model: str
+    model: Kind
     sets: tuple[str, ...]  # folders below the data
     max_ratio: float | None  # SNN ratio below which matches are used; None for matches with labels
 
@@ -76,16 +76,13 @@ class Run:
     distances: Array  # for labels 0, or inf for a wrong match
 
 
-def read_pairs(folder: Path, max_ratio: float | None, limit: int) -> Iterator[Matches]:
-    """Yield the pairs of a set."""
-    if max_ratio is None:
+def read_pairs(folder: Path, group: Group, limit: int) -> Iterator[Matches]:
+    """Return the pairs of a set."""
+    if group.max_ratio is None:
         labelled = LabelledSet(folder)
-        yield from (labelled.pair(key) for key in labelled.keys)
-        return
-    for pair in PairSet(folder).pairs(limit):
-        chosen = pair.filtered(max_ratio)
-        if len(chosen) >= MIN_MATCHES:
-            yield chosen
+        return map(labelled.pair, labelled.keys)
+    protocol = dataclasses.replace(DEFAULTS[group.model], max_ratio=group.max_ratio, pairs=limit)
+    return usable_pairs(PairSet(folder), protocol)
 
 
 def estimate(model: str, pair: Matches, *, scored: bool) -> bansac.Result:
@@ -112,7 +109,7 @@ def collect(data: Path, group: Group, pairs: int) -> tuple[list[Run], int]:
     """Return the runs of a group that have success, and how many have none."""
     runs, failures = [], 0
     for name in group.sets:
-        for pair in read_pairs(data / name, group.max_ratio, pairs):
+        for pair in read_pairs(data / name, group, pairs):
             truth = distances(group.model, pair)
             for scored in (False, True) if pair.scores is not None else (False,):
                 result = estimate(group.model, pair, scored=scored)

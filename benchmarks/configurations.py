@@ -28,7 +28,7 @@ import bansac
 from bansac.datasets import Matches, PairSet
 from bansac.datasets.synthetic import SceneMatches, epipolar_matches, planar_scene_matches, rotation_matches
 from bansac.evaluation.methods import METHODS
-from bansac.evaluation.task import DEFAULTS, judge, make_task
+from bansac.evaluation.task import DEFAULTS, judge, make_task, usable_pairs
 from bansac.geometry import apply_transform, recover_pose
 from bansac.metrics import rotation_error, translation_error
 
@@ -67,7 +67,6 @@ RIGHT = {
 
 GENERAL_SETS = ("fountain-P11", "Herz-Jesus-P8", "Herz-Jesus-P25", "entry-P10", "kitti_seq1")
 PLANAR_SETS = {"VGG": 0.6, "homogr": 0.6, "homogr_asift": 0.6, "VGG_asift": 0.6, "exact_warp": 0.95}
-MIN_MATCHES = 26
 WRONG_POSE = 5.0  # degrees
 WRONG_TRANSLATION = 10.0  # degrees
 
@@ -105,10 +104,9 @@ def synthetic(scenes: int) -> dict[str, Any]:
     return table
 
 
-def read_pairs(folder: Path, ratio: float, limit: int) -> Iterator[Matches]:
-    """Yield the pairs of a set that have enough matches."""
-    chosen = (pair.filtered(ratio) for pair in PairSet(folder).pairs(limit))
-    return (pair for pair in chosen if len(pair) >= MIN_MATCHES)
+def read_pairs(folder: Path, limit: int, ratio: float = DEFAULTS["F"].max_ratio) -> Iterator[Matches]:
+    """Return the pairs of a set that have enough matches below a ratio."""
+    return usable_pairs(PairSet(folder), dataclasses.replace(DEFAULTS["F"], max_ratio=ratio, pairs=limit))
 
 
 def is_right(model: str, result: bansac.Result, pair: Matches) -> bool:
@@ -129,13 +127,13 @@ def real(data: Path, pairs: int) -> dict[str, Any]:
     for name in GENERAL_SETS:
         for model in RIGHT:
             counts: dict[str, Counter[str]] = {"right model": Counter(), "wrong model": Counter()}
-            for pair in read_pairs(data / "EF" / name, 0.85, pairs):
+            for pair in read_pairs(data / "EF" / name, pairs):
                 result = estimate(model, pair)
                 if result.success:
                     counts["right model" if is_right(model, result, pair) else "wrong model"][found(result)] += 1
             table[f"{model}, {name}"] = {key: dict(count) for key, count in counts.items()}
     for name, ratio in PLANAR_SETS.items():
-        results = [estimate("F", pair) for pair in read_pairs(data / "H" / name, ratio, pairs)]
+        results = [estimate("F", pair) for pair in read_pairs(data / "H" / name, pairs, ratio)]
         table[f"F, {name}"] = {"planar": dict(Counter(found(result) for result in results if result.success))}
     for name, counts in table.items():
         print(name, counts, flush=True)

@@ -24,6 +24,7 @@ import numpy as np
 
 import bansac
 from bansac.datasets import load_demo
+from bansac.engine.trace import TRACE_COLUMNS
 
 LO = "inner+iterative"
 
@@ -227,8 +228,7 @@ def describe(result: Any) -> dict[str, Any]:
         "num_inliers": int(result.inliers.sum()),
     }
     if result.trace is not None:
-        columns = (field.name for field in dataclasses.fields(result.trace) if field.name != "snapshots")
-        row["trace"] = digest(tuple(getattr(result.trace, name) for name in columns))
+        row["trace"] = digest(tuple(getattr(result.trace, name) for name in TRACE_COLUMNS))
         row["snapshots"] = digest(tuple(result.trace.snapshots[key] for key in sorted(result.trace.snapshots)))
     return row
 

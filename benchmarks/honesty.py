@@ -14,6 +14,7 @@ The report is written after every cell; a run with the same settings goes on whe
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import datetime
 import functools
 import hashlib
@@ -40,7 +41,7 @@ from bansac.datasets.synthetic import (
     line_points,
     polynomial_points,
 )
-from bansac.evaluation.task import DEFAULTS, Kind, judge, make_task
+from bansac.evaluation.task import DEFAULTS, Kind, judge, make_task, usable_pairs
 from bansac.geometry import normalize_points, rotation_matrix
 
 Array = NDArray[np.float64]
@@ -352,14 +353,11 @@ def real_cells(data: Path | None) -> Iterator[tuple[str, Callable[[], Any]]]:
 
 def count_real(kind: Kind, folder: Path) -> dict[str, int]:
     """Return the runs on at most 43 pairs, those with an error below 5 degrees or 5 px, and of these the failures."""
-    pair_set = PairSet(folder)
-    keys = sorted(pair_set.keys)
     protocol = DEFAULTS[kind]
+    if folder.name == "exact_warp":
+        protocol = dataclasses.replace(protocol, max_ratio=0.95)
     counts = {"runs": 0, "right": 0, "right but no success": 0}
-    for index in np.unique(np.linspace(0, len(keys) - 1, protocol.pairs).astype(int)):
-        pair = pair_set.pair(keys[index]).filtered(0.95 if folder.name == "exact_warp" else protocol.max_ratio)
-        if len(pair) < protocol.min_matches:
-            continue
+    for pair in usable_pairs(PairSet(folder), protocol):
         for seed in range(2):
             task = make_task(pair, protocol, seed)
             estimate: Any = getattr(bansac, f"estimate_{ {value: key for key, value in KINDS.items()}[kind] }")

@@ -23,8 +23,7 @@ from numpy.typing import NDArray
 
 import bansac
 from bansac.datasets import Matches, find_sets
-from bansac.datasets.hdf5 import evenly_spaced
-from bansac.evaluation.task import DEFAULTS, Kind, Task, judge, make_task
+from bansac.evaluation.task import DEFAULTS, Kind, Task, judge, make_task, usable_pairs
 from bansac.metrics import auc
 
 SEEDS = 5
@@ -46,10 +45,8 @@ def load(folder: Path, kind: Kind) -> list[tuple[str, Matches, Task]]:
     for pair_set in find_sets(folder):
         if pair_set.kind == "H" or pair_set.name == "middlebury_dino":
             continue
-        for key in evenly_spaced(pair_set.keys, protocol.pairs):
-            pair = pair_set.pair(key).filtered(protocol.max_ratio)
-            if len(pair.x1) >= protocol.min_matches:
-                found.append((pair_set.name, pair, make_task(pair, protocol, 0)))
+        for pair in usable_pairs(pair_set, protocol):
+            found.append((pair_set.name, pair, make_task(pair, protocol, 0)))
     return found
 
 

@@ -1,29 +1,34 @@
-"""Make the picture of the README: run the demo command and shrink its figure of the beliefs.
+"""Make the picture of the README: how the beliefs in the matches of the demo pair grow over the paper's run.
 
 Usage: python scripts/readme_picture.py [FILE]
 """
 
 from __future__ import annotations
 
-import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
-from PIL import Image
+import bansac
+from bansac.datasets import load_demo
+from bansac.plotting import plot_probability_evolution, save_figure
 
 DEFAULT = Path(__file__).resolve().parents[1] / "docs" / "images" / "demo.jpg"
-WIDTH = 1600
 
 
 def main(target: Path) -> None:
     """Write the picture to ``target``."""
-    with tempfile.TemporaryDirectory() as folder:
-        subprocess.run([sys.executable, "-m", "bansac.cli", "demo", "--out", folder], check=True)
-        picture = Image.open(Path(folder) / "demo_beliefs.png").convert("RGB")
-    height = round(picture.height * WIDTH / picture.width)
+    pair = load_demo()
+    assert pair.image1 is not None
+    assert pair.image2 is not None
+    # One round: the beliefs of a run start from the scores once and are never thrown away.
+    result = bansac.estimate_homography(pair.x1, pair.x2, scores=pair.scores, preset="paper", trace=True)
+    assert result.trace is not None
+    homographies = {"H_true": pair.H, "H_estimated": result.model}
+    snapshots = result.trace.snapshots
+    figure = plot_probability_evolution(pair.image1, pair.image2, pair.x1, pair.x2, snapshots, **homographies)
     target.parent.mkdir(parents=True, exist_ok=True)
-    picture.resize((WIDTH, height), Image.Resampling.LANCZOS).save(target, quality=88, optimize=True)
+    save_figure(figure, target, dpi=105)
+    print(f"{result!r}\nwrote {target}")
 
 
 if __name__ == "__main__":

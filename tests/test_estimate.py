@@ -199,6 +199,15 @@ def test_samplers_that_go_by_scores_profit_from_good_ones(scene, sampler, local)
     assert runs(noisy) < 0.8 * runs(rng.permutation(noisy))
 
 
+def test_scores_weight_the_data_of_a_sampler_that_does_not_go_by_them(scene):
+    scores = np.where(scene.inliers, 0.9, 0.1)
+    settings = {"sampler": "uniform", "weighting": "scores"}
+    weighted = bansac.estimate_fundamental(scene.x1, scene.x2, scores=scores, **settings)
+    plain = bansac.estimate_fundamental(scene.x1, scene.x2, **settings)
+    assert weighted.success
+    assert weighted.score != plain.score
+
+
 def test_scores_of_any_size_order_the_data_of_prosac(scene):
     scores = np.where(scene.inliers, 100.0, -3.0)
     result = bansac.estimate_fundamental(scene.x1, scene.x2, preset="paper", sampler="prosac", scores=scores)

@@ -11,10 +11,12 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["MAX_SIZE", "ImageLike", "import_opencv", "read_image", "shrink"]
+__all__ = ["MAX_SIZE", "ImageLike", "encode_jpeg", "import_opencv", "read_image", "shrink"]
 
 # Longer side in pixels beyond which images are scaled down to find features: SIFT takes some 200 bytes a pixel.
 MAX_SIZE = 2000
+
+_QUALITIES = (85, 70, 50, 30)  # of JPEG, from 100
 
 _ROWS = 256  # turned to grey at a time, which bounds the memory
 
@@ -72,7 +74,7 @@ def _read_file(path: Path) -> NDArray[np.uint8]:
 
 
 def _decode_with_opencv(content: bytes) -> NDArray[np.uint8]:
-    cv2 = import_opencv()
+    cv2 = import_opencv("reading images")
     try:
         pixels = cv2.imdecode(np.frombuffer(content, np.uint8), cv2.IMREAD_COLOR | cv2.IMREAD_IGNORE_ORIENTATION)
     except cv2.error:  # an empty file
@@ -146,14 +148,37 @@ def shrink(pixels: NDArray[np.uint8], max_size: int) -> tuple[NDArray[np.uint8],
     if share >= 1:
         return pixels, np.ones(2)
     w, h = max(1, round(share * width)), max(1, round(share * height))
-    cv2 = import_opencv()
+    cv2 = import_opencv("scaling images")
     return cv2.resize(pixels, (w, h), interpolation=cv2.INTER_AREA), np.array([w / width, h / height])
 
 
-def import_opencv() -> Any:
-    """Return the module cv2; an ImportError that names the extra if it is not installed."""
+def encode_jpeg(pixels: NDArray[np.uint8], max_bytes: int) -> bytes:
+    """Return a JPEG of at most ``max_bytes``: in the best quality that allows it, else of a smaller image.
+
+    Parameters
+    ----------
+    pixels : (H, W, 3) ndarray of uint8
+        RGB pixels.
+    max_bytes : int
+        Largest size, at least some hundreds.
+
+    Returns
+    -------
+    bytes
+        The content of a file.
+    """
+    cv2 = import_opencv("writing images")
+    for quality in _QUALITIES:
+        jpeg = cv2.imencode(".jpg", pixels[:, :, ::-1], [cv2.IMWRITE_JPEG_QUALITY, quality])[1].tobytes()
+        if len(jpeg) <= max_bytes:
+            return bytes(jpeg)
+    return encode_jpeg(shrink(pixels, max(pixels.shape[:2]) // 2)[0], max_bytes)
+
+
+def import_opencv(purpose: str = "matching images") -> Any:
+    """Return the module cv2; an ImportError that names the purpose and the extra if it is not installed."""
     try:
         import cv2
     except ImportError as error:
-        raise ImportError("matching images needs OpenCV: pip install 'bansac[match]'") from error
+        raise ImportError(f"{purpose} needs OpenCV: pip install 'bansac[match]'") from error
     return cv2

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from bansac.engine.trace import Trace
 from bansac.storage import as_array, read_fields, to_plain, write_fields
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+    from bansac.images import ImageLike
 
 __all__ = ["AbsolutePose", "RelativePose", "Result", "Trace"]
 
@@ -173,6 +176,12 @@ class Result:
             f"{self.timing}, seed {self.seed})"
         )
 
+    def _repr_html_(self) -> str:
+        """Summarise the result as a table, for notebooks."""
+        from bansac.report import summary_table
+
+        return summary_table(self)
+
     def to_dict(self) -> dict[str, Any]:
         """Return all fields in the types of JSON, for ``json.dumps``.
 
@@ -273,6 +282,100 @@ class Result:
         from bansac.plotting import plot_trace
 
         return plot_trace(self.trace, n_points=len(self.inliers))
+
+    def plot_matches(
+        self,
+        image1: ImageLike,
+        image2: ImageLike,
+        x1: ArrayLike,
+        x2: ArrayLike,
+        *,
+        max_matches: int = 250,
+        seed: int = 0,
+        title: str | None = None,
+        ax: Axes | None = None,
+    ) -> Figure:
+        """Draw the two images and the matches, coloured by their probability; lines of inliers are thick.
+
+        Parameters
+        ----------
+        image1, image2, x1, x2, max_matches, seed, title, ax
+            As in :func:`bansac.plotting.plot_matches`; ``x1`` and ``x2`` are the matches of this result.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            The figure.
+
+        Raises
+        ------
+        OSError
+            If an image cannot be read.
+        ValueError
+            If there is not one match for each of the result's data.
+        ImportError
+            If Matplotlib is not installed.
+        """
+        from bansac.plotting import plot_matches
+
+        options: dict[str, Any] = {"max_matches": max_matches, "seed": seed, "title": title, "ax": ax}
+        return plot_matches(image1, image2, x1, x2, self.probabilities, inliers=self.inliers, **options)
+
+    def report(
+        self,
+        path: str | os.PathLike[str],
+        x1: ArrayLike,
+        x2: ArrayLike | None = None,
+        *,
+        image1: ImageLike | None = None,
+        image2: ImageLike | None = None,
+        trace: Trace | None = None,
+        settings: Mapping[str, Any] | None = None,
+        title: str | None = None,
+    ) -> None:
+        """Write one HTML page: the data coloured by their posterior, the verdict, and with a trace the run replayed.
+
+        The page has everything in itself, loads nothing, and is replaced as a whole if it is there.
+
+        Parameters
+        ----------
+        path : str or path
+            The file to write.
+        x1, x2 : (N, 2) array_like
+            The matches of this result; the points alone, without ``x2``, for lines, circles and polynomials.
+        image1, image2 : path or (H, W[, 3 or 4]) array_like, optional
+            Images; large ones are scaled down. Without them the points are drawn alone.
+        trace : Trace or None, optional
+            In place of the result's own (``trace=True``), that of another run on the same data.
+        settings : mapping of str to object, optional
+            Further settings of the run, which the page lists.
+        title : str or None, optional
+            Heading of the page; by default the names of the images.
+
+        Raises
+        ------
+        OSError
+            If an image cannot be read or the file cannot be written.
+        ValueError
+            If there is not one point for each of the result's data, or the trace is that of other data.
+        ImportError
+            If there are images and OpenCV is not installed.
+
+        Examples
+        --------
+        >>> import bansac, pathlib, tempfile
+        >>> points = [[x, 2.0 * x] for x in range(30)]
+        >>> result = bansac.fit_line(points, threshold=0.1, trace=True)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     page = pathlib.Path(folder, "line.html")
+        ...     result.report(page, points)
+        ...     "success" in page.read_text()
+        True
+        """
+        from bansac.report import write_report
+
+        options: dict[str, Any] = {"trace": trace, "settings": settings, "title": title}
+        write_report(self, path, x1, x2, image1=image1, image2=image2, **options)
 
 
 def _loaded(name: str, value: Any) -> Any:

@@ -20,7 +20,8 @@ __all__ = ["as_array", "read_fields", "to_json", "to_plain", "write_atomically",
 _REST = "fields"
 _JOIN = "."
 
-_DTYPES = {"inliers": np.bool_, "best_inliers": np.int64, "low_probability": np.int64, "outliers": np.int64}
+_DTYPES = {"inliers": np.bool_, "frame_inliers": np.bool_, "frame_beliefs": np.uint8}
+_DTYPES |= dict.fromkeys(("best_inliers", "low_probability", "outliers", "round", "frames"), np.int64)
 # What null stands for in the arrays of a JSON file: NaN but for these.
 _INFINITE = ("residuals", "required_iterations")
 

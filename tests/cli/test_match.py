@@ -13,6 +13,7 @@ from bansac.datasets import load_demo
 from bansac.datasets.demo import plane_inliers
 from bansac.evaluation.files import OutputFolder
 from bansac.metrics import corner_error
+from bansac.problems.homography import HOMOGRAPHY
 
 
 def test_match_finds_the_known_homography(bansac: Any, tmp_path: Path) -> None:
@@ -56,6 +57,30 @@ def test_figures_of_large_images_have_scaled_coordinates(tmp_path: Path, monkeyp
     np.testing.assert_allclose(drawn["x1"], (pair.x1 + 0.5) / 2 - 0.5)
     assert plane_inliers(drawn["H_true"], drawn["x1"], drawn["x2"], 0.25 + 1e-9)[inliers].all()
     assert plane_inliers(drawn["H_estimated"], drawn["x1"], drawn["x2"], 1.0)[inliers].all()
+
+
+def test_a_report_has_the_images_and_the_settings(bansac: Any, tmp_path: Path) -> None:
+    pair, page = load_demo(), tmp_path / "new" / "page.html"
+    call = ("match", pair.image1, pair.image2, "--model", "H", "--features", "1000", "--report", page)
+    document = bansac.json(*call)
+    assert document["report"] == str(page)
+    text = page.read_text(encoding="utf-8")
+    assert "<h1>demo_1.jpg and demo_2.jpg</h1>" in text
+    assert text.count("data:image/jpeg;base64,") == 2
+    for row in ("features</th><td>1000", "sampler</th><td>bansac", "priors</th><td>scores of the matches"):
+        assert row in text
+    assert f"iterations</th><td>{HOMOGRAPHY.default_max_iterations}<" in text
+    assert '"frames":{"at":[0,' in text  # the run was traced
+    assert "page.html is there already" in bansac.refused(*call)
+    page.write_text("an earlier page")
+    assert f"wrote {page}" in bansac(*call, "--overwrite").stdout
+    assert len(page.read_text(encoding="utf-8")) > 1e5
+
+
+def test_a_report_that_cannot_be_written_is_refused_before_the_work(bansac: Any, blocked: Path) -> None:
+    call = ("match", "nowhere.jpg", "nowhere.jpg", "--model", "H", "--report")
+    assert "--report must end in .html, got 'page.jpg'" in bansac.refused(*call, "page.jpg")
+    assert "--report: cannot write" in bansac.refused(*call, blocked / "page.html")
 
 
 def test_essential_matrix_goes_through_a_calibration(bansac: Any, tmp_path: Path) -> None:

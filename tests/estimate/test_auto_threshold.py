@@ -127,6 +127,17 @@ def test_too_few_data_fail_with_the_reason():
     assert "at least 4" in result.message
 
 
+@pytest.mark.parametrize("estimate_map", [bansac.estimate_affine, bansac.estimate_similarity])
+def test_maps_of_the_plane(estimate_map):
+    rng = np.random.default_rng(0)
+    x1 = rng.uniform(0, 500, (200, 2))
+    x2 = 2.0 * x1[:, ::-1] * [-1, 1] + rng.normal(0, 0.3, x1.shape)
+    x2[150:] = rng.uniform(0, 1000, (50, 2))
+    result = estimate_map(x1, x2, threshold="auto")
+    assert result.threshold == pytest.approx(0.3 * threshold_factor(2), rel=0.2)
+    assert result.inliers[:150].mean() > 0.95
+
+
 def test_pose_and_cameras():
     scene = make_scene("E", 0.3, 2)
     R, t = bansac.estimate_relative_pose(scene.x1, scene.x2, scene.K, threshold="auto").model

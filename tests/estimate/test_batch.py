@@ -91,9 +91,10 @@ def test_scores_of_an_object_are_used_where_they_are_of_use(planes: list[Matches
     seed = derive_seed(0, 0)
     (informed,) = bansac.estimate_many("homography", [pair])
     assert_same(informed, bansac.estimate_homography(pair.x1, pair.x2, scores=scores, seed=seed))
-    (uniform,) = bansac.estimate_many("homography", [pair], sampler="uniform")
+    unweighted = {"sampler": "uniform", "weighting": None}
+    (uniform,) = bansac.estimate_many("homography", [pair], **unweighted)
     np.testing.assert_array_equal(
-        uniform.model, bansac.estimate_homography(pair.x1, pair.x2, sampler="uniform", seed=seed).model
+        uniform.model, bansac.estimate_homography(pair.x1, pair.x2, seed=seed, **unweighted).model
     )
     ordered = {"sampler": "uniform", "stopping": "prosac"}
     (stopped,) = bansac.estimate_many("homography", [pair], **ordered)
@@ -394,7 +395,7 @@ def test_first_calls_from_several_threads_compile_everything_once(tmp_path: Path
 
 def test_problems_of_space_are_estimated_by_name() -> None:
     rng = np.random.default_rng(1)
-    X = rng.uniform(-2, 2, (60, 3)) + [0, 0, 6]
+    X = rng.uniform([-2, -2, 4], [2, 2, 8], (60, 3))
     K = np.diag([800.0, 800.0, 1.0])
     x = X[:, :2] / X[:, 2:] * 800
     pairs: list[Any] = [(X, x), {"points3D": X, "points2D": x / 800, "K": None, "threshold": 1e-3}, (X, x / 800)]

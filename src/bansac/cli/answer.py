@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib.util
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +17,9 @@ from bansac.datasets import Matches
 from bansac.evaluation.files import OutputFolder
 from bansac.geometry import essential_from_pose
 from bansac.images import MAX_SIZE, read_image, shrink
+from bansac.problems.essential import ESSENTIAL
+from bansac.problems.fundamental import FUNDAMENTAL
+from bansac.problems.homography import HOMOGRAPHY
 from bansac.result import RelativePose, Result
 
 # Fields of the result that result.json has under the same names.
@@ -132,6 +137,16 @@ def estimate_two_view(
     pose = result.model
     unit = "normalised units" if K1 is None else "px"
     return Answer(name, result, None if pose is None else essential_from_pose(pose.R, pose.t), unit, pose)
+
+
+def settings_in_words(name: str, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options of an estimation of H, F or E for a reader, those given and the defaults."""
+    problem = {"H": HOMOGRAPHY, "F": FUNDAMENTAL, "E": ESSENTIAL}[name]
+    given = {"max_iterations": problem.default_max_iterations, **settings}
+    fields = dataclasses.fields(bansac.Options)
+    options = {field.name: given.get(field.name, field.default) for field in fields if field.name != "trace"}
+    words = {option: value for option, value in options.items() if value is not None}
+    return words | {"priors": "scores of the matches" if "scores" in settings else "none"}
 
 
 def _print_array(name: str, array: NDArray[np.float64]) -> None:

@@ -8,9 +8,9 @@ from typing import Annotated
 import typer
 
 from bansac.cli import arguments
-from bansac.cli.answer import estimate_two_view, figure_names, write_figures
+from bansac.cli.answer import estimate_two_view, figure_names, settings_in_words, write_figures
 from bansac.cli.console import print_json, report
-from bansac.cli.output import RESULT, ResultFolder
+from bansac.cli.output import RESULT, ResultFolder, check_page
 from bansac.datasets.files import read_calibration
 from bansac.evaluation.task import Kind
 from bansac.images import MAX_SIZE
@@ -44,6 +44,14 @@ def match(
         int, typer.Option(help="Larger images are scaled to this number of pixels of their longer side to be matched.")
     ] = MAX_SIZE,
     out: arguments.OutOption = None,
+    page: Annotated[
+        Path | None,
+        typer.Option(
+            "--report",
+            metavar="FILE.html",
+            help="Write one page with the matches and a replay of the run; --overwrite replaces an earlier one.",
+        ),
+    ] = None,
     overwrite: arguments.OverwriteFlag = False,
     json: arguments.JsonFlag = False,
 ) -> None:
@@ -62,6 +70,8 @@ def match(
     inputs = [path for path in (image1, image2, calib) if path is not None]
     names = [MATCHES, *figure_names()]
     folder = ResultFolder(out, names, inputs=inputs, overwrite=overwrite) if out is not None else None
+    if page is not None:
+        check_page(page, overwrite)
 
     from bansac.datasets.matching import match_images
 
@@ -69,7 +79,7 @@ def match(
     matches = match_images(image1, image2, ratio=chosen, max_features=features, max_size=max_size, mutual=not one_way)
     settings = {"seed": seed, **arguments.sampling_settings(sampler, matches.scores, no_scores)}
     settings |= arguments.given(threshold=threshold, confidence=confidence, max_iterations=max_iterations)
-    answer = estimate_two_view(model, matches, K1, K2, trace=folder is not None, **settings)
+    answer = estimate_two_view(model, matches, K1, K2, trace=folder is not None or page is not None, **settings)
 
     document = {"images": [str(image1), str(image2)], **answer.as_dict()}
     if folder is not None:
@@ -81,6 +91,11 @@ def match(
             drawn = write_figures(folder, image1, image2, matches.x1, matches.x2, answer)
             document["files"] = [MATCHES, *drawn, RESULT]
             folder.write_json(RESULT, document)
+    if page is not None:
+        matched = {"model": model, "ratio": chosen, "features": features, "max_size": max_size, "one_way": one_way}
+        listed = matched | settings_in_words(model, settings)
+        answer.result.report(page, matches.x1, matches.x2, image1=image1, image2=image2, settings=listed)
+        document["report"] = str(page)
     if json:
         print_json(document)
     else:
@@ -88,4 +103,6 @@ def match(
         answer.show()
         if folder is not None:
             report.print(f"wrote {', '.join(folder.files)}", markup=False)
+        if page is not None:
+            report.print(f"wrote {page}", markup=False)
     raise typer.Exit(answer.exit_code)

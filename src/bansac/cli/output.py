@@ -8,9 +8,9 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from bansac.evaluation.files import OutputFolder
+from bansac.evaluation.files import OutputFolder, check_writable
 
-__all__ = ["RESULT", "ResultFolder", "check_replaceable"]
+__all__ = ["RESULT", "ResultFolder", "check_page", "check_replaceable"]
 
 RESULT = "result.json"
 
@@ -77,7 +77,16 @@ class ResultFolder(OutputFolder):
         return {name for name in files if (self.path / name).resolve() not in self._kept}
 
 
-def check_replaceable(what: str, overwrite: bool) -> None:
+def check_page(path: Path, overwrite: bool) -> None:
+    """Raise a ValueError or OSError unless ``path`` is an HTML file that can be written and may be replaced."""
+    if path.suffix not in (".html", ".htm"):
+        raise ValueError(f"--report must end in .html, got {str(path)!r}")
+    check_writable(path.parent, f"{str(path)!r}", "--report")
+    if path.exists():
+        check_replaceable(f"{path} is there", overwrite, "--report")
+
+
+def check_replaceable(what: str, overwrite: bool, option: str = "--out") -> None:
     """Raise a ValueError unless an earlier result may be replaced."""
     if not overwrite:
-        raise ValueError(f"--out: {what} already; name another place, or replace it with --overwrite")
+        raise ValueError(f"{option}: {what} already; name another place, or replace it with --overwrite")

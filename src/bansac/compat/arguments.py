@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from bansac.numeric.arrays import as_floats
 from bansac.result import Result
-from bansac.validate import as_points
+from bansac.validate import as_points, check_same_length
 
 __all__ = ["LMEDS", "METHODS", "RANSAC", "RHO", "Call", "as_pair", "is_flag", "read_method"]
 
@@ -82,8 +82,7 @@ def as_pair(
     for name, points in ((name1, points1), (name2, points2)):
         array = as_floats(name, points)
         pair.append(as_points(name, array[0] if array.ndim == 3 and array.shape[0] == 1 else array, 2))
-    if len(pair[0]) != len(pair[1]):
-        raise ValueError(f"{name1} and {name2} must have equal lengths, got {len(pair[0])} and {len(pair[1])}")
+    check_same_length(name1, pair[0], name2, pair[1])
     return pair[0], pair[1]
 
 

@@ -254,6 +254,10 @@ class Options:
         weighting = problem.default_weighting if self.weighting == "default" else self.weighting
         return () if weighting is None else tuple(weighting.split("+"))
 
+    def uses_scores(self, problem: Problem) -> bool:
+        """Return whether scores of the data make a difference for a problem: as a prior, an order or weights."""
+        return self.sampler_row.prior or self.needs_order(informed=False) or "scores" in self.weights(problem)
+
     @functools.cached_property
     def score_row(self) -> Score:
         """The score."""
@@ -273,6 +277,10 @@ class Options:
             Those of ``bansac.engine.stopping.STOPS`` first, then the user's own.
         """
         return self._stops[informed]
+
+    def needs_order(self, *, informed: bool) -> bool:
+        """Return whether the sampler or a stopping criterion needs the order of the data; ``informed`` as for stops."""
+        return self.sampler_row.order or any(stop.order for stop in self.stops(informed=informed))
 
     @functools.cached_property
     def _stops(self) -> tuple[tuple[Stop, ...], tuple[Stop, ...]]:

@@ -74,11 +74,12 @@ def run(
     transform[0] = 1.0
     if problem.normalize is not None:
         problem.normalize(shuffled, transform)
+    ranked = quality[order] if quality is not None and options.needs_order(informed=True) else None
     setup = Setup(
         data=shuffled,
         sample_size=problem.sample_size,
         rng=rng,
-        ranking=_rank(quality[order]) if quality is not None and _needs_order(options) else np.empty(0, np.int64),
+        ranking=np.empty(0, np.int64) if ranked is None else _rank(ranked),
         prior=None if prior is None else prior[order],
         radius=_inner_distance(options.neighborhood_radius, unit, transform),
         activation=options.activation,
@@ -113,12 +114,6 @@ def run(
 def _rank(quality: Floats) -> Ints:
     """Return the indices of the data by decreasing quality."""
     return np.argsort(-quality, kind="stable")
-
-
-def _needs_order(options: Options) -> bool:
-    """Whether the sampler or a stopping criterion needs the order of the data, or may."""
-    ordered = any(stop.order for informed in (False, True) for stop in options.stops(informed=informed))
-    return ordered or options.sampler_row.order
 
 
 def _to_caller(problem: Problem, model: Floats, transform: Floats) -> Floats:

@@ -29,8 +29,8 @@ from bansac.engine.state import (
 )
 from bansac.engine.stopping import Stop
 from bansac.engine.trace import TRACE_COLUMNS, Recorder
-from bansac.engine.visibility import visible_score
-from bansac.numeric.arrays import Floats, Ints
+from bansac.engine.visibility import visible_score, write_gains
+from bansac.numeric.arrays import Bools, Floats, Ints
 from bansac.problems.problem import Problem
 
 __all__ = ["Search", "current_beliefs", "no_probabilities"]
@@ -65,6 +65,8 @@ class Search:
         rounds = Rounds(self.options)
         start = Start(state) if self.options.rounds > 1 else None
         while True:
+            if self.recorder is not None:
+                self.recorder.begin_round()
             state.settings["max_iterations"] = rounds.iterations_left()
             stop = self._iterate(interludes, rounds.iterations)
             candidate = None
@@ -119,7 +121,8 @@ class Search:
                 interludes[progress["due"]]()
                 run_iterations(self.packed, rows, first, first + length)
             if recorder is not None:
-                recorder.end(before + int(progress["iterations"]), current_beliefs(self.options, state))
+                beliefs, inliers = current_beliefs(self.options, state), self._best_inliers()
+                recorder.end(before + int(progress["iterations"]), beliefs, inliers)
             now = time.perf_counter()
             if now > self.deadline and progress["stop"] == RUNNING:
                 break
@@ -127,6 +130,14 @@ class Search:
             slice_length = max(1, int(_SLICE_SECONDS * done / max(now - started, 1e-9)))
             started = now
         return int(progress["stop"])
+
+    def _best_inliers(self) -> Bools:
+        """Return the mask of the round's best model so far."""
+        n = self.state.odds.size
+        is_inlier = np.zeros(n, np.bool_)
+        if self.state.progress["best_inliers"] > 0:
+            write_gains(self.packed, self.state.best_model, np.empty(n), is_inlier)
+        return is_inlier
 
     def _refine(self) -> None:
         refiner = self.options.refiner(self.problem)

@@ -1,18 +1,23 @@
-"""The course of a run: what every iteration did, and the probabilities at the paper's iterations."""
+"""The course of a run: what every iteration did, the beliefs at the paper's iterations, and frames to replay it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from bansac.numeric.arrays import Floats, Ints
+from bansac.numeric.arrays import Bools, Floats, Ints
 
 __all__ = ["SNAPSHOTS", "TRACE_COLUMNS", "Recorder", "Trace"]
 
 # The iterations after which the paper draws the probabilities (fig:prob_update, fig:curve_example).
 SNAPSHOTS = (0, 2, 4, 9, 10, 11, 14, 100, 1000, 10000)
+
+# Frames of a run: at most so many at equal distances and so many ends of rounds, besides those of the snapshots.
+_FRAMES = 64
 
 # What the loop records of an iteration.
 TRACE_COLUMNS = (
@@ -28,7 +33,7 @@ TRACE_COLUMNS = (
 
 @dataclass(frozen=True, eq=False)
 class Trace:
-    """The course of a run: one entry an iteration in every array.
+    """The course of a run: one entry an iteration in every array of length K.
 
     Parameters
     ----------
@@ -48,6 +53,15 @@ class Trace:
         Iterations that the counting criteria ask for; inf where there is none.
     snapshots : mapping of int to (N,) ndarray of float
         Beliefs (P^k of the sampler) after 0, 2, 4, 9, 10, 11, 14, 100, 1000, 10000 iterations and after the last one.
+    round : (K,) ndarray of int
+        Round of every iteration, from 1.
+    frames : (F,) ndarray of int
+        Iterations after which a frame was kept, some dozens: 0, those of the snapshots, others at equal distances, and
+        the last one of each of the first 64 rounds.
+    frame_beliefs : (F, N) ndarray of uint8
+        Beliefs at the frames, in units of 1 / 255.
+    frame_inliers : (F, N) ndarray of bool
+        Inliers of the best model so far of the frame's round.
     """
 
     inlier_ratio: Floats
@@ -58,6 +72,10 @@ class Trace:
     outliers: Ints
     required_iterations: Floats
     snapshots: Mapping[int, Floats] = field(default_factory=dict)
+    round: Ints = field(default_factory=lambda: np.empty(0, np.int64))
+    frames: Ints = field(default_factory=lambda: np.empty(0, np.int64))
+    frame_beliefs: NDArray[np.uint8] = field(default_factory=lambda: np.empty((0, 0), np.uint8))
+    frame_inliers: Bools = field(default_factory=lambda: np.empty((0, 0), np.bool_))
 
     def __len__(self) -> int:
         """Return the number of recorded iterations."""
@@ -65,7 +83,7 @@ class Trace:
 
 
 class Recorder:
-    """Collects the rows of the trace and the probabilities at the paper's iterations.
+    """Collects the rows of the trace, the beliefs at the paper's iterations, and the frames.
 
     Parameters
     ----------
@@ -76,34 +94,67 @@ class Recorder:
     def __init__(self, order: Ints) -> None:
         self._order = order
         self._parts: list[Floats] = []
+        self._lengths: list[int] = []  # of the rounds
         self._snapshots: dict[int, Floats] = {}
+        self._frames: dict[int, tuple[NDArray[np.uint8], Bools]] = {}
+        self._distance = 1  # between the frames at equal distances
+        self._ends: set[int] = set()  # of the rounds
         self._start = 0
         self.rows = np.empty((0, len(TRACE_COLUMNS)))
 
-    def begin(self, iterations: int, length: int, probabilities: Floats) -> int:
-        """Make room for the next slice and end it at the next snapshot."""
+    def begin_round(self) -> None:
+        """Start a round: the last frame is the end of the one before."""
+        if self._frames and len(self._ends) < _FRAMES:
+            self._ends.add(max(self._frames))
+        self._lengths.append(0)
+
+    def begin(self, iterations: int, length: int, beliefs: Floats) -> int:
+        """Make room for the next slice and end it where a snapshot or a frame is due."""
         if iterations == 0:
-            self._snapshots[0] = self._unshuffle(probabilities)
+            self._snapshots[0] = self._unshuffle(beliefs)
+            self._add_frame(0, beliefs, np.zeros(beliefs.size, np.bool_))
+        length = min(length, self._distance - iterations % self._distance)
         length = min([length] + [at - iterations for at in SNAPSHOTS if at > iterations])
         self._start = iterations
         self.rows = np.empty((length, len(TRACE_COLUMNS)))
         return length
 
-    def end(self, iterations: int, probabilities: Floats) -> None:
-        """Keep what the slice has recorded."""
+    def end(self, iterations: int, beliefs: Floats, inliers: Bools) -> None:
+        """Keep what the slice has recorded, and the beliefs and the best model's inliers after it."""
         self._parts.append(self.rows[: iterations - self._start])
+        self._lengths[-1] += iterations - self._start
         self._snapshots = {at: p for at, p in self._snapshots.items() if at in SNAPSHOTS}
-        self._snapshots[iterations] = self._unshuffle(probabilities)
+        self._snapshots[iterations] = self._unshuffle(beliefs)
+        self._add_frame(iterations, beliefs, inliers)
 
     def trace(self) -> Trace:
         """Return the record of the whole run."""
         columns = dict(zip(TRACE_COLUMNS, np.concatenate(self._parts).T, strict=True))
         for name in ("best_inliers", "low_probability", "outliers"):
             columns[name] = columns[name].astype(np.int64)
-        return Trace(**columns, snapshots=self._snapshots)
+        beliefs, inliers = zip(*self._frames.values(), strict=True)
+        return Trace(
+            **columns,
+            snapshots=self._snapshots,
+            round=np.repeat(np.arange(1, len(self._lengths) + 1), self._lengths),
+            frames=np.array(list(self._frames)),
+            frame_beliefs=np.array(beliefs),
+            frame_inliers=np.array(inliers),
+        )
 
-    def _unshuffle(self, probabilities: Floats) -> Floats:
-        """Return the probabilities in the caller's order."""
-        unshuffled = np.empty_like(probabilities)
-        unshuffled[self._order] = probabilities
+    def _add_frame(self, iterations: int, beliefs: Floats, inliers: Bools) -> None:
+        """Keep a frame, in place of the one before if that was not due."""
+        while iterations > _FRAMES * self._distance:
+            self._distance *= 2
+        self._frames = {
+            at: frame
+            for at, frame in self._frames.items()
+            if at in SNAPSHOTS or at in self._ends or at % self._distance == 0
+        }
+        self._frames[iterations] = self._unshuffle(np.rint(255 * beliefs).astype(np.uint8)), self._unshuffle(inliers)
+
+    def _unshuffle(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Return what belongs to the data in the caller's order."""
+        unshuffled = np.empty_like(values)
+        unshuffled[self._order] = values
         return unshuffled

@@ -12,7 +12,7 @@ from bansac.numeric.jit import kernel
 from bansac.numeric.linalg import copy
 from bansac.problems.problem import Problem
 
-__all__ = ["visible_score"]
+__all__ = ["visible_score", "write_gains"]
 
 
 def visible_score(problem: Problem, state: Run, packed: Any, model: Floats, is_inlier: Bools) -> float:

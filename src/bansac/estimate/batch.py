@@ -292,9 +292,7 @@ def _prepare(problem: Any, arguments: dict[str, Any]) -> Callable[[int, Any], Re
         settings,  # type: ignore[arg-type]
         epipolar_choice=names == _PAIR,
     )
-    sampler = resolved.sampler_row
-    ordered = sampler.order or any(stop.order for stop in resolved.stops(informed=False))
-    attributes = {"scores": "scores"} if sampler.prior or ordered else {}
+    attributes = {"scores": "scores"} if resolved.uses_scores(row) else {}
     attributes |= {name: name for name in names}
     attributes |= _SIZES if function is estimate_fundamental else {}
     return functools.partial(_estimate, function, common | cameras, resolved.seed or 0, attributes)

@@ -15,7 +15,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from bansac.engine.significance import log_binomial_tail
+from bansac.engine.significance import log_binomial_tail, log_choose
 from bansac.numeric.arrays import Floats, Ints, Words
 from bansac.numeric.jit import inner_kernel, kernel
 from bansac.numeric.linalg import copy
@@ -187,8 +187,7 @@ def _is_chance(counts: list[int], free: int, codimension: int) -> bool:
     if support <= free:
         return True
     rate = min((near + 1.0) / ((_FAR**codimension - _NEAR**codimension) * (n + 1.0)), 1.0)
-    choices = math.lgamma(n + 1.0) - math.lgamma(free + 1.0) - math.lgamma(n - free + 1.0)
-    return choices + log_binomial_tail(support - free, n - free, rate) > _SIGNIFICANT
+    return log_choose(n, free) + log_binomial_tail(support - free, n - free, rate) > _SIGNIFICANT
 
 
 def _is_rotation(data: Floats, plane: Floats, threshold: float) -> bool:

@@ -44,7 +44,7 @@ def solve(
     threshold = options.threshold
     assert threshold is not None
     assert options.seed is not None
-    prior, quality = _prior_and_quality(scores, priors, n, options)
+    prior, quality = _prior_and_quality(problem, scores, priors, n, options)
     _check_abilities(problem, options)
     score_weights = _score_weights(data, weights, quality, options.weights(problem))
     if n < problem.sample_size:
@@ -108,17 +108,18 @@ def distances(
 
 
 def _prior_and_quality(
-    scores: ArrayLike | None, priors: ArrayLike | None, n: int, options: Options
+    problem: Problem, scores: ArrayLike | None, priors: ArrayLike | None, n: int, options: Options
 ) -> tuple[NDArray[np.float64] | None, NDArray[np.float64] | None]:
     """Return the prior inlier probabilities P^0, and the quality by which the data are ordered; None where unknown."""
     sampler = options.sampler_row
-    ordered_stops = [stop.name for stop in options.stops(informed=False) if stop.order]
-    needs_order = sampler.order or bool(ordered_stops)
+    needs_order = options.needs_order(informed=False)
     if priors is not None and not sampler.prior:
         names = ", ".join(row.name for row in SAMPLERS.values() if row.prior)
         raise ValueError(f"priors need one of the samplers {names}; the sampler is {sampler.name!r}")
-    if scores is not None and not sampler.prior and not needs_order:
-        raise ValueError(f"scores are of no use to sampler={sampler.name!r} without the stop 'prosac'")
+    if scores is not None and not options.uses_scores(problem):
+        raise ValueError(
+            f"scores are of no use to sampler={sampler.name!r} without the stop 'prosac' or weighting='scores'"
+        )
     prior = None if priors is None else as_probabilities("priors", priors, n, "")
     quality = None if scores is None else as_scores("scores", scores, n)
     if sampler.prior and prior is None and scores is not None:

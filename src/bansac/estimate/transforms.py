@@ -6,10 +6,10 @@ from typing import Unpack
 
 from numpy.typing import ArrayLike
 
-from bansac.estimate.solve import solve
+from bansac.estimate.auto_threshold import solve_at
 from bansac.estimate.two_views import as_matches
 from bansac.numeric.clock import Stopwatch
-from bansac.options import Options, Settings, resolve_options
+from bansac.options import Options, Settings, Threshold, resolve_options
 from bansac.result import Result
 
 __all__ = ["estimate_affine", "estimate_similarity"]
@@ -19,7 +19,7 @@ def estimate_affine(
     x1: ArrayLike,
     x2: ArrayLike,
     *,
-    threshold: float | None = None,
+    threshold: Threshold | None = None,
     scores: ArrayLike | None = None,
     priors: ArrayLike | None = None,
     weights: ArrayLike | None = None,
@@ -33,8 +33,10 @@ def estimate_affine(
     ----------
     x1, x2 : (N, 2) array_like
         Matched points in the first and the second image, in pixels; (N, 1, 2) works too.
-    threshold : float, optional
+    threshold : float or "auto", optional
         Largest transfer error ``|x2 - A x1 - b|`` of an inlier, in pixels; 2 by default.
+        ``"auto"`` estimates it from the data as
+        :func:`bansac.estimate_homography` does.
     scores, priors, weights, preset, options
         As in :func:`bansac.estimate_homography`.
     **settings
@@ -65,14 +67,14 @@ def estimate_affine(
 
     watch = Stopwatch()
     resolved = resolve_options(AFFINE, options, preset, threshold, settings)
-    return solve(AFFINE, as_matches(x1, x2), resolved, scores, priors, weights, watch)
+    return solve_at(threshold, AFFINE, as_matches(x1, x2), resolved, scores, priors, weights, watch)
 
 
 def estimate_similarity(
     x1: ArrayLike,
     x2: ArrayLike,
     *,
-    threshold: float | None = None,
+    threshold: Threshold | None = None,
     scores: ArrayLike | None = None,
     priors: ArrayLike | None = None,
     weights: ArrayLike | None = None,
@@ -86,8 +88,10 @@ def estimate_similarity(
     ----------
     x1, x2 : (N, 2) array_like
         Matched points in the first and the second image, in pixels; (N, 1, 2) works too.
-    threshold : float, optional
+    threshold : float or "auto", optional
         Largest transfer error ``|x2 - s R x1 - t|`` of an inlier, in pixels; 2 by default.
+        ``"auto"`` estimates it from the data as
+        :func:`bansac.estimate_homography` does.
     scores, priors, weights, preset, options
         As in :func:`bansac.estimate_homography`.
     **settings
@@ -118,4 +122,4 @@ def estimate_similarity(
 
     watch = Stopwatch()
     resolved = resolve_options(SIMILARITY, options, preset, threshold, settings)
-    return solve(SIMILARITY, as_matches(x1, x2), resolved, scores, priors, weights, watch)
+    return solve_at(threshold, SIMILARITY, as_matches(x1, x2), resolved, scores, priors, weights, watch)

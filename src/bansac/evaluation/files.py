@@ -64,10 +64,10 @@ class OutputFolder:
         self.files.append(str(self.path / name))
 
 
-def check_writable(folder: Path, what: str) -> None:
+def check_writable(folder: Path, what: str, option: str = "--out") -> None:
     """Make a folder if it is not there; an OSError that says ``what`` if files cannot be written there."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         tempfile.TemporaryFile(dir=folder).close()
     except OSError as error:
-        raise OSError(f"--out: cannot write {what}: {error.strerror or error}") from None
+        raise OSError(f"{option}: cannot write {what}: {error.strerror or error}") from None

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bansac.datasets import Matches
+from bansac.datasets import Matches, PairSet
 from bansac.geometry import normalize_points, recover_pose
 from bansac.metrics import corner_error, rotation_error, translation_error, visible_area_error
 
@@ -54,6 +55,14 @@ DEFAULTS: dict[Kind, Protocol] = {
     "E": Protocol(kind="E", threshold=1e-3, max_iterations=1000, max_ratio=0.85, repeats=2),
 }
 """The paper's settings; ratios, numbers of pairs and repeats are the bench's."""
+
+
+def usable_pairs(pair_set: PairSet, protocol: Protocol) -> Iterator[Matches]:
+    """Yield the pairs of a set that a protocol takes: their matches below its ratio, where there are enough."""
+    for pair in pair_set.pairs(protocol.pairs):
+        chosen = pair.filtered(protocol.max_ratio)
+        if len(chosen) >= protocol.min_matches:
+            yield chosen
 
 
 @dataclass(frozen=True)

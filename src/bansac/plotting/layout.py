@@ -23,7 +23,7 @@ TRUE_COLOR, ESTIMATED_COLOR, FAINT_COLOR, POINT_COLOR = "#2ecc40", "#ff3b30", "#
 WIDTH, TITLE, BAR, SPACE = 10.0, 0.3, 0.85, 0.15
 _MARGIN = 0.1
 # Red to blue by way of pale yellow: both ends stand out from a grey image, also to colour-blind eyes.
-_COLORS = ["#d7191c", "#f46d43", "#fdae61", "#fee090", "#abd9e9", "#57b5f0", "#1687ff"]
+COLORS = ["#d7191c", "#f46d43", "#fdae61", "#fee090", "#abd9e9", "#57b5f0", "#1687ff"]
 
 
 def save_figure(figure: Figure, path: str | os.PathLike[str], *, dpi: int = 150) -> Path:
@@ -99,7 +99,7 @@ def color_map() -> Any:
     """Return the colours of probabilities from 0 to 1."""
     from matplotlib.colors import LinearSegmentedColormap
 
-    return LinearSegmentedColormap.from_list("probability", _COLORS)
+    return LinearSegmentedColormap.from_list("probability", COLORS)
 
 
 def color_bar(figure: Figure, ax: Axes | None, bar: Axes | None, label: str) -> None:

@@ -1,0 +1,211 @@
+// The controls, the numbers of one datum, and the replay.
+
+const NOUN = points.length === 2 ? "match" : "point";
+const MANY = 300; // from which points are clearer than lines
+const FRAME_TIME = 110; // milliseconds
+
+function describe() {
+  const i = state.selected;
+  if (i < 0) {
+    element("datum").textContent = `Point at a ${NOUN}, or use the arrow keys in the picture, to see its numbers.`;
+    return;
+  }
+  const places = points.map((x) => `(${x[2 * i].toFixed(2)}, ${x[2 * i + 1].toFixed(2)})`);
+  const parts = [`${NOUN} ${i}: ${places.join(" to ")}`];
+  parts.push(`residual ${Number.isFinite(residuals[i]) ? residuals[i].toPrecision(4) : "not determined"}`);
+  if (posterior) parts.push(`posterior ${posterior[i].toFixed(3)}`);
+  if (beliefs) parts.push(`belief ${beliefOf(i).toFixed(3)}`);
+  parts.push((isInlier(i) ? "inlier" : "outlier") + (state.step === ANSWER ? "" : " of the best model so far"));
+  element("datum").textContent = parts.join(", ");
+}
+
+function select(i) {
+  if (i === state.selected) return;
+  state.selected = i;
+  describe();
+  draw();
+}
+
+function selectByKey(event) {
+  const steps = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 };
+  if (event.key === "Escape") {
+    select(-1);
+  } else if (event.key in steps && shown.length) {
+    const at = shown.indexOf(state.selected);
+    const next = at < 0 && steps[event.key] < 0 ? shown.length - 1 : at + steps[event.key];
+    select(shown[(next + shown.length) % shown.length]);
+    event.preventDefault();
+  }
+}
+
+// The run.
+
+function stepWords() {
+  if (state.step === ANSWER) return `answer, after ${data.iterations} iterations`;
+  const [at, round] = [frames.at[state.step], frames.round[state.step]];
+  return at ? `iteration ${at} of ${frames.at[ANSWER - 1]}, round ${round}` : "start";
+}
+
+function showCounters() {
+  const k = Math.min(state.step, ANSWER - 1);
+  const number = (name, missing, write = String) => {
+    const value = frames.counters[name][k];
+    return value === null ? missing : write(value);
+  };
+  const percent = (share) => `${(100 * share).toFixed(1)} %`;
+  const whole = (value) => Math.ceil(value).toLocaleString("en");
+  const rows = {
+    "Best model: inliers": number("best_inliers", "no model"),
+    "Best model: outliers": number("outliers", "no model"),
+    "Improbable data": number("low_probability", "0"),
+    "This model: inliers": number("inlier_ratio", "no model", percent),
+    "This model: gamma": number("gamma", "no update", (value) => value.toFixed(3)),
+    "Iterations required": number("required_iterations", "no bound", whole),
+  };
+  element("counters").replaceChildren(
+    ...Object.entries(rows).map(([name, text]) => {
+      const [row, term, value] = ["div", "dt", "dd"].map((tag) => document.createElement(tag));
+      term.textContent = name;
+      value.textContent = text;
+      row.append(term, value);
+      return row;
+    }),
+  );
+}
+
+function drawCourse() {
+  const canvas = element("course");
+  const [width, height] = [canvas.clientWidth, 130];
+  resize(canvas, width, height);
+  const context = canvas.getContext("2d");
+  const total = frames.at[ANSWER - 1];
+  const acrossOf = (iteration) => 1 + (iteration / total) * (width - 2);
+  const upOf = (number) => height - 2 - (number / count) * (height - 6);
+  const vertical = (at, style, dashes) => {
+    context.strokeStyle = style;
+    context.setLineDash(dashes);
+    context.beginPath();
+    context.moveTo(at, 0);
+    context.lineTo(at, height);
+    context.stroke();
+    context.setLineDash([]);
+  };
+  context.strokeStyle = themed("--line");
+  context.strokeRect(0.5, 0.5, width - 1, height - 1);
+  for (const end of frames.ends) vertical(acrossOf(end), themed("--faint"), [3, 3]);
+  context.lineWidth = 2;
+  for (const name of beliefs ? ["outliers", "improbable"] : ["outliers"]) {
+    context.strokeStyle = themed(`--${name}`);
+    context.beginPath();
+    frames.course[name].forEach((number, k) => context.lineTo(acrossOf(frames.course.at[k]), upOf(number)));
+    context.stroke();
+  }
+  vertical(acrossOf(frames.at[Math.min(state.step, ANSWER - 1)]), themed("--text"), []);
+}
+
+function go(step) {
+  state.step = step;
+  if (!state.chosen) setColour(step === ANSWER ? colourOfAnswer() : beliefs ? "belief" : "inliers");
+  element("step").value = step;
+  element("step").setAttribute("aria-valuetext", stepWords());
+  element("step-text").textContent = stepWords();
+  showCounters();
+  drawCourse();
+  update();
+}
+
+function play(start) {
+  clearInterval(state.playing);
+  state.playing = 0;
+  if (start) {
+    if (state.step === ANSWER) go(0);
+    state.playing = setInterval(() => {
+      go(state.step + 1);
+      if (state.step === ANSWER) play(false);
+    }, FRAME_TIME);
+  }
+  element("play").textContent = start ? "Pause" : "Play";
+  element("play").setAttribute("aria-pressed", String(start));
+}
+
+// The controls.
+
+function colourOfAnswer() {
+  return posterior ? "posterior" : beliefs ? "belief" : "inliers";
+}
+
+function setColour(colour) {
+  state.colour = colour;
+  document.querySelector(`input[name=colour][value=${colour}]`).checked = true;
+  const names = { posterior: "posterior", belief: "belief", inliers: "outlier or inlier" };
+  element("scale-name").textContent = names[colour];
+}
+
+function update() {
+  filter();
+  describe();
+  draw();
+}
+
+function repaint() {
+  place();
+  draw();
+  if (frames) drawCourse();
+}
+
+function connect() {
+  for (const input of document.querySelectorAll("input[name=colour]")) {
+    input.disabled = (input.value === "posterior" && !posterior) || (input.value === "belief" && !beliefs);
+    input.addEventListener("change", () => {
+      state.chosen = true;
+      setColour(input.value);
+      update();
+    });
+  }
+  for (const input of document.querySelectorAll("input[name=draw]")) {
+    input.checked = (input.value === "lines") === state.lines;
+    input.addEventListener("change", () => {
+      state.lines = input.value === "lines";
+      draw();
+    });
+  }
+  for (const id of ["show-inliers", "show-outliers", "low", "high"]) element(id).addEventListener("input", update);
+  for (const type of ["pointermove", "pointerdown"]) {
+    element("picture").addEventListener(type, (event) => select(nearest(event.offsetX, event.offsetY)));
+  }
+  element("picture").addEventListener("keydown", selectByKey);
+  element("step").addEventListener("input", () => {
+    play(false);
+    go(Number(element("step").value));
+  });
+  element("play").addEventListener("click", () => play(!state.playing));
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", repaint);
+  addEventListener("resize", repaint);
+}
+
+function start() {
+  state.lines = count <= MANY;
+  element("draw").hidden = panels.length < 2;
+  element("scale").style.background = `linear-gradient(to right, ${data.colors.join(", ")})`;
+  connect();
+  setColour(colourOfAnswer());
+  place();
+  if (frames) {
+    element("replay").hidden = false;
+    element("step").max = ANSWER;
+    document.querySelector(".key.improbable").hidden = !beliefs;
+    go(ANSWER);
+  } else {
+    update();
+  }
+  for (const panel of panels.filter((one) => one.image)) {
+    const image = new Image();
+    image.onload = () => {
+      panel.bitmap = image;
+      repaint();
+    };
+    image.src = panel.image;
+  }
+}
+
+start();

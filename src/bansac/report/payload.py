@@ -1,0 +1,96 @@
+"""The numbers of a report, as the script of the page reads them: plain JSON, arrays as base64."""
+
+from __future__ import annotations
+
+import base64
+import json
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bansac.plotting.layout import COLORS
+from bansac.storage import to_plain
+
+if TYPE_CHECKING:
+    from bansac.result import Result, Trace
+
+__all__ = ["data_url", "numbers_of", "panel"]
+
+# What the page says of the run after each of its frames.
+_COUNTERS = ("inlier_ratio", "gamma", "best_inliers", "low_probability", "outliers", "required_iterations")
+
+# Points of the curves below the slider.
+_COURSE = 600
+
+# Around points without an image, as a share of their extent.
+_MARGIN = 0.05
+
+_Array = NDArray[np.float64]
+
+
+def numbers_of(result: Result, points: list[_Array], panels: list[dict[str, Any]], trace: Trace | None) -> str:
+    """Return the data of the page as JSON that may stand in a script element."""
+    document = {
+        "points": [_encode(x, "<f8") for x in points],
+        "panels": panels,
+        "colors": COLORS,
+        "count": len(result.inliers),
+        "iterations": result.iterations,
+        "residuals": _encode(result.residuals, "<f4"),
+        "posterior": _encode(result.probabilities, "<f4"),
+        "beliefs": _encode(result.beliefs, "<f4"),
+        "inliers": _encode_bits(result.inliers),
+        "frames": None if trace is None or not len(trace) or not trace.frames.size else _frames(result, trace),
+    }
+    return _as_script_data(document)
+
+
+def panel(x: _Array, size: tuple[int, int] | None, url: str | None, *, upwards: bool) -> dict[str, Any]:
+    """Return what one side of the picture shows: an image of ``size`` (height, width), or the extent of the points."""
+    if size is not None:
+        corner, extent = np.full(2, -0.5), np.array(size[::-1], dtype=np.float64)  # pixel centres are whole numbers
+    elif len(x):
+        low, high = x.min(axis=0), x.max(axis=0)
+        span = np.where(high > low, high - low, max(float(np.ptp(x)), 1.0))
+        corner, extent = low - _MARGIN * span, (1 + 2 * _MARGIN) * span
+    else:
+        corner, extent = np.zeros(2), np.ones(2)
+    return {"image": url, "corner": corner, "extent": extent, "upwards": upwards and url is None}
+
+
+def data_url(jpeg: bytes) -> str:
+    """Return a JPEG as a URL that has it in itself."""
+    return "data:image/jpeg;base64," + base64.b64encode(jpeg).decode()
+
+
+def _frames(result: Result, trace: Trace) -> dict[str, Any]:
+    """Return the frames, the counters after each of them, and the curves of the whole run."""
+    rows = trace.frames[1:] - 1  # the first frame is before the first iteration
+    counters = {name: [None, *to_plain(getattr(trace, name)[rows])] for name in _COUNTERS}
+    course = np.unique(np.linspace(0, len(trace) - 1, _COURSE).astype(int))
+    ends = np.flatnonzero(np.diff(trace.round)) + 1
+    return {
+        "at": trace.frames,
+        "round": [1, *trace.round[rows].tolist()],
+        "beliefs": None if result.beliefs is None else _encode(trace.frame_beliefs, "u1"),
+        "inliers": _encode_bits(trace.frame_inliers.ravel()),
+        "counters": counters,
+        "course": {"at": course + 1, "outliers": trace.outliers[course], "improbable": trace.low_probability[course]},
+        "ends": ends[:_COURSE],
+    }
+
+
+def _encode(values: NDArray[Any] | None, kind: str) -> str | None:
+    return None if values is None else base64.b64encode(np.ascontiguousarray(values, dtype=kind).tobytes()).decode()
+
+
+def _encode_bits(mask: NDArray[np.bool_]) -> str:
+    """Return eight values a byte, the first in its lowest bit."""
+    return base64.b64encode(np.packbits(mask, bitorder="little").tobytes()).decode()
+
+
+def _as_script_data(document: dict[str, Any]) -> str:
+    """Return JSON without the characters that could end its element or begin another."""
+    text = json.dumps(to_plain(document), allow_nan=False, separators=(",", ":"))
+    return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")

@@ -1,0 +1,90 @@
+"""A result in words: the verdict, the model, why the run stopped; also as a table for notebooks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from bansac.result import Result
+
+__all__ = ["html_table", "summary_table", "summary_words"]
+
+_STOPS = {
+    "agreement": "several rounds led to the model with the most support",
+    "max_iterations": "the largest number of iterations was reached",
+    "max_seconds": "the time limit was reached",
+    "ransac": "enough samples, at the desired confidence, for one of inliers only",
+    "sprt": "enough samples, at the desired confidence, for one of inliers only that the test does not reject",
+    "prosac": "enough samples of the best data, whose support is not random",
+    "bansac": "as many data are improbable as the best model has outliers",
+    "no_data": "there were too few data to draw a sample",
+}
+
+
+def summary_words(result: Result) -> dict[str, str]:
+    """Return the verdict, the model and the run as texts by name."""
+    inliers = f"{result.num_inliers} of {len(result.inliers)} ({result.inlier_ratio:.1%})"
+    words = {
+        "Verdict": "success" if result.success else "failure",
+        "Reason": result.message,
+        "Inliers": f"{inliers} at threshold {result.threshold:g}",
+        "Model": _model_in_words(result.model),
+        "Stopped by": f"{result.stop_reason}: {_stop_in_words(result)}",
+        "Run": f"{_counted(result.iterations, 'iteration')} in {_counted(result.rounds, 'round')}, "
+        f"{_counted(result.models_tested, 'model')} tested",
+        "Time": result.timing,
+    }
+    return words if result.configuration is None else words | {"Configuration": result.configuration}
+
+
+def summary_table(result: Result) -> str:
+    """Return the result as a small HTML table.
+
+    Parameters
+    ----------
+    result : Result
+        The result.
+
+    Returns
+    -------
+    str
+        A table element; all texts are escaped.
+    """
+    return html_table(summary_words(result))
+
+
+def html_table(rows: Mapping[str, Any]) -> str:
+    """Return names and values as an HTML table; values of several lines are preformatted."""
+    lines = []
+    for name, value in rows.items():
+        text = escape(str(value))
+        cell = f"<pre>{text}</pre>" if "\n" in text else text
+        lines.append(f'<tr><th scope="row">{escape(str(name))}</th><td>{cell}</td></tr>')
+    return "<table>" + "".join(lines) + "</table>"
+
+
+def _stop_in_words(result: Result) -> str:
+    if result.stop_reason != "rounds":
+        return _STOPS.get(result.stop_reason, "a stopping criterion of this name")
+    return "all rounds took place" if result.rounds > 1 else "all iterations of the round took place"
+
+
+def _model_in_words(model: Any) -> str:
+    if model is None:
+        return "none"
+    if hasattr(model, "_asdict"):
+        return "\n".join(f"{name} = {_array_in_words(part, name)}" for name, part in model._asdict().items())
+    return _array_in_words(model)
+
+
+def _array_in_words(array: Any, name: str = "") -> str:
+    prefix = f"{name} = " if name else ""
+    return np.array2string(np.asarray(array), formatter={"float_kind": "{:.6g}".format}, prefix=prefix)
+
+
+def _counted(number: int, name: str) -> str:
+    return f"{number} {name}" + ("" if number == 1 else "s")
