@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 
 from bansac.numeric.arrays import Floats, Ints
@@ -60,7 +62,9 @@ def count_off_line(x: Floats, threshold: float) -> int:
     direction = direction[:, length > 0] / length[length > 0]
     if direction.shape[1] == 0:
         return 0
-    from_start = x[:, None, :] - x[:, i[length > 0], None]
-    along = np.sum(direction[:, :, None] * from_start, axis=0)
-    across = from_start - direction[:, :, None] * along
-    return int(np.sum(np.sum(across * across, axis=0) > (2 * threshold) ** 2, axis=1).min())
+    start = x[:, i[length > 0]]
+    square = np.zeros((direction.shape[1], n))
+    for a, b in itertools.combinations(range(len(x)), 2):  # the entries of the cross product
+        across = direction[a, :, None] * (x[b] - start[b][:, None]) - direction[b, :, None] * (x[a] - start[a][:, None])
+        square += across * across
+    return int(np.sum(square > (2 * threshold) ** 2, axis=1).min())

@@ -270,7 +270,8 @@ class Problem:
     default_max_iterations : int
         Largest number of samples if the caller gives none.
     default_local_optimization : str, optional
-        What ``local_optimization="default"`` is for this problem if it has ``fit``, see :class:`bansac.Options`.
+        What ``local_optimization="default"`` is for this problem if it has ``fit``, for ``"lm"`` if it has
+        ``linearize``, see :class:`bansac.Options`.
     default_weighting : str, optional
         What ``weighting="default"`` is for this problem, see :class:`bansac.Options`.
     unit : {"data", "pixels", "normalised"}
