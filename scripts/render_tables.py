@@ -259,7 +259,8 @@ def absolute_poses() -> str:
     def cell(found: Mapping[str, Mapping[str, float]], method: str) -> str:
         figures, ours = found[method], found["default"]
         return (
-            f"{figures['degrees_median']:.3f}°, {figures['per_cent_median']:.3f} %, {100 * figures['failed']:.0f} %, "
+            f"{figures['degrees_median']:.3f}°, {figures['per_cent_median']:.3f} % "
+            f"({figures['degrees_ratio']:.2f}, {figures['per_cent_ratio']:.2f}); {100 * figures['failed']:.0f} %; "
             f"{figures['ms_mean']:.1f} ms ({figures['ms_mean'] / ours['ms_mean']:.2f})"
         )
 

@@ -81,13 +81,19 @@ def normalize(data: Floats, transform: Floats) -> None:
     ``transform`` is (1, scale, centre): the images stay as they are.
     """
     points = data[2:]
-    centre = np.median(points, axis=1)
+    centre = _median(points)
     points -= centre[:, None]
-    spread = float(np.median(np.abs(points)))
+    spread = float(_median(np.abs(points).reshape(1, -1))[0])
     scale = 1.0 / spread if spread > 0.0 else 1.0
     points *= scale
     transform[0], transform[1] = 1.0, scale
     transform[2:5] = centre
+
+
+def _median(rows: Floats) -> Floats:
+    """Return the upper medians of rows; ``np.median`` takes several times as long."""
+    middle = rows.shape[1] // 2
+    return np.asarray(np.partition(rows, middle, axis=1)[:, middle])
 
 
 def denormalize(model: Floats, transform: Floats) -> None:
