@@ -22,6 +22,9 @@ KERNEL_ROOMS = ["numeric", "solvers", "problems", "engine"]
 
 METHODS = "bansac,p-bansac,uniform,opencv"
 
+# The smallest measurement that runs every part.
+SPEED = ["--peers", "", "--seconds", "0.001", "--max-points", "1000"]
+
 nox.options.sessions = ["lint", "tests", "interpreted", "bench", "docs"]
 nox.options.error_on_missing_interpreters = False
 
@@ -63,7 +66,7 @@ def interpreted(session: nox.Session) -> None:
 
 @nox.session
 def bench(session: nox.Session) -> None:
-    """Run a small benchmark of poses and of homographies, and read its reports."""
+    """Run small benchmarks of poses, of homographies and of speed, and read their reports."""
     environment = prepare(session)
     with tempfile.TemporaryDirectory() as folder:
         work = Path(folder)
@@ -74,6 +77,10 @@ def bench(session: nox.Session) -> None:
             session.run("bansac", "bench", *arguments, env=environment)
             if set(json.loads(report.read_text())["mean"]) != set(METHODS.split(",")):
                 session.error(f"the report of {model} has not the mean of every method")
+        report = work / "speed.json"
+        session.run("bansac", "bench", "speed", *SPEED, "--out", str(report), env=environment)
+        if not json.loads(report.read_text())["targets"]:
+            session.error("the report of the speed has no targets")
 
 
 @nox.session

@@ -4,8 +4,8 @@
     python scripts/render_tables.py --check   # return 1 if a page differs from its reports
 
 A table stands between ``<!-- table: NAME -->`` and ``<!-- end -->``; ``TABLES`` has the function of every name. Those
-of ``docs/reproduction.md`` are made in ``reproduction``, those of ``docs/ablation.md`` in ``ablation_tables``, beside
-this file.
+of ``docs/reproduction.md`` are made in ``reproduction``, those of ``docs/ablation.md`` in ``ablation_tables``, those of
+``docs/performance.md`` in ``speed_tables``, beside this file.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from reproduction import evidence
 from reproduction.claims import claims
 from reproduction.evidence import ROOT, bench, lines, share
 from reproduction.tables import TABLES as EXPERIMENTS
+from speed_tables import TABLES as SPEED
 
 PAGES = (
     "docs/results.md",
@@ -27,6 +28,7 @@ PAGES = (
     "docs/calibration.md",
     "docs/choosing.md",
     "docs/ablation.md",
+    "docs/performance.md",
 )
 
 MARKED = re.compile(r"(<!-- table: (\S+) -->\n\n?)(.*?)(\n?<!-- end -->)", re.DOTALL)
@@ -301,6 +303,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "claims": claims,
     **ABLATION,
     **EXPERIMENTS,
+    **SPEED,
 }
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import multiprocessing
+
 import pytest
 
 from bansac import warm
@@ -18,7 +20,7 @@ def test_every_part_is_compiled_by_a_task():
         find_preset(settings.get("preset")).options.replace(
             **{name: value for name, value in settings.items() if name not in ("preset", "scores", "threshold")}
         )
-        for _, settings in warm.TASKS
+        for _, settings in warm.DEFAULTS + warm.OPTIONS
     ]
     assert {options.sampler for options in calls} == set(SAMPLERS)
     assert {options.scoring for options in calls} == set(SCORES)
@@ -26,7 +28,7 @@ def test_every_part_is_compiled_by_a_task():
     assert {options.optimization(LINE) for options in calls} >= {None, "inner+iterative", "lm"}
     named = {stop.name for options in calls for informed in (False, True) for stop in options.stops(informed=informed)}
     assert named == set(STOPS)
-    assert {name for name, _ in warm.TASKS} >= {
+    assert {name for name, _ in warm.DEFAULTS} >= {
         "homography",
         "fundamental",
         "essential",
@@ -43,15 +45,41 @@ def test_every_part_is_compiled_by_a_task():
     }
 
 
+def test_defaults_have_no_option_but_the_scores():
+    assert {name for _, settings in warm.DEFAULTS for name in settings} == {"scores"}
+
+
 def test_every_task_runs():
-    done = list(warm.warm_cache())
-    assert len(done) == len(warm.TASKS)
-    assert done[0] == "homography"
+    done = list(warm.warm_cache(options=True))
+    assert len(done) == len(warm.DEFAULTS) + len(warm.OPTIONS)
+    assert done[0].name == "homography"
+    again = next(warm.warm_cache())
+    assert (again.compiled, again.loaded) == (0, 0), "this process has them already"
 
 
-def test_processes_share_the_tasks(monkeypatch):
-    monkeypatch.setattr(warm, "TASKS", (("line", {}), ("line", {"sampler": "uniform"})))
-    assert sorted(warm.warm_cache(jobs=2)) == ["line", "line, sampler=uniform"]
+@pytest.fixture
+def two_tasks(monkeypatch):
+    monkeypatch.setattr(warm, "DEFAULTS", (("line", {}), ("line", {"sampler": "uniform"})))
+
+
+def test_processes_share_the_tasks(two_tasks):
+    list(warm.warm_cache())
+    done = sorted(warm.warm_cache(jobs=2), key=lambda task: task.name)
+    assert [task.name for task in done] == ["line", "line, sampler=uniform"]
+    assert sum(task.compiled for task in done) == 0
+    assert done[0].loaded > 0
+
+
+def test_processes_end_with_the_iterator(two_tasks):
+    before = set(multiprocessing.active_children())
+    done = warm.warm_cache(jobs=2)
+    next(done)
+    workers = set(multiprocessing.active_children()) - before
+    assert workers
+    done.close()
+    for worker in workers:
+        worker.join(timeout=60)
+        assert worker.exitcode is not None
 
 
 def test_jobs_must_be_positive():

@@ -1,4 +1,4 @@
-"""Compile every kernel of the package before it is needed, for containers and installations.
+"""Compile the kernels of the package before they are needed, for containers and installations.
 
 Compiled code is kept on disk (``NUMBA_CACHE_DIR``, see :mod:`bansac.numeric.cache`). Numba compiles under one lock, so
 that threads do not help; processes do.
@@ -7,8 +7,11 @@ that threads do not help; processes do.
 from __future__ import annotations
 
 import multiprocessing
-from collections.abc import Callable, Iterator
+import signal
+import time
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,24 +19,31 @@ from numpy.typing import NDArray
 
 from bansac.engine.sampling import SAMPLERS
 from bansac.engine.scoring import SCORES
+from bansac.numeric.checked_cache import KERNELS
 
-__all__ = ["TASKS", "warm_cache"]
+__all__ = ["DEFAULTS", "OPTIONS", "Warmed", "warm_cache"]
 
 _PROBLEMS = (
     *("homography", "circle", "essential", "fundamental", "line", "polynomial", "affine", "similarity"),
     *("absolute_pose", "rigid_3d", "similarity_3d", "ellipse", "plane"),
 )
 
-# Calls that together use every kernel: an estimator and its options. Those that compile most come first.
-TASKS: tuple[tuple[str, dict[str, Any]], ...] = (
+Task = tuple[str, dict[str, Any]]
+"""An estimator, and its options."""
+
+DEFAULTS: tuple[Task, ...] = (
     *((name, {}) for name in _PROBLEMS),
-    ("essential", {"epipolar_error": "symmetric"}),
     ("planar_scene", {"scores": True}),  # the repair of degenerate samples
-    ("pose", {}),
+    ("pose", {"scores": True}),
+    *((name, {"scores": True}) for name in ("homography", "fundamental", "essential")),
+)
+"""Calls that together use every kernel of the default options, with scores and without. The longest come first."""
+
+OPTIONS: tuple[Task, ...] = (
+    ("essential", {"epipolar_error": "symmetric"}),
     *((name, {"preset": "paper"}) for name in _PROBLEMS),
     *((name, {"local_optimization": "lm"}) for name in ("homography", "circle")),
     *((name, {"scoring": score}) for score in SCORES if score != "msac" for name in ("homography", "circle")),
-    ("homography", {"scores": True}),
     ("homography", {"scores": True, "stopping": "ransac+prosac"}),
     ("homography", {"order": 2}),
     ("homography", {"stopping": None}),
@@ -45,20 +55,47 @@ TASKS: tuple[tuple[str, dict[str, Any]], ...] = (
     ),
     ("homography", {"sampler": "uniform", "verification": None}),
 )
+"""Calls that use every further kernel: those of the presets, samplers, scores and stopping criteria."""
 
 
-def warm_cache(jobs: int = 1) -> Iterator[str]:
-    """Compile and cache all kernels, in ``jobs`` processes.
+@dataclass(frozen=True)
+class Warmed:
+    """What one call has compiled, and what it has found in the cache.
+
+    Parameters
+    ----------
+    name : str
+        The estimator and its options.
+    compiled : int
+        Number of kernels that were not in the cache; now they are.
+    loaded : int
+        Number of kernels that were.
+    seconds : float
+        Time of the call.
+    """
+
+    name: str
+    compiled: int
+    loaded: int
+    seconds: float
+
+
+def warm_cache(jobs: int = 1, *, options: bool = False) -> Iterator[Warmed]:
+    """Compile and cache the kernels that calls with default options use.
+
+    Ctrl-C, or closing the iterator, ends the processes at once; what they have compiled so far is kept.
 
     Parameters
     ----------
     jobs : int
         Number of processes.
+    options : bool
+        The kernels of all other options, too.
 
     Yields
     ------
-    str
-        What has been compiled, once for each of ``TASKS``.
+    Warmed
+        Once for each of ``DEFAULTS``, and of ``OPTIONS`` if they are wanted.
 
     Raises
     ------
@@ -68,29 +105,44 @@ def warm_cache(jobs: int = 1) -> Iterator[str]:
     Examples
     --------
     >>> from bansac.warm import warm_cache
-    >>> for name in warm_cache(jobs=2):  # doctest: +SKIP
-    ...     print(name)
+    >>> for done in warm_cache(jobs=2):  # doctest: +SKIP
+    ...     print(done.name, done.compiled, done.loaded)
     """
     if jobs < 1:
         raise ValueError(f"jobs must be at least 1, got {jobs}")
+    tasks = (*DEFAULTS, *OPTIONS) if options else DEFAULTS
     if jobs == 1:
-        for name, options in TASKS:
-            yield _run(name, options)
+        for task in tasks:
+            yield _run(*task)
         return
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(jobs, context) as pool:
-        for done in as_completed([pool.submit(_run, name, options) for name, options in TASKS]):
-            yield done.result()
+    yield from _in_processes(tasks, jobs)
     # Of two processes that wrote the same index at once one has lost its entry: a second pass compiles what is missing.
-    with ProcessPoolExecutor(1, context) as pool:
-        for name, options in TASKS:
-            pool.submit(_run, name, options).result()
+    for _ in _in_processes(tasks, 1):
+        pass
 
 
-def _run(name: str, options: dict[str, Any]) -> str:
+def _in_processes(tasks: Sequence[Task], jobs: int) -> Iterator[Warmed]:
+    """Run the tasks in processes, which are ended at once if this is left before the end."""
+    others = set(multiprocessing.active_children())
+    context = multiprocessing.get_context("spawn")
+    ignore = (signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all processes; this one answers
+    with ProcessPoolExecutor(jobs, context, initializer=signal.signal, initargs=ignore) as pool:
+        try:
+            for done in as_completed([pool.submit(_run, *task) for task in tasks]):
+                yield done.result()
+        except BaseException:
+            workers = set(multiprocessing.active_children()) - others
+            pool.shutdown(wait=False, cancel_futures=True)
+            for worker in workers:
+                worker.terminate()
+            raise
+
+
+def _run(name: str, options: dict[str, Any]) -> Warmed:
     """Call an estimator on small data."""
     import bansac
 
+    before, started = KERNELS.copy(), time.perf_counter()
     x1, x2, flat = _matches()
     estimators: dict[str, Callable[..., Any]] = {
         "homography": lambda **o: bansac.estimate_homography(x1, flat, **o),
@@ -111,7 +163,9 @@ def _run(name: str, options: dict[str, Any]) -> str:
     }
     scores = {"scores": np.linspace(0.9, 0.1, len(x1))} if options.get("scores") else {}
     estimators[name](max_iterations=50, **options | scores)
-    return ", ".join([name, *(f"{key}={value}" for key, value in options.items())])
+    label = ", ".join([name, *(f"{key}={value}" for key, value in options.items())])
+    counts = {kind: KERNELS[kind] - before[kind] for kind in ("compiled", "loaded")}
+    return Warmed(label, **counts, seconds=time.perf_counter() - started)
 
 
 def _matches() -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:

@@ -33,9 +33,15 @@ def test_version(bansac: Any) -> None:
     assert bansac("--version").stdout == f"bansac {library.__version__}\n"
 
 
-@pytest.mark.parametrize("command", ["demo", "match", "estimate", "bench", "cache"])
+@pytest.mark.parametrize("command", ["demo", "match", "estimate", "bench folders", "bench speed", "cache"])
 def test_help(bansac: Any, command: str) -> None:
-    assert f"{command} [OPTIONS]" in bansac(command, "--help").stdout
+    assert f"{command} [OPTIONS]" in bansac(*command.split(), "--help").stdout
+
+
+def test_help_of_bench_is_that_of_its_first_command(bansac: Any) -> None:
+    shown = bansac("bench", "--help").stdout
+    assert "bench folders [OPTIONS]" in shown
+    assert "bansac bench speed" in shown
 
 
 def test_both_packages_are_the_command() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from numba import config
 
 from bansac.datasets.synthetic import epipolar_matches, homography_matches
 from bansac.engine import runner, search
@@ -124,6 +125,7 @@ def test_budget_and_trace_cover_all_rounds():
     assert found.stop_reason == "max_iterations"
 
 
+@pytest.mark.skipif(bool(config.DISABLE_JIT), reason="interpreted, its ten runs of twenty rounds take minutes")
 def test_later_rounds_find_what_a_first_short_one_misses():
     missed, found = 0, 0
     for seed in range(10):

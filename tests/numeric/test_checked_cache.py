@@ -18,6 +18,7 @@ pytestmark = pytest.mark.skipif(bool(config.DISABLE_JIT), reason="interpreted: n
 
 MODULE = """
 from numba import float64
+from bansac.numeric.checked_cache import KERNELS
 from bansac.numeric.jit import compile_kernel, inner_kernel, kernel
 
 
@@ -36,13 +37,12 @@ def entry(x):
 
 
 compiled = compile_kernel(entry, float64(float64))
-hits = sum(compiled.stats.cache_hits.values())
-print(compiled(20.0), hits)
+print(compiled(20.0), KERNELS["compiled"], KERNELS["loaded"])
 """
 
 
 def run(folder):
-    """Run the module in a process of its own; return what it computes, and how often the cache was of use."""
+    """Run the module in a process of its own; return what it computes, and how many kernels it compiled and loaded."""
     module = folder / "module.py"
     if not module.exists():
         module.write_text(MODULE)
@@ -59,13 +59,13 @@ def files(folder, suffix):
 
 
 def test_damaged_files_are_compiled_anew(tmp_path):
-    assert run(tmp_path) == ["42.0", "0"]
+    assert run(tmp_path) == ["42.0", "3", "0"]
     for suffix in (".nbi", ".nbc"):
         assert len(files(tmp_path, suffix)) == 3  # one of each function
         for file, damage in zip(files(tmp_path, suffix), (truncate, change_one_bit, change_one_bit), strict=True):
             file.write_bytes(damage(file.read_bytes()))
-        assert run(tmp_path) == ["42.0", "0"]
-    assert run(tmp_path) == ["42.0", "1"]
+        assert run(tmp_path) == ["42.0", "3", "0"]
+    assert run(tmp_path) == ["42.0", "0", "1"]
 
 
 def truncate(content):
@@ -105,11 +105,11 @@ def test_a_damaged_file_is_missing_and_written_again(file, tmp_path, suffix, dam
 
 
 def test_code_that_cannot_be_saved_runs(tmp_path):
-    assert run(tmp_path) == ["42.0", "0"]
+    assert run(tmp_path) == ["42.0", "3", "0"]
     for file in files(tmp_path, ".nbi"):
         file.unlink()
         file.mkdir()
-    assert run(tmp_path) == ["42.0", "0"]
+    assert run(tmp_path) == ["42.0", "3", "0"]
 
 
 def test_a_failed_save_is_said(tmp_path):

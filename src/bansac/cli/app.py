@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 import bansac
-from bansac.cli.bench import bench
+from bansac.cli.bench import app as bench_app
 from bansac.cli.cache import app as cache_app
 from bansac.cli.console import command
 from bansac.cli.data import app as data_app
@@ -44,8 +44,9 @@ def root(
     """
 
 
-for function in (demo, match, estimate, bench):
+for function in (demo, match, estimate):
     app.command()(command(function))
+app.add_typer(bench_app, name="bench")
 app.add_typer(cache_app, name="cache")
 app.add_typer(data_app, name="data")
 app.add_typer(experiments_app, name="experiments")

@@ -1,4 +1,4 @@
-"""``bansac bench``: accuracy and time of estimators over folders of pairs with ground truth."""
+"""``bansac bench``: accuracy and time of estimators over folders of pairs with ground truth; or speed alone."""
 
 from __future__ import annotations
 
@@ -10,11 +10,13 @@ from typing import Annotated, Any
 import typer
 from rich.box import SIMPLE
 from rich.table import Table
+from typer.core import TyperGroup
 
 from bansac.cli.arguments import ExecutorOption, JsonFlag, OverwriteFlag, WorkersOption, given, split_names
-from bansac.cli.console import print_json, report, show_progress
+from bansac.cli.console import command, print_json, report, show_progress
 from bansac.cli.output import check_replaceable
-from bansac.evaluation.bench import Bench, build_report
+from bansac.cli.speed import speed
+from bansac.evaluation.bench import Bench, build_report, measured_rows
 from bansac.evaluation.budgets import Sweep, budget_table, plot_curves, time_table
 from bansac.evaluation.charts import import_figure
 from bansac.evaluation.experiment import Setup
@@ -30,7 +32,20 @@ DEFAULT_METHODS = "bansac,p-bansac,uniform"
 OUR_PRESETS = ",".join(method.name for method in PRESET_METHODS)
 
 
-def bench(
+class _FoldersByDefault(TyperGroup):
+    """``bansac bench DIR`` is ``bansac bench folders DIR``; a folder named as a command is ``./speed``."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Put the name of the command before its arguments where it is left out."""
+        return super().parse_args(ctx, args if args[:1] and args[0] in self.commands else ["folders", *args])
+
+
+app = typer.Typer(cls=_FoldersByDefault, help="Compare estimators on folders of image pairs; or measure speed alone.")
+
+
+@app.command()
+@command
+def folders(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="A set of pairs in h5 files, or a folder with sets.")],
     model: Annotated[Kind, typer.Option(help="The model that is estimated.")],
     methods: Annotated[
@@ -80,6 +95,7 @@ def bench(
     rotation and translation error (mAA and AUC, degrees), homographies by the mean error over the corners and over the
     visible area (mAA, pixels). Of a folder with sets of both kinds those of the model are run.
     The presets (default and the like) have their own thresholds and limits, the other methods those of the options.
+    "bansac bench DIR" is "bansac bench folders DIR"; "bansac bench speed" measures solvers, iterations and calls.
     """
     changes = given(pairs=pairs, repeats=repeats, max_ratio=max_ratio, threshold=threshold)
     changes |= given(confidence=confidence, max_iterations=max_iterations)
@@ -103,10 +119,7 @@ def bench(
         journal = out.with_suffix(".sqlite")
     started = time.perf_counter()
     with open_run(bench.experiment(), setup, journal) as run:
-        rows, failed = run.execute(workers=workers, executor=executor, progress=show_progress)
-        if failed:
-            unit, reason = next(iter(failed.items()))
-            raise OSError(f"{len(failed)} of {len(run.units)} units have failed, the first is {unit}: {reason}")
+        rows = measured_rows(run, workers=workers, executor=executor, progress=show_progress)
         document = build_report(rows, bench.methods, protocol, seconds=time.perf_counter() - started)
         if sweep is not None:
             document = sweep.curves(document)
@@ -190,3 +203,6 @@ def _cells(figures: dict[str, float]) -> dict[str, str]:
         headings.setdefault(measure, []).append(limit)
         cells.setdefault(measure, []).append(f"{value:.2f}" if measure == "ms" else f"{value:.3f}".lstrip("0"))
     return {f"{measure} {'/'.join(headings[measure])}": "/".join(cells[measure]) for measure in cells}
+
+
+app.command()(command(speed))

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Annotated
 
 import typer
-from rich.progress import Progress
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from bansac.cli.arguments import JsonFlag
 from bansac.cli.console import command, print_json, report
 from bansac.numeric.cache import CacheInfo, clear_cache, inspect_cache
-from bansac.warm import TASKS, warm_cache
+from bansac.warm import DEFAULTS, OPTIONS, warm_cache
 
 app = typer.Typer(no_args_is_help=True, help="Show, compile or delete the compiled kernels of this package.")
 
@@ -43,12 +43,20 @@ def clear(json: JsonFlag = False) -> None:
 @command
 def warm(
     jobs: Annotated[int, typer.Option(min=1, help="Number of processes that compile side by side.")] = 1,
+    options: Annotated[
+        bool, typer.Option("--all", help="What presets, samplers, scores and the other options need, too.")
+    ] = False,
 ) -> None:
-    """Compile all kernels now, so that no later call has to wait: for containers and installations."""
-    with Progress(console=report) as progress:
-        bar = progress.add_task("compiling", total=len(TASKS))
-        for name in warm_cache(jobs):
-            progress.update(bar, advance=1, description=name)
+    """Compile what default options need now, so that no later call has to wait: for containers and installations."""
+    compiled = loaded = 0
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=report) as progress:
+        bar = progress.add_task("compiling", total=len(DEFAULTS) + options * len(OPTIONS))
+        for done in warm_cache(jobs, options=options):
+            compiled, loaded = compiled + done.compiled, loaded + done.loaded
+            report.print(f"{done.name}: {done.compiled} compiled, {done.loaded} loaded, {done.seconds:.1f} s")
+            progress.advance(bar)
+    report.print(f"{compiled} kernels compiled, {loaded} loaded")
     found = inspect_cache()
     report.print(f"{found.files} files, {found.size / 1e6:.1f} MB")
 

@@ -7,6 +7,7 @@
 :mod:`~.experiment`                what an experiment is: units of work, and a report over their rows
 :mod:`~.grid`, :mod:`~.bench`      the two kinds of experiments over image pairs: the paper's, and ``bansac bench``
 :mod:`~.ablations`                 experiments that give one option several values
+:mod:`~.speed`                     ``bansac bench speed``: solvers, iterations and calls on one thread
 :mod:`~.runner`                    runs the units of an experiment, takes the times, goes on where a run was interrupted
 :mod:`~.executors`                 where units run: in this process or in several, one file each
 :mod:`~.journal`                   finished units on disk

@@ -14,9 +14,11 @@ import numpy as np
 from bansac.datasets import PairSet, find_sets
 from bansac.datasets.hdf5 import evenly_spaced
 from bansac.evaluation.experiment import Experiment, Report, Row, Setup, Unit, choose_sets
+from bansac.evaluation.journal import Rows
 from bansac.evaluation.method import Method
 from bansac.evaluation.pairs import UNIT_CODE, Configuration, pair_unit, run_pair, warm_up
 from bansac.evaluation.provenance import installed_versions, machine
+from bansac.evaluation.runner import Run
 from bansac.evaluation.summary import frame_of
 from bansac.evaluation.task import Protocol
 from bansac.metrics import auc, mean_average_accuracy
@@ -94,6 +96,15 @@ class Bench:
 
     def _configurations(self) -> list[Configuration]:
         return [Configuration(method.name, method) for method in self.methods]
+
+
+def measured_rows(run: Run, **settings: Any) -> Rows:
+    """Return the rows of :meth:`.Run.execute` with these settings; failed units are an OSError that names the first."""
+    rows, failed = run.execute(**settings)
+    if failed:
+        unit, reason = next(iter(failed.items()))
+        raise OSError(f"{len(failed)} of {len(run.units)} units have failed, the first is {unit}: {reason}")
+    return rows
 
 
 def summarise(runs: DataFrame) -> dict[str, float]:

@@ -14,13 +14,17 @@ import hashlib
 import pickle
 import uuid
 import warnings
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from numba.core.caching import FunctionCache, IndexDataCacheFile
 
-__all__ = ["CheckedCache"]
+__all__ = ["KERNELS", "CheckedCache"]
+
+KERNELS: Counter[str] = Counter()
+"""How many kernels this process has ``"compiled"`` and ``"loaded"`` so far."""
 
 _DIGEST_SIZE = 16
 
@@ -36,8 +40,15 @@ class CheckedCache(FunctionCache):  # type: ignore[misc]
         locator = self._impl.locator
         self._cache_file = _CheckedFile(self._cache_path, self._impl.filename_base, locator.get_source_stamp())
 
+    def load_overload(self, signature: Any, target_context: Any) -> Any:
+        """Load compiled code; None if there is none."""
+        found = super().load_overload(signature, target_context)
+        KERNELS["loaded"] += found is not None
+        return found
+
     def save_overload(self, signature: Any, data: Any) -> None:
         """Save compiled code; where that fails (a full disk, a folder that is gone) it is only said: the code runs."""
+        KERNELS["compiled"] += 1
         try:
             super().save_overload(signature, data)
         except OSError as error:

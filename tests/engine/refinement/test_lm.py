@@ -6,6 +6,7 @@ import dataclasses
 
 import numpy as np
 import pytest
+from numba import config
 
 import bansac
 from bansac.datasets.synthetic import circle_points, line_points
@@ -34,6 +35,7 @@ def essential_error(model, R, t):
     return min(np.linalg.norm(model - E), np.linalg.norm(model + E))
 
 
+@pytest.mark.skipif(bool(config.DISABLE_JIT), reason="interpreted, its sixteen runs take minutes")
 @pytest.mark.parametrize("epipolar_error", ["sampson", "symmetric"])
 def test_it_is_more_accurate_than_linear_least_squares_for_essential_matrices(epipolar_error):
     errors = {"least_squares": [], "lm": []}

@@ -1,0 +1,55 @@
+"""Tables of ``docs/performance.md`` from the reports of ``bansac bench speed`` and of ``benchmarks/many.py``."""
+
+from __future__ import annotations
+
+import functools
+
+from reproduction.evidence import ROOT, bench, lines
+
+from bansac.evaluation.render import to_markdown
+from bansac.evaluation.speed.tables import TABLES as SPEED
+
+
+def speed(name: str) -> str:
+    """Return a table of the report of ``bansac bench speed``."""
+    document = bench("speed")
+    if name == "pairs" and name not in document:
+        return "Not measured yet.\n"
+    return to_markdown(SPEED[name](document)) + "\n"
+
+
+def settings() -> str:
+    """Return when and with what the report was measured."""
+    document = bench("speed")
+    versions = ", ".join(f"{name} {version}" for name, version in document["versions"].items())
+    return lines(
+        ["date", "processor", "versions", "minutes"],
+        [[document["date"][:10], document["machine"]["processor"], versions, f"{document['seconds'] / 60:.1f}"]],
+    )
+
+
+def many() -> str:
+    """Return the pairs a second with one and several workers, and the peak memory."""
+    if not (ROOT / "benchmarks" / "many.json").exists():
+        return "Not measured yet.\n"
+    document = bench("many")
+    rows = []
+    for kind, methods in document["models"].items():
+        ours = methods["bansac"]["pairs_per_second"]
+        for name, figures in methods.items():
+            rates = figures["pairs_per_second"]
+            ratio = ours[max(rates, key=int)] / rates[max(rates, key=int)]
+            rows.append([f"{kind}, {name}", *(f"{rate:.0f}" for rate in rates.values())])
+            rows[-1] += [f"{figures['speedup']:.2f}", f"{ratio:.2f}"]
+    workers = next(iter(next(iter(document["models"].values())).values()))["pairs_per_second"]
+    head = ["pairs a second", *(f"{n} threads" if n != "1" else "1 thread" for n in workers), "speedup", "ours over it"]
+    peaks = ", ".join(f"{int(n):,} pairs {peak:.0f} MB" for n, peak in document["peak_memory_mb"].items())
+    measured = f"{document['date'][:10]}, {document['pairs']} pairs, {document['times']} times."
+    return lines(head, rows) + f"\n{measured} Peak memory of a process: {peaks}.\n"
+
+
+TABLES = {
+    **{f"speed-{name}": functools.partial(speed, name) for name in SPEED},
+    "speed-settings": settings,
+    "many-pairs": many,
+}

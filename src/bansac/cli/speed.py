@@ -1,0 +1,63 @@
+"""``bansac bench speed``: what everything costs on one thread, beside other libraries."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from bansac.cli.arguments import JsonFlag, OverwriteFlag, split_names
+from bansac.cli.console import print_json, report, show_progress
+from bansac.cli.output import check_replaceable
+from bansac.evaluation.files import check_writable
+from bansac.evaluation.render import to_markdown
+from bansac.evaluation.speed.report import PEERS, measure_speed
+from bansac.evaluation.speed.tables import tables_of
+from bansac.storage import to_json, write_atomically
+
+
+def speed(
+    peers: Annotated[
+        str | None,
+        typer.Option(help=f"Libraries beside ours, joined by commas, of: {', '.join(PEERS)}. Default: the installed."),
+    ] = None,
+    seconds: Annotated[float, typer.Option(help="How long the calls of each comparison take turns.")] = 0.7,
+    max_points: Annotated[int, typer.Option(help="Largest number of matches of a call.")] = 1_000_000,
+    data: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR", help="Measure on real pairs, too: a folder with the tutorial's sets in EF and in H."
+        ),
+    ] = None,
+    pairs: Annotated[int, typer.Option(min=1, help="Maximum number of pairs of a set of --data.")] = 20,
+    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the report here.")] = None,
+    overwrite: OverwriteFlag = False,
+    json: JsonFlag = False,
+) -> None:
+    """Measure the cost of solvers, iterations and calls on one thread, beside other libraries.
+
+    Takes about three minutes. Run it on an idle machine, and compare ratios of one run, not times of two.
+    """
+    if out is not None:
+        check_writable(out.parent, repr(str(out)))
+        if out.is_dir():
+            raise IsADirectoryError(f"--out: cannot write {str(out)!r}: is a folder")
+        if out.exists():
+            check_replaceable(f"{out} is there", overwrite)
+    document = measure_speed(
+        peers=None if peers is None else split_names(peers),
+        seconds=seconds,
+        max_points=max_points,
+        data=data,
+        pairs=pairs,
+        progress=show_progress,
+    )
+    if out is not None:
+        write_atomically(out, lambda path: path.write_text(to_json(document) + "\n", encoding="utf-8"))
+    if json:
+        print_json(document)
+        return
+    for table in tables_of(document).values():
+        report.print(to_markdown(table), markup=False)
+        report.print()

@@ -1,0 +1,29 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from bansac.cli import cache as cache_module
+from bansac.warm import Warmed
+
+
+def test_warming_shows_what_was_compiled_and_what_was_loaded(bansac: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def warmed(jobs: int, *, options: bool) -> Any:
+        assert (jobs, options) == (2, True)
+        yield Warmed("homography", 12, 0, 1.25)
+        yield Warmed("line", 3, 4, 0.5)
+
+    monkeypatch.setattr(cache_module, "warm_cache", warmed)
+    shown = bansac("cache", "warm", "--jobs", "2", "--all").stdout
+    assert "homography: 12 compiled, 0 loaded, 1.2 s" in shown
+    assert "15 kernels compiled, 4 loaded" in shown
+
+
+def test_interrupted_warming_ends(bansac: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(jobs: int, *, options: bool) -> Any:
+        yield Warmed("homography", 12, 0, 1.25)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cache_module, "warm_cache", interrupted)
+    assert "interrupted" in bansac("cache", "warm", code=130).stderr

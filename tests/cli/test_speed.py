@@ -1,0 +1,82 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bansac.evaluation.speed import calls, pairs
+from bansac.evaluation.speed.tables import tables_of
+from tests.evaluation.sets import write_homography_set, write_pose_set
+
+
+@pytest.fixture
+def short(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(calls, "SIZES", (30, 100))
+    monkeypatch.setattr(calls, "_RATIOS", (0.5,))
+
+
+@pytest.mark.usefixtures("short")
+def test_speed_is_measured_and_shown(bansac: Any, tmp_path: Path) -> None:
+    out = tmp_path / "reports" / "speed.json"
+    options = ("--peers", "", "--seconds", "1e-3", "--max-points", "100", "--out", out)
+    document = bansac.json("bench", "speed", *options)
+    assert json.loads(out.read_text()) == document
+    assert document["settings"] == {"peers": [], "seconds": 1e-3, "max_points": 100, "pairs": None}
+    assert document["peaks"]["operations"]["float32"] > document["peaks"]["divisions"]["float32"] > 0
+    assert list(document["peaks"]["bytes"]) == ["2000", "1000000"]
+    for kind in ("H", "F", "E"):
+        assert document["solvers"][kind]["share_of_truth"] > 0.97
+        for row in document["iterations"][kind].values():
+            assert row["limit_ns"] > document["solvers"][kind]["loop_ns"]
+        assert set(document["sizes"][kind]["ten"]["ms"]["bansac"]) == {"30", "100"}
+        assert min(document["draws"][kind].values()) > 0
+    assert [row["target"] for row in document["targets"]] == [1.4, 1.4, 1.4, 0.05, 0.05, 0.05]
+    assert list(tables_of(document))[-1] == "outliers"
+    assert "speed.json is there already" in bansac.refused("bench", "speed", *options)
+
+
+def test_tables_are_printed(bansac: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    document = json.loads((Path(__file__).parents[2] / "benchmarks" / "speed.json").read_text(encoding="utf-8"))
+    monkeypatch.setattr("bansac.cli.speed.measure_speed", lambda **settings: document)
+    shown = bansac("bench", "speed").stdout
+    for title in ("Targets", "1000 iterations over 2000 matches", "Minimal solvers", "Default options", "Real pairs"):
+        assert title in shown
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--seconds", "0"], "seconds must be > 0"),
+        (["--max-points", "10"], "max_points must be at least 30"),
+        (["--peers", "colmap"], "unknown library 'colmap'"),
+        (["--pairs", "0"], "greater than or equal to 1"),
+        (["--data", "nowhere"], "nowhere"),
+    ],
+)
+def test_bad_argument_is_named(bansac: Any, arguments: list[str], message: str) -> None:
+    assert message in bansac.refused("bench", "speed", *arguments)
+
+
+def test_places_that_cannot_be_written_are_named(bansac: Any, blocked: Path, tmp_path: Path) -> None:
+    assert "--out: cannot write" in bansac.refused("bench", "speed", "--out", blocked)
+    assert "is a folder" in bansac.refused("bench", "speed", "--out", tmp_path)
+
+
+def test_a_folder_may_be_named_as_a_command(bansac: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_homography_set(tmp_path / "speed", pairs=1)
+    options = ("--model", "H", "--methods", "uniform", "--repeats", "1")
+    for arguments in (("./speed",), ("folders", "speed")):
+        assert set(bansac.json("bench", *arguments, *options)["sets"]) == {"speed"}
+
+
+def test_real_pairs_are_measured(tmp_path: Path) -> None:
+    write_pose_set(tmp_path / "EF" / "room", pairs=2)
+    write_homography_set(tmp_path / "H" / "wall", pairs=2)
+    write_homography_set(tmp_path / "H" / "exact_warp", pairs=2)
+    found = {name: group.times() for name, group in pairs.find_pairs(tmp_path, (), 1).items()}
+    assert list(found) == ["E", "F", "H", "H exact"]
+    assert found["F"]["default"]["AUC@10"] > 0.5
+    assert all(figures["ms_median"] > 0 for methods in found.values() for figures in methods.values())
