@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numba import config
 
 import bansac
 from bansac.geometry import normalize_points, rotation_matrix
@@ -15,6 +16,7 @@ from tests.reference import space
 
 K = np.array([[1000.0, 0, 640], [0, 1000, 480], [0, 0, 1]])
 seeds = st.integers(0, 2**32 - 1)
+compiled = pytest.mark.skipif(bool(config.DISABLE_JIT), reason="interpreted, its searches take seconds each")
 
 
 def scene(n=200, inlier_ratio=0.5, noise=0.5, seed=0, flat=False):
@@ -49,6 +51,7 @@ def test_residuals_are_reprojection_errors_and_infinite_behind_the_camera(seed):
     np.testing.assert_allclose(np.sqrt(out), expected, rtol=1e-9)
 
 
+@compiled
 @pytest.mark.parametrize("preset", [None, "fast", "accurate", "paper"])
 def test_the_pose_is_found_among_outliers(preset):
     X, x, R, t, inliers = scene()
@@ -62,6 +65,7 @@ def test_the_pose_is_found_among_outliers(preset):
     np.testing.assert_allclose(result.model.R @ result.model.R.T, np.eye(3), atol=1e-12)
 
 
+@compiled
 @pytest.mark.parametrize(("unit", "offset"), [(1e-4, 0.0), (1e4, 0.0), (1.0, 1e5)])
 def test_the_unit_and_the_origin_of_space_do_not_matter(unit, offset):
     X, x, R, t, inliers = scene(inlier_ratio=0.3)
@@ -91,6 +95,7 @@ def test_points_behind_the_camera_are_no_inliers():
     assert np.isinf(result.residuals[100:]).all()
 
 
+@compiled
 def test_an_estimated_threshold_is_near_the_noise():
     X, x, *_ = scene(400, 0.6, 0.3)
     result = bansac.estimate_absolute_pose(X, x, K, threshold="auto")
@@ -98,6 +103,7 @@ def test_an_estimated_threshold_is_near_the_noise():
     assert 0.6 < result.threshold < 1.5  # 3 sigma is .9
 
 
+@compiled
 def test_scores_and_local_optimisation():
     X, x, _, _, inliers = scene(300, 0.15, seed=3)
     quality = np.where(inliers, 0.8, 0.3)
@@ -106,6 +112,7 @@ def test_scores_and_local_optimisation():
         bansac.estimate_absolute_pose(X, x, K, local_optimization="inner")
 
 
+@compiled
 @pytest.mark.parametrize(
     "degenerate", ["collinear points", "collinear images", "one point", "one image", "few points, often", "noise"]
 )

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numba import config
 
 import bansac
 from bansac.numeric.jit import kernel
@@ -16,6 +17,7 @@ from tests.reference import space
 seeds = st.integers(0, 2**32 - 1)
 fit_ellipse = kernel(ellipse.fit)
 solve_ellipse = kernel(ellipse.solve)
+compiled = pytest.mark.skipif(bool(config.DISABLE_JIT), reason="interpreted, its searches take seconds each")
 
 
 def points_of(x, y, a, b, angle, t):
@@ -69,6 +71,7 @@ def test_what_is_no_ellipse_gives_none():
     assert not ellipse.project(np.array([1.0, 0, 1, 0, 0, 1]), scratch)  # x^2 + y^2 = -1
 
 
+@compiled
 @pytest.mark.parametrize("offset", [0.0, 1e4])
 @pytest.mark.parametrize("preset", [None, "paper"])
 def test_the_ellipse_is_found_among_outliers(offset, preset):

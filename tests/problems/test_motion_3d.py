@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numba import config
 
 import bansac
 from bansac.geometry import rotation_matrix
@@ -15,6 +16,7 @@ from tests.reference import space
 ESTIMATORS = {RIGID_3D.name: bansac.estimate_rigid_3d, SIMILARITY_3D.name: bansac.estimate_similarity_3d}
 both = pytest.mark.parametrize("name", ESTIMATORS)
 R = rotation_matrix([0.3, -1.0, 0.5])
+compiled = pytest.mark.skipif(bool(config.DISABLE_JIT), reason="interpreted, its searches take seconds each")
 
 
 def scene(scale=1.0, n=150, share=0.5, noise=0.02, seed=0):
@@ -37,6 +39,7 @@ def test_residuals_are_distances(seed):
     np.testing.assert_allclose(out, (expected**2).sum(axis=1), rtol=1e-9)
 
 
+@compiled
 @both
 @pytest.mark.parametrize("preset", [None, "paper"])
 @pytest.mark.parametrize("scale", [1.0, 1e-3, 1e3])
@@ -55,12 +58,14 @@ def test_the_motion_is_found_among_outliers(name, preset, scale):
     np.testing.assert_allclose(unit @ unit.T, np.eye(3), atol=1e-9)
 
 
+@compiled
 @both
 def test_a_reflection_is_no_motion(name):
     x1 = np.random.default_rng(1).uniform(0, 10, (60, 3))
     assert not ESTIMATORS[name](x1, x1 * [1, 1, -1], threshold=0.05).success
 
 
+@compiled
 @both
 def test_points_on_a_line_noise_and_few_points_are_no_success(name):
     rng = np.random.default_rng(2)
@@ -74,6 +79,7 @@ def test_points_on_a_line_noise_and_few_points_are_no_success(name):
     assert "got 2" in ESTIMATORS[name](x1[:2], x2[:2], threshold=0.1).message
 
 
+@compiled
 @both
 def test_bad_input_is_named_and_the_threshold_may_be_estimated(name):
     x1, x2, *_ = scene()

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numba import config
 
 import bansac
 from bansac.numeric.jit import kernel
@@ -16,6 +17,7 @@ from tests.reference import space
 seeds = st.integers(0, 2**32 - 1)
 fit_plane = kernel(plane.fit)
 solve_plane = kernel(plane.solve)
+compiled = pytest.mark.skipif(bool(config.DISABLE_JIT), reason="interpreted, its searches take seconds each")
 
 
 def fit(points, weights):
@@ -58,6 +60,7 @@ def test_points_on_a_line_have_no_plane():
     assert "lie on a line" in result.message
 
 
+@compiled
 @pytest.mark.parametrize("offset", [0.0, 1e6])
 def test_the_plane_is_found_among_outliers(offset):
     rng = np.random.default_rng(1)
