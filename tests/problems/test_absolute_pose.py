@@ -10,8 +10,8 @@ from numba import config
 
 import bansac
 from bansac.geometry import normalize_points, rotation_matrix
+from bansac.numeric.quaternion import matrix_of
 from bansac.problems.absolute_pose import ABSOLUTE_POSE
-from bansac.solvers.umeyama import matrix_of
 from tests.reference import space
 
 K = np.array([[1000.0, 0, 640], [0, 1000, 480], [0, 0, 1]])

@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike
 from bansac.estimate.auto_threshold import solve_at
 from bansac.estimate.two_views import apply_inverse, as_matches
 from bansac.numeric.clock import Stopwatch
+from bansac.numeric.quaternion import matrix_of
 from bansac.options import Options, Settings, Threshold, find_preset, resolve_options
 from bansac.result import AbsolutePose, Result
-from bansac.solvers.umeyama import matrix_of
 from bansac.validate import as_camera
 
 __all__ = ["estimate_absolute_pose"]

@@ -10,10 +10,10 @@ from numpy.typing import ArrayLike
 from bansac.estimate.auto_threshold import solve_at
 from bansac.estimate.two_views import as_matches
 from bansac.numeric.clock import Stopwatch
+from bansac.numeric.quaternion import matrix_of
 from bansac.options import Options, Settings, Threshold, resolve_options
 from bansac.problems.problem import Problem
 from bansac.result import Result
-from bansac.solvers.umeyama import matrix_of
 
 __all__ = ["estimate_rigid_3d", "estimate_similarity_3d"]
 

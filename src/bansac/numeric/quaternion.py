@@ -15,10 +15,18 @@ import math
 import numpy as np
 
 from bansac.numeric.arrays import Floats, Reals
-from bansac.numeric.jit import inlined, inner_kernel
+from bansac.numeric.jit import inlined, inner_kernel, kernel
 from bansac.numeric.linalg import normalize_vector, smallest_eigenvector, span_complement
 
-__all__ = ["ALIGN_SCRATCH", "align_rotation", "entries", "project_unit", "span_motions", "write_quaternion"]
+__all__ = [
+    "ALIGN_SCRATCH",
+    "align_rotation",
+    "entries",
+    "matrix_of",
+    "project_unit",
+    "span_motions",
+    "write_quaternion",
+]
 
 ALIGN_SCRATCH = 2 * 16 + 4
 """Length of the scratch of ``align_rotation``."""
@@ -41,6 +49,19 @@ def entries(model: Reals) -> Entries:
         x2 * y + z2 * w, difference + rest, y2 * z - x2 * w,
         x2 * z - y2 * w, y2 * z + x2 * w, difference - rest,
     )  # fmt: skip
+
+
+def matrix_of(model: Floats) -> Floats:
+    """Return the 3 x 4 matrix (s R | t) of a quaternion and a translation."""
+    matrix = np.empty((3, 4))
+    matrix[:, :3] = np.array(_entries(model)).reshape(3, 3)
+    matrix[:, 3] = model[4:]
+    return matrix
+
+
+@kernel
+def _entries(model: Floats) -> Entries:
+    return entries(model)
 
 
 @inner_kernel

@@ -13,11 +13,10 @@ import dataclasses
 import numpy as np
 
 from bansac.numeric.arrays import Floats, Reals
-from bansac.numeric.quaternion import entries, project_unit, span_motions
+from bansac.numeric.quaternion import entries, matrix_of, project_unit, span_motions
 from bansac.problems.affine import AFFINE
 from bansac.problems.problem import Problem
 from bansac.solvers import p3p
-from bansac.solvers.umeyama import matrix_of
 
 __all__ = ["ABSOLUTE_POSE"]
 

@@ -13,11 +13,11 @@ import dataclasses
 import numpy as np
 
 from bansac.numeric.arrays import Floats, Ints, Reals
-from bansac.numeric.quaternion import entries, project_unit, span_motions
+from bansac.numeric.quaternion import entries, matrix_of, project_unit, span_motions
 from bansac.problems.problem import Problem
 from bansac.solvers import umeyama
 from bansac.solvers.normalization import normalize
-from bansac.solvers.umeyama import fit_motion, matrix_of, solve_motion
+from bansac.solvers.umeyama import fit_motion, solve_motion
 
 __all__ = ["RIGID_3D", "SIMILARITY_3D"]
 

@@ -16,6 +16,7 @@ from bansac.numeric.arrays import Floats, as_floats
 from bansac.numeric.jit import kernel
 
 __all__ = [
+    "as_points",
     "as_weights",
     "canonical_fundamental",
     "canonical_homography",
@@ -44,6 +45,16 @@ def stack_matches(x1: ArrayLike, x2: ArrayLike, n: int | None = None) -> Floats:
         rows.append(array.T)
         n = len(array)  # x2 has as many as x1
     return np.vstack(rows)
+
+
+def as_points(name: str, value: ArrayLike, channels: int = 3) -> Floats:
+    """Check points of space and return them as (N, channels) float64."""
+    array = as_floats(name, value)
+    if array.ndim != 2 or array.shape[1] != channels:
+        raise ValueError(f"{name} must have shape (N, {channels}), got {array.shape}")
+    if not np.isfinite(array).all():
+        raise ValueError(f"{name} must be finite, got {array.tolist()}")
+    return array
 
 
 def as_weights(weights: ArrayLike | None, n: int) -> Floats:

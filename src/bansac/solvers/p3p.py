@@ -18,8 +18,8 @@ from numpy.typing import ArrayLike
 from bansac.numeric.arrays import Floats, Ints
 from bansac.numeric.jit import inlined, inner_kernel, kernel
 from bansac.numeric.polynomial import cubic_roots
-from bansac.numeric.quaternion import write_quaternion
-from bansac.solvers.umeyama import as_points, matrix_of
+from bansac.numeric.quaternion import matrix_of, write_quaternion
+from bansac.solvers.normalization import as_points
 
 __all__ = ["SCRATCH", "p3p", "solve"]
 

@@ -13,12 +13,12 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bansac.numeric.arrays import Floats, Ints, as_floats
+from bansac.numeric.arrays import Floats, Ints
 from bansac.numeric.jit import inner_kernel, kernel
-from bansac.numeric.quaternion import ALIGN_SCRATCH, align_rotation, entries
-from bansac.solvers.normalization import as_weights
+from bansac.numeric.quaternion import ALIGN_SCRATCH, align_rotation, entries, matrix_of
+from bansac.solvers.normalization import as_points, as_weights
 
-__all__ = ["SCRATCH", "as_points", "fit_motion", "matrix_of", "solve_motion", "umeyama"]
+__all__ = ["SCRATCH", "fit_motion", "solve_motion", "umeyama"]
 
 # Places in the scratch: two centroids, the correlation, the scatter of x1, and what aligns the correlation.
 _CORRELATION = 6
@@ -99,14 +99,6 @@ def _align(with_scale: bool, model: Floats, scratch: Floats) -> bool:
     return True
 
 
-def matrix_of(model: Floats) -> Floats:
-    """Return the 3 x 4 matrix (s R | t) of a quaternion and a translation."""
-    matrix = np.empty((3, 4))
-    matrix[:, :3] = np.array(_entries(model)).reshape(3, 3)
-    matrix[:, 3] = model[4:]
-    return matrix
-
-
 def umeyama(
     x1: ArrayLike, x2: ArrayLike, weights: ArrayLike | None = None, *, with_scale: bool = True
 ) -> Floats | None:
@@ -149,21 +141,6 @@ def umeyama(
     return matrix_of(model) if found else None
 
 
-def as_points(name: str, value: ArrayLike, channels: int = 3) -> Floats:
-    """Check points of space and return them as (N, channels) float64."""
-    array = as_floats(name, value)
-    if array.ndim != 2 or array.shape[1] != channels:
-        raise ValueError(f"{name} must have shape (N, {channels}), got {array.shape}")
-    if not np.isfinite(array).all():
-        raise ValueError(f"{name} must be finite, got {array.tolist()}")
-    return array
-
-
 @kernel
 def _fit(data: Floats, weights: Floats, with_scale: bool, model: Floats, scratch: Floats) -> bool:
     return fit_motion(data, weights, with_scale, model, scratch)
-
-
-@kernel
-def _entries(model: Floats) -> tuple[float, ...]:
-    return entries(model)
