@@ -9,8 +9,11 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
+import tarfile
 import tempfile
+import zipfile
 from pathlib import Path
 
 import nox
@@ -19,6 +22,8 @@ PYTHONS = ["3.11", "3.12", "3.13", "3.14"]
 
 # The rooms of the kernels, which run without compilation, too.
 KERNEL_ROOMS = ["numeric", "solvers", "problems", "engine"]
+
+DIST = "dist"
 
 METHODS = "bansac,p-bansac,uniform,opencv"
 
@@ -85,5 +90,46 @@ def bench(session: nox.Session) -> None:
 
 @nox.session
 def docs(session: nox.Session) -> None:
-    """Run the doctests, check the links of the documentation, and compare its tables with the reports."""
-    session.run("pytest", "-q", "src/bansac", "tests/test_docs.py", env=prepare(session))
+    """Build the site: a warning is an error, and so is a page that loads something from elsewhere."""
+    environment = prepare(session) | {"NO_MKDOCS_2_WARNING": "1"}
+    site = Path(session.create_tmp(), "site")
+    session.run("mkdocs", "build", "--strict", "--site-dir", str(site.resolve()), env=environment)
+    loaded = re.compile(r"<(?:script|link|img|iframe)[^>]* (?:src|href)=[\"']?(?:https?:)?//[^>]*>")
+    for page in site.rglob("*.html"):
+        if found := loaded.search(page.read_text(encoding="utf-8")):
+            session.error(f"{page.relative_to(site)} loads something from elsewhere: {found[0]}")
+
+
+@nox.session
+def package(session: nox.Session) -> None:
+    """Build sdist and wheel, check that they are complete, and try the wheel with every Python that is here."""
+    session.install("build", "twine")
+    shutil.rmtree(DIST, ignore_errors=True)
+    session.run("python", "-m", "build", "--outdir", DIST)
+    session.run("twine", "check", "--strict", *map(str, Path(DIST).iterdir()))
+    tracked = set(session.run("git", "ls-files", external=True, silent=True).split())
+    with tarfile.open(next(Path(DIST).glob("*.tar.gz"))) as archive:
+        in_sdist = {name.partition("/")[2] for name in archive.getnames()}
+    with zipfile.ZipFile(next(Path(DIST).glob("*.whl"))) as archive:
+        in_wheel = {f"src/{name}" for name in archive.namelist()}
+    missing = tracked - in_sdist | {name for name in tracked if name.startswith("src/")} - in_wheel
+    if missing:
+        session.error(f"sdist or wheel lack {', '.join(sorted(missing))}")
+    for version in PYTHONS:
+        session.notify(f"wheel-{version}")
+
+
+@nox.session(python=PYTHONS)
+def wheel(session: nox.Session) -> None:
+    """Install the wheel that ``package`` has built into an empty environment and run small programs with it."""
+    built = str(next(Path(DIST).glob("*.whl")).resolve())
+    cache = {"NUMBA_CACHE_DIR": str(Path(session.create_tmp(), "numba").resolve()), "PYTHONPATH": None}
+    script, example = (str(Path(name).resolve()) for name in ("tests/user_script.py", "examples/sphere.py"))
+    session.install(built)
+    session.chdir(session.create_tmp())  # nothing of the tree is importable
+    session.run("python", script, env=cache)
+    session.run("python", example, env=cache)
+    session.install(f"{built}[cli,match,plot]", "mypy")
+    session.run("mypy", "--strict", script)  # finds the annotations because of py.typed
+    session.run("bansac", "--version")
+    session.run("bansac", "demo", "--out", "demo", "--overwrite", env=cache)

@@ -10,10 +10,16 @@ from pathlib import Path
 
 import pytest
 import render_tables
+import site_figures
+import site_pages
+
+import bansac
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = sorted(
-    path.relative_to(ROOT).as_posix() for folder in (".", "docs", "benchmarks") for path in (ROOT / folder).glob("*.md")
+    path.relative_to(ROOT).as_posix()
+    for folder in (".", "docs", "docs/api", "benchmarks")
+    for path in (ROOT / folder).glob("*.md")
 )
 ARCHITECTURE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
 ROOMS = ["cli", "experiments", "evaluation", "datasets", "engine", "problems", "solvers", "numeric"]
@@ -77,9 +83,38 @@ def test_links_lead_to_files_and_headings(page: str) -> None:
 
 
 def anchors(page: Path) -> set[str]:
-    """Return the anchors of the headings of a page, as GitHub makes them."""
-    headings = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), re.MULTILINE)
-    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+    """Return the anchors of the headings of a page, as GitHub makes them, and of the names that it documents."""
+    text = page.read_text(encoding="utf-8")
+    headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    documented = re.findall(r"^::: (\S+)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings} | set(documented)
+
+
+def test_the_reference_has_every_public_name() -> None:
+    pages = "".join(page.read_text(encoding="utf-8") for page in (ROOT / "docs" / "api").glob("*.md"))
+    documented = re.findall(r"^::: bansac\.(\w+)$", pages, re.MULTILINE)
+    assert sorted(documented) == sorted(bansac.__all__)
+
+
+def test_every_page_is_in_the_navigation() -> None:
+    navigation = re.findall(r": (\S+\.md)$", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"), re.MULTILINE)
+    assert sorted(navigation) == sorted(map(site_pages.site_path, PAGES))
+
+
+@pytest.mark.parametrize(
+    ("page", "link", "on_site"),
+    [
+        ("docs/choosing.md", "../src/bansac/warm.py#L1", "src/bansac/warm.py#L1"),
+        ("docs/choosing.md", "results.md", "results.md"),
+        ("docs/api/results.md", "../../examples/plane.py", "../examples/plane.py"),
+        ("benchmarks/README.md", "../docs/choosing.md#which-preset", "../choosing.md#which-preset"),
+        ("README.md", "docs/images/demo.jpg", "images/demo.jpg"),
+        ("README.md", "https://a.org/b.md", "https://a.org/b.md"),
+        ("README.md", "#citing", "#citing"),
+    ],
+)
+def test_links_are_moved_to_the_site(page: str, link: str, on_site: str) -> None:
+    assert site_pages.move_links(f"[a]({link}), ![b]({link})", page) == f"[a]({on_site}), ![b]({on_site})"
 
 
 def test_the_files_that_the_architecture_names_are_there() -> None:
@@ -109,3 +144,11 @@ def test_a_room_says_what_it_may_import(room: str) -> None:
     docstring = importlib.import_module(f"bansac.{room}").__doc__
     assert docstring is not None
     assert re.search(r"\bimports?\s", docstring, re.IGNORECASE)
+
+
+def test_the_figures_of_how_it_works_are_drawn() -> None:
+    text = (ROOT / "docs" / "how-it-works.md").read_text(encoding="utf-8")
+    assert re.findall(r"\(images/(\S+)\)", text) == list(site_figures.FIGURES)
+    for name, draw in site_figures.FIGURES.items():
+        assert (ROOT / "docs" / "images" / name).is_file()
+        assert all(ax.has_data() for ax in draw().axes)

@@ -154,10 +154,10 @@ def test_default_thresholds_and_numbers_of_samples():
 
 
 def test_every_preset_is_documented():
-    readme = (Path(__file__).parents[1] / "README.md").read_text()
+    page = (Path(__file__).parents[1] / "docs" / "choosing.md").read_text()
     for name in PRESETS:
         assert f'"{name}"' in bansac.estimate_homography.__doc__
-        assert f'| `"{name}"` |' in readme
+        assert f'| `"{name}"` |' in page
 
 
 def test_no_preset_means_the_default_options():

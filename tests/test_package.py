@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import bansac
+from tests import user_script
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -78,3 +80,17 @@ def test_every_place_names_the_same_versions_of_python() -> None:
     assert re.findall(r"[\d.]+", workflow[1]) == classifiers
     assert re.findall(r"[\d.]+", sessions[1]) == classifiers
     assert project["requires-python"] == f">={classifiers[0]}"
+
+
+def test_a_user_s_program_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    user_script.main()
+    assert capsys.readouterr().out.endswith(f"30 {bansac.__version__}\n")
+
+
+def test_a_user_s_program_passes_mypy_strict() -> None:
+    """The configuration, and so the cache, is that of ``nox -s lint``; an installed package needs py.typed besides."""
+    assert (ROOT / "src" / "bansac" / "py.typed").is_file()
+    code = [sys.executable, "-m", "mypy", "--strict", "tests/user_script.py"]
+    environment = os.environ | {"MYPYPATH": str(ROOT / "src")}
+    done = subprocess.run(code, capture_output=True, text=True, cwd=ROOT, env=environment)
+    assert done.returncode == 0, done.stdout + done.stderr

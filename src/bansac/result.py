@@ -28,7 +28,7 @@ _AS_THEY_ARE = frozenset({bool, int, float, str, type(None)})
 class RelativePose(NamedTuple):
     """Motion from the first camera to the second: ``x2 = R @ x1 + t``.
 
-    Parameters
+    Attributes
     ----------
     R : (3, 3) ndarray
         Rotation.

@@ -13,6 +13,7 @@ import pytest
 from numba import config
 
 from bansac.numeric.checked_cache import CheckedCache, _CheckedFile
+from bansac.numeric.jit import kernel
 
 pytestmark = pytest.mark.skipif(bool(config.DISABLE_JIT), reason="interpreted: nothing is compiled")
 
@@ -168,3 +169,4 @@ def test_a_function_without_a_file_has_no_cache():
     exec("def function(x): return x", scope)
     with pytest.raises(RuntimeError, match="cannot cache function"):
         CheckedCache(scope["function"], {})
+    assert kernel(scope["function"])(3) == 3  # compiled anew in every process

@@ -5,22 +5,20 @@ every other name of it is found here too, so that a program can be switched by i
 
 What ``method`` means (the constants have OpenCV's values):
 
-====================  ==================================================================================================
-``0``                 homography: least squares on all points; E: as ``RANSAC``
-``FM_7POINT``         the minimal solver, for seven points: up to three matrices, one below the other
-``FM_8POINT``         least squares on all points
-``RANSAC``            the default options
-``LMEDS``             the default options with the problem's default threshold, in place of the median; the threshold of
-                      the call is ignored, as OpenCV ignores it
-``RHO``               the default options; the order of the points means nothing
-``USAC_DEFAULT``      the default options
-``USAC_PARALLEL``     the default options; one problem takes one thread
-``USAC_FM_8PTS``      the default options; samples are of seven points
-``USAC_FAST``         ``preset="fast"``
-``USAC_ACCURATE``     ``preset="accurate"``
-``USAC_PROSAC``       ``sampler="prosac"``: the points have to be sorted, the best first
-``USAC_MAGSAC``       ``scoring="magsac++"``
-====================  ==================================================================================================
+- ``0``: least squares on all points for homographies; for E as ``RANSAC``
+- ``FM_7POINT``: the minimal solver, for seven points: up to three matrices, one below the other
+- ``FM_8POINT``: least squares on all points
+- ``RANSAC``: the default options
+- ``LMEDS``: the default options with the problem's default threshold, in place of the median; the threshold of the call
+  is ignored, as OpenCV ignores it
+- ``RHO``: the default options; the order of the points means nothing
+- ``USAC_DEFAULT``: the default options
+- ``USAC_PARALLEL``: the default options; one problem takes one thread
+- ``USAC_FM_8PTS``: the default options; samples are of seven points
+- ``USAC_FAST``: ``preset="fast"``
+- ``USAC_ACCURATE``: ``preset="accurate"``
+- ``USAC_PROSAC``: ``sampler="prosac"``: the points have to be sorted, the best first
+- ``USAC_MAGSAC``: ``scoring="magsac++"``
 
 A ``cv2.UsacParams`` in place of the method gives threshold, confidence, number of iterations, seed,
 ``SAMPLING_PROSAC`` and the score; its other fields have no effect. ``maxIters``, ``confidence`` and ``prob`` of None,

@@ -64,7 +64,7 @@ def estimate_homography(
     weights : (N,) array_like, optional
         Positive weights of the matches in the score, whose scale does not matter; by default those of the option
         ``weighting``.
-    preset : {"fast", "accurate", "paper"}, optional
+    preset : str, optional
         ``"fast"`` takes one short round, ``"accurate"`` more rounds than the default; ``"paper"`` is the pipeline of
         the paper with its settings and thresholds.
     options : Options, optional

@@ -94,8 +94,12 @@ class _Dispatcher(CPUDispatcher):  # type: ignore[misc]
     """Numba's dispatcher with a checked cache; garbage is not collected while it compiles, a tenth of the time."""
 
     def enable_caching(self) -> None:
-        """Keep compiled code on disk."""
-        self._cache = CheckedCache(self.py_func, self.targetoptions)
+        """Keep compiled code on disk if the function lives in a file; one typed into a prompt has none."""
+        try:
+            self._cache = CheckedCache(self.py_func, self.targetoptions)
+        except RuntimeError as error:
+            if "cannot cache function" not in str(error):
+                raise
 
     # What Numba calls for arguments of types that it has not met: counted as loading, not as the run.
     typeof_pyval = loading()(CPUDispatcher.typeof_pyval)
@@ -156,11 +160,7 @@ def compile_kernel(function: Callable[..., Any], signature: Any, *, fast: bool =
     options = {"fastmath": FAST_MATH} if fast else {}
     kind = _InnerDispatcher if inner else _Dispatcher
     dispatcher = kind(python_function, targetoptions=_FLAGS | options | (_NO_WRAPPERS if inner else {}))
-    try:
-        dispatcher.enable_caching()
-    except RuntimeError as error:
-        if "cannot cache function" not in str(error):
-            raise
+    dispatcher.enable_caching()
     with COMPILER_LOCK, register_dispatcher(dispatcher):  # it may call itself; Numba finds it by its name alone
         dispatcher.compile(signature)
     dispatcher.disable_compile()

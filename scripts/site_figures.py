@@ -1,0 +1,100 @@
+"""Make the figures of docs/how-it-works.md: runs of the package, drawn.
+
+Usage: python scripts/site_figures.py [FOLDER]
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+
+import bansac
+from bansac.datasets import CurvePoints, polynomial_points
+from bansac.engine.dbn import gamma_1, initial_odds, pack_cpt, probabilities_from_odds, update_first_order
+from bansac.plotting import plot_point_evolution, save_figure
+
+IMAGES = Path(__file__).resolve().parents[1] / "docs" / "images"
+DEGREE, THRESHOLD = 3, 0.05
+PANELS = (0, 10, 40, 100)
+RATIOS = (0.2, 0.5, 0.8)
+BLUE, RED, GREY = "#1687ff", "#d7191c", "#8a8a8a"
+
+
+def curve_data() -> CurvePoints:
+    """Return the points of the figures: 400, of which 30 % lie on a cubic."""
+    return polynomial_points(400, degree=DEGREE, inlier_ratio=0.3, noise=0.01, seed=7)
+
+
+def traced_run(data: CurvePoints, **settings: Any) -> bansac.Result:
+    """Run the preset of the paper, one round, and record it."""
+    return bansac.fit_polynomial(data.points, DEGREE, threshold=THRESHOLD, preset="paper", trace=True, **settings)
+
+
+def draw_beliefs() -> Figure:
+    """Draw points coloured by the beliefs in them, as a run goes on."""
+    data = curve_data()
+    snapshots, curves = {}, {}
+    x = np.linspace(data.points[:, 0].min(), data.points[:, 0].max(), 200)
+    for iteration in PANELS:  # a run of the same seed takes the same course however long it is
+        result = traced_run(data, max_iterations=max(iteration, 1), stopping=None)
+        assert result.trace is not None
+        snapshots[iteration] = result.trace.snapshots[iteration]
+        if iteration:
+            curves[iteration] = np.column_stack([x, np.polynomial.polynomial.polyval(x, result.model)])
+    return plot_point_evolution(data.points, snapshots, iterations=PANELS, curves=curves, columns=2)
+
+
+def draw_update() -> Figure:
+    """Draw the belief after one vote over the belief before it."""
+    before = np.linspace(0.001, 0.999, 400)
+    figure = Figure(figsize=(8.0, 3.4), layout="constrained")
+    left, right = figure.subplots(1, 2, sharey=True)
+    for ax, vote in ((left, True), (right, False)):
+        ax.plot([0, 1], [0, 1], color=GREY, linestyle=":", linewidth=1)
+        for ratio, style in zip(RATIOS, (":", "--", "-"), strict=True):
+            odds = initial_odds(before)
+            votes = np.full(len(before), vote)
+            gamma = float(gamma_1(np.array(ratio)))
+            update_first_order(odds, np.empty((2, 0)), votes, gamma, pack_cpt(None, 1), 0, np.empty(0))
+            label = f"{ratio:.0%} inliers"
+            color = BLUE if vote else RED
+            ax.plot(before, probabilities_from_odds(odds), style, color=color, linewidth=1.8, label=label)
+        ax.set(xlabel="belief before", title="vote: inlier" if vote else "vote: outlier", xlim=(0, 1), ylim=(0, 1))
+        ax.set_aspect("equal")
+        ax.legend(title="model with", frameon=False, fontsize="small", title_fontsize="small")
+    left.set_ylabel("belief after")
+    return figure
+
+
+def draw_stop() -> Figure:
+    """Draw the two numbers that BANSAC's stopping criterion compares."""
+    result = traced_run(curve_data(), stopping="bansac")
+    trace = result.trace
+    assert trace is not None
+    iteration = np.arange(1, len(trace) + 1)
+    figure = Figure(figsize=(8.0, 3.0), layout="constrained")
+    ax = figure.subplots()
+    ax.step(iteration, trace.low_probability, where="post", color=BLUE, label="data with a belief below tau")
+    ax.step(iteration, trace.outliers, where="post", color=RED, label="outliers of the best model")
+    ax.axvline(iteration[-1], color=GREY, linestyle=":", linewidth=1)
+    ax.set(xlabel="iteration", ylabel="data", xlim=(1, iteration[-1] * 1.03), ylim=(0, None))
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.legend(frameon=False)
+    return figure
+
+
+FIGURES = {"how_beliefs.png": draw_beliefs, "how_update.png": draw_update, "how_stop.png": draw_stop}
+
+
+def main(folder: Path) -> None:
+    """Write the figures into a folder."""
+    for name, draw in FIGURES.items():
+        save_figure(draw(), folder / name, dpi=80)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]) if len(sys.argv) > 1 else IMAGES)
