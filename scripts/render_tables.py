@@ -28,6 +28,7 @@ PAGES = (
     "docs/calibration.md",
     "docs/choosing.md",
     "docs/ablation.md",
+    "docs/colmap.md",
     "docs/performance.md",
 )
 
@@ -280,6 +281,54 @@ POSE_LABELS = {
 }
 
 
+def colmap() -> str:
+    """Return the table of the reconstructions from our geometries and from COLMAP's."""
+    report = bench("colmap")
+    rows = [
+        [
+            name,
+            method,
+            f"{figures['inlier_matches']:.0f}",
+            f"{figures['images']:.1f}",
+            f"{figures['points']:.1f}",
+            f"{figures['reprojection_error']:.4f}",
+            f"{1e3 * figures['center_error']:.3f}",
+            f"{figures['seconds']:.2f}",
+            f"{figures['cpu_seconds']:.2f}",
+        ]
+        for name, methods in report["databases"].items()
+        for method, figures in methods.items()
+    ]
+    table = lines(
+        [
+            "database",
+            "verified by",
+            "inlier matches",
+            "images",
+            "points",
+            "reprojection error, px",
+            "centre error, 1e-3",
+            "verification, s",
+            "processor time, s",
+        ],
+        rows,
+    )
+    return f"{table}\nMeans of {report['repeats']} repeats, least times, {report['threads']} threads.\n"
+
+
+def colmap_kills() -> str:
+    """Return the table of the runs of COLMAP's verification that were killed."""
+    report = bench("colmap_kills")
+    after = ", ".join(map(str, report["pairs after each kill"]))
+    rows = [
+        ["runs killed", str(report["kills"])],
+        [f"pairs done after each, of {report['pairs']}", after],
+        ["file valid each time", "yes" if report["valid"] else "no"],
+        ["geometries those of the undisturbed run", "yes" if report["as undisturbed"] else "no"],
+    ]
+    return lines(["what", "found"], rows)
+
+
 # Name of a table -> its text.
 TABLES: dict[str, Callable[[], str]] = {
     "essential": lambda: comparison("E", POSE_COLUMNS),
@@ -300,6 +349,8 @@ TABLES: dict[str, Callable[[], str]] = {
     "thresholds-exact_warp": lambda: thresholds("exact_warp"),
     "thresholds-H": lambda: thresholds("H"),
     "presets": presets,
+    "colmap": colmap,
+    "colmap-kills": colmap_kills,
     "claims": claims,
     **ABLATION,
     **EXPERIMENTS,

@@ -27,7 +27,7 @@ PAGES = {
     for pattern in ("*.md", "docs/**/*.md", "benchmarks/README.md")
     for path in sorted(ROOT.glob(pattern))
 }
-FENCE = re.compile(r"^(?:<!-- not run: (?P<reason>.+) -->\n\n)?```(?P<language>\w+)\n(?P<code>.*?)^```$", re.M | re.S)
+FENCE = re.compile(r"^(?:<!-- not run: (?P<reason>.+?) -->\n\n)?```(?P<language>\w+)\n(?P<code>.*?)^```$", re.M | re.S)
 
 
 def blocks(page: str, language: str) -> Iterator[re.Match[str]]:

@@ -8,13 +8,14 @@ import time
 from pathlib import Path
 from typing import Any
 
+import h5py
 import numpy as np
 import pytest
 
 import bansac as library
 from bansac.cli import batch
 from bansac.cli.console import INTERRUPTED
-from bansac.datasets import homography_matches
+from bansac.datasets import HlocPairs, homography_matches
 from bansac.datasets.files import read_matches
 from tests.evaluation.sets import write_homography_set, write_pose_set
 
@@ -219,3 +220,27 @@ def test_bad_argument_is_named(bansac: Any, folder: Path, arguments: list[str], 
     (folder / "empty").mkdir()
     (folder / "taken.npz").mkdir()
     assert message in bansac.refused("estimate", *(argument.format(folder=folder) for argument in arguments))
+
+
+def test_matches_of_hloc(bansac: Any, tmp_path: Path) -> None:
+    features, matches = tmp_path / "features.h5", tmp_path / "matches.h5"
+    plane = homography_matches(80, inlier_ratio=0.7, noise=0.1, seed=0)
+    scores = np.linspace(0.9, 0.1, 80)
+    with h5py.File(features, "w") as file:
+        file["a/1.jpg/keypoints"], file["2.jpg/keypoints"], file["3.jpg/keypoints"] = plane.x1, plane.x2, plane.x1[:5]
+    with h5py.File(matches, "w") as file:
+        file["a-1.jpg/2.jpg/matches0"], file["a-1.jpg/2.jpg/matching_scores0"] = np.arange(80), scores
+        file["a-1.jpg/3.jpg/matches0"] = np.where(np.arange(80) < 3, np.arange(80), -1)
+    out = tmp_path / "verified.h5"
+    summary = run(bansac, matches, out, "--features", str(features))
+    assert (summary["pairs"], summary["successes"], summary["failed"]) == (2, 1, {})
+    alone = library.estimate_homography(plane.x1, plane.x2, scores=scores)
+    verified = HlocPairs(features, out)
+    assert len(verified.pair("a/1.jpg 3.jpg")) == 0
+    np.testing.assert_array_equal(verified.pair("a/1.jpg 2.jpg").x1, plane.x1[alone.inliers])
+    assert run(bansac, matches, tmp_path / "all.npz", "--features", str(features))["pairs"] == 2
+    assert load(tmp_path / "all.npz")["name"].tolist() == ["a/1.jpg 2.jpg", "a/1.jpg 3.jpg"]
+    refused = bansac.refused("estimate", matches, "--model", "H", "--features", features, "--out", matches)
+    assert "matches.h5 is read, and the results would replace it" in refused
+    refused = bansac.refused("estimate", tmp_path, "--model", "H", "--out", out)
+    assert "--out must name a file *.npz or *.parquet for" in refused

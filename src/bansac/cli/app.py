@@ -9,6 +9,7 @@ import typer
 import bansac
 from bansac.cli.bench import app as bench_app
 from bansac.cli.cache import app as cache_app
+from bansac.cli.colmap import app as colmap_app
 from bansac.cli.console import command
 from bansac.cli.data import app as data_app
 from bansac.cli.demo import demo
@@ -48,5 +49,6 @@ for function in (demo, match, estimate):
     app.command()(command(function))
 app.add_typer(bench_app, name="bench")
 app.add_typer(cache_app, name="cache")
+app.add_typer(colmap_app, name="colmap")
 app.add_typer(data_app, name="data")
 app.add_typer(experiments_app, name="experiments")

@@ -8,10 +8,9 @@ has failed.
 from __future__ import annotations
 
 import base64
-import contextlib
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -20,9 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bansac.cli.arguments import sampling_settings
-from bansac.cli.console import notes, print_json, report, show_progress
+from bansac.cli.console import note_on_interrupt, notes, print_json, report, show_progress
 from bansac.cli.result_files import COPIED, WRITERS, Record, check_packages
-from bansac.datasets import Matches, PairSet, find_sets
+from bansac.datasets import HlocPairs, Matches, PairSet, find_sets
 from bansac.datasets.files import read_matches
 from bansac.estimate.batch import Failure, iter_estimates
 from bansac.evaluation.experiment import Unit
@@ -59,9 +58,9 @@ class Source:
         return Unit(f"{self.name}\n{self.stamp}")
 
 
-def wants_batch(file: Path, pair: str | None, out: Path | None) -> bool:
+def wants_batch(file: Path, pair: str | None, out: Path | None, features: Path | None) -> bool:
     """Return whether the arguments of the command mean many pairs."""
-    return (file.is_dir() and pair is None) or (out is not None and out.suffix in WRITERS)
+    return features is not None or (file.is_dir() and pair is None) or (out is not None and out.suffix in WRITERS)
 
 
 def estimate_files(
@@ -69,6 +68,7 @@ def estimate_files(
     model: Kind,
     out: Path | None,
     *,
+    features: Path | None,
     workers: int | None,
     cameras: Cameras | None,
     sampler: str,
@@ -77,9 +77,15 @@ def estimate_files(
     settings: Mapping[str, Any],
     json: bool,
 ) -> None:
-    """Estimate the pairs of a folder or a list and write the results; pairs that cannot be read are in the summary."""
-    path = _check_out(out)
-    sources = find_sources(file, path)
+    """Estimate the pairs of a folder or a list and write the results; pairs that cannot be read are in the summary.
+
+    With hloc's ``features`` the file has hloc's matches.
+    """
+    hloc = None if features is None else HlocPairs(features, file)
+    path = _check_out(out, WRITERS if hloc is None else (*WRITERS, ".h5"))
+    if hloc is not None and path.resolve() in (hloc.features.resolve(), hloc.matches.resolve()):
+        raise ValueError(f"--out: {path} is read, and the results would replace it; name another file")
+    sources = find_sources(file, path) if hloc is None else [_hloc_source(hloc, key) for key in hloc.keys]
     common = {**settings, "sampler": sampler}
 
     def load(source: Source) -> dict[str, Any]:
@@ -94,7 +100,7 @@ def estimate_files(
         missing = [source for source in sources if source.unit not in journal]
         loaders = (lambda source=source: load(source) for source in missing)
         results = iter_estimates(PROBLEMS[model], loaders, workers=workers, **common)
-        with _note_on_interrupt(), show_progress("pairs", len(sources), len(sources) - len(missing)) as advance:
+        with note_on_interrupt(), show_progress("pairs", len(sources), len(sources) - len(missing)) as advance:
             for source, result in zip(missing, results, strict=True):
                 if isinstance(result, Failure):
                     failed[source.name] = result.message
@@ -102,26 +108,20 @@ def estimate_files(
                     journal.add(source.unit, [_as_row(result)], alone=True)
                 advance()
         records = Records(sources, journal, failed)
-        write_atomically(path, lambda temporary: WRITERS[path.suffix](temporary, records))
+        if hloc is not None and path.suffix == ".h5":
+            nothing = np.empty(0, np.bool_)
+            hloc.write_verified(path, ((r.name, r.inliers if r.success else nothing) for r in records))
+        else:
+            write_atomically(path, lambda temporary: WRITERS[path.suffix](temporary, records))
         successes = sum(record.success for record in records)
     summary = {"out": str(path), "pairs": len(sources), "new": len(missing), "successes": successes, "failed": failed}
     print_json(summary) if json else _show(summary)
 
 
-@contextlib.contextmanager
-def _note_on_interrupt() -> Iterator[None]:
-    """Say on Ctrl-C that what is done is kept."""
-    try:
-        yield
-    except KeyboardInterrupt:
-        notes.print("bansac: what is done is kept; the same command goes on with it")
-        raise
-
-
-def _check_out(out: Path | None) -> Path:
-    if out is None or out.suffix not in WRITERS:
+def _check_out(out: Path | None, suffixes: Collection[str]) -> Path:
+    if out is None or out.suffix not in suffixes:
         raise ValueError(
-            f"--out must name a file {' or '.join(f'*{suffix}' for suffix in WRITERS)} for the results of many pairs "
+            f"--out must name a file {' or '.join(f'*{suffix}' for suffix in suffixes)} for the results of many pairs "
             f"(--pair chooses one of a set), got {out and str(out)!r}"
         )
     check_packages(out.suffix)
@@ -173,6 +173,10 @@ def _set_source(pair_set: PairSet, key: str) -> Source:
         return replace(matches, scores=None if matches.scores is None else np.clip(matches.scores, 0.0, 1.0))
 
     return Source(f"{pair_set.name}/{key}", _stamp(pair_set.folder / "matches.h5"), read)
+
+
+def _hloc_source(pairs: HlocPairs, key: str) -> Source:
+    return Source(key, f"{_stamp(pairs.matches)} {_stamp(pairs.features)}", lambda: pairs.pair(key))
 
 
 def _stamp(file: Path) -> str:

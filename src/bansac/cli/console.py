@@ -90,3 +90,13 @@ def show_progress(what: str, total: int, done: int) -> Iterator[Callable[[], Non
     with Progress(*columns, console=notes, transient=True, disable=not notes.is_terminal) as progress:
         task = progress.add_task(what, total=total, completed=done)
         yield lambda: progress.advance(task)
+
+
+@contextmanager
+def note_on_interrupt() -> Iterator[None]:
+    """Say on Ctrl-C that what is done is kept."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        notes.print("bansac: what is done is kept; the same command goes on with it")
+        raise

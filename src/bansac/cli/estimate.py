@@ -33,6 +33,10 @@ def estimate(
     model: Annotated[Model, typer.Option(help="The model to estimate.")],
     degree: Annotated[int | None, typer.Option(help="Degree of the polynomial.")] = None,
     pair: Annotated[str | None, typer.Option(help="Name of a pair; FILE is then a folder of h5 files.")] = None,
+    features: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Keypoints as hloc stores them (h5); FILE has hloc's matches, many pairs."),
+    ] = None,
     calib: arguments.CalibrationOption = None,
     threshold: arguments.ThresholdOption = None,
     confidence: arguments.ConfidenceOption = None,
@@ -42,7 +46,9 @@ def estimate(
     no_scores: arguments.NoScoresFlag = False,
     out: Annotated[
         Path | None,
-        typer.Option("--out", metavar="DIR|FILE", help="Folder of results; for many pairs a .npz or .parquet file."),
+        typer.Option(
+            "--out", metavar="DIR|FILE", help="Folder of results; for many pairs a .npz or .parquet file (or .h5)."
+        ),
     ] = None,
     overwrite: arguments.OverwriteFlag = False,
     workers: Annotated[int | None, typer.Option(help="Threads, for many pairs. Default: all cores.")] = None,
@@ -64,7 +70,7 @@ def estimate(
     Delete it to start anew.
     """
     given = arguments.given(threshold=threshold, confidence=confidence, max_iterations=max_iterations)
-    if wants_batch(file, pair, out):
+    if wants_batch(file, pair, out, features):
         _refuse("--degree", degree, model)
         if overwrite:
             raise ValueError("--overwrite is for one file; to start many pairs anew delete the journal beside --out")
@@ -74,6 +80,7 @@ def estimate(
             file,
             model,
             out,
+            features=features,
             workers=workers,
             cameras=read_calibration(calib) if calib is not None else None,
             sampler=sampler,

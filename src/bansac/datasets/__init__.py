@@ -7,6 +7,7 @@
 ``synthetic``   matches and curves with ground truth
 ``demo``        a pair of images that is part of the package, and one of scikit-image
 ``tutorial``    sets of the "RANSAC in 2020" tutorial; ``hdf5`` and ``image_finder`` serve it
+``hloc``        features and matches in the files of hloc
 ``labelled``    sets whose matches are labelled, or whose truth are check points
 ``survey``      all sets below a folder
 ``fetch``       download of the tutorial's sets; ``download`` and ``unpack`` serve it
@@ -18,6 +19,7 @@ May import ``geometry``, ``images``, ``metrics`` and ``validate``; nothing that 
 from __future__ import annotations
 
 from bansac.datasets.demo import StereoPair, load_demo, load_motorcycle
+from bansac.datasets.hloc import HlocPairs
 from bansac.datasets.matches import Matches
 from bansac.datasets.survey import find_sets
 from bansac.datasets.synthetic import (
@@ -35,6 +37,7 @@ from bansac.datasets.tutorial import PairSet
 
 __all__ = [
     "CurvePoints",
+    "HlocPairs",
     "Matches",
     "PairSet",
     "SceneMatches",

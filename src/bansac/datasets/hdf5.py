@@ -60,12 +60,28 @@ class Reader(AbstractContextManager["Reader"]):
         """Close the file."""
         self._file.close()
 
-    def keys(self) -> list[str]:
-        """Return the keys, sorted."""
+    def keys(self, group: str = "/") -> list[str]:
+        """Return the keys of a group, sorted; none if it is an array."""
         try:
-            return sorted(self._file.keys())
+            found = self._file[group]
+            return sorted(found.keys()) if hasattr(found, "keys") else []
         except Exception as error:
             raise OSError(f"cannot read {self._path}: {error}") from error
+
+    def groups_with(self, name: str) -> list[str]:
+        """Return the full names of the groups at any depth that hold an entry of a name."""
+        found: list[str] = []
+
+        def visit(path: str, _: object) -> None:
+            group, _, last = path.rpartition("/")
+            if last == name and group:
+                found.append(group)
+
+        try:
+            self._file.visititems(visit)
+        except Exception as error:
+            raise OSError(f"cannot read {self._path}: {error}") from error
+        return found
 
     def array(self, key: str, shape: tuple[int, ...]) -> _Array:
         """Return finite float64 numbers of a shape; -1 stands for any length, axes of length 1 do not count."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import functools
 import importlib
-import os
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sized
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
@@ -20,7 +19,7 @@ from numpy.typing import NDArray
 from bansac.estimate.absolute_pose import estimate_absolute_pose
 from bansac.estimate.curves import fit_circle, fit_ellipse, fit_line, fit_plane
 from bansac.estimate.generic import ransac
-from bansac.estimate.threads import in_order
+from bansac.estimate.threads import as_count, count_workers, in_order
 from bansac.estimate.transforms import estimate_affine, estimate_similarity
 from bansac.estimate.transforms_3d import estimate_rigid_3d, estimate_similarity_3d
 from bansac.estimate.two_views import (
@@ -205,8 +204,8 @@ def iter_estimates(
     1.0 100
     2.0 100
     """
-    workers = _cores() if workers is None else _positive("workers", workers)
-    pending = _PENDING_PER_WORKER * workers if max_pending is None else _positive("max_pending", max_pending)
+    workers = count_workers(workers)
+    pending = _PENDING_PER_WORKER * workers if max_pending is None else as_count("max_pending", max_pending)
     if on_error not in ("return", "raise"):
         raise ValueError(f"on_error must be 'return' or 'raise', got {on_error!r}")
     if not isinstance(pairs, Iterable):
@@ -344,16 +343,3 @@ def _arguments(pair: Any, attributes: Mapping[str, str]) -> tuple[tuple[Any, ...
         "a pair must be a tuple (x1, x2), a mapping of arguments, an object with x1 and x2, an array, or a function "
         f"that returns one of these; got {type(pair).__name__}"
     )
-
-
-def _positive(name: str, value: Any) -> int:
-    if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1:
-        raise ValueError(f"{name} must be an integer >= 1, got {value!r}")
-    return int(value)
-
-
-def _cores() -> int:
-    """Return the number of cores that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1

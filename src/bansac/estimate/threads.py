@@ -7,6 +7,7 @@ so that memory does not grow with their number; a slow item holds back the answe
 from __future__ import annotations
 
 import contextlib
+import os
 import queue
 import threading
 from collections import deque
@@ -14,7 +15,9 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future
 from typing import Any, NamedTuple, TypeVar
 
-__all__ = ["in_order"]
+import numpy as np
+
+__all__ = ["as_count", "count_workers", "in_order"]
 
 Answer = TypeVar("Answer")
 
@@ -87,3 +90,19 @@ def _work(jobs: queue.SimpleQueue[_Job | None], function: Callable[[int, Any], A
         except BaseException as error:
             job.answer.set_exception(error)
         del job  # its data are not kept while this thread waits
+
+
+def count_workers(workers: int | None) -> int:
+    """Return a number of workers that is allowed, for None that of the cores which this process may use."""
+    if workers is not None:
+        return as_count("workers", workers)
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def as_count(name: str, value: Any) -> int:
+    """Return an integer; a ValueError that names the argument if it is none or less than 1."""
+    if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1:
+        raise ValueError(f"{name} must be an integer >= 1, got {value!r}")
+    return int(value)

@@ -1,0 +1,115 @@
+"""Kill ``bansac colmap verify`` at random moments, and compare what is left with an undisturbed run.
+
+    python benchmarks/colmap_kills.py [--kills 20] [--json FILE]
+
+A synthetic database of 190 pairs is verified in processes of their own, each of which gets SIGKILL at a random moment
+after its first batch. After each the file has to pass SQLite's ``PRAGMA integrity_check`` and hold geometries of an
+undisturbed run only. Whenever all pairs are done, and at the end after a run that is not killed, the geometries have to
+be those of the undisturbed run, byte by byte; then the work begins anew. Returns 1 if not. Needs pycolmap.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import json
+import random
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from bansac.colmap import verify_database
+from bansac.colmap.database import import_pycolmap
+
+IMAGES = 20
+
+# Says when kernels are loaded and work begins; every batch of 4 pairs takes some time in addition.
+PROGRAM = """
+import sys, time
+from bansac.colmap import verify_database
+
+def progress(done, total):
+    print(done, flush=True)
+    time.sleep(0.01)
+
+verify_database(sys.argv[1], workers=2, batch_size=4, progress=progress)
+"""
+
+
+def write_database(path: Path) -> None:
+    """Write a synthetic database without geometries."""
+    pycolmap = import_pycolmap()
+    settings = pycolmap.SyntheticDatasetOptions(
+        num_rigs=1, num_frames_per_rig=IMAGES, inlier_match_ratio=0.5, camera_has_prior_focal_length=True
+    )
+    pycolmap.set_random_seed(0)
+    with pycolmap.Database.open(path) as database:
+        pycolmap.synthesize_dataset(settings, database)
+        database.clear_two_view_geometries()
+
+
+def geometries(path: Path) -> tuple[bool, list[Any]]:
+    """Return whether the file is valid, and its geometries."""
+    with closing(sqlite3.connect(path)) as connection:
+        valid = connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+        return valid, connection.execute("SELECT * FROM two_view_geometries ORDER BY pair_id").fetchall()
+
+
+def run_and_kill(path: Path, delay: float) -> None:
+    """Verify in a process that is killed so many seconds after its first batch."""
+    process = subprocess.Popen([sys.executable, "-c", PROGRAM, str(path)], stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    process.stdout.readline()
+    process.stdout.readline()
+    time.sleep(delay)
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+
+
+def main() -> int:
+    """Kill, compare and report."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--kills", type=int, default=20)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--json", type=Path)
+    arguments = parser.parse_args()
+    rng = random.Random(arguments.seed)
+    report: dict[str, Any] = {"date": datetime.date.today().isoformat(), "kills": arguments.kills}
+    after, valid, same = [], True, True
+    with tempfile.TemporaryDirectory() as folder:
+        untouched, path, undisturbed = (Path(folder, name) for name in ("untouched.db", "path.db", "undisturbed.db"))
+        write_database(untouched)
+        shutil.copy(untouched, undisturbed)
+        verify_database(undisturbed, workers=2)
+        expected = geometries(undisturbed)[1]
+        shutil.copy(untouched, path)
+        for kill in range(arguments.kills):
+            run_and_kill(path, rng.uniform(0.0, 0.5))
+            intact, found = geometries(path)
+            valid, same = valid and intact, same and set(found) <= set(expected)
+            after.append(len(found))
+            print(f"kill {kill + 1}: valid: {intact}, {len(found)} of {len(expected)} pairs", flush=True)
+            if len(found) == len(expected):
+                same = same and found == expected
+                path.unlink()  # SQLite's files beside it are those of a database that is gone
+                for suffix in ("-wal", "-shm"):
+                    Path(f"{path}{suffix}").unlink(missing_ok=True)
+                shutil.copy(untouched, path)
+        verify_database(path, workers=1)
+        same = same and geometries(path) == (True, expected)
+    report |= {"pairs after each kill": after, "pairs": len(expected), "valid": valid, "as undisturbed": same}
+    print(report)
+    if arguments.json is not None:
+        arguments.json.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+    return int(not (valid and same))
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,93 @@
+"""``bansac colmap``: COLMAP's databases."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from bansac.cli import arguments
+from bansac.cli.console import command, note_on_interrupt, notes, print_json, report, show_progress
+from bansac.colmap import VerificationOptions, VerificationSummary, verify_database
+
+app = typer.Typer(no_args_is_help=True, help="Verify the matches of COLMAP's databases.")
+
+_DEFAULTS = VerificationOptions()
+
+# Reasons of failures, and pairs of each, that are shown; --json has all.
+_SHOWN = 5
+
+
+@app.command()
+@command
+def verify(
+    database: Annotated[Path, typer.Argument(metavar="DATABASE", help="COLMAP's database, with matches.")],
+    max_error: Annotated[float, typer.Option(help="Largest residual of an inlier in pixels.")] = _DEFAULTS.max_error,
+    min_num_inliers: Annotated[
+        int, typer.Option(help="Fewer inliers are a degenerate pair.")
+    ] = _DEFAULTS.min_num_inliers,
+    model_selection: Annotated[
+        Literal["colmap", "bansac"],
+        typer.Option(
+            help="When a pair is planar: colmap, if H has .8 of the inliers; bansac, if the inliers off H are no more "
+            "than chance gives."
+        ),
+    ] = "colmap",
+    seed: arguments.SeedOption = 0,
+    workers: Annotated[int | None, typer.Option(help="Threads. Default: all cores.")] = None,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Delete the geometries that the database has and do all pairs.")
+    ] = False,
+    json: arguments.JsonFlag = False,
+) -> None:
+    """Verify the matches of a COLMAP database: two-view geometries and inlier matches for COLMAP's mappers.
+
+    F and H are estimated for every pair of images with matches, E if both cameras have a prior focal length; COLMAP's
+    rules choose the configuration. Pairs that have a geometry are left as they are. The geometries are written in
+    batches: an interrupted run goes on where it was. Pairs that cannot be verified are named at the end by the reason,
+    and the exit code is 0. Needs pycolmap: pip install 'bansac[colmap]'.
+    """
+    options = VerificationOptions(
+        max_error=max_error, min_num_inliers=min_num_inliers, model_selection=model_selection, seed=seed
+    )
+    with note_on_interrupt(), contextlib.ExitStack() as stack:
+        bar = _Bar(stack)
+        summary = verify_database(database, options=options, workers=workers, overwrite=overwrite, progress=bar)
+    if json:
+        print_json({"database": str(database), **dataclasses.asdict(summary)})
+    else:
+        _show(database, summary)
+
+
+class _Bar:
+    """Shows how many pairs are done, from the first call on."""
+
+    def __init__(self, stack: contextlib.ExitStack) -> None:
+        self._stack = stack
+        self._advance: Callable[[], None] | None = None
+        self._done = 0
+
+    def __call__(self, done: int, total: int) -> None:
+        if self._advance is None:
+            self._advance = self._stack.enter_context(show_progress("pairs", total, done))
+        else:
+            for _ in range(done - self._done):
+                self._advance()
+        self._done = done
+
+
+def _show(database: Path, summary: VerificationSummary) -> None:
+    for reason, names in summary.failures.items():
+        more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+        notes.print(f"bansac: {len(names)} failed: {reason}: {', '.join(names[:_SHOWN])}{more}", markup=False)
+    counts = ", ".join(f"{count} {name}" for name, count in sorted(summary.configurations.items()))
+    report.print(
+        f"{database}: {summary.pairs} pairs with matches, {summary.new} of them new in {summary.seconds:.1f} s"
+        f"{': ' if counts else ''}{counts}; {summary.inlier_matches} inlier matches, "
+        f"{sum(map(len, summary.failures.values()))} failed",
+        markup=False,
+    )

@@ -1,0 +1,184 @@
+"""COLMAP's database, read and written through pycolmap.
+
+Keypoints stay in COLMAP's convention, in which the centre of the first pixel is (.5, .5) and which the cameras share.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import os
+import sqlite3
+import zlib  # noqa: F401  before pycolmap: its wheels bring another zlib, and Python's, loaded later, crashes with it
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bansac.colmap.pairs import PairFailure, PairGeometry, PairMatches
+
+if TYPE_CHECKING:
+    import pycolmap
+
+__all__ = ["MatchDatabase", "check_database", "import_pycolmap"]
+
+_TABLES = {"cameras", "images", "keypoints", "matches", "two_view_geometries"}
+
+# Images whose keypoints are in memory. Pairs come in the order of their first image.
+_IMAGES = 256
+
+# An undistorted point is distorted again for a check: this far off in pixels it was beyond what the model can undo.
+_SAME = 1.0
+
+_Array = NDArray[np.float64]
+
+
+def import_pycolmap() -> Any:
+    """Return the module pycolmap; an ImportError that names the extra if it is not installed."""
+    try:
+        import pycolmap
+    except ImportError as error:
+        raise ImportError("COLMAP's databases need pycolmap: pip install 'bansac[colmap]'") from error
+    return pycolmap
+
+
+def check_database(path: str | os.PathLike[str]) -> None:
+    """Raise an OSError if a file is no database of COLMAP or cannot be written now.
+
+    pycolmap makes a file that is not there, and ends the process at one that is locked.
+    """
+    if not Path(path).is_file():
+        raise FileNotFoundError(f"{path}: there is no such file")
+    try:
+        uri = f"{Path(path).resolve().as_uri()}?mode=rw"
+        with contextlib.closing(sqlite3.connect(uri, uri=True, timeout=1.0, isolation_level=None)) as connection:
+            names = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
+            if missing := _TABLES - names:
+                raise OSError(f"{path}: is no database of COLMAP: it has no table {', '.join(sorted(missing))}")
+            connection.execute("BEGIN IMMEDIATE")
+            connection.execute("ROLLBACK")
+    except sqlite3.Error as error:
+        raise OSError(f"{path}: cannot be used as a database: {error}") from None
+
+
+class _View(NamedTuple):
+    """An image: its keypoints and what its camera makes of them."""
+
+    x: _Array
+    size: tuple[int, int]
+    rays: _Array | None
+    pixel: float
+
+
+class MatchDatabase(contextlib.AbstractContextManager["MatchDatabase"]):
+    """An open database; to be used in a ``with`` statement.
+
+    Parameters
+    ----------
+    path : str or path
+        The file, see :func:`check_database`.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self._pycolmap = import_pycolmap()
+        check_database(path)
+        self._path = path
+        self._database = self._pycolmap.Database.open(path)
+        self._cameras = {camera.camera_id: camera for camera in self._database.read_all_cameras()}
+        self._images = {image.image_id: image for image in self._database.read_all_images()}
+        self._view = functools.lru_cache(maxsize=_IMAGES)(self._read_view)
+
+    def __enter__(self) -> Self:
+        """Return it."""
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        """Close it."""
+        self._database.close()
+
+    def matched_pairs(self) -> list[int]:
+        """Return the numbers of all pairs with matches, sorted."""
+        return sorted(self._database.read_num_matches()[0])
+
+    def is_verified(self, pair_id: int) -> bool:
+        """Say whether a pair has a geometry."""
+        return bool(self._database.exists_two_view_geometry(*self._ids(pair_id)))
+
+    def clear_geometries(self) -> None:
+        """Delete the geometries of all pairs."""
+        self._database.clear_two_view_geometries()
+
+    def pair_name(self, image_id1: int, image_id2: int) -> str:
+        """Return the names of two images, joined."""
+        names = (self._images[i].name if i in self._images else f"image {i}" for i in (image_id1, image_id2))
+        return " - ".join(names)
+
+    def read(self, pair_id: int) -> PairMatches | PairFailure:
+        """Read the matches of a pair; what is wrong with them is a failure."""
+        first, second = self._ids(pair_id)
+        try:
+            view1, view2 = self._view(first), self._view(second)
+            matches = self._database.read_matches(first, second)
+            for column, view, image_id in zip(matches.T, (view1, view2), (first, second), strict=True):
+                if column.size and column.max() >= len(view.x):
+                    raise ValueError(
+                        f"a match names a keypoint that image {image_id} does not have: it has {len(view.x)}"
+                    )
+        except ValueError as error:
+            return PairFailure(first, second, str(error))
+        x1, x2 = view1.x[matches[:, 0]], view2.x[matches[:, 1]]
+        both = PairMatches(first, second, pair_id, matches, x1, x2, view1.size, view2.size)
+        if view1.rays is None or view2.rays is None:
+            return both
+        rays1, rays2 = view1.rays[matches[:, 0]], view2.rays[matches[:, 1]]
+        return replace(both, rays1=rays1, rays2=rays2, pixel=(view1.pixel + view2.pixel) / 2)
+
+    def write(self, geometries: Iterable[PairGeometry]) -> None:
+        """Write the geometries of pairs that have none, all of them in one transaction."""
+        rows = [(g.image_id1, g.image_id2, self._as_row(g)) for g in geometries]
+        try:
+            with self._pycolmap.DatabaseTransaction(self._database):
+                for first, second, row in rows:
+                    self._database.write_two_view_geometry(first, second, row)
+        except RuntimeError as error:
+            raise OSError(f"{self._path}: cannot be written: {error}") from error
+
+    def _ids(self, pair_id: int) -> tuple[int, int]:
+        first, second = self._pycolmap.pair_id_to_image_pair(pair_id)
+        return first, second
+
+    def _read_view(self, image_id: int) -> _View:
+        if image_id not in self._images:
+            raise ValueError(f"there is no image {image_id}")
+        camera = self._cameras.get(self._images[image_id].camera_id)
+        if camera is None:
+            raise ValueError(f"image {image_id} has no camera")
+        x = np.asarray(self._database.read_keypoints(image_id)[:, :2], np.float64).reshape(-1, 2)
+        if not np.isfinite(x).all():
+            raise ValueError(f"image {image_id} has keypoints that are NaN or infinite")
+        if camera.is_spherical():
+            raise ValueError(f"the camera model {camera.model_name} has no image plane")
+        rays = _undistort(camera, x) if camera.has_prior_focal_length else None
+        return _View(x, (camera.height, camera.width), rays, camera.cam_from_img_threshold(1.0))
+
+    def _as_row(self, geometry: PairGeometry) -> pycolmap.TwoViewGeometry:
+        row: pycolmap.TwoViewGeometry = self._pycolmap.TwoViewGeometry()
+        configuration = getattr(self._pycolmap.TwoViewGeometryConfiguration, geometry.configuration.upper())
+        row.config = int(configuration)
+        row.inlier_matches = geometry.inlier_matches
+        row.E, row.F, row.H = geometry.E, geometry.F, geometry.H
+        if geometry.pose is not None:
+            rotation = self._pycolmap.Rotation3d(geometry.pose.R)
+            row.cam2_from_cam1 = self._pycolmap.Rigid3d(rotation, geometry.pose.t)
+        return row
+
+
+def _undistort(camera: pycolmap.Camera, x: _Array) -> _Array:
+    """Return keypoints in normalised units, NaN for those that the camera model cannot undistort."""
+    rays = np.array(camera.cam_from_img(x))
+    again = camera.img_from_cam(np.column_stack([rays, np.ones(len(rays))]))
+    rays[~(np.hypot(*(again - x).T) < _SAME)] = np.nan
+    return rays

@@ -1,0 +1,83 @@
+"""Settings of the verification. Those of COLMAP's ``TwoViewGeometryOptions`` have its names and defaults."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+__all__ = ["MODEL_SELECTIONS", "VerificationOptions"]
+
+MODEL_SELECTIONS = ("colmap", "bansac")
+
+_RATIOS = ("min_E_F_inlier_ratio", "max_H_inlier_ratio", "watermark_min_inlier_ratio", "watermark_border_size")
+
+
+@dataclass(frozen=True, kw_only=True)
+class VerificationOptions:
+    """Settings of :func:`bansac.colmap.verify_database`.
+
+    Parameters
+    ----------
+    max_error : float
+        Largest residual of an inlier in pixels: Sampson's distance of E and F, the transfer error of H.
+    min_num_inliers : int
+        A pair with fewer inliers is degenerate.
+    model_selection : {"colmap", "bansac"}
+        When a pair is planar or panoramic. ``"colmap"``: if H has more than ``max_H_inlier_ratio`` of the inliers of
+        the epipolar geometry. ``"bansac"``: if the inliers off the homography are no more than chance gives
+        (``Result.configuration``), which keeps scenes with a dominant plane calibrated or uncalibrated.
+    min_E_F_inlier_ratio : float
+        A pair with prior focal lengths is calibrated if E has more than this share of the inliers of F: focal lengths
+        that are wrong lose inliers.
+    max_H_inlier_ratio : float
+        See ``model_selection``; also the share of the inliers of a plane that a rotation must have for the pair to be
+        panoramic.
+    detect_watermark : bool
+        Look for pairs whose inliers are a mark in the border of the images.
+    watermark_min_inlier_ratio : float
+        Share of the inliers that has to be in the border of both images, and to follow one translation.
+    watermark_border_size : float
+        Width of the border over the diagonal of the image.
+    watermark_detection_max_error : float
+        Largest distance in pixels of a match from the translation.
+    seed : int
+        Seed of the random numbers. That of a pair follows from it and from the pair's number in the database.
+
+    Raises
+    ------
+    ValueError
+        If a setting is out of its range.
+
+    Examples
+    --------
+    >>> from bansac.colmap import VerificationOptions
+    >>> VerificationOptions(max_error=2.0).min_num_inliers
+    15
+    """
+
+    max_error: float = 4.0
+    min_num_inliers: int = 15
+    model_selection: str = "colmap"
+    min_E_F_inlier_ratio: float = 0.95  # noqa: N815
+    max_H_inlier_ratio: float = 0.8  # noqa: N815
+    detect_watermark: bool = True
+    watermark_min_inlier_ratio: float = 0.7
+    watermark_border_size: float = 0.1
+    watermark_detection_max_error: float = 4.0
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        """Check the values."""
+        for name in ("max_error", "watermark_detection_max_error"):
+            if not 0.0 < getattr(self, name) < math.inf:
+                raise ValueError(f"{name} must be a number > 0, got {getattr(self, name)!r}")
+        for name in _RATIOS:
+            if not 0.0 <= getattr(self, name) <= 1.0:
+                raise ValueError(f"{name} must be in [0, 1], got {getattr(self, name)!r}")
+        for field, least in (("min_num_inliers", 1), ("seed", 0)):
+            if getattr(self, field) < least or getattr(self, field) != int(getattr(self, field)):
+                raise ValueError(f"{field} must be an integer >= {least}, got {getattr(self, field)!r}")
+        if self.model_selection not in MODEL_SELECTIONS:
+            raise ValueError(
+                f"model_selection must be one of {', '.join(map(repr, MODEL_SELECTIONS))}; got {self.model_selection!r}"
+            )

@@ -1,0 +1,262 @@
+"""Geometric verification of pairs: matches in, geometries out.
+
+:func:`verify_pairs` is a function of its arguments alone, which can be pickled: it reads no database and needs no
+pycolmap, so that batches of pairs can be worked on in threads, processes or on other machines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bansac.colmap.options import VerificationOptions
+from bansac.colmap.selection import NOTHING, Support, fit_rotation, select
+from bansac.colmap.watermark import is_watermark
+from bansac.estimate import estimate_essential, estimate_fundamental, estimate_homography
+from bansac.estimate.planar_motion import motion_of_plane
+from bansac.geometry import recover_pose
+from bansac.numeric.rng import derive_seed
+from bansac.result import RelativePose, Result
+
+__all__ = ["PairFailure", "PairGeometry", "PairMatches", "verify_pair", "verify_pairs"]
+
+_Array = NDArray[np.float64]
+
+# Thresholds as shares of max_error, and presets, of the attempts. Within max_error, which is wide, chance gives support
+# to any model: one of few matches stands out within a quarter of it.
+_ATTEMPTS = ((1.0, "fast"), (1.0, None), (0.25, None))
+
+
+@dataclass(frozen=True, eq=False)
+class PairMatches:
+    """The matches of two images.
+
+    Parameters
+    ----------
+    image_id1, image_id2 : int
+        The images in the database.
+    pair_id : int
+        Number of the pair in the database.
+    matches : (N, 2) ndarray of uint32
+        Indices of the keypoints of each match.
+    x1, x2 : (N, 2) ndarray
+        The keypoints in pixels, in the convention of the database: COLMAP's is that the centre of the first pixel is
+        (.5, .5). F and H are in the same.
+    size1, size2 : (int, int)
+        Height and width of the images.
+    rays1, rays2 : (N, 2) ndarray or None
+        The keypoints undistorted, in normalised units, NaN for those that cannot be; None if a camera has no prior
+        focal length.
+    pixel : float
+        Size of a pixel in normalised units, the mean of both cameras.
+    """
+
+    image_id1: int
+    image_id2: int
+    pair_id: int
+    matches: NDArray[np.uint32]
+    x1: _Array
+    x2: _Array
+    size1: tuple[int, int]
+    size2: tuple[int, int]
+    rays1: _Array | None = None
+    rays2: _Array | None = None
+    pixel: float = 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class PairGeometry:
+    """The geometry of two images.
+
+    Parameters
+    ----------
+    image_id1, image_id2 : int
+        The images in the database.
+    configuration : str
+        "degenerate", "calibrated", "uncalibrated", "planar", "panoramic", "planar_or_panoramic" or "watermark":
+        pycolmap's names in lower case.
+    inlier_matches : (M, 2) ndarray of uint32
+        The matches that follow the geometry; none if it is degenerate.
+    E, F, H : (3, 3) ndarray or None
+        The models with more support than chance gives; all None if the pair is degenerate. F and H are in pixels.
+    pose : RelativePose or None
+        Motion from the first camera to the second, if it is calibrated, planar or panoramic; t is of unit length, and 0
+        for panoramic pairs.
+    """
+
+    image_id1: int
+    image_id2: int
+    configuration: str
+    inlier_matches: NDArray[np.uint32]
+    E: _Array | None = None
+    F: _Array | None = None
+    H: _Array | None = None
+    pose: RelativePose | None = None
+
+
+@dataclass(frozen=True)
+class PairFailure:
+    """Why there is no geometry of a pair.
+
+    Parameters
+    ----------
+    image_id1, image_id2 : int
+        The images in the database.
+    reason : str
+        What is wrong with the pair.
+    """
+
+    image_id1: int
+    image_id2: int
+    reason: str
+
+
+def verify_pairs(pairs: Sequence[PairMatches], options: VerificationOptions) -> list[PairGeometry | PairFailure]:
+    """Find the geometries of a batch of pairs.
+
+    Parameters
+    ----------
+    pairs : sequence of PairMatches
+        The pairs.
+    options : VerificationOptions
+        The settings.
+
+    Returns
+    -------
+    list of PairGeometry or PairFailure
+        In the order of the pairs. A geometry depends on its pair and the options only.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bansac.datasets import epipolar_matches
+    >>> scene = epipolar_matches(200, inlier_ratio=0.6, noise=0.5, seed=1)
+    >>> indices = np.column_stack([np.arange(200), np.arange(200)]).astype(np.uint32)
+    >>> pair = PairMatches(1, 2, 1, indices, scene.x1, scene.x2, scene.size, scene.size)
+    >>> [geometry] = verify_pairs([pair], VerificationOptions())
+    >>> geometry.configuration, geometry.inlier_matches.shape[1], geometry.F.shape
+    ('uncalibrated', 2, (3, 3))
+    """
+    return [_attempt(pair, options) for pair in pairs]
+
+
+def _attempt(pair: PairMatches, options: VerificationOptions) -> PairGeometry | PairFailure:
+    try:
+        return verify_pair(pair, options)
+    except Exception as error:  # one pair does not end the work on thousands
+        return PairFailure(pair.image_id1, pair.image_id2, str(error) or type(error).__name__)
+
+
+def verify_pair(pair: PairMatches, options: VerificationOptions) -> PairGeometry:
+    """Find the geometry of a pair.
+
+    Parameters
+    ----------
+    pair : PairMatches
+        The pair.
+    options : VerificationOptions
+        The settings.
+
+    Returns
+    -------
+    PairGeometry
+        What describes the pair.
+    """
+    nothing = PairGeometry(pair.image_id1, pair.image_id2, "degenerate", np.empty((0, 2), np.uint32))
+    if len(pair.matches) < options.min_num_inliers:
+        return nothing
+    E, F, H = _find_models(pair, options)
+    configuration, support, calibrated = select(E, F, H, options)
+    if configuration == "degenerate":
+        return nothing
+    inliers = support.inliers
+    pose = None
+    if calibrated:
+        configuration, pose = _motion(pair, configuration, E, H, options)
+    sizes = pair.size1, pair.size2
+    if options.detect_watermark and is_watermark(pair.x1[inliers], pair.x2[inliers], *sizes, options):
+        configuration, pose = "watermark", None
+    return replace(
+        nothing,
+        configuration=configuration,
+        inlier_matches=pair.matches[inliers],
+        E=E.model,
+        F=F.model,
+        H=H.model,
+        pose=pose,
+    )
+
+
+def _find_models(pair: PairMatches, options: VerificationOptions) -> tuple[Support, Support, Support]:
+    """Return what E, F and H have.
+
+    Most pairs are done in one short round. One in which it finds no more than chance gives is searched for longer, and
+    at last for models that stand out within a share of ``max_error``.
+    """
+    seed = derive_seed(options.seed, pair.pair_id)
+    supports = NOTHING, NOTHING, NOTHING
+    for share, preset in _ATTEMPTS:
+        supports = _estimate(pair, share * options.max_error, options.max_error, seed, preset)
+        if any(support.model is not None for support in supports[:2]):
+            break
+    return supports
+
+
+def _estimate(
+    pair: PairMatches, threshold: float, max_error: float, seed: int, preset: str | None
+) -> tuple[Support, Support, Support]:
+    """Estimate E, F and H at a threshold, and return what they have within ``max_error``."""
+    sizes = pair.size1, pair.size2
+    F = estimate_fundamental(
+        pair.x1, pair.x2, threshold=threshold, seed=seed, preset=preset, image_size1=sizes[0], image_size2=sizes[1]
+    )
+    H = estimate_homography(pair.x1, pair.x2, threshold=threshold, seed=seed, preset=preset)
+    supports = _support(F, max_error), _support(H, max_error)
+    if pair.rays1 is None or pair.rays2 is None:
+        return NOTHING, *supports
+    known = _undistorted(pair)
+    rays1, rays2 = pair.rays1[known], pair.rays2[known]
+    E = _support(
+        estimate_essential(rays1, rays2, threshold=threshold * pair.pixel, seed=seed, preset=preset),
+        max_error * pair.pixel,
+    )
+    inliers: NDArray[np.bool_] = np.zeros(len(known), np.bool_)
+    inliers[known] = E.inliers
+    return replace(E, inliers=inliers), *supports
+
+
+def _support(result: Result, max_error: float) -> Support:
+    """Return what a model has, nothing if chance gives as much."""
+    inliers = result.residuals <= max_error
+    if not result.success:
+        return Support(None, np.zeros_like(inliers))
+    return Support(result.model, inliers, result.configuration in ("planar", "pure_rotation"))
+
+
+def _undistorted(pair: PairMatches) -> NDArray[np.bool_]:
+    """Say which matches have rays in both images."""
+    assert pair.rays1 is not None
+    assert pair.rays2 is not None
+    return np.asarray(np.isfinite(np.hstack([pair.rays1, pair.rays2])).all(axis=1))
+
+
+def _motion(
+    pair: PairMatches, configuration: str, E: Support, H: Support, options: VerificationOptions
+) -> tuple[str, RelativePose | None]:
+    """Return the configuration of a pair with prior focal lengths that hold, and its motion."""
+    assert E.model is not None
+    assert pair.rays1 is not None
+    assert pair.rays2 is not None
+    if configuration == "calibrated":
+        R, t, _ = recover_pose(E.model, pair.rays1, pair.rays2, E.inliers)
+        return configuration, RelativePose(R, t)
+    follows = H.inliers & _undistorted(pair)
+    rays1, rays2 = pair.rays1[follows], pair.rays2[follows]
+    R, count = fit_rotation(rays1, rays2, options.max_error * pair.pixel)
+    if count > options.max_H_inlier_ratio * H.count:
+        return "panoramic", RelativePose(R, np.zeros(3))
+    motion = motion_of_plane(np.vstack([rays1.T, rays2.T]))
+    return "planar", None if motion is None else RelativePose(*motion)

@@ -1,0 +1,110 @@
+"""Which of E, F and H describes a pair of images: COLMAP's configurations.
+
+The inliers of the three are compared (Schoenberger and Frahm, Structure-from-Motion Revisited, CVPR 2016, section 4.1).
+E and F have about the same if the focal lengths are right; H has most of them if the scene is a plane or the camera
+turns about its centre, and a rotation has most of those in the second case.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bansac.colmap.options import VerificationOptions
+
+__all__ = ["NOTHING", "Support", "fit_rotation", "select"]
+
+_Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Support:
+    """What a model of a pair has.
+
+    Parameters
+    ----------
+    model : (3, 3) ndarray or None
+        The model; None where there is none, or none with more support than chance gives.
+    inliers : (N,) ndarray of bool
+        Its inliers.
+    on_plane : bool
+        Whether the inliers off a homography are no more than chance gives.
+    """
+
+    model: _Array | None
+    inliers: NDArray[np.bool_]
+    on_plane: bool = False
+
+    @property
+    def count(self) -> int:
+        """Number of the inliers."""
+        return int(np.count_nonzero(self.inliers))
+
+
+NOTHING = Support(None, np.zeros(0, np.bool_))
+
+
+def select(E: Support, F: Support, H: Support, options: VerificationOptions) -> tuple[str, Support, bool]:
+    """Return the configuration of a pair, the support whose inliers are those of the pair, and if focal lengths hold.
+
+    Parameters
+    ----------
+    E, F, H : Support
+        Those of the three models; :data:`NOTHING` in place of one that was not looked for.
+    options : VerificationOptions
+        The thresholds.
+
+    Returns
+    -------
+    configuration : {"degenerate", "calibrated", "uncalibrated", "planar_or_panoramic"}
+        The configuration.
+    support : Support
+        The one with the most inliers of those that describe the pair.
+    calibrated : bool
+        Whether E has about the inliers of F: the prior focal lengths are right.
+    """
+    E, F, H = (support if support.count >= options.min_num_inliers else NOTHING for support in (E, F, H))
+    calibrated = E.count > options.min_E_F_inlier_ratio * F.count
+    if not calibrated:
+        E = NOTHING
+    best = max(E, F, key=lambda support: support.count)
+    if best.count > 0:
+        if options.model_selection == "bansac":
+            degenerate = H.count > 0 and (E if calibrated else F).on_plane
+        else:
+            degenerate = H.count > options.max_H_inlier_ratio * best.count
+        if not degenerate:
+            return ("calibrated" if calibrated else "uncalibrated"), best, calibrated
+    best = max(best, H, key=lambda support: support.count)
+    return ("planar_or_panoramic" if best.count > 0 else "degenerate"), best, calibrated
+
+
+def fit_rotation(rays1: _Array, rays2: _Array, max_error: float) -> tuple[_Array, int]:
+    """Return the rotation that takes the first rays to the second, and how many of them follow it.
+
+    The least-squares rotation (Kabsch, 1976) of all rays, then that of those which follow it.
+
+    Parameters
+    ----------
+    rays1, rays2 : (N, 2) ndarray
+        Matches in normalised units.
+    max_error : float
+        Largest distance of a match that follows, in normalised units.
+    """
+    first, second = (np.column_stack([rays, np.ones(len(rays))]) for rays in (rays1, rays2))
+    follows = np.ones(len(rays1), np.bool_)
+    R = np.eye(3)
+    for _ in range(2):
+        u, v = (rays[follows] / np.linalg.norm(rays[follows], axis=1, keepdims=True) for rays in (first, second))
+        U, _, Vt = np.linalg.svd(v.T @ u)
+        U[:, 2] *= np.linalg.det(U @ Vt)  # 1 or -1
+        R = U @ Vt
+        turned = first @ R.T
+        with np.errstate(divide="ignore", invalid="ignore"):
+            distances = np.hypot(*(turned[:, :2] / turned[:, 2:] - rays2).T)
+        follows = (turned[:, 2] > 0.0) & (distances <= max_error)
+        if not follows.any():
+            break
+    return R, int(np.count_nonzero(follows))

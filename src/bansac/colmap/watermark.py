@@ -1,0 +1,50 @@
+"""Matches that are a mark in the border of both images, such as a date or a name, and no geometry.
+
+COLMAP calls a pair a watermark if most of its inliers are in the border of both images and follow one translation.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bansac.colmap.options import VerificationOptions
+
+__all__ = ["is_watermark"]
+
+# Of so many matches, evenly spaced, the translations are tried.
+_TRIED = 100
+
+_Array = NDArray[np.float64]
+_Size = tuple[int, int]
+
+
+def is_watermark(x1: _Array, x2: _Array, size1: _Size, size2: _Size, options: VerificationOptions) -> bool:
+    """Say whether matches are a mark.
+
+    Parameters
+    ----------
+    x1, x2 : (N, 2) ndarray
+        The inliers of a pair, in pixels.
+    size1, size2 : (int, int)
+        Height and width of the images.
+    options : VerificationOptions
+        The thresholds.
+    """
+    border = _in_border(x1, size1, options) & _in_border(x2, size2, options)
+    needed = options.watermark_min_inlier_ratio * len(x1)
+    if len(x1) == 0 or np.count_nonzero(border) < needed:
+        return False
+    shifts = x2 - x1
+    for shift in shifts[border][:: 1 + len(shifts) // _TRIED]:
+        distances = np.hypot(*(shifts - shift).T)
+        if np.count_nonzero(distances <= options.watermark_detection_max_error) >= needed:
+            return True
+    return False
+
+
+def _in_border(x: _Array, size: _Size, options: VerificationOptions) -> NDArray[np.bool_]:
+    height, width = size
+    depth = options.watermark_border_size * np.hypot(height, width)
+    inside = (x > depth) & (x < np.array([width, height]) - depth)
+    return np.asarray(~inside.all(axis=1))
