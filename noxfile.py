@@ -124,11 +124,11 @@ def wheel(session: nox.Session) -> None:
     """Install the wheel that ``package`` has built into an empty environment and run small programs with it."""
     built = str(next(Path(DIST).glob("*.whl")).resolve())
     cache = {"NUMBA_CACHE_DIR": str(Path(session.create_tmp(), "numba").resolve()), "PYTHONPATH": None}
-    script, plane = (str(Path(name).resolve()) for name in ("tests/user_script.py", "examples/plane.py"))
+    script, example = (str(Path(name).resolve()) for name in ("tests/user_script.py", "examples/sphere.py"))
     session.install(built)
     session.chdir(session.create_tmp())  # nothing of the tree is importable
     session.run("python", script, env=cache)
-    session.run("python", plane, env=cache)
+    session.run("python", example, env=cache)
     session.install(f"{built}[cli,match,plot]", "mypy")
     session.run("mypy", "--strict", script)  # finds the annotations because of py.typed
     session.run("bansac", "--version")

@@ -42,6 +42,7 @@ from bansac.datasets.synthetic import (
     polynomial_points,
 )
 from bansac.evaluation.task import DEFAULTS, Kind, judge, make_task, usable_pairs
+from bansac.geometry import normalize_points, rotation_matrix
 
 Array = NDArray[np.float64]
 Estimator = Callable[..., bansac.Result]
@@ -49,7 +50,8 @@ Estimator = Callable[..., bansac.Result]
 SIDE = 1000.0  # of the square in which points lie
 PARTS = ("repetition", "false success", "samplers", "power", "photographs", "real")
 
-# Two views of 1000 x 1000 px, for E with a focal length of 1000 px; curves have no default threshold.
+# Images of 1000 x 1000 px, with a focal length of 1000 px where it counts; points of space in a cube of that side.
+# Where there is no default threshold it is 1.
 ESTIMATORS: dict[str, Estimator] = {
     "homography": lambda data, **o: bansac.estimate_homography(*data, **o),
     "fundamental": lambda data, **o: bansac.estimate_fundamental(*data, **o),
@@ -57,12 +59,25 @@ ESTIMATORS: dict[str, Estimator] = {
     "line": lambda data, **o: bansac.fit_line(data, **o),
     "circle": lambda data, **o: bansac.fit_circle(data, **o),
     "cubic": lambda data, **o: bansac.fit_polynomial(data, 3, **o),
+    "absolute pose": lambda data, **o: bansac.estimate_absolute_pose(*data, CAMERA, **o),
+    "rigid motion": lambda data, **o: bansac.estimate_rigid_3d(*data, **o),
+    "similarity of space": lambda data, **o: bansac.estimate_similarity_3d(*data, **o),
+    "plane": lambda data, **o: bansac.fit_plane(data, **o),
+    "ellipse": lambda data, **o: bansac.fit_ellipse(data, **o),
+}
+# Dimensions of the points of a datum.
+DIMENSIONS: dict[str, tuple[int, ...]] = {
+    **dict.fromkeys(("homography", "fundamental", "essential"), (2, 2)),
+    **dict.fromkeys(("line", "circle", "cubic", "ellipse"), (2,)),
+    **dict.fromkeys(("rigid motion", "similarity of space"), (3, 3)),
+    "absolute pose": (3, 2),
+    "plane": (3,),
 }
 CAMERA = np.array([[SIDE, 0, SIDE / 2], [0, SIDE, SIDE / 2], [0, 0, 1]])
 TWO_VIEWS = ("homography", "fundamental", "essential")
 KINDS: dict[str, Kind] = {"homography": "H", "fundamental": "F", "essential": "E"}
 THRESHOLDS = {"default": None, "3 px": 3.0, "10 px": 10.0}
-CURVE_DEFAULT = 1.0
+NO_DEFAULT = 1.0
 
 # Runs on noise go to the end: fewer samples where one costs more. A sample more matters little beside the number of
 # models that the test accounts for.
@@ -87,60 +102,61 @@ METHODS: dict[str, dict[str, Any]] = {
 # --- Data without a model ---------------------------------------------------------------------------------------------
 
 
-def uniform(rng: np.random.Generator, n: int) -> Array:
-    """Return points spread evenly over the square."""
-    return rng.uniform(0, SIDE, (n, 2))
+def uniform(rng: np.random.Generator, n: int, dimension: int) -> Array:
+    """Return points spread evenly over the square or the cube."""
+    return rng.uniform(0, SIDE, (n, dimension))
 
 
-def clustered(rng: np.random.Generator, n: int) -> Array:
+def clustered(rng: np.random.Generator, n: int, dimension: int) -> Array:
     """Return points of 3 to 8 normal distributions with standard deviations of 5 to 60."""
     clusters = rng.integers(3, 9)
     which = rng.integers(0, clusters, n)
-    centres, widths = uniform(rng, clusters), rng.uniform(5, 60, clusters)
-    return np.asarray(centres[which] + rng.normal(size=(n, 2)) * widths[which, None])
+    centres, widths = uniform(rng, clusters, dimension), rng.uniform(5, 60, clusters)
+    return np.asarray(centres[which] + rng.normal(size=(n, dimension)) * widths[which, None])
 
 
-def grid(rng: np.random.Generator, n: int) -> Array:
-    """Return every second point, at random, of a square grid."""
-    side = int(np.ceil(np.sqrt(2 * n)))
-    chosen = rng.choice(side * side, n, replace=False)
-    return np.column_stack([chosen % side, chosen // side]) * (SIDE / side)
+def grid(rng: np.random.Generator, n: int, dimension: int) -> Array:
+    """Return every second point, at random, of a square or cubic grid."""
+    side = int(np.ceil((2 * n) ** (1 / dimension)))
+    chosen = rng.choice(side**dimension, n, replace=False)
+    return np.column_stack(np.unravel_index(chosen, (side,) * dimension, order="F")) * (SIDE / side)
 
 
-def many_to_one(rng: np.random.Generator, n: int, *, matches: bool) -> Any:
+def many_to_one(rng: np.random.Generator, n: int, dimensions: tuple[int, ...]) -> Any:
     """Return matches onto 1 to N / 20 points; for a curve, points of which each occurs some 20 times."""
+    matches = len(dimensions) == 2
     few = int(rng.integers(1, max(3, n // 20))) if matches else max(2, n // 20)
-    repeated = uniform(rng, few)[rng.integers(0, few, n)]
-    return (uniform(rng, n), repeated) if matches else repeated
+    repeated = uniform(rng, few, dimensions[-1])[rng.integers(0, few, n)]
+    return (uniform(rng, n, dimensions[0]), repeated) if matches else repeated
 
 
-def duplicates(rng: np.random.Generator, n: int, *, matches: bool) -> Any:
+def duplicates(rng: np.random.Generator, n: int, dimensions: tuple[int, ...]) -> Any:
     """Return uniform data of which one, or each of several at random, takes the place of 5 %."""
-    data = rng.uniform(0, SIDE, (n, 4 if matches else 2))
+    data = rng.uniform(0, SIDE, (n, sum(dimensions)))
     replaced = rng.integers(0, n, max(n // 20, 1))
     source = rng.integers(0, n, replaced.size) if rng.random() < 0.5 else np.zeros(replaced.size, int)
     data[replaced] = data[source]
-    return (data[:, :2], data[:, 2:]) if matches else data
+    return (data[:, : dimensions[0]], data[:, dimensions[0] :]) if len(dimensions) == 2 else data
 
 
-def matched_clusters(rng: np.random.Generator, n: int) -> tuple[Array, Array]:
+def matched_clusters(rng: np.random.Generator, n: int, dimensions: tuple[int, ...]) -> tuple[Array, ...]:
     """Return matches of 5 to 9 clusters, one of image 1 with one of image 2, at random inside of them."""
     clusters = rng.integers(5, 10)
     which, width = rng.integers(0, clusters, n), rng.uniform(5, 40)
-    first, second = (uniform(rng, clusters)[which] + rng.normal(size=(n, 2)) * width for _ in range(2))
-    return first, second
+    return tuple(uniform(rng, clusters, d)[which] + rng.normal(size=(n, d)) * width for d in dimensions)
 
 
-def noise(rng: np.random.Generator, n: int, kind: str, *, matches: bool) -> Any:
-    """Return ``n`` data of a kind: points (N, 2), or two such arrays."""
+def noise(rng: np.random.Generator, n: int, kind: str, dimensions: tuple[int, ...]) -> Any:
+    """Return ``n`` data of a kind: an array of points, or two for matches."""
     if kind == "many-to-one":
-        return many_to_one(rng, n, matches=matches)
+        return many_to_one(rng, n, dimensions)
     if kind == "5 % duplicates":
-        return duplicates(rng, n, matches=matches)
+        return duplicates(rng, n, dimensions)
     if kind == "matched clusters":
-        return matched_clusters(rng, n)
+        return matched_clusters(rng, n, dimensions)
     points = {"uniform": uniform, "clustered": clustered, "grid": grid}[kind]
-    return (points(rng, n), points(rng, n)) if matches else points(rng, n)
+    made = tuple(points(rng, n, dimension) for dimension in dimensions)
+    return made if len(made) == 2 else made[0]
 
 
 NOISE = ("uniform", "clustered", "many-to-one", "5 % duplicates", "grid", "matched clusters")
@@ -148,15 +164,16 @@ NOISE = ("uniform", "clustered", "many-to-one", "5 % duplicates", "grid", "match
 
 def count_false(problem: str, n: int, kind: str, threshold: float | None, runs: int, **settings: Any) -> int:
     """Return how many of ``runs`` runs on noise end with success."""
-    matches = problem in TWO_VIEWS
-    if threshold is None and not matches:
-        threshold = CURVE_DEFAULT
+    if threshold is None and problem not in (*TWO_VIEWS, "absolute pose"):
+        threshold = NO_DEFAULT
+    if problem == "absolute pose" and settings.get("local_optimization"):
+        settings["local_optimization"] = "lm"  # it has no other
     if threshold is None and problem == "essential":
         threshold = 1e-3 * SIDE
     found = 0
     for seed in range(runs):
         rng = np.random.default_rng(seed)
-        data = noise(rng, n, kind, matches=matches)
+        data = noise(rng, n, kind, DIMENSIONS[problem])
         scores = {"scores": rng.uniform(0, 1, n)} if settings.get("scores") else {}
         options = {"threshold": threshold, "max_iterations": ITERATIONS[n], **settings, **scores}
         found += ESTIMATORS[problem](data, seed=seed, **options).success
@@ -166,7 +183,7 @@ def count_false(problem: str, n: int, kind: str, threshold: float | None, runs: 
 def false_success_cells(runs: int) -> Iterator[tuple[str, Callable[[], Any]]]:
     """Yield the cells over problem, number of data, threshold and kind of data."""
     for problem, n, (name, threshold), kind in itertools.product(ESTIMATORS, ITERATIONS, THRESHOLDS.items(), NOISE):
-        if kind != "matched clusters" or problem in TWO_VIEWS:
+        if kind != "matched clusters" or len(DIMENSIONS[problem]) == 2:
             cell = functools.partial(count_false, problem, n, kind, threshold, runs)
             yield f"{problem}, N = {n}, {name}, {kind}", cell
 
@@ -174,7 +191,7 @@ def false_success_cells(runs: int) -> Iterator[tuple[str, Callable[[], Any]]]:
 def sampler_cells(runs: int) -> Iterator[tuple[str, Callable[[], Any]]]:
     """Yield the cells over samplers, problem and kind of data, with 200 data and the default threshold."""
     for (method, settings), problem, kind in itertools.product(METHODS.items(), ESTIMATORS, NOISE):
-        if method != "bansac" and (kind != "matched clusters" or problem in TWO_VIEWS):
+        if method != "bansac" and (kind != "matched clusters" or len(DIMENSIONS[problem]) == 2):
             cell = functools.partial(count_false, problem, 200, kind, None, runs, **settings)
             yield f"{method}, {problem}, {kind}", cell
 
@@ -213,10 +230,55 @@ def _estimate_known(problem: str, n: int, share: float, sigma: float, seed: int)
         if problem == "essential":
             return bansac.estimate_essential(*data, scene.K, threshold=threshold, **options), scene.inliers
         return estimate(data, threshold=threshold, seed=seed, **options), scene.inliers
+    if problem in KNOWN:
+        data, inliers, threshold = KNOWN[problem](n, share, sigma, np.random.default_rng(seed))
+        return ESTIMATORS[problem](data, threshold=threshold, max_iterations=20_000, seed=seed), inliers
     generators: dict[str, Any] = {"line": line_points, "circle": circle_points, "cubic": polynomial_points}
     curve = generators[problem](n, inlier_ratio=share, noise=sigma * 2 / SIDE, seed=seed)
     fit = ESTIMATORS[problem]
     return fit(curve.points, threshold=4 / SIDE, max_iterations=20_000, seed=seed), curve.inliers
+
+
+def _seen_points(n: int, share: float, sigma: float, rng: np.random.Generator) -> tuple[Any, Any, float]:
+    """Return points of space, 4 to 12 away, and their images."""
+    R, t, inliers = rotation_matrix(rng.normal(size=3)), rng.normal(size=3), rng.permutation(np.arange(n) < share * n)
+    x = uniform(rng, n, 2)
+    X = (normalize_points(CAMERA, x) @ np.eye(2, 3) + [0, 0, 1]) * rng.uniform(4, 12, (n, 1))
+    x = np.where(inliers[:, None], x + rng.normal(0, sigma, (n, 2)), uniform(rng, n, 2))
+    return ((X - t) @ R, x), inliers, 4.0
+
+
+def _moved_points(n: int, share: float, sigma: float, rng: np.random.Generator, scale: float) -> tuple[Any, Any, float]:
+    """Return points of space, and where a motion takes them."""
+    R, t, inliers = rotation_matrix(rng.normal(size=3)), rng.normal(size=3), rng.permutation(np.arange(n) < share * n)
+    x1 = uniform(rng, n, 3)
+    moved = scale * x1 @ R.T + t
+    x2 = np.where(inliers[:, None], moved + rng.normal(0, sigma, (n, 3)), rng.permutation(moved))
+    return (x1, x2), inliers, 2.0
+
+
+def _flat_points(n: int, share: float, sigma: float, rng: np.random.Generator) -> tuple[Any, Any, float]:
+    """Return points of a plane."""
+    inliers, points = rng.permutation(np.arange(n) < share * n), uniform(rng, n, 3)
+    height = 300 + points[:, :2] @ [0.2, 0.3] + rng.normal(0, sigma, n)
+    points[:, 2] = np.where(inliers, height, points[:, 2])
+    return points, inliers, 2.0
+
+
+def _elliptic_points(n: int, share: float, sigma: float, rng: np.random.Generator) -> tuple[Any, Any, float]:
+    """Return points of an ellipse."""
+    inliers, angle = rng.permutation(np.arange(n) < share * n), rng.uniform(0, 2 * np.pi, n)
+    points = np.column_stack([500 + 400 * np.cos(angle), 450 + 200 * np.sin(angle)]) + rng.normal(0, sigma, (n, 2))
+    return np.where(inliers[:, None], points, uniform(rng, n, 2)), inliers, 2.0
+
+
+KNOWN: dict[str, Any] = {
+    "absolute pose": _seen_points,
+    "rigid motion": functools.partial(_moved_points, scale=1.0),
+    "similarity of space": functools.partial(_moved_points, scale=2.0),
+    "plane": _flat_points,
+    "ellipse": _elliptic_points,
+}
 
 
 def power_cells(runs: int) -> Iterator[tuple[str, Callable[[], Any]]]:

@@ -256,6 +256,33 @@ def planar_motions() -> str:
     return lines(["planar scenes", *methods], rows)
 
 
+def absolute_poses() -> str:
+    """Return the table of the absolute poses: errors, failures and times over shares of outliers."""
+    shares = bench("absolute_pose")["outliers"]
+    methods = next(iter(shares.values()))
+
+    def cell(found: Mapping[str, Mapping[str, float]], method: str) -> str:
+        figures, ours = found[method], found["default"]
+        return (
+            f"{figures['degrees_median']:.3f}°, {figures['per_cent_median']:.3f} % "
+            f"({figures['degrees_ratio']:.2f}, {figures['per_cent_ratio']:.2f}); {100 * figures['failed']:.0f} %; "
+            f"{figures['ms_mean']:.1f} ms ({figures['ms_mean'] / ours['ms_mean']:.2f})"
+        )
+
+    rows = ([POSE_LABELS.get(method, label(method)), *(cell(f, method) for f in shares.values())] for method in methods)
+    return lines(["method", *(f"{outliers} % outliers" for outliers in shares)], rows)
+
+
+POSE_LABELS = {
+    "poselib": "PoseLib, our limits",
+    "opencv-iterative": "OpenCV solvePnPRansac",
+    "opencv-p3p": "OpenCV, SOLVEPNP_P3P",
+    "opencv-usac": "OpenCV, USAC_DEFAULT",
+    "opencv-accurate": "OpenCV, USAC_ACCURATE",
+    "opencv-magsac": "OpenCV, USAC_MAGSAC",
+}
+
+
 def colmap() -> str:
     """Return the table of the reconstructions from our geometries and from COLMAP's."""
     report = bench("colmap")
@@ -313,6 +340,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "essential-time": lambda: over_time("E_time"),
     "fundamental-time": lambda: over_time("F_time"),
     "homography-time": lambda: over_time("H_time"),
+    "absolute-poses": absolute_poses,
     "waiting-times": waiting_times,
     "calibration": calibration,
     "configurations": configurations,

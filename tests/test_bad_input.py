@@ -32,8 +32,18 @@ MASKED = np.ma.masked_array(GOOD, mask=np.arange(60).reshape(30, 2) == 7)
 POINT_FUNCTIONS = {
     "fit_line": lambda points: bansac.fit_line(points, threshold=0.5),
     "fit_circle": lambda points: bansac.fit_circle(points, threshold=0.5),
+    "fit_ellipse": lambda points: bansac.fit_ellipse(points, threshold=0.5),
     "fit_polynomial": lambda points: bansac.fit_polynomial(points, 3, threshold=0.5),
     "ransac": lambda points: bansac.ransac(LINE, points, threshold=0.5),
+}
+# Functions of points of space: how they are called, and the names and shapes of what they take.
+SPACE = RNG.uniform(0, 100, (30, 3))
+SPACE_FUNCTIONS = {
+    "estimate_absolute_pose": (bansac.estimate_absolute_pose, {"points3D": SPACE, "points2D": GOOD}, {}),
+    "estimate_absolute_pose with K": (bansac.estimate_absolute_pose, {"points3D": SPACE, "points2D": GOOD}, {"K": K}),
+    "estimate_rigid_3d": (bansac.estimate_rigid_3d, {"x1": SPACE, "x2": SPACE + 1}, {"threshold": 0.5}),
+    "estimate_similarity_3d": (bansac.estimate_similarity_3d, {"x1": SPACE, "x2": SPACE + 1}, {"threshold": 0.5}),
+    "fit_plane": (bansac.fit_plane, {"points": SPACE}, {"threshold": 0.5}),
 }
 pairs = pytest.mark.parametrize("call", PAIR_FUNCTIONS.values(), ids=PAIR_FUNCTIONS.keys())
 clouds = pytest.mark.parametrize("call", POINT_FUNCTIONS.values(), ids=POINT_FUNCTIONS.keys())
@@ -97,6 +107,42 @@ def test_bad_matches_raise_and_are_named(call, bad, found):
         call(bad, GOOD)
     with pytest.raises(ValueError, match=rf"x2.*({found})"):
         call(GOOD, bad)
+
+
+@pytest.mark.parametrize(("function", "good", "settings"), SPACE_FUNCTIONS.values(), ids=SPACE_FUNCTIONS)
+def test_bad_points_of_space_raise_and_poor_ones_fail(function, good, settings):
+    for name, points in good.items():
+        shapes = [np.zeros((30, points.shape[1] + 1)), np.zeros(30), 3.0]
+        values = [(np.nan, "finite"), (np.inf, "finite"), (1e300, "exceed")]
+        numbers = [points + 1j, points > 50, points.astype(str), None]
+        bad = [(array, "shape") for array in shapes] + [(array, "real numbers") for array in numbers]
+        bad += [(np.where(points == points[3, 1], value, points), found) for value, found in values]
+        bad.append((np.ma.masked_greater(points, 90), "masked"))
+        for array, found in bad:
+            with pytest.raises(ValueError, match=rf"^{name} .*({found})"):
+                function(**{**good, name: array}, **settings)
+    poor = {
+        "nothing": slice(0),
+        "too few": slice(2),
+        "one datum, often": np.zeros(50, int),
+        "a sample, often": np.arange(90) % 3,
+    }
+    for chosen in poor.values():
+        data = {name: points[chosen] for name, points in good.items()}
+        result = function(**data, **settings)
+        assert_honest(result, len(data[next(iter(data))]))
+        assert not result.success
+    line = np.linspace(0, 100, 50)
+    on_line = {name: np.column_stack([line, 2 * line + 1, line])[:, : points.shape[1]] for name, points in good.items()}
+    result = function(**on_line, **settings)
+    assert_honest(result, 50)
+    assert not result.success
+    lists = function(**{name: points.tolist() for name, points in good.items()}, **settings)
+    assert np.array_equal(lists.residuals, function(**good, **settings).residuals)
+    if len(good) == 2:
+        shorter = dict(good, **{next(iter(good)): next(iter(good.values()))[:-1]})
+        with pytest.raises(ValueError, match="must have equal lengths"):
+            function(**shorter, **settings)
 
 
 @clouds
@@ -255,7 +301,12 @@ def test_bad_degrees_raise(degree):
 
 
 def test_a_threshold_is_asked_for_where_there_is_no_default():
-    for call in (bansac.fit_line, bansac.fit_circle, lambda points: bansac.fit_polynomial(points, 2)):
+    for call in (
+        bansac.fit_line,
+        bansac.fit_circle,
+        bansac.fit_ellipse,
+        lambda points: bansac.fit_polynomial(points, 2),
+    ):
         with pytest.raises(ValueError, match="threshold must be given"):
             call(GOOD)
 

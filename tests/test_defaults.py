@@ -29,6 +29,11 @@ CURVE = polynomial_points(150, degree=3, inlier_ratio=0.6, noise=0.005, seed=1)
 # The matches of a shift, in place of those of the homography.
 SHIFT = np.array([12.0, -7.0])
 MAP = dataclasses.replace(PLANE, x2=np.where(PLANE.inliers[:, None], PLANE.x1 + SHIFT, PLANE.x2), H=None)
+# Points of space: seen by camera 1, moved without turning, and on a plane.
+SEEN = np.where(np.isnan(SCENE.points), np.random.default_rng(0).uniform(-5, 5, (200, 3)), SCENE.points)
+MOVED = np.where(SCENE.inliers[:, None], SEEN + np.array([1, 2, 3]), SEEN[::-1])
+FLAT = np.column_stack([POINTS.points, np.linspace(-1, 1, 150)])
+ROUND = CIRCLE.points * [1.0, 0.7]
 # A user's problem: a solver and residuals, and no more.
 BARE = bansac.Problem("bare line", 2, 2, (3,), LINE.solve, LINE.residuals)
 
@@ -68,6 +73,23 @@ def is_circle(model):
     return model == pytest.approx(CIRCLE.model, abs=0.02)
 
 
+def is_camera(pose):
+    return np.abs(pose.R - np.eye(3)).max() < 0.01 and np.abs(pose.t).max() < 0.05
+
+
+def is_motion(M):
+    return np.abs(SEEN @ M[:, :3].T + M[:, 3] - SEEN - [1, 2, 3]).max() < 0.01
+
+
+def is_plane(model):
+    return model[[0, 1, 3]] * np.sign(model[:2] @ POINTS.model[:2]) == pytest.approx(POINTS.model, abs=0.02)
+
+
+def is_ellipse(model):
+    x, y, r = CIRCLE.model
+    return model[:4] == pytest.approx([x, 0.7 * y, r, 0.7 * r], abs=0.02)
+
+
 def is_curve(model):
     x = np.linspace(-1, 1, 50)
     expected = np.polynomial.polynomial.polyval(x, CURVE.model)
@@ -102,6 +124,17 @@ CALLS = {
     "estimate_similarity": (
         lambda n=None, **s: bansac.estimate_similarity(MAP.x1[:n], MAP.x2[:n], **s), MAP, is_map
     ),
+    "estimate_absolute_pose": (
+        lambda n=None, **s: bansac.estimate_absolute_pose(SEEN[:n], SCENE.x1[:n], SCENE.K, **s), SCENE, is_camera
+    ),
+    "estimate_rigid_3d": (
+        lambda n=None, **s: bansac.estimate_rigid_3d(SEEN[:n], MOVED[:n], threshold=0.1, **s), SCENE, is_motion
+    ),
+    "estimate_similarity_3d": (
+        lambda n=None, **s: bansac.estimate_similarity_3d(SEEN[:n], MOVED[:n], threshold=0.1, **s), SCENE, is_motion
+    ),
+    "fit_ellipse": (lambda n=None, **s: bansac.fit_ellipse(ROUND[:n], threshold=0.02, **s), CIRCLE, is_ellipse),
+    "fit_plane": (lambda n=None, **s: bansac.fit_plane(FLAT[:n], threshold=0.02, **s), POINTS, is_plane),
     "fit_line": (lambda n=None, **s: bansac.fit_line(POINTS.points[:n], threshold=0.02, **s), POINTS, is_line),
     "fit_circle": (lambda n=None, **s: bansac.fit_circle(CIRCLE.points[:n], threshold=0.02, **s), CIRCLE, is_circle),
     "fit_polynomial": (

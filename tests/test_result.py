@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import bansac
-from bansac import RelativePose, Result
+from bansac import AbsolutePose, RelativePose, Result
 from bansac.datasets.synthetic import epipolar_matches
 from bansac.engine.trace import Trace
 
@@ -27,6 +27,7 @@ def results(scene):
     return {
         "homography": bansac.estimate_homography(scene.x1, scene.x1 + 3, trace=True),
         "pose": bansac.estimate_relative_pose(scene.x1, scene.x2, scene.K, threshold=1.0),
+        "absolute pose": bansac.estimate_absolute_pose(scene.points[scene.inliers], scene.x1[scene.inliers], scene.K),
         "no model": bansac.estimate_homography(scene.x1[:3], scene.x2[:3]),
         "no data": bansac.fit_line(np.empty((0, 2)), threshold=1.0),
         "no beliefs": bansac.fit_line(line, threshold=1.0, sampler="uniform", seed=2**64 - 1),
@@ -43,7 +44,7 @@ def assert_same(first, second):
             pairs = [(a.snapshots[at], b.snapshots[at]) for at in a.snapshots]
             pairs += [(part, getattr(b, name)) for name, part in vars(a).items() if name != "snapshots"]
         else:
-            pairs = list(zip(a, b, strict=True)) if isinstance(a, RelativePose) else [(a, b)]
+            pairs = list(zip(a, b, strict=True)) if isinstance(a, RelativePose | AbsolutePose) else [(a, b)]
         for one, other in pairs:
             np.testing.assert_array_equal(one, other, err_msg=field.name)
             assert getattr(one, "dtype", None) == getattr(other, "dtype", None)

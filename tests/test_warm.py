@@ -37,6 +37,11 @@ def test_every_part_is_compiled_by_a_task():
         "polynomial",
         "affine",
         "similarity",
+        "absolute_pose",
+        "rigid_3d",
+        "similarity_3d",
+        "ellipse",
+        "plane",
     }
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from bansac.images import ImageLike
 
-__all__ = ["RelativePose", "Result", "Trace"]
+__all__ = ["AbsolutePose", "RelativePose", "Result", "Trace"]
 
 _AS_THEY_ARE = frozenset({bool, int, float, str, type(None)})
 
@@ -40,6 +40,24 @@ class RelativePose(NamedTuple):
     t: NDArray[np.float64]
 
 
+class AbsolutePose(NamedTuple):
+    """Pose of a camera: a point X of space is ``R @ X + t`` in the coordinates of the camera.
+
+    Parameters
+    ----------
+    R : (3, 3) ndarray
+        Rotation.
+    t : (3,) ndarray
+        Translation, in the unit of the points; the camera is at ``-R.T @ t``.
+    """
+
+    R: NDArray[np.float64]
+    t: NDArray[np.float64]
+
+
+_POSES = {pose.__name__: pose for pose in (RelativePose, AbsolutePose)}
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Result:
     """Answer of a robust estimation; unpacks as ``model, inliers``.
@@ -48,7 +66,7 @@ class Result:
 
     Parameters
     ----------
-    model : ndarray, RelativePose or None
+    model : ndarray, RelativePose, AbsolutePose or None
         The model; None where no model was found at all.
     inliers : (N,) ndarray of bool
         ``residuals <= threshold`` of this model.
@@ -250,11 +268,13 @@ class Result:
             raise ValueError(f"{path} holds no result: it lacks, or has besides, {', '.join(sorted(missing))}")
         try:
             return cls(**{name: _loaded(name, value) for name, value in found.items()})
-        except (TypeError, ValueError, AttributeError) as error:
+        except (TypeError, ValueError, AttributeError, KeyError) as error:
             raise ValueError(f"{path} holds no result: {error}") from None
 
     def _fields(self) -> dict[str, Any]:
         fields = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        if isinstance(self.model, AbsolutePose):
+            fields["model"] = self.model._asdict() | {"type": "AbsolutePose"}
         return fields | {"trace": None if self.trace is None else vars(self.trace)}
 
     def plot(self) -> Figure:
@@ -378,8 +398,9 @@ def _loaded(name: str, value: Any) -> Any:
     if name == "trace" and value is not None:
         snapshots = {int(at): as_array("snapshots", p) for at, p in value.pop("snapshots", {}).items()}
         return Trace(**{name: as_array(name, column) for name, column in value.items()}, snapshots=snapshots)
-    if isinstance(value, Mapping):
-        return RelativePose(**{name: as_array(name, part) for name, part in value.items()})
+    if isinstance(value, dict):
+        pose = _POSES[value.pop("type", "RelativePose")]
+        return pose(**{name: as_array(name, part) for name, part in value.items()})
     return as_array(name, value) if isinstance(value, list | np.ndarray) else value
 
 
@@ -389,8 +410,8 @@ def _frozen(value: Any) -> Any:
         view = value.view()
         view.setflags(write=False)
         return view
-    if isinstance(value, RelativePose):
-        return RelativePose(*map(_frozen, value))
+    if isinstance(value, RelativePose | AbsolutePose):
+        return type(value)(*map(_frozen, value))
     if isinstance(value, Trace):
         return Trace(**{name: _frozen(part) for name, part in vars(value).items()})
     if isinstance(value, dict):

@@ -23,14 +23,17 @@ from bansac.numeric.checked_cache import KERNELS
 
 __all__ = ["DEFAULTS", "OPTIONS", "Warmed", "warm_cache"]
 
-_PROBLEMS = ("homography", "circle", "essential", "fundamental", "line", "polynomial", "affine", "similarity")
+_PROBLEMS = (
+    *("homography", "circle", "essential", "fundamental", "line", "polynomial", "affine", "similarity"),
+    *("absolute_pose", "rigid_3d", "similarity_3d", "ellipse", "plane"),
+)
 
 Task = tuple[str, dict[str, Any]]
 """An estimator, and its options."""
 
 DEFAULTS: tuple[Task, ...] = (
     *((name, {}) for name in _PROBLEMS),
-    ("plane", {"scores": True}),  # the repair of samples of optimised models
+    ("planar_scene", {"scores": True}),  # the repair of samples of optimised models
     ("pose", {"scores": True}),
     *((name, {"scores": True}) for name in ("homography", "fundamental", "essential")),
 )
@@ -39,7 +42,7 @@ DEFAULTS: tuple[Task, ...] = (
 OPTIONS: tuple[Task, ...] = (
     ("essential", {"epipolar_error": "symmetric"}),
     *((name, {"preset": "paper"}) for name in _PROBLEMS),
-    ("plane", {"preset": "paper"}),  # without local optimisation, the repair of all samples
+    ("planar_scene", {"preset": "paper"}),  # without local optimisation, the repair of all samples
     *((name, {"local_optimization": "lm"}) for name in ("homography", "circle")),
     *((name, {"scoring": score}) for score in SCORES if score != "msac" for name in ("homography", "circle")),
     ("homography", {"scores": True, "stopping": "ransac+prosac"}),
@@ -146,12 +149,17 @@ def _run(name: str, options: dict[str, Any]) -> Warmed:
         "homography": lambda **o: bansac.estimate_homography(x1, flat, **o),
         "affine": lambda **o: bansac.estimate_affine(x1, flat, **o),
         "similarity": lambda **o: bansac.estimate_similarity(x1, flat, **o),
+        "absolute_pose": lambda **o: bansac.estimate_absolute_pose(_space(x1 / 500), x1 / 500, **o),
+        "rigid_3d": lambda **o: bansac.estimate_rigid_3d(_space(x1), _space(x1), threshold=1.0, **o),
+        "similarity_3d": lambda **o: bansac.estimate_similarity_3d(_space(x1), _space(x1), threshold=1.0, **o),
         "fundamental": lambda **o: bansac.estimate_fundamental(x1, x2, **o),
-        "plane": lambda **o: bansac.estimate_fundamental(x1, flat, **o),
+        "planar_scene": lambda **o: bansac.estimate_fundamental(x1, flat, **o),
         "essential": lambda **o: bansac.estimate_essential(x1 / 500, x2 / 500, **o),
         "pose": lambda **o: bansac.estimate_relative_pose(x1 / 500, x2 / 500, **o),
         "line": lambda **o: bansac.fit_line(np.column_stack([x1[:, 0], x1[:, 0]]), threshold=1.0, **o),
         "circle": lambda **o: bansac.fit_circle(100 * _unit_vectors(x1), threshold=1.0, **o),
+        "ellipse": lambda **o: bansac.fit_ellipse(_unit_vectors(x1) * [200, 100], threshold=1.0, **o),
+        "plane": lambda **o: bansac.fit_plane(np.column_stack([x1, x1[:, 0]]), threshold=1.0, **o),
         "polynomial": lambda **o: bansac.fit_polynomial(x1 * np.array([1, 0]), 2, threshold=1.0, **o),
     }
     scores = {"scores": np.linspace(0.9, 0.1, len(x1))} if options.get("scores") else {}
@@ -170,6 +178,11 @@ def _matches() -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.flo
     flat = x1 * 1.1 + 20
     x2[:10] = flat[:10] = rng.uniform(-100, 100, (10, 2))
     return x1, x2, flat
+
+
+def _space(x: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return points of space that are seen at ``x`` in normalised units."""
+    return np.column_stack([x, np.ones(len(x))]) * np.linspace(1.0, 2.0, len(x))[:, None]
 
 
 def _unit_vectors(x: NDArray[np.float64]) -> NDArray[np.float64]:

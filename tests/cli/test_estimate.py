@@ -105,6 +105,10 @@ def test_curves(bansac: Any, tmp_path: Path) -> None:
     assert abs(np.dot(found["parameters"][:2], line.model[:2])) == pytest.approx(1, abs=1e-2)
     found = bansac.json("estimate", tmp_path / "circle.npz", "--model", "circle", "--threshold", "0.05")
     np.testing.assert_allclose(found["parameters"], circle.model, atol=0.1)
+    np.savez(tmp_path / "ellipse.npz", points=circle.points * [2, 1])
+    found = bansac.json("estimate", tmp_path / "ellipse.npz", "--model", "ellipse", "--threshold", "0.05")
+    x, y, r = circle.model
+    np.testing.assert_allclose(found["parameters"][:4], [2 * x, y, 2 * r, r], atol=0.1)
     polynomial = ("--model", "polynomial", "--degree", "1", "--threshold", "0.02")
     assert len(bansac.json("estimate", tmp_path / "line.csv", *polynomial)["parameters"]) == 2
 

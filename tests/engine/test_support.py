@@ -61,3 +61,11 @@ def test_points_off_the_line_are_counted():
     assert count_off_line(line, 1.0) == 3
     assert count_off_line(np.zeros((2, 5)), 1.0) == 0
     assert count_off_line(rng.uniform(0, 1000, (2, 50)), 1.0) > 30
+
+
+def test_points_off_a_line_of_space_are_counted():
+    rng = np.random.default_rng(0)
+    points = np.linspace(-5, 5, 40) * np.array([[1.0], [2.0], [-1.0]]) + 1e3
+    assert count_off_line(points + rng.normal(0, 0.01, points.shape), 0.1) == 0
+    points[:, :3] += [[1.0], [0.0], [1.0]]  # across the line
+    assert count_off_line(points, 0.1) == 3

@@ -282,7 +282,7 @@ def test_no_pairs_no_results() -> None:
 @pytest.mark.parametrize(
     ("problem", "settings", "error", "message"),
     [
-        ("plane", {}, ValueError, "problem must be one of 'homography'"),
+        ("torus", {}, ValueError, "problem must be one of 'homography'"),
         (print, {}, ValueError, "problem must be one of 'homography'"),
         ("homography", {"workers": 0}, ValueError, "workers must be an integer >= 1, got 0"),
         ("homography", {"workers": 2.0}, ValueError, "workers"),
@@ -391,3 +391,26 @@ def test_first_calls_from_several_threads_compile_everything_once(tmp_path: Path
     environment = ENVIRONMENT | {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
     done = subprocess.run([sys.executable, script], env=environment, capture_output=True, text=True, check=False)
     assert done.stdout.split() == ["True", "4", "True", "True", "True"], done.stderr
+
+
+def test_problems_of_space_are_estimated_by_name() -> None:
+    rng = np.random.default_rng(1)
+    X = rng.uniform([-2, -2, 4], [2, 2, 8], (60, 3))
+    K = np.diag([800.0, 800.0, 1.0])
+    x = X[:, :2] / X[:, 2:] * 800
+    pairs: list[Any] = [(X, x), {"points3D": X, "points2D": x / 800, "K": None, "threshold": 1e-3}, (X, x / 800)]
+    shared, own, wrong = bansac.estimate_many("absolute_pose", pairs, workers=2, K=K)
+    np.testing.assert_allclose(shared.model.t, 0, atol=1e-6)
+    np.testing.assert_allclose(own.model.R, np.eye(3), atol=1e-6)
+    assert not wrong.success or np.abs(wrong.model.t).max() > 1  # points in another unit
+    for name, data in {"rigid_3d": (X, X + 1), "similarity_3d": (X, 2 * X)}.items():
+        (result,) = bansac.estimate_many(name, [data], threshold=0.01, workers=1)
+        assert result.inliers.all()
+    flat = X * [1, 1, 0]
+    (result,) = bansac.estimate_many(bansac.fit_plane, [flat], threshold=0.01, workers=1)
+    assert result.inliers.all()
+    angle = np.linspace(0, 6, 40)
+    (result,) = bansac.estimate_many(
+        "ellipse", [np.column_stack([2 * np.cos(angle), np.sin(angle)])], threshold=0.01, workers=1
+    )
+    np.testing.assert_allclose(result.model[:4], [0, 0, 2, 1], atol=1e-6)

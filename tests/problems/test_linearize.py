@@ -8,11 +8,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numba import config
 
+from bansac.problems.absolute_pose import ABSOLUTE_POSE
 from bansac.problems.circle import CIRCLE
+from bansac.problems.ellipse import ELLIPSE
 from bansac.problems.essential import ESSENTIAL, ESSENTIAL_SYMMETRIC
 from bansac.problems.fundamental import FUNDAMENTAL
 from bansac.problems.homography import HOMOGRAPHY
 from bansac.problems.line import LINE
+from bansac.problems.motion_3d import RIGID_3D, SIMILARITY_3D
+from bansac.problems.plane import PLANE
 from bansac.problems.polynomial import polynomial
 from tests.reference import epipolar
 
@@ -24,6 +28,11 @@ PROBLEMS = {
     "line": LINE,
     "circle": CIRCLE,
     "cubic": polynomial(3),
+    "absolute pose": ABSOLUTE_POSE,
+    "rigid motion": RIGID_3D,
+    "similarity of space": SIMILARITY_3D,
+    "plane": PLANE,
+    "ellipse": ELLIPSE,
 }
 EPIPOLAR = ("fundamental", "essential", "symmetric")
 STEP = 1e-6
@@ -48,7 +57,16 @@ def random_model(name, rng):
     if name == "line":
         angle = rng.uniform(0, 7)
         return np.array([np.cos(angle), np.sin(angle), rng.normal()])
-    return rng.normal(size=PROBLEMS[name].model_size)
+    if name == "ellipse":
+        scale, angle = rng.uniform(0.5, 2.0, 2)
+        model = np.array([1.0, 0.3 * angle, scale, *rng.normal(0, 0.1, 2), -rng.uniform(0.1, 0.5)])
+        return model / np.linalg.norm(model)
+    model = rng.normal(size=PROBLEMS[name].model_size)
+    if name == "absolute pose":
+        model[6] = 3.0  # the data are in front of the camera
+    if name in ("absolute pose", "rigid motion"):
+        model[:4] /= np.linalg.norm(model[:4])
+    return model / np.linalg.norm(model[:3]) if name == "plane" else model
 
 
 def linearize(problem, data, model, start=0):

@@ -280,14 +280,13 @@ def test_a_bad_function_is_named_with_what_it_should_take(field, value, message)
 ROOT = Path(__file__).resolve().parents[2]
 
 
-@pytest.mark.parametrize(("name", "inliers"), [("plane", 300), ("ellipse", 200)])
-def test_the_examples_find_their_models(name, inliers, capsys):
+def test_the_example_finds_its_model(capsys):
     with np.errstate(over="ignore"):  # interpreted random numbers wrap around
-        runpy.run_path(str(ROOT / "examples" / f"{name}.py"), run_name="__main__")
+        runpy.run_path(str(ROOT / "examples" / "sphere.py"), run_name="__main__")
     printed = capsys.readouterr().out
-    found = re.search(rf"inliers, (\d+) of the {inliers} true ones", printed)
+    found = re.search(r"inliers, (\d+) of the 300 true ones", printed)
     assert found is not None, printed
-    assert int(found[1]) >= 0.95 * inliers
+    assert int(found[1]) >= 0.95 * 300
 
 
 def test_the_code_of_the_documentation_runs(tmp_path):
@@ -298,8 +297,7 @@ def test_the_code_of_the_documentation_runs(tmp_path):
         result = runpy.run_path(str(script))["result"]
     assert result.success
     assert result.inliers[:300].mean() > 0.95
-    normal = result.model / result.model[2]
-    np.testing.assert_allclose(normal, [-0.2, 0.1, 1.0, -1.0], atol=0.01)
+    np.testing.assert_allclose(result.model, [0.3, -0.2, 0.5, 1.2], atol=0.01)
 
 
 @pytest.mark.skipif(bool(config.DISABLE_JIT), reason="interpreted: nothing is compiled")

@@ -29,9 +29,10 @@ _COUNTS = ("num_inliers", "inlier_ratio", "threshold", "score", "iterations", "m
 EQUATIONS = {
     "line": "a x + b y + c = 0",
     "circle": "centre (x, y), radius r",
+    "ellipse": "centre (x, y), semi-axes a >= b, angle of the longer one in radians",
     "polynomial": "y = c0 + c1 x + c2 x^2 + ...",
 }
-_LABELS = {"line": ["a", "b", "c"], "circle": ["x", "y", "r"]}
+_LABELS = {"line": ["a", "b", "c"], "circle": ["x", "y", "r"], "ellipse": ["x", "y", "a", "b", "angle"]}
 
 # Probability from which a datum counts as surely an inlier, or an outlier, in the summary of the posterior.
 SURE = 0.9

@@ -20,7 +20,7 @@ from bansac.datasets.files import read_calibration, read_matches, read_points
 # The file of --out with the data and the results per datum.
 DATA = "data.npz"
 
-Model = Literal["H", "F", "E", "line", "circle", "polynomial"]
+Model = Literal["H", "F", "E", "line", "circle", "ellipse", "polynomial"]
 
 
 def estimate(
@@ -55,7 +55,7 @@ def estimate(
     scheduler: arguments.SchedulerOption = None,
     json: arguments.JsonFlag = False,
 ) -> None:
-    """Estimate a model from a file of matches (H, F, E) or points (line, circle, polynomial).
+    """Estimate a model from a file of matches (H, F, E) or points (line, circle, ellipse, polynomial).
 
     csv, tsv, txt and npy: columns x1 y1 x2 y2 [score], or x y [score]; a header line of a text may name them in any
     order. npz and h5: arrays x1 and x2 (N x 2), or matches (N x 4), or keypoints1, keypoints2 and matches (N x 2, their
@@ -126,8 +126,7 @@ def _fit(model: Model, points: NDArray[np.float64], degree: int | None, settings
         result = bansac.fit_polynomial(points, degree, **settings)
     else:
         _refuse("--degree", degree, model)
-        fit = bansac.fit_line if model == "line" else bansac.fit_circle
-        result = fit(points, **settings)
+        result = getattr(bansac, f"fit_{model}")(points, **settings)
     return Answer(model, result, result.model, "")
 
 

@@ -46,9 +46,9 @@ class Options:
     ----------
     threshold : float, optional
         Largest residual of an inlier, a distance (not squared). None takes the problem's default: 2 pixels for
-        homographies, 0.5 pixels for fundamental matrices and for essential matrices with cameras, without them 5e-4
-        in normalised units. Lines, circles, polynomials and a user's problem have no default. ``"auto"``
-        is no option but an argument of the estimators, which starts from this one.
+        homographies, affine maps and similarities, 0.5 pixels for fundamental matrices and for essential matrices with
+        cameras, without them 5e-4 in normalised units, 4 pixels or 4e-3 for absolute poses. Others have no default.
+        ``"auto"`` is no option but an argument of the estimators, which starts from this one.
     confidence : float
         Desired probability that the best model was found when the run stops, in (0, 1).
     max_iterations : int, optional
@@ -95,8 +95,8 @@ class Options:
     local_optimization : {"default", "inner", "iterative", "inner+iterative", "lm"} or None
         Local optimisation of a new best model (LO-RANSAC, Chum et al., 2003): least squares on random subsets of its
         inliers, on inliers to a threshold that shrinks, or both; or Levenberg-Marquardt with the loss of MSAC.
-        ``"default"`` is ``"inner+iterative"``, ``"inner"`` for the essential matrix, and None for a problem without a
-        non-minimal solver.
+        ``"default"`` is ``"inner+iterative"``, ``"inner"`` for the essential matrix, ``"lm"`` for absolute poses, and
+        None for a problem without a non-minimal solver.
     degeneracy : {"default", "degensac"} or None
         ``"degensac"`` (fundamental matrix only) detects samples on a dominant plane and repairs their model (Chum et
         al., 2005): with local optimisation those of the models that it optimises, and the repaired model competes with
@@ -246,9 +246,10 @@ class Options:
 
     def optimization(self, problem: Problem) -> str | None:
         """Return the local optimisation for a problem, None for none."""
-        if self.local_optimization == "default":
-            return None if problem.fit is None else problem.default_local_optimization
-        return self.local_optimization
+        if self.local_optimization != "default":
+            return self.local_optimization
+        chosen = problem.default_local_optimization
+        return None if (problem.linearize if chosen == "lm" else problem.fit) is None else chosen
 
     def repairs_optimized(self, problem: Problem) -> bool:
         """Whether degenerate samples are looked for only among those of models that are optimised, not among all."""

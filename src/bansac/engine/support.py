@@ -76,7 +76,7 @@ def _cell(x: float, width: float, grid: int, bit: int) -> float:
 
 @kernel
 def count_off_line(x: Floats, threshold: float) -> int:
-    """Return how many of the points ``x`` (2 x N, N at least 2) are off the line on which most of them lie.
+    """Return how many of the points ``x`` (D x N, N at least 2) are off the line on which most of them lie.
 
     The line is one of 32 through pairs of the points. A point is off it at more than twice ``threshold``.
     """
@@ -85,13 +85,24 @@ def count_off_line(x: Floats, threshold: float) -> int:
     for k in range(32):
         i = k * 7919 % n
         j = (i + 1 + k * 104729 % max(n - 1, 1)) % n
-        dx, dy = x[0, j] - x[0, i], x[1, j] - x[1, i]
-        length = np.sqrt(dx * dx + dy * dy)
-        if length == 0.0:
-            continue
-        dx, dy = dx / length, dy / length
-        off = 0
-        for m in range(n):
-            off += 1 if abs(dx * (x[1, m] - x[1, i]) - dy * (x[0, m] - x[0, i])) > 2 * threshold else 0
-        fewest = off if off < fewest or fewest < 0 else fewest
+        off = _count_off(x, i, j, 4 * threshold * threshold)
+        fewest = off if off >= 0 and (off < fewest or fewest < 0) else fewest
     return max(fewest, 0)
+
+
+@inlined
+def _count_off(x: Floats, i: int, j: int, limit: float) -> int:
+    """Return how many points have a squared distance above ``limit`` from the line through two; -1 for one point."""
+    d, off, length = x.shape[0], 0, 0.0
+    for a in range(d):
+        length += (x[a, j] - x[a, i]) ** 2
+    if length == 0.0:
+        return -1
+    for m in range(x.shape[1]):
+        square = 0.0
+        for a in range(d):
+            for b in range(a):  # the entries of the cross product
+                across = (x[b, j] - x[b, i]) * (x[a, m] - x[a, i]) - (x[a, j] - x[a, i]) * (x[b, m] - x[b, i])
+                square += across * across
+        off += 1 if square > limit * length else 0
+    return off

@@ -16,10 +16,12 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from bansac.estimate.curves import fit_circle, fit_line
+from bansac.estimate.absolute_pose import estimate_absolute_pose
+from bansac.estimate.curves import fit_circle, fit_ellipse, fit_line, fit_plane
 from bansac.estimate.generic import ransac
 from bansac.estimate.threads import as_count, count_workers, in_order
 from bansac.estimate.transforms import estimate_affine, estimate_similarity
+from bansac.estimate.transforms_3d import estimate_rigid_3d, estimate_similarity_3d
 from bansac.estimate.two_views import (
     estimate_essential,
     estimate_fundamental,
@@ -86,18 +88,19 @@ def estimate_many(
     Parameters
     ----------
     problem : str, callable or Problem
-        ``"homography"``, ``"fundamental"``, ``"essential"``, ``"relative_pose"``, ``"affine"``, ``"similarity"``,
-        ``"line"`` or ``"circle"``, or the function that estimates it, for example :func:`bansac.estimate_homography`;
-        or a :class:`bansac.Problem`.
+        ``"homography"``, ``"fundamental"``, ``"essential"``, ``"relative_pose"``, ``"absolute_pose"``, ``"affine"``,
+        ``"similarity"``, ``"rigid_3d"``, ``"similarity_3d"``, ``"line"``, ``"circle"``, ``"ellipse"`` or ``"plane"``,
+        or the function that estimates it, for example :func:`bansac.estimate_homography`; or a
+        :class:`bansac.Problem`.
     pairs : iterable
         Each pair is one of
 
-        * a tuple or list of positional arguments: ``(x1, x2)``, or ``(x1, x2, K1, K2)``;
+        * a tuple or list of positional arguments: ``(x1, x2)``, ``(x1, x2, K1, K2)``, or ``(points3D, points2D, K)``;
         * a mapping of keyword arguments: ``x1``, ``x2`` and for example ``scores``, ``K1``, ``K2`` or a ``threshold``
           of this pair, which take precedence over ``arguments``;
         * an object with the attributes ``x1``, ``x2``, such as :class:`bansac.datasets.Matches`. Its ``scores`` are
           used if the sampler or the stopping criterion has a use for them, its ``K1`` and ``K2`` if the problem has;
-        * an array: the data of a line, a circle or a ``Problem``;
+        * an array: the data of a line, a circle, an ellipse, a plane or a ``Problem``;
         * a function without parameters that returns one of these. It is called in a worker: this is how to read pairs
           lazily and in parallel.
 
@@ -116,7 +119,7 @@ def estimate_many(
         Most pairs that have been taken from the iterable and whose results have not been handed out; by default 16 for
         each worker. Fewer need less memory, more keep all workers busy behind a pair that takes long.
     **arguments
-        Arguments of all calls: ``threshold``, ``preset``, ``options``, ``K1``, ``K2`` and single options
+        Arguments of all calls: ``threshold``, ``preset``, ``options``, ``K1``, ``K2`` or ``K``, and single options
         (:class:`bansac.Options`). A pair has the seed ``derive_seed(seed, index)`` (:mod:`bansac.numeric.rng`), which
         ``result.seed`` holds: the call of the estimator with this seed gives the same result.
 
@@ -243,7 +246,7 @@ class _Estimator:
     function: Callable[..., Result]
     module: str
     constant: str
-    calibrated: bool = False
+    cameras: tuple[str, ...] = ()
 
     def problem(self) -> Problem:
         """Return the problem; its module is loaded when it is asked for."""
@@ -251,26 +254,33 @@ class _Estimator:
         return problem
 
 
+# Cameras of two views.
+_PAIR = ("K1", "K2")
+
 _ESTIMATORS = {
     "homography": _Estimator(estimate_homography, "bansac.problems.homography", "HOMOGRAPHY"),
     "fundamental": _Estimator(estimate_fundamental, "bansac.problems.fundamental", "FUNDAMENTAL"),
-    "essential": _Estimator(estimate_essential, "bansac.problems.essential", "ESSENTIAL", calibrated=True),
-    "relative_pose": _Estimator(estimate_relative_pose, "bansac.problems.essential", "ESSENTIAL", calibrated=True),
+    "essential": _Estimator(estimate_essential, "bansac.problems.essential", "ESSENTIAL", _PAIR),
+    "relative_pose": _Estimator(estimate_relative_pose, "bansac.problems.essential", "ESSENTIAL", _PAIR),
+    "absolute_pose": _Estimator(estimate_absolute_pose, "bansac.problems.absolute_pose", "ABSOLUTE_POSE", ("K",)),
     "affine": _Estimator(estimate_affine, "bansac.problems.affine", "AFFINE"),
     "similarity": _Estimator(estimate_similarity, "bansac.problems.similarity", "SIMILARITY"),
+    "rigid_3d": _Estimator(estimate_rigid_3d, "bansac.problems.motion_3d", "RIGID_3D"),
+    "similarity_3d": _Estimator(estimate_similarity_3d, "bansac.problems.motion_3d", "SIMILARITY_3D"),
     "line": _Estimator(fit_line, "bansac.problems.line", "LINE"),
     "circle": _Estimator(fit_circle, "bansac.problems.circle", "CIRCLE"),
+    "ellipse": _Estimator(fit_ellipse, "bansac.problems.ellipse", "ELLIPSE"),
+    "plane": _Estimator(fit_plane, "bansac.problems.plane", "PLANE"),
 }
 
-_CAMERAS = ("K1", "K2")
 _SIZES = {"image_size1": "size1", "image_size2": "size2"}
 
 
 def _prepare(problem: Any, arguments: dict[str, Any]) -> Callable[[int, Any], Result | Failure]:
     """Check the problem and the arguments that all pairs share; return the function of one pair."""
-    function, row, calibrated = _find(problem)
+    function, row, names = _find(problem)
     common = dict(arguments)
-    cameras = {name: common.pop(name) for name in _CAMERAS if calibrated and name in common}
+    cameras = {name: common.pop(name) for name in names if name in common}
     settings = {name: value for name, value in common.items() if name not in ("threshold", "preset", "options")}
     threshold = common.get("threshold")
     resolved = resolve_options(
@@ -279,21 +289,21 @@ def _prepare(problem: Any, arguments: dict[str, Any]) -> Callable[[int, Any], Re
         common.get("preset"),
         1.0 if threshold is None else threshold,  # every pair may have its own
         settings,  # type: ignore[arg-type]
-        epipolar_choice=calibrated,
+        epipolar_choice=names == _PAIR,
     )
     attributes = {"scores": "scores"} if resolved.uses_scores(row) else {}
-    attributes |= {name: name for name in _CAMERAS} if calibrated else {}
+    attributes |= {name: name for name in names}
     attributes |= _SIZES if function is estimate_fundamental else {}
     return functools.partial(_estimate, function, common | cameras, resolved.seed or 0, attributes)
 
 
-def _find(problem: Any) -> tuple[Callable[..., Result], Problem, bool]:
-    """Return function and problem of what the caller names, and whether it takes camera matrices."""
+def _find(problem: Any) -> tuple[Callable[..., Result], Problem, tuple[str, ...]]:
+    """Return function and problem of what the caller names, and the names of the camera matrices that it takes."""
     if isinstance(problem, Problem):
-        return functools.partial(ransac, problem), problem, False
+        return functools.partial(ransac, problem), problem, ()
     for name, estimator in _ESTIMATORS.items():
         if problem == name or problem is estimator.function:
-            return estimator.function, estimator.problem(), estimator.calibrated
+            return estimator.function, estimator.problem(), estimator.cameras
     raise ValueError(
         f"problem must be one of {', '.join(map(repr, _ESTIMATORS))}, the function of one of them, or a "
         f"bansac.Problem; got {problem!r}"

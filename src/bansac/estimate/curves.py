@@ -1,7 +1,8 @@
-"""Lines, circles and polynomials through points of the plane."""
+"""Lines, circles, ellipses and polynomials through points of the plane, and planes through points of space."""
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Unpack
 
 from numpy.typing import ArrayLike
@@ -10,7 +11,7 @@ from bansac.estimate.generic import estimate
 from bansac.options import Options, Settings, Threshold
 from bansac.result import Result
 
-__all__ = ["fit_circle", "fit_line", "fit_polynomial"]
+__all__ = ["fit_circle", "fit_ellipse", "fit_line", "fit_plane", "fit_polynomial"]
 
 
 def fit_line(
@@ -109,6 +110,57 @@ def fit_circle(
     return estimate("points", CIRCLE, points, threshold, scores, priors, weights, preset, options, settings)
 
 
+def fit_ellipse(
+    points: ArrayLike,
+    *,
+    threshold: Threshold | None = None,
+    scores: ArrayLike | None = None,
+    priors: ArrayLike | None = None,
+    weights: ArrayLike | None = None,
+    preset: str | None = None,
+    options: Options | None = None,
+    **settings: Unpack[Settings],
+) -> Result:
+    """Fit an ellipse to points of the plane with outliers.
+
+    Parameters
+    ----------
+    points : (N, 2) array_like
+        The points.
+    threshold : float
+        Largest Sampson distance of an inlier, to first order its distance from the ellipse; it has to be given, here or
+        in ``options``; with ``"auto"`` here, the one in ``options`` is where its estimation starts.
+    scores, priors, weights, preset, options, **settings
+        As in :func:`bansac.estimate_homography`; ``max_iterations`` is 3000 by default.
+
+    Returns
+    -------
+    Result
+        ``model`` is (x, y, a, b, angle): the centre, the semi-axes ``a >= b``, and the angle of the longer one from the
+        x axis towards the y axis, in [0, pi).
+
+    Raises
+    ------
+    ValueError
+        If an argument has the wrong shape, holds NaN or infinity, or is out of its range.
+    TypeError
+        If an option does not exist.
+
+    Examples
+    --------
+    >>> import numpy as np, bansac
+    >>> t = np.linspace(0, 6, 50)
+    >>> points = np.column_stack([3 + 2 * np.cos(t), np.sin(t)])
+    >>> ellipse, inliers = bansac.fit_ellipse(points, threshold=0.01)
+    >>> bool(np.allclose(ellipse[:4], [3, 0, 2, 1]))
+    True
+    """
+    from bansac.problems.ellipse import ELLIPSE, centre_and_axes
+
+    result = estimate("points", ELLIPSE, points, threshold, scores, priors, weights, preset, options, settings)
+    return result if result.model is None else dataclasses.replace(result, model=centre_and_axes(result.model))
+
+
 def fit_polynomial(
     points: ArrayLike,
     degree: int,
@@ -158,3 +210,51 @@ def fit_polynomial(
     from bansac.problems.polynomial import polynomial
 
     return estimate("points", polynomial(degree), points, threshold, scores, priors, weights, preset, options, settings)
+
+
+def fit_plane(
+    points: ArrayLike,
+    *,
+    threshold: Threshold | None = None,
+    scores: ArrayLike | None = None,
+    priors: ArrayLike | None = None,
+    weights: ArrayLike | None = None,
+    preset: str | None = None,
+    options: Options | None = None,
+    **settings: Unpack[Settings],
+) -> Result:
+    """Fit a plane to points of space with outliers.
+
+    Parameters
+    ----------
+    points : (N, 3) array_like
+        The points.
+    threshold : float
+        Largest orthogonal distance of an inlier; it has to be given, here or in ``options``; with
+        ``"auto"`` here, the one in ``options`` is where its estimation starts.
+    scores, priors, weights, preset, options, **settings
+        As in :func:`bansac.estimate_homography`; ``max_iterations`` is 3000 by default.
+
+    Returns
+    -------
+    Result
+        ``model`` is (a, b, c, d) with ``a x + b y + c z + d = 0`` and ``a^2 + b^2 + c^2 = 1``.
+
+    Raises
+    ------
+    ValueError
+        If an argument has the wrong shape, holds NaN or infinity, or is out of its range.
+    TypeError
+        If an option does not exist.
+
+    Examples
+    --------
+    >>> import numpy as np, bansac
+    >>> points = np.random.default_rng(0).uniform(-1, 1, (50, 3)) * [1, 1, 0] + [0, 0, 5]
+    >>> plane, inliers = bansac.fit_plane(points, threshold=0.01)
+    >>> np.round(plane, 6) + 0.0
+    array([ 0.,  0.,  1., -5.])
+    """
+    from bansac.problems.plane import PLANE
+
+    return estimate("points", PLANE, points, threshold, scores, priors, weights, preset, options, settings)

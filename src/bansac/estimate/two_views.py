@@ -23,6 +23,7 @@ from bansac.validate import LARGEST, as_camera, as_points, as_size, check_finite
 _WIDEST = 2.75
 
 __all__ = [
+    "apply_inverse",
     "as_matches",
     "estimate_essential",
     "estimate_fundamental",
@@ -324,25 +325,29 @@ def _resolve_essential(
     return (ESSENTIAL_SYMMETRIC if resolved.epipolar_error == "symmetric" else ESSENTIAL), resolved
 
 
-def as_matches(x1: ArrayLike, x2: ArrayLike) -> NDArray[np.float64]:
-    """Check matched points and lay them out as 4 x N."""
-    first = as_points("x1", x1, 2, finite=False)
-    second = as_points("x2", x2, 2, finite=False)
-    check_same_length("x1", first, "x2", second)
-    data = np.empty((4, len(first)))
+def as_matches(
+    x1: ArrayLike, x2: ArrayLike, names: tuple[str, str] = ("x1", "x2"), channels: tuple[int, int] = (2, 2)
+) -> NDArray[np.float64]:
+    """Check matched points and lay them out as 4 x N, or as many rows as both have ``channels``."""
+    first = as_points(names[0], x1, channels[0], finite=False)
+    second = as_points(names[1], x2, channels[1], finite=False)
+    check_same_length(names[0], first, names[1], second)
+    data = np.empty((sum(channels), len(first)))
     if not _lay_out(np.ascontiguousarray(first), np.ascontiguousarray(second), data):
-        check_finite("x1", first)
-        check_finite("x2", second)
+        check_finite(names[0], first)
+        check_finite(names[1], second)
     return data
 
 
 @kernel
 def _lay_out(x1: Floats, x2: Floats, data: Floats) -> bool:
-    """Write the coordinates of N x 2 points into the rows of ``data``; return whether none is too large or NaN."""
-    u1, v1, u2, v2, good = data[0], data[1], data[2], data[3], True
-    for n in range(u1.size):
-        u1[n], v1[n], u2[n], v2[n] = x1[n, 0], x1[n, 1], x2[n, 0], x2[n, 1]
-        good &= abs(u1[n]) <= LARGEST and abs(v1[n]) <= LARGEST and abs(u2[n]) <= LARGEST and abs(v2[n]) <= LARGEST
+    """Write the coordinates of points (N x D) into the rows of ``data``; return whether none is too large or NaN."""
+    d, good = x1.shape[1], True
+    for c in range(data.shape[0]):
+        row = data[c]
+        for n in range(row.size):
+            row[n] = x1[n, c] if c < d else x2[n, c - d]
+            good &= abs(row[n]) <= LARGEST
     return good
 
 
@@ -357,8 +362,8 @@ def _as_rays(
         return data, 1.0
     camera1 = as_camera("K1", K1)
     camera2 = camera1 if K2 is None else as_camera("K2", K2)
-    _apply_inverse(camera1, data[:2])
-    _apply_inverse(camera2, data[2:])
+    apply_inverse(camera1, data[:2])
+    apply_inverse(camera2, data[2:])
     focal = (camera1[0, 0] + camera1[1, 1] + camera2[0, 0] + camera2[1, 1]) / 4
     return data, 1.0 if find_preset(preset).normalised_threshold else float(focal)
 
@@ -371,7 +376,7 @@ def _with_hint(result: Result, data: NDArray[np.float64]) -> Result:
     return replace(result, message=f"{result.message}; {hint}")
 
 
-def _apply_inverse(K: NDArray[np.float64], x: NDArray[np.float64]) -> None:
+def apply_inverse(K: NDArray[np.float64], x: NDArray[np.float64]) -> None:
     """Replace pixels by normalised coordinates, K^-1 (x, y, 1), in place."""
     y = (x[1] - K[1, 2]) / K[1, 1]
     x[0] = (x[0] - K[0, 2] - K[0, 1] * y) / K[0, 0]

@@ -58,16 +58,19 @@ def judge(
         else:
             reason = f"none of the {outcome.models_tested} models tested has an inlier"
         return False, f"no {problem.name} found: {reason}", False
+    model = outcome.model
+    if problem.evidence is not None:
+        problem, data, model = problem.evidence(data, model)
     count = np.count_nonzero(inliers)
     found = f"{problem.name} with {count} of {n} inliers"
     if count <= m:
         return False, f"{found}, no more than chance gives", False
-    if is_clear(problem, data, outcome.model, threshold / unit, inliers):
+    if is_clear(problem, data, model, threshold / unit, inliers):
         return True, found, False
-    background = measure_far(problem, data, outcome.model)
+    background = measure_far(problem, data, model)
     extent = _smallest_extent(problem, data)
     if threshold / unit > _SMALL * extent:
-        background = add_neighbours(background, problem, data, outcome.model, threshold / unit)
+        background = add_neighbours(background, problem, data, model, threshold / unit)
         chance = float(background.probability(np.array([threshold / unit]))[0])
         if chance >= _USELESS:
             return (
@@ -84,12 +87,13 @@ def judge(
     exactness = np.maximum(residuals[support], _EXACT * threshold) / unit
     false_alarms = log_nfa(background.probability(exactness), n, m, problem.max_models)
     if false_alarms < SIGNIFICANT:  # they are no fewer with the neighbours, which cost most of the time
-        background = add_neighbours(background, problem, data, outcome.model, threshold / unit)
+        background = add_neighbours(background, problem, data, model, threshold / unit)
         false_alarms = log_nfa(background.probability(exactness), n, m, problem.max_models)
     if false_alarms >= SIGNIFICANT:
         apart = "" if support.size == count else f", of which {support.size} share no point"
         return False, f"{found}{apart}, no more than chance gives", False
-    if len(problem.points) > 1 and m > 2:  # two matches, always on a line, determine a similarity
+    # Two matches, always on a line, determine a similarity; points of the plane on a line determine the line.
+    if m > 2 and (len(problem.points) > 1 or any(len(point) > 2 for point in problem.points)):
         for point in problem.points:
             if count_off_line(np.ascontiguousarray(data[list(point)][:, support]), threshold / unit) < m - 1:
                 return False, f"{found}, which lie on a line and do not determine it", True

@@ -129,6 +129,7 @@ _ROWS = (
     Function("normalize", ("data", "transform")),
     Function("denormalize", ("model", "transform")),
     Function("canonical", ("model",)),
+    Function("evidence", ("data", "model")),
 )
 CONTRACT = {row.name: row for row in _ROWS}
 IN_LOOP = tuple(row for row in _ROWS if row.signature is not None and row.in_loop)
@@ -260,6 +261,9 @@ class Problem:
         ``denormalize(model, transform)``: take ``model`` back to the caller's coordinates in place.
     canonical : callable, optional
         ``canonical(model)``: fix the scale and sign of a model that has a free one, in place.
+    evidence : callable, optional
+        ``evidence(data, model) -> (problem, data, model)``: in whose terms the test of significance is made, in place
+        of the problem's own. For data that have points in another unit than the threshold's.
     codimension : int
         Components of the error whose length is the residual: 1 for the distance from a line or a curve, 2 for the
         distance between two points of the plane.
@@ -268,7 +272,8 @@ class Problem:
     default_max_iterations : int
         Largest number of samples if the caller gives none.
     default_local_optimization : str, optional
-        What ``local_optimization="default"`` is for this problem if it has ``fit``, see :class:`bansac.Options`.
+        What ``local_optimization="default"`` is for this problem if it has ``fit``, for ``"lm"`` if it has
+        ``linearize``, see :class:`bansac.Options`.
     default_weighting : str, optional
         What ``weighting="default"`` is for this problem, see :class:`bansac.Options`.
     unit : {"data", "pixels", "normalised"}
@@ -324,6 +329,7 @@ class Problem:
     normalize: Callable[..., Any] | None = None
     denormalize: Callable[..., Any] | None = None
     canonical: Callable[..., Any] | None = None
+    evidence: Callable[..., Any] | None = None
     codimension: int = 1
     default_threshold: float | None = None
     default_max_iterations: int = 3000

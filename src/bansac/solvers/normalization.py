@@ -15,6 +15,7 @@ from bansac.numeric.arrays import Floats, as_floats
 from bansac.numeric.jit import inlined, kernel
 
 __all__ = [
+    "as_points",
     "as_weights",
     "canonical_fundamental",
     "canonical_homography",
@@ -45,6 +46,16 @@ def stack_matches(x1: ArrayLike, x2: ArrayLike, n: int | None = None) -> Floats:
     return np.vstack(rows)
 
 
+def as_points(name: str, value: ArrayLike, channels: int = 3) -> Floats:
+    """Check points of space and return them as (N, channels) float64."""
+    array = as_floats(name, value)
+    if array.ndim != 2 or array.shape[1] != channels:
+        raise ValueError(f"{name} must have shape (N, {channels}), got {array.shape}")
+    if not np.isfinite(array).all():
+        raise ValueError(f"{name} must be finite, got {array.tolist()}")
+    return array
+
+
 def as_weights(weights: ArrayLike | None, n: int) -> Floats:
     """Check the weights of ``n`` matches; 1 if there are none."""
     if weights is None:
@@ -59,13 +70,13 @@ def as_weights(weights: ArrayLike | None, n: int) -> Floats:
 
 @kernel
 def normalize(data: Floats, transform: Floats) -> None:
-    """Centre both images and scale them by one factor, so that their mean squared coordinate is 1, in place.
+    """Centre the channels and scale them by one factor, so that their mean squared coordinate is 1, in place.
 
-    ``transform`` gets the factor and the centroids (x1, y1, x2, y2).
+    ``transform`` gets the factor and the centroids (x1, y1, x2, y2 for two images).
     """
-    n = data.shape[1]
+    channels, n = data.shape
     square, negligible = 0.0, 0.0
-    for c in range(4):
+    for c in range(channels):
         total = 0.0
         for i in range(n):
             total += data[c, i]
@@ -75,8 +86,8 @@ def normalize(data: Floats, transform: Floats) -> None:
             data[c, i] -= mean
             square += data[c, i] * data[c, i]
         negligible += n * (_ROUNDING * mean) * (_ROUNDING * mean)
-    scale = math.sqrt(4 * n / square) if square > negligible else 1.0
-    for c in range(4):
+    scale = math.sqrt(channels * n / square) if square > negligible else 1.0
+    for c in range(channels):
         for i in range(n):
             data[c, i] *= scale
     transform[0] = scale

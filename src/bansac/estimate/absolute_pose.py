@@ -1,0 +1,99 @@
+"""The pose of a calibrated camera from points of space and their images."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Unpack
+
+from numpy.typing import ArrayLike
+
+from bansac.estimate.auto_threshold import solve_at
+from bansac.estimate.two_views import apply_inverse, as_matches
+from bansac.numeric.clock import Stopwatch
+from bansac.numeric.quaternion import matrix_of
+from bansac.options import Options, Settings, Threshold, find_preset, resolve_options
+from bansac.result import AbsolutePose, Result
+from bansac.validate import as_camera
+
+__all__ = ["estimate_absolute_pose"]
+
+# Default threshold where a camera matrix is given.
+_DEFAULT_PIXELS = 4.0
+
+
+def estimate_absolute_pose(
+    points3D: ArrayLike,
+    points2D: ArrayLike,
+    K: ArrayLike | None = None,
+    *,
+    threshold: Threshold | None = None,
+    scores: ArrayLike | None = None,
+    priors: ArrayLike | None = None,
+    weights: ArrayLike | None = None,
+    preset: str | None = None,
+    options: Options | None = None,
+    **settings: Unpack[Settings],
+) -> Result:
+    """Estimate the pose of a calibrated camera from points of space and their images, with outliers.
+
+    Poses of three points (P3P), refined by Levenberg-Marquardt over the reprojection errors. Points behind the camera
+    are no inliers.
+
+    Parameters
+    ----------
+    points3D : (N, 3) array_like
+        Points of space, in any unit.
+    points2D : (N, 2) array_like
+        Their images: in pixels where ``K`` is given, else in normalised units (``K^-1`` applied). Images of a lens with
+        distortion have to be undistorted.
+    K : (3, 3) array_like, optional
+        Camera matrix.
+    threshold : float or "auto", optional
+        Largest reprojection error of an inlier: in pixels where ``K`` is given (it is divided by the mean of the two
+        focal lengths), else in normalised units; 4 pixels or 4e-3 by default. With ``preset="paper"`` it is in
+        normalised units. ``"auto"`` estimates it from the data as :func:`bansac.estimate_homography` does.
+    scores, priors, weights, preset, options
+        As in :func:`bansac.estimate_homography`.
+    **settings
+        Single options, see :class:`bansac.Options`. ``max_iterations`` is 4800 by default; the local optimisation is
+        ``"lm"`` or none.
+
+    Returns
+    -------
+    Result
+        ``model`` is a :class:`bansac.AbsolutePose` with the rotation ``R`` and the translation ``t``:
+        ``x ~ K (R X + t)``.
+
+    Raises
+    ------
+    ValueError
+        If an argument has the wrong shape, holds NaN or infinity, or is out of its range.
+    TypeError
+        If an option does not exist.
+
+    Examples
+    --------
+    >>> import numpy as np, bansac
+    >>> K = np.array([[800.0, 0, 320], [0, 800, 240], [0, 0, 1]])
+    >>> X = np.random.default_rng(0).uniform([-2, -2, 4], [2, 2, 8], (100, 3))
+    >>> x = X @ K.T
+    >>> (R, t), inliers = bansac.estimate_absolute_pose(X - [0, 0, 6], x[:, :2] / x[:, 2:], K)
+    >>> np.round(t, 6) + 0.0
+    array([0., 0., 6.])
+    """
+    from bansac.problems.absolute_pose import ABSOLUTE_POSE
+
+    watch = Stopwatch()
+    data = as_matches(points2D, points3D, ("points2D", "points3D"), (2, 3))
+    unit, default = 1.0, None
+    if K is not None:
+        camera = as_camera("K", K)
+        apply_inverse(camera, data[:2])
+        if not find_preset(preset).normalised_threshold:
+            unit, default = float(camera[0, 0] + camera[1, 1]) / 2.0, _DEFAULT_PIXELS
+    resolved = resolve_options(ABSOLUTE_POSE, options, preset, threshold, settings, default_threshold=default)
+    result = solve_at(threshold, ABSOLUTE_POSE, data, resolved, scores, priors, weights, watch, unit)
+    if result.model is None:
+        return result
+    matrix = matrix_of(result.model)
+    return dataclasses.replace(result, model=AbsolutePose(matrix[:, :3].copy(), matrix[:, 3].copy()))

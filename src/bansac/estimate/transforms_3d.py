@@ -1,0 +1,140 @@
+"""Rigid motions and similarities of space."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Unpack
+
+from numpy.typing import ArrayLike
+
+from bansac.estimate.auto_threshold import solve_at
+from bansac.estimate.two_views import as_matches
+from bansac.numeric.clock import Stopwatch
+from bansac.numeric.quaternion import matrix_of
+from bansac.options import Options, Settings, Threshold, resolve_options
+from bansac.problems.problem import Problem
+from bansac.result import Result
+
+__all__ = ["estimate_rigid_3d", "estimate_similarity_3d"]
+
+
+def estimate_rigid_3d(
+    x1: ArrayLike,
+    x2: ArrayLike,
+    *,
+    threshold: Threshold | None = None,
+    scores: ArrayLike | None = None,
+    priors: ArrayLike | None = None,
+    weights: ArrayLike | None = None,
+    preset: str | None = None,
+    options: Options | None = None,
+    **settings: Unpack[Settings],
+) -> Result:
+    """Estimate the rigid motion between two sets of points of space from matches with outliers.
+
+    Parameters
+    ----------
+    x1, x2 : (N, 3) array_like
+        Matched points of the first and the second set, in one unit.
+    threshold : float or "auto"
+        Largest distance ``|x2 - R x1 - t|`` of an inlier; it has to be given, here or in ``options``; with ``"auto"``
+        here, the one in ``options`` is where its estimation starts.
+    scores, priors, weights, preset, options, **settings
+        As in :func:`bansac.estimate_homography`; ``max_iterations`` is 3000 by default.
+
+    Returns
+    -------
+    Result
+        ``model`` is the matrix (R | t) (3 x 4) with ``x2 = R x1 + t`` and the rotation R.
+
+    Raises
+    ------
+    ValueError
+        If an argument has the wrong shape, holds NaN or infinity, or is out of its range.
+    TypeError
+        If an option does not exist.
+
+    Examples
+    --------
+    >>> import numpy as np, bansac
+    >>> x1 = np.random.default_rng(0).uniform(0, 10, (100, 3))
+    >>> M, inliers = bansac.estimate_rigid_3d(x1, x1[:, [1, 2, 0]] + [1, 2, 3], threshold=0.1)
+    >>> np.round(M, 6) + 0.0
+    array([[0., 1., 0., 1.],
+           [0., 0., 1., 2.],
+           [1., 0., 0., 3.]])
+    """
+    from bansac.problems.motion_3d import RIGID_3D
+
+    return _estimate(RIGID_3D, x1, x2, threshold, scores, priors, weights, preset, options, settings)
+
+
+def estimate_similarity_3d(
+    x1: ArrayLike,
+    x2: ArrayLike,
+    *,
+    threshold: Threshold | None = None,
+    scores: ArrayLike | None = None,
+    priors: ArrayLike | None = None,
+    weights: ArrayLike | None = None,
+    preset: str | None = None,
+    options: Options | None = None,
+    **settings: Unpack[Settings],
+) -> Result:
+    """Estimate the similarity between two sets of points of space from matches with outliers.
+
+    Parameters
+    ----------
+    x1, x2 : (N, 3) array_like
+        Matched points of the first and the second set.
+    threshold : float or "auto"
+        Largest distance ``|x2 - s R x1 - t|`` of an inlier, in the unit of ``x2``; it has to be given as for
+        :func:`bansac.estimate_rigid_3d`.
+    scores, priors, weights, preset, options, **settings
+        As in :func:`bansac.estimate_homography`; ``max_iterations`` is 3000 by default.
+
+    Returns
+    -------
+    Result
+        ``model`` is the matrix (s R | t) (3 x 4) with ``x2 = s R x1 + t``, the scale s > 0 and the rotation R.
+
+    Raises
+    ------
+    ValueError
+        If an argument has the wrong shape, holds NaN or infinity, or is out of its range.
+    TypeError
+        If an option does not exist.
+
+    Examples
+    --------
+    >>> import numpy as np, bansac
+    >>> x1 = np.random.default_rng(0).uniform(0, 10, (100, 3))
+    >>> M, inliers = bansac.estimate_similarity_3d(x1, 2 * x1[:, [1, 2, 0]] + [1, 2, 3], threshold=0.1)
+    >>> np.round(M, 6) + 0.0
+    array([[0., 2., 0., 1.],
+           [0., 0., 2., 2.],
+           [2., 0., 0., 3.]])
+    """
+    from bansac.problems.motion_3d import SIMILARITY_3D
+
+    return _estimate(SIMILARITY_3D, x1, x2, threshold, scores, priors, weights, preset, options, settings)
+
+
+def _estimate(
+    problem: Problem,
+    x1: ArrayLike,
+    x2: ArrayLike,
+    threshold: Threshold | None,
+    scores: ArrayLike | None,
+    priors: ArrayLike | None,
+    weights: ArrayLike | None,
+    preset: str | None,
+    options: Options | None,
+    settings: Settings,
+) -> Result:
+    """Estimate one of the motions, and return its matrix."""
+    watch = Stopwatch()
+    resolved = resolve_options(problem, options, preset, threshold, settings)
+    data = as_matches(x1, x2, channels=(3, 3))
+    result = solve_at(threshold, problem, data, resolved, scores, priors, weights, watch)
+    return result if result.model is None else dataclasses.replace(result, model=matrix_of(result.model))

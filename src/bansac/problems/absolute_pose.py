@@ -1,0 +1,146 @@
+"""The pose of a calibrated camera that sees points of space: x ~ R X + t.
+
+The data are points of the image in normalised units (K^-1 applied) and the points of space that are seen there,
+channels x, y, X, Y, Z. A model is a unit quaternion and a translation (``bansac.numeric.quaternion``). The residual is
+the reprojection error, infinite for a point behind the camera (Hartley and Zisserman, Multiple View Geometry, 2nd ed.,
+sections 7.1 to 7.3).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from bansac.numeric.arrays import Floats, Reals
+from bansac.numeric.quaternion import entries, matrix_of, project_unit, span_motions
+from bansac.problems.affine import AFFINE
+from bansac.problems.problem import Problem
+from bansac.solvers import p3p
+
+__all__ = ["ABSOLUTE_POSE"]
+
+# The image of a point behind the camera is that far from all others.
+_BEHIND = 1e6
+
+
+def residuals(data: Reals, model: Reals, start: int, stop: int, out: Reals) -> None:
+    """Compute squared reprojection errors; inf or NaN for a point that is not in front of the camera."""
+    x, y = data[0, start:stop], data[1, start:stop]
+    px, py, pz = data[2, start:stop], data[3, start:stop], data[4, start:stop]
+    r11, r12, r13, r21, r22, r23, r31, r32, r33 = entries(model)
+    t1, t2, t3 = model[4], model[5], model[6]
+    for i in range(stop - start):
+        u = r11 * px[i] + r12 * py[i] + r13 * pz[i] + t1
+        v = r21 * px[i] + r22 * py[i] + r23 * pz[i] + t2
+        depth = r31 * px[i] + r32 * py[i] + r33 * pz[i] + t3
+        twice = depth + abs(depth)  # 0 for a point behind the camera
+        dx = (u + u) / twice - x[i]
+        dy = (v + v) / twice - y[i]
+        out[i] = dx * dx + dy * dy
+
+
+def linearize(data: Floats, model: Floats, start: int, stop: int, residuals: Floats, jacobian: Floats) -> None:
+    """Compute the differences of both coordinates, and their derivatives by the quaternion and the translation.
+
+    A point behind the camera has a large difference and no derivatives: it is no inlier of any model nearby.
+    """
+    x, y = data[0, start:stop], data[1, start:stop]
+    px, py, pz = data[2, start:stop], data[3, start:stop], data[4, start:stop]
+    qw, qx, qy, qz = model[0], model[1], model[2], model[3]
+    t1, t2, t3 = model[4], model[5], model[6]
+    rx, ry = residuals[0], residuals[1]
+    u_w, u_x, u_y, u_z = jacobian[0], jacobian[1], jacobian[2], jacobian[3]
+    u_1, u_2, u_3 = jacobian[4], jacobian[5], jacobian[6]
+    v_w, v_x, v_y, v_z = jacobian[7], jacobian[8], jacobian[9], jacobian[10]
+    v_1, v_2, v_3 = jacobian[11], jacobian[12], jacobian[13]
+    for i in range(stop - start):
+        a = qw * px[i] - qz * py[i] + qy * pz[i]
+        b = qx * px[i] + qy * py[i] + qz * pz[i]
+        c = qw * pz[i] + qx * py[i] - qy * px[i]
+        d = qw * py[i] + qz * px[i] - qx * pz[i]
+        depth = qw * c + qx * d - qy * a + qz * b + t3
+        inverse = 1.0 / depth if depth > 0.0 else 0.0
+        u = (qw * a + qx * b + qy * c - qz * d + t1) * inverse
+        v = (qw * d - qx * c + qy * b + qz * a + t2) * inverse
+        rx[i] = u - x[i] if depth > 0.0 else _BEHIND
+        ry[i] = v - y[i]
+        twice = 2.0 * inverse
+        u_w[i], u_x[i] = twice * (a - u * c), twice * (b - u * d)
+        u_y[i], u_z[i] = twice * (c + u * a), -twice * (d + u * b)
+        v_w[i], v_x[i] = twice * (d - v * c), -twice * (c + v * d)
+        v_y[i], v_z[i] = twice * (b + v * a), twice * (a - v * b)
+        u_1[i], u_2[i], u_3[i] = inverse, 0.0, -u * inverse
+        v_1[i], v_2[i], v_3[i] = 0.0, inverse, -v * inverse
+
+
+def normalize(data: Floats, transform: Floats) -> None:
+    """Bring the points of space to median 0 and unit median distance, in place; far outliers do not matter.
+
+    ``transform`` is (1, scale, centre): the images stay as they are.
+    """
+    points = data[2:]
+    centre = _median(points)
+    points -= centre[:, None]
+    spread = float(_median(np.abs(points).reshape(1, -1))[0])
+    scale = 1.0 / spread if spread > 0.0 else 1.0
+    points *= scale
+    transform[0], transform[1] = 1.0, scale
+    transform[2:5] = centre
+
+
+def _median(rows: Floats) -> Floats:
+    """Return the upper medians of rows; ``np.median`` takes several times as long."""
+    middle = rows.shape[1] // 2
+    return np.asarray(np.partition(rows, middle, axis=1)[:, middle])
+
+
+def denormalize(model: Floats, transform: Floats) -> None:
+    """Undo ``normalize``: R scale (X - c) + t has the image of R X + t / scale - R c."""
+    model[4:] = model[4:] / transform[1] - matrix_of(model)[:, :3] @ transform[2:5]
+
+
+def evidence(data: Floats, model: Floats) -> tuple[Problem, Floats, Floats]:
+    """Return the points of the image matched with the images of their points of space, and the map that moves nothing.
+
+    Points of space have another unit than the threshold; their images say which of them are one point to the camera.
+    """
+    matrix = matrix_of(model)
+    seen = matrix[:, :3] @ data[2:] + matrix[:, 3:]
+    matches = np.full((4, data.shape[1]), _BEHIND)
+    matches[:2] = data[:2]
+    np.divide(seen[:2], seen[2], out=matches[2:], where=seen[2] > 0.0)
+    return _REPROJECTION, np.clip(matches, -_BEHIND, _BEHIND), _UNMOVED
+
+
+ABSOLUTE_POSE = Problem(
+    name="absolute pose",
+    channels=5,
+    sample_size=3,
+    model_shape=(7,),
+    solve=p3p.solve,
+    residuals=residuals,
+    linearize=linearize,
+    tangent=span_motions,
+    project=project_unit,
+    parameters=6,
+    residual_size=2,
+    max_models=4,
+    scratch_size=p3p.SCRATCH,
+    solver_cost=500.0,
+    precision="float32",
+    normalize=normalize,
+    denormalize=denormalize,
+    evidence=evidence,
+    codimension=2,
+    default_threshold=4e-3,
+    default_max_iterations=4800,
+    default_local_optimization="lm",
+    default_weighting="scores",
+    unit="normalised",
+    points=((0, 1), (2, 3, 4)),
+)
+
+# What the test of significance sees: an affine map of as many data, that nothing is fitted to.
+_REPROJECTION = dataclasses.replace(AFFINE, name=ABSOLUTE_POSE.name, max_models=ABSOLUTE_POSE.max_models)
+_UNMOVED = np.array([1.0, 0.0, 0.0, 0.0, 1.0, 0.0])

@@ -1,0 +1,171 @@
+"""The ellipse A x^2 + B x y + C y^2 + D x + E y + F = 0, with Sampson's distance |f| / |grad f| as residual.
+
+A model is the six coefficients, of unit norm and with f < 0 inside. The distance is to first order that of the point
+from the ellipse (Sampson, Fitting conic sections to "very scattered" data, 1982).
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from bansac.numeric.arrays import Floats, Ints, Reals
+from bansac.numeric.jit import inner_kernel
+from bansac.numeric.linalg import normalize_vector, smallest_eigenvector, span_complement
+from bansac.problems.problem import Problem
+from bansac.solvers.normalization import normalize
+
+__all__ = ["ELLIPSE", "centre_and_axes"]
+
+# 4 A C - B^2 of an ellipse, over A^2 + B^2 + C^2: one of a ratio of axes of 1 to 500 has more.
+_ROUND = 1e-5
+# The normal matrix of the coefficients with what its eigenvector needs.
+_SCRATCH = 2 * 36 + 6
+
+
+def solve(data: Floats, sample: Ints, models: Floats, scratch: Floats) -> int:
+    """Compute the conic through five points; a parabola or a hyperbola, and points that have several, give none."""
+    for i in range(36):
+        scratch[i] = 0.0
+    for i in range(5):
+        _add(data[0, sample[i]], data[1, sample[i]], 1.0, scratch)
+    return 1 if _find_ellipse(models[0], scratch) else 0
+
+
+def fit(data: Floats, weights: Floats, model: Floats, scratch: Floats) -> bool:
+    """Minimise the weighted sum of f^2 over coefficients of unit norm; False if that is no ellipse."""
+    for i in range(36):
+        scratch[i] = 0.0
+    for i in range(weights.size):
+        if weights[i] > 0.0:
+            _add(data[0, i], data[1, i], weights[i], scratch)
+    return _find_ellipse(model, scratch)
+
+
+@inner_kernel
+def _add(x: float, y: float, weight: float, normal: Floats) -> None:
+    """Add the equation of one point to the lower triangle of the normal matrix."""
+    row = (x * x, x * y, y * y, x, y, 1.0)
+    for i in range(6):
+        for j in range(i + 1):
+            normal[6 * i + j] += weight * row[i] * row[j]
+
+
+@inner_kernel
+def _find_ellipse(model: Floats, scratch: Floats) -> bool:
+    """Write the coefficients that the normal matrix in the scratch determines; False, and no change, if no ellipse."""
+    for i in range(6):
+        for j in range(i):
+            scratch[6 * j + i] = scratch[6 * i + j]
+    if not smallest_eigenvector(scratch, 6) or not orient(scratch[36:42]):
+        return False
+    for i in range(6):
+        model[i] = scratch[36 + i]
+    return True
+
+
+@inner_kernel
+def orient(model: Floats) -> bool:
+    """Give coefficients the sign that makes f negative inside; False if they are those of no ellipse."""
+    a, b, c = model[0], model[1], model[2]
+    if not 4.0 * a * c - b * b > _ROUND * (a * a + b * b + c * c):
+        return False
+    if a < 0.0:
+        for i in range(6):
+            model[i] = -model[i]
+    a, b, c, d, e, f = model[0], model[1], model[2], model[3], model[4], model[5]
+    # f at the centre, times B^2 - 4 A C
+    inside: bool = a * e * e + c * d * d - b * d * e > f * (4.0 * a * c - b * b)
+    return inside
+
+
+def residuals(data: Reals, model: Reals, start: int, stop: int, out: Reals) -> None:
+    """Compute squared Sampson distances f^2 / |grad f|^2."""
+    x, y = data[0, start:stop], data[1, start:stop]
+    a, b, c, d, e, f = model[0], model[1], model[2], model[3], model[4], model[5]
+    for i in range(stop - start):
+        ax, by, cy = a * x[i], b * y[i], c * y[i]
+        value = (ax + by + d) * x[i] + (cy + e) * y[i] + f
+        gx, gy = ax + ax + by + d, b * x[i] + cy + cy + e
+        out[i] = value * value / (gx * gx + gy * gy)
+
+
+def linearize(data: Floats, model: Floats, start: int, stop: int, residuals: Floats, jacobian: Floats) -> None:
+    """Compute f / |grad f|, positive outside of the ellipse, and its derivatives by the coefficients."""
+    x, y = data[0, start:stop], data[1, start:stop]
+    a, b, c, d, e, f = model[0], model[1], model[2], model[3], model[4], model[5]
+    distance, by_a, by_b, by_c = residuals[0], jacobian[0], jacobian[1], jacobian[2]
+    by_d, by_e, by_f = jacobian[3], jacobian[4], jacobian[5]
+    for i in range(stop - start):
+        value = (a * x[i] + b * y[i] + d) * x[i] + (c * y[i] + e) * y[i] + f
+        gx, gy = 2.0 * a * x[i] + b * y[i] + d, b * x[i] + 2.0 * c * y[i] + e
+        inverse = 1.0 / math.sqrt(gx * gx + gy * gy)
+        r = value * inverse
+        distance[i] = r
+        ux, uy = r * gx * inverse, r * gy * inverse
+        by_a[i] = inverse * x[i] * (x[i] - 2.0 * ux)
+        by_b[i] = inverse * (x[i] * y[i] - ux * y[i] - uy * x[i])
+        by_c[i] = inverse * y[i] * (y[i] - 2.0 * uy)
+        by_d[i] = inverse * (x[i] - ux)
+        by_e[i] = inverse * (y[i] - uy)
+        by_f[i] = inverse
+
+
+def tangent(model: Floats, basis: Floats) -> None:
+    """Write the 5 directions in which the coefficients can move: those orthogonal to them, as their scale is free."""
+    span_complement(model, basis)
+
+
+def project(model: Floats, scratch: Floats) -> bool:
+    """Scale the coefficients to unit norm; False if they are those of no ellipse."""
+    return normalize_vector(model) and orient(model)
+
+
+def denormalize(model: Floats, transform: Floats) -> None:
+    """Insert p -> scale (p - centroid) into the equation."""
+    scale, x, y = transform.tolist()[:3]
+    a, b, c, d, e, f = model.tolist()
+    a, b, c, d, e = a * scale * scale, b * scale * scale, c * scale * scale, d * scale, e * scale
+    constant = (a * x + b * y - d) * x + (c * y - e) * y + f
+    model[:] = a, b, c, d - 2.0 * a * x - b * y, e - b * x - 2.0 * c * y, constant
+
+
+def canonical(model: Floats) -> None:
+    """Scale the coefficients to unit norm, with f negative inside."""
+    model *= math.copysign(1.0 / float(np.linalg.norm(model)), model[0])
+
+
+def centre_and_axes(model: Floats) -> Floats:
+    """Return (x, y, a, b, angle): the centre, the semi-axes, the longer one first, and the angle of that one.
+
+    The angle from the x axis towards the y axis is in [0, pi).
+    """
+    a, b, c, d, e, f = model.tolist()
+    matrix = np.array([[a, 0.5 * b], [0.5 * b, c]])
+    centre = np.linalg.solve(matrix, [-0.5 * d, -0.5 * e])
+    value = f + 0.5 * (d * centre[0] + e * centre[1])
+    eigenvalues, vectors = np.linalg.eigh(matrix)
+    longer, shorter = np.sqrt(-value / eigenvalues)
+    angle = math.atan2(vectors[1, 0], vectors[0, 0]) % math.pi
+    return np.array([*centre, longer, shorter, angle])
+
+
+ELLIPSE = Problem(
+    name="ellipse",
+    channels=2,
+    sample_size=5,
+    model_shape=(6,),
+    solve=solve,
+    residuals=residuals,
+    fit=fit,
+    linearize=linearize,
+    tangent=tangent,
+    project=project,
+    parameters=5,
+    scratch_size=_SCRATCH,
+    normalize=normalize,
+    denormalize=denormalize,
+    canonical=canonical,
+    points=((0, 1),),
+)

@@ -1,0 +1,146 @@
+"""The rotation, translation and scale between two sets of points of space, by weighted least squares.
+
+Umeyama, Least-squares estimation of transformation parameters between two point patterns, PAMI 1991; without scale it
+is the problem of Kabsch (1976). The rotation is found as a quaternion (``bansac.numeric.quaternion``).
+
+A model is a quaternion and a translation, q and t with x2 = q x1 q* + t: the scale is |q|^2.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from bansac.numeric.arrays import Floats, Ints
+from bansac.numeric.jit import inner_kernel, kernel
+from bansac.numeric.quaternion import ALIGN_SCRATCH, align_rotation, entries, matrix_of
+from bansac.solvers.normalization import as_points, as_weights
+
+__all__ = ["SCRATCH", "fit_motion", "solve_motion", "umeyama"]
+
+# Places in the scratch: two centroids, the correlation, the scatter of x1, and what aligns the correlation.
+_CORRELATION = 6
+_SCATTER = _CORRELATION + 9
+_ALIGN = _SCATTER + 1
+SCRATCH = _ALIGN + ALIGN_SCRATCH
+
+
+@inner_kernel
+def solve_motion(data: Floats, sample: Ints, with_scale: bool, model: Floats, scratch: Floats) -> bool:
+    """Fit q and t to three matches of points of space; False if they lie on a line."""
+    i, j, k = sample[0], sample[1], sample[2]
+    for c in range(6):
+        scratch[c] = (data[c, i] + data[c, j] + data[c, k]) / 3.0
+    for c in range(_CORRELATION, _ALIGN):
+        scratch[c] = 0.0
+    for n in range(3):
+        _add(data, sample[n], 1.0, scratch)
+    return _align(with_scale, model, scratch)
+
+
+@inner_kernel
+def fit_motion(data: Floats, weights: Floats, with_scale: bool, model: Floats, scratch: Floats) -> bool:
+    """Fit q and t to weighted matches of points of space (6 x N); False if they lie on a line."""
+    total = 0.0
+    for i in range(weights.size):
+        total += weights[i]
+    if not total > 0.0:
+        return False
+    for c in range(6):
+        mean = 0.0
+        for i in range(weights.size):
+            mean += weights[i] * data[c, i]
+        scratch[c] = mean / total
+    for c in range(_CORRELATION, _ALIGN):
+        scratch[c] = 0.0
+    for i in range(weights.size):
+        if weights[i] > 0.0:
+            _add(data, i, weights[i], scratch)
+    return _align(with_scale, model, scratch)
+
+
+@inner_kernel
+def _add(data: Floats, i: int, weight: float, scratch: Floats) -> None:
+    """Add a match to the correlation and the scatter about the centroids."""
+    for b in range(3):
+        from_centre = weight * (data[b, i] - scratch[b])
+        scratch[_SCATTER] += from_centre * (data[b, i] - scratch[b])
+        for a in range(3):
+            scratch[_CORRELATION + 3 * a + b] += from_centre * (data[3 + a, i] - scratch[3 + a])
+
+
+@inner_kernel
+def _align(with_scale: bool, model: Floats, scratch: Floats) -> bool:
+    """Write the motion of the moments in the scratch.
+
+    The rotation is that of the correlation C, the scale is Umeyama's for the squares of the errors in x2, trace(R C^T)
+    over the scatter of x1, and the translation takes one centroid to the other.
+    """
+    correlation = scratch[_CORRELATION:_SCATTER]
+    if not align_rotation(correlation, model, scratch[_ALIGN:]):
+        return False
+    m = entries(model)
+    if with_scale:
+        trace = (
+            m[0] * correlation[0] + m[1] * correlation[1] + m[2] * correlation[2]
+            + m[3] * correlation[3] + m[4] * correlation[4] + m[5] * correlation[5]
+            + m[6] * correlation[6] + m[7] * correlation[7] + m[8] * correlation[8]
+        )  # fmt: skip
+        root = math.sqrt(trace / scratch[_SCATTER])  # the trace is positive: the correlation has rank 2 at least
+        for k in range(4):
+            model[k] *= root
+        m = entries(model)
+    x, y, z = scratch[0], scratch[1], scratch[2]
+    model[4] = scratch[3] - (m[0] * x + m[1] * y + m[2] * z)
+    model[5] = scratch[4] - (m[3] * x + m[4] * y + m[5] * z)
+    model[6] = scratch[5] - (m[6] * x + m[7] * y + m[8] * z)
+    return True
+
+
+def umeyama(
+    x1: ArrayLike, x2: ArrayLike, weights: ArrayLike | None = None, *, with_scale: bool = True
+) -> Floats | None:
+    """Fit a similarity, or a rigid motion, to matched points of space.
+
+    Parameters
+    ----------
+    x1, x2 : (N, 3) array_like
+        Matched points, at least 3.
+    weights : (N,) array_like, optional
+        Weights of the squared errors, 0 or more.
+    with_scale : bool
+        Whether the scale is free; without it, it is 1.
+
+    Returns
+    -------
+    (3, 4) ndarray or None
+        (s R | t) with the least sum of ``|x2 - s R x1 - t|^2``; None if the points lie on a line.
+
+    Raises
+    ------
+    ValueError
+        If an argument has another shape or holds numbers that are not finite.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bansac.solvers.umeyama import umeyama
+    >>> x1 = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]])
+    >>> np.round(umeyama(x1, 2 * x1 + [5, 6, 7]), 6) + 0.0
+    array([[2., 0., 0., 5.],
+           [0., 2., 0., 6.],
+           [0., 0., 2., 7.]])
+    """
+    first, second = as_points("x1", x1), as_points("x2", x2)
+    if len(first) != len(second) or len(first) < 3:
+        raise ValueError(f"x1 and x2 must have equal lengths of at least 3, got {len(first)} and {len(second)}")
+    data, model = np.ascontiguousarray(np.hstack([first, second]).T), np.empty(7)
+    found = _fit(data, as_weights(weights, len(first)), with_scale, model, np.empty(SCRATCH))
+    return matrix_of(model) if found else None
+
+
+@kernel
+def _fit(data: Floats, weights: Floats, with_scale: bool, model: Floats, scratch: Floats) -> bool:
+    return fit_motion(data, weights, with_scale, model, scratch)

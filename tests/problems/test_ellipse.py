@@ -1,0 +1,85 @@
+"""Ellipses: conics against literal references, and known centres and axes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numba import config
+
+import bansac
+from bansac.numeric.jit import kernel
+from bansac.problems import ellipse
+from bansac.problems.ellipse import ELLIPSE, centre_and_axes
+from tests.reference import space
+
+seeds = st.integers(0, 2**32 - 1)
+fit_ellipse = kernel(ellipse.fit)
+solve_ellipse = kernel(ellipse.solve)
+compiled = pytest.mark.skipif(bool(config.DISABLE_JIT), reason="interpreted, its searches take seconds each")
+
+
+def points_of(x, y, a, b, angle, t):
+    """Return the points of an ellipse at parameters ``t``."""
+    u, v = a * np.cos(t), b * np.sin(t)
+    return np.column_stack([x + np.cos(angle) * u - np.sin(angle) * v, y + np.sin(angle) * u + np.cos(angle) * v])
+
+
+def draw(rng):
+    """Return the centre, axes and angle of an ellipse."""
+    a = rng.uniform(0.5, 2)
+    return *rng.uniform(-1, 1, 2), a, a * rng.uniform(0.2, 0.95), rng.uniform(0, np.pi)
+
+
+@settings(max_examples=40)
+@given(seed=seeds)
+def test_five_points_give_their_ellipse(seed):
+    rng = np.random.default_rng(seed)
+    truth = draw(rng)
+    points = points_of(*truth, np.arange(5) * 1.2 + rng.uniform(0, 0.5, 5))
+    models, scratch, out = np.empty((1, 6)), np.empty(ELLIPSE.scratch_size), np.empty(5)
+    assert solve_ellipse(np.ascontiguousarray(points.T), np.arange(5), models, scratch) == 1
+    found = centre_and_axes(models[0])
+    np.testing.assert_allclose(found[:4], truth[:4], atol=1e-4)
+    assert abs(np.sin(found[4] - truth[4])) < 1e-3
+    other = rng.normal(size=(5, 2))
+    ELLIPSE.exact_residuals(np.ascontiguousarray(other.T), models[0], 0, 5, out)
+    np.testing.assert_allclose(out, space.sampson(models[0], other) ** 2, rtol=1e-7)
+
+
+@settings(max_examples=40)
+@given(seed=seeds)
+def test_the_fit_has_the_least_sum_of_squares(seed):
+    rng = np.random.default_rng(seed)
+    points = points_of(*draw(rng), rng.uniform(0, 7, 30)) + rng.normal(0, 0.01, (30, 2))
+    weights, model = rng.uniform(0.1, 1, 30), np.empty(6)
+    expected = space.conic(points, weights)
+    if fit_ellipse(np.ascontiguousarray(points.T), weights, model, np.empty(ELLIPSE.scratch_size)):
+        np.testing.assert_allclose(model * np.sign(model @ expected), expected, atol=1e-5)
+        centre = centre_and_axes(model)[:2]
+        assert space.sampson(model, points_of(*centre, 1e3, 1e3, 0, np.arange(3))).min() > 0  # positive outside
+
+
+def test_what_is_no_ellipse_gives_none():
+    t = np.linspace(-2, 2, 5)
+    scratch, models = np.empty(ELLIPSE.scratch_size), np.empty((1, 6))
+    for x, y in ((t, t), (t, t * t), (np.cosh(t), np.sinh(t)), (np.ones(5), np.ones(5))):
+        assert solve_ellipse(np.array([x, y]), np.arange(5), models, scratch) == 0
+        assert not fit_ellipse(np.array([x, y]), np.ones(5), models[0], scratch)
+    assert not fit_ellipse(np.zeros((2, 5)), np.zeros(5), models[0], scratch)
+    assert not ellipse.project(np.array([1.0, 0, 1, 0, 0, 1]), scratch)  # x^2 + y^2 = -1
+
+
+@compiled
+@pytest.mark.parametrize("offset", [0.0, 1e4])
+@pytest.mark.parametrize("preset", [None, "paper"])
+def test_the_ellipse_is_found_among_outliers(offset, preset):
+    rng = np.random.default_rng(2)
+    points = rng.uniform(-1, 1, (200, 2))
+    points[:100] = points_of(0.1, -0.2, 0.9, 0.5, 2.5, rng.uniform(0, 7, 100)) + rng.normal(0, 0.005, (100, 2))
+    result = bansac.fit_ellipse(points + offset, threshold=0.015, preset=preset)
+    assert result.success
+    np.testing.assert_allclose(result.model - [offset, offset, 0, 0, 0], [0.1, -0.2, 0.9, 0.5, 2.5], atol=0.01)
+    assert result.inliers[:100].mean() > 0.95
+    assert not bansac.fit_ellipse(points[100:] + offset, threshold=0.015).success

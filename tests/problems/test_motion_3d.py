@@ -1,0 +1,93 @@
+"""Rigid motions and similarities of space against known answers; the fit is tested with the solver."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numba import config
+
+import bansac
+from bansac.geometry import rotation_matrix
+from bansac.problems.motion_3d import RIGID_3D, SIMILARITY_3D
+from tests.reference import space
+
+ESTIMATORS = {RIGID_3D.name: bansac.estimate_rigid_3d, SIMILARITY_3D.name: bansac.estimate_similarity_3d}
+both = pytest.mark.parametrize("name", ESTIMATORS)
+R = rotation_matrix([0.3, -1.0, 0.5])
+compiled = pytest.mark.skipif(bool(config.DISABLE_JIT), reason="interpreted, its searches take seconds each")
+
+
+def scene(scale=1.0, n=150, share=0.5, noise=0.02, seed=0):
+    """Return matched points of a cube of side 10, the matrix of the motion, and the mask."""
+    rng = np.random.default_rng(seed)
+    inliers = rng.permutation(np.arange(n) < share * n)
+    x1 = rng.uniform(0, 10, (n, 3))
+    moved = x1 @ R.T + [5, -3, 2]
+    x2 = np.where(inliers[:, None], moved + rng.normal(0, noise, (n, 3)), rng.uniform(-10, 10, (n, 3)))
+    return x1, scale * x2, np.column_stack([scale * R, scale * np.array([5, -3, 2])]), inliers
+
+
+@settings(max_examples=30)
+@given(seed=st.integers(0, 2**32 - 1))
+def test_residuals_are_distances(seed):
+    rng = np.random.default_rng(seed)
+    model, data, out = rng.normal(size=7), rng.normal(size=(6, 9)), np.empty(5)
+    RIGID_3D.exact_residuals(data, model, 2, 7, out)
+    expected = space.rotate(model[:4], data[:3, 2:7].T) + model[4:] - data[3:, 2:7].T
+    np.testing.assert_allclose(out, (expected**2).sum(axis=1), rtol=1e-9)
+
+
+@compiled
+@both
+@pytest.mark.parametrize("preset", [None, "paper"])
+@pytest.mark.parametrize("scale", [1.0, 1e-3, 1e3])
+def test_the_motion_is_found_among_outliers(name, preset, scale):
+    x1, x2, matrix, inliers = scene(scale)
+    if name == RIGID_3D.name:
+        x1 = scale * x1  # another unit
+        matrix = np.column_stack([R, matrix[:, 3]])
+    result = ESTIMATORS[name](x1, x2, threshold=0.08 * scale, preset=preset)
+    assert result.success
+    assert result.inliers[inliers].mean() > 0.97
+    assert result.inliers[~inliers].sum() == 0
+    back = x1 @ (result.model[:, :3] - matrix[:, :3]).T + result.model[:, 3] - matrix[:, 3]
+    assert np.abs(back).max() < 0.03 * scale
+    unit = result.model[:, :3] / np.cbrt(np.linalg.det(result.model[:, :3]))
+    np.testing.assert_allclose(unit @ unit.T, np.eye(3), atol=1e-9)
+
+
+@compiled
+@both
+def test_a_reflection_is_no_motion(name):
+    x1 = np.random.default_rng(1).uniform(0, 10, (60, 3))
+    assert not ESTIMATORS[name](x1, x1 * [1, 1, -1], threshold=0.05).success
+
+
+@compiled
+@both
+def test_points_on_a_line_noise_and_few_points_are_no_success(name):
+    rng = np.random.default_rng(2)
+    line = np.linspace(0, 10, 50)[:, None] * [1, 2, 3] + rng.normal(0, 0.01, (50, 3))
+    assert "lie on a line" in ESTIMATORS[name](line, line @ R.T, threshold=0.1).message
+    assert not ESTIMATORS[name](line, line @ R.T, threshold=0.1).success
+    x1, x2 = rng.uniform(0, 10, (2, 80, 3))
+    assert not ESTIMATORS[name](x1, x2, threshold=0.1).success
+    tiled = np.tile(x1[:3], (20, 1))
+    assert not ESTIMATORS[name](tiled, tiled @ R.T, threshold=0.1).success
+    assert "got 2" in ESTIMATORS[name](x1[:2], x2[:2], threshold=0.1).message
+
+
+@compiled
+@both
+def test_bad_input_is_named_and_the_threshold_may_be_estimated(name):
+    x1, x2, *_ = scene()
+    with pytest.raises(ValueError, match=r"x2 must have shape \(N, 3\)"):
+        ESTIMATORS[name](x1, x2[:, :2], threshold=0.1)
+    with pytest.raises(ValueError, match="threshold must be given"):
+        ESTIMATORS[name](x1, x2)
+    with pytest.raises(ValueError, match="'auto' starts from the default threshold"):
+        ESTIMATORS[name](x1, x2, threshold="auto")
+    found = ESTIMATORS[name](x1, x2, threshold="auto", options=bansac.Options(threshold=0.2)).threshold
+    assert 0.04 < found < 0.12  # 3.4 sigma is .067

@@ -1,0 +1,73 @@
+"""Planes of space against total least squares by SVD and known answers."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numba import config
+
+import bansac
+from bansac.numeric.jit import kernel
+from bansac.problems import plane
+from bansac.problems.plane import PLANE
+from tests.reference import space
+
+seeds = st.integers(0, 2**32 - 1)
+fit_plane = kernel(plane.fit)
+solve_plane = kernel(plane.solve)
+compiled = pytest.mark.skipif(bool(config.DISABLE_JIT), reason="interpreted, its searches take seconds each")
+
+
+def fit(points, weights):
+    """Return the plane fitted to points, or None."""
+    model, scratch = np.empty(4), np.empty(PLANE.scratch_size)
+    return model if fit_plane(np.ascontiguousarray(points.T), weights, model, scratch) else None
+
+
+@settings(max_examples=40)
+@given(seed=seeds)
+def test_the_fit_is_total_least_squares(seed):
+    rng = np.random.default_rng(seed)
+    points = rng.normal(size=(12, 3)) * rng.uniform(0.1, 3, 3)
+    weights = rng.uniform(size=12) * (rng.uniform(size=12) < 0.8)
+    weights[:4] = 1.0
+    expected, found = space.plane(points, weights), fit(points, weights)
+    np.testing.assert_allclose(found * np.sign(found @ expected), expected, atol=1e-6)
+
+
+@settings(max_examples=40)
+@given(seed=seeds)
+def test_the_plane_of_three_points_contains_them(seed):
+    rng = np.random.default_rng(seed)
+    data, models, out = rng.normal(size=(3, 5)), np.empty((1, 4)), np.empty(5)
+    assert solve_plane(data, np.array([4, 0, 2]), models, np.empty(0)) == 1
+    assert np.linalg.norm(models[0, :3]) == pytest.approx(1)
+    PLANE.exact_residuals(data, models[0], 0, 5, out)
+    assert out[[4, 0, 2]].max() < 1e-18
+    np.testing.assert_allclose(out, (models[0, :3] @ data + models[0, 3]) ** 2, atol=1e-15)
+
+
+def test_points_on_a_line_have_no_plane():
+    line = np.arange(6.0)[:, None] * [1, 2, -1] + 3
+    assert fit(line, np.ones(6)) is None
+    assert fit(line, np.zeros(6)) is None
+    assert solve_plane(np.ascontiguousarray(line.T), np.arange(3), np.empty((1, 4)), np.empty(0)) == 0
+    spread = np.random.default_rng(0).normal(0, 0.01, (50, 3)) + np.linspace(0, 10, 50)[:, None] * [1, 2, -1]
+    result = bansac.fit_plane(spread, threshold=0.1)
+    assert not result.success
+    assert "lie on a line" in result.message
+
+
+@compiled
+@pytest.mark.parametrize("offset", [0.0, 1e6])
+def test_the_plane_is_found_among_outliers(offset):
+    rng = np.random.default_rng(1)
+    points = rng.uniform(-2, 2, (300, 3))
+    points[:120, 2] = 0.2 * points[:120, 0] - 0.1 * points[:120, 1] + 1 + rng.normal(0, 0.01, 120)
+    model = bansac.fit_plane(points + offset, threshold=0.03).model
+    normal = np.array([-0.2, 0.1, 1.0]) / np.linalg.norm([-0.2, 0.1, 1.0])
+    np.testing.assert_allclose(model[:3], normal, atol=0.005)
+    np.testing.assert_allclose(model[:3] @ [0, 0, 1] + model[:3].sum() * offset + model[3], 0, atol=0.01)
+    assert not bansac.fit_plane(points[120:], threshold=0.03).success

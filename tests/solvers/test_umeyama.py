@@ -1,0 +1,56 @@
+"""Weighted motions of space against Umeyama's SVD."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bansac.geometry import rotation_matrix
+from bansac.solvers.umeyama import umeyama
+from tests.reference import space
+
+seeds = st.integers(0, 2**32 - 1)
+
+
+@settings(max_examples=60)
+@given(seed=seeds)
+def test_the_fit_is_umeyama_s(seed):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(3, 12))
+    x1, x2 = rng.normal(size=(2, n, 3)) * 10 ** rng.uniform(-3, 3) + rng.normal(size=3)
+    if rng.random() < 0.5:  # near a motion
+        x2 = rng.uniform(0.1, 10) * x1 @ rotation_matrix(rng.normal(size=3)).T + 0.01 * x2
+    weights = rng.uniform(0.1, 1, n)
+    for with_scale in (True, False):
+        expected = space.umeyama(x1, x2, weights, with_scale)
+        found = umeyama(x1, x2, weights, with_scale=with_scale)
+        cost = [(weights * np.sum((x1 @ m[:, :3].T + m[:, 3] - x2) ** 2, axis=1)).sum() for m in (found, expected)]
+        assert cost[0] <= cost[1] * (1 + 1e-9) + 1e-18
+        np.testing.assert_allclose(np.linalg.det(found[:, :3]) > 0, True)
+
+
+def test_a_known_motion_is_found():
+    x1 = np.array([[0, 0, 0], [1, 0, 0], [0, 2, 0], [0, 0, 3.0], [9, 9, 9]])
+    R = rotation_matrix([0.1, -2.0, 1.0])
+    x2 = 2.5 * x1 @ R.T + [1, 2, 3]
+    x2[4] += 100.0
+    expected = np.column_stack([2.5 * R, [1, 2, 3]])
+    np.testing.assert_allclose(umeyama(x1, x2, [1, 1, 2, 1, 0]), expected, atol=1e-12)
+    np.testing.assert_allclose(umeyama(x1[:3], x2[:3]), expected, atol=1e-12)  # a plane will do
+
+
+@pytest.mark.parametrize("rows", [0, 1])
+def test_points_on_a_line_determine_no_motion(rows):
+    sets = [np.random.default_rng(0).normal(size=(6, 3)), np.arange(6.0)[:, None] * [1, 2, 3]]
+    assert umeyama(sets[rows], sets[1 - rows]) is None
+    assert umeyama(np.ones((4, 3)), sets[0][:4]) is None
+    assert umeyama(sets[0], sets[0], np.zeros(6)) is None
+
+
+def test_bad_input_is_named():
+    with pytest.raises(ValueError, match="equal lengths of at least 3, got 2 and 2"):
+        umeyama(np.zeros((2, 3)), np.zeros((2, 3)))
+    with pytest.raises(ValueError, match=r"x2 must have shape \(N, 3\)"):
+        umeyama(np.zeros((4, 3)), np.zeros((4, 2)))
