@@ -5,7 +5,7 @@
 
 A table stands between ``<!-- table: NAME -->`` and ``<!-- end -->``; ``TABLES`` has the function of every name. Those
 of ``docs/reproduction.md`` are made in ``reproduction``, those of ``docs/ablation.md`` in ``ablation_tables``, those of
-``docs/performance.md`` in ``speed_tables``, beside this file.
+``docs/performance.md`` in ``speed_tables``, those of ``docs/scaling.md`` in ``scaling_tables``, beside this file.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from reproduction import evidence
 from reproduction.claims import claims
 from reproduction.evidence import ROOT, bench, lines, share
 from reproduction.tables import TABLES as EXPERIMENTS
+from scaling_tables import TABLES as SCALING
 from speed_tables import TABLES as SPEED
 
 PAGES = (
@@ -28,6 +29,7 @@ PAGES = (
     "docs/calibration.md",
     "docs/choosing.md",
     "docs/ablation.md",
+    "docs/scaling.md",
     "docs/colmap.md",
     "docs/performance.md",
 )
@@ -354,6 +356,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "claims": claims,
     **ABLATION,
     **EXPERIMENTS,
+    **SCALING,
     **SPEED,
 }
 

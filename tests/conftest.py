@@ -13,6 +13,8 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
+from tests.clusters import local_cluster
+
 # A shell lets the commands that it runs in the background ignore Ctrl-C, which processes started by tests then do too.
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -21,6 +23,14 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
 settings.register_profile("default", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "default")
+
+
+@pytest.fixture(scope="session")
+def cluster() -> Iterator[str]:
+    """Return the address of a scheduler with two workers on this machine."""
+    pytest.importorskip("distributed", reason="dask.distributed is not installed")
+    with local_cluster() as scheduler:
+        yield scheduler
 
 
 @pytest.fixture(autouse=True)

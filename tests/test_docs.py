@@ -22,7 +22,18 @@ PAGES = sorted(
     for path in (ROOT / folder).glob("*.md")
 )
 ARCHITECTURE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
-ROOMS = ["cli", "experiments", "evaluation", "datasets", "engine", "problems", "solvers", "numeric"]
+ROOMS = [
+    "cli",
+    "experiments",
+    "batch",
+    "evaluation",
+    "executors",
+    "datasets",
+    "engine",
+    "problems",
+    "solvers",
+    "numeric",
+]
 
 
 @pytest.mark.parametrize("page", render_tables.PAGES)

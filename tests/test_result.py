@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import json
+import pickle
 
 import numpy as np
 import pytest
@@ -56,6 +58,22 @@ def test_unpacks_and_is_indexed_alike(scene):
     assert len(result) == len(tuple(result)) == 2
     with pytest.raises(IndexError):
         result[2]
+
+
+def test_probabilities_are_the_same_whenever_they_are_asked_for(scene):
+    asked_first, asked_last = (bansac.estimate_fundamental(scene.x1, scene.x2) for _ in range(2))
+    p = asked_first.probabilities
+    assert asked_first.probabilities is p
+    assert not p.flags.writeable
+    copies = [
+        copy.copy(asked_last),
+        pickle.loads(pickle.dumps(asked_last)),
+        dataclasses.replace(asked_last, seconds=1.0),
+    ]
+    for other in (*copies, asked_last):
+        np.testing.assert_array_equal(other.probabilities, p)
+    with pytest.raises(AttributeError, match="no attribute 'probability'"):
+        asked_last.probability  # noqa: B018
 
 
 def test_arrays_are_read_only(scene):

@@ -74,7 +74,8 @@ class Result:
         Distance of every datum to the model, in the units of ``threshold``; inf where there is no model.
     probabilities : (N,) ndarray of float or None
         Probability of every datum of being an inlier, given the model: the posterior of a mixture of inliers and
-        outliers that is fitted to the residuals. None without success, as there is no model to be an inlier of.
+        outliers that is fitted to the residuals when it is asked for first. None without success, as there is no model
+        to be an inlier of.
     beliefs : (N,) ndarray of float or None
         What the sampler believed of every datum at the end of the run, or of the round whose model is returned: the
         network's P^k (BaySAC's and AR's are alike).
@@ -137,6 +138,20 @@ class Result:
         for name, value in fields.items():
             if type(value) not in _AS_THEY_ARE:
                 fields[name] = _frozen(value)
+        if callable(fields["probabilities"]):
+            fields["_posterior"] = fields.pop("probabilities")
+
+    def __getattr__(self, name: str) -> Any:
+        """Compute the probabilities, if they were given as a function, when they are asked for first."""
+        fields = self.__dict__
+        if name == "probabilities" and "_posterior" in fields:
+            fields[name] = _frozen(fields["_posterior"]())
+            return fields[name]
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the fields alone, for copies and pickles."""
+        return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
 
     def __iter__(self) -> Iterator[Any]:
         """Unpack as ``model, inliers``."""
@@ -393,7 +408,7 @@ def _frozen(value: Any) -> Any:
     """Return arrays as views that cannot be written to, and scalars of NumPy as numbers of Python."""
     if isinstance(value, np.ndarray):
         view = value.view()
-        view.flags.writeable = False
+        view.setflags(write=False)
         return view
     if isinstance(value, RelativePose | AbsolutePose):
         return type(value)(*map(_frozen, value))

@@ -8,10 +8,10 @@ from numpy.typing import ArrayLike, NDArray
 from bansac.numeric.arrays import as_floats
 
 # Solvers multiply up to three coordinates.
-_LARGEST = 1e100
+LARGEST = 1e100
 
 __all__ = [
-    "all_finite",
+    "LARGEST",
     "as_camera",
     "as_points",
     "as_probabilities",
@@ -96,19 +96,14 @@ def check_same_length(name1: str, array1: NDArray[np.float64], name2: str, array
         raise ValueError(f"{name1} and {name2} must have equal lengths, got {len(array1)} and {len(array2)}")
 
 
-def all_finite(array: NDArray[np.float64]) -> bool:
-    """Whether all numbers are finite and small enough for products of them."""
-    return array.size == 0 or bool(array.max() <= _LARGEST and array.min() >= -_LARGEST)  # False for NaN
-
-
 def check_finite(argument: str, array: NDArray[np.float64]) -> None:
     """Raise where a number is not finite, or too large for products."""
-    if all_finite(array):
+    if array.size == 0 or (array.max() <= LARGEST and array.min() >= -LARGEST):  # False for NaN
         return
     finite = np.isfinite(array)
     if finite.all():
         largest = np.abs(array).max()
-        raise ValueError(f"{argument} must not exceed {_LARGEST:g} in size, got {largest:g}: products would overflow")
+        raise ValueError(f"{argument} must not exceed {LARGEST:g} in size, got {largest:g}: products would overflow")
     where = tuple(int(i) for i in np.argwhere(~finite)[0])
     raise ValueError(
         f"{argument} must be finite, got {array[where]} at {list(where)} "

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import bansac as library
-from bansac.cli import batch
+from bansac.batch import run as batch
 from bansac.cli.console import INTERRUPTED
 from bansac.datasets import HlocPairs, homography_matches
 from bansac.datasets.files import read_matches
@@ -199,8 +199,8 @@ def test_parquet_without_pyarrow_says_what_to_install(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["{folder}", "--model", "H"], "--out must name a file *.npz or *.parquet"),
-        (["{folder}", "--model", "H", "--out", "{folder}/out"], "--out must name a file *.npz or *.parquet"),
+        (["{folder}", "--model", "H"], "--out must name a file *.npz, *.parquet or *.h5"),
+        (["{folder}", "--model", "H", "--out", "{folder}/out"], "--out must name a file *.npz, *.parquet or *.h5"),
         (["{folder}", "--model", "line", "--out", "{folder}/r.npz"], "--model line takes one file"),
         (
             ["{folder}", "--model", "H", "--degree", "2", "--out", "{folder}/r.npz"],
@@ -242,5 +242,3 @@ def test_matches_of_hloc(bansac: Any, tmp_path: Path) -> None:
     assert load(tmp_path / "all.npz")["name"].tolist() == ["a/1.jpg 2.jpg", "a/1.jpg 3.jpg"]
     refused = bansac.refused("estimate", matches, "--model", "H", "--features", features, "--out", matches)
     assert "matches.h5 is read, and the results would replace it" in refused
-    refused = bansac.refused("estimate", tmp_path, "--model", "H", "--out", out)
-    assert "--out must name a file *.npz or *.parquet for" in refused

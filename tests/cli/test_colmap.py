@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import shlex
+import shutil
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -49,6 +52,18 @@ def test_summary_and_second_run(bansac: Any, database: Path) -> None:
     anew = bansac("colmap", "verify", database, "--overwrite")
     assert "6 of them new" in anew.stdout
     assert "6 uncalibrated; 480 inlier matches, 0 failed" in anew.stdout
+
+
+def test_a_cluster_writes_the_same_geometries(bansac: Any, database: Path, cluster: str) -> None:
+    other = database.with_name("other.db")
+    shutil.copy(database, other)
+    bansac("colmap", "verify", database)
+    assert bansac.json("colmap", "verify", other, "--scheduler", cluster)["new"] == 6
+    rows = []
+    for path in (database, other):
+        with contextlib.closing(sqlite3.connect(path)) as connection:
+            rows.append(connection.execute("SELECT * FROM two_view_geometries ORDER BY pair_id").fetchall())
+    assert rows[0] == rows[1]
 
 
 def test_options_and_failures(bansac: Any, database: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from bansac.engine import runner
 from bansac.engine.options import Options
 from bansac.engine.sampling import Setup
-from bansac.engine.state import Run
+from bansac.engine.state import State
 from bansac.numeric.arrays import Floats
 from bansac.numeric.rng import seed_rng
 from bansac.options import PRESETS
@@ -50,7 +50,7 @@ def build_run(
     quality: ArrayLike | None = None,
     weights: Floats | None = None,
     **settings: Any,
-) -> Run:
+) -> State:
     """Return the context of a run before its first iteration.
 
     Parameters

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bansac.engine.background import Background, measure_background
+from bansac.engine.background import Background, _neighbours, add_neighbours, cell_size, measure_background, measure_far
 from bansac.problems.circle import CIRCLE
 from bansac.problems.homography import HOMOGRAPHY
 from bansac.problems.line import LINE
@@ -45,6 +45,24 @@ def test_clusters_of_matches_agree_when_neighbours_are_exchanged():
     far = np.searchsorted(background.far, 6.0) / background.far.size
     assert far < 0.05  # one other datum in 50 is of the same cluster
     assert background.probability(np.array([6.0]))[0] > 0.5
+
+
+@pytest.mark.parametrize("spread", [1.0, 30.0, 1e4])
+def test_neighbours_are_pairs_of_one_cell_and_raise_the_probability(spread):
+    rng = np.random.default_rng(1)
+    data = rng.uniform(0, spread, (4, 300))
+    data[:, 250:] = data[:, 200:250]  # the same points, which are no neighbours of each other
+    own, other = _neighbours(HOMOGRAPHY, data, 1.0)
+    cell = cell_size(HOMOGRAPHY, 1.0)
+    corner = data[:2].min(axis=1, keepdims=True)
+    np.testing.assert_array_equal((own[:2] - corner) // cell, (other[:2] - corner) // cell)
+    cells = np.unique((data[:2] - corner) // cell, axis=1).shape[1]
+    assert own.shape[1] <= 300 - cells + (cells == 1)
+    assert own.shape[1] > 0 or spread == 1e4
+    distances = np.array([0.1, 1.0, 10.0])
+    far = measure_far(HOMOGRAPHY, data, IDENTITY)
+    whole = add_neighbours(far, HOMOGRAPHY, data, IDENTITY, 1.0)
+    assert np.all(far.probability(distances) <= whole.probability(distances))
 
 
 def test_points_of_a_line_do_not_agree_with_it_when_rearranged():

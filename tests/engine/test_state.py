@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bansac.engine import state
-from bansac.engine.state import CANDIDATE, PROGRESS, SETTINGS, SPRT, Run, make_record, pack_run
+from bansac.engine.state import CANDIDATE, PROGRESS, SETTINGS, SPRT, State, make_record, pack_run
 from bansac.numeric.jit import kernel
 from bansac.problems.line import LINE
 from tests.engine.builder import build_run
@@ -64,15 +64,15 @@ def test_a_run_starts_with_nothing_found_and_nothing_asked_for():
 
 def test_points_have_the_precision_of_the_problem_and_data_are_double():
     run = build_run(LINE, POINTS)
-    assert run.points.dtype == run.model.dtype == run.residuals.dtype == np.float32
+    assert run.points.dtype == run.score_weights.dtype == np.float32
     assert run.data.dtype == np.float64
     assert np.array_equal(run.data, POINTS)
 
 
 def test_every_array_is_contiguous_and_every_field_is_set():
     run = build_run(LINE, POINTS, prior=np.linspace(0.1, 0.9, 12), quality=np.arange(12.0), order=2)
-    assert isinstance(run, Run)
-    for name, value in zip(Run._fields, run, strict=True):
+    assert isinstance(run, State)
+    for name, value in zip(State._fields, run, strict=True):
         if isinstance(value, np.ndarray):
             assert value.flags.c_contiguous, name
     assert run.ranking.tolist() == list(range(11, -1, -1))

@@ -28,6 +28,25 @@ def test_points_within_a_fraction_of_the_threshold_are_one_wherever_they_lie():
         assert first_of_equals(LINE, np.column_stack([first, near, far]), 1.0).tolist() == [0, 2]
 
 
+def first_of_equals_slowly(data, threshold):
+    """Go through the four grids of each image and keep the first match of each cell."""
+    kept = list(range(data.shape[1]))
+    for point in (data[:2], data[2:]):
+        for shift in ((0.0, 0.0), (0.0, 0.5), (0.5, 0.0), (0.5, 0.5)):
+            cells: dict[tuple[float, ...], int] = {}
+            for i in kept:
+                cells.setdefault(tuple(np.floor(point[:, i] / (2 * SAME_POINT * threshold) + shift)), i)
+            kept = list(cells.values())
+    return kept
+
+
+def test_every_grid_keeps_the_first_of_each_cell():
+    rng = np.random.default_rng(2)
+    for extent in (3, 30, 1e9):
+        data = rng.uniform(-extent, extent, (4, 300))
+        assert first_of_equals(HOMOGRAPHY, data, 1.0).tolist() == first_of_equals_slowly(data, 1.0)
+
+
 def test_without_points_equal_data_are_one():
     data = np.array([[1.0, 2.0, 1.0, 1.0], [5.0, 5.0, 5.0, 6.0]])
     assert first_of_equals(polynomial(1), data, 100.0).tolist() == [0, 1, 3]

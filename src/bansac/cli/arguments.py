@@ -10,7 +10,9 @@ import typer
 from numpy.typing import NDArray
 
 from bansac.engine.sampling import SAMPLERS
-from bansac.evaluation.executors import EXECUTORS
+from bansac.estimate.threads import count_workers
+from bansac.executors import EXECUTORS, Executor
+from bansac.executors.threads import EXECUTOR
 from bansac.problems.essential import ESSENTIAL
 from bansac.problems.fundamental import FUNDAMENTAL
 from bansac.problems.homography import HOMOGRAPHY
@@ -78,6 +80,41 @@ ExecutorOption = Annotated[
     str | None,
     typer.Option(help=f"One of {', '.join(EXECUTORS)}. Default: serial with one worker, else processes."),
 ]
+SchedulerOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ADDRESS",
+        help="Run on the workers of this dask.distributed scheduler, such as tcp://host:8786. They need the same "
+        "version of bansac, and to see the same files.",
+    ),
+]
+
+
+ThreadsOption = Annotated[int | None, typer.Option(help="Threads, for many pairs. Default: all cores.")]
+
+
+def choose_executor(name: str | None, workers: int, scheduler: str | None) -> str | Executor | None:
+    """Return the cluster of --scheduler, or what --executor names; both, or --workers with a cluster, are refused."""
+    if scheduler is None:
+        return name
+    if name is not None:
+        raise ValueError("--executor does not go with --scheduler")
+    return connect(scheduler, None if workers == 1 else workers)
+
+
+def pair_executor(scheduler: str | None, workers: int | None, **settings: Any) -> tuple[Executor, int]:
+    """Return the cluster of --scheduler, or else threads, and the number of workers."""
+    count = count_workers(workers)
+    return (EXECUTOR if scheduler is None else connect(scheduler, workers, **settings)), count
+
+
+def connect(scheduler: str, workers: int | None, **settings: Any) -> Executor:
+    """Return the cluster of --scheduler with the settings of the executor; --workers with it is refused."""
+    if workers is not None:
+        raise ValueError("--workers does not go with --scheduler: the cluster has its own workers")
+    from bansac.executors.cluster import ClusterExecutor
+
+    return ClusterExecutor(scheduler, **settings)
 
 
 def split_names(names: str) -> tuple[str, ...]:
@@ -90,7 +127,17 @@ def given(**options: Any) -> dict[str, Any]:
     return {name: value for name, value in options.items() if value is not None}
 
 
+def refuse(why: str, **options: Any) -> None:
+    """Raise a ValueError that says why if one of the options was given."""
+    for name in given(**options):
+        raise ValueError(f"--{name} {why}")
+
+
+def uses_scores(sampler: str, no_scores: bool) -> bool:
+    """Return whether scores are wanted and the sampler has a use for them."""
+    return not no_scores and sampler in SAMPLERS and (SAMPLERS[sampler].prior or SAMPLERS[sampler].order)
+
+
 def sampling_settings(sampler: str, scores: NDArray[np.float64] | None, no_scores: bool) -> dict[str, Any]:
     """Return the sampler and, if there are any, they are wanted and it uses them, the scores as keyword arguments."""
-    useful = sampler in SAMPLERS and (SAMPLERS[sampler].prior or SAMPLERS[sampler].order)
-    return {"sampler": sampler} | ({} if scores is None or no_scores or not useful else {"scores": scores})
+    return {"sampler": sampler} | ({"scores": scores} if scores is not None and uses_scores(sampler, no_scores) else {})

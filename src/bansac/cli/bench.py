@@ -12,7 +12,16 @@ from rich.box import SIMPLE
 from rich.table import Table
 from typer.core import TyperGroup
 
-from bansac.cli.arguments import ExecutorOption, JsonFlag, OverwriteFlag, WorkersOption, given, split_names
+from bansac.cli.arguments import (
+    ExecutorOption,
+    JsonFlag,
+    OverwriteFlag,
+    SchedulerOption,
+    WorkersOption,
+    choose_executor,
+    given,
+    split_names,
+)
 from bansac.cli.console import command, print_json, report, show_progress
 from bansac.cli.output import check_replaceable
 from bansac.cli.speed import speed
@@ -87,6 +96,7 @@ def folders(
     overwrite: OverwriteFlag = False,
     workers: WorkersOption = 1,
     executor: ExecutorOption = None,
+    scheduler: SchedulerOption = None,
     json: JsonFlag = False,
 ) -> None:
     """Compare estimators on folders of image pairs with ground truth (RANSAC tutorial format).
@@ -108,7 +118,10 @@ def folders(
     if sweep is not None and out is not None:
         _check_curves(out)
     bench = Bench(chosen if sweep is None else sweep.limited_methods(), protocol)
-    setup = Setup(data=folder, sets=split_names(sets), exclude=split_names(exclude))
+    setup = Setup(
+        data=folder if scheduler is None else folder.absolute(), sets=split_names(sets), exclude=split_names(exclude)
+    )
+    where = choose_executor(executor, workers, scheduler)
     journal = None
     if out is not None:
         check_writable(out.parent, repr(str(out)))
@@ -119,7 +132,7 @@ def folders(
         journal = out.with_suffix(".sqlite")
     started = time.perf_counter()
     with open_run(bench.experiment(), setup, journal) as run:
-        rows = measured_rows(run, workers=workers, executor=executor, progress=show_progress)
+        rows = measured_rows(run, workers=workers, executor=where, progress=show_progress)
         document = build_report(rows, bench.methods, protocol, seconds=time.perf_counter() - started)
         if sweep is not None:
             document = sweep.curves(document)

@@ -38,7 +38,8 @@ def verify(
         ),
     ] = "colmap",
     seed: arguments.SeedOption = 0,
-    workers: Annotated[int | None, typer.Option(help="Threads. Default: all cores.")] = None,
+    workers: arguments.ThreadsOption = None,
+    scheduler: arguments.SchedulerOption = None,
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Delete the geometries that the database has and do all pairs.")
     ] = False,
@@ -54,9 +55,12 @@ def verify(
     options = VerificationOptions(
         max_error=max_error, min_num_inliers=min_num_inliers, model_selection=model_selection, seed=seed
     )
+    executor, count = arguments.pair_executor(scheduler, workers, chunk_seconds=0.0)
     with note_on_interrupt(), contextlib.ExitStack() as stack:
         bar = _Bar(stack)
-        summary = verify_database(database, options=options, workers=workers, overwrite=overwrite, progress=bar)
+        summary = verify_database(
+            database, options=options, workers=count, executor=executor, overwrite=overwrite, progress=bar
+        )
     if json:
         print_json({"database": str(database), **dataclasses.asdict(summary)})
     else:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 import bansac
 from bansac.cli import arguments
 from bansac.cli.answer import Answer, estimate_two_view
-from bansac.cli.batch import estimate_files, wants_batch
+from bansac.cli.batch import estimate_files, make_job, wants_batch
 from bansac.cli.console import print_json, report
 from bansac.cli.output import RESULT, ResultFolder
 from bansac.datasets.files import read_calibration, read_matches, read_points
@@ -47,11 +47,12 @@ def estimate(
     out: Annotated[
         Path | None,
         typer.Option(
-            "--out", metavar="DIR|FILE", help="Folder of results; for many pairs a .npz or .parquet file (or .h5)."
+            "--out", metavar="DIR|FILE", help="Folder of results; of many pairs a .npz, .h5 or .parquet file."
         ),
     ] = None,
     overwrite: arguments.OverwriteFlag = False,
-    workers: Annotated[int | None, typer.Option(help="Threads, for many pairs. Default: all cores.")] = None,
+    workers: arguments.ThreadsOption = None,
+    scheduler: arguments.SchedulerOption = None,
     json: arguments.JsonFlag = False,
 ) -> None:
     """Estimate a model from a file of matches (H, F, E) or points (line, circle, ellipse, polynomial).
@@ -63,11 +64,11 @@ def estimate(
     data, inliers, probabilities, residuals), which can be read again.
 
     Many pairs (H, F, E): FILE is a folder with h5 sets or with csv, npz and h5 files, or a txt file with the names of
-    files, and --out a .npz or .parquet file: name, success, message, model and so on, one row a pair; in npz, inliers
-    and probabilities of pair k lie from offsets[k] to offsets[k + 1]. Every pair has the answer that it has alone,
-    whatever --workers. A pair that cannot be read is named at the end, and the exit code is 0. The journal beside --out
-    (.sqlite) has what is done: an interrupted run goes on, and a second one estimates what is new or has changed.
-    Delete it to start anew.
+    files, and --out a .npz, .h5 or .parquet file: name, success, message, model and so on, one row a pair; in npz and
+    h5, inliers and probabilities of pair k lie from offsets[k] to offsets[k + 1]. Every pair has the answer that it has
+    alone, whatever --workers and --scheduler. A pair that cannot be read is named at the end, and the exit code is 0.
+    The journal beside --out (.sqlite) has what is done: an interrupted run goes on, and a second one estimates what is
+    new or has changed. Delete it to start anew.
     """
     given = arguments.given(threshold=threshold, confidence=confidence, max_iterations=max_iterations)
     if wants_batch(file, pair, out, features):
@@ -76,22 +77,12 @@ def estimate(
             raise ValueError("--overwrite is for one file; to start many pairs anew delete the journal beside --out")
         if model not in ("H", "F", "E"):
             raise ValueError(f"--model {model} takes one file; many pairs are for H, F and E")
-        estimate_files(
-            file,
-            model,
-            out,
-            features=features,
-            workers=workers,
-            cameras=read_calibration(calib) if calib is not None else None,
-            sampler=sampler,
-            no_scores=no_scores,
-            seed=seed,
-            settings=given,
-            json=json,
-        )
+        cameras = read_calibration(calib) if calib is not None else None
+        job = make_job(model, cameras, sampler, no_scores, seed, given)
+        estimate_files(file, job, out, *arguments.pair_executor(scheduler, workers), features=features, json=json)
         return
-    if workers is not None:
-        raise ValueError("--workers is for many pairs: a folder or a list of files, with --out *.npz or *.parquet")
+    why = "is for many pairs: a folder or a list of files, with --out *.npz, *.h5 or *.parquet"
+    arguments.refuse(why, workers=workers, scheduler=scheduler)
     two_views = model in ("H", "F", "E")
     if two_views:
         _refuse("--degree", degree, model)

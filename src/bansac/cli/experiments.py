@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from bansac.cli.arguments import ExecutorOption, WorkersOption, given, split_names
+from bansac.cli.arguments import ExecutorOption, SchedulerOption, WorkersOption, choose_executor, given, split_names
 from bansac.cli.console import command, notes, report, show_progress
 from bansac.evaluation.experiment import Setup
 from bansac.evaluation.files import OutputFolder
@@ -49,6 +49,7 @@ def run(
     ] = None,
     workers: WorkersOption = 1,
     executor: ExecutorOption = None,
+    scheduler: SchedulerOption = None,
     pairs: Annotated[
         int | None, typer.Option(help="Maximum number of pairs of a set, evenly spaced. Default: the paper's.")
     ] = None,
@@ -78,12 +79,15 @@ def run(
     variance = True if noise_is_variance else None
     extra = given(max_ratio=max_ratio, pair=pair, curve=curve, noise=noise, noise_is_variance=variance)
     experiment = find_experiment(name)
+    if scheduler is not None and data is not None:
+        data = data.absolute()  # workers may be in other folders
     settings = given(data=data, model=model, pairs=pairs, repeats=repeats)
     setup = Setup(seed=seed, sets=split_names(sets), exclude=split_names(exclude), extra=extra, **settings)
     experiment.check(setup)
+    where = choose_executor(executor, workers, scheduler)
     folder = OutputFolder(out if out is not None else Path("bansac-experiments") / name)
     _refuse_another(folder.path, name)
-    outcome = run_experiment(experiment, setup, folder, workers=workers, executor=executor, progress=show_progress)
+    outcome = run_experiment(experiment, setup, folder, workers=workers, executor=where, progress=show_progress)
     for table in outcome.report.tables.values():
         report.print(to_markdown(table) + "\n", markup=False)
     for note in outcome.report.notes:

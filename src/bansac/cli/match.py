@@ -1,15 +1,19 @@
-"""``bansac match``: two images in, the geometry between them out."""
+"""``bansac match``: two images in, the geometry between them out; :mod:`bansac.cli.match_folder` has that of many."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Annotated
 
+import numpy as np
 import typer
 
+from bansac.batch.job import Cameras
 from bansac.cli import arguments
 from bansac.cli.answer import estimate_two_view, figure_names, settings_in_words, write_figures
+from bansac.cli.batch import make_job
 from bansac.cli.console import print_json, report
+from bansac.cli.match_folder import match_folder
 from bansac.cli.output import RESULT, ResultFolder, check_page
 from bansac.datasets.files import read_calibration
 from bansac.evaluation.task import Kind
@@ -23,9 +27,17 @@ DEFAULT_RATIOS = {"H": 0.8, "F": 0.85, "E": 0.85}
 
 
 def match(
-    image1: Annotated[Path, typer.Argument(metavar="IMG1", help="First image.")],
-    image2: Annotated[Path, typer.Argument(metavar="IMG2", help="Second image.")],
+    image1: Annotated[Path, typer.Argument(metavar="IMG1|FOLDER", help="First image, or a folder of images.")],
     model: Annotated[Kind, typer.Option(help="Homography, fundamental or essential matrix.")],
+    image2: Annotated[Path | None, typer.Argument(metavar="IMG2", help="Second image.")] = None,
+    pairs: Annotated[
+        str | None,
+        typer.Option(
+            metavar="exhaustive|sequential:K|FILE",
+            help="Which pairs of a folder: every two images; each and the K behind it; a text file with two names a "
+            "line. Default: exhaustive.",
+        ),
+    ] = None,
     calib: arguments.CalibrationOption = None,
     ratio: Annotated[
         float | None, typer.Option(help="Keep matches up to this SNN ratio. Default: 0.8 for H, 0.85 for F and E.")
@@ -43,7 +55,12 @@ def match(
     max_size: Annotated[
         int, typer.Option(help="Larger images are scaled to this number of pixels of their longer side to be matched.")
     ] = MAX_SIZE,
-    out: arguments.OutOption = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR|FILE", help="Write results and figures here; of a folder a .npz, .h5 or .parquet file."
+        ),
+    ] = None,
     page: Annotated[
         Path | None,
         typer.Option(
@@ -53,6 +70,11 @@ def match(
         ),
     ] = None,
     overwrite: arguments.OverwriteFlag = False,
+    summary: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Of a folder: write a page for a browser with a row a pair.")
+    ] = None,
+    workers: arguments.ThreadsOption = None,
+    scheduler: arguments.SchedulerOption = None,
     json: arguments.JsonFlag = False,
 ) -> None:
     """Match two images (RootSIFT) and estimate the geometry between them.
@@ -61,11 +83,44 @@ def match(
     in pixels. Coordinates and thresholds are those of the images in the files, whatever --max-size. With --out:
     result.json, matches.npz (x1, x2, scores, inliers, probabilities, beliefs,
     residuals) and figures.
+
+    A folder: the features of its images are computed once and kept beside --out, then the --pairs are matched and
+    estimated on all cores. --out has one row a pair: image1, image2, success, message, model and so on; features1 and
+    features2 name the npz files in bansac-features with the points of an image, of which the matches of pair k are
+    index1 and index2 from offsets[k] to offsets[k + 1], as are inliers and probabilities (lists in Parquet). The
+    journal beside --out (.sqlite) has what is done: an interrupted run goes on, and a second one matches what is new,
+    has changed or has failed. Images that cannot be read are named at the end, and the exit code is 0.
     """
     if model == "E" and calib is None:
         raise ValueError("--calib must be given for --model E: it needs the camera matrices")
     if model != "E" and calib is not None:
         raise ValueError(f"--calib does not go with --model {model}")
+    given = arguments.given(threshold=threshold, confidence=confidence, max_iterations=max_iterations)
+    chosen = ratio if ratio is not None else DEFAULT_RATIOS[model]
+    if image2 is None:
+        if image1.is_file():
+            raise ValueError("IMG2 is missing: two images, or a folder of images, are matched")
+        why = "is for two images; to start a folder anew delete the journal beside --out"
+        arguments.refuse(why, overwrite=overwrite or None, report=page)
+        cameras = _same_camera(calib) if calib is not None else None
+        job = make_job(model, cameras, sampler, no_scores, seed, given)
+        match_folder(
+            image1,
+            pairs or "exhaustive",
+            job,
+            out,
+            *arguments.pair_executor(scheduler, workers),
+            ratio=chosen,
+            mutual=not one_way,
+            max_features=features,
+            max_size=max_size,
+            summary=summary,
+            json=json,
+        )
+        return
+    arguments.refuse(
+        "is for a folder of images, not for two", pairs=pairs, summary=summary, workers=workers, scheduler=scheduler
+    )
     K1, K2 = read_calibration(calib) if calib is not None else (None, None)
     inputs = [path for path in (image1, image2, calib) if path is not None]
     names = [MATCHES, *figure_names()]
@@ -75,10 +130,8 @@ def match(
 
     from bansac.datasets.matching import match_images
 
-    chosen = ratio if ratio is not None else DEFAULT_RATIOS[model]
     matches = match_images(image1, image2, ratio=chosen, max_features=features, max_size=max_size, mutual=not one_way)
-    settings = {"seed": seed, **arguments.sampling_settings(sampler, matches.scores, no_scores)}
-    settings |= arguments.given(threshold=threshold, confidence=confidence, max_iterations=max_iterations)
+    settings = {"seed": seed, **arguments.sampling_settings(sampler, matches.scores, no_scores), **given}
     answer = estimate_two_view(model, matches, K1, K2, trace=folder is not None or page is not None, **settings)
 
     document = {"images": [str(image1), str(image2)], **answer.as_dict()}
@@ -106,3 +159,11 @@ def match(
         if page is not None:
             report.print(f"wrote {page}", markup=False)
     raise typer.Exit(answer.exit_code)
+
+
+def _same_camera(calib: Path) -> Cameras:
+    """Return the camera matrix of all images of a folder, twice."""
+    K1, K2 = read_calibration(calib)
+    if not np.array_equal(K1, K2):
+        raise ValueError(f"{calib}: the images of a folder have one camera matrix, and here are two")
+    return K1, K2

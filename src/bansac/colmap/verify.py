@@ -1,7 +1,8 @@
 """Geometric verification of a database of COLMAP: what is missing, in batches, one transaction each.
 
 The matches are read and the geometries written in the caller's thread; in between :func:`verify_pairs` works in
-threads. A run that is ended at any point leaves a valid file, and the next one does what is missing.
+threads, or wherever an executor runs it. A run that is ended at any point leaves a valid file, and the next one does
+what is missing.
 """
 
 from __future__ import annotations
@@ -17,12 +18,11 @@ from functools import partial
 from bansac.colmap.database import MatchDatabase
 from bansac.colmap.options import VerificationOptions
 from bansac.colmap.pairs import PairFailure, PairGeometry, PairMatches, verify_pairs
-from bansac.estimate.threads import as_count, count_workers, in_order
+from bansac.estimate.threads import as_count, count_workers
+from bansac.executors import Executor, Failure
+from bansac.executors.threads import EXECUTOR
 
 __all__ = ["VerificationSummary", "verify_batch", "verify_database"]
-
-# Batches under way for each worker.
-_PENDING_PER_WORKER = 4
 
 Batch = list[PairMatches | PairFailure]
 Progress = Callable[[int, int], object]
@@ -61,6 +61,7 @@ def verify_database(
     *,
     options: VerificationOptions | None = None,
     workers: int | None = None,
+    executor: Executor = EXECUTOR,
     overwrite: bool = False,
     batch_size: int = 16,
     progress: Progress | None = None,
@@ -80,6 +81,8 @@ def verify_database(
         The settings.
     workers : int, optional
         Number of threads; by default one for each core that this process may use. The geometries do not depend on it.
+    executor : Executor, optional
+        Where batches are worked on, by default in threads; on a cluster, `ClusterExecutor` with ``chunk_seconds=0``.
     overwrite : bool
         Delete all geometries first. Without it pairs that have one are left as they are.
     batch_size : int
@@ -128,9 +131,11 @@ def verify_database(
         if progress is not None:
             progress(done, len(numbers))
         batches = _read_batches(database, missing, size)
-        answers = in_order(partial(_verify_item, settings), batches, threads, _PENDING_PER_WORKER * threads)
+        answers = executor.run(partial(verify_batch, options=settings), batches, threads)
         with closing(answers):
-            for found in answers:
+            for batch, found in answers:
+                if isinstance(found, Failure):
+                    found = [PairFailure(pair.image_id1, pair.image_id2, found.reason) for pair in batch]
                 database.write(item for item in found if isinstance(item, PairGeometry))
                 _count(summary, found, database)
                 done += len(found)
@@ -143,10 +148,6 @@ def verify_database(
 def _read_batches(database: MatchDatabase, numbers: Sequence[int], size: int) -> Iterator[Batch]:
     for start in range(0, len(numbers), size):
         yield [database.read(number) for number in itertools.islice(numbers, start, start + size)]
-
-
-def _verify_item(options: VerificationOptions, _: int, batch: Batch) -> list[PairGeometry | PairFailure]:
-    return verify_batch(batch, options)
 
 
 def verify_batch(batch: Batch, options: VerificationOptions) -> list[PairGeometry | PairFailure]:

@@ -8,6 +8,7 @@ distance to the nearest descriptor divided by that to the second nearest; the BA
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -16,9 +17,32 @@ from numpy.typing import NDArray
 from bansac.datasets.matches import Matches
 from bansac.images import MAX_SIZE, ImageLike, import_opencv, read_image, shrink
 
-__all__ = ["match_images"]
+__all__ = ["Features", "check_matching", "detect_features", "match_features", "match_images"]
 
 _BLOCK = 1024  # descriptors of image 1 compared at a time: keeps the memory near 100 MB for 8000 features
+
+
+@dataclass(frozen=True, eq=False)
+class Features:
+    """Features of an image.
+
+    Parameters
+    ----------
+    points : (N, 2) ndarray of float64
+        Their points in pixels of the image, pixel centres having whole coordinates.
+    descriptors : (N, 128) ndarray of float32
+        RootSIFT, of unit length.
+    size : (int, int)
+        Height and width of the image in pixels.
+    """
+
+    points: NDArray[np.float64]
+    descriptors: NDArray[np.float32]
+    size: tuple[int, int]
+
+    def __len__(self) -> int:
+        """Return the number of features."""
+        return len(self.points)
 
 
 def match_images(
@@ -69,43 +93,114 @@ def match_images(
     >>> len(matches) > 100
     True
     """
+    check_matching(ratio, max_features, max_size)
+    grey1, grey2 = read_image(image1, argument="image1"), read_image(image2, argument="image2")
+    features1 = detect_features(grey1, max_features=max_features, max_size=max_size, name="image1")
+    features2 = detect_features(grey2, max_features=max_features, max_size=max_size, name="image2")
+    matches, _ = match_features(features1, features2, ratio=ratio, mutual=mutual)
+    return replace(matches, image1=_path(image1), image2=_path(image2))
+
+
+def check_matching(ratio: float, max_features: int, max_size: int) -> None:
+    """Raise a ValueError if a setting of :func:`match_images` is out of its range."""
     if not 0 < ratio <= 1:
         raise ValueError(f"ratio must lie in (0, 1], got {ratio}")
     if max_features < 2:
         raise ValueError(f"max_features must be at least 2, got {max_features}")
     if max_size < 1:
         raise ValueError(f"max_size must be at least 1, got {max_size}")
-    grey1, grey2 = read_image(image1, argument="image1"), read_image(image2, argument="image2")
-    points1, descriptors1 = _features("image1", grey1, max_features, max_size)
-    points2, descriptors2 = _features("image2", grey2, max_features, max_size)
 
-    nearest, ratios = _nearest_neighbours(descriptors1, descriptors2)
+
+def detect_features(
+    image: ImageLike, *, max_features: int = 8000, max_size: int = MAX_SIZE, name: str = "image"
+) -> Features:
+    """Detect the strongest features of an image.
+
+    Parameters
+    ----------
+    image : path or (H, W[, 3 or 4]) array_like
+        An image, as for :func:`match_images`, as are ``max_features`` and ``max_size``.
+    max_features, max_size : int, optional
+        Largest number of features, and longer side in pixels beyond which the image is scaled down.
+    name : str, optional
+        What errors call the image.
+
+    Returns
+    -------
+    Features
+        The strongest first.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be read as an image.
+    ValueError
+        If the image has fewer than two features.
+    ImportError
+        If OpenCV is not installed.
+
+    Examples
+    --------
+    >>> from bansac.datasets import load_demo
+    >>> features = detect_features(load_demo().image1, max_features=100)
+    >>> features.points.shape, features.descriptors.shape
+    ((100, 2), (100, 128))
+    """
+    grey = read_image(image, argument=name)
+    small, scale = shrink(grey, max_size)
+    points, descriptors = _root_sift(name, small, max_features)
+    height, width = grey.shape
+    if small is not grey:
+        points = (points + 0.5) / scale - 0.5
+    return Features(points, descriptors, (height, width))
+
+
+def match_features(
+    features1: Features, features2: Features, *, ratio: float = 0.95, mutual: bool = True
+) -> tuple[Matches, NDArray[np.int64]]:
+    """Match the features of two images.
+
+    Parameters
+    ----------
+    features1, features2 : Features
+        What :func:`detect_features` returns.
+    ratio, mutual
+        As for :func:`match_images`.
+
+    Returns
+    -------
+    matches : Matches
+        Points in the order of the features of image 1.
+    indices : (N, 2) ndarray of int64
+        For every match the index of its feature in image 1 and in image 2.
+
+    Examples
+    --------
+    >>> from bansac.datasets import load_demo
+    >>> demo = load_demo()
+    >>> matches, indices = match_features(detect_features(demo.image1), detect_features(demo.image2), ratio=0.8)
+    >>> len(matches) == len(indices)
+    True
+    """
+    nearest, ratios = _nearest_neighbours(features1.descriptors, features2.descriptors)
     keep = ratios <= ratio
     if mutual:
         kept = np.flatnonzero(keep)
-        keep[kept] = _nearest_neighbours(descriptors2[nearest[kept]], descriptors1)[0] == kept
-    return Matches(
-        points1[keep],
-        points2[nearest[keep]],
+        back = _nearest_neighbours(features2.descriptors[nearest[kept]], features1.descriptors)[0]
+        keep[kept] = back == kept
+    indices = np.column_stack([np.flatnonzero(keep), nearest[keep]])
+    matches = Matches(
+        features1.points[indices[:, 0]],
+        features2.points[indices[:, 1]],
         ratios=ratios[keep],
-        size1=grey1.shape[:2],
-        size2=grey2.shape[:2],
-        image1=_path(image1),
-        image2=_path(image2),
+        size1=features1.size,
+        size2=features2.size,
     )
+    return matches, indices
 
 
 def _path(image: ImageLike) -> Path | None:
     return Path(image) if isinstance(image, str | os.PathLike) else None
-
-
-def _features(
-    name: str, grey: NDArray[np.uint8], max_features: int, max_size: int
-) -> tuple[NDArray[np.float64], NDArray[np.float32]]:
-    """Detect features in an image, which is scaled down if it is large; their points are those of the given image."""
-    small, scale = shrink(grey, max_size)
-    points, descriptors = _root_sift(name, small, max_features)
-    return (points + 0.5) / scale - 0.5 if small is not grey else points, descriptors
 
 
 def _root_sift(

@@ -7,10 +7,12 @@ evenly spaced, is tested, with the number of models of all of them.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from bansac.engine.background import cell_size
-from bansac.engine.significance import SIGNIFICANT, log_choose, log_false_alarms
+from bansac.engine.significance import SIGNIFICANT, log_choose
 from bansac.engine.support import SAME_POINT
 from bansac.numeric.arrays import Bools, Floats, Ints, Words
 from bansac.numeric.jit import inlined, kernel
@@ -34,22 +36,32 @@ def is_clear(problem: Problem, data: Floats, model: Floats, threshold: float, in
     if not pairs and any(np.any(row[1:] == row[:-1]) for row in np.sort(data, axis=1)):
         return False  # the data may lie on a grid
     size = min(n, _SAMPLE)
-    rearranged, residuals, counts = np.empty((2, len(data), size)), np.empty(size), np.zeros(3, np.int64)
+    rearranged, residuals, counts = np.empty((len(data), 2 * size)), np.empty(2 * size), np.zeros(3, np.int64)
     width, same = cell_size(problem, threshold), SAME_POINT * threshold
     _survey(data, inliers, _START.copy(), width, same, m - 1, rearranged, counts)
     support, far, near = counts.tolist()
     if support <= m:
         return False
-    hits = []
-    for exchanged, count in ((rearranged[0], far), (rearranged[1], near)):
-        problem.exact_residuals(exchanged, model, 0, count, residuals)
-        hits.append(int(np.count_nonzero(residuals[:count] <= threshold * threshold)))
-    alpha = (hits[0] + 1) / (far + 1)
-    alpha = max(alpha, (1 - near / far) * alpha + (hits[1] + 1) / (far + 1))
-    false_alarms = log_false_alarms(support, min(alpha, 1.0), far, m, problem.max_models)
-    if far < n:  # any m of all data have a model, not only those of the support
-        false_alarms += log_choose(n, m) - log_choose(support, m)
+    problem.exact_residuals(rearranged, model, 0, far + near, residuals)
+    false_alarms = _count_false_alarms(residuals, threshold * threshold, n, support, far, near, m, problem.max_models)
     return bool(false_alarms < SIGNIFICANT)
+
+
+@kernel
+def _count_false_alarms(
+    residuals: Floats, limit: float, n: int, support: int, far: int, near: int, m: int, max_models: int
+) -> float:
+    """Return the log of the number of false alarms, from the squared residuals of the rearranged data."""
+    far_hits, near_hits = 1, 1
+    for i in range(far):
+        far_hits += 1 if residuals[i] <= limit else 0
+    for i in range(far, far + near):
+        near_hits += 1 if residuals[i] <= limit else 0
+    alpha = far_hits / (far + 1.0)
+    alpha = min(max(alpha, (1.0 - near / far) * alpha + near_hits / (far + 1.0)), 1.0)
+    # of a part of the data any m have a model, not only those of the support
+    choices = log_choose(n, m) if far < n else log_choose(support, m)
+    return math.log(max_models * max(far - m, 1)) + log_choose(far, support) + choices + (support - m) * math.log(alpha)
 
 
 @kernel
@@ -65,24 +77,28 @@ def _survey(
 ) -> None:
     """Exchange data with any others and with neighbours, and count what of the support shares no point.
 
-    ``counts`` are that of the support, and the data in ``rearranged[0]`` (exchanged with others) and ``rearranged[1]``
-    (with neighbours). The support is 0 if that of matches lies on a line, but for fewer than ``off_line``.
+    ``counts`` are that of the support, and those of the columns of ``rearranged``: first the data exchanged with
+    others, then those exchanged with neighbours. The support is 0 if that of matches lies on a line, but for fewer than
+    ``off_line``.
     """
     channels, n = data.shape
-    latest = np.full(_SLOTS, -1)
-    used = np.zeros((2, _SLOTS), np.bool_)
-    members = np.empty(rearranged.shape[2], np.int64)
+    step = (n + _SAMPLE - 1) // _SAMPLE
+    looked_at = (n + step - 1) // step
+    latest, used = np.empty(_SLOTS, np.int64), np.empty((2, _SLOTS), np.bool_)
+    for k in range(_SLOTS):  # np.full and np.zeros cost a second of the first call ever
+        latest[k], used[0, k], used[1, k] = -1, False, False
+    members = np.empty(looked_at, np.int64)
     size = 0
     distinct, far, near = 0, 0, 0
-    for i in range(0, n, (n + _SAMPLE - 1) // _SAMPLE):
+    for i in range(0, n, step):
         x, y = np.floor(data[0, i] / width), np.floor(data[1, i] / width)
         slot = _slot(x, y)
         j = next_index(rng, n - 1)
-        _exchange(data, i, j + 1 if j >= i else j, rearranged[0], far)
+        _exchange(data, i, j + 1 if j >= i else j, rearranged, far)
         far += 1
         j = latest[slot]
         if j >= 0 and np.floor(data[0, j] / width) == x and np.floor(data[1, j] / width) == y:
-            _exchange(data, i, j, rearranged[1], near)
+            _exchange(data, i, j, rearranged, looked_at + near)
             near += 1
         latest[slot] = i
         if support[i]:

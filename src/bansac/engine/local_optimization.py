@@ -27,7 +27,7 @@ from bansac.engine.loop import update_stop
 from bansac.engine.refinement.levenberg_marquardt import make_work as make_lm_work
 from bansac.engine.refinement.levenberg_marquardt import select_manifold
 from bansac.engine.refinement.lm import TRUNCATED, move_best_model
-from bansac.engine.state import Run
+from bansac.engine.state import Run, State
 from bansac.engine.verification import evaluate
 from bansac.numeric.arrays import Bools, Floats, Ints
 from bansac.numeric.jit import context_kernel, inlined, kernel
@@ -55,7 +55,7 @@ _MOST_DATA = 1000.0
 _LM_STEPS = 10
 
 
-def select_optimization(name: str, problem: Problem, run: Run, packed: Any) -> Callable[[], None]:
+def select_optimization(name: str, problem: Problem, run: State, packed: Any) -> Callable[[], None]:
     """Return the function that optimises ``run.best_model``; ``packed`` is the struct of ``run``."""
     if name == "lm":
         return functools.partial(optimize_by_lm, packed, select_manifold(problem), make_lm_work(problem))

@@ -290,6 +290,11 @@ class Options:
             return _find_stops(self._default_stopping(False)), _find_stops(self._default_stopping(True))
         return (_find_stops(names),) * 2
 
+    @functools.cached_property
+    def plans(self) -> Plans:
+        """What runs have worked out from these options, whatever the seed (``bansac.engine.plan``)."""
+        return Plans()
+
     def _default_stopping(self, informed: bool) -> tuple[str, ...]:
         """Return the sampler's criteria: with scores or priors P-BANSAC has PROSAC's; "ransac" is "sprt" without it."""
         names = self.sampler_row.stopping
@@ -337,7 +342,7 @@ class Options:
     def with_seed(self, seed: int | None) -> Options:
         """Return a copy with another seed; unlike :meth:`replace` it does not check the other options once more."""
         other = object.__new__(Options)
-        other.__dict__.update(self.__dict__, seed=seed)
+        other.__dict__.update(self.__dict__, plans=self.plans, seed=seed)
         if seed is not None:
             other._set_integer("seed", 0, 2**64 - 1)
         return other
@@ -364,6 +369,14 @@ class Options:
         """
         check_names(changes)
         return dataclasses.replace(self, **changes)
+
+
+class Plans(dict[Any, Any]):
+    """Plans of runs, by the problem and what is known of the data; copies and pickles of it are empty."""
+
+    def __reduce__(self) -> tuple[type[Plans], tuple[()]]:
+        """Leave the plans behind, which hold compiled functions."""
+        return Plans, ()
 
 
 def check_names(settings: Iterable[str]) -> None:

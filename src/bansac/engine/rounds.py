@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from bansac.engine.options import Options
-from bansac.engine.state import Run
+from bansac.engine.state import State
 from bansac.numeric.arrays import Bools, Floats
 
 __all__ = ["Candidate", "Rounds", "Start"]
@@ -66,7 +66,7 @@ class Rounds:
             longest = max(_ROUND, math.ceil(self._budget / self._options.rounds))
         return min(self._budget - self.iterations, longest)
 
-    def end_round(self, state: Run, candidate: Candidate | None) -> None:
+    def end_round(self, state: State, candidate: Candidate | None) -> None:
         """Count a round, and keep its model if it has the most support."""
         self.count += 1
         self.iterations += int(state.progress["iterations"])
@@ -107,16 +107,16 @@ class Start:
 
     Parameters
     ----------
-    state : Run
+    state : State
         The context before its first iteration.
     """
 
-    def __init__(self, state: Run) -> None:
+    def __init__(self, state: State) -> None:
         arrays = (state.odds, state.belief, state.sampler_numbers, state.sampler_indices, state.stop_indices)
         self._arrays = [(array, array.copy()) for array in arrays if array.size > 0]
         self._records = [(record.base, record.item()) for record in (state.progress, state.candidate, state.sprt)]
 
-    def restore(self, state: Run) -> None:
+    def restore(self, state: State) -> None:
         """Undo what the rounds so far have learnt; the random numbers go on."""
         for array, first in self._arrays:
             array[...] = first

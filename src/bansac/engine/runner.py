@@ -5,17 +5,17 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from bansac.engine.dbn import initial_odds, pack_cpt, start_belief, tabulate_gamma
-from bansac.engine.kernels import find_function, select_kernels
+from bansac.engine.dbn import initial_odds, start_belief, tabulate_gamma
+from bansac.engine.kernels import find_function
 from bansac.engine.options import Options
+from bansac.engine.plan import Plan, find_plan
 from bansac.engine.sampling import Setup
 from bansac.engine.scoring import SCORES
 from bansac.engine.search import Search, current_beliefs, no_probabilities
-from bansac.engine.state import BLOCK, FULL_MODELS, HISTORY, Run, make_records
+from bansac.engine.state import HISTORY, State, make_records
 from bansac.engine.stopping import Stop
 from bansac.engine.trace import Recorder, Trace
 from bansac.numeric.arrays import Floats, Ints
@@ -25,10 +25,6 @@ from bansac.problems.problem import Problem, repair_scratch
 __all__ = ["Outcome", "run"]
 
 _MAX_TESTS = 256
-
-# The paper's thresholds of its stopping criterion, for BANSAC and for P-BANSAC.
-_TAU = 0.01
-_TAU_INFORMED = 0.1
 
 
 @dataclass(frozen=True)
@@ -132,27 +128,28 @@ def _inner_distance(distance: float | None, unit: float, transform: Floats) -> f
 
 def _start(
     problem: Problem, options: Options, setup: Setup, threshold: float | None, weights: Floats | None = None
-) -> tuple[Run, tuple[Stop, ...]]:
+) -> tuple[State, tuple[Stop, ...]]:
     """Allocate the context of a run; return it and its stopping criteria with a number of samples."""
+    assert threshold is not None
     n = setup.data.shape[1]
     informed = setup.prior is not None and bool(setup.prior.min() < setup.prior.max())
-    stops = options.stops(informed=informed)
-    sampler, adaptive = options.sampler_row, options.sampler_row.adaptive
+    plan = find_plan(problem, options, informed=informed)
+    adaptive = options.sampler_row.adaptive
     higher_order = adaptive and options.order > 1
-    numbers, indices = find_function(sampler, "start", _start_nothing)(setup)
+    numbers, indices = plan.start(setup)
     points = setup.data.astype(problem.precision, copy=False)
     odds = np.ones(n) if setup.prior is None else initial_odds(setup.prior)
-    bounds = tuple(stop for stop in stops if stop.module is not None)
     settings, progress, candidate, sprt = make_records(
-        _settings(problem, options, bounds, stops != bounds, threshold, informed=informed, weights=weights, n=n)
+        threshold * threshold,
+        n if weights is None else weights.sum(),
+        weights is None and options.score_row == SCORES["inliers"],
+        plan.constants,
+        n,
     )
-    progress["subset_limit"] = n
-    progress["smallest_odds"] = 1.0 if setup.prior is None else odds.min()
-    progress["required_iterations"] = progress["chance_support"] = np.inf
-    state = Run(
-        kernels=select_kernels(
-            problem, sampler, options.score_row, bounds, higher_order, options.degeneracy is not None
-        ),
+    if setup.prior is not None:
+        progress["smallest_odds"] = odds.min()
+    state = State(
+        kernels=plan.kernels,
         settings=settings,
         progress=progress,
         candidate=candidate,
@@ -162,93 +159,39 @@ def _start(
         rng=setup.rng,
         sample=np.empty(problem.sample_size, np.int64),
         models=np.empty((problem.max_models, problem.model_size)),
-        scratch=np.empty(problem.scratch_size),
         best_model=np.zeros(problem.model_size),
         other_model=np.empty(problem.model_size),
-        model=np.empty(problem.model_size, points.dtype),
-        residuals=np.empty(BLOCK, points.dtype),
         is_inlier=np.empty((2, n), np.bool_),
         odds=odds,
-        odds_bits=odds.view(np.int64),
         belief=np.zeros((2**options.order if higher_order else 0, n)),
-        belief_work=np.empty(2 ** (options.order + 1)),
         gamma=tabulate_gamma(options.gamma, n) if adaptive else np.empty(0),
-        cpt=pack_cpt(options.cpt, options.order),
+        cpt=plan.cpt,
         ranking=setup.ranking,
         sampler_numbers=numbers,
         sampler_indices=indices,
-        stop_indices=_stop_indices(bounds, n, problem.sample_size),
+        stop_indices=_stop_indices(plan, n, problem.sample_size),
         history=np.zeros((_MAX_TESTS, HISTORY)),
-        supports=np.zeros(FULL_MODELS, np.int64),
         repair_work=np.empty(repair_scratch(n) if problem.is_degenerate is not None else 0),
-        weights=np.empty(n),
-        score_weights=np.ones(n, points.dtype) if weights is None else weights.astype(points.dtype, copy=False),
-        block_weights=_sum_blocks(weights, n),
+        score_weights=np.empty(0, points.dtype) if weights is None else weights.astype(points.dtype, copy=False),
+        scratch_size=problem.scratch_size,
     )
     if higher_order:
         start_belief(state.belief, state.odds)
-    return state, bounds
+    return state, plan.bounds
 
 
-def _sum_blocks(weights: Floats | None, n: int) -> Floats:
-    """Return the sums of the weights of the data in the score, one for each block."""
-    if weights is not None:
-        return np.asarray(np.add.reduceat(weights, np.arange(0, n, BLOCK)))
-    sums = np.full((n + BLOCK - 1) // BLOCK, float(BLOCK))
-    sums[-1] -= sums.size * BLOCK - n
-    return sums
-
-
-def _settings(
-    problem: Problem,
-    options: Options,
-    bounds: tuple[Stop, ...],
-    stop_bansac: bool,
-    threshold: float | None,
-    *,
-    informed: bool,
-    weights: Floats | None,
-    n: int,
-) -> dict[str, Any]:
-    assert threshold is not None
-    local = options.optimization(problem) or ""
-    return dict(
-        squared_threshold=threshold * threshold,
-        confidence=options.confidence,
-        max_iterations=options.max_iterations,
-        min_iterations=options.min_iterations,
-        adaptive=options.sampler_row.adaptive,
-        counts=weights is None and options.score_row == SCORES["inliers"],
-        total_weight=n if weights is None else weights.sum(),
-        sprt=options.verification == "sprt",
-        bounds=len(bounds),
-        stop_bansac=stop_bansac,
-        tau=(_TAU_INFORMED if informed else _TAU) if options.tau is None else options.tau,
-        solver_cost=problem.solver_cost,
-        optimize=bool(local),
-        inner="inner" in local,
-        iterative="iterative" in local,
-    )
-
-
-def _stop_indices(bounds: tuple[Stop, ...], n: int, sample_size: int) -> Ints:
+def _stop_indices(plan: Plan, n: int, sample_size: int) -> Ints:
     """Return the arrays of the stopping criteria, one per row."""
-    rows = [find_function(stop, "prepare", _prepare_nothing)(n, sample_size) for stop in bounds]
+    if not plan.prepare:
+        return np.empty((0, 0), np.int64)
+    rows = [prepare(n, sample_size) for prepare in plan.prepare]
     indices = np.zeros((len(rows), max([row.size for row in rows], default=0)), np.int64)
     for k, row in enumerate(rows):
         indices[k, : row.size] = row
     return indices
 
 
-def _start_nothing(setup: Setup) -> tuple[Floats, Ints]:
-    return np.empty(0), np.empty(0, np.int64)
-
-
-def _prepare_nothing(n: int, sample_size: int) -> Ints:
-    return np.empty(0, np.int64)
-
-
-def _beliefs(options: Options, state: Run, order: Ints) -> Floats | None:
+def _beliefs(options: Options, state: State, order: Ints) -> Floats | None:
     """Return the sampler's inlier probabilities in the caller's order, None if it has none."""
     sampler = options.sampler_row
     if not sampler.adaptive and find_function(sampler, "probabilities", no_probabilities) is no_probabilities:

@@ -24,7 +24,7 @@ from bansac.engine.state import (
     RUNNING,
     STOPPED_BANSAC,
     STOPPED_BOUND,
-    Run,
+    State,
     pack_run,
 )
 from bansac.engine.stopping import Stop
@@ -47,7 +47,7 @@ class Search:
     """A search for the best model, from the state before the first iteration."""
 
     problem: Problem
-    state: Run
+    state: State
     bounds: tuple[Stop, ...]  # the stopping criteria that ask for a number of samples
     options: Options
     deadline: float  # of time.perf_counter
@@ -167,7 +167,7 @@ class Search:
         return "bansac" if stop == STOPPED_BANSAC else self.bounds[stop - STOPPED_BOUND].name
 
 
-def current_beliefs(options: Options, state: Run) -> Floats:
+def current_beliefs(options: Options, state: State) -> Floats:
     """Return the inlier probabilities of the sampler; those of the network, at first the prior, if it has none."""
     found = find_function(options.sampler_row, "probabilities", no_probabilities)(
         state.sampler_numbers, state.sampler_indices

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from bansac.numeric.arrays import Floats
+from bansac.numeric.jit import inlined
 
 __all__ = ["SIGNIFICANT", "log_binomial_tail", "log_choose", "log_false_alarms", "log_nfa"]
 
@@ -62,6 +63,7 @@ def log_false_alarms(k: Any, alpha: Any, n: int, sample_size: int, max_models: i
     return math.log(max_models * max(n - m, 1)) + subsets + (k - m) * np.log(alpha)
 
 
+@inlined
 def log_choose(n: int, k: int) -> float:
     """Return log C(n, k)."""
     return math.lgamma(n + 1.0) - math.lgamma(k + 1.0) - math.lgamma(n - k + 1.0)

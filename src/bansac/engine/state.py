@@ -7,6 +7,7 @@ Python.
 
 from __future__ import annotations
 
+from collections import namedtuple
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +16,7 @@ from numba.experimental import structref
 
 from bansac.numeric.arrays import Bools, Floats, Ints, Reals, Words
 from bansac.numeric.jit import kernel
-from bansac.numeric.struct import define_packer
+from bansac.numeric.struct import define_struct
 
 __all__ = [
     "BLOCK",
@@ -36,6 +37,8 @@ __all__ = [
     "STOPPED_BANSAC",
     "STOPPED_BOUND",
     "Run",
+    "State",
+    "constants_of_run",
     "make_record",
     "make_records",
     "pack_run",
@@ -56,16 +59,16 @@ LEARNT_AT_LATEST = 100
 # One row per sequential test: epsilon, delta, log A, samples tested.
 HISTORY = 4
 
-# Constant during a round.
+# Constant during a round; the first three depend on the data.
 SETTINGS = np.dtype(
     [
         ("squared_threshold", np.float64),
+        ("total_weight", np.float64),  # of all data in the score
+        ("counts", np.bool_),  # the score is the number of inliers, all of weight 1
         ("confidence", np.float64),
         ("max_iterations", np.int64),
         ("min_iterations", np.int64),
         ("adaptive", np.bool_),  # the sampler draws by the probabilities of the network
-        ("counts", np.bool_),  # the score is the number of inliers, all of weight 1
-        ("total_weight", np.float64),  # of all data in the score
         ("sprt", np.bool_),
         ("bounds", np.int64),  # stopping criteria that ask for a number of samples
         ("stop_bansac", np.bool_),
@@ -154,24 +157,45 @@ def make_record(dtype: np.dtype[np.void], **values: Any) -> Any:
     return record
 
 
-def make_records(settings: dict[str, Any]) -> tuple[Any, Any, Any, Any]:
-    """Return the records of a run: its settings, and its progress, candidate and SPRT, which are zeros.
+def constants_of_run(**values: Any) -> tuple[Any, ...]:
+    """Return the settings that do not depend on the data, in the order of ``SETTINGS``."""
+    return tuple([values[name] for name in (SETTINGS.names or ())[3:]])
+
+
+def make_records(
+    squared_threshold: float, total_weight: float, counts: bool, constants: tuple[Any, ...], n: int
+) -> tuple[Any, Any, Any, Any]:
+    """Return the records of a run of ``n`` data: settings, progress, candidate and SPRT, before the first iteration.
 
     They share one piece of memory, and values are assigned at once: NumPy takes a microsecond for an array of records
     and a fourth of it for each field. The ``base`` of a record is an array that holds nothing else.
     """
-    memory = np.zeros(_RECORDS.itemsize, np.uint8)
-    first, *others = [np.ndarray(1, dtype, memory, offset) for dtype, offset in _LAYOUT]
-    first[0] = tuple([settings[name] for name in _LAYOUT[0][0].names])
-    return tuple(map(_first_record, (first, *others)))
+    memory = _FRESH.copy()
+    settings, progress, candidate, sprt = [np.ndarray(1, dtype, memory, offset) for dtype, offset in _LAYOUT]
+    settings[0] = (squared_threshold, total_weight, counts, *constants)
+    records = _first_record(settings), _first_record(progress), _first_record(candidate), _first_record(sprt)
+    records[1]["subset_limit"] = n
+    return records
+
+
+def _fresh_records() -> Any:
+    """Return the bytes of the records of a run that has not begun."""
+    records = np.zeros(1, _RECORDS)
+    progress = records["progress"]
+    progress["smallest_odds"] = 1.0
+    progress["required_iterations"] = progress["chance_support"] = np.inf
+    return records.view(np.uint8)
+
+
+_FRESH = _fresh_records()
 
 
 def _first_record(array: Any) -> Any:
     return array.view(np.recarray)[0] if config.DISABLE_JIT else array[0]
 
 
-class Run(NamedTuple):
-    """The context of a run; the kernels get it as a struct with these fields (:func:`pack_run`)."""
+class State(NamedTuple):
+    """The state of a run that Python reads and writes, too; :func:`pack_run` makes the context of the kernels of it."""
 
     kernels: Any  # the functions of the problem, the sampler, the score and the stopping criteria
     settings: Any
@@ -183,16 +207,11 @@ class Run(NamedTuple):
     rng: Words
     sample: Ints
     models: Floats  # max_models x model_size
-    scratch: Floats  # of the solvers
     best_model: Floats
     other_model: Floats  # room for one
-    model: Reals  # one model in the type of the residuals
-    residuals: Reals  # of one block
     is_inlier: Bools  # 2 x N: the model at hand and the iteration's best
     odds: Floats  # outlier over inlier, per datum
-    odds_bits: Ints  # the same memory
     belief: Floats  # 2 ** order x N above order 1
-    belief_work: Floats
     gamma: Floats  # by number of inliers
     cpt: Floats
     ranking: Ints  # data by decreasing quality; empty if it is not known
@@ -200,11 +219,28 @@ class Run(NamedTuple):
     sampler_indices: Ints
     stop_indices: Ints  # one row per bound: its own
     history: Floats  # of the sequential tests
-    supports: Ints  # inliers of the first models, those scored in full
     repair_work: Floats
+    score_weights: Reals  # N, of the data in the score; in the state empty if all are 1
+    scratch_size: int  # of the solvers
+
+
+class Run(State):
+    """The context of a run as the kernels see it: a struct of the state, in the same memory, and room for kernels.
+
+    In interpreted runs a named tuple with the same fields takes its place.
+    """
+
+    block_weights: Floats  # the sums of the weights in the score, one per block
+    scratch: Floats  # of the solvers
+    model: Reals  # one model in the type of the residuals
+    residuals: Reals  # of one block
+    odds_bits: Ints  # the memory of the odds
+    belief_work: Floats
+    supports: Ints  # inliers of the first models, those scored in full
     weights: Floats  # N, of a fit
-    score_weights: Reals  # N, of the data in the score
-    block_weights: Floats  # their sums, one per block
+
+
+_FIELDS = (*State._fields[:-1], *(name for name in Run.__annotations__ if name not in State.__annotations__))
 
 
 @structref.register
@@ -216,9 +252,40 @@ class _RunStruct(structref.StructRefProxy):  # type: ignore[misc]
     """The struct as Python sees it: opaque."""
 
 
-_pack = kernel(define_packer(_RunStruct, _RunType, Run._fields))
+define_struct(_RunStruct, _RunType, _FIELDS)
+_CONTEXT: Any = namedtuple("_CONTEXT", _FIELDS) if config.DISABLE_JIT else _RunStruct
 
 
-def pack_run(run: Run) -> Any:
-    """Return the struct that the kernels take; it refers to the memory of ``run``, which must outlive it."""
-    return run if config.DISABLE_JIT else _pack(*run)
+def pack_run(state: State) -> Any:
+    """Return the context that the kernels take; it refers to the memory of ``state``, which must outlive it."""
+    fields: list[Any] = list(state)
+    # A record takes ten times as long as an array that holds it.
+    fields[1:5] = [(record,) if config.DISABLE_JIT else record.base for record in fields[1:5]]
+    return _pack(*fields)
+
+
+@kernel
+def _pack(
+    kernels: Any, settings: Any, progress: Any, candidate: Any, sprt: Any, data: Floats, points: Reals, rng: Words,
+    sample: Ints, models: Floats, best_model: Floats, other_model: Floats, is_inlier: Bools, odds: Floats,
+    belief: Floats, gamma: Floats, cpt: Floats, ranking: Ints, sampler_numbers: Floats, sampler_indices: Ints,
+    stop_indices: Ints, history: Floats, repair_work: Floats, given_weights: Reals, scratch_size: int,
+) -> Any:  # fmt: skip
+    """Make the struct, with room for what only kernels use."""
+    n = data.shape[1]
+    all_ones = given_weights.size == 0
+    score_weights = np.empty(n, points.dtype) if all_ones else given_weights
+    block_weights = np.empty((n + BLOCK - 1) // BLOCK)
+    for block in range(block_weights.size):
+        block_weights[block] = 0.0
+    for k in range(n):
+        if all_ones:
+            score_weights[k] = 1.0
+        block_weights[k // BLOCK] += score_weights[k]
+    return _CONTEXT(
+        kernels, settings[0], progress[0], candidate[0], sprt[0], data, points, rng, sample, models, best_model,
+        other_model, is_inlier, odds, belief, gamma, cpt, ranking, sampler_numbers, sampler_indices, stop_indices,
+        history, repair_work, score_weights, block_weights,
+        np.empty(scratch_size), np.empty(best_model.size, points.dtype), np.empty(BLOCK, points.dtype),
+        odds.view(np.int64), np.empty(cpt.shape[1]), np.empty(FULL_MODELS, np.int64), np.empty(n),
+    )  # fmt: skip

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import itertools
-
 import numpy as np
 
 from bansac.numeric.arrays import Floats, Ints
+from bansac.numeric.jit import inlined, kernel
 from bansac.problems.problem import Problem
 
-__all__ = ["SAME_POINT", "count_off_line", "first_of_equals"]
+__all__ = ["SAME_POINT", "count_off_line", "first_of_equals", "hash_cell"]
 
 # Points of data nearer to each other than this share of the threshold are one point; at twice that they may be.
 SAME_POINT = 0.25
-
-# Up to so many values a dict is faster than sorting.
-_FEW = 200
 
 
 def first_of_equals(problem: Problem, data: Floats, threshold: float) -> Ints:
@@ -26,45 +22,81 @@ def first_of_equals(problem: Problem, data: Floats, threshold: float) -> Ints:
     kept = np.arange(data.shape[1])
     if not problem.points:
         return np.sort(np.unique(data, axis=1, return_index=True)[1]) if problem.channels > 1 else kept
+    table = np.empty(2 << kept.size.bit_length(), np.int64)
     for point in problem.points:
-        rows = data[list(point)] / (2 * SAME_POINT * threshold)
-        # Two points near each other share a cell of at least one of the grids, which are half a cell apart.
-        for corner in np.ndindex(*(2,) * len(rows)):
-            cells = np.floor(rows[:, kept] + 0.5 * np.array(corner)[:, None])
-            cells -= cells.min(axis=1, keepdims=True)
-            key = cells[0]
-            for cell in cells[1:]:
-                key = key * (cell.max() + 1) + cell
-            kept = kept[_first_of_values(key)]
+        x = np.ascontiguousarray(data[list(point)])
+        kept = kept[: _keep_first_of_cells(x, 2 * SAME_POINT * threshold, kept, table)]
     return kept
 
 
-def _first_of_values(values: Floats) -> Ints:
-    """Return the index of the first of each value, in ascending order."""
-    if values.size > _FEW:
-        return np.sort(np.unique(values, return_index=True)[1])
-    first: dict[float, int] = {}
-    for index, value in enumerate(values.tolist()):
-        first.setdefault(value, index)
-    return np.fromiter(first.values(), np.int64, len(first))
+@kernel
+def _keep_first_of_cells(x: Floats, width: float, kept: Ints, table: Ints) -> int:
+    """Leave in ``kept`` the first of the points ``x`` (coordinates x N) of each cell, and return their number.
+
+    Two points near each other share a cell of at least one of the grids, which are half a cell apart; one grid after
+    the other is gone through. ``table``, for hashing, has a power of two of places, twice as many as points or more.
+    """
+    d, found, last = x.shape[0], kept.size, table.size - 1
+    for grid in range(1 << d):
+        candidates, found = found, 0
+        for k in range(table.size):
+            table[k] = -1
+        for k in range(candidates):
+            i, place = kept[k], np.int64(0)
+            for c in range(d):
+                place = hash_cell(place, _cell(x[c, i], width, grid, d - 1 - c))
+            place &= last
+            while table[place] >= 0:  # until an empty place, or a point of the same cell
+                same = True
+                for c in range(d):
+                    other = _cell(x[c, table[place]], width, grid, d - 1 - c)
+                    same &= _cell(x[c, i], width, grid, d - 1 - c) == other
+                if same:
+                    break
+                place = (place + 1) & last
+            if table[place] < 0:
+                table[place] = i
+                kept[found] = i
+                found += 1
+    return found
 
 
+@inlined
+def hash_cell(before: np.int64, cell: float) -> np.int64:
+    """Return a number below 2**32 for a cell's coordinate, and that of the ones before."""
+    return (before * 73856093 + np.int64(cell % 1048576.0)) & 0xFFFFFFFF
+
+
+@inlined
+def _cell(x: float, width: float, grid: int, bit: int) -> float:
+    """Return the cell of a coordinate; the grid is moved by half a cell if this bit of its number is 1."""
+    cell: float = np.floor(x / width + 0.5 * (grid >> bit & 1))
+    return cell
+
+
+@kernel
 def count_off_line(x: Floats, threshold: float) -> int:
     """Return how many of the points ``x`` (D x N, N at least 2) are off the line on which most of them lie.
 
     The line is one of 32 through pairs of the points. A point is off it at more than twice ``threshold``.
     """
     n = x.shape[1]
-    i = np.arange(32) * 7919 % n
-    j = (i + 1 + np.arange(32) * 104729 % max(n - 1, 1)) % n
-    direction = x[:, j] - x[:, i]
-    length = np.sqrt(np.sum(direction * direction, axis=0))
-    direction = direction[:, length > 0] / length[length > 0]
-    if direction.shape[1] == 0:
-        return 0
-    start = x[:, i[length > 0]]
-    square = np.zeros((direction.shape[1], n))
-    for a, b in itertools.combinations(range(len(x)), 2):  # the entries of the cross product
-        across = direction[a, :, None] * (x[b] - start[b][:, None]) - direction[b, :, None] * (x[a] - start[a][:, None])
-        square += across * across
-    return int(np.sum(square > (2 * threshold) ** 2, axis=1).min())
+    fewest = -1
+    for k in range(32):
+        i = k * 7919 % n
+        j = (i + 1 + k * 104729 % max(n - 1, 1)) % n
+        square = 0.0
+        for c in range(x.shape[0]):
+            square += (x[c, j] - x[c, i]) ** 2
+        if square == 0.0:
+            continue
+        off = 0
+        for m in range(n):
+            across = 0.0  # the square of the cross product
+            for a in range(x.shape[0]):
+                for b in range(a):
+                    dx, dy = x[b, j] - x[b, i], x[a, j] - x[a, i]
+                    across += (dx * (x[a, m] - x[a, i]) - dy * (x[b, m] - x[b, i])) ** 2
+            off += 1 if across > 4 * threshold * threshold * square else 0
+        fewest = off if off < fewest or fewest < 0 else fewest
+    return max(fewest, 0)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from bansac.engine.state import BLOCK, Run
+from bansac.engine.state import BLOCK, Run, State
 from bansac.numeric.arrays import Bools, Floats
 from bansac.numeric.jit import kernel
 from bansac.numeric.linalg import copy
@@ -15,7 +15,7 @@ from bansac.problems.problem import Problem
 __all__ = ["visible_score", "write_gains"]
 
 
-def visible_score(problem: Problem, state: Run, packed: Any, model: Floats, is_inlier: Bools) -> float:
+def visible_score(problem: Problem, state: State, packed: Any, model: Floats, is_inlier: Bools) -> float:
     """Return the score of ``model`` over the data that it can see, all of them if the problem has no ``visible_gain``.
 
     It is never above the score of :func:`bansac.engine.verification.evaluate`, but for rounding.

@@ -58,8 +58,13 @@ _fit_homography = kernel(homography_dlt.fit)
 
 
 def find_configuration(
-    problem: Problem, data: NDArray[np.float64], residuals: NDArray[np.float64], threshold: float
-) -> str:
+    problem: Problem,
+    data: NDArray[np.float64],
+    residuals: NDArray[np.float64],
+    threshold: float,
+    *,
+    by_chance: bool = False,
+) -> str | None:
     """Return the configuration of the matches that support a model of two views.
 
     Parameters
@@ -73,18 +78,22 @@ def find_configuration(
         Their distances from the model.
     threshold : float
         Largest residual of an inlier.
+    by_chance : bool
+        The model is one of chance: only lines are looked for.
 
     Returns
     -------
-    {"general", "planar", "pure_rotation", "collinear"}
-        The configuration; that of a homography is "planar" or "collinear".
+    {"general", "planar", "pure_rotation", "collinear"} or None
+        The configuration; that of a homography is "planar" or "collinear", that of a model of chance "collinear" or
+        None.
     """
-    support = np.compress(residuals <= threshold, data, axis=1)
-    if _on_line(data, support, residuals, threshold, problem.codimension):
+    if _on_line(data, residuals, threshold, problem.codimension):
         return "collinear"
+    if by_chance:
+        return None
     if problem.codimension == 2:
         return "planar"
-    plane, counts = _find_plane(data, support, residuals, threshold)
+    plane, counts = _find_plane(data, residuals, threshold)
     if not _is_chance(counts, _FREE_OF_PLANE, problem.codimension):
         return "general"
     if problem.unit == "normalised" and _is_rotation(data, plane, threshold):
@@ -121,8 +130,7 @@ def matches_of_plane(data: NDArray[np.float64], residuals: NDArray[np.float64], 
     (N,) ndarray of bool
         The matches of the plane.
     """
-    support = np.compress(residuals <= threshold, data, axis=1)
-    return np.asarray(_find_plane(data, support, residuals, threshold)[0] == 1.0)
+    return np.asarray(_find_plane(data, residuals, threshold)[0] == 1.0)
 
 
 def _fit_rotation(rays: Floats) -> Floats:
@@ -135,22 +143,20 @@ def _fit_rotation(rays: Floats) -> Floats:
     return np.asarray(U @ Vt)
 
 
-def _on_line(data: Floats, support: Floats, residuals: Floats, threshold: float, codimension: int) -> bool:
+def _on_line(data: Floats, residuals: Floats, threshold: float, codimension: int) -> bool:
     """Say whether the support is on a line in one of the images, but for what chance gives."""
-    n = support.shape[1]
-    if n == 0:
-        return True
     counts = np.empty((2, 3), np.int64)
-    _examine_lines(data, _some(support), residuals, threshold, _START.copy(), counts)
+    n = _examine_lines(data, residuals, threshold, _START.copy(), counts)
     few = (1.0 - _FEWEST) * n
-    return any(line[0] <= few and _is_chance(line, _FREE_OF_LINE, codimension) for line in counts.tolist())
+    return n == 0 or any(line[0] <= few and _is_chance(line, _FREE_OF_LINE, codimension) for line in counts.tolist())
 
 
-def _find_plane(data: Floats, support: Floats, residuals: Floats, threshold: float) -> tuple[Floats, list[int]]:
+def _find_plane(data: Floats, residuals: Floats, threshold: float) -> tuple[Floats, list[int]]:
     """Return 1 for the data that follow the homography of most of the support, 0 for the others, and their counts.
 
     None are said to follow it if it is far from having all of the support.
     """
+    support = np.compress(residuals <= threshold, data, axis=1)
     searched, follows = _some(support), np.zeros(residuals.size)
     models, sample, n = np.empty((2, 9)), np.empty(4, np.int64), searched.shape[1]
     H, on, scratch = models[1], np.empty(n), np.empty(homography_dlt.SCRATCH)
@@ -206,18 +212,25 @@ def _count_following(data: Floats, H: Floats, threshold: float, follows: Floats)
 
 
 @kernel
-def _examine_lines(
-    data: Floats, searched: Floats, residuals: Floats, threshold: float, rng: Words, counts: Ints
-) -> None:
-    """Find the line in each image that most of the searched inliers are on, and count the data that are not.
+def _examine_lines(data: Floats, residuals: Floats, threshold: float, rng: Words, counts: Ints) -> int:
+    """Find the line in each image that most of the inliers are on, and count the data that are not.
 
     ``counts`` gets a row for each image: such data of the support, those with a residual beyond the threshold but near
-    it, and all of them.
+    it, and all of them. What is returned is the size of the support.
     """
     tolerance, low, high = _TOLERANCE * threshold, _NEAR * threshold, _FAR * threshold
-    n = searched.shape[1]
-    for image in range(2):
-        x, y, most, la, lb, lc = searched[2 * image], searched[2 * image + 1], 0, 0.0, 0.0, 0.0
+    members, size = np.empty(residuals.size, np.int64), 0
+    for k in range(residuals.size):
+        members[size] = k
+        size += 1 if residuals[k] <= threshold else 0
+    step = 1 + size // _SEARCHED
+    n = (size + step - 1) // step
+    some = np.empty((2, n))
+    x, y = some[0], some[1]
+    for image in range(2 if size > 0 else 0):
+        for k in range(n):
+            x[k], y[k] = data[2 * image, members[k * step]], data[2 * image + 1, members[k * step]]
+        most, la, lb, lc = 0, 0.0, 0.0, 0.0
         for _ in range(_SAMPLES):
             i, j = next_index(rng, n), next_index(rng, n)
             a, b = y[i] - y[j], x[j] - x[i]
@@ -229,14 +242,15 @@ def _examine_lines(
                 on += 1 if abs(a * x[k] + b * y[k] + c) < tolerance else 0
             if on > most:
                 most, la, lb, lc = on, a, b, c
-        x, y = data[2 * image], data[2 * image + 1]
+        u, v = data[2 * image], data[2 * image + 1]
         support, near, others = 0, 0, 0
         for k in range(residuals.size):
-            off, r = not abs(la * x[k] + lb * y[k] + lc) < tolerance, residuals[k]
+            off, r = not abs(la * u[k] + lb * v[k] + lc) < tolerance, residuals[k]
             support += 1 if off and r <= threshold else 0
             near += 1 if off and low < r <= high else 0
             others += 1 if off else 0
         counts[image, 0], counts[image, 1], counts[image, 2] = support, near, others
+    return size
 
 
 @kernel

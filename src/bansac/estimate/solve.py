@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -62,22 +64,20 @@ def solve(
         )
     residuals = np.full(n, np.inf) if outcome.model is None else distances(problem, data, outcome.model, unit)
     inliers = residuals <= threshold
-    success, message, on_line = judge(problem, data, threshold, unit, outcome, residuals)
+    success, message, on_line = judge(problem, data, threshold, unit, outcome, residuals, inliers)
     configuration = "collinear" if on_line else None
     if two_views and not on_line and outcome.model is not None:
-        configuration = find_configuration(problem, data, residuals / unit, threshold / unit)
-        if success or configuration == "collinear":
+        configuration = find_configuration(problem, data, residuals / unit, threshold / unit, by_chance=not success)
+        if configuration is not None:
             success = configuration != "collinear"
             message += consequence(problem, configuration)
-        else:  # a model of chance has no configuration
-            configuration = None
-    probabilities = inlier_probabilities(residuals, threshold, problem.codimension) if success else None
+    posterior: Any = functools.partial(inlier_probabilities, residuals, threshold, problem.codimension)
     seconds, loading_seconds = watch.read()
     return Result(
         model=None if outcome.model is None else outcome.model.reshape(problem.model_shape),
         inliers=inliers,
         residuals=residuals,
-        probabilities=probabilities,
+        probabilities=posterior if success else None,
         beliefs=outcome.beliefs,
         score=outcome.score,
         threshold=threshold,

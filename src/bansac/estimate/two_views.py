@@ -11,11 +11,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from bansac.estimate.auto_threshold import solve_at
 from bansac.geometry import focal_plausibility
+from bansac.numeric.arrays import Floats
 from bansac.numeric.clock import Stopwatch
+from bansac.numeric.jit import kernel
 from bansac.options import Options, Settings, Threshold, find_preset, resolve_options
 from bansac.problems.problem import Problem
 from bansac.result import RelativePose, Result
-from bansac.validate import all_finite, as_camera, as_points, as_size, check_finite, check_same_length
+from bansac.validate import LARGEST, as_camera, as_points, as_size, check_finite, check_same_length
 
 # Normalised coordinates beyond this, the tangent of 70 degrees, are rare.
 _WIDEST = 2.75
@@ -330,12 +332,21 @@ def as_matches(
     second = as_points(names[1], x2, channels[1], finite=False)
     check_same_length(names[0], first, names[1], second)
     data = np.empty((sum(channels), len(first)))
-    data[: channels[0]] = first.T
-    data[channels[0] :] = second.T
-    if not all_finite(data):
+    if not _lay_out(np.ascontiguousarray(first), np.ascontiguousarray(second), data):
         check_finite(names[0], first)
         check_finite(names[1], second)
     return data
+
+
+@kernel
+def _lay_out(x1: Floats, x2: Floats, data: Floats) -> bool:
+    """Write the coordinates of points (N x D) into the rows of ``data``; return whether none is too large or NaN."""
+    d, good = x1.shape[1], True
+    for c in range(data.shape[0]):
+        for n in range(data.shape[1]):
+            data[c, n] = x1[n, c] if c < d else x2[n, c - d]
+            good &= abs(data[c, n]) <= LARGEST
+    return good
 
 
 def _as_rays(

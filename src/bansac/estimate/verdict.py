@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from bansac.engine.background import measure_background
+from bansac.engine.background import add_neighbours, measure_far
 from bansac.engine.certificate import is_clear
 from bansac.engine.runner import Outcome
 from bansac.engine.significance import SIGNIFICANT, log_nfa
@@ -28,6 +28,7 @@ def judge(
     unit: float,
     outcome: Outcome,
     residuals: NDArray[np.float64],
+    inliers: NDArray[np.bool_],
 ) -> tuple[bool, str, bool]:
     """Say whether the model has more support than chance gives, in words what happened, and if the support is a line.
 
@@ -45,6 +46,8 @@ def judge(
         What the run found.
     residuals : (N,) ndarray
         Residuals of its model.
+    inliers : (N,) ndarray of bool
+        Which of them are at most the threshold.
     """
     n, m = residuals.size, problem.sample_size
     if n < m:
@@ -58,35 +61,41 @@ def judge(
     model = outcome.model
     if problem.evidence is not None:
         problem, data, model = problem.evidence(data, model)
-    inliers = residuals <= threshold
-    found = f"{problem.name} with {np.count_nonzero(inliers)} of {n} inliers"
-    if np.count_nonzero(inliers) <= m:
+    count = np.count_nonzero(inliers)
+    found = f"{problem.name} with {count} of {n} inliers"
+    if count <= m:
         return False, f"{found}, no more than chance gives", False
     if is_clear(problem, data, model, threshold / unit, inliers):
         return True, found, False
-    background = measure_background(problem, data, model, threshold / unit)
-    chance = float(background.probability(np.array([threshold / unit]))[0])
+    background = measure_far(problem, data, model)
     extent = _smallest_extent(problem, data)
-    if chance >= _USELESS and threshold / unit > _SMALL * extent:
-        return (
-            False,
-            (
-                f"{found}, but the threshold of {threshold:.3g} is not small against the data, which extend over "
-                f"{extent * unit:.3g}: a random datum is an inlier with probability {chance:.2f}"
-            ),
-            False,
-        )
+    if threshold / unit > _SMALL * extent:
+        background = add_neighbours(background, problem, data, model, threshold / unit)
+        chance = float(background.probability(np.array([threshold / unit]))[0])
+        if chance >= _USELESS:
+            return (
+                False,
+                (
+                    f"{found}, but the threshold of {threshold:.3g} is not small against the data, which extend over "
+                    f"{extent * unit:.3g}: a random datum is an inlier with probability {chance:.2f}"
+                ),
+                False,
+            )
     support = np.flatnonzero(inliers)
     support = support[np.argsort(residuals[support], kind="stable")]
     support = support[first_of_equals(problem, data[:, support], threshold / unit)]
-    alpha = background.probability(np.maximum(residuals[support], _EXACT * threshold) / unit)
-    if log_nfa(alpha, n, m, problem.max_models) >= SIGNIFICANT:
-        apart = "" if support.size == np.count_nonzero(inliers) else f", of which {support.size} share no point"
+    exactness = np.maximum(residuals[support], _EXACT * threshold) / unit
+    false_alarms = log_nfa(background.probability(exactness), n, m, problem.max_models)
+    if false_alarms < SIGNIFICANT:  # they are no fewer with the neighbours, which cost most of the time
+        background = add_neighbours(background, problem, data, model, threshold / unit)
+        false_alarms = log_nfa(background.probability(exactness), n, m, problem.max_models)
+    if false_alarms >= SIGNIFICANT:
+        apart = "" if support.size == count else f", of which {support.size} share no point"
         return False, f"{found}{apart}, no more than chance gives", False
     # Two matches, always on a line, determine a similarity; points of the plane on a line determine the line.
     if m > 2 and (len(problem.points) > 1 or any(len(point) > 2 for point in problem.points)):
         for point in problem.points:
-            if count_off_line(data[list(point)][:, support], threshold / unit) < m - 1:
+            if count_off_line(np.ascontiguousarray(data[list(point)][:, support]), threshold / unit) < m - 1:
                 return False, f"{found}, which lie on a line and do not determine it", True
     return True, found, False
 
@@ -94,4 +103,5 @@ def judge(
 def _smallest_extent(problem: Problem, data: NDArray[np.float64]) -> float:
     """Return how far the data extend: the points of that image, or else the channel, in which it is least."""
     points = problem.points or [(channel,) for channel in range(problem.channels)]
-    return min(float(np.ptp(data[list(point)], axis=1).max()) for point in points)
+    extents: list[float] = np.ptp(data, axis=1).tolist()
+    return min(max(extents[channel] for channel in point) for point in points)

@@ -9,7 +9,6 @@
 :mod:`~.ablations`                 experiments that give one option several values
 :mod:`~.speed`                     ``bansac bench speed``: solvers, iterations and calls on one thread
 :mod:`~.runner`                    runs the units of an experiment, takes the times, goes on where a run was interrupted
-:mod:`~.executors`                 where units run: in this process or in several, one file each
 :mod:`~.journal`                   finished units on disk
 :mod:`~.provenance`                what rows depend on: source, versions, machine, data
 :mod:`~.summary`, :mod:`~.tables`  means over sets; tables in the paper's layout, written by :mod:`~.render`
@@ -17,5 +16,6 @@
 :mod:`~.files`                     the folder of a run
 =================================  ====================================================================================
 
-It may import :mod:`bansac.datasets` and what is below it; the experiments and the command line import it.
+It may import :mod:`bansac.executors`, which run the units, :mod:`bansac.datasets` and what is below them; the
+experiments and the command line import it.
 """

@@ -58,6 +58,10 @@ class Unit:
     payload: tuple[Any, ...] = ()  # what ``run_unit`` needs besides the setup: plain values that can be pickled
     timed: bool = True  # whether it takes part in the serial pass that takes the times, as repeat 0 does
 
+    def __str__(self) -> str:
+        """Return what errors call it."""
+        return f"unit {self.key}"
+
 
 @dataclass(kw_only=True)
 class Report:

@@ -21,7 +21,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bansac.evaluation.executors import Answer, Failure, Work, attempt, find_executor
 from bansac.evaluation.experiment import Experiment, Report, Row, Setup, Unit
 from bansac.evaluation.files import OutputFolder
 from bansac.evaluation.journal import Journal, Rows
@@ -35,6 +34,7 @@ from bansac.evaluation.provenance import (
 )
 from bansac.evaluation.render import to_document, to_latex, to_markdown
 from bansac.evaluation.summary import import_pandas
+from bansac.executors import Executor, Failure, Work, attempt, find_executor
 
 Progress = Callable[[str, int, int], AbstractContextManager[Callable[[], None]]]
 """``progress(what, total, done)`` is entered at the start of a pass and gives a function to be called at each unit."""
@@ -69,19 +69,20 @@ class Run:
     journal: Journal
 
     def execute(
-        self, *, workers: int = 1, executor: str | None = None, progress: Progress = silent
+        self, *, workers: int = 1, executor: str | Executor | None = None, progress: Progress = silent
     ) -> tuple[Rows, dict[str, str]]:
         """Run what the journal lacks; return the rows of all finished units, and the failed units and why.
 
         A unit without the times that it should have has failed too. ``executor`` is a key of
-        :data:`bansac.evaluation.executors.EXECUTORS`, by default "serial" for one worker, else "processes".
+        :data:`bansac.executors.EXECUTORS`, by default "serial" for one worker, else "processes"; or an executor.
         """
         if workers < 1:
             raise ValueError(f"workers must be at least 1, got {workers}")
-        name = executor or ("serial" if workers == 1 else "processes")
-        chosen = find_executor(name)
+        chosen = executor or ("serial" if workers == 1 else "processes")
+        if isinstance(chosen, str):
+            chosen = find_executor(chosen)
         if chosen.alone and workers > 1:
-            raise ValueError(f"workers: the executor {name} runs one unit at a time, got {workers} workers")
+            raise ValueError(f"workers: the executor {executor} runs one unit at a time, got {workers} workers")
         work = functools.partial(self.experiment.run_unit, self.setup)
         pending = [unit for unit in self.units if unit not in self.journal]
         if pending:
@@ -99,7 +100,7 @@ class Run:
         in_order = {unit.key: failed[unit.key] for unit in self.units if unit.key in failed}
         return Rows(self.journal, self.units), in_order
 
-    def _warm_up(self, work: Work, units: Sequence[Unit]) -> None:
+    def _warm_up(self, work: Work[Unit, list[Row]], units: Sequence[Unit]) -> None:
         """Load or compile the kernels here: for the times, and so that workers find them in Numba's cache."""
         if self.experiment.warm_up is not None:
             self.experiment.warm_up(self.setup, units)
@@ -108,7 +109,7 @@ class Run:
 
 
 def _collect(
-    answers: Generator[tuple[Unit, Answer], None, None],
+    answers: Generator[tuple[Unit, list[Row] | Failure], None, None],
     keep: Callable[[Unit, list[Row]], None],
     shown: AbstractContextManager[Callable[[], None]],
 ) -> dict[str, str]:
@@ -148,7 +149,7 @@ def run_experiment(
     folder: OutputFolder,
     *,
     workers: int = 1,
-    executor: str | None = None,
+    executor: str | Executor | None = None,
     progress: Progress = silent,
 ) -> Outcome:
     """Run an experiment, see :meth:`Run.execute`, and write its results into a folder; no row is a ValueError."""

@@ -23,12 +23,12 @@ _U45 = np.uint64(45)
 
 def seed_rng(seed: int) -> Words:
     """Return a generator's state for ``seed`` by SplitMix64, as the authors of xoshiro advise."""
-    return np.array(_words(seed), np.uint64)
+    return _words(seed).copy()
 
 
 @functools.lru_cache(maxsize=16)
-def _words(seed: int) -> list[int]:
-    return [_mix(seed + i * _STEP) for i in range(1, 5)]
+def _words(seed: int) -> Words:
+    return np.array([_mix(seed + i * _STEP) for i in range(1, 5)], np.uint64)
 
 
 def derive_seed(seed: int, index: int) -> int:

@@ -14,7 +14,13 @@ from typing import Any
 
 from numba.experimental import structref
 
-__all__ = ["define_packer"]
+__all__ = ["define_packer", "define_struct"]
+
+
+def define_struct(proxy: type, struct: type, fields: Sequence[str]) -> None:
+    """Let kernels make the struct by calling ``proxy`` with its fields, and return it to Python."""
+    structref.define_constructor(proxy, struct, list(fields))
+    structref.define_boxing(struct, proxy)
 
 
 def define_packer(
@@ -27,8 +33,7 @@ def define_packer(
     Numba caches functions that have a file and a fixed number of parameters: the function is written from the names of
     the fields, as the standard library writes those of a dataclass, and belongs to the file of ``proxy``.
     """
-    structref.define_constructor(proxy, struct, list(fields))
-    structref.define_boxing(struct, proxy)
+    define_struct(proxy, struct, fields)
     elements = {name: [f"{name}_{k}" for k in range(length)] for name, length in tuples.items()}
     names = ", ".join(", ".join(elements.get(name, [name])) for name in fields)
     values = ", ".join(f"({', '.join(elements[name])},)" if name in elements else name for name in fields)

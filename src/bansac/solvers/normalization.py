@@ -1,8 +1,7 @@
 """Coordinates in which the solvers of two views are well-conditioned, and the scale and sign of their matrices.
 
 Normalisation is Hartley's (In defense of the eight-point algorithm, PAMI 1997), but with one scale for both images: a
-distance in an image stays a multiple of the distance in pixels. All of this is called once a run, from Python; nine
-numbers are faster in plain Python than in NumPy.
+distance in an image stays a multiple of the distance in pixels. All of this is called once a run, from Python.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bansac.numeric.arrays import Floats, as_floats
-from bansac.numeric.jit import kernel
+from bansac.numeric.jit import inlined, kernel
 
 __all__ = [
     "as_points",
@@ -94,70 +93,91 @@ def normalize(data: Floats, transform: Floats) -> None:
     transform[0] = scale
 
 
+@kernel
 def denormalize_homography(model: Floats, transform: Floats) -> None:
     """Replace H by B^-1 H A, where A and B are the normalising maps of the two images, in place."""
-    h = model.tolist()
-    scale, x1, y1, x2, y2 = transform.tolist()[:5]
-    for row in (0, 3, 6):
-        h[row] *= scale
-        h[row + 1] *= scale
-        h[row + 2] -= h[row] * x1 + h[row + 1] * y1
+    scale, x1, y1, x2, y2 = transform[0], transform[1], transform[2], transform[3], transform[4]
+    for row in range(0, 9, 3):
+        model[row] *= scale
+        model[row + 1] *= scale
+        model[row + 2] -= model[row] * x1 + model[row + 1] * y1
     for i in range(3):
-        h[i] = h[i] / scale + x2 * h[6 + i]
-        h[3 + i] = h[3 + i] / scale + y2 * h[6 + i]
-    model[:] = h
+        model[i] = model[i] / scale + x2 * model[6 + i]
+        model[3 + i] = model[3 + i] / scale + y2 * model[6 + i]
 
 
+@kernel
 def denormalize_fundamental(model: Floats, transform: Floats) -> None:
     """Replace F by B^T F A, where A and B are the normalising maps of the two images, in place."""
-    f = model.tolist()
-    scale, x1, y1, x2, y2 = transform.tolist()[:5]
-    for row in (0, 3, 6):  # F A: columns
-        f[row] *= scale
-        f[row + 1] *= scale
-        f[row + 2] -= x1 * f[row] + y1 * f[row + 1]
+    scale, x1, y1, x2, y2 = transform[0], transform[1], transform[2], transform[3], transform[4]
+    for row in range(0, 9, 3):  # F A: columns
+        model[row] *= scale
+        model[row + 1] *= scale
+        model[row + 2] -= x1 * model[row] + y1 * model[row + 1]
     for i in range(3):  # B^T F: rows
-        f[i] *= scale
-        f[3 + i] *= scale
-        f[6 + i] -= x2 * f[i] + y2 * f[3 + i]
-    model[:] = f
+        model[i] *= scale
+        model[3 + i] *= scale
+        model[6 + i] -= x2 * model[i] + y2 * model[3 + i]
 
 
+@kernel
 def canonical_homography(model: Floats) -> None:
     """Scale H to h33 = 1; if h33 vanishes beside the norm, to unit Frobenius norm with its largest entry positive."""
     norm = _frobenius_norm(model)
     if not 0.0 < norm < math.inf:
         return
     if abs(model[8]) > _TINY * norm:
-        model /= model[8]
-    else:
-        model *= math.copysign(1.0 / norm, model[np.argmax(np.abs(model))])
+        _divide(model, model[8])
+        return
+    largest = model[0]
+    for value in model:
+        largest = value if abs(value) > abs(largest) else largest
+    factor = 1.0 / norm if largest > 0.0 else -1.0 / norm
+    for k in range(model.size):
+        model[k] *= factor
 
 
+@kernel
 def canonical_fundamental(model: Floats) -> None:
     """Scale F to unit Frobenius norm, with the sign of ``fix_sign``."""
     norm = _frobenius_norm(model)
-    if not 0.0 < norm < math.inf:
-        return
-    model /= norm
-    fix_sign(model)
+    if 0.0 < norm < math.inf:
+        _divide(model, norm)
+        _fix_sign(model)
 
 
+@kernel
 def fix_sign(model: Floats) -> None:
     """Give a model the sign that makes its first large entry positive.
 
     Large is more than half of the largest: two entries of one size, as [t]x has them, must not let rounding decide.
     """
-    values = model.tolist()
-    large = 0.5 * max(abs(value) for value in values)
-    first = next((value for value in values if abs(value) > large), 0.0)
-    if first < 0.0:
-        np.negative(model, out=model)
+    _fix_sign(model)
 
 
+@inlined
+def _fix_sign(model: Floats) -> None:
+    largest, first = 0.0, 0.0
+    for value in model:
+        largest = max(largest, abs(value))
+    for value in model:
+        if first == 0.0 and abs(value) > 0.5 * largest:
+            first = value
+    for k in range(model.size if first < 0.0 else 0):
+        model[k] = -model[k]
+
+
+@inlined
 def _frobenius_norm(model: Floats) -> float:
     """Return the norm, the squares being added one after the other."""
     square = 0.0
-    for value in model.tolist():
+    for value in model:
         square += value * value
     return math.sqrt(square)
+
+
+@inlined
+def _divide(model: Floats, divisor: float) -> None:
+    """Divide all entries by a number."""
+    for k in range(model.size):
+        model[k] /= divisor

@@ -1,6 +1,6 @@
-"""Units in worker processes: one that dies costs its unit and nothing else.
+"""Items in worker processes: one that dies costs its item and nothing else.
 
-Each worker is a pool of one process: in a larger pool all units that are under way would fail with the dead process,
+Each worker is a pool of one process: in a larger pool all items that are under way would fail with the dead process,
 and it would not be known which of them was at fault. Workers start by spawn: a fork would copy the locks of the
 libraries' threads.
 """
@@ -10,54 +10,59 @@ from __future__ import annotations
 import contextlib
 import multiprocessing
 import os
-import pickle
 import signal
 import threading
 from collections import deque
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from typing import Any
 
-from bansac.evaluation.executors import Answer, Failure, Work, attempt
-from bansac.evaluation.experiment import Unit
+from bansac.executors import Failure, Item, Value, Work, attempt_in_worker
 
 ATTEMPTS = 3
-"""How often a unit is tried whose worker dies."""
+"""How often an item is tried whose worker dies."""
 
 
 class ProcessExecutor:
-    """Runs units in processes of this machine."""
+    """Does items in processes of this machine."""
 
     alone = False
 
-    def run(self, work: Work, units: Sequence[Unit], workers: int) -> Generator[tuple[Unit, Answer], None, None]:
-        """Yield the units in the order in which they are finished; a worker that cannot start is an OSError."""
-        waiting = deque((unit, 1) for unit in units)
+    def run(
+        self, work: Work[Item, Value], items: Iterable[Item], workers: int
+    ) -> Generator[tuple[Item, Value | Failure], None, None]:
+        """Yield the items in the order in which they are finished; a worker that cannot start is an OSError."""
+        remaining = ((item, 1) for item in items)
+        again: deque[tuple[Item, int]] = deque()
         idle: list[_Worker] = []
-        busy: dict[Future[Answer], tuple[_Worker, Unit, int]] = {}
+        busy: dict[Future[Any], tuple[_Worker, Item, int]] = {}
         try:
-            while waiting or busy:
-                while waiting and len(busy) < workers:
+            while True:
+                while len(busy) < workers and (job := again.popleft() if again else next(remaining, None)):
                     worker = idle.pop() if idle else _Worker(work)
                     try:
-                        future = worker.submit(waiting[0][0])
-                    except BrokenProcessPool:  # it has died without a unit
+                        future = worker.submit(job[0])
+                    except BrokenProcessPool:  # it has died without an item
                         worker.stop()
+                        again.append(job)
                     else:
-                        busy[future] = worker, *waiting.popleft()
+                        busy[future] = worker, *job
+                if not busy:
+                    return
                 for future in wait(busy, return_when=FIRST_COMPLETED).done:
-                    worker, unit, attempts = busy.pop(future)
+                    worker, item, attempts = busy.pop(future)
                     try:
                         answer = future.result()
                     except BrokenProcessPool:
                         ending = worker.stop()
                         if attempts < ATTEMPTS:
-                            waiting.appendleft((unit, attempts + 1))
+                            again.append((item, attempts + 1))
                             continue
                         answer = Failure(f"its worker died {attempts} times, the last time {ending}")
                     else:
                         idle.append(worker)
-                    yield unit, answer
+                    yield item, answer
         finally:
             for worker in [*idle, *(worker for worker, _, _ in busy.values())]:
                 worker.stop()
@@ -69,7 +74,7 @@ EXECUTOR = ProcessExecutor()
 class _Worker:
     """A pool of one process."""
 
-    def __init__(self, work: Work) -> None:
+    def __init__(self, work: Work[Any, Any]) -> None:
         context = multiprocessing.get_context("spawn")
         self._pool = ProcessPoolExecutor(1, mp_context=context, initializer=_initialise, initargs=(work,))
         others = set(multiprocessing.active_children())
@@ -85,8 +90,8 @@ class _Worker:
             self.stop()
             raise
 
-    def submit(self, unit: Unit) -> Future[Answer]:
-        return self._pool.submit(_work, unit)
+    def submit(self, item: Any) -> Future[Any]:
+        return self._pool.submit(_work, item)
 
     def stop(self) -> str:
         """End the process, whatever it is doing; return how it ended."""
@@ -116,10 +121,10 @@ def _interrupts_ignored() -> Iterator[None]:
         signal.signal(signal.SIGINT, handler)
 
 
-_work_of_this_process: Work
+_work_of_this_process: Work[Any, Any]
 
 
-def _initialise(work: Work) -> None:
+def _initialise(work: Work[Any, Any]) -> None:
     """Prepare a worker process: it ignores Ctrl-C, and leaves if its parent is killed."""
     global _work_of_this_process
     _work_of_this_process = work
@@ -134,12 +139,5 @@ def _leave_with_parent() -> None:
     os._exit(1)
 
 
-def _work(unit: Unit) -> Answer:
-    try:
-        return attempt(_work_of_this_process, unit)
-    except Exception as error:
-        try:
-            pickle.loads(pickle.dumps(error))
-        except Exception:
-            raise RuntimeError(f"unit {unit.key}: {error!r}") from None
-        raise
+def _work(item: Any) -> Any:
+    return attempt_in_worker(_work_of_this_process, item)

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from bansac.evaluation.executors import EXECUTORS, Failure, find_executor
-from bansac.evaluation.executors.processes import ATTEMPTS
 from bansac.evaluation.experiment import Experiment, Setup
+from bansac.executors import EXECUTORS, Failure, find_executor
+from bansac.executors.processes import ATTEMPTS
 from tests.evaluation import toy
 
 
@@ -138,7 +138,7 @@ def sleep_after_the_first(setup: Setup, unit: Any) -> Any:
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks into /proc")
 def test_workers_leave_if_their_parent_is_killed(tmp_path: Path) -> None:
-    script = "from tests.evaluation import test_executors as t; t.run(t.toy.make_toy(run_unit=t.tell_and_sleep))"
+    script = "from tests.executors import test_executors as t; t.run(t.toy.make_toy(run_unit=t.tell_and_sleep))"
     with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True) as parent:
         assert parent.stdout is not None
         workers = [int(parent.stdout.readline()) for _ in range(2)]

@@ -1,0 +1,72 @@
+"""Features of images on disk: computed once, found again by the content of the image.
+
+The name of a file is a digest of the image's content, of the settings of the detection and of OpenCV's version, so that
+runs with other pairs, and other outputs beside it, share it. A file is written whole or not at all, and can be deleted
+at any time.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+from zipfile import BadZipFile
+
+import numpy as np
+
+from bansac.datasets.matching import Features, detect_features
+from bansac.images import import_opencv
+from bansac.storage import write_atomically
+
+# Images of a process whose features are in memory; 8000 features have 4 MB.
+_IN_MEMORY = 16
+
+
+@dataclass(frozen=True)
+class FeatureStore:
+    """A folder with the features of images, and the settings of their detection.
+
+    Parameters
+    ----------
+    folder : Path
+        The folder.
+    max_features, max_size : int
+        As for :func:`bansac.datasets.matching.detect_features`.
+    """
+
+    folder: Path
+    max_features: int
+    max_size: int
+
+    def add(self, image: Path) -> str:
+        """Detect the features of an image unless they are there; return the name of their file.
+
+        An image that cannot be read or has no features is an OSError or a ValueError.
+        """
+        opencv = import_opencv()
+        settings = f"{self.max_features} {self.max_size} {opencv.__version__}"
+        name = hashlib.sha256(settings.encode() + image.read_bytes()).hexdigest()[:32] + ".npz"
+        path = self.folder / name
+        if not path.exists():
+            try:
+                found = detect_features(image, max_features=self.max_features, max_size=self.max_size)
+            except opencv.error as error:
+                raise ValueError(f"no features could be detected: {error}") from None
+            arrays = {"points": found.points, "descriptors": found.descriptors, "size": np.array(found.size)}
+            write_atomically(path, lambda temporary: np.savez(temporary, **arrays))  # type: ignore[arg-type]
+        return name
+
+    def load(self, name: str) -> Features:
+        """Return the features of a file; one that is damaged is an OSError."""
+        return _load(self.folder / name)
+
+
+@functools.lru_cache(maxsize=_IN_MEMORY)
+def _load(path: Path) -> Features:
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            height, width = archive["size"].tolist()
+            return Features(archive["points"], archive["descriptors"], (height, width))
+    except (OSError, ValueError, KeyError, EOFError, BadZipFile) as error:
+        raise OSError(f"the features {path} cannot be read (deleted, they are computed again): {error}") from None

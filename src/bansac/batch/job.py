@@ -1,0 +1,84 @@
+"""What all pairs of a run share, and the estimation of one of them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bansac.batch.records import as_row
+from bansac.batch.sources import Source
+from bansac.datasets import Matches
+from bansac.estimate.batch import Failure, estimate_many, iter_estimates
+from bansac.evaluation.experiment import Row
+from bansac.evaluation.provenance import installed_versions, source_digest
+from bansac.evaluation.task import Kind
+
+PROBLEMS: dict[Kind, str] = {"H": "homography", "F": "fundamental", "E": "relative_pose"}
+
+Cameras = tuple[NDArray[np.float64], NDArray[np.float64]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Job:
+    """The settings of a run; a ValueError if they make no sense.
+
+    Parameters
+    ----------
+    model : {"H", "F", "E"}
+        What is estimated.
+    cameras : pair of (3, 3) ndarray or None
+        Camera matrices of all pairs (E); by default each pair has its own, if any.
+    scores : bool
+        Whether the scores of the matches are used.
+    seed : int
+        Seed of every pair.
+    settings : mapping
+        Options of the estimation, the sampler among them.
+    """
+
+    model: Kind
+    cameras: Cameras | None
+    scores: bool
+    seed: int
+    settings: Mapping[str, Any]
+
+    def __post_init__(self) -> None:
+        """Check the options."""
+        iter_estimates(PROBLEMS[self.model], (), **self.settings)
+
+    def fingerprint(self) -> str:
+        """Return a digest of what the results depend on besides the pairs."""
+        matrices = None if self.cameras is None else [camera.tolist() for camera in self.cameras]
+        settings = [self.model, matrices, self.scores, self.seed, dict(self.settings)]
+        parts = [*settings, source_digest(), installed_versions()]
+        return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+    def estimate(self, source: Source) -> Row:
+        """Read a pair and return its result as the journal has it; whatever goes wrong is a ValueError."""
+        indices: NDArray[np.int64] | None = None
+
+        def load() -> dict[str, Any]:
+            nonlocal indices
+            matches, indices = source.read()
+            return self._arguments(matches)
+
+        (result,) = estimate_many(PROBLEMS[self.model], [load], workers=1, **self.settings)
+        if isinstance(result, Failure):
+            raise ValueError(result.message)
+        return as_row(result, indices)
+
+    def _arguments(self, matches: Matches) -> dict[str, Any]:
+        named: dict[str, Any] = {"x1": matches.x1, "x2": matches.x2, "seed": self.seed}
+        if self.model == "E":
+            named["K1"], named["K2"] = self.cameras or (matches.K1, matches.K2)
+        if self.model == "F":
+            named |= {"image_size1": matches.size1, "image_size2": matches.size2}
+        if self.scores and matches.scores is not None:
+            named["scores"] = matches.scores
+        return named

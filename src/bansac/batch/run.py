@@ -1,0 +1,96 @@
+"""The pairs of a run: those that the journal lacks are estimated, then all are written into one file.
+
+The journal (``results.sqlite`` for ``results.npz``) has a transaction for every pair: an interrupted run goes on where
+it was, and another run on the same pairs estimates only what is new, has changed or has failed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from bansac.batch.job import Job
+from bansac.batch.records import Records
+from bansac.batch.result_files import WRITERS, Writer, check_packages
+from bansac.batch.sources import Source
+from bansac.batch.summary import write_summary
+from bansac.evaluation.files import check_writable
+from bansac.evaluation.journal import Journal
+from bansac.evaluation.runner import Progress, silent
+from bansac.executors import Executor, Failure
+from bansac.storage import write_atomically
+
+
+class Sources(Protocol):
+    """Pairs that can be gone through several times."""
+
+    def __len__(self) -> int:
+        """Return their number."""
+
+    def __iter__(self) -> Iterator[Source]:
+        """Go through them."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a run did: how many pairs there are, were estimated now and have a model; the failed ones and why."""
+
+    pairs: int
+    new: int
+    successes: int
+    failed: dict[str, str]
+
+
+def check_out(out: Path | None, hint: str = "") -> Path:
+    """Return the file of the results if it can be written; a ValueError with the hint, or another error, otherwise."""
+    if out is None or out.suffix not in WRITERS:
+        suffixes = [f"*{suffix}" for suffix in WRITERS]
+        raise ValueError(
+            f"--out must name a file {', '.join(suffixes[:-1])} or {suffixes[-1]} for the results of many pairs{hint}, "
+            f"got {out and str(out)!r}"
+        )
+    check_packages(out.suffix)
+    check_file(out, "--out")
+    return out
+
+
+def check_file(path: Path, option: str) -> None:
+    """Raise an OSError that names the option if a file cannot be written."""
+    check_writable(path.parent, repr(str(path)), option)
+    if path.is_dir():
+        raise IsADirectoryError(f"{option}: cannot write {str(path)!r}: is a folder")
+
+
+def estimate_pairs(
+    job: Job,
+    sources: Sources,
+    out: Path,
+    *,
+    executor: Executor,
+    workers: int,
+    write: Writer | None = None,
+    summary: Path | None = None,
+    progress: Progress = silent,
+) -> Outcome:
+    """Estimate what is missing, write all results, by default by the suffix of ``out``, and the page of ``summary``."""
+    failed: dict[str, str] = {}
+    with Journal(out.with_suffix(".sqlite"), job.fingerprint()) as journal:
+        missing = sum(source.unit not in journal for source in sources)
+        todo = (source for source in sources if source.unit not in journal)
+        answers = executor.run(job.estimate, todo, workers)
+        with progress("pairs", len(sources), len(sources) - missing) as advance, contextlib.closing(answers):
+            for source, answer in answers:
+                if isinstance(answer, Failure):
+                    failed[source.name] = answer.reason
+                else:
+                    journal.add(source.unit, [answer], alone=True)
+                advance()
+        records = Records(sources, journal, failed)
+        write_atomically(out, lambda temporary: (write or WRITERS[out.suffix])(temporary, records))
+        if summary is not None:
+            write_atomically(summary, lambda temporary: write_summary(temporary, records))
+        successes = sum(record.success for record in records)
+    return Outcome(len(sources), missing, successes, failed)

@@ -1,0 +1,110 @@
+"""Which pairs of a folder of images are matched: all, neighbours in a sequence, or those of a list."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from bansac.batch.sources import read_list
+
+IMAGE_SUFFIXES = (".bmp", ".jp2", ".jpeg", ".jpg", ".pgm", ".png", ".ppm", ".tif", ".tiff", ".webp")
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Pairs of names, which are not all in memory: ``make`` goes through them once more."""
+
+    count: int
+    make: Callable[[], Iterator[tuple[str, str]]]
+
+    def __len__(self) -> int:
+        """Return the number of pairs."""
+        return self.count
+
+    def __iter__(self) -> Iterator[tuple[str, str]]:
+        """Go through the pairs."""
+        return self.make()
+
+
+def find_images(folder: Path) -> list[str]:
+    """Return the names of the images in a folder and below it, numbers in them sorted by value.
+
+    Files whose names begin with a dot do not count. No images, or no folder, is an error.
+    """
+    if not folder.is_dir():
+        raise NotADirectoryError(f"{folder}: there is no such folder")
+    files = (file for file in folder.rglob("*") if file.suffix.lower() in IMAGE_SUFFIXES)
+    names = [file.relative_to(folder).as_posix() for file in files if not file.name.startswith(".") and file.is_file()]
+    if not names:
+        raise ValueError(f"{folder}: holds no images ({', '.join(IMAGE_SUFFIXES)})")
+    return sorted(names, key=lambda name: (_natural(name), name))
+
+
+def _natural(name: str) -> list[tuple[int, str]]:
+    """Return a key that sorts img2 before img10."""
+    return [(int(part), "") if part.isdecimal() else (-1, part.lower()) for part in re.split(r"(\d+)", name)]
+
+
+def select_pairs(how: str, images: Sequence[str]) -> Pairs:
+    """Return the pairs that are wanted.
+
+    Parameters
+    ----------
+    how : str
+        ``exhaustive`` for every two images; ``sequential:K`` for each image and the K behind it; otherwise a text file
+        with two names a line, separated by a tab or, if the names have none, by blanks. Blank lines and those that
+        begin with # do not count, and a pair that is there twice is taken once.
+    images : sequence of str
+        Names of the images, in their order.
+
+    Raises
+    ------
+    ValueError
+        If ``how`` is none of these, or a line of the list does not name two images.
+    OSError
+        If the list cannot be read.
+
+    Examples
+    --------
+    >>> list(select_pairs("sequential:1", ["a.jpg", "b.jpg", "c.jpg"]))
+    [('a.jpg', 'b.jpg'), ('b.jpg', 'c.jpg')]
+    """
+    n = len(images)
+    if how == "exhaustive":
+        pairs = Pairs(n * (n - 1) // 2, lambda: itertools.combinations(images, 2))
+    elif how.startswith("sequential:"):
+        reach = _reach(how)
+        near = sum(min(reach, n - 1 - k) for k in range(n))
+        pairs = Pairs(near, lambda: ((a, b) for k, a in enumerate(images) for b in images[k + 1 : k + 1 + reach]))
+    else:
+        listed = _read_pairs(how, {image: image for image in images})
+        pairs = Pairs(len(listed), lambda: iter(listed))
+    if not pairs:
+        raise ValueError(f"--pairs {how} gives no pair of the {n} images")
+    return pairs
+
+
+def _reach(how: str) -> int:
+    number = how.removeprefix("sequential:")
+    if not number.isdecimal() or int(number) < 1:
+        raise ValueError(f"--pairs: sequential:K needs a number of images K of at least 1, got {how!r}")
+    return int(number)
+
+
+def _read_pairs(how: str, images: Mapping[str, str]) -> list[tuple[str, str]]:
+    path = Path(how)
+    if not path.is_file():
+        raise ValueError(f"--pairs must be exhaustive, sequential:K or a file with pairs of names, got {how!r}")
+    pairs: dict[tuple[str, str], None] = {}
+    for line in read_list(path):
+        names = [name.strip() for name in line.split("\t")] if "\t" in line else line.split()
+        if len(names) != 2 or names[0] == names[1]:
+            raise ValueError(f"{path}: a line must name two images, got {line!r}")
+        for name in names:
+            if name not in images:
+                raise ValueError(f"{path}: there is no image {name!r} in the folder")
+        pairs[images[names[0]], images[names[1]]] = None  # the strings that are there already
+    return list(pairs)

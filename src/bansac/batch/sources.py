@@ -1,0 +1,139 @@
+"""Where the pairs of a run come from: files of matches, h5 sets, and lists of files."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bansac.datasets import HlocPairs, Matches, PairSet, find_sets
+from bansac.datasets.files import read_matches
+from bansac.evaluation.experiment import Unit
+
+# Files of a folder that are pairs; .txt is that of a list.
+SUFFIXES = (".csv", ".npz", ".h5", ".hdf5")
+
+
+class Pair(NamedTuple):
+    """What a source reads: the matches and, of images, the indices of their features, (N, 2)."""
+
+    matches: Matches
+    indices: NDArray[np.int64] | None = None
+
+
+class ImagePair(NamedTuple):
+    """Names of the images of a pair, and of the files of their features; "" where an image has none."""
+
+    image1: str
+    image2: str
+    features1: str
+    features2: str
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where a pair comes from: its name, what changes with its files, and the function that reads it.
+
+    The function can be pickled; it raises an OSError or a ValueError if the pair cannot be read.
+    """
+
+    name: str
+    stamp: str
+    read: Callable[[], Pair]
+    images: ImagePair | None = None
+
+    def __str__(self) -> str:
+        """Return what errors call it."""
+        return f"pair {self.name}"
+
+    @property
+    def unit(self) -> Unit:
+        """Its entry in the journal."""
+        return Unit(f"{self.name}\n{self.stamp}")
+
+
+def find_sources(path: Path, out: Path) -> list[Source]:
+    """Return the pairs of a folder (h5 sets or files), of a list of files (.txt), or of one file."""
+    if not path.is_dir():
+        if not path.is_file():
+            raise FileNotFoundError(f"{path}: there is no such file or folder")
+        names = read_list(path) if path.suffix == ".txt" else [path.name]
+        sources = [_file_source(name, path.parent / name) for name in names]
+    elif any(path.rglob("matches.h5")):
+        sources = [_set_source(pair_set, key) for pair_set in find_sets(path) for key in pair_set.keys]
+    else:
+        files = sorted(file for file in path.rglob("*") if file.suffix in SUFFIXES and not _same(file, out))
+        sources = [_file_source(file.relative_to(path).as_posix(), file) for file in files]
+    if not sources:
+        raise ValueError(
+            f"{path}: holds no pairs; a folder has sets, or files {', '.join(SUFFIXES)}; a .txt their names"
+        )
+    return sources
+
+
+def hloc_sources(pairs: HlocPairs) -> list[Source]:
+    """Return the pairs of files of hloc."""
+    files = pairs.features.absolute(), pairs.matches.absolute()
+    stamp = " ".join(map(_stamp, files))
+    return [Source(key, stamp, functools.partial(_read_hloc, *files, stamp, key)) for key in pairs.keys]
+
+
+def _read_hloc(features: Path, matches: Path, stamp: str, key: str) -> Pair:
+    return Pair(_open_hloc(features, matches, stamp).pair(key))
+
+
+@functools.lru_cache(maxsize=8)
+def _open_hloc(features: Path, matches: Path, stamp: str) -> HlocPairs:
+    return HlocPairs(features, matches)
+
+
+def read_list(path: Path) -> list[str]:
+    """Return the lines of a list without blank ones and comments."""
+    try:
+        lines = path.read_text(encoding="utf-8-sig").splitlines()
+    except UnicodeDecodeError:
+        raise ValueError(f"{path}: not a text file") from None
+    return [line.strip() for line in lines if line.strip() and not line.lstrip().startswith("#")]
+
+
+def _same(file: Path, out: Path) -> bool:
+    return file.resolve() == out.resolve()
+
+
+def _file_source(name: str, file: Path) -> Source:
+    return Source(name, _stamp(file), functools.partial(_read_file, file.absolute()))
+
+
+def _read_file(file: Path) -> Pair:
+    return Pair(read_matches(file))
+
+
+def _set_source(pair_set: PairSet, key: str) -> Source:
+    stamp = _stamp(pair_set.folder / "matches.h5")
+    read = functools.partial(_read_set, pair_set.folder.absolute(), stamp, key)
+    return Source(f"{pair_set.name}/{key}", stamp, read)
+
+
+def _read_set(folder: Path, stamp: str, key: str) -> Pair:
+    matches = _open_set(folder, stamp).pair(key)
+    return Pair(replace(matches, scores=None if matches.scores is None else np.clip(matches.scores, 0.0, 1.0)))
+
+
+@functools.lru_cache(maxsize=8)
+def _open_set(folder: Path, stamp: str) -> PairSet:
+    """Open a set once a process: a source that is sent to a worker has its name only."""
+    return PairSet(folder)
+
+
+def _stamp(file: Path) -> str:
+    """Return size and time of a file: another content has another stamp; "" if it is not there."""
+    try:
+        status = file.stat()
+    except OSError:
+        return ""
+    return f"{status.st_size} {status.st_mtime_ns}"

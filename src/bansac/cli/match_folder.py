@@ -1,0 +1,72 @@
+"""``bansac match`` on a folder of images: features once an image, then many pairs into one file of results."""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+
+from bansac.batch.features import FeatureStore
+from bansac.batch.images import ImagePairs
+from bansac.batch.job import Job
+from bansac.batch.run import check_file, check_out, estimate_pairs
+from bansac.batch.selection import find_images, select_pairs
+from bansac.cli.batch import show_failures, show_outcome
+from bansac.cli.console import note_on_interrupt, show_progress
+from bansac.datasets.matching import check_matching
+from bansac.executors import Executor, Failure
+from bansac.images import import_opencv
+
+# The folder of the features beside --out.
+FEATURES = "bansac-features"
+
+
+def match_folder(
+    folder: Path,
+    pairs: str,
+    job: Job,
+    out: Path | None,
+    executor: Executor,
+    workers: int,
+    *,
+    ratio: float,
+    mutual: bool,
+    max_features: int,
+    max_size: int,
+    summary: Path | None,
+    json: bool,
+) -> None:
+    """Match the images of a folder and write the results; images that cannot be read are named at the end."""
+    check_matching(ratio, max_features, max_size)
+    import_opencv()
+    path = check_out(out)
+    if summary is not None:
+        check_file(summary, "--summary")
+    images = find_images(folder)
+    selected = select_pairs(pairs, images)
+    used = {image for pair in selected for image in pair}
+    store = FeatureStore(path.parent.absolute() / FEATURES, max_features, max_size)
+    store.folder.mkdir(exist_ok=True)
+    with note_on_interrupt():
+        features = compute_features(store, folder, [image for image in images if image in used], executor, workers)
+        sources = ImagePairs(selected, features, store, ratio, mutual)
+        outcome = estimate_pairs(
+            job, sources, path, executor=executor, workers=workers, summary=summary, progress=show_progress
+        )
+    bad = {image: found.reason for image, found in features.items() if isinstance(found, Failure)}
+    if not json:
+        show_failures(bad)
+    show_outcome(path, outcome, json=json, images=len(features), failed_images=bad, features=str(store.folder))
+
+
+def compute_features(
+    store: FeatureStore, folder: Path, images: list[str], executor: Executor, workers: int
+) -> dict[str, str | Failure]:
+    """Return the file of the features of every image, or why it has none."""
+    paths = {folder.absolute() / image: image for image in images}
+    found: dict[str, str | Failure] = {}
+    answers = executor.run(store.add, paths, workers)
+    with show_progress("images", len(images), 0) as advance, contextlib.closing(answers):
+        for path, answer in answers:
+            found[paths[path]] = answer
+            advance()
+    return found

@@ -1,0 +1,105 @@
+"""What a run takes from the problem and the options alone, worked out once for all calls with the same options."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bansac.engine.dbn import pack_cpt
+from bansac.engine.kernels import find_function, select_kernels
+from bansac.engine.options import Options
+from bansac.engine.sampling import Setup
+from bansac.engine.state import constants_of_run
+from bansac.engine.stopping import Stop
+from bansac.numeric.arrays import Floats, Ints
+from bansac.problems.problem import Problem
+
+__all__ = ["Plan", "find_plan"]
+
+# The paper's thresholds of its stopping criterion, for BANSAC and for P-BANSAC.
+_TAU = 0.01
+_TAU_INFORMED = 0.1
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """What runs of a problem with the same options share.
+
+    Parameters
+    ----------
+    kernels : struct
+        The functions that the loop calls.
+    bounds : tuple of Stop
+        The stopping criteria that ask for a number of samples.
+    prepare : tuple of callable
+        ``prepare(n, sample_size)`` of each of them: its array.
+    start : callable
+        ``start(setup)`` of the sampler: its arrays.
+    constants : tuple
+        The settings that do not depend on the data.
+    cpt : ndarray
+        The conditional probability tables.
+    """
+
+    kernels: Any
+    bounds: tuple[Stop, ...]
+    prepare: tuple[Callable[[int, int], Ints], ...]
+    start: Callable[[Setup], tuple[Floats, Ints]]
+    constants: tuple[Any, ...]
+    cpt: Floats
+
+
+def find_plan(problem: Problem, options: Options, *, informed: bool) -> Plan:
+    """Return the plan of a run whose data come, or do not come, with priors that distinguish them."""
+    key = (problem, informed)
+    plans = options.plans
+    if key not in plans:
+        plans[key] = _make_plan(problem, options, informed)
+    plan: Plan = plans[key]
+    return plan
+
+
+def _make_plan(problem: Problem, options: Options, informed: bool) -> Plan:
+    sampler = options.sampler_row
+    stops = options.stops(informed=informed)
+    bounds = tuple(stop for stop in stops if stop.module is not None)
+    local = options.optimization(problem) or ""
+    return Plan(
+        kernels=select_kernels(
+            problem,
+            sampler,
+            options.score_row,
+            bounds,
+            sampler.adaptive and options.order > 1,
+            options.degeneracy is not None,
+        ),
+        bounds=bounds,
+        prepare=tuple(find_function(stop, "prepare", _prepare_nothing) for stop in bounds),
+        start=find_function(sampler, "start", _start_nothing),
+        constants=constants_of_run(
+            confidence=options.confidence,
+            max_iterations=options.max_iterations,
+            min_iterations=options.min_iterations,
+            adaptive=sampler.adaptive,
+            sprt=options.verification == "sprt",
+            bounds=len(bounds),
+            stop_bansac=stops != bounds,
+            tau=(_TAU_INFORMED if informed else _TAU) if options.tau is None else options.tau,
+            solver_cost=problem.solver_cost,
+            optimize=bool(local),
+            inner="inner" in local,
+            iterative="iterative" in local,
+        ),
+        cpt=pack_cpt(options.cpt, options.order),
+    )
+
+
+def _start_nothing(setup: Setup) -> tuple[Floats, Ints]:
+    return np.empty(0), np.empty(0, np.int64)
+
+
+def _prepare_nothing(n: int, sample_size: int) -> Ints:
+    return np.empty(0, np.int64)

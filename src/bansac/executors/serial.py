@@ -1,0 +1,23 @@
+"""Items one after the other in this process."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterable
+
+from bansac.executors import Failure, Item, Value, Work, attempt
+
+
+class SerialExecutor:
+    """Does items in this process, whatever the number of workers."""
+
+    alone = True
+
+    def run(
+        self, work: Work[Item, Value], items: Iterable[Item], workers: int
+    ) -> Generator[tuple[Item, Value | Failure], None, None]:
+        """Yield the items in their order."""
+        for item in items:
+            yield item, attempt(work, item)
+
+
+EXECUTOR = SerialExecutor()

@@ -1,0 +1,189 @@
+from __future__ import annotations
+
+import itertools
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import bansac as library
+from bansac.batch import features
+from bansac.batch import run as batch
+from bansac.cli.console import INTERRUPTED
+from bansac.datasets import load_demo
+from bansac.datasets.matching import match_images
+
+cv2 = pytest.importorskip("cv2", reason="matching images needs OpenCV")
+
+SMALL = ("--model", "H", "--features", "500", "--max-size", "450")
+
+
+@pytest.fixture(scope="module")
+def images(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with the two images of the demo, a copy of one, a grey field and a file that is no image."""
+    folder = tmp_path_factory.mktemp("images")
+    pair = load_demo()
+    shutil.copy(pair.image1, folder / "img 1.jpg")
+    shutil.copy(pair.image2, folder / "img 2.jpg")
+    shutil.copy(pair.image2, folder / "img 10.jpg")
+    (folder / "bad").mkdir()
+    cv2.imwrite(str(folder / "bad" / "grey.png"), np.full((50, 50), 128, np.uint8))
+    (folder / "bad" / "torn.jpg").write_bytes((folder / "img 1.jpg").read_bytes()[:100])
+    return folder
+
+
+def run(bansac: Any, images: Path, out: Path, *arguments: Any, pairs: str = "exhaustive") -> Any:
+    return bansac.json("match", images, "--pairs", pairs, *SMALL, "--out", out, *arguments)
+
+
+def load(path: Path) -> dict[str, Any]:
+    with np.load(path) as archive:
+        return dict(archive)
+
+
+def test_every_pair_has_the_answer_of_two_images(bansac: Any, images: Path, tmp_path: Path) -> None:
+    summary = run(bansac, images, tmp_path / "r.npz", "--summary", tmp_path / "s.html", "--workers", "2")
+    assert (summary["pairs"], summary["images"], summary["new"], summary["successes"]) == (10, 5, 10, 3)
+    assert set(summary["failed_images"]) == {"bad/grey.png", "bad/torn.jpg"}
+    assert len(summary["failed"]) == 7
+    assert "bad/torn.jpg: cannot read" in summary["failed"]["bad/torn.jpg img 1.jpg"]
+    found = load(tmp_path / "r.npz")
+    k = found["name"].tolist().index("img 1.jpg img 2.jpg")
+    assert (found["image1"][k], found["image2"][k]) == ("img 1.jpg", "img 2.jpg")
+    assert found["configuration"][k] == "planar"
+    matches = match_images(images / "img 1.jpg", images / "img 2.jpg", ratio=0.8, max_features=500, max_size=450)
+    alone = library.estimate_homography(matches.x1, matches.x2, scores=matches.scores)
+    part = slice(found["offsets"][k], found["offsets"][k + 1])
+    np.testing.assert_array_equal(found["model"][k], alone.model)
+    np.testing.assert_array_equal(found["inliers"][part], alone.inliers)
+    np.testing.assert_array_equal(found["probabilities"][part], alone.probabilities.astype(np.float32))
+    for number, points in (("1", matches.x1), ("2", matches.x2)):
+        stored = load(tmp_path / "bansac-features" / found[f"features{number}"][k])
+        np.testing.assert_array_equal(stored["points"][found[f"index{number}"][part]], points)
+    page = (tmp_path / "s.html").read_text(encoding="utf-8")
+    assert page.count("<tr") == 11
+    assert "bad/torn.jpg: cannot read" in page
+
+
+def test_the_same_images_have_their_features_once(bansac: Any, images: Path, tmp_path: Path) -> None:
+    run(bansac, images, tmp_path / "r.npz", pairs="sequential:1")
+    store = tmp_path / "bansac-features"
+    stamps = {path.name: path.stat().st_mtime_ns for path in store.iterdir()}
+    assert len(stamps) == 2  # one of the demo's images is there twice
+    again = run(bansac, images, tmp_path / "other.npz")
+    assert {path.name: path.stat().st_mtime_ns for path in store.iterdir()} == stamps
+    assert again["pairs"] == 10
+    name = load(tmp_path / "r.npz")["features1"].tolist()[-1]
+    (store / name).write_bytes(b"torn")
+    features._load.cache_clear()  # those of this process
+    torn = run(bansac, images, tmp_path / "more.npz", "--seed", "1")
+    assert "(deleted, they are computed again)" in torn["failed"]["img 2.jpg img 10.jpg"]
+
+
+def test_an_interrupted_run_goes_on(bansac: Any, images: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    out = tmp_path / "r.npz"
+    add, added = batch.Journal.add, []
+
+    def interrupt(journal: Any, *arguments: Any, **named: Any) -> None:
+        if len(added) == 1:
+            raise KeyboardInterrupt
+        added.append(add(journal, *arguments, **named))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(batch.Journal, "add", interrupt)
+        stopped = bansac("match", images, *SMALL, "--out", out, code=INTERRUPTED)
+    assert "what is done is kept" in stopped.stderr
+    assert not out.exists()
+    assert run(bansac, images, out)["new"] == 2 + 7  # what has failed is tried again
+    whole = load(out)
+    run(bansac, images, tmp_path / "deep" / "whole.npz", "--workers", "1")
+    for name, values in load(tmp_path / "deep" / "whole.npz").items():
+        if name != "seconds":
+            np.testing.assert_array_equal(values, whole[name])
+
+
+def test_a_changed_image_is_matched_anew(bansac: Any, images: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "images"
+    shutil.copytree(images, folder)
+    run(bansac, folder, tmp_path / "r.npz")
+    shutil.copy(folder / "img 1.jpg", folder / "bad" / "torn.jpg")
+    summary = run(bansac, folder, tmp_path / "r.npz")
+    assert (summary["new"], summary["successes"]) == (4 + 3, 6)
+
+
+def test_hdf5_and_parquet_have_the_same(bansac: Any, images: Path, tmp_path: Path) -> None:
+    h5py = pytest.importorskip("h5py", reason="h5py is not installed")
+    parquet = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not installed")
+    for suffix in ("npz", "h5", "parquet"):
+        run(bansac, images, tmp_path / f"r.{suffix}", pairs="sequential:2")
+    found, table = load(tmp_path / "r.npz"), parquet.read_table(tmp_path / "r.parquet").to_pydict()
+    with h5py.File(tmp_path / "r.h5") as file:
+        assert set(file) == set(found)
+        for name, values in found.items():
+            stored = file[name].asstr()[()] if values.dtype.kind == "U" else file[name][()]
+            if name != "seconds":
+                np.testing.assert_array_equal(stored, values)
+    for name in ("image1", "features2", "success", "num_inliers"):
+        assert table[name] == found[name].tolist()
+    assert list(itertools.chain(*filter(None, table["index2"]))) == found["index2"].tolist()
+
+
+def test_readers_are_told(bansac: Any, images: Path, tmp_path: Path) -> None:
+    shown = bansac("match", images, "--pairs", "sequential:1", *SMALL, "--out", tmp_path / "r.npz")
+    assert "4 pairs, 4 of them new; 2 with a model, 0 without, 2 failed" in shown.stdout
+    assert "bad/grey.png: " in shown.stderr
+
+
+def test_a_killed_run_goes_on(bansac: Any, images: Path, tmp_path: Path) -> None:
+    out, journal = tmp_path / "r.npz", tmp_path / "r.sqlite"
+    command = [sys.executable, "-m", "bansac.cli", "match", str(images), *SMALL, "--out", str(out)]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    deadline = time.monotonic() + 300
+    while process.poll() is None and not (journal.exists() and journal.stat().st_size > 0):
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
+    process.kill()
+    process.wait()
+    assert run(bansac, images, out)["successes"] == 3
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--out", "{tmp}/r.txt"], "--out must name a file *.npz, *.parquet or *.h5"),
+        ([], "--out must name a file"),
+        (["--out", "{tmp}/r.npz", "--pairs", "some"], "--pairs must be exhaustive"),
+        (["--out", "{tmp}/r.npz", "--ratio", "2"], "ratio"),
+        (["--out", "{tmp}/r.npz", "--workers", "0"], "workers must be an integer >= 1"),
+        (["--out", "{tmp}/r.npz", "--threshold", "-1"], "threshold"),
+        (["--out", "{tmp}/r.npz", "--overwrite"], "--overwrite is for two images"),
+        (["--out", "{tmp}/r.npz", "--summary", "{tmp}"], "--summary: cannot write"),
+        (["--out", "{tmp}/r.npz", "--summary", "{tmp}/K.txt/s.html"], "--summary: cannot write"),
+        (["--out", "{tmp}/r.npz", "--scheduler", "nowhere"], "the scheduler 'nowhere' cannot be reached"),
+        (["--out", "{tmp}/r.npz", "--scheduler", "a:1", "--workers", "2"], "--workers does not go with --scheduler"),
+        (["--out", "{tmp}/r.npz", "--calib", "{tmp}/K.txt"], "--calib does not go with --model H"),
+    ],
+)
+def test_bad_argument_is_named(bansac: Any, images: Path, tmp_path: Path, arguments: list[str], message: str) -> None:
+    if any("--scheduler" in argument for argument in arguments):
+        pytest.importorskip("distributed", reason="dask.distributed is not installed")
+    (tmp_path / "K.txt").touch()
+    given = [argument.format(tmp=tmp_path) for argument in arguments]
+    assert message in bansac.refused("match", images, "--model", "H", *given)
+
+
+def test_options_of_a_folder_are_refused_with_two_images(bansac: Any, images: Path) -> None:
+    two = (images / "img 1.jpg", images / "img 2.jpg")
+    assert "--pairs is for a folder" in bansac.refused("match", *two, "--model", "H", "--pairs", "exhaustive")
+    assert "IMG2 is missing" in bansac.refused("match", two[0], "--model", "H")
+
+
+def test_the_cameras_of_a_folder_are_one(bansac: Any, images: Path, tmp_path: Path) -> None:
+    np.savez(tmp_path / "K.npz", K1=np.diag([500.0, 500, 1]), K2=np.diag([600.0, 600, 1]))
+    found = bansac.refused("match", images, "--model", "E", "--calib", tmp_path / "K.npz", "--out", tmp_path / "r.npz")
+    assert "one camera matrix" in found
