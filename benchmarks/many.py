@@ -31,7 +31,7 @@ import bansac
 from bansac.datasets import find_sets
 from bansac.evaluation.methods import select_methods
 from bansac.evaluation.provenance import installed_versions, machine
-from bansac.evaluation.task import DEFAULTS, Kind, Task, best_first, make_task
+from bansac.evaluation.task import DEFAULTS, Kind, Task, best_first, make_task, usable_pairs
 
 EXCLUDED = ("middlebury_dino",)
 PROBLEMS = {"F": "fundamental", "E": "essential"}
@@ -47,15 +47,13 @@ Run = Callable[[list[Task], int], int]
 
 def load_tasks(folder: Path, kind: Kind) -> list[Task]:
     """Read all pairs of the sets that have enough matches."""
-    protocol = DEFAULTS[kind]
+    protocol = dataclasses.replace(DEFAULTS[kind], pairs=sys.maxsize)
     tasks = []
     for pair_set in find_sets(folder / "EF"):
         if pair_set.name in EXCLUDED:
             continue
-        for pair in pair_set.pairs(None):
-            kept = pair.filtered(protocol.max_ratio)
-            if len(kept) >= protocol.min_matches:
-                tasks.append(make_task(kept, protocol, seed=len(tasks)))
+        for pair in usable_pairs(pair_set, protocol):
+            tasks.append(make_task(pair, protocol, seed=len(tasks)))
     return tasks
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numba import config
 from numpy.typing import ArrayLike
 
 from bansac.engine import runner
@@ -18,6 +19,15 @@ from bansac.problems.problem import Problem
 
 # One round, and the parts of the paper: what tests of single mechanisms start from.
 BASE = PRESETS["paper"].options.replace(threshold=1.0, max_iterations=1000)
+
+
+def make_record(dtype: np.dtype[np.void], **values: Any) -> Any:
+    """Return a record with these values and zeros elsewhere, for kernels and, with attributes, for interpreted runs."""
+    array = np.zeros(1, dtype)
+    record = array.view(np.recarray)[0] if config.DISABLE_JIT else array[0]
+    for name, value in values.items():
+        record[name] = value
+    return record
 
 
 def make_setup(

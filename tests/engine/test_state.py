@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from bansac.engine import state
-from bansac.engine.state import CANDIDATE, PROGRESS, SETTINGS, SPRT, State, make_record, pack_run
+from bansac.engine.state import CANDIDATE, PROGRESS, SETTINGS, SPRT, State, pack_run
 from bansac.numeric.jit import kernel
 from bansac.problems.line import LINE
-from tests.engine.builder import build_run
+from tests.engine.builder import build_run, make_record
 
 POINTS = np.random.default_rng(0).uniform(size=(2, 12))
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bansac.engine.state import BLOCK, HISTORY, PROGRESS, SPRT, make_record, pack_run
+from bansac.engine.state import BLOCK, HISTORY, PROGRESS, SPRT, pack_run
 from bansac.engine.verification import (
     ABANDONED,
     REJECTED,
@@ -20,7 +20,7 @@ from bansac.engine.verification import (
 )
 from bansac.numeric.jit import kernel
 from bansac.problems.line import LINE
-from tests.engine.builder import build_run
+from tests.engine.builder import build_run, make_record
 from tests.reference import loop_parts as reference
 
 

@@ -39,7 +39,6 @@ __all__ = [
     "Run",
     "State",
     "constants_of_run",
-    "make_record",
     "make_records",
     "pack_run",
 ]
@@ -147,14 +146,6 @@ NOTHING, REPAIR, OPTIMIZATION = range(3)
 
 # What ended a run; STOPPED_BOUND + k is the k-th of the bounds.
 RUNNING, MAX_ITERATIONS, STOPPED_BANSAC, STOPPED_BOUND = range(4)
-
-
-def make_record(dtype: np.dtype[np.void], **values: Any) -> Any:
-    """Return a record with these values and zeros elsewhere, for kernels and, with attributes, for interpreted runs."""
-    record = _first_record(np.zeros(1, dtype))
-    for name, value in values.items():
-        record[name] = value
-    return record
 
 
 def constants_of_run(**values: Any) -> tuple[Any, ...]:
