@@ -165,7 +165,7 @@ def test_every_function_finds_the_model(call, made, is_right, preset, scored):
         assert result.stop_reason in ("bansac", "prosac" if scored else "sprt", "max_iterations")
     else:
         assert result.stop_reason == "agreement"
-        assert result.rounds >= {None: 2, "accurate": 4}[preset]
+        assert result.rounds >= {None: 2, "accurate": 4}[preset] - (result.inlier_ratio > 0.5)
 
 
 @calls
@@ -179,7 +179,7 @@ def test_too_few_data_fail_with_the_reason(call, made, is_right, preset):
 
 @calls
 def test_a_seed_gives_the_same_bits_over_several_rounds(call, made, is_right):
-    first, second, other = (call(seed=seed, agreement=3, round_iterations=40) for seed in (3, 3, 4))
+    first, second, other = (call(seed=seed, agreement=4, round_iterations=40) for seed in (3, 3, 4))
     assert first.rounds >= 3
     for field in dataclasses.fields(first):
         if field.name in ("seconds", "loading_seconds"):
@@ -215,7 +215,7 @@ def test_rounds_share_the_budget_and_the_last_says_why_it_ended():
     result = hard(rounds=3, round_iterations=30, agreement=50, stopping=None)
     assert (result.rounds, result.iterations, result.stop_reason) == (3, 90, "rounds")
     perfect = np.column_stack([np.arange(50.0), np.arange(50.0)])
-    result = bansac.fit_line(perfect, threshold=0.1, rounds=3, agreement=4)  # RANSAC's criterion ends every round
+    result = bansac.fit_line(perfect, threshold=0.1, rounds=3, agreement=5)  # RANSAC's criterion ends every round
     assert (result.rounds, result.stop_reason) == (3, "rounds")
     assert result.iterations < 300
 

@@ -61,6 +61,20 @@ def test_a_better_model_that_differs_starts_the_count_anew(state):
     assert not rounds.agree()
 
 
+def test_a_model_of_most_data_needs_one_round_less(state):
+    for count, needed in ((50, 3), (51, 2)):
+        rounds = Rounds(BASE.replace(max_iterations=1000, rounds=9, agreement=3))
+        for _ in range(needed - 1):
+            finish(rounds, state, candidate(5.0, slice(0, count)))
+            assert not rounds.agree()
+        finish(rounds, state, candidate(5.0, slice(0, count)))
+        assert rounds.agree()
+    rounds = Rounds(BASE.replace(max_iterations=1000, rounds=9, agreement=2))
+    for _ in range(3):
+        finish(rounds, state, candidate(5.0, slice(0, 60), plausibility=0.8))
+        assert not rounds.agree()
+
+
 def test_of_an_implausible_model_twice_as_many_rounds_have_to_agree(state):
     rounds = Rounds(BASE.replace(max_iterations=1000, rounds=9, agreement=2))
     for _ in range(3):
@@ -117,11 +131,12 @@ def run(problem, data, **settings):
 
 
 def test_easy_data_need_as_many_rounds_as_have_to_agree():
-    data = matches(homography_matches(300, inlier_ratio=0.7, noise=0.3, seed=1))
-    for agreement in (2, 3):
-        found = run(HOMOGRAPHY, data, rounds=8, agreement=agreement)
-        assert found.stop_reason == "agreement"
-        assert found.rounds == agreement
+    for inlier_ratio, fewer in ((0.4, 0), (0.7, 1)):
+        data = matches(homography_matches(300, inlier_ratio=inlier_ratio, noise=0.3, seed=1))
+        for agreement in (2, 3):
+            found = run(HOMOGRAPHY, data, rounds=8, agreement=agreement)
+            assert found.stop_reason == "agreement"
+            assert found.rounds == agreement - fewer
 
 
 def test_one_round_is_the_run_without_rounds():

@@ -61,7 +61,8 @@ class Options:
     round_iterations : int, optional
         Maximum number of minimal samples of a round. None is 300, or ``max_iterations / rounds`` if that is more.
     agreement : int
-        The rounds end when so many have led to the model with the most support.
+        The rounds end when so many have led to the model with the most support; one less if it has more than half of
+        the data as inliers, and twice as many if the focal lengths of a fundamental matrix are implausible.
     max_seconds : float, optional
         Time limit. A run that it ends depends on the speed of the machine.
     seed : int, optional

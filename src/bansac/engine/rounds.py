@@ -2,7 +2,8 @@
 
 A network that believes a wrong model draws from the inliers of that model, whatever the number of iterations; a second
 start from the prior does not depend on the first. Rounds share the budget of iterations. They end when several of them
-lead to the same model: easy data need two short rounds, hard ones get all.
+lead to the same model, one less if most of the data are its inliers: easy data need a short round or two, hard ones get
+all.
 
 What decides between the refined models of the rounds is their support: their score over the data in front of the
 cameras (``bansac.engine.visibility``) times the plausibility of the model.
@@ -28,6 +29,9 @@ _ROUND = 300
 # Of a model that is less plausible than this, which is likely to be wrong, so many times as many rounds have to agree.
 _PLAUSIBLE = 0.9
 _IMPLAUSIBLE_ROUNDS = 2
+
+# A model of a larger share of the data is one round more likely to be right: no other one can have as many inliers.
+_MAJORITY = 0.5
 
 # Two models are the same if the intersection of their inliers is that share of the union.
 _SAME = 0.95
@@ -97,8 +101,10 @@ class Rounds:
         """Whether enough rounds have led to the best model."""
         if self.best is None or self._options.rounds == 1:
             return False
-        factor = 1 if self.best.plausibility >= _PLAUSIBLE else _IMPLAUSIBLE_ROUNDS
-        return self._agreeing >= factor * self._options.agreement
+        if self.best.plausibility < _PLAUSIBLE:
+            return self._agreeing >= _IMPLAUSIBLE_ROUNDS * self._options.agreement
+        majority = bool(np.mean(self.best.is_inlier) > _MAJORITY)
+        return self._agreeing >= self._options.agreement - majority
 
     def over(self) -> bool:
         """Whether there is no further round."""
