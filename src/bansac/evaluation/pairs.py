@@ -6,6 +6,7 @@ methods: so each unit has an order of its own, drawn from its key, the same in e
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import random
 import time
@@ -117,7 +118,10 @@ def warm_up(
     seed: int = 0,
     **settings: Any,
 ) -> None:
-    """Load or compile what every configuration needs, by calls with ``settings`` on the first undamaged pair."""
+    """Load or compile what every configuration needs, by calls with ``settings`` on the first undamaged pair.
+
+    A second call has its points in another order: the kernels that judge a model of chance are needed there.
+    """
     for unit in units:
         try:
             tasks = _tasks(configurations, protocol, unit, seed)
@@ -126,7 +130,9 @@ def warm_up(
         if _enough(tasks, protocol):
             for configuration, (_, task) in zip(configurations, tasks, strict=True):
                 configuration.method.prepare()
-                configuration.estimate(configuration.method.arrange(task), **settings)
+                for x2 in (task.x2, np.roll(task.x2, len(task.x2) // 2, axis=0)):
+                    arranged = configuration.method.arrange(dataclasses.replace(task, x2=x2))
+                    configuration.estimate(arranged, **settings)
             return
 
 
