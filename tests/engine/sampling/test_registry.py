@@ -9,11 +9,11 @@ import pytest
 
 from bansac.engine.options import Options
 from bansac.engine.sampling import SAMPLERS
-from bansac.engine.state import PROGRESS, make_record
+from bansac.engine.state import PROGRESS
 from bansac.engine.stopping import STOPS
 from bansac.numeric.jit import kernel
 from bansac.problems.line import LINE
-from tests.engine.builder import make_setup
+from tests.engine.builder import make_record, make_setup
 
 N = 40
 samplers = pytest.mark.parametrize("name", SAMPLERS)
