@@ -73,11 +73,12 @@ def test_methods_take_turns_with_the_same_matches(poses: Path) -> None:
     calls: list[tuple[str, Task]] = []
     records = run(poses / "room", [spy("a", calls), spy("b", calls, sort=True)], DEFAULTS["F"])
     names = [name for name, _ in calls]
-    # The first two are the warm-up; then each turn (pair by pair, two repeats) has both, in another order.
-    turns = list(zip(names[2::2], names[3::2], strict=True))
+    # The first four are the warm-up; then each turn (pair by pair, two repeats) has both, in another order.
+    assert names[:4] == ["a", "a", "b", "b"]
+    turns = list(zip(names[4::2], names[5::2], strict=True))
     assert len(turns) == 3 * 2
     assert set(turns) == {("a", "b"), ("b", "a")}
-    for first, second in zip(calls[::2], calls[1::2], strict=True):
+    for first, second in zip(calls[4::2], calls[5::2], strict=True):
         (_, plain), (_, best_first) = sorted([first, second], key=lambda call: call[0])
         assert np.all(np.diff(best_first.scores) <= 0)
         order = np.argsort(-plain.scores, kind="stable")
@@ -85,7 +86,7 @@ def test_methods_take_turns_with_the_same_matches(poses: Path) -> None:
         np.testing.assert_array_equal(plain.x2[order], best_first.x2)
         assert plain.seed == best_first.seed
     assert [record["repeat"] for record in records] == [0, 0, 1, 1] * 3
-    assert [task.seed for _, task in calls[2:6]] == [0, 0, 1, 1]
+    assert [task.seed for _, task in calls[4:8]] == [0, 0, 1, 1]
 
 
 def test_failures_count_as_180_degrees_and_infinity(poses: Path, planes: Path) -> None:
@@ -158,7 +159,7 @@ class TestJournal:
         path = tmp_path / "journal.sqlite"
         with pytest.raises(KeyboardInterrupt):
             self.run(poses, path, stop_after=4)
-        assert len(self.run(poses, path)) == 1 + 2
+        assert len(self.run(poses, path)) == 2 + 2
 
     def test_other_settings_start_anew(self, poses: Path, tmp_path: Path) -> None:
         path = tmp_path / "journal.sqlite"
@@ -166,7 +167,7 @@ class TestJournal:
             self.run(poses, path, stop_after=4)
         calls: list[tuple[str, Task]] = []
         self.run(poses, path, methods=[spy("another", calls, np.eye(3))])
-        assert len(calls) == 1 + 6
+        assert len(calls) == 2 + 6
 
     def test_rows_survive_the_disk(self, poses: Path, tmp_path: Path) -> None:
         bench = Bench((spy("fails", [], None),), DEFAULTS["F"])
