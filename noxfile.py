@@ -57,7 +57,7 @@ def lint(session: nox.Session) -> None:
 @nox.session(python=PYTHONS)
 def tests(session: nox.Session) -> None:
     """Run the tests and the doctests with compiled kernels."""
-    session.run("pytest", *session.posargs, env=prepare(session))
+    session.run("pytest", "-n", "2", "--dist", "loadfile", *session.posargs, env=prepare(session))
 
 
 @nox.session
