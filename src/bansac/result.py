@@ -43,7 +43,7 @@ class RelativePose(NamedTuple):
 class AbsolutePose(NamedTuple):
     """Pose of a camera: a point X of space is ``R @ X + t`` in the coordinates of the camera.
 
-    Parameters
+    Attributes
     ----------
     R : (3, 3) ndarray
         Rotation.
