@@ -7,7 +7,6 @@ what is missing.
 
 from __future__ import annotations
 
-import itertools
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -147,7 +146,7 @@ def verify_database(
 
 def _read_batches(database: MatchDatabase, numbers: Sequence[int], size: int) -> Iterator[Batch]:
     for start in range(0, len(numbers), size):
-        yield [database.read(number) for number in itertools.islice(numbers, start, start + size)]
+        yield [database.read(number) for number in numbers[start : start + size]]
 
 
 def verify_batch(batch: Batch, options: VerificationOptions) -> list[PairGeometry | PairFailure]:
