@@ -36,21 +36,17 @@ def stack_matches(x1: ArrayLike, x2: ArrayLike, n: int | None = None) -> Floats:
     """Check matched points, ``n`` of them if it is given, and return them as channels x1, y1, x2, y2."""
     rows = []
     for name, points in (("x1", x1), ("x2", x2)):
-        array = as_floats(name, points)
-        if array.ndim != 2 or array.shape[1] != 2 or n not in (None, len(array)):
-            raise ValueError(f"{name} must have shape ({'N' if n is None else n}, 2), got {array.shape}")
-        if not np.isfinite(array).all():
-            raise ValueError(f"{name} must be finite, got {array.tolist()}")
+        array = as_points(name, points, 2, n)
         rows.append(array.T)
         n = len(array)  # x2 has as many as x1
     return np.vstack(rows)
 
 
-def as_points(name: str, value: ArrayLike, channels: int = 3) -> Floats:
-    """Check points of space and return them as (N, channels) float64."""
+def as_points(name: str, value: ArrayLike, channels: int = 3, n: int | None = None) -> Floats:
+    """Check points, ``n`` of them if it is given, and return them as (N, channels) float64."""
     array = as_floats(name, value)
-    if array.ndim != 2 or array.shape[1] != channels:
-        raise ValueError(f"{name} must have shape (N, {channels}), got {array.shape}")
+    if array.ndim != 2 or array.shape[1] != channels or n not in (None, len(array)):
+        raise ValueError(f"{name} must have shape ({'N' if n is None else n}, {channels}), got {array.shape}")
     if not np.isfinite(array).all():
         raise ValueError(f"{name} must be finite, got {array.tolist()}")
     return array
