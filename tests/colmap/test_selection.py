@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bansac.colmap import VerificationOptions
-from bansac.colmap.selection import NOTHING, Support, fit_rotation, select
+from bansac.colmap.selection import NOTHING, Support, find_rotation, select
 from bansac.geometry import apply_transform, rotation_matrix
 
 
@@ -79,11 +79,11 @@ def test_the_rotation_of_a_camera_is_found_among_outliers():
     rays1 = rng.uniform(-0.5, 0.5, (100, 2))
     rays2 = apply_transform(R, rays1)
     rays2[:10] += 0.01
-    found, count = fit_rotation(rays1, rays2, 0.003)
+    found, count = find_rotation(rays1, rays2, 0.003)
     assert count == 90
     np.testing.assert_allclose(found, R, atol=1e-9)
 
 
 def test_no_rotation_takes_rays_behind_the_camera():
     rays = np.random.default_rng(0).uniform(-0.5, 0.5, (20, 2))
-    assert fit_rotation(rays, -rays[::-1] + 3.0, 1e-6)[1] == 0
+    assert find_rotation(rays, -rays[::-1] + 3.0, 1e-6)[1] == 0

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bansac.colmap.options import VerificationOptions
-from bansac.colmap.selection import NOTHING, Support, fit_rotation, select
+from bansac.colmap.selection import NOTHING, Support, find_rotation, select
 from bansac.colmap.watermark import is_watermark
 from bansac.estimate import estimate_essential, estimate_fundamental, estimate_homography
 from bansac.estimate.planar_motion import motion_of_plane
@@ -255,7 +255,7 @@ def _motion(
         return configuration, RelativePose(R, t)
     follows = H.inliers & _undistorted(pair)
     rays1, rays2 = pair.rays1[follows], pair.rays2[follows]
-    R, count = fit_rotation(rays1, rays2, options.max_error * pair.pixel)
+    R, count = find_rotation(rays1, rays2, options.max_error * pair.pixel)
     if count > options.max_H_inlier_ratio * H.count:
         return "panoramic", RelativePose(R, np.zeros(3))
     motion = motion_of_plane(np.vstack([rays1.T, rays2.T]))

@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bansac.colmap.options import VerificationOptions
+from bansac.estimate.configuration import fit_rotation
 
-__all__ = ["NOTHING", "Support", "fit_rotation", "select"]
+__all__ = ["NOTHING", "Support", "find_rotation", "select"]
 
 _Array = NDArray[np.float64]
 
@@ -81,7 +82,7 @@ def select(E: Support, F: Support, H: Support, options: VerificationOptions) -> 
     return ("planar_or_panoramic" if best.count > 0 else "degenerate"), best, calibrated
 
 
-def fit_rotation(rays1: _Array, rays2: _Array, max_error: float) -> tuple[_Array, int]:
+def find_rotation(rays1: _Array, rays2: _Array, max_error: float) -> tuple[_Array, int]:
     """Return the rotation that takes the first rays to the second, and how many of them follow it.
 
     The least-squares rotation (Kabsch, 1976) of all rays, then that of those which follow it.
@@ -93,14 +94,11 @@ def fit_rotation(rays1: _Array, rays2: _Array, max_error: float) -> tuple[_Array
     max_error : float
         Largest distance of a match that follows, in normalised units.
     """
-    first, second = (np.column_stack([rays, np.ones(len(rays))]) for rays in (rays1, rays2))
+    first = np.column_stack([rays1, np.ones(len(rays1))])
     follows = np.ones(len(rays1), np.bool_)
     R = np.eye(3)
     for _ in range(2):
-        u, v = (rays[follows] / np.linalg.norm(rays[follows], axis=1, keepdims=True) for rays in (first, second))
-        U, _, Vt = np.linalg.svd(v.T @ u)
-        U[:, 2] *= np.linalg.det(U @ Vt)  # 1 or -1
-        R = U @ Vt
+        R = fit_rotation(np.vstack([rays1[follows].T, rays2[follows].T]))
         turned = first @ R.T
         with np.errstate(divide="ignore", invalid="ignore"):
             distances = np.hypot(*(turned[:, :2] / turned[:, 2:] - rays2).T)

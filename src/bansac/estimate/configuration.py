@@ -24,7 +24,7 @@ from bansac.problems.degensac import mark_plane
 from bansac.problems.problem import Problem
 from bansac.solvers import homography_4pt, homography_dlt
 
-__all__ = ["consequence", "find_configuration", "matches_of_plane"]
+__all__ = ["consequence", "find_configuration", "fit_rotation", "matches_of_plane"]
 
 # A match follows a structure up to this many thresholds, as in DEGENSAC: it then has noise in two directions.
 _TOLERANCE = 3.0
@@ -133,8 +133,8 @@ def matches_of_plane(data: NDArray[np.float64], residuals: NDArray[np.float64], 
     return np.asarray(_find_plane(data, residuals, threshold)[0] == 1.0)
 
 
-def _fit_rotation(rays: Floats) -> Floats:
-    """Return the rotation that takes the first rays to the second with the least squares (Kabsch, 1976)."""
+def fit_rotation(rays: Floats) -> Floats:
+    """Return the rotation that takes the first of rays (4 x N) to the second with the least squares (Kabsch, 1976)."""
     ones = np.ones(rays.shape[1])
     first, second = np.vstack([rays[:2], ones]), np.vstack([rays[2:], ones])
     correlation = (second / np.linalg.norm(second, axis=0)) @ (first / np.linalg.norm(first, axis=0)).T
@@ -200,7 +200,7 @@ def _is_rotation(data: Floats, plane: Floats, threshold: float) -> bool:
     """Say whether the rays that follow a homography follow a rotation."""
     rays = np.compress(plane == 1.0, data, axis=1)
     count = rays.shape[1]
-    on = _count_following(rays, _fit_rotation(rays).ravel(), threshold, np.empty(count))
+    on = _count_following(rays, fit_rotation(rays).ravel(), threshold, np.empty(count))
     return bool(on >= _ROTATION_SHARE * count)
 
 
