@@ -17,7 +17,7 @@ from bansac.batch.records import Records
 from bansac.batch.result_files import WRITERS, Writer, check_packages
 from bansac.batch.sources import Source
 from bansac.batch.summary import write_summary
-from bansac.evaluation.files import check_writable
+from bansac.evaluation.files import check_file
 from bansac.evaluation.journal import Journal
 from bansac.evaluation.runner import Progress, silent
 from bansac.executors import Executor, Failure
@@ -55,13 +55,6 @@ def check_out(out: Path | None, hint: str = "") -> Path:
     check_packages(out.suffix)
     check_file(out, "--out")
     return out
-
-
-def check_file(path: Path, option: str) -> None:
-    """Raise an OSError that names the option if a file cannot be written."""
-    check_writable(path.parent, repr(str(path)), option)
-    if path.is_dir():
-        raise IsADirectoryError(f"{option}: cannot write {str(path)!r}: is a folder")
 
 
 def estimate_pairs(

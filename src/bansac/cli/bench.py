@@ -23,13 +23,12 @@ from bansac.cli.arguments import (
     split_names,
 )
 from bansac.cli.console import command, print_json, report, show_progress
-from bansac.cli.output import check_replaceable
+from bansac.cli.output import check_new_file
 from bansac.cli.speed import speed
 from bansac.evaluation.bench import Bench, build_report, measured_rows
 from bansac.evaluation.budgets import Sweep, budget_table, plot_curves, time_table
 from bansac.evaluation.charts import import_figure
 from bansac.evaluation.experiment import Setup
-from bansac.evaluation.files import check_writable
 from bansac.evaluation.methods import METHODS, PRESET_METHODS, select_methods
 from bansac.evaluation.render import to_markdown
 from bansac.evaluation.runner import open_run
@@ -124,11 +123,7 @@ def folders(
     where = choose_executor(executor, workers, scheduler)
     journal = None
     if out is not None:
-        check_writable(out.parent, repr(str(out)))
-        if out.is_dir():
-            raise IsADirectoryError(f"--out: cannot write {str(out)!r}: is a folder")
-        if out.exists():
-            check_replaceable(f"{out} is there", overwrite)
+        check_new_file(out, overwrite)
         journal = out.with_suffix(".sqlite")
     started = time.perf_counter()
     with open_run(bench.experiment(), setup, journal) as run:

@@ -8,11 +8,12 @@ from pathlib import Path
 from bansac.batch.features import FeatureStore
 from bansac.batch.images import ImagePairs
 from bansac.batch.job import Job
-from bansac.batch.run import check_file, check_out, estimate_pairs
+from bansac.batch.run import check_out, estimate_pairs
 from bansac.batch.selection import find_images, select_pairs
 from bansac.cli.batch import show_failures, show_outcome
 from bansac.cli.console import note_on_interrupt, show_progress
 from bansac.datasets.matching import check_matching
+from bansac.evaluation.files import check_file
 from bansac.executors import Executor, Failure
 from bansac.images import import_opencv
 

@@ -8,9 +8,9 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from bansac.evaluation.files import OutputFolder, check_writable
+from bansac.evaluation.files import OutputFolder, check_file
 
-__all__ = ["RESULT", "ResultFolder", "check_page", "check_replaceable"]
+__all__ = ["RESULT", "ResultFolder", "check_new_file", "check_page", "check_replaceable"]
 
 RESULT = "result.json"
 
@@ -81,9 +81,14 @@ def check_page(path: Path, overwrite: bool) -> None:
     """Raise a ValueError or OSError unless ``path`` is an HTML file that can be written and may be replaced."""
     if path.suffix not in (".html", ".htm"):
         raise ValueError(f"--report must end in .html, got {str(path)!r}")
-    check_writable(path.parent, f"{str(path)!r}", "--report")
+    check_new_file(path, overwrite, "--report")
+
+
+def check_new_file(path: Path, overwrite: bool, option: str = "--out") -> None:
+    """Raise an OSError or ValueError unless a file can be written, and may be replaced if it is there."""
+    check_file(path, option)
     if path.exists():
-        check_replaceable(f"{path} is there", overwrite, "--report")
+        check_replaceable(f"{path} is there", overwrite, option)
 
 
 def check_replaceable(what: str, overwrite: bool, option: str = "--out") -> None:

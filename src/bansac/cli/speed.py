@@ -9,8 +9,7 @@ import typer
 
 from bansac.cli.arguments import JsonFlag, OverwriteFlag, split_names
 from bansac.cli.console import print_json, report, show_progress
-from bansac.cli.output import check_replaceable
-from bansac.evaluation.files import check_writable
+from bansac.cli.output import check_new_file
 from bansac.evaluation.render import to_markdown
 from bansac.evaluation.speed.report import PEERS, measure_speed
 from bansac.evaluation.speed.tables import tables_of
@@ -40,11 +39,7 @@ def speed(
     Takes about three minutes. Run it on an idle machine, and compare ratios of one run, not times of two.
     """
     if out is not None:
-        check_writable(out.parent, repr(str(out)))
-        if out.is_dir():
-            raise IsADirectoryError(f"--out: cannot write {str(out)!r}: is a folder")
-        if out.exists():
-            check_replaceable(f"{out} is there", overwrite)
+        check_new_file(out, overwrite)
     document = measure_speed(
         peers=None if peers is None else split_names(peers),
         seconds=seconds,

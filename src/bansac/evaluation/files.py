@@ -71,3 +71,10 @@ def check_writable(folder: Path, what: str, option: str = "--out") -> None:
         tempfile.TemporaryFile(dir=folder).close()
     except OSError as error:
         raise OSError(f"{option}: cannot write {what}: {error.strerror or error}") from None
+
+
+def check_file(path: Path, option: str = "--out") -> None:
+    """Make the folder of a file if it is not there; an OSError that names the option if it cannot be written."""
+    check_writable(path.parent, repr(str(path)), option)
+    if path.is_dir():
+        raise IsADirectoryError(f"{option}: cannot write {str(path)!r}: is a folder")
