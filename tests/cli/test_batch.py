@@ -2,9 +2,7 @@ from __future__ import annotations
 
 import json
 import shutil
-import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +16,7 @@ from bansac.cli.console import INTERRUPTED
 from bansac.datasets import HlocPairs, homography_matches
 from bansac.datasets.files import read_matches
 from tests.evaluation.sets import write_homography_set, write_pose_set
+from tests.processes import kill_in_progress
 
 
 @pytest.fixture
@@ -162,13 +161,7 @@ def test_a_killed_run_goes_on(bansac: Any, folder: Path, tmp_path: Path) -> None
     for seed in range(3, 200):
         shutil.copy(folder / f"{seed % 3}.npz", folder / f"{seed}.npz")
     command = [sys.executable, "-m", "bansac.cli", "estimate", str(folder), "--model", "H", "--out", str(out)]
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    deadline = time.monotonic() + 300
-    while process.poll() is None and not (journal.exists() and journal.stat().st_size > 0):
-        assert time.monotonic() < deadline
-        time.sleep(0.005)
-    process.kill()
-    process.wait()
+    kill_in_progress(command, journal)
     summary = run(bansac, folder, out)
     assert (summary["pairs"], summary["successes"]) == (205, 203)
     assert len(load(out)["name"]) == 205

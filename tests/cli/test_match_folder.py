@@ -2,9 +2,7 @@ from __future__ import annotations
 
 import itertools
 import shutil
-import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +15,7 @@ from bansac.batch import run as batch
 from bansac.cli.console import INTERRUPTED
 from bansac.datasets import load_demo
 from bansac.datasets.matching import match_images
+from tests.processes import kill_in_progress
 
 cv2 = pytest.importorskip("cv2", reason="matching images needs OpenCV")
 
@@ -142,13 +141,7 @@ def test_readers_are_told(bansac: Any, images: Path, tmp_path: Path) -> None:
 def test_a_killed_run_goes_on(bansac: Any, images: Path, tmp_path: Path) -> None:
     out, journal = tmp_path / "r.npz", tmp_path / "r.sqlite"
     command = [sys.executable, "-m", "bansac.cli", "match", str(images), *SMALL, "--out", str(out)]
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    deadline = time.monotonic() + 300
-    while process.poll() is None and not (journal.exists() and journal.stat().st_size > 0):
-        assert time.monotonic() < deadline
-        time.sleep(0.005)
-    process.kill()
-    process.wait()
+    kill_in_progress(command, journal)
     assert run(bansac, images, out)["successes"] == 3
 
 
