@@ -12,7 +12,6 @@ import queue
 import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
-from concurrent.futures import Future
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -20,6 +19,9 @@ import numpy as np
 __all__ = ["as_count", "count_workers", "in_order"]
 
 Answer = TypeVar("Answer")
+
+# Seconds that the caller sleeps at most beyond the end of the item that is due.
+_LONGEST_SLEEP = 0.05
 
 
 def in_order(
@@ -38,17 +40,19 @@ def in_order(
             yield function(index, item)
         return
     jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
-    pending: deque[Future[Answer]] = deque()
+    pending: deque[_Job] = deque()
     try:
         for index, item in enumerate(_until_broken(items)):
             if index < workers:
                 threading.Thread(target=_work, args=(jobs, function), name=f"bansac-{index}", daemon=True).start()
-            answer: Future[Answer] = Future()
-            jobs.put(_Job(index, item, answer))
-            pending.append(answer)
-            while pending and (len(pending) >= most_pending or pending[0].done()):
+            pending.append(_Job(index, item))
+            jobs.put(pending[-1])
+            if len(pending) >= most_pending and not pending[0].done:
+                _sleep_until(pending[len(pending) // 2], pending[0])
+            while pending and pending[0].done:
                 yield pending.popleft().result()
         while pending:
+            _sleep_until(pending[0], pending[0])
             yield pending.popleft().result()
     finally:
         with contextlib.suppress(queue.Empty):
@@ -58,12 +62,51 @@ def in_order(
             jobs.put(None)
 
 
-class _Job(NamedTuple):
-    """An item, and where its answer goes."""
+class _Job:
+    """An item and its answer; without the locks of a ``Future``, which cost as much as the work on a small item."""
 
-    number: int
-    item: Any
-    answer: Future[Any]
+    __slots__ = ("answer", "awaited", "done", "error", "item", "number")
+
+    def __init__(self, number: int, item: Any) -> None:
+        self.number = number
+        self.item = item
+        self.answer: Any = None
+        self.error: BaseException | None = None
+        self.done = False
+        self.awaited: threading.Event | None = None
+
+    def do(self, function: Callable[[int, Any], Any]) -> None:
+        """Call the function, keep what it returns or raises, and wake who waits for it."""
+        try:
+            if isinstance(self.item, _Broken):
+                raise self.item.error
+            self.answer = function(self.number, self.item)
+        except BaseException as error:
+            self.error = error
+        self.item = None
+        self.done = True
+        if self.awaited is not None:
+            self.awaited.set()
+
+    def result(self) -> Any:
+        """Return the answer or raise the error, once it is done."""
+        if self.error is not None:
+            raise self.error
+        return self.answer
+
+
+def _sleep_until(job: _Job, needed: _Job) -> None:
+    """Wait for the end of ``needed``, and up to ``_LONGEST_SLEEP`` for that of a later ``job``.
+
+    A caller that wakes for each of many small items takes Python's lock from the workers each time.
+    """
+    job.awaited = threading.Event()
+    if not job.done:  # else it may have ended without a look at the event
+        job.awaited.wait(_LONGEST_SLEEP)
+    while not needed.done:
+        needed.awaited = threading.Event()
+        if not needed.done:
+            needed.awaited.wait()
 
 
 class _Broken(NamedTuple):
@@ -83,13 +126,8 @@ def _until_broken(items: Iterable[Any]) -> Iterator[Any]:
 def _work(jobs: queue.SimpleQueue[_Job | None], function: Callable[[int, Any], Any]) -> None:
     """Do one job after the other until there is None."""
     while (job := jobs.get()) is not None:
-        try:
-            if isinstance(job.item, _Broken):
-                raise job.item.error
-            job.answer.set_result(function(job.number, job.item))
-        except BaseException as error:
-            job.answer.set_exception(error)
-        del job  # its data are not kept while this thread waits
+        job.do(function)
+        del job  # its answer is not kept while this thread waits
 
 
 def count_workers(workers: int | None) -> int:
