@@ -491,13 +491,15 @@ def test_tracing_and_slicing_do_not_change_the_answer(plane, monkeypatch):
         assert np.array_equal(plain.beliefs, other.beliefs)
 
 
-def test_an_interrupt_between_slices_gets_through(plane, monkeypatch):
+@pytest.mark.parametrize("preset", [None, "paper"])
+def test_an_interrupt_between_slices_gets_through(preset, plane, monkeypatch):
     def interrupt(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("bansac.engine.search.run_iterations", interrupt)
+    loop = "search.run_iterations" if preset == "paper" else "local_optimization.iterate_locally"
+    monkeypatch.setattr(f"bansac.engine.{loop}", interrupt)
     with pytest.raises(KeyboardInterrupt):
-        bansac.estimate_homography(plane.x1, plane.x2)
+        bansac.estimate_homography(plane.x1, plane.x2, preset=preset)
 
 
 PROGRAM = """

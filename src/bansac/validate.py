@@ -49,11 +49,11 @@ def as_scores(argument: str, value: ArrayLike, n: int) -> NDArray[np.float64]:
     return array
 
 
-def as_probabilities(argument: str, value: ArrayLike, n: int, advice: str) -> NDArray[np.float64]:
-    """Return n numbers in [0, 1] as float64; ``advice`` ends the message where they are out of this range."""
+def as_probabilities(argument: str, value: ArrayLike, n: int) -> NDArray[np.float64]:
+    """Return n numbers in [0, 1] as float64."""
     array = as_scores(argument, value, n)
     if n and (array.min() < 0 or array.max() > 1):
-        raise ValueError(f"{argument} must lie in [0, 1], got values in [{array.min():g}, {array.max():g}]{advice}")
+        raise ValueError(f"{argument} must lie in [0, 1], got values in [{array.min():g}, {array.max():g}]")
     return array
 
 

@@ -13,7 +13,8 @@ from tests.reference.dbn import INLIER, OUTLIER, infer, infer_by_enumeration, ta
 
 def run_kernel(priors, votes, gammas, order, cpt=None):
     """Return the probabilities after each update; ``votes`` is updates x N."""
-    odds = dbn.initial_odds(np.asarray(priors, dtype=np.float64))
+    odds = np.empty(len(priors))
+    dbn.write_initial_odds(np.asarray(priors, dtype=np.float64), odds)
     packed = dbn.pack_cpt(cpt, order)
     belief = np.zeros((2**order, odds.size))
     dbn.start_belief(belief, odds)

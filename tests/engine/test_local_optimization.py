@@ -112,7 +112,7 @@ def optimize_by_lm(points, line):
     run.best_model[:] = line
     run.progress["best_score"] = msac(points, line)
     run.progress["unoptimized"] = True
-    select_optimization("lm", LINE, run, pack_run(run))()
+    select_optimization("lm", LINE, run, pack_run(run)).optimize()
     return run.best_model, run.progress, run.stop_indices[0]
 
 

@@ -25,7 +25,7 @@ def matches(scene):
 def candidate(value, inliers, n=100, plausibility=1.0):
     is_inlier = np.zeros(n, np.bool_)
     is_inlier[inliers] = True
-    return Candidate(np.array([value]), value, value * plausibility, plausibility, is_inlier)
+    return Candidate(np.array([value]), value, value * plausibility, plausibility, is_inlier, int(is_inlier.sum()))
 
 
 def finish(rounds, state, found, iterations=10):

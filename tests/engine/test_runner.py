@@ -12,6 +12,7 @@ from numba import config
 from bansac.datasets.synthetic import homography_matches, line_points
 from bansac.engine import local_optimization, runner, search
 from bansac.engine.sampling import SAMPLERS
+from bansac.engine.state import OPTIMIZATION
 from bansac.problems.fundamental import FUNDAMENTAL
 from bansac.problems.homography import HOMOGRAPHY
 from bansac.problems.line import LINE
@@ -82,12 +83,15 @@ def test_the_result_does_not_depend_on_the_slices(kind, settings, planar, plane,
     problem, data = (FUNDAMENTAL, planar) if kind == "F" else (HOMOGRAPHY, plane)
     slices = []
 
-    def count(packed, rows, first, end):
-        slices.append((first, end))
-        original(packed, rows, first, end)
+    def counted(original):
+        def count(*arguments):
+            slices.append(arguments[-2:])
+            original(*arguments)
 
-    original = search.run_iterations
-    monkeypatch.setattr(search, "run_iterations", count)
+        return count
+
+    monkeypatch.setattr(search, "run_iterations", counted(search.run_iterations))
+    monkeypatch.setattr(local_optimization, "iterate_locally", counted(local_optimization.iterate_locally))
     monkeypatch.setattr(search, "_FIRST_SLICE", 2**31)
     whole = outcome(problem, data, **settings)
     assert settings.get("trace") or len({first for first, _ in slices}) == 1
@@ -147,13 +151,16 @@ def test_an_iteration_with_local_optimisation_teaches_once(sampler, plane, monke
         states.append(original_start(*arguments))
         return states[-1]
 
-    def optimize(packed, work):
-        optimised.append(int(states[-1][0].progress["iterations"]))
-        original_optimize(packed, work)
+    def iterate(packed, work, trace, first, end):
+        search.run_iterations(packed, trace, first, end)
+        while states[-1][0].progress["due"] == OPTIMIZATION:
+            optimised.append(int(states[-1][0].progress["iterations"]))
+            local_optimization.optimize_locally(packed, work)
+            search.run_iterations(packed, trace, first, end)
 
-    original_start, original_optimize = runner._start, local_optimization.optimize_locally
+    original_start = runner._start
     monkeypatch.setattr(runner, "_start", start)
-    monkeypatch.setattr(local_optimization, "optimize_locally", optimize)
+    monkeypatch.setattr(local_optimization, "iterate_locally", iterate)
     found = outcome(HOMOGRAPHY, plane, sampler=sampler, local_optimization=LO, stopping=None, trace=True)
     assert min(optimised) < found.iterations  # in the loop
     state = states[0][0]

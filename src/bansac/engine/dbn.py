@@ -33,7 +33,6 @@ __all__ = [
     "gamma_1",
     "gamma_2",
     "gamma_3",
-    "initial_odds",
     "pack_cpt",
     "probabilities_from_odds",
     "start_belief",
@@ -41,6 +40,8 @@ __all__ = [
     "tabulate_gamma",
     "update_first_order",
     "update_higher_order",
+    "write_initial_odds",
+    "write_probabilities",
 ]
 
 MIN_ODDS = 1e-30
@@ -163,15 +164,28 @@ def _ratios(n: int) -> Floats:
     return np.arange(n + 1) / max(n, 1)
 
 
-def initial_odds(prior: Floats) -> Floats:
-    """Return the odds (outlier over inlier) of prior inlier probabilities, clipped away from 0 and 1."""
-    clipped = np.clip(prior, MIN_PRIOR, 1 - MIN_PRIOR)
-    return (1 - clipped) / clipped
+@kernel
+def write_initial_odds(prior: Floats, odds: Floats) -> float:
+    """Write the odds (outlier over inlier) of prior inlier probabilities, clipped off 0 and 1; return the least."""
+    smallest = np.inf
+    for n in range(prior.size):
+        raised = prior[n] if prior[n] > MIN_PRIOR else MIN_PRIOR
+        clipped = raised if raised < 1 - MIN_PRIOR else 1 - MIN_PRIOR
+        odds[n] = (1 - clipped) / clipped
+        smallest = odds[n] if odds[n] < smallest else smallest
+    return smallest
 
 
 def probabilities_from_odds(odds: Floats) -> Floats:
     """Return P(x = inlier) for odds of outlier over inlier."""
     return 1.0 / (1.0 + odds)
+
+
+@kernel
+def write_probabilities(odds: Floats, order: Ints, probabilities: Floats) -> None:
+    """Write P(x = inlier) of the data, whose odds are in another ``order``."""
+    for n in range(odds.size):
+        probabilities[order[n]] = 1.0 / (1.0 + odds[n])
 
 
 @inlined

@@ -23,11 +23,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bansac.engine.loop import update_stop
+from bansac.engine.loop import run_iterations, update_stop
 from bansac.engine.refinement.levenberg_marquardt import make_work as make_lm_work
 from bansac.engine.refinement.levenberg_marquardt import select_manifold
 from bansac.engine.refinement.lm import TRUNCATED, move_best_model
-from bansac.engine.state import Run, State
+from bansac.engine.state import OPTIMIZATION, Run, State
 from bansac.engine.verification import evaluate
 from bansac.numeric.arrays import Bools, Floats, Ints
 from bansac.numeric.jit import context_kernel, inlined, kernel
@@ -35,7 +35,16 @@ from bansac.numeric.linalg import copy
 from bansac.numeric.rng import next_index
 from bansac.problems.problem import Problem
 
-__all__ = ["LocalWork", "make_work", "optimize_by_lm", "optimize_locally", "select_optimization"]
+__all__ = [
+    "LocalWork",
+    "Optimization",
+    "iterate_by_lm",
+    "iterate_locally",
+    "make_work",
+    "optimize_by_lm",
+    "optimize_locally",
+    "select_optimization",
+]
 
 # Rounds of the inner optimisation (Chum et al. have 10).
 _ROUNDS = 10
@@ -55,25 +64,56 @@ _MOST_DATA = 1000.0
 _LM_STEPS = 10
 
 
-def select_optimization(name: str, problem: Problem, run: State, packed: Any) -> Callable[[], None]:
-    """Return the function that optimises ``run.best_model``; ``packed`` is the struct of ``run``."""
+class Optimization(NamedTuple):
+    """A local optimisation, prepared for a run."""
+
+    optimize: Callable[[], None]
+    iterate: Callable[[Floats, int, int], None]
+
+
+def select_optimization(name: str, problem: Problem, run: State, packed: Any) -> Optimization:
+    """Return the functions of an optimisation; ``packed`` is the struct of ``run``.
+
+    ``optimize()`` improves ``run.best_model``; ``iterate(trace, first, end)`` is ``run_iterations`` with the
+    optimisations that are due, in one call: threads that go back and forth between kernels and Python wait for each
+    other.
+    """
     if name == "lm":
-        return functools.partial(optimize_by_lm, packed, select_manifold(problem), make_lm_work(problem))
+        manifold, lm_work = select_manifold(problem), make_lm_work(problem)
+        return Optimization(
+            functools.partial(optimize_by_lm, packed, manifold, lm_work),
+            functools.partial(iterate_by_lm, packed, manifold, lm_work),
+        )
     channels, n = run.data.shape
     work = make_work(channels, n, problem.sample_size, problem.model_size)
-    return functools.partial(optimize_locally, packed, work)
-
-
-def optimize_by_lm(run: Run, manifold: Any, work: Any) -> None:
-    """Move ``run.best_model`` to a maximum of the score nearby, and bring the stopping criteria up to date."""
-    improved = move_best_model(run, manifold, work, TRUNCATED, _WIDEST_LOSS, 1.0, _REACH, _MOST_DATA, _LM_STEPS, 0.0)
-    _finish(run, improved)
+    return Optimization(
+        functools.partial(optimize_locally, packed, work), functools.partial(iterate_locally, packed, work)
+    )
 
 
 @kernel
-def _finish(run: Run, improved: bool) -> None:
-    """Bring the run up to date with what ``move_best_model`` did."""
+def iterate_by_lm(run: Run, manifold: Any, work: Any, trace: Floats, first: int, end: int) -> None:
+    """Run the loop with ``optimize_by_lm`` where it is due."""
+    run_iterations(run, trace, first, end)
+    while run.progress.due == OPTIMIZATION:
+        optimize_by_lm(run, manifold, work)
+        run_iterations(run, trace, first, end)
+
+
+@kernel
+def iterate_locally(run: Run, local: LocalWork, trace: Floats, first: int, end: int) -> None:
+    """Run the loop with ``optimize_locally`` where it is due."""
+    run_iterations(run, trace, first, end)
+    while run.progress.due == OPTIMIZATION:
+        optimize_locally(run, local)
+        run_iterations(run, trace, first, end)
+
+
+@kernel
+def optimize_by_lm(run: Run, manifold: Any, work: Any) -> None:
+    """Move ``run.best_model`` to a maximum of the score nearby, and bring the stopping criteria up to date."""
     progress = run.progress
+    improved = move_best_model(run, manifold, work, TRUNCATED, _WIDEST_LOSS, 1.0, _REACH, _MOST_DATA, _LM_STEPS, 0.0)
     progress.models_tested += 1
     progress.unoptimized = False
     if improved:

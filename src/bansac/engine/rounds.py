@@ -46,6 +46,7 @@ class Candidate:
     support: float
     plausibility: float
     is_inlier: Bools
+    inliers: int
 
 
 class Rounds:
@@ -82,7 +83,7 @@ class Rounds:
         self.models_tested += int(state.progress["models_tested"])
         if candidate is None:
             return
-        if self.best is not None and _is_same(candidate.is_inlier, self.best.is_inlier):
+        if self.best is not None and _is_same(candidate, self.best):
             self._agreeing += 1
         elif self.best is None or candidate.support > self.best.support:
             self._agreeing = 1
@@ -103,7 +104,7 @@ class Rounds:
             return False
         if self.best.plausibility < _PLAUSIBLE:
             return self._agreeing >= _IMPLAUSIBLE_ROUNDS * self._options.agreement
-        majority = bool(np.mean(self.best.is_inlier) > _MAJORITY)
+        majority = self.best.inliers > _MAJORITY * self.best.is_inlier.size
         return self._agreeing >= self._options.agreement - majority
 
     def over(self) -> bool:
@@ -111,9 +112,10 @@ class Rounds:
         return self.agree() or self.count >= self._options.rounds or self.iterations >= self._budget
 
 
-def _is_same(first: Bools, second: Bools) -> bool:
+def _is_same(first: Candidate, second: Candidate) -> bool:
     """Whether two models have nearly the same inliers."""
-    return bool(np.count_nonzero(first & second) >= _SAME * np.count_nonzero(first | second))
+    both = int(np.count_nonzero(first.is_inlier & second.is_inlier))
+    return both >= _SAME * (first.inliers + second.inliers - both)
 
 
 class Start:

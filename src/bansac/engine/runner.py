@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bansac.engine.dbn import initial_odds, start_belief, tabulate_gamma
+from bansac.engine.dbn import start_belief, tabulate_gamma, write_initial_odds, write_probabilities
 from bansac.engine.kernels import find_function
 from bansac.engine.options import Options
 from bansac.engine.plan import Plan, find_plan
@@ -141,7 +141,7 @@ def _start(
     higher_order = adaptive and options.order > 1
     numbers, indices = plan.start(setup)
     points = setup.data.astype(problem.precision, copy=False)
-    odds = np.ones(n) if setup.prior is None else initial_odds(setup.prior)
+    odds = np.ones(n) if setup.prior is None else np.empty(n)
     settings, progress, candidate, sprt = make_records(
         threshold * threshold,
         n if weights is None else weights.sum(),
@@ -150,7 +150,7 @@ def _start(
         n,
     )
     if setup.prior is not None:
-        progress["smallest_odds"] = odds.min()
+        progress["smallest_odds"] = write_initial_odds(setup.prior, odds)
     state = State(
         kernels=plan.kernels,
         settings=settings,
@@ -198,9 +198,12 @@ def _stop_indices(plan: Plan, n: int, sample_size: int) -> Ints:
 def _beliefs(options: Options, state: State, order: Ints) -> Floats | None:
     """Return the sampler's inlier probabilities in the caller's order, None if it has none."""
     sampler = options.sampler_row
-    if not sampler.adaptive and find_function(sampler, "probabilities", no_probabilities) is no_probabilities:
+    network = find_function(sampler, "probabilities", no_probabilities) is no_probabilities
+    if network and not sampler.adaptive:
         return None
-    found = current_beliefs(options, state)
-    beliefs = np.empty_like(found)
-    beliefs[order] = found
+    beliefs = np.empty(order.size)
+    if network:
+        write_probabilities(state.odds, order, beliefs)
+    else:
+        beliefs[order] = current_beliefs(options, state)
     return beliefs

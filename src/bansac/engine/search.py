@@ -66,7 +66,7 @@ class Search:
 
     def run(self) -> tuple[Rounds, str]:
         """Run the rounds, each from the same start, and refine the best model of each; say why the last one ended."""
-        state, interludes = self.state, self._interludes()
+        state, (iterate, interludes) = self.state, self._interludes()
         rounds = Rounds(self.options)
         start = Start(state) if self.options.rounds > 1 else None
         while True:
@@ -74,7 +74,7 @@ class Search:
             if self.recorder is not None:
                 self.recorder.begin_round()
             state.settings["max_iterations"] = rounds.iterations_left()
-            stop = self._iterate(interludes, rounds.iterations)
+            stop = self._iterate(iterate, interludes, rounds.iterations)
             candidate = None
             if state.progress["best_inliers"] > 0:
                 if state.settings["optimize"] and state.progress["unoptimized"]:
@@ -89,18 +89,21 @@ class Search:
         rounds.restore_best()
         return rounds, self._stop_reason(rounds, stop)
 
-    def _interludes(self) -> dict[int, Callable[[], None]]:
-        """Return what takes place between two calls of the loop."""
+    def _interludes(self) -> tuple[Callable[[Floats, int, int], None], dict[int, Callable[[], None]]]:
+        """Return the loop, and what takes place between two calls of it."""
+        iterate: Callable[[Floats, int, int], None] = functools.partial(run_iterations, self.packed)
         interludes: dict[int, Callable[[], None]] = {REPAIR: self._repair}
-        optimization = self.options.optimization(self.problem)
-        if optimization is not None:
+        name = self.options.optimization(self.problem)
+        if name is not None:
             from bansac.engine.local_optimization import select_optimization
 
-            optimize = select_optimization(optimization, self.problem, self.state, self.packed)
+            optimization = select_optimization(name, self.problem, self.state, self.packed)
             repairs = self.options.repairs_optimized(self.problem)
-            competes = repairs or self.plausible is not None
-            interludes[OPTIMIZATION] = functools.partial(self._compete, optimize, repairs) if competes else optimize
-        return interludes
+            if repairs or self.plausible is not None:
+                interludes[OPTIMIZATION] = functools.partial(self._compete, optimization.optimize, repairs)
+            else:
+                iterate, interludes[OPTIMIZATION] = optimization.iterate, optimization.optimize
+        return iterate, interludes
 
     def _repair(self) -> None:
         """Repair the iteration's best model, whose sample is degenerate, if the problem can."""
@@ -130,7 +133,9 @@ class Search:
             optimize()
             self._incumbent.compete()
 
-    def _iterate(self, interludes: dict[int, Callable[[], None]], before: int) -> int:
+    def _iterate(
+        self, iterate: Callable[[Floats, int, int], None], interludes: dict[int, Callable[[], None]], before: int
+    ) -> int:
         """Call the compiled loop slice by slice until it stops; return what stopped it, ``RUNNING`` for the time limit.
 
         ``before`` iterations were those of earlier rounds.
@@ -144,10 +149,10 @@ class Search:
             if recorder is not None:
                 length = recorder.begin(before + first, length, current_beliefs(self.options, state))
             rows = _NO_TRACE if recorder is None else recorder.rows
-            run_iterations(self.packed, rows, first, first + length)
+            iterate(rows, first, first + length)
             while progress["due"] != NOTHING:
                 interludes[progress["due"]]()
-                run_iterations(self.packed, rows, first, first + length)
+                iterate(rows, first, first + length)
             if recorder is not None:
                 beliefs, inliers = current_beliefs(self.options, state), self._best_inliers()
                 recorder.end(before + int(progress["iterations"]), beliefs, inliers)
@@ -177,11 +182,12 @@ class Search:
         state = self.state
         model, score = state.best_model.copy(), float(state.progress["best_score"])
         if self.options.rounds == 1:
-            return Candidate(model, score, score, 1.0, state.is_inlier[0])
+            return Candidate(model, score, score, 1.0, state.is_inlier[0], int(state.progress["best_inliers"]))
         is_inlier = np.empty(state.odds.size, np.bool_)
         support = visible_score(self.problem, state, self.packed, model, is_inlier)
         plausibility = 1.0 if self.plausible is None else self.plausible(model)
-        return Candidate(model, score, support * plausibility, plausibility, is_inlier)
+        inliers = int(np.count_nonzero(is_inlier))
+        return Candidate(model, score, support * plausibility, plausibility, is_inlier, inliers)
 
     def _stop_reason(self, rounds: Rounds, stop: int) -> str:
         """Return the name of what ended the run; ``stop`` is what ended the last round."""

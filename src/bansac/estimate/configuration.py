@@ -54,7 +54,7 @@ _SEARCHED = 250
 _START = seed_rng(0)  # the same answer every time
 
 _solve_homography = inner_kernel(homography_4pt.solve)
-_fit_homography = kernel(homography_dlt.fit)
+_fit_homography = inner_kernel(homography_dlt.fit)
 
 
 def find_configuration(
@@ -156,31 +156,9 @@ def _find_plane(data: Floats, residuals: Floats, threshold: float) -> tuple[Floa
 
     None are said to follow it if it is far from having all of the support.
     """
-    support = np.compress(residuals <= threshold, data, axis=1)
-    searched, follows = _some(support), np.zeros(residuals.size)
-    models, sample, n = np.empty((2, 9)), np.empty(4, np.int64), searched.shape[1]
-    H, on, scratch = models[1], np.empty(n), np.empty(homography_dlt.SCRATCH)
-    found = _search_plane(searched, threshold, _START.copy(), models, sample, on) if n > 0 else 0
-    if found >= _FEWEST_AT_FIRST * n and found > 0:
-        _count_following(searched, H, threshold, on)
-        for _ in range(_ROUNDS):
-            if not _fit_homography(searched, on, models[0], scratch):
-                break
-            count = _count_following(searched, models[0], threshold, on)
-            if count <= found:
-                break
-            found, H[:] = count, models[0]
-    if found < _FEWEST * n or found == 0:
-        return follows, [support.shape[1], 0, residuals.size]
-    _count_following(data, H, threshold, follows)
-    others = residuals[follows == 0.0]
-    near = np.count_nonzero((others > _NEAR * threshold) & (others <= _FAR * threshold))
-    return follows, [int(np.count_nonzero(others <= threshold)), int(near), others.size]
-
-
-def _some(support: Floats) -> Floats:
-    """Return at most ``_SEARCHED`` matches, evenly spaced."""
-    return np.ascontiguousarray(support[:, :: 1 + support.shape[1] // _SEARCHED])
+    follows, counts = np.empty(residuals.size), np.empty(3, np.int64)
+    _mark_plane_of_support(data, residuals, threshold, _START.copy(), follows, counts)
+    return follows, counts.tolist()
 
 
 def _is_chance(counts: list[int], free: int, codimension: int) -> bool:
@@ -254,6 +232,58 @@ def _examine_lines(data: Floats, residuals: Floats, threshold: float, rng: Words
 
 
 @kernel
+def _mark_plane_of_support(
+    data: Floats, residuals: Floats, threshold: float, rng: Words, follows: Floats, counts: Ints
+) -> None:
+    """Mark the data of the plane, and count the others: those of the support, those near it, and all of them."""
+    support = 0
+    for k in range(residuals.size):
+        support += 1 if residuals[k] <= threshold else 0
+        follows[k] = 0.0
+    counts[0], counts[1], counts[2] = support, 0, residuals.size
+    step = 1 + support // _SEARCHED
+    n = (support + step - 1) // step
+    searched, on, scratch = np.empty((4, n)), np.empty(n), np.empty(homography_dlt.SCRATCH)
+    models, sample = np.empty((2, 9)), np.empty(4, np.int64)
+    seen = 0
+    for k in range(residuals.size):
+        if residuals[k] <= threshold:
+            if seen % step == 0:
+                for c in range(4):
+                    searched[c, seen // step] = data[c, k]
+            seen += 1
+    found = _search_plane(searched, threshold, rng, models, sample, on)
+    if found >= _FEWEST_AT_FIRST * n and found > 0:
+        found = _refit_plane(searched, threshold, found, models, on, scratch)
+    if found < _FEWEST * n or found == 0:
+        return
+    _count_following(data, models[1], threshold, follows)
+    counts[0], counts[2] = 0, 0
+    for k in range(residuals.size):
+        if follows[k] == 0.0:
+            r = residuals[k]
+            counts[0] += 1 if r <= threshold else 0
+            counts[1] += 1 if _NEAR * threshold < r <= _FAR * threshold else 0
+            counts[2] += 1
+
+
+@inner_kernel
+def _refit_plane(searched: Floats, threshold: float, found: int, models: Floats, on: Floats, scratch: Floats) -> int:
+    """Fit the homography ``models[1]`` to the data that follow it, as long as more do; return how many do."""
+    H, fitted = models[1], models[0]
+    _count_following(searched, H, threshold, on)
+    for _ in range(_ROUNDS):
+        if not _fit_homography(searched, on, fitted, scratch):
+            break
+        count = _count_following(searched, fitted, threshold, on)
+        if count <= found:
+            break
+        found = count
+        copy(fitted, H)
+    return found
+
+
+@inner_kernel
 def _search_plane(searched: Floats, threshold: float, rng: Words, models: Floats, sample: Ints, follows: Floats) -> int:
     """Write the homography of four inliers that most of them follow to ``models[1]``, and return how many do."""
     n, most, tolerance = searched.shape[1], 0, _TOLERANCE * _TOLERANCE * threshold * threshold

@@ -17,7 +17,9 @@ from bansac.engine.scoring.weights import density_weights, reliability_weights, 
 from bansac.estimate.configuration import consequence, find_configuration
 from bansac.estimate.posterior import inlier_probabilities
 from bansac.estimate.verdict import judge
+from bansac.numeric.arrays import Floats
 from bansac.numeric.clock import Stopwatch
+from bansac.numeric.jit import kernel
 from bansac.problems.problem import Problem
 from bansac.result import Result
 from bansac.validate import as_probabilities, as_scores, as_weights
@@ -101,10 +103,16 @@ def distances(
     """Return the residuals of the data in the caller's unit; inf where one is not determined."""
     residuals = np.empty(data.shape[1])
     problem.exact_residuals(data, model, 0, residuals.size, residuals)
-    np.sqrt(residuals, out=residuals)
-    if unit != 1.0:
-        residuals *= unit
-    return np.fmin(residuals, np.inf, out=residuals)  # the number where the other is NaN
+    _take_roots(residuals, unit)
+    return residuals
+
+
+@kernel
+def _take_roots(residuals: Floats, unit: float) -> None:
+    """Replace squared residuals by residuals times ``unit``, inf for NaN."""
+    for n in range(residuals.size):
+        root = np.sqrt(residuals[n]) * unit
+        residuals[n] = root if root >= 0.0 else np.inf
 
 
 def _prior_and_quality(
@@ -120,14 +128,17 @@ def _prior_and_quality(
         raise ValueError(
             f"scores are of no use to sampler={sampler.name!r} without the stop 'prosac' or weighting='scores'"
         )
-    prior = None if priors is None else as_probabilities("priors", priors, n, "")
+    prior = None if priors is None else as_probabilities("priors", priors, n)
     quality = None if scores is None else as_scores("scores", scores, n)
-    if sampler.prior and prior is None and scores is not None:
-        advice = "; bring them there, for example by 1 - SNN ratio, or give priors"
-        prior = as_probabilities("scores", scores, n, advice)
-        if n > 0 and prior.min() == prior.max():
-            prior = None  # scores that are all equal say nothing
-    if quality is None and prior is not None and n > 0 and prior.min() < prior.max():
+    if quality is not None and sampler.prior and prior is None and n > 0:
+        lowest, highest = quality.min(), quality.max()
+        if lowest < 0 or highest > 1:
+            raise ValueError(
+                f"scores must lie in [0, 1], got values in [{lowest:g}, {highest:g}]; bring them there, for example by "
+                "1 - SNN ratio, or give priors"
+            )
+        prior = quality if lowest < highest else None  # scores that are all equal say nothing
+    elif quality is None and prior is not None and n > 0 and prior.min() < prior.max():
         quality = prior
     if needs_order and quality is None:
         what = f"sampler={sampler.name!r}" if sampler.order else f"stopping={options.stopping!r}"

@@ -370,7 +370,7 @@ def _as_rays(
 
 def _with_hint(result: Result, data: NDArray[np.float64]) -> Result:
     """Say in the message if matches without cameras look like pixels: half of them lie beyond a view of 140 degrees."""
-    if data.size == 0 or np.abs(data).max() < _WIDEST or np.median(np.abs(data)) < _WIDEST:
+    if data.size == 0 or (data.max() < _WIDEST and data.min() > -_WIDEST) or np.median(np.abs(data)) < _WIDEST:
         return result
     hint = "these look like pixels, and normalised coordinates are expected where no camera matrices are given"
     return replace(result, message=f"{result.message}; {hint}")

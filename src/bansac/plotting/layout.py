@@ -117,7 +117,7 @@ def snapshot_panels(snapshots: Mapping[int, ArrayLike], iterations: Sequence[int
     if not len(iterations):
         raise ValueError("iterations must not be empty")
     records = dict.fromkeys(_last_record(snapshots, iteration) for iteration in iterations)
-    return [(k, as_probabilities(f"snapshots[{k}]", snapshots[k], n, "")) for k in records]
+    return [(k, as_probabilities(f"snapshots[{k}]", snapshots[k], n)) for k in records]
 
 
 def panel_title(iteration: int) -> str:

@@ -84,7 +84,7 @@ def plot_matches(
     mask = None if inliers is None else _as_mask(inliers, len(points1))
     shown = subset(len(points1), max_matches, seed)
     if probabilities is not None:
-        values = as_probabilities("probabilities", probabilities, len(points1), "")
+        values = as_probabilities("probabilities", probabilities, len(points1))
     else:
         values = np.ones(len(points1)) if mask is None else mask.astype(np.float64)
 

@@ -12,7 +12,7 @@ import math
 import numpy as np
 
 from bansac.numeric.arrays import Floats
-from bansac.numeric.jit import inner_kernel
+from bansac.numeric.jit import inner_kernel, kernel
 from bansac.problems.cheirality import visible_gain
 from bansac.problems.epipolar import (
     is_oriented,
@@ -82,10 +82,17 @@ def project(model: Floats, scratch: Floats) -> bool:
     return _equalize(model, scratch)
 
 
+@kernel
+def _equalize_twice(e: Floats, scratch: Floats) -> bool:
+    """Make the singular values of E equal to rounding: what the first step leaves the second one takes."""
+    return bool(_equalize(e, scratch) and _equalize(e, scratch))
+
+
 def canonical(model: Floats) -> None:
     """Give E the singular values (1, 1, 0), to rounding, and the sign of ``fix_sign``."""
-    U, _, Vt = np.linalg.svd(model.reshape(3, 3))
-    model[:] = (U[:, :2] @ Vt[:2]).ravel()
+    if not _equalize_twice(model, np.empty(fundamental_8pt.SCRATCH)):
+        U, _, Vt = np.linalg.svd(model.reshape(3, 3))
+        model[:] = (U[:, :2] @ Vt[:2]).ravel()
     fix_sign(model)
 
 

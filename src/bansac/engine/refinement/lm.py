@@ -15,11 +15,11 @@ from bansac.engine.refinement.levenberg_marquardt import Work, make_work, minimi
 from bansac.engine.state import Run
 from bansac.engine.verification import evaluate
 from bansac.numeric.arrays import Bools, Floats
-from bansac.numeric.jit import inner_kernel, kernel
+from bansac.numeric.jit import context_kernel, inner_kernel, kernel
 from bansac.numeric.linalg import copy
 from bansac.problems.problem import Problem
 
-__all__ = ["CAUCHY", "TRUNCATED", "move_best_model", "refine", "supports"]
+__all__ = ["CAUCHY", "TRUNCATED", "move_best_model", "refine", "refine_by_lm", "supports"]
 
 # Losses.
 TRUNCATED, CAUCHY = False, True
@@ -39,12 +39,17 @@ def supports(problem: Problem) -> bool:
 
 def refine(run: Run, problem: Problem) -> None:
     """Move the best model to a maximum of its MSAC score and from there to a minimum of the Cauchy loss."""
-    manifold, work = select_manifold(problem), make_work(problem)
+    refine_by_lm(run, select_manifold(problem), make_work(problem))
+
+
+@kernel
+def refine_by_lm(run: Run, manifold: Any, work: Work) -> None:
+    """Move the best model twice, with one loss after the other."""
     move_best_model(run, manifold, work, TRUNCATED, 1.0, 1.0, _REACH, np.inf, _MAX_STEPS, 0.0)
     move_best_model(run, manifold, work, CAUCHY, _SCALE, _SCALE, _REACH, np.inf, _MAX_STEPS, _TOLERANCE)
 
 
-@kernel
+@context_kernel
 def move_best_model(
     run: Run,
     manifold: Any,
