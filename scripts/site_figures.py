@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 
 import bansac
 from bansac.datasets import CurvePoints, polynomial_points
-from bansac.engine.dbn import gamma_1, initial_odds, pack_cpt, probabilities_from_odds, update_first_order
+from bansac.engine.dbn import gamma_1, pack_cpt, probabilities_from_odds, update_first_order, write_initial_odds
 from bansac.plotting import plot_point_evolution, save_figure
 
 IMAGES = Path(__file__).resolve().parents[1] / "docs" / "images"
@@ -56,7 +56,8 @@ def draw_update() -> Figure:
     for ax, vote in ((left, True), (right, False)):
         ax.plot([0, 1], [0, 1], color=GREY, linestyle=":", linewidth=1)
         for ratio, style in zip(RATIOS, (":", "--", "-"), strict=True):
-            odds = initial_odds(before)
+            odds = np.empty(len(before))
+            write_initial_odds(before, odds)
             votes = np.full(len(before), vote)
             gamma = float(gamma_1(np.array(ratio)))
             update_first_order(odds, np.empty((2, 0)), votes, gamma, pack_cpt(None, 1), 0, np.empty(0))

@@ -194,6 +194,6 @@ def test_a_bad_cpt_is_refused(cpt, order, found):
 @given(st.lists(st.floats(1e-30, 1e30), min_size=1, max_size=50), st.floats(0.001, 0.5))
 def test_summary_of_the_odds(values, tau):
     odds = np.array(values)
-    smallest, below = dbn.summarize(odds, odds.view(np.int64), tau)
-    assert smallest == odds.min()
-    assert below == np.count_nonzero(odds > (1 - tau) / tau)
+    largest, below = dbn.summarize(odds, odds.view(np.int64), tau)
+    assert largest == odds.max()
+    assert below == np.count_nonzero(odds < tau / (1 - tau))

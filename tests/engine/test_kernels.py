@@ -83,7 +83,7 @@ def test_an_adaptive_sampler_of_the_users_sees_the_odds():
         """Take the two most probable data, and now and then two others."""
         uniform_module.sample_uniform(rng, data.shape[1], sample)
         if progress.iterations % 2 == 1:
-            sample[0] = np.argmin(odds)
+            sample[0] = np.argmax(odds)
             while sample[1] == sample[0]:
                 sample[1] = (sample[1] + 1) % data.shape[1]
 

@@ -76,5 +76,5 @@ def test_every_array_is_contiguous_and_every_field_is_set():
         if isinstance(value, np.ndarray):
             assert value.flags.c_contiguous, name
     assert run.ranking.tolist() == list(range(11, -1, -1))
-    assert run.odds[0] == pytest.approx(9.0)
-    assert run.progress["smallest_odds"] == pytest.approx(1 / 9)
+    assert run.odds[0] == pytest.approx(1 / 9)
+    assert run.progress["largest_odds"] == pytest.approx(9.0)

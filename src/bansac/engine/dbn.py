@@ -10,7 +10,7 @@ with P(c = inlier | x = inlier) = gamma and P(c = inlier | x = outlier) = 1 - ga
 tables of the lower orders (eq:phi_markov_blanket_2, eq:phi_markov_blanket_3). The belief is normalised at every step:
 the products of the paper underflow after some hundred updates.
 
-For order 1 an update is a fractional-linear map of the odds r = belief(outlier) / belief(inlier), and the state is kept
+For order 1 an update is a fractional-linear map of the odds r = belief(inlier) / belief(outlier), and the state is kept
 as these odds: a probability would stick at 1, odds do not. For all orders the odds of x^k are what sampling and
 stopping read.
 """
@@ -166,26 +166,26 @@ def _ratios(n: int) -> Floats:
 
 @kernel
 def write_initial_odds(prior: Floats, odds: Floats) -> float:
-    """Write the odds (outlier over inlier) of prior inlier probabilities, clipped off 0 and 1; return the least."""
-    smallest = np.inf
+    """Write the odds of prior inlier probabilities, clipped off 0 and 1; return the largest."""
+    largest = 0.0
     for n in range(prior.size):
         raised = prior[n] if prior[n] > MIN_PRIOR else MIN_PRIOR
         clipped = raised if raised < 1 - MIN_PRIOR else 1 - MIN_PRIOR
-        odds[n] = (1 - clipped) / clipped
-        smallest = odds[n] if odds[n] < smallest else smallest
-    return smallest
+        odds[n] = clipped / (1 - clipped)
+        largest = odds[n] if odds[n] > largest else largest
+    return largest
 
 
 def probabilities_from_odds(odds: Floats) -> Floats:
-    """Return P(x = inlier) for odds of outlier over inlier."""
-    return 1.0 / (1.0 + odds)
+    """Return P(x = inlier) for odds of inlier over outlier."""
+    return odds / (1.0 + odds)
 
 
 @kernel
 def write_probabilities(odds: Floats, order: Ints, probabilities: Floats) -> None:
     """Write P(x = inlier) of the data, whose odds are in another ``order``."""
     for n in range(odds.size):
-        probabilities[order[n]] = 1.0 / (1.0 + odds[n])
+        probabilities[order[n]] = odds[n] / (1.0 + odds[n])
 
 
 @inlined
@@ -202,20 +202,31 @@ def update_first_order(
 
     With a = P(c | x^{k-1} = I), b = P(c | x^{k-1} = O), p = P(x^k = I | c, I) and q = P(x^k = I | c, O)::
 
-        r' = ((1 - p) a + (1 - q) b r) / (p a + q b r)
+        r' = (p a r + q b) / ((1 - p) a r + (1 - q) b)
+
+    In the paper's table p is 1, an inlier stays one, so that r' is a / ((1 - q) b) r + q / (1 - q) without a division.
 
     ``belief``, ``updates`` and ``work`` are those of ``update_higher_order``, not used here.
     """
     table = cpt[0]
-    out_out, out_in = (1 - table[0]) * gamma, table[0] * gamma
-    in_out, in_in = (1 - table[2]) * (1 - gamma), table[2] * (1 - gamma)
-    out_out_inlier, out_in_inlier = (1 - table[1]) * (1 - gamma), table[1] * (1 - gamma)
-    in_out_inlier, in_in_inlier = (1 - table[3]) * gamma, table[3] * gamma
+    out_likelihood, out_from_outlier = 1 - gamma, gamma  # a and b of a vote as outlier
+    in_likelihood, in_from_outlier = gamma, 1 - gamma
+    if table[2] == 1.0 and table[3] == 1.0:
+        out_slope, out_start = out_likelihood / ((1 - table[0]) * out_from_outlier), table[0] / (1 - table[0])
+        in_slope, in_start = in_likelihood / ((1 - table[1]) * in_from_outlier), table[1] / (1 - table[1])
+        for n in range(odds.size):
+            vote = is_inlier[n]
+            odds[n] = _clamp_odds((in_slope if vote else out_slope) * odds[n] + (in_start if vote else out_start))
+        return
+    out_p, out_q = table[2] * out_likelihood, table[0] * out_from_outlier
+    out_not_p, out_not_q = (1 - table[2]) * out_likelihood, (1 - table[0]) * out_from_outlier
+    in_p, in_q = table[3] * in_likelihood, table[1] * in_from_outlier
+    in_not_p, in_not_q = (1 - table[3]) * in_likelihood, (1 - table[1]) * in_from_outlier
     for n in range(odds.size):
         r = odds[n]
         vote = is_inlier[n]
-        above = (in_out_inlier if vote else in_out) + (out_out_inlier if vote else out_out) * r
-        below = (in_in_inlier if vote else in_in) + (out_in_inlier if vote else out_in) * r
+        above = (in_p if vote else out_p) * r + (in_q if vote else out_q)
+        below = (in_not_p if vote else out_not_p) * r + (in_not_q if vote else out_not_q)
         odds[n] = _clamp_odds(above / below)
 
 
@@ -223,9 +234,9 @@ def update_first_order(
 def start_belief(belief: Floats, odds: Floats) -> None:
     """Write the belief over x^0 into the first two rows of ``belief`` (2 ** order x N)."""
     for n in range(odds.size):
-        p = 1.0 / (1.0 + odds[n])
-        belief[OUTLIER, n] = odds[n] * p
-        belief[INLIER, n] = p
+        q = 1.0 / (1.0 + odds[n])
+        belief[OUTLIER, n] = q
+        belief[INLIER, n] = odds[n] * q
 
 
 @kernel
@@ -265,23 +276,23 @@ def update_higher_order(
         for row in range(2 * half):
             share = work[row] / total
             belief[row, n] = share if share > MIN_ODDS else MIN_ODDS  # a state at exactly 0 could never come back
-        odds[n] = _clamp_odds(p_outlier / p_inlier)
+        odds[n] = _clamp_odds(p_inlier / p_outlier)
 
 
 @inner_kernel
 def summarize(odds: Floats, bits: Ints, tau: float) -> tuple[float, int]:
-    """Return the smallest odds, and the number of data with an inlier probability below ``tau`` (O-tilde).
+    """Return the largest odds, and the number of data with an inlier probability below ``tau`` (O-tilde).
 
-    ``bits`` is ``odds.view(np.int64)``: positive floats have the order of their bit patterns, and a minimum of integers
+    ``bits`` is ``odds.view(np.int64)``: positive floats have the order of their bit patterns, and a maximum of integers
     vectorises where one of floats does not (a tenth of the time).
     """
-    limit = (1 - tau) / tau
-    smallest = bits[0]
+    limit = tau / (1 - tau)
+    largest = bits[0]
     where = 0
     below = 0
     for n in range(odds.size):
-        below += 1 if odds[n] > limit else 0
-        smallest = bits[n] if bits[n] < smallest else smallest
-    while bits[where] != smallest:
+        below += 1 if odds[n] < limit else 0
+        largest = bits[n] if bits[n] > largest else largest
+    while bits[where] != largest:
         where += 1
     return odds[where], below

@@ -183,7 +183,7 @@ def _learn(run: Run) -> None:
     is_inlier = run.is_inlier[candidate.slot]
     run.kernels.update(run.odds, run.belief, is_inlier, candidate.gamma, run.cpt, progress.updates, run.belief_work)
     progress.updates += 1
-    progress.smallest_odds, progress.low_probability = summarize(run.odds, run.odds_bits, run.settings.tau)
+    progress.largest_odds, progress.low_probability = summarize(run.odds, run.odds_bits, run.settings.tau)
 
 
 @context_kernel

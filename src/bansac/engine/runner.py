@@ -150,7 +150,7 @@ def _start(
         n,
     )
     if setup.prior is not None:
-        progress["smallest_odds"] = write_initial_odds(setup.prior, odds)
+        progress["largest_odds"] = write_initial_odds(setup.prior, odds)
     state = State(
         kernels=plan.kernels,
         settings=settings,

@@ -94,7 +94,7 @@ PROGRESS = np.dtype(
         # the network: classifications C^k, and updates, which degenerate samples do not give
         ("classifications", np.int64),
         ("updates", np.int64),
-        ("smallest_odds", np.float64),
+        ("largest_odds", np.float64),
         ("low_probability", np.int64),
         # local optimisation: support that is not random; whether the best model is still to be optimised
         ("chance_support", np.float64),
@@ -173,7 +173,7 @@ def _fresh_records() -> Any:
     """Return the bytes of the records of a run that has not begun."""
     records = np.zeros(1, _RECORDS)
     progress = records["progress"]
-    progress["smallest_odds"] = 1.0
+    progress["largest_odds"] = 1.0
     progress["required_iterations"] = progress["chance_support"] = np.inf
     return records.view(np.uint8)
 
@@ -202,7 +202,7 @@ class State(NamedTuple):
     best_sample: Ints
     other_model: Floats  # room for one
     is_inlier: Bools  # 2 x N: the model at hand and the iteration's best
-    odds: Floats  # outlier over inlier, per datum
+    odds: Floats  # inlier over outlier, per datum
     belief: Floats  # 2 ** order x N above order 1
     gamma: Floats  # by number of inliers
     cpt: Floats

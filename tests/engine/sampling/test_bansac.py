@@ -14,12 +14,12 @@ from bansac.numeric.rng import seed_rng
 
 
 def draw_weighted(probabilities, size, draws, *, code=1, floor=1.0, seed=1):
-    odds = (1 - np.asarray(probabilities)) / np.asarray(probabilities)
+    odds = np.asarray(probabilities) / (1 - np.asarray(probabilities))
     rng = seed_rng(seed)
     sample = np.empty(size, np.int64)
     samples = np.empty((draws, size), np.int64)
     for i in range(draws):
-        sample_weighted(rng, odds, odds.min(), code, floor, sample)
+        sample_weighted(rng, odds, odds.max(), code, floor, sample)
         samples[i] = sample
     return samples
 

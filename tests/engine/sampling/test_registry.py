@@ -38,7 +38,7 @@ def course(name, count=60, **settings):
     numbers, indices = module.start(setup) if hasattr(module, "start") else (np.empty(0), np.empty(0, np.int64))
     assert numbers.dtype == np.float64
     assert indices.dtype == np.int64
-    progress = make_record(PROGRESS, subset_limit=N, smallest_odds=1.0)
+    progress = make_record(PROGRESS, subset_limit=N, largest_odds=1.0)
     sample = np.empty(2, np.int64)
     samples = []
     for _ in range(count):

@@ -39,8 +39,8 @@ def test_updates_and_draws_change_the_run():
     votes = np.zeros((5, 300), bool)
     votes[:, ::2] = True
     assert kernels._update(pack_run(run), votes) > 0
-    assert (run.odds[::2] < 0.1).all()
-    assert (run.odds[1::2] > 10).all()
+    assert (run.odds[::2] > 10).all()
+    assert (run.odds[1::2] < 0.1).all()
     kernels._draw(pack_run(run), 7)
     assert run.progress["iterations"] == 7
     assert len(set(run.sample)) == 4

@@ -41,20 +41,20 @@ def activation(code: int, p: float) -> float:
 
 @inner_kernel
 def _weight(odds: float, code: int, floor: float) -> float:
-    weight = activation(code, 1.0 / (1.0 + odds))
+    weight = activation(code, odds / (1.0 + odds))
     return weight if weight > floor else floor
 
 
 @inner_kernel
-def sample_weighted(rng: Words, odds: Floats, smallest_odds: float, code: int, floor: float, sample: Ints) -> None:
+def sample_weighted(rng: Words, odds: Floats, largest_odds: float, code: int, floor: float, sample: Ints) -> None:
     """Draw distinct indices one after the other with probability proportional to ``max(rho(p), floor)``.
 
     Rejection sampling: a uniform candidate is accepted with its weight over the largest weight, which belongs to
-    ``smallest_odds`` because every rho grows with p. A candidate drawn twice is rejected, which is drawing without
+    ``largest_odds`` because every rho grows with p. A candidate drawn twice is rejected, which is drawing without
     replacement. Where too few candidates are accepted, the exact draw over all weights takes over, so the distribution
     is the same.
     """
-    heaviest = _weight(smallest_odds, code, floor)
+    heaviest = _weight(largest_odds, code, floor)
     n = odds.size
     for drawn in range(sample.size):
         accepted = np.int64(-1)
@@ -63,7 +63,7 @@ def sample_weighted(rng: Words, odds: Floats, smallest_odds: float, code: int, f
             candidate = np.int64(((bits >> _U32) * np.uint64(n)) >> _U32)
             height = np.float64(bits & _LOW_BITS) * _TO_UNIT * heaviest
             if code == 1:  # 100 p > height without a division
-                chosen = height < floor or height * (1.0 + odds[candidate]) < 100.0
+                chosen = height < floor or height * (1.0 + odds[candidate]) < 100.0 * odds[candidate]
             else:
                 chosen = height < _weight(odds[candidate], code, floor)
             if chosen and not contains(sample, drawn, candidate):
@@ -103,4 +103,4 @@ def draw(
     rng: Words, data: Floats, odds: Floats, ranking: Ints, progress: Any, numbers: Floats, indices: Ints, sample: Ints
 ) -> None:
     """Draw the next sample."""
-    sample_weighted(rng, odds, progress.smallest_odds, indices[0], numbers[0], sample)
+    sample_weighted(rng, odds, progress.largest_odds, indices[0], numbers[0], sample)

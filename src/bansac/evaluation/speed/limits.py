@@ -54,9 +54,9 @@ class PointWork:
     precision: str
 
 
-# The odds are read and written, the mask is read; the map (a r + b) / (c r + d) has two fused pairs.
-UPDATE = PointWork(2, 1, 17, "float64")
-"""Of the update of the network of first order."""
+# The odds are read and written, the mask is read; the map a r + b is a fused pair.
+UPDATE = PointWork(1, 0, 17, "float64")
+"""Of the update of the network of first order, with the paper's table."""
 
 
 class _Counted:
