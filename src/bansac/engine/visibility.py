@@ -7,18 +7,20 @@ from typing import Any
 import numpy as np
 
 from bansac.engine.state import BLOCK, Run, State
+from bansac.engine.verification import evaluate
 from bansac.numeric.arrays import Bools, Floats
 from bansac.numeric.jit import kernel
 from bansac.numeric.linalg import copy
 from bansac.problems.problem import Problem
 
-__all__ = ["visible_score", "write_gains"]
+__all__ = ["score_in_full", "visible_score", "write_gains"]
 
 
 def visible_score(problem: Problem, state: State, packed: Any, model: Floats, is_inlier: Bools) -> float:
     """Return the score of ``model`` over the data that it can see, all of them if the problem has no ``visible_gain``.
 
-    It is never above the score of :func:`bansac.engine.verification.evaluate`, but for rounding.
+    It is never above the score of :func:`bansac.engine.verification.evaluate`, but for rounding; without
+    ``visible_gain`` it is that score.
 
     Parameters
     ----------
@@ -38,9 +40,18 @@ def visible_score(problem: Problem, state: State, packed: Any, model: Floats, is
     float
         The score.
     """
+    if problem.gain_in_sight is None:
+        return float(score_in_full(packed, model, is_inlier))
     gains = np.empty(state.data.shape[1])
     write_gains(packed, model, gains, is_inlier)
-    return float(gains.sum() if problem.gain_in_sight is None else problem.gain_in_sight(state.data, model, gains))
+    return float(problem.gain_in_sight(state.data, model, gains))
+
+
+@kernel
+def score_in_full(run: Run, candidate: Floats, is_inlier: Bools) -> float:
+    """Return the score of a model, and mark its inliers."""
+    score, _ = evaluate(run, candidate, is_inlier, run.settings.squared_threshold, -1.0, np.inf, 0)
+    return score
 
 
 @kernel

@@ -42,6 +42,19 @@ def test_short_calls_are_timed_in_batches(clock):
     assert len(made) == 2 + 2 * 200, "two batches of 2 ms"
 
 
+def test_a_call_of_some_ms_is_timed_with_its_own_data_in_the_caches(clock):
+    """After the call of another it takes twice as long."""
+    made = []
+
+    def call(name):
+        clock.now += 0.005 if made and made[-1] == name else 0.01
+        made.append(name)
+
+    calls = {name: lambda name=name: call(name) for name in "ab"}
+    assert timing.least_seconds(calls, seconds=0.03) == pytest.approx({"a": 0.005, "b": 0.005})
+    assert "".join(made) == "aabb" + "aabb"
+
+
 def test_a_long_call_is_made_twice(clock):
     made = []
 
