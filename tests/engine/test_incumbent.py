@@ -7,6 +7,7 @@ import pytest
 
 from bansac.engine import runner
 from bansac.engine.incumbent import Incumbent
+from bansac.engine.state import pack_run
 from bansac.problems.line import LINE
 from tests.engine.builder import BASE, build_run
 
@@ -29,7 +30,7 @@ def found(state):
 
 
 def test_a_model_of_less_score_and_more_plausibility_wins(state):
-    incumbent = Incumbent(state, lambda model: 0.5 if model[0] == 1.0 else 1.0)
+    incumbent = Incumbent(state, pack_run(state), lambda model: 0.5 if model[0] == 1.0 else 1.0)
     bring(state, 1.0, 50.0, 60)
     assert incumbent.compete()
     assert state.progress["best_score"] == 25.0  # what the loop has to beat
@@ -41,7 +42,7 @@ def test_a_model_of_less_score_and_more_plausibility_wins(state):
 
 
 def test_the_last_step_gets_the_score_and_a_round_begins_without_a_model(state):
-    incumbent = Incumbent(state, lambda model: 0.5)
+    incumbent = Incumbent(state, pack_run(state), lambda model: 0.5)
     incumbent.settle()
     assert state.progress["best_score"] == 0.0
     bring(state, 1.0, 50.0, 60)

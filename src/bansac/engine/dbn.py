@@ -108,8 +108,16 @@ def _packed_paper_cpt(order: int) -> Floats:
 
 def gamma_1(inlier_ratio: Floats) -> Floats:
     """Leaky ReLU of the inlier ratio (supplement, first function of the section on the CPTs)."""
-    ratio = np.asarray(inlier_ratio, dtype=np.float64)
-    return np.where(ratio < 0.7143, 0.62 * ratio + 0.5, 0.2 * ratio + 0.8)
+    values = np.array(inlier_ratio, dtype=np.float64)
+    _apply_gamma_1(values.reshape(-1))
+    return values
+
+
+@kernel
+def _apply_gamma_1(values: Floats) -> None:
+    """Replace inlier ratios by ``gamma_1`` of them."""
+    for k in range(values.size):
+        values[k] = 0.62 * values[k] + 0.5 if values[k] < 0.7143 else 0.2 * values[k] + 0.8
 
 
 def gamma_2(inlier_ratio: Floats) -> Floats:
@@ -156,7 +164,9 @@ _MOST_KEPT = 4096
 
 @functools.lru_cache(maxsize=64)
 def _tabulate(gamma: str, n: int) -> Floats:
-    return np.asarray(np.minimum(np.maximum(_GAMMAS[gamma](_ratios(n)), MIN_GAMMA), 1 - MIN_GAMMA))
+    values = _GAMMAS[gamma](_ratios(n))
+    np.maximum(values, MIN_GAMMA, out=values)
+    return np.minimum(values, 1 - MIN_GAMMA, out=values)
 
 
 def _ratios(n: int) -> Floats:

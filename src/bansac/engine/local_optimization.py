@@ -24,8 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bansac.engine.loop import run_iterations, update_stop
-from bansac.engine.refinement.levenberg_marquardt import make_work as make_lm_work
-from bansac.engine.refinement.levenberg_marquardt import select_manifold
+from bansac.engine.refinement.levenberg_marquardt import find_work, select_manifold
 from bansac.engine.refinement.lm import TRUNCATED, move_best_model
 from bansac.engine.state import OPTIMIZATION, Run, State
 from bansac.engine.verification import evaluate
@@ -79,7 +78,7 @@ def select_optimization(name: str, problem: Problem, run: State, packed: Any) ->
     other.
     """
     if name == "lm":
-        manifold, lm_work = select_manifold(problem), make_lm_work(problem)
+        manifold, lm_work = select_manifold(problem), find_work(problem)
         return Optimization(
             functools.partial(optimize_by_lm, packed, manifold, lm_work),
             functools.partial(iterate_by_lm, packed, manifold, lm_work),

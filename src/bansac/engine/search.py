@@ -62,7 +62,7 @@ class Search:
 
     @functools.cached_property
     def _incumbent(self) -> Incumbent:
-        return Incumbent(self.state, self.plausible)
+        return Incumbent(self.state, self.packed, self.plausible)
 
     def run(self) -> tuple[Rounds, str]:
         """Run the rounds, each from the same start, and refine the best model of each; say why the last one ended."""

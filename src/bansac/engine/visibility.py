@@ -50,7 +50,7 @@ def visible_score(problem: Problem, state: State, packed: Any, model: Floats, is
 @kernel
 def score_in_full(run: Run, candidate: Floats, is_inlier: Bools) -> float:
     """Return the score of a model, and mark its inliers."""
-    score, _ = evaluate(run, candidate, is_inlier, run.settings.squared_threshold, -1.0, np.inf, 0)
+    score, _ = evaluate(run, candidate, is_inlier, run.settings.squared_threshold, -1.0, np.inf, np.int64(0))
     return score
 
 

@@ -370,10 +370,20 @@ def _as_rays(
 
 def _with_hint(result: Result, data: NDArray[np.float64]) -> Result:
     """Say in the message if matches without cameras look like pixels: half of them lie beyond a view of 140 degrees."""
-    if data.size == 0 or (data.max() < _WIDEST and data.min() > -_WIDEST) or np.median(np.abs(data)) < _WIDEST:
+    if not _is_wide(data) or np.median(np.abs(data)) < _WIDEST:
         return result
     hint = "these look like pixels, and normalised coordinates are expected where no camera matrices are given"
     return replace(result, message=f"{result.message}; {hint}")
+
+
+@kernel
+def _is_wide(data: Floats) -> bool:
+    """Return whether any coordinate is beyond a view of 140 degrees."""
+    wide = False
+    for row in data:
+        for x in row:
+            wide |= not abs(x) < _WIDEST
+    return wide
 
 
 def apply_inverse(K: NDArray[np.float64], x: NDArray[np.float64]) -> None:

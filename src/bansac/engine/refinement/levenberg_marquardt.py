@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import functools
 import math
+import threading
 from collections import namedtuple
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
@@ -31,7 +32,7 @@ from bansac.numeric.linalg import copy, solve_positive_definite
 from bansac.numeric.struct import define_packer
 from bansac.problems.problem import MANIFOLD, Problem
 
-__all__ = ["Work", "make_work", "minimize", "select_manifold"]
+__all__ = ["Work", "find_work", "make_work", "minimize", "select_manifold"]
 
 # Marquardt's damping: at first, the factor by which it changes, and its bounds.
 _DAMPING = 1e-3
@@ -103,8 +104,26 @@ class Work(NamedTuple):
     candidate: Floats  # m
 
 
+class _Works(threading.local):
+    """The arrays of this thread, by the problem: calls of ``minimize`` follow each other."""
+
+    def __init__(self) -> None:
+        self.by_problem: WeakKeyDictionary[Problem, Work] = WeakKeyDictionary()
+
+
+_works = _Works()
+
+
+def find_work(problem: Problem) -> Work:
+    """Return the arrays for a problem, always the same in a thread."""
+    work = _works.by_problem.get(problem)
+    if work is None:
+        work = _works.by_problem[problem] = make_work(problem)
+    return work
+
+
 def make_work(problem: Problem) -> Work:
-    """Return the arrays for a problem."""
+    """Return new arrays for a problem."""
     m, c = problem.model_size, problem.residual_size
     p = m if problem.parameters is None else problem.parameters
     return Work(
