@@ -40,7 +40,7 @@ def many() -> str:
             rates = figures["pairs_per_second"]
             ratio = ours[max(rates, key=int)] / rates[max(rates, key=int)]
             rows.append([f"{kind}, {name}", *(f"{rate:.0f}" for rate in rates.values())])
-            rows[-1] += [f"{figures['speedup']:.2f}", f"{ratio:.2f}"]
+            rows[-1] += [f"{figures['speedup']:.2f}", "-" if name == "compiled loop" else f"{ratio:.2f}"]
     workers = next(iter(next(iter(document["models"].values())).values()))["pairs_per_second"]
     head = ["pairs a second", *(f"{n} threads" if n != "1" else "1 thread" for n in workers), "speedup", "ours over it"]
     peaks = ", ".join(f"{int(n):,} pairs {peak:.0f} MB" for n, peak in document["peak_memory_mb"].items())
