@@ -28,6 +28,20 @@ def test_a_slow_item_does_not_hold_back_the_work_behind_it() -> None:
     assert "".join(in_order(work, iter("abcdefgh"), 2, 8)) == "abcdefgh"
 
 
+def test_an_answer_does_not_wait_for_long_for_those_behind_it() -> None:
+    go = threading.Event()
+
+    def work(index: int, item: int) -> int:
+        if index > 0:
+            go.wait(timeout=60)
+        return item
+
+    answers = in_order(work, range(20), 2, 10)
+    assert next(answers) == 0  # though half of what is pending is not done
+    go.set()
+    assert list(answers) == list(range(1, 20))
+
+
 @pytest.mark.parametrize("workers", [1, 3])
 def test_errors_come_in_their_turn(workers: int) -> None:
     def items() -> Any:

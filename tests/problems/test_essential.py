@@ -35,6 +35,24 @@ def test_canonical_has_singular_values_one_one_zero():
     assert model[np.flatnonzero(np.abs(model) > 0.5 * np.abs(model).max())[0]] > 0
 
 
+@given(seeds, st.floats(0.0, 1e-2))
+def test_canonical_is_the_nearest_matrix_with_those_singular_values(seed, noise):
+    rng = np.random.default_rng(seed)
+    U, _, Vt = np.linalg.svd(rng.normal(size=(3, 3)))
+    E = rng.uniform(0.01, 100) * (U @ np.diag([1, 1, 0]) @ Vt + noise * rng.normal(size=(3, 3)))
+    model = E.ravel().copy()
+    ESSENTIAL.canonical(model)
+    U, _, Vt = np.linalg.svd(E)
+    nearest = (U[:, :2] @ Vt[:2]).ravel()
+    np.testing.assert_allclose(model, nearest * np.sign(model @ nearest), atol=1e-9)
+
+
+def test_canonical_of_a_matrix_of_rank_one_is_finite():
+    model = np.outer([1.0, 2.0, 3.0], [0.5, 0.0, 1.0]).ravel()
+    ESSENTIAL.canonical(model)
+    assert np.linalg.svd(model.reshape(3, 3))[1] == pytest.approx([1, 1, 0], abs=1e-12)
+
+
 def test_fit_declines_fewer_than_eight_matches_and_leaves_the_model():
     data, _, _ = reference.random_scene(np.random.default_rng(6), 20)
     weights, model = np.where(np.arange(20) < 7, 1.0, 0.0), np.full(9, 7.0)

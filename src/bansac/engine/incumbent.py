@@ -61,7 +61,7 @@ class Incumbent:
 
 @kernel
 def _compete(run: Run, plausibility: float, model: Floats, known: Floats) -> bool:
-    """Let the best model and the incumbent, ``model`` and ``known``, change places or become one."""
+    """Keep the one with more support of the best model and the incumbent (``model``, ``known``), as both of them."""
     progress = run.progress
     support = progress.best_score * plausibility
     won: bool = support > known[_SUPPORT]
