@@ -32,6 +32,9 @@ _PLACES = np.array([6 * _SYMMETRIC[i // 3][j // 3] + _SYMMETRIC[i % 3][j % 3] fo
 # Each step leaves the share (s3 / s2)^2 of the error in the vector of the smallest singular value.
 _POWER_STEPS = 30
 
+# A length whose inverse is infinite, or nearly.
+_VANISHING = 1e-300
+
 
 def fit(data: Floats, weights: Floats, model: Floats, scratch: Floats) -> bool:
     """Fit F to weighted matches: eight-point algorithm, then the nearest matrix of rank 2."""
@@ -137,9 +140,10 @@ def remove_smallest_singular_value(f: Floats, scratch: Floats) -> None:
         best = i if scratch[A + 4 * i] > scratch[A + 4 * best] else best
     x, y, z = scratch[A + 3 * best], scratch[A + 3 * best + 1], scratch[A + 3 * best + 2]
     for _ in range(_POWER_STEPS):
-        scale = 1.0 / math.sqrt(x * x + y * y + z * z)
-        if not scale < np.inf:
+        norm = math.sqrt(x * x + y * y + z * z)
+        if not norm > _VANISHING:
             return  # F has the rank 1 or 0
+        scale = 1.0 / norm
         x, y, z = x * scale, y * scale, z * scale
         x, y, z = (
             scratch[A] * x + scratch[A + 1] * y + scratch[A + 2] * z,
