@@ -164,6 +164,15 @@ def test_gamma_functions_as_printed(function, ratio, expected):
     assert function(np.array([ratio]))[0] == pytest.approx(expected)
 
 
+@pytest.mark.parametrize("function", [dbn.gamma_1, dbn.gamma_2, dbn.gamma_3])
+def test_gamma_of_an_array_is_that_of_its_numbers_and_leaves_it(function):
+    ratios = np.linspace(0.0, 1.0, 6).reshape(2, 3)
+    for array in (ratios, np.asfortranarray(ratios), ratios[:, ::2], np.array(0.8)):
+        before = array.copy()
+        assert function(array) == pytest.approx(np.vectorize(lambda r: float(function(np.array([r]))[0]))(before))
+        assert np.array_equal(array, before)
+
+
 def test_gamma_is_tabulated_and_clamped():
     assert dbn.tabulate_gamma("gamma_1", 4) == pytest.approx([0.5, 0.655, 0.81, 0.95, 1 - 1e-6])
     assert dbn.tabulate_gamma("gamma_3", 2)[0] == 1e-6

@@ -108,7 +108,7 @@ def _packed_paper_cpt(order: int) -> Floats:
 
 def gamma_1(inlier_ratio: Floats) -> Floats:
     """Leaky ReLU of the inlier ratio (supplement, first function of the section on the CPTs)."""
-    values = np.array(inlier_ratio, dtype=np.float64)
+    values = np.array(inlier_ratio, dtype=np.float64, order="C")  # of which reshape is a view
     _apply_gamma_1(values.reshape(-1))
     return values
 
