@@ -48,11 +48,13 @@ def in_order(
             pending.append(_Job(index, item))
             jobs.put(pending[-1])
             if len(pending) >= most_pending and not pending[0].done:
-                _sleep_until(pending[len(pending) // 2], pending[0])
+                # A caller that wakes for each of many small items takes Python's lock from the workers each time.
+                pending[len(pending) // 2].wait(_LONGEST_SLEEP)
+                pending[0].wait()
             while pending and pending[0].done:
                 yield pending.popleft().result()
         while pending:
-            _sleep_until(pending[0], pending[0])
+            pending[0].wait()
             yield pending.popleft().result()
     finally:
         with contextlib.suppress(queue.Empty):
@@ -88,25 +90,17 @@ class _Job:
         if self.awaited is not None:
             self.awaited.set()
 
+    def wait(self, timeout: float | None = None) -> None:
+        """Sleep until the answer is there, or for ``timeout`` seconds."""
+        self.awaited = threading.Event()
+        if not self.done:  # else it may have ended without a look at the event
+            self.awaited.wait(timeout)
+
     def result(self) -> Any:
         """Return the answer or raise the error, once it is done."""
         if self.error is not None:
             raise self.error
         return self.answer
-
-
-def _sleep_until(job: _Job, needed: _Job) -> None:
-    """Wait for the end of ``needed``, and up to ``_LONGEST_SLEEP`` for that of a later ``job``.
-
-    A caller that wakes for each of many small items takes Python's lock from the workers each time.
-    """
-    job.awaited = threading.Event()
-    if not job.done:  # else it may have ended without a look at the event
-        job.awaited.wait(_LONGEST_SLEEP)
-    while not needed.done:
-        needed.awaited = threading.Event()
-        if not needed.done:
-            needed.awaited.wait()
 
 
 class _Broken(NamedTuple):
