@@ -20,6 +20,7 @@ __all__ = [
     "as_weights",
     "check_finite",
     "check_same_length",
+    "probability_range",
 ]
 
 
@@ -52,9 +53,17 @@ def as_scores(argument: str, value: ArrayLike, n: int) -> NDArray[np.float64]:
 def as_probabilities(argument: str, value: ArrayLike, n: int) -> NDArray[np.float64]:
     """Return n numbers in [0, 1] as float64."""
     array = as_scores(argument, value, n)
-    if n and (array.min() < 0 or array.max() > 1):
-        raise ValueError(f"{argument} must lie in [0, 1], got values in [{array.min():g}, {array.max():g}]")
+    if n:
+        probability_range(argument, array)
     return array
+
+
+def probability_range(argument: str, array: NDArray[np.float64], advice: str = "") -> tuple[float, float]:
+    """Return the least and the largest of finite numbers; ``advice`` ends the message where one is no probability."""
+    lowest, highest = float(array.min()), float(array.max())
+    if lowest < 0 or highest > 1:
+        raise ValueError(f"{argument} must lie in [0, 1], got values in [{lowest:g}, {highest:g}]{advice}")
+    return lowest, highest
 
 
 def as_weights(argument: str, value: ArrayLike, n: int) -> NDArray[np.float64]:

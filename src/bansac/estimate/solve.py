@@ -22,7 +22,7 @@ from bansac.numeric.clock import Stopwatch
 from bansac.numeric.jit import kernel
 from bansac.problems.problem import Problem
 from bansac.result import Result
-from bansac.validate import as_probabilities, as_scores, as_weights
+from bansac.validate import as_probabilities, as_scores, as_weights, probability_range
 
 __all__ = ["distances", "solve"]
 
@@ -131,12 +131,8 @@ def _prior_and_quality(
     prior = None if priors is None else as_probabilities("priors", priors, n)
     quality = None if scores is None else as_scores("scores", scores, n)
     if quality is not None and sampler.prior and prior is None and n > 0:
-        lowest, highest = quality.min(), quality.max()
-        if lowest < 0 or highest > 1:
-            raise ValueError(
-                f"scores must lie in [0, 1], got values in [{lowest:g}, {highest:g}]; bring them there, for example by "
-                "1 - SNN ratio, or give priors"
-            )
+        advice = "; bring them there, for example by 1 - SNN ratio, or give priors"
+        lowest, highest = probability_range("scores", quality, advice)
         prior = quality if lowest < highest else None  # scores that are all equal say nothing
     elif quality is None and prior is not None and n > 0 and prior.min() < prior.max():
         quality = prior
