@@ -134,7 +134,8 @@ def find_function(row: Any, name: str, default: Callable[..., Any] | None = None
 
 def _compile_gain(score: Score, precision: str) -> Any:
     """Compile the gain of a score; one of the user's is tried on a few residuals."""
-    gain = _compile(score, "gain", GAIN[precision])
+    label, function = f"{score.name!r}: gain", find_function(score, "gain")
+    gain = _compile_function(label, function, GAIN[precision], fast=True)
     if score not in SCORES.values():
         check_gain(score.name, find_function(score, "gain"), precision)
     return gain
@@ -144,19 +145,19 @@ def _compile(row: Any, name: str, function_type: Any, default: Callable[..., Any
     return _compile_function(f"{row.name!r}: {name}", find_function(row, name, default), function_type)
 
 
-def _compile_function(label: str, function: Callable[..., Any], function_type: Any) -> Any:
-    """Compile a function for the struct; ``label`` names it in an error."""
+def _compile_function(label: str, function: Callable[..., Any], function_type: Any, *, fast: bool = False) -> Any:
+    """Compile a function for the struct, ``fast`` if its sums may be reordered; ``label`` names it in an error."""
     if config.DISABLE_JIT:
         return getattr(function, "py_func", function)
     try:
-        return _compiled(function, function_type)
+        return _compiled(function, function_type, fast)
     except (errors.NumbaError, TypeError) as error:  # a TypeError for a wrong number of parameters
         raise TypeError(f"{label} does not compile for {function_type.signature}:\n{error}") from error
 
 
 @functools.cache
-def _compiled(function: Callable[..., Any], function_type: Any) -> Any:
-    return compile_kernel(function, function_type.signature, inner=True)
+def _compiled(function: Callable[..., Any], function_type: Any, fast: bool) -> Any:
+    return compile_kernel(function, function_type.signature, fast=fast, inner=True)
 
 
 def learn_nothing(rng: Words, numbers: Floats, indices: Ints, sample: Ints) -> None:

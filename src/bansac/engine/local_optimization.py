@@ -27,9 +27,9 @@ from bansac.engine.loop import run_iterations, update_stop
 from bansac.engine.refinement.levenberg_marquardt import find_work, select_manifold
 from bansac.engine.refinement.lm import TRUNCATED, move_best_model
 from bansac.engine.state import OPTIMIZATION, Run, State
-from bansac.engine.verification import evaluate
+from bansac.engine.verification import evaluate, mark_inliers
 from bansac.numeric.arrays import Bools, Floats, Ints
-from bansac.numeric.jit import context_kernel, inlined, kernel
+from bansac.numeric.jit import context_kernel, kernel
 from bansac.numeric.linalg import copy
 from bansac.numeric.rng import next_index
 from bansac.problems.problem import Problem
@@ -146,7 +146,7 @@ def optimize_locally(run: Run, local: LocalWork) -> None:
     """Improve ``run.best_model`` if a better one is found, and bring the stopping criteria up to date."""
     progress, settings = run.progress, run.settings
     best, other = 0, 1
-    _evaluate(run, run.best_model, local.is_inlier[best], 1.0, -1.0)
+    mark_inliers(run, run.best_model, local.is_inlier[best], settings.squared_threshold)
     rounds = _ROUNDS if settings.inner else 1
     for _ in range(rounds):
         copy(run.best_model, local.model)
@@ -157,7 +157,10 @@ def optimize_locally(run: Run, local: LocalWork) -> None:
         if settings.iterative and not _shrink_threshold(run, local, other):
             continue
         progress.models_tested += 1
-        score, inliers = _evaluate(run, local.model, local.is_inlier[other], 1.0, progress.best_score)
+        score, inliers = evaluate(
+            run, local.model, local.is_inlier[other], settings.squared_threshold, progress.best_score, np.inf,
+            run.candidate.first_block,
+        )  # fmt: skip
         if inliers >= 0 and score > progress.best_score:
             progress.best_score = score
             progress.best_inliers = inliers
@@ -167,20 +170,13 @@ def optimize_locally(run: Run, local: LocalWork) -> None:
     update_stop(run, local.is_inlier[best])
 
 
-@inlined
-def _evaluate(run: Run, model: Floats, is_inlier: Bools, factor: float, to_beat: float) -> tuple[float, np.int64]:
-    """Score a model for ``factor`` times the threshold."""
-    squared_threshold = run.settings.squared_threshold * factor * factor
-    return evaluate(run, model, is_inlier, squared_threshold, to_beat, np.inf, run.candidate.first_block)
-
-
 @context_kernel
 def _shrink_threshold(run: Run, local: LocalWork, row: int) -> bool:
     """Fit ``local.model`` to its inliers again and again, to a threshold that shrinks from a multiple."""
     fitted = True
     for step in range(_STEPS):
         factor = _WIDEST - (_WIDEST - 1.0) * step / (_STEPS - 1)
-        _evaluate(run, local.model, local.is_inlier[row], factor, -1.0)
+        mark_inliers(run, local.model, local.is_inlier[row], run.settings.squared_threshold * factor * factor)
         fitted = fitted and _fit_to_inliers(run, local, row, run.data.shape[1])
     return fitted
 

@@ -27,6 +27,7 @@ __all__ = [
     "design_test",
     "evaluate",
     "learn_from_rejection",
+    "mark_inliers",
 ]
 
 # Status of a model that was not scored to the end.
@@ -105,6 +106,21 @@ def evaluate(
             sprt.rejected_inliers += inliers
             return score, np.int64(REJECTED)
     return score, inliers
+
+
+@context_kernel
+def mark_inliers(run: Run, candidate: Floats, is_inlier: Bools, squared_threshold: float) -> np.int64:
+    """Mark the inliers of the model ``candidate`` without scoring it, and count them."""
+    points, model, residuals = run.points, run.model, run.residuals
+    n = points.shape[1]
+    copy(candidate, model)
+    limit = residuals.dtype.type(squared_threshold)
+    inliers = np.int64(0)
+    for start in range(0, n, BLOCK):
+        stop = start + BLOCK if start + BLOCK < n else n
+        run.kernels.residuals(points, model, start, stop, residuals[: stop - start])
+        inliers += classify_block(residuals[: stop - start], limit, is_inlier[start:stop])
+    return inliers
 
 
 @inlined

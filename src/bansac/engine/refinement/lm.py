@@ -13,7 +13,7 @@ import numpy as np
 
 from bansac.engine.refinement.levenberg_marquardt import Work, find_work, minimize, select_manifold
 from bansac.engine.state import Run
-from bansac.engine.verification import evaluate
+from bansac.engine.verification import evaluate, mark_inliers
 from bansac.numeric.arrays import Bools, Floats
 from bansac.numeric.jit import context_kernel, inner_kernel, kernel
 from bansac.numeric.linalg import copy
@@ -72,7 +72,7 @@ def move_best_model(
     progress, model, is_inlier = run.progress, run.other_model, run.is_inlier[1 - run.candidate.slot]
     squared_threshold, first = run.settings.squared_threshold, run.candidate.first_block
     copy(run.best_model, model)
-    _, count = evaluate(run, model, is_inlier, reach * reach * squared_threshold, -1.0, np.inf, first)
+    count = mark_inliers(run, model, is_inlier, reach * reach * squared_threshold)
     near = np.empty((run.data.shape[0], np.int64(min(np.float64(count), limit))))
     _gather(run.data, is_inlier, near)
     for factor in (widest, scale):
