@@ -94,7 +94,8 @@ _MODULES = {
 
 def __getattr__(name: str) -> Any:
     if name in _MODULES:
-        return getattr(importlib.import_module(_MODULES[name]), name)
+        found = globals()[name] = getattr(importlib.import_module(_MODULES[name]), name)
+        return found
     raise AttributeError(f"module 'bansac' has no attribute {name!r}")
 
 

@@ -19,8 +19,8 @@ __all__ = [
     "as_size",
     "as_weights",
     "check_finite",
+    "check_probabilities",
     "check_same_length",
-    "probability_range",
 ]
 
 
@@ -43,34 +43,35 @@ def as_points(argument: str, value: ArrayLike, channels: int, *, finite: bool = 
 
 def as_scores(argument: str, value: ArrayLike, n: int) -> NDArray[np.float64]:
     """Return n finite numbers as float64."""
+    return scores_and_range(argument, value, n)[0]
+
+
+def scores_and_range(argument: str, value: ArrayLike, n: int) -> tuple[NDArray[np.float64], float, float]:
+    """Return n finite numbers as float64, the least and the largest of them; 0 and 0 if there are none."""
     array = as_floats(argument, value)
     if array.shape != (n,):
         raise ValueError(f"{argument} must have shape ({n},), one for each datum; got {array.shape}")
-    check_finite(argument, array)
-    return array
+    return array, *check_finite(argument, array)
 
 
 def as_probabilities(argument: str, value: ArrayLike, n: int) -> NDArray[np.float64]:
     """Return n numbers in [0, 1] as float64."""
-    array = as_scores(argument, value, n)
-    if n:
-        probability_range(argument, array)
+    array, lowest, highest = scores_and_range(argument, value, n)
+    check_probabilities(argument, lowest, highest)
     return array
 
 
-def probability_range(argument: str, array: NDArray[np.float64], advice: str = "") -> tuple[float, float]:
-    """Return the least and the largest of finite numbers; ``advice`` ends the message where one is no probability."""
-    lowest, highest = float(array.min()), float(array.max())
+def check_probabilities(argument: str, lowest: float, highest: float, advice: str = "") -> None:
+    """Raise where numbers from ``lowest`` to ``highest`` are no probabilities; ``advice`` ends the message."""
     if lowest < 0 or highest > 1:
         raise ValueError(f"{argument} must lie in [0, 1], got values in [{lowest:g}, {highest:g}]{advice}")
-    return lowest, highest
 
 
 def as_weights(argument: str, value: ArrayLike, n: int) -> NDArray[np.float64]:
     """Return n positive numbers as float64."""
-    array = as_scores(argument, value, n)
-    if n and array.min() <= 0:
-        raise ValueError(f"{argument} must be > 0, got {array.min():g}")
+    array, lowest, _ = scores_and_range(argument, value, n)
+    if n and lowest <= 0:
+        raise ValueError(f"{argument} must be > 0, got {lowest:g}")
     return array
 
 
@@ -105,10 +106,13 @@ def check_same_length(name1: str, array1: NDArray[np.float64], name2: str, array
         raise ValueError(f"{name1} and {name2} must have equal lengths, got {len(array1)} and {len(array2)}")
 
 
-def check_finite(argument: str, array: NDArray[np.float64]) -> None:
-    """Raise where a number is not finite, or too large for products."""
-    if array.size == 0 or (array.max() <= LARGEST and array.min() >= -LARGEST):  # False for NaN
-        return
+def check_finite(argument: str, array: NDArray[np.float64]) -> tuple[float, float]:
+    """Raise where a number is not finite, or too large for products; return the least and the largest, 0 of none."""
+    if array.size == 0:
+        return 0.0, 0.0
+    lowest, highest = float(array.min()), float(array.max())
+    if lowest >= -LARGEST and highest <= LARGEST:  # False for NaN
+        return lowest, highest
     finite = np.isfinite(array)
     if finite.all():
         largest = np.abs(array).max()

@@ -45,9 +45,8 @@ def outcome(problem, data, **settings):
 
 
 def assert_same_bits(first, second):
-    for field in dataclasses.fields(runner.Outcome):
-        a, b = getattr(first, field.name), getattr(second, field.name)
-        if field.name == "trace":
+    for name, a, b in zip(runner.Outcome._fields, first, second, strict=True):
+        if name == "trace":
             assert (a is None) == (b is None)
             if a is not None:
                 assert a.snapshots.keys() == b.snapshots.keys()
@@ -56,9 +55,9 @@ def assert_same_bits(first, second):
                     if column.name != "snapshots":
                         assert np.array_equal(getattr(a, column.name), getattr(b, column.name), equal_nan=True)
         elif isinstance(a, np.ndarray):
-            assert a.tobytes() == b.tobytes(), field.name
+            assert a.tobytes() == b.tobytes(), name
         else:
-            assert a == b, field.name
+            assert a == b, name
 
 
 LO = "inner+iterative"

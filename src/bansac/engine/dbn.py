@@ -117,7 +117,22 @@ def gamma_1(inlier_ratio: Floats) -> Floats:
 def _apply_gamma_1(values: Floats) -> None:
     """Replace inlier ratios by ``gamma_1`` of them."""
     for k in range(values.size):
-        values[k] = 0.62 * values[k] + 0.5 if values[k] < 0.7143 else 0.2 * values[k] + 0.8
+        values[k] = _gamma_1(values[k])
+
+
+@inlined
+def _gamma_1(ratio: float) -> float:
+    return 0.62 * ratio + 0.5 if ratio < 0.7143 else 0.2 * ratio + 0.8
+
+
+@kernel
+def _tabulate_gamma_1(table: Floats) -> None:
+    """Write ``gamma_1`` for 0, 1, ... inliers, the last being the number of data."""
+    n = max(table.size - 1, 1)
+    for k in range(table.size):
+        gamma = _gamma_1(k / n)
+        raised = gamma if gamma > MIN_GAMMA else MIN_GAMMA
+        table[k] = raised if raised < 1 - MIN_GAMMA else 1 - MIN_GAMMA
 
 
 def gamma_2(inlier_ratio: Floats) -> Floats:
@@ -148,9 +163,12 @@ def tabulate_gamma(gamma: str | Callable[[Floats], Any], n: int) -> Floats:
     ValueError
         If a user's function does not return one probability for every inlier ratio.
     """
-    if isinstance(gamma, str):
-        return (_tabulate if n <= _MOST_KEPT else _tabulate.__wrapped__)(gamma, n)
-    values = np.asarray(gamma(_ratios(n)), dtype=np.float64)
+    if gamma == "gamma_1":
+        table = np.empty(n + 1)
+        _tabulate_gamma_1(table)
+        return table
+    function = _GAMMAS[gamma] if isinstance(gamma, str) else gamma
+    values = np.asarray(function(np.arange(n + 1) / max(n, 1)), dtype=np.float64)
     if values.shape != (n + 1,):
         raise ValueError(f"gamma must return an array of the shape of its argument, {(n + 1,)}, got {values.shape}")
     if not np.all((values >= 0) & (values <= 1)):
@@ -158,32 +176,17 @@ def tabulate_gamma(gamma: str | Callable[[Floats], Any], n: int) -> Floats:
     return np.clip(values, MIN_GAMMA, 1 - MIN_GAMMA)
 
 
-# Tables of at most so many data are kept for further runs, at most as many of them as ``_tabulate`` says.
-_MOST_KEPT = 4096
-
-
-@functools.lru_cache(maxsize=64)
-def _tabulate(gamma: str, n: int) -> Floats:
-    values = _GAMMAS[gamma](_ratios(n))
-    np.maximum(values, MIN_GAMMA, out=values)
-    return np.minimum(values, 1 - MIN_GAMMA, out=values)
-
-
-def _ratios(n: int) -> Floats:
-    """Return the inlier ratios of 0, ..., n inliers."""
-    return np.arange(n + 1) / max(n, 1)
-
-
 @kernel
-def write_initial_odds(prior: Floats, odds: Floats) -> float:
-    """Write the odds of prior inlier probabilities, clipped off 0 and 1; return the largest."""
-    largest = 0.0
+def write_initial_odds(prior: Floats, odds: Floats) -> tuple[float, bool]:
+    """Write the odds of prior inlier probabilities, clipped off 0 and 1; return the largest, and if they differ."""
+    largest, differ = 0.0, False
     for n in range(prior.size):
         raised = prior[n] if prior[n] > MIN_PRIOR else MIN_PRIOR
         clipped = raised if raised < 1 - MIN_PRIOR else 1 - MIN_PRIOR
         odds[n] = clipped / (1 - clipped)
         largest = odds[n] if odds[n] > largest else largest
-    return largest
+        differ |= prior[n] != prior[0]
+    return largest, differ
 
 
 def probabilities_from_odds(odds: Floats) -> Floats:

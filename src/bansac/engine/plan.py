@@ -35,7 +35,7 @@ class Plan:
     bounds : tuple of Stop
         The stopping criteria that ask for a number of samples.
     prepare : tuple of callable
-        ``prepare(n, sample_size)`` of each of them: its array.
+        ``prepare(n, sample_size)`` of each of them: its array. Empty if none has one.
     start : callable
         ``start(setup)`` of the sampler: its arrays.
     constants : tuple
@@ -66,6 +66,7 @@ def _make_plan(problem: Problem, options: Options, informed: bool) -> Plan:
     sampler = options.sampler_row
     stops = options.stops(informed=informed)
     bounds = tuple(stop for stop in stops if stop.module is not None)
+    prepares = tuple(find_function(stop, "prepare", _prepare_nothing) for stop in bounds)
     local = options.optimization(problem) or ""
     return Plan(
         kernels=select_kernels(
@@ -77,7 +78,7 @@ def _make_plan(problem: Problem, options: Options, informed: bool) -> Plan:
             options.tests_samples(problem),
         ),
         bounds=bounds,
-        prepare=tuple(find_function(stop, "prepare", _prepare_nothing) for stop in bounds),
+        prepare=() if all(prepare is _prepare_nothing for prepare in prepares) else prepares,
         start=find_function(sampler, "start", _start_nothing),
         constants=constants_of_run(
             confidence=options.confidence,

@@ -12,13 +12,12 @@ cameras (``bansac.engine.visibility``) times the plausibility of the model.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from bansac.engine.options import Options
-from bansac.engine.state import State
+from bansac.engine.state import State, memory_of_records
 from bansac.numeric.arrays import Bools, Floats
 
 __all__ = ["Candidate", "Rounds", "Start"]
@@ -37,8 +36,7 @@ _MAJORITY = 0.5
 _SAME = 0.95
 
 
-@dataclass(frozen=True)
-class Candidate:
+class Candidate(NamedTuple):
     """The refined model of a round, in the frame of the run."""
 
     model: Floats
@@ -130,12 +128,11 @@ class Start:
     def __init__(self, state: State) -> None:
         arrays = (state.odds, state.belief, state.sampler_numbers, state.sampler_indices, state.stop_indices)
         self._arrays = [(array, array.copy()) for array in arrays if array.size > 0]
-        self._records = [(record.base, record.item()) for record in (state.progress, state.candidate, state.sprt)]
+        memory = memory_of_records(state.progress)
+        self._arrays.append((memory, memory.copy()))
 
     def restore(self, state: State) -> None:
         """Undo what the rounds so far have learnt; the random numbers go on."""
         for array, first in self._arrays:
             array[...] = first
-        for array, values in self._records:
-            array[0] = values
         state.history[...] = 0.0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,7 +18,8 @@ from bansac.engine.search import Search, current_beliefs, no_probabilities
 from bansac.engine.state import HISTORY, State, make_records
 from bansac.engine.stopping import Stop
 from bansac.engine.trace import Recorder, Trace
-from bansac.numeric.arrays import Floats, Ints
+from bansac.numeric.arrays import Floats, Ints, Words
+from bansac.numeric.jit import kernel
 from bansac.numeric.rng import seed_rng, shuffle
 from bansac.problems.problem import Problem, repair_scratch
 
@@ -27,8 +28,7 @@ __all__ = ["Outcome", "run"]
 _MAX_TESTS = 256
 
 
-@dataclass(frozen=True)
-class Outcome:
+class Outcome(NamedTuple):
     """What a run found, in the caller's coordinates and order; ``model`` is flat, None if nothing was found."""
 
     model: Floats | None
@@ -64,9 +64,8 @@ def run(
     n = data.shape[1]
     assert options.seed is not None
     rng = seed_rng(options.seed)
-    order = np.empty(n, np.int64)
-    shuffle(rng, order)
-    shuffled = data.take(order, axis=1)
+    order, shuffled = np.empty(n, np.int64), np.empty(data.shape)
+    _shuffle(rng, data, order, shuffled)
     transform = np.empty(1 + 2 * problem.channels)
     transform[0] = 1.0
     if problem.normalize is not None:
@@ -110,6 +109,15 @@ def run(
     )
 
 
+@kernel
+def _shuffle(rng: Words, data: Floats, order: Ints, shuffled: Floats) -> None:
+    """Write the numbers of the data in random order, and the data in this order."""
+    shuffle(rng, order)
+    for channel in range(data.shape[0]):
+        for n in range(order.size):
+            shuffled[channel, n] = data[channel, order[n]]
+
+
 def _rank(quality: Floats) -> Ints:
     """Return the indices of the data by decreasing quality."""
     return np.argsort(-quality, kind="stable")
@@ -135,22 +143,17 @@ def _start(
     """Allocate the context of a run; return it and its stopping criteria with a number of samples."""
     assert threshold is not None
     n = setup.data.shape[1]
-    informed = setup.prior is not None and bool(setup.prior.min() < setup.prior.max())
-    plan = find_plan(problem, options, informed=informed)
+    odds, largest_odds, informed = np.ones(n), 1.0, False
+    if setup.prior is not None:
+        largest_odds, informed = write_initial_odds(setup.prior, odds)
+    plan = find_plan(problem, options, informed=bool(informed))
     adaptive = options.sampler_row.adaptive
     higher_order = adaptive and options.order > 1
     numbers, indices = plan.start(setup)
     points = setup.data.astype(problem.precision, copy=False)
-    odds = np.ones(n) if setup.prior is None else np.empty(n)
-    settings, progress, candidate, sprt = make_records(
-        threshold * threshold,
-        n if weights is None else weights.sum(),
-        weights is None and options.score_row == SCORES["inliers"],
-        plan.constants,
-        n,
-    )
-    if setup.prior is not None:
-        progress["largest_odds"] = write_initial_odds(setup.prior, odds)
+    counts = weights is None and options.score_row == SCORES["inliers"]
+    settings, progress, candidate, sprt = make_records(threshold * threshold, counts, plan.constants, n)
+    progress["largest_odds"] = largest_odds
     state = State(
         kernels=plan.kernels,
         settings=settings,
@@ -187,7 +190,7 @@ def _start(
 def _stop_indices(plan: Plan, n: int, sample_size: int) -> Ints:
     """Return the arrays of the stopping criteria, one per row."""
     if not plan.prepare:
-        return np.empty((0, 0), np.int64)
+        return np.empty((len(plan.bounds), 0), np.int64)
     rows = [prepare(n, sample_size) for prepare in plan.prepare]
     indices = np.zeros((len(rows), max([row.size for row in rows], default=0)), np.int64)
     for k, row in enumerate(rows):

@@ -40,6 +40,7 @@ __all__ = [
     "State",
     "constants_of_run",
     "make_records",
+    "memory_of_records",
     "pack_run",
 ]
 
@@ -154,16 +155,17 @@ def constants_of_run(**values: Any) -> tuple[Any, ...]:
 
 
 def make_records(
-    squared_threshold: float, total_weight: float, counts: bool, constants: tuple[Any, ...], n: int
+    squared_threshold: float, counts: bool, constants: tuple[Any, ...], n: int
 ) -> tuple[Any, Any, Any, Any]:
     """Return the records of a run of ``n`` data: settings, progress, candidate and SPRT, before the first iteration.
 
-    They share one piece of memory, and values are assigned at once: NumPy takes a microsecond for an array of records
-    and a fourth of it for each field. The ``base`` of a record is an array that holds nothing else.
+    ``pack_run`` sums up the weights. The records share one piece of memory, and values are assigned at once: NumPy
+    takes a microsecond for an array of records and a fourth of it for each field. The ``base`` of a record is an array
+    that holds nothing else.
     """
     memory = _FRESH.copy()
     settings, progress, candidate, sprt = [np.ndarray(1, dtype, memory, offset) for dtype, offset in _LAYOUT]
-    settings[0] = (squared_threshold, total_weight, counts, *constants)
+    settings[0] = (squared_threshold, 0.0, counts, *constants)
     records = _first_record(settings), _first_record(progress), _first_record(candidate), _first_record(sprt)
     records[1]["subset_limit"] = n
     return records
@@ -183,6 +185,14 @@ _FRESH = _fresh_records()
 
 def _first_record(array: Any) -> Any:
     return array.view(np.recarray)[0] if config.DISABLE_JIT else array[0]
+
+
+def memory_of_records(record: Any) -> Any:
+    """Return the bytes of all records of a run, of which one is given."""
+    base = record.base
+    while base.dtype != np.uint8:
+        base = base.base
+    return base
 
 
 class State(NamedTuple):
@@ -275,6 +285,8 @@ def _pack(
         if all_ones:
             score_weights[k] = 1.0
         block_weights[k // BLOCK] += score_weights[k]
+    for block in range(block_weights.size):
+        settings[0].total_weight += block_weights[block]
     return _CONTEXT(
         kernels, settings[0], progress[0], candidate[0], sprt[0], data, points, rng, sample, models, best_model,
         best_sample, other_model, is_inlier, odds, belief, gamma, cpt, ranking, sampler_numbers, sampler_indices,

@@ -22,7 +22,7 @@ from bansac.numeric.clock import Stopwatch
 from bansac.numeric.jit import kernel
 from bansac.problems.problem import Problem
 from bansac.result import Result
-from bansac.validate import as_probabilities, as_scores, as_weights, probability_range
+from bansac.validate import as_weights, check_probabilities, scores_and_range
 
 __all__ = ["distances", "solve"]
 
@@ -128,14 +128,17 @@ def _prior_and_quality(
         raise ValueError(
             f"scores are of no use to sampler={sampler.name!r} without the stop 'prosac' or weighting='scores'"
         )
-    prior = None if priors is None else as_probabilities("priors", priors, n)
-    quality = None if scores is None else as_scores("scores", scores, n)
-    if quality is not None and sampler.prior and prior is None and n > 0:
-        advice = "; bring them there, for example by 1 - SNN ratio, or give priors"
-        lowest, highest = probability_range("scores", quality, advice)
-        prior = quality if lowest < highest else None  # scores that are all equal say nothing
-    elif quality is None and prior is not None and n > 0 and prior.min() < prior.max():
-        quality = prior
+    prior = quality = None
+    if scores is not None:
+        quality, lowest, highest = scores_and_range("scores", scores, n)
+        if sampler.prior and priors is None:
+            advice = "; bring them there, for example by 1 - SNN ratio, or give priors"
+            check_probabilities("scores", lowest, highest, advice)
+            prior = quality if lowest < highest else None  # scores that are all equal say nothing
+    if priors is not None:
+        prior, lowest, highest = scores_and_range("priors", priors, n)
+        check_probabilities("priors", lowest, highest)
+        quality = prior if quality is None and lowest < highest else quality
     if needs_order and quality is None:
         what = f"sampler={sampler.name!r}" if sampler.order else f"stopping={options.stopping!r}"
         raise ValueError(f"{what} needs scores, which order the data")

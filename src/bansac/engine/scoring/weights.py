@@ -54,9 +54,21 @@ def reliability_weights(probabilities: Floats) -> Floats | None:
     >>> reliability_weights(np.array([0.5, 1.0]))
     array([0.25, 1.  ])
     """
-    if probabilities.size == 0 or probabilities.min() < 0.0 or probabilities.max() > 1.0 or probabilities.max() == 0.0:
-        return None
-    return np.asarray(np.maximum(probabilities, _LEAST) ** 2)
+    squares = np.empty(probabilities.size)
+    return squares if _square(probabilities, squares) else None
+
+
+@kernel
+def _square(probabilities: Floats, squares: Floats) -> bool:
+    """Write the squares; False if they are not all of numbers in [0, 1], of which one is not 0."""
+    good, largest = True, 0.0
+    for n in range(squares.size):
+        p = probabilities[n]
+        good &= 0.0 <= p <= 1.0
+        largest = p if p > largest else largest
+        raised = p if p > _LEAST else _LEAST
+        squares[n] = raised * raised
+    return good and largest > 0.0
 
 
 def density_weights(data: Floats) -> Floats:
