@@ -191,9 +191,10 @@ def refine_once(run):
     other[:] = run.best_model
     threshold, first_block = run.settings.squared_threshold, run.candidate.first_block
     evaluate(run, run.best_model, is_inlier, threshold, -1.0, np.inf, first_block)
+    weights = np.empty(is_inlier.size)
     for n in range(is_inlier.size):
-        run.weights[n] = 1.0 if is_inlier[n] else 0.0
-    if run.kernels.fit(run.data, run.weights, other, run.scratch):
+        weights[n] = 1.0 if is_inlier[n] else 0.0
+    if run.kernels.fit(run.data, weights, other, run.scratch):
         score, inliers = evaluate(run, other, is_inlier, threshold, -1.0, np.inf, first_block)
         if score >= run.progress.best_score:
             run.progress.best_score = score

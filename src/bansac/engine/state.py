@@ -239,7 +239,6 @@ class Run(State):
     odds_bits: Ints  # the memory of the odds
     belief_work: Floats
     supports: Ints  # inliers of the first models, those scored in full
-    weights: Floats  # N, of a fit
 
 
 _FIELDS = (*State._fields[:-1], *(name for name in Run.__annotations__ if name not in State.__annotations__))
@@ -292,5 +291,5 @@ def _pack(
         best_sample, other_model, is_inlier, odds, belief, gamma, cpt, ranking, sampler_numbers, sampler_indices,
         stop_indices, history, repair_work, score_weights, block_weights,
         np.empty(scratch_size), np.empty(best_model.size, points.dtype), np.empty(BLOCK, points.dtype),
-        odds.view(np.int64), np.empty(cpt.shape[1]), np.empty(FULL_MODELS, np.int64), np.empty(n),
+        odds.view(np.int64), np.empty(cpt.shape[1]), np.empty(FULL_MODELS, np.int64),
     )  # fmt: skip

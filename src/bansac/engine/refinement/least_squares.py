@@ -27,9 +27,8 @@ def refine_to_inliers(run: Run) -> int:
     A fit is kept only if its score is no worse; the rounds end when the inliers do not change any more. A minimal model
     misses many inliers of a homography, which come in round by round: one to three rounds are too few.
     """
-    progress, best, fitted, is_inlier, weights = (
-        run.progress, run.best_model, run.other_model, run.is_inlier[0], run.weights,
-    )  # fmt: skip
+    progress, best, fitted, is_inlier = run.progress, run.best_model, run.other_model, run.is_inlier[0]
+    weights = np.empty(is_inlier.size)
     copy(best, fitted)
     for n in range(weights.size):
         weights[n] = 0.0

@@ -44,9 +44,10 @@ def refine(run: Run, problem: Problem) -> None:
 
 @kernel
 def refine_by_lm(run: Run, manifold: Any, work: Work) -> None:
-    """Move the best model twice, with one loss after the other."""
-    move_best_model(run, manifold, work, TRUNCATED, 1.0, 1.0, _REACH, np.inf, _MAX_STEPS, 0.0)
-    move_best_model(run, manifold, work, CAUCHY, _SCALE, _SCALE, _REACH, np.inf, _MAX_STEPS, _TOLERANCE)
+    """Move the best model twice, with one loss after the other; two calls in the text would be compiled twice."""
+    for step in range(2):
+        loss, scale, tolerance = (CAUCHY, _SCALE, _TOLERANCE) if step == 1 else (TRUNCATED, 1.0, 0.0)
+        move_best_model(run, manifold, work, loss, scale, scale, _REACH, np.inf, _MAX_STEPS, tolerance)
 
 
 @context_kernel
