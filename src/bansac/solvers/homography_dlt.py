@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bansac.numeric.arrays import Floats
-from bansac.numeric.jit import inner_kernel, kernel
+from bansac.numeric.jit import fast_kernel, inlined, inner_kernel
 from bansac.solvers.normalization import (
     as_weights,
     canonical_homography,
@@ -68,7 +68,7 @@ def fit(data: Floats, weights: Floats, model: Floats, scratch: Floats) -> bool:
     return True
 
 
-@inner_kernel
+@inlined
 def _find_frame(data: Floats, weights: Floats) -> tuple[bool, Frame]:
     """Find the frame of a fit; False if the points of image 1 are collinear.
 
@@ -101,7 +101,7 @@ def _find_frame(data: Floats, weights: Floats) -> tuple[bool, Frame]:
     return True, (mx1, my1, l11, xy / l11, math.sqrt(determinant) / l11, mx2 / total, my2 / total)
 
 
-@inner_kernel
+@inlined
 def _average(data: Floats, weights: Floats, frame: Frame, block: int, out: Floats) -> None:
     """Write the weighted mean of f p p^T, f being x2, y2 and x2^2 + y2^2 for ``block`` 0, 1 and 2, in the frame."""
     x1, y1, x2, y2 = data[0], data[1], data[2], data[3]
@@ -202,4 +202,4 @@ def homography_dlt(x1: ArrayLike, x2: ArrayLike, weights: ArrayLike | None = Non
     return model.reshape(3, 3)
 
 
-_fit = kernel(fit)
+_fit = fast_kernel(fit)
