@@ -16,10 +16,12 @@ from bansac.datasets.synthetic import (
     polynomial_points,
 )
 from bansac.engine import search
+from bansac.engine.incumbent import Plausibility
 from bansac.engine.rounds import Rounds
 from bansac.metrics import corner_error, rotation_error, translation_error
 from bansac.problems.line import LINE
 from tests.reference import epipolar as reference
+from tests.reference import focal_lengths
 
 PLANE = homography_matches(200, inlier_ratio=0.5, noise=0.3, seed=3)
 SCENE = epipolar_matches(200, inlier_ratio=0.6, noise=0.2, seed=4)
@@ -292,24 +294,32 @@ def test_bad_sizes_of_images_raise_and_are_named(name, size, found):
         hard(**{"image_size1": (480, 640), "image_size2": (480, 640)} | {name: size})
 
 
+def count_call(model, transform, cameras):
+    """Take all models for equally plausible; the last of the parameters is the number of calls."""
+    cameras[-1] += 1.0
+    return 1.0
+
+
 def test_sizes_of_images_decide_between_models(monkeypatch):
-    seen = []
+    given = []
 
-    def plausibility(F, size1, size2):
-        seen.append((F.shape, size1, size2))
-        return 1.0
+    def counted(function, cameras):
+        given.append(np.append(cameras, 0.0))
+        return Plausibility(count_call, given[-1])
 
-    monkeypatch.setattr("bansac.estimate.two_views.focal_plausibility", plausibility)
+    def calls(**settings):
+        hard(max_iterations=300, rounds=1, **settings)
+        return given[-1][-1]
+
+    monkeypatch.setattr("bansac.estimate.two_views.Plausibility", counted)
     hard(image_size1=(480, 640), image_size2=np.array([600, 800.0]), max_iterations=600, agreement=50)
-    assert len(seen) >= 2
-    assert set(seen) == {((3, 3), (480, 640), (600, 800))}
-    seen.clear()
+    assert given[0].tolist() == [319.5, 239.5, 800.0, 399.5, 299.5, 1000.0, given[0][-1]]
+    assert given[0][-1] >= 2
     hard(image_size1=(480, 640), max_iterations=300)  # one size says nothing
+    assert len(given) == 1
     sizes = {"image_size1": (480, 640), "image_size2": (480, 640)}
-    hard(**sizes, max_iterations=300, rounds=1, local_optimization=None)  # one model competes with none
-    assert not seen
-    hard(**sizes, max_iterations=300, rounds=1)
-    assert seen
+    assert calls(**sizes, local_optimization=None) == 0  # one model competes with none
+    assert calls(**sizes) > 0
 
 
 def test_implausible_focal_lengths_lose():
@@ -318,7 +328,5 @@ def test_implausible_focal_lengths_lose():
     sized = hard(**settings, image_size1=(480, 640), image_size2=(480, 640))
     assert sized.iterations == without.iterations
     assert sized.rounds == without.rounds
-    from bansac.geometry import focal_plausibility
-
     sizes = (480, 640), (480, 640)
-    assert focal_plausibility(sized.model, *sizes) >= focal_plausibility(without.model, *sizes)
+    assert focal_lengths.plausibility(sized.model, *sizes) >= focal_lengths.plausibility(without.model, *sizes)

@@ -396,30 +396,28 @@ def test_local_optimization_waits_for_support_that_is_not_random(scene, monkeypa
     from bansac.engine import local_optimization
     from bansac.engine.search import Search
 
-    def count(max_iterations):
-        """Return how often the best model is optimised in the loop, and after it."""
-        calls, stopped = [], []
+    def run(max_iterations):
+        """Return whether the best model is optimised in the loop, and how often after it."""
+        in_the_loop, after_it = [], []
 
         def optimize(*arguments):
-            calls.append(bool(stopped))
+            after_it.append(True)
             original(*arguments)
 
-        def iterate(*arguments):
-            stop = iterate_all(*arguments)
-            stopped.append(stop)
+        def iterate(search, *arguments):
+            stop = iterate_all(search, *arguments)
+            in_the_loop.append(not search.state.progress["unoptimized"])
             return stop
 
-        monkeypatch.setattr(local_optimization, "optimize_locally", optimize)
+        monkeypatch.setattr(local_optimization, "optimize", optimize)
         monkeypatch.setattr(Search, "_iterate", iterate)
         settings = {"preset": "paper", "local_optimization": "inner", "sampler": "uniform"}
         bansac.estimate_fundamental(scene.x1, scene.x2, max_iterations=max_iterations, **settings)
-        return calls.count(False), calls.count(True)
+        return in_the_loop, len(after_it)
 
-    original, iterate_all = local_optimization.optimize_locally, Search._iterate
-    assert count(5) == (0, 1)  # too short: none in the loop, one after it
-    in_the_loop, after_it = count(10_000)
-    assert in_the_loop > 0
-    assert after_it == 0  # the best model has had its optimisation in the loop
+    original, iterate_all = local_optimization.optimize, Search._iterate
+    assert run(5) == ([False], 1)  # too short
+    assert run(10_000) == ([True], 0)
 
 
 def test_options_object_and_single_settings_mix(plane):
@@ -496,7 +494,7 @@ def test_an_interrupt_between_slices_gets_through(preset, plane, monkeypatch):
     def interrupt(*_):
         raise KeyboardInterrupt
 
-    loop = "search.run_iterations" if preset == "paper" else "local_optimization.iterate_locally"
+    loop = "search.run_iterations" if preset == "paper" else "local_optimization.iterate"
     monkeypatch.setattr(f"bansac.engine.{loop}", interrupt)
     with pytest.raises(KeyboardInterrupt):
         bansac.estimate_homography(plane.x1, plane.x2, preset=preset)

@@ -7,7 +7,6 @@ take arrays of points do not check them: callers inside the package have done so
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,7 +19,6 @@ __all__ = [
     "decompose_essential",
     "decompose_homography",
     "essential_from_pose",
-    "focal_plausibility",
     "focals_from_fundamental",
     "homogeneous",
     "normalize_points",
@@ -29,23 +27,10 @@ __all__ = [
 ]
 
 _Array = NDArray[np.float64]
-_Row = tuple[float, ...]
 
 # Singular values of a homography: the smallest over the largest for a plane through a camera's centre; the root of the
 # difference of their squares for a rotation.
 _RANK_TWO, _ROTATION = 1e-9, 1e-6
-
-# Of the terms of a denominator, what is left after cancellation and is no more than rounding.
-_ROUNDING = 1e-9
-
-# Focal lengths of cameras in image diagonals: the median, the standard deviation of their logarithm, and what a score
-# is multiplied by if the focal lengths are impossible.
-_USUAL_FOCAL = 0.85
-_FOCAL_SPREAD = 0.6
-_LEAST_PLAUSIBLE = 0.8
-
-# With the principal points this close to being a match, in image diagonals, focal lengths are not determined.
-_MEETING_AXES = 0.004
 
 
 def homogeneous(points: _Array) -> _Array:
@@ -389,68 +374,8 @@ def focals_from_fundamental(F: ArrayLike, center1: ArrayLike, center2: ArrayLike
         if point.shape != (2,) or not np.isfinite(point).all():
             raise ValueError(f"{name} must be two finite numbers, got {point.tolist()}")
         points.append(point.tolist())
-    centered = _move_centers(matrix, points[0], points[1], 1.0)
-    squares = _squared_focal(*centered), _squared_focal(*zip(*centered, strict=True))
+    from bansac.problems.focal_lengths import squared_focals  # loads Numba
+
+    squares = squared_focals(matrix.flatten(), *points[0], *points[1])
     f1, f2 = (math.sqrt(square) if square > 0.0 else math.nan for square in squares)
     return f1, f2
-
-
-def focal_plausibility(F: _Array, size1: tuple[int, int], size2: tuple[int, int]) -> float:
-    """Return how plausible the focal lengths of a fundamental matrix are, a factor of its score in [0.8, 1].
-
-    The principal points are taken to be the centres of the images, (height, width) in pixels. Evidence, not a veto: the
-    images may have been cropped, and wrong matrices can have usual focal lengths. 1 where F does not determine them.
-    """
-    center1, center2 = ([0.5 * (width - 1), 0.5 * (height - 1)] for height, width in (size1, size2))
-    diagonal = 0.5 * (math.hypot(*size1) + math.hypot(*size2))
-    centered = _move_centers(F, center1, center2, diagonal)
-    # Sampson distance of the two principal points as a match.
-    (_, _, c), (_, _, f), (g, h, i) = centered
-    if not abs(i) > _MEETING_AXES * math.sqrt(c * c + f * f + g * g + h * h):
-        return 1.0
-    factor = 1.0
-    squares = _squared_focal(*centered), _squared_focal(*zip(*centered, strict=True))
-    for square, size in zip(squares, (size1, size2), strict=True):
-        if square <= 0.0:
-            plausible = 0.0
-        elif square > 0.0:
-            deviation = math.log(math.sqrt(square) * diagonal / math.hypot(*size) / _USUAL_FOCAL) / _FOCAL_SPREAD
-            plausible = math.exp(-0.5 * deviation * deviation)
-        else:
-            plausible = 1.0
-        factor = min(factor, _LEAST_PLAUSIBLE + (1.0 - _LEAST_PLAUSIBLE) * plausible)
-    return factor
-
-
-def _move_centers(F: _Array, center1: Sequence[float], center2: Sequence[float], unit: float) -> tuple[_Row, ...]:
-    """Return the rows of F for coordinates relative to a point in each image, in another unit of length."""
-    (x1, y1), (x2, y2) = center1, center2
-    first, second, third = ((unit * a, unit * b, a * x1 + b * y1 + c) for a, b, c in F.tolist())
-    last = tuple(x2 * a + y2 * b + c for a, b, c in zip(first, second, third, strict=True))
-    return tuple(unit * a for a in first), tuple(unit * a for a in second), last
-
-
-def _cross(u: _Row, v: _Row) -> _Row:
-    """Return u x v; of single vectors."""
-    return u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2], u[0] * v[1] - u[1] * v[0]
-
-
-def _squared_focal(first: _Row, second: _Row, third: _Row) -> float:
-    """Return the square of the focal length of the first camera of the F with these rows; NaN if undetermined.
-
-    The principal points are at the origin: Bougnoux's formula (1998) with p1 = p2 = (0, 0, 1), where
-    p2^T [e2]x = (-y, x, 0) for the epipole (x, y, z).
-    """
-    a, b, c = first
-    d, e, f = second
-    g, h, i = third
-    # The epipole is orthogonal to the columns of F: the longest cross product of two of them.
-    columns = (a, d, g), (b, e, h), (c, f, i)
-    epipoles = [_cross(columns[j], columns[k]) for j, k in ((0, 1), (1, 2), (2, 0))]
-    x, y, _ = max(epipoles, key=lambda v: v[0] * v[0] + v[1] * v[1] + v[2] * v[2])
-    term, other = (x * d - y * a) * g, (x * e - y * b) * h
-    denominator = term + other
-    if not abs(denominator) > _ROUNDING * (abs(term) + abs(other)):
-        return math.nan
-    square: float = -(x * f - y * c) * i / denominator
-    return square

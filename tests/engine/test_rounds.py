@@ -8,6 +8,7 @@ from numba import config
 
 from bansac.datasets.synthetic import epipolar_matches, homography_matches
 from bansac.engine import runner, search
+from bansac.engine.incumbent import Plausibility
 from bansac.engine.loop import run_iterations
 from bansac.engine.rounds import Candidate, Rounds, Start
 from bansac.engine.state import pack_run
@@ -15,6 +16,7 @@ from bansac.numeric.rng import seed_rng, shuffle
 from bansac.problems.fundamental import FUNDAMENTAL
 from bansac.problems.homography import HOMOGRAPHY
 from bansac.problems.line import LINE
+from bansac.solvers.normalization import denormalize_homography
 from tests.engine.builder import BASE, build_run
 
 
@@ -195,6 +197,12 @@ def test_beliefs_are_those_of_the_round_of_the_model(sampler, monkeypatch):
     assert earlier >= 2
 
 
+def near_shift(model, transform, parameters):
+    """Half the plausibility to a homography that is not the shift along x in the parameters."""
+    denormalize_homography(model, transform)
+    return 1.0 if abs(model[2] / model[8] - parameters[0]) < 1.0 else 0.5
+
+
 def test_implausible_models_lose():
     rng = np.random.default_rng(0)
     x1 = rng.uniform(0, 500, (200, 2))
@@ -202,7 +210,5 @@ def test_implausible_models_lose():
     data = np.ascontiguousarray(np.vstack([x1.T, x2.T]))
     options = BASE.replace(max_iterations=20_000, rounds=20, agreement=20)
     for shift in (10.0, 90.0):
-        found = runner.run(
-            HOMOGRAPHY, data, options, plausibility=lambda H, shift=shift: 1.0 if abs(H[2] / H[8] - shift) < 1 else 0.5
-        )
+        found = runner.run(HOMOGRAPHY, data, options, plausibility=Plausibility(near_shift, np.array([shift])))
         assert found.model[2] / found.model[8] == pytest.approx(shift, abs=1e-3)

@@ -11,6 +11,7 @@ from numba import config
 
 from bansac.datasets.synthetic import homography_matches, line_points
 from bansac.engine import local_optimization, runner, search
+from bansac.engine.incumbent import compete, repair_sampled
 from bansac.engine.sampling import SAMPLERS
 from bansac.engine.state import OPTIMIZATION
 from bansac.problems.fundamental import FUNDAMENTAL
@@ -90,7 +91,7 @@ def test_the_result_does_not_depend_on_the_slices(kind, settings, planar, plane,
         return count
 
     monkeypatch.setattr(search, "run_iterations", counted(search.run_iterations))
-    monkeypatch.setattr(local_optimization, "iterate_locally", counted(local_optimization.iterate_locally))
+    monkeypatch.setattr(local_optimization, "iterate", counted(local_optimization.iterate))
     monkeypatch.setattr(search, "_FIRST_SLICE", 2**31)
     whole = outcome(problem, data, **settings)
     assert settings.get("trace") or len({first for first, _ in slices}) == 1
@@ -103,38 +104,62 @@ def test_the_result_does_not_depend_on_the_slices(kind, settings, planar, plane,
     assert_same_bits(whole, cut)
 
 
+def follow(monkeypatch):
+    """Run loop and local optimisation step by step; return the list of what takes place, with the iteration."""
+    states, events = [], []
+
+    def start(*arguments):
+        states.append(original_start(*arguments))
+        return states[-1]
+
+    def log(name):
+        events.append((name, int(states[-1][0].progress["iterations"])))
+
+    def improve(packed, local):
+        log("optimization")
+        local_optimization.optimize_locally(packed, local)
+
+    def optimize(packed, manifold, work, local, contest):
+        sampled = states[-1][0].best_model.copy()
+        improve(packed, local)
+        if contest is None:
+            return
+        contest.sampled[:] = sampled
+        if compete(packed, contest) and repair_sampled(packed, contest):
+            log("repair")
+            improve(packed, local)
+            compete(packed, contest)
+
+    def iterate(packed, manifold, work, local, contest, trace, first, end):
+        search.run_iterations(packed, trace, first, end)
+        while states[-1][0].progress["due"] == OPTIMIZATION:
+            optimize(packed, manifold, work, local, contest)
+            search.run_iterations(packed, trace, first, end)
+
+    original_start = runner._start
+    monkeypatch.setattr(runner, "_start", start)
+    monkeypatch.setattr(local_optimization, "iterate", iterate)
+    monkeypatch.setattr(local_optimization, "optimize", optimize)
+    return states, events
+
+
 @pytest.mark.parametrize(("sampler", "seeds"), [("uniform", range(7, 9)), ("bansac", range(2))])
 def test_repairs_follow_local_optimisation_in_the_same_iteration(sampler, seeds, planar, monkeypatch):
-    events: list[tuple[str, int]] = []
-    states = []
-
-    def repair(run, sample, model):
-        states.append(run.state)
-        events.append(("repair", int(run.state.progress["iterations"])))
-        return original_repair(run, sample, model)
-
-    def optimize(packed, work):
-        if states:
-            events.append(("optimization", int(states[-1].progress["iterations"])))
-        original_optimize(packed, work)
-
-    original_repair, original_optimize = search.Search._repaired, local_optimization.optimize_locally
-    monkeypatch.setattr(search.Search, "_repaired", repair)
-    monkeypatch.setattr(local_optimization, "optimize_locally", optimize)
     both = 0
     settings = {"sampler": sampler, "local_optimization": "inner", "stopping": None, "trace": True}
-    for seed in seeds:
+    compiled = [outcome(FUNDAMENTAL, planar, seed=seed, **settings) for seed in seeds]
+    _, events = follow(monkeypatch)
+    for seed, expected in zip(seeds, compiled, strict=True):
         events.clear()
-        states.clear()
         monkeypatch.setattr(search, "_FIRST_SLICE", 2**31)
         whole = outcome(FUNDAMENTAL, planar, seed=seed, **settings)
+        assert_same_bits(whole, expected)
         course = events.copy()
         both += len({at for name, at in course if name == "repair"} & {at for name, at in course if name != "repair"})
         # Row k of the trace is that of iteration k + 1, whatever came between.
         assert len(whole.trace) == whole.iterations == 120
         assert np.all(np.diff(whole.trace.best_inliers) >= 0)
         events.clear()
-        states.clear()
         monkeypatch.setattr(search, "_FIRST_SLICE", 1)
         monkeypatch.setattr(search, "_SLICE_SECONDS", 0.0)
         assert_same_bits(whole, outcome(FUNDAMENTAL, planar, seed=seed, **settings))
@@ -144,24 +169,9 @@ def test_repairs_follow_local_optimisation_in_the_same_iteration(sampler, seeds,
 
 @pytest.mark.parametrize("sampler", ["bansac", "ar"])
 def test_an_iteration_with_local_optimisation_teaches_once(sampler, plane, monkeypatch):
-    states, optimised = [], []
-
-    def start(*arguments):
-        states.append(original_start(*arguments))
-        return states[-1]
-
-    def iterate(packed, work, trace, first, end):
-        search.run_iterations(packed, trace, first, end)
-        while states[-1][0].progress["due"] == OPTIMIZATION:
-            optimised.append(int(states[-1][0].progress["iterations"]))
-            local_optimization.optimize_locally(packed, work)
-            search.run_iterations(packed, trace, first, end)
-
-    original_start = runner._start
-    monkeypatch.setattr(runner, "_start", start)
-    monkeypatch.setattr(local_optimization, "iterate_locally", iterate)
+    states, events = follow(monkeypatch)
     found = outcome(HOMOGRAPHY, plane, sampler=sampler, local_optimization=LO, stopping=None, trace=True)
-    assert min(optimised) < found.iterations  # in the loop
+    assert min(at for _, at in events) < found.iterations  # in the loop
     state = states[0][0]
     if sampler == "bansac":
         assert state.progress["updates"] == np.count_nonzero(~np.isnan(found.trace.gamma)) > 0

@@ -7,72 +7,165 @@ of the incumbent, so that the loop brings forward what might have more.
 
 from __future__ import annotations
 
+import functools
+from collections import namedtuple
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
+from numba import config, float64, types
+from numba.experimental import structref
 
-from bansac.engine.state import Run, State
+from bansac.engine.degeneracy import take_repaired
+from bansac.engine.state import Run
 from bansac.numeric.arrays import Floats
-from bansac.numeric.jit import kernel
+from bansac.numeric.jit import compile_kernel, context_kernel, kernel
 from bansac.numeric.linalg import copy
+from bansac.numeric.struct import define_packer
+from bansac.problems.problem import DEGENERACY, Problem
 
-__all__ = ["Incumbent"]
+__all__ = ["Contest", "Plausibility", "compete", "make_contest", "repair_sampled", "weigh"]
 
-# What is known of the model: its score and its support, and what the loop knows of it apart from its score.
+# What is known of the incumbent: its score and its support, and what the loop knows of it apart from its score.
 _SCORE, _SUPPORT, _INLIERS, _REQUIRED, _REQUIRED_BY = range(5)
 
+_PLAUSIBILITY = float64(float64[::1], float64[::1], float64[::1])
 
-class Incumbent:
-    """The optimised model with the most support.
+FIELDS = ("plausibility", *(row.name for row in DEGENERACY))
 
-    Parameters
-    ----------
-    state : State
-        The context, whose best model competes.
-    packed : struct
-        The same as the kernels take it.
-    plausible : callable, optional
-        The plausibility of a model, a factor of its support; None if all are equal.
+# Takes the place of the struct in interpreted runs (NUMBA_DISABLE_JIT=1).
+_Rules: Any = namedtuple("_Rules", FIELDS)  # type: ignore[misc]
+
+
+@structref.register
+class _RulesType(types.StructRef):  # type: ignore[misc]
+    """Numba type of the struct."""
+
+
+class _RulesStruct(structref.StructRefProxy):  # type: ignore[misc]
+    """The struct as Python sees it: opaque."""
+
+
+_pack = define_packer(_RulesStruct, _RulesType, FIELDS)
+
+
+class Plausibility(NamedTuple):
+    """A factor in (0, 1] of the support of a model.
+
+    ``function(model, transform, parameters) -> float`` is plain Python that Numba can compile. It gets a model in the
+    frame of the run, which it may change, what ``normalize`` of the problem has written, and the parameters.
     """
 
-    def __init__(self, state: State, packed: Any, plausible: Callable[[Floats], float] | None) -> None:
-        self._state = state
-        self._packed = packed
-        self._plausible = plausible
-        self._model = np.empty_like(state.best_model)
-        self._known = np.empty(5)
-        self.reset()
+    function: Callable[[Floats, Floats, Floats], float]
+    parameters: Floats
+
+
+def equally_plausible(model: Floats, transform: Floats, parameters: Floats) -> float:
+    """Return 1 for every model."""
+    return 1.0
+
+
+class Contest(NamedTuple):
+    """What the optimised models of a run compete by, and the one with the most support so far."""
+
+    rules: Any  # the functions: plausibility, is_degenerate and repair_degenerate
+    transform: Floats  # for the plausibility
+    parameters: Floats
+    sampled: Floats  # the best model before it was optimised
+    room: Floats  # for a model
+    model: Floats  # the incumbent
+    known: Floats  # of it
 
     def reset(self) -> None:
         """Forget the model: a round begins."""
-        self._known[_SUPPORT] = -np.inf
+        self.known[_SUPPORT] = -np.inf
 
-    def compete(self) -> bool:
-        """Make the best model of the run the incumbent if it has more support, else bring the incumbent back."""
-        plausibility = 1.0 if self._plausible is None else self._plausible(self._state.best_model)
-        return bool(_compete(self._packed, plausibility, self._model, self._known))
-
-    def settle(self) -> None:
+    def settle(self, progress: Any) -> None:
         """Bring back the score of the incumbent: the last step of a round compares scores."""
-        if self._known[_SUPPORT] > -np.inf:
-            self._state.progress["best_score"] = self._known[_SCORE]
+        if self.known[_SUPPORT] > -np.inf:
+            progress["best_score"] = self.known[_SCORE]
+
+
+def make_contest(problem: Problem, plausibility: Plausibility | None, transform: Floats, repairs: bool) -> Contest:
+    """Return the contest of a run, before its first model.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem.
+    plausibility : Plausibility, optional
+        How plausible models are; by default all are equally plausible.
+    transform : ndarray
+        What ``normalize`` of the problem has written.
+    repairs : bool
+        Whether the repairs of models of degenerate samples take part.
+    """
+    function, parameters = plausibility or Plausibility(equally_plausible, np.empty(0))
+    rules = _select_rules(problem, function, repairs)
+    sampled, room, model = np.empty((3, problem.model_size))
+    contest = Contest(rules, transform, parameters, sampled, room, model, np.empty(5))
+    contest.reset()
+    return contest
+
+
+# The structs that have been packed.
+_STRUCTS: WeakKeyDictionary[Problem, dict[Any, Any]] = WeakKeyDictionary()
+
+
+def _select_rules(problem: Problem, plausibility: Any, repairs: bool) -> Any:
+    """Return the struct of the functions; what is not compiled yet is compiled now."""
+    structs = _STRUCTS.setdefault(problem, {})
+    key = plausibility, repairs
+    if key not in structs:
+        degeneracy = problem.compile_degeneracy(repairs=repairs)
+        if config.DISABLE_JIT:
+            structs[key] = _Rules(plausibility, *degeneracy)  # type: ignore[call-arg]
+        else:
+            structs[key] = _packer()(compile_kernel(plausibility, _PLAUSIBILITY, inner=True), *degeneracy)
+    return structs[key]
+
+
+@functools.cache
+def _packer() -> Any:
+    signatures = [row.signature(float64) for row in DEGENERACY if row.signature is not None]
+    fields = [types.FunctionType(signature) for signature in (_PLAUSIBILITY, *signatures)]
+    struct = _RulesType(tuple(zip(FIELDS, fields, strict=True)))
+    return compile_kernel(_pack, struct(*fields))
 
 
 @kernel
-def _compete(run: Run, plausibility: float, model: Floats, known: Floats) -> bool:
-    """Keep the one with more support of the best model and the incumbent (``model``, ``known``), as both of them."""
-    progress = run.progress
-    support = progress.best_score * plausibility
+def weigh(contest: Contest, model: Floats) -> float:
+    """Return the plausibility of a model in the frame of the run."""
+    copy(model, contest.room)
+    return contest.rules.plausibility(contest.room, contest.transform, contest.parameters)  # type: ignore[no-any-return]
+
+
+@context_kernel
+def compete(run: Run, contest: Contest) -> bool:
+    """Keep the one with more support of the best model and the incumbent, as both; return whether it is the former."""
+    progress, known = run.progress, contest.known
+    support = progress.best_score * weigh(contest, run.best_model)
     won: bool = support > known[_SUPPORT]
     if won:
-        copy(run.best_model, model)
+        copy(run.best_model, contest.model)
         known[_SCORE], known[_SUPPORT] = progress.best_score, support
         known[_INLIERS], known[_REQUIRED] = progress.best_inliers, progress.required_iterations
         known[_REQUIRED_BY] = progress.required_by
     else:
-        copy(model, run.best_model)
+        copy(contest.model, run.best_model)
         progress.best_inliers, progress.required_iterations = np.int64(known[_INLIERS]), known[_REQUIRED]
         progress.required_by = np.int64(known[_REQUIRED_BY])
     progress.best_score = known[_SUPPORT]
     return won
+
+
+@context_kernel
+def repair_sampled(run: Run, contest: Contest) -> bool:
+    """Make the repair of the sampled model the best one if the sample is degenerate and the repair scores more."""
+    rules, threshold, model = contest.rules, run.settings.squared_threshold, run.other_model
+    if not rules.is_degenerate(run.data, run.best_sample, contest.sampled, threshold, run.repair_work):
+        return False
+    copy(contest.sampled, model)
+    repaired = rules.repair_degenerate(run.data, run.best_sample, model, threshold, run.rng, run.repair_work)
+    return repaired and take_repaired(run)

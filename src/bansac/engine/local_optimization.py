@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from bansac.engine.incumbent import Contest, compete, repair_sampled
 from bansac.engine.loop import run_iterations, update_stop
 from bansac.engine.refinement.levenberg_marquardt import find_work, select_manifold
 from bansac.engine.refinement.lm import TRUNCATED, move_best_model
@@ -37,9 +38,9 @@ from bansac.problems.problem import Problem
 __all__ = [
     "LocalWork",
     "Optimization",
-    "iterate_by_lm",
-    "iterate_locally",
+    "iterate",
     "make_work",
+    "optimize",
     "optimize_by_lm",
     "optimize_locally",
     "select_optimization",
@@ -70,42 +71,54 @@ class Optimization(NamedTuple):
     iterate: Callable[[Floats, int, int], None]
 
 
-def select_optimization(name: str, problem: Problem, run: State, packed: Any) -> Optimization:
+def select_optimization(
+    name: str, problem: Problem, run: State, packed: Any, contest: Contest | None = None
+) -> Optimization:
     """Return the functions of an optimisation; ``packed`` is the struct of ``run``.
 
-    ``optimize()`` improves ``run.best_model``; ``iterate(trace, first, end)`` is ``run_iterations`` with the
-    optimisations that are due, in one call: threads that go back and forth between kernels and Python wait for each
-    other.
+    ``optimize()`` improves ``run.best_model``, which then competes if there is a contest; ``iterate(trace, first,
+    end)`` is ``run_iterations`` with the optimisations that are due, in one call: threads that go back and forth
+    between kernels and Python wait for each other.
     """
+    manifold, lm_work, local = None, None, None
     if name == "lm":
         manifold, lm_work = select_manifold(problem), find_work(problem)
-        return Optimization(
-            functools.partial(optimize_by_lm, packed, manifold, lm_work),
-            functools.partial(iterate_by_lm, packed, manifold, lm_work),
-        )
-    channels, n = run.data.shape
-    work = make_work(channels, n, problem.sample_size, problem.model_size)
-    return Optimization(
-        functools.partial(optimize_locally, packed, work), functools.partial(iterate_locally, packed, work)
-    )
+    else:
+        channels, n = run.data.shape
+        local = make_work(channels, n, problem.sample_size, problem.model_size)
+    arguments = packed, manifold, lm_work, local, contest
+    return Optimization(functools.partial(optimize, *arguments), functools.partial(iterate, *arguments))
 
 
 @kernel
-def iterate_by_lm(run: Run, manifold: Any, work: Any, trace: Floats, first: int, end: int) -> None:
-    """Run the loop with ``optimize_by_lm`` where it is due."""
+def iterate(run: Run, manifold: Any, work: Any, local: Any, contest: Any, trace: Floats, first: int, end: int) -> None:
+    """Run the loop with ``optimize`` where it is due."""
     run_iterations(run, trace, first, end)
     while run.progress.due == OPTIMIZATION:
+        optimize(run, manifold, work, local, contest)
+        run_iterations(run, trace, first, end)
+
+
+@kernel
+def optimize(run: Run, manifold: Any, work: Any, local: Any, contest: Any) -> None:
+    """Optimise the best model, which then competes, as does its repair, optimised, if its sample is degenerate.
+
+    What is None is not compiled: ``manifold`` and ``work`` or ``local``, and ``contest`` if no models compete.
+    """
+    if contest is not None:
+        copy(run.best_model, contest.sampled)
+    _improve(run, manifold, work, local)
+    if contest is not None and compete(run, contest) and repair_sampled(run, contest):
+        _improve(run, manifold, work, local)
+        compete(run, contest)
+
+
+@inlined
+def _improve(run: Run, manifold: Any, work: Any, local: Any) -> None:
+    if manifold is not None:
         optimize_by_lm(run, manifold, work)
-        run_iterations(run, trace, first, end)
-
-
-@kernel
-def iterate_locally(run: Run, local: LocalWork, trace: Floats, first: int, end: int) -> None:
-    """Run the loop with ``optimize_locally`` where it is due."""
-    run_iterations(run, trace, first, end)
-    while run.progress.due == OPTIMIZATION:
+    if local is not None:
         optimize_locally(run, local)
-        run_iterations(run, trace, first, end)
 
 
 @kernel

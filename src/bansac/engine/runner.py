@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
 from bansac.engine.dbn import start_belief, tabulate_gamma, write_initial_odds, write_probabilities
+from bansac.engine.incumbent import Plausibility
 from bansac.engine.kernels import find_function
 from bansac.engine.options import Options
 from bansac.engine.plan import Plan, find_plan
@@ -50,15 +50,14 @@ def run(
     prior: Floats | None = None,
     quality: Floats | None = None,
     weights: Floats | None = None,
-    plausibility: Callable[[Floats], float] | None = None,
+    plausibility: Plausibility | None = None,
 ) -> Outcome:
     """Search for the best model of ``data`` (channels x N, at least one minimal sample) and refine it.
 
     ``options`` must have a threshold, a number of iterations and a seed; distances in them are ``unit`` times those of
     ``data``. ``prior`` is the inlier probability of every datum, ``quality`` orders the data, larger being better;
     ``weights`` are those of the data in the score, at most 1 (``bansac.engine.scoring.weights``). ``plausibility`` is a
-    factor in (0, 1] for the support of a model in the caller's coordinates, when optimised models compete, and those of
-    several rounds.
+    factor of the support of a model when optimised models compete, and those of several rounds.
     """
     deadline = np.inf if options.max_seconds is None else time.perf_counter() + options.max_seconds
     n = data.shape[1]
@@ -90,11 +89,7 @@ def run(
     )
     recorder = Recorder(order) if options.trace else None
 
-    def plausible(model: Floats) -> float:
-        assert plausibility is not None
-        return plausibility(_to_caller(problem, model.copy(), transform))
-
-    search = Search(problem, state, bounds, options, deadline, recorder, None if plausibility is None else plausible)
+    search = Search(problem, state, bounds, options, deadline, recorder, transform, plausibility)
     rounds, stop_reason = search.run()
     best = rounds.best
     return Outcome(

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from bansac.engine.dbn import probabilities_from_odds
-from bansac.engine.degeneracy import score_repaired, take_repaired
-from bansac.engine.incumbent import Incumbent
+from bansac.engine.degeneracy import score_repaired
+from bansac.engine.incumbent import Contest, Plausibility, make_contest, weigh
 from bansac.engine.kernels import find_function
 from bansac.engine.loop import run_iterations
 from bansac.engine.options import Options
@@ -20,8 +20,6 @@ from bansac.engine.rounds import Candidate, Rounds, Start
 from bansac.engine.state import (
     MAX_ITERATIONS,
     NOTHING,
-    OPTIMIZATION,
-    REPAIR,
     RUNNING,
     STOPPED_BANSAC,
     STOPPED_BOUND,
@@ -53,7 +51,8 @@ class Search:
     options: Options
     deadline: float  # of time.perf_counter
     recorder: Recorder | None
-    plausible: Callable[[Floats], float] | None  # a factor of the support of a model, 1 if None
+    transform: Floats  # what ``normalize`` of the problem has written
+    plausibility: Plausibility | None  # a factor of the support of a model, 1 if None
 
     @functools.cached_property
     def packed(self) -> Any:
@@ -61,25 +60,31 @@ class Search:
         return pack_run(self.state)
 
     @functools.cached_property
-    def _incumbent(self) -> Incumbent:
-        return Incumbent(self.state, self.packed, self.plausible)
+    def _contest(self) -> Contest | None:
+        """What the optimised models compete by; None if they do not."""
+        repairs = self.options.repairs_optimized(self.problem)
+        if self.plausibility is None and not repairs:
+            return None
+        return make_contest(self.problem, self.plausibility, self.transform, repairs)
 
     def run(self) -> tuple[Rounds, str]:
         """Run the rounds, each from the same start, and refine the best model of each; say why the last one ended."""
-        state, (iterate, interludes) = self.state, self._interludes()
+        state, contest, (iterate, optimize) = self.state, self._contest, self._loop()
         rounds = Rounds(self.options)
         start = Start(state) if self.options.rounds > 1 else None
         while True:
-            self._incumbent.reset()
+            if contest is not None:
+                contest.reset()
             if self.recorder is not None:
                 self.recorder.begin_round()
             state.settings["max_iterations"] = rounds.iterations_left()
-            stop = self._iterate(iterate, interludes, rounds.iterations)
+            stop = self._iterate(iterate, rounds.iterations)
             candidate = None
             if state.progress["best_inliers"] > 0:
-                if state.settings["optimize"] and state.progress["unoptimized"]:
-                    interludes[OPTIMIZATION]()
-                self._incumbent.settle()
+                if optimize is not None and state.progress["unoptimized"]:
+                    optimize()
+                if contest is not None:
+                    contest.settle(state.progress)
                 self._refine()
                 candidate = self._candidate()
             rounds.end_round(state, candidate)
@@ -89,53 +94,27 @@ class Search:
         rounds.restore_best()
         return rounds, self._stop_reason(rounds, stop)
 
-    def _interludes(self) -> tuple[Callable[[Floats, int, int], None], dict[int, Callable[[], None]]]:
-        """Return the loop, and what takes place between two calls of it."""
-        iterate: Callable[[Floats, int, int], None] = functools.partial(run_iterations, self.packed)
-        interludes: dict[int, Callable[[], None]] = {REPAIR: self._repair}
+    def _loop(self) -> tuple[Callable[[Floats, int, int], None], Callable[[], None] | None]:
+        """Return the loop with its local optimisation, and the latter by itself, None if there is none."""
         name = self.options.optimization(self.problem)
-        if name is not None:
-            from bansac.engine.local_optimization import select_optimization
+        if name is None:
+            return functools.partial(run_iterations, self.packed), None
+        from bansac.engine.local_optimization import select_optimization
 
-            optimization = select_optimization(name, self.problem, self.state, self.packed)
-            repairs = self.options.repairs_optimized(self.problem)
-            if repairs or self.plausible is not None:
-                interludes[OPTIMIZATION] = functools.partial(self._compete, optimization.optimize, repairs)
-            else:
-                iterate, interludes[OPTIMIZATION] = optimization.iterate, optimization.optimize
-        return iterate, interludes
+        optimization = select_optimization(name, self.problem, self.state, self.packed, self._contest)
+        return optimization.iterate, optimization.optimize
 
     def _repair(self) -> None:
         """Repair the iteration's best model, whose sample is degenerate, if the problem can."""
-        state = self.state
-        if self.problem.repair is not None and self._repaired(state.sample, state.models[state.candidate["row"]]):
+        state, repair = self.state, self.problem.repair
+        if repair is None:
+            return
+        threshold = state.settings["squared_threshold"]
+        state.other_model[:] = state.models[state.candidate["row"]]
+        if repair(state.data, state.sample, state.other_model, threshold, state.rng, state.repair_work):
             score_repaired(self.packed)
 
-    def _repaired(self, sample: Ints, model: Floats) -> bool:
-        """Leave the repair of ``model``, that of a degenerate sample, in ``other_model``; False if there is none."""
-        state, threshold = self.state, self.state.settings["squared_threshold"]
-        state.other_model[:] = model
-        repair = self.problem.repair
-        return bool(repair(state.data, sample, state.other_model, threshold, state.rng, state.repair_work))
-
-    def _compete(self, optimize: Callable[[], None], repairs: bool) -> None:
-        """Optimise the best model, and its repair if its sample is degenerate; leave the one with the most support."""
-        state, threshold = self.state, self.state.settings["squared_threshold"]
-        sampled = state.best_model.copy()
-        optimize()
-        if (
-            self._incumbent.compete()
-            and repairs
-            and self.problem.degenerate(state.data, state.best_sample, sampled, threshold, state.repair_work)
-            and self._repaired(state.best_sample, sampled)
-            and take_repaired(self.packed)
-        ):
-            optimize()
-            self._incumbent.compete()
-
-    def _iterate(
-        self, iterate: Callable[[Floats, int, int], None], interludes: dict[int, Callable[[], None]], before: int
-    ) -> int:
+    def _iterate(self, iterate: Callable[[Floats, int, int], None], before: int) -> int:
         """Call the compiled loop slice by slice until it stops; return what stopped it, ``RUNNING`` for the time limit.
 
         ``before`` iterations were those of earlier rounds.
@@ -151,7 +130,7 @@ class Search:
             rows = _NO_TRACE if recorder is None else recorder.rows
             iterate(rows, first, first + length)
             while progress["due"] != NOTHING:
-                interludes[progress["due"]]()
+                self._repair()
                 iterate(rows, first, first + length)
             if recorder is not None:
                 beliefs, inliers = current_beliefs(self.options, state), self._best_inliers()
@@ -185,7 +164,8 @@ class Search:
             return Candidate(model, score, score, 1.0, state.is_inlier[0], int(state.progress["best_inliers"]))
         is_inlier = np.empty(state.odds.size, np.bool_)
         support = visible_score(self.problem, state, self.packed, model, is_inlier)
-        plausibility = 1.0 if self.plausible is None else self.plausible(model)
+        contest = self._contest
+        plausibility = 1.0 if contest is None or self.plausibility is None else weigh(contest, model)
         inliers = int(np.count_nonzero(is_inlier))
         return Candidate(model, score, support * plausibility, plausibility, is_inlier, inliers)
 

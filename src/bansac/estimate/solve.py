@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from bansac.engine.incumbent import Plausibility
 from bansac.engine.kernels import find_function
 from bansac.engine.options import Options
 from bansac.engine.runner import Outcome, run
@@ -38,7 +38,7 @@ def solve(
     unit: float = 1.0,
     *,
     two_views: bool = False,
-    plausibility: Callable[[NDArray[np.float64]], float] | None = None,
+    plausibility: Plausibility | None = None,
 ) -> Result:
     """Run the loop on checked data (channels x N); a residual of the problem times ``unit`` is the caller's.
 

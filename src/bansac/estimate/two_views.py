@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
 from dataclasses import replace
 from typing import Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from bansac.engine.incumbent import Plausibility
 from bansac.estimate.auto_threshold import solve_at
-from bansac.geometry import focal_plausibility
 from bansac.numeric.arrays import Floats
 from bansac.numeric.clock import Stopwatch
 from bansac.numeric.jit import kernel
 from bansac.options import Options, Settings, Threshold, find_preset, resolve_options
+from bansac.problems.focal_lengths import focal_plausibility
 from bansac.problems.problem import Problem
 from bansac.result import RelativePose, Result
 from bansac.validate import LARGEST, as_camera, as_points, as_size, check_finite, check_same_length
@@ -170,16 +171,17 @@ def estimate_fundamental(
 
 def _focal_plausibility(
     image_size1: tuple[int, int] | None, image_size2: tuple[int, int] | None
-) -> Callable[[NDArray[np.float64]], float] | None:
-    """Return how plausible the focal lengths of a flat fundamental matrix are, None if a size is not known."""
-    given = [
-        None if size is None else as_size(name, size)
+) -> Plausibility | None:
+    """Return how plausible the focal lengths of a fundamental matrix are, None if a size is not known."""
+    sizes = [
+        as_size(name, size)
         for name, size in (("image_size1", image_size1), ("image_size2", image_size2))
+        if size is not None
     ]
-    size1, size2 = given
-    if size1 is None or size2 is None:
+    if len(sizes) < 2:
         return None
-    return lambda model: focal_plausibility(model.reshape(3, 3), size1, size2)
+    cameras = [(0.5 * (width - 1), 0.5 * (height - 1), math.hypot(height, width)) for height, width in sizes]
+    return Plausibility(focal_plausibility, np.array(cameras).ravel())
 
 
 def estimate_essential(

@@ -20,10 +20,10 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numba import boolean, config, errors, float32, float64, int64, uint64, void
 
-from bansac.numeric.arrays import Floats, Ints
+from bansac.numeric.arrays import Floats, Ints, Words
 from bansac.numeric.jit import compile_kernel
 
-__all__ = ["CONTRACT", "IN_LOOP", "MANIFOLD", "REALS", "Function", "Problem", "repair_scratch"]
+__all__ = ["CONTRACT", "DEGENERACY", "IN_LOOP", "MANIFOLD", "REALS", "Function", "Problem", "repair_scratch"]
 
 
 def repair_scratch(n: int) -> int:
@@ -43,6 +43,13 @@ def always_valid(data: Floats, model: Floats, sample: Ints) -> bool:
 
 def never_degenerate(data: Floats, sample: Ints, model: Floats, squared_threshold: float, scratch: Floats) -> bool:
     """Take no sample for degenerate."""
+    return False
+
+
+def never_repaired(
+    data: Floats, sample: Ints, model: Floats, squared_threshold: float, rng: Words, scratch: Floats
+) -> bool:
+    """Repair no model."""
     return False
 
 
@@ -110,6 +117,7 @@ _ROWS = (
         "repair_degenerate",
         ("data", "sample", "model", "squared_threshold", "rng", "scratch"),
         lambda real: boolean(_MATRIX, _INDICES, _VECTOR, float64, uint64[::1], _VECTOR),
+        never_repaired,
         in_loop=False,
     ),
     Function(
@@ -134,6 +142,7 @@ _ROWS = (
 )
 CONTRACT = {row.name: row for row in _ROWS}
 IN_LOOP = tuple(row for row in _ROWS if row.signature is not None and row.in_loop)
+DEGENERACY = tuple(CONTRACT[name] for name in ("is_degenerate", "repair_degenerate"))
 MANIFOLD = tuple(CONTRACT[name] for name in ("linearize", "tangent", "project"))
 
 
@@ -364,6 +373,12 @@ class Problem:
     def repair(self) -> Any:
         """The compiled ``repair_degenerate``, None if there is none."""
         return self._compile_optional("repair_degenerate")
+
+    def compile_degeneracy(self, *, repairs: bool) -> tuple[Any, ...]:
+        """Return ``degenerate`` and ``repair``, without ``repairs`` functions that find no sample degenerate."""
+        if repairs:
+            return self.degenerate, self.repair
+        return tuple(self._compile(row, row.default, self.precision) for row in DEGENERACY)
 
     @functools.cached_property
     def gain_in_sight(self) -> Any:
