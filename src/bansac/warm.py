@@ -33,7 +33,7 @@ Task = tuple[str, dict[str, Any]]
 
 DEFAULTS: tuple[Task, ...] = (
     *((name, {}) for name in _PROBLEMS),
-    ("planar_scene", {"scores": True}),  # the repair of samples of optimised models
+    ("sized_images", {}),  # the plausibility of the focal lengths of F
     ("pose", {"scores": True}),
     *((name, {"scores": True}) for name in ("homography", "fundamental", "essential")),
 )
@@ -145,6 +145,7 @@ def _run(name: str, options: dict[str, Any]) -> Warmed:
 
     before, started = KERNELS.copy(), time.perf_counter()
     x1, x2, flat = _matches()
+    size = (500, 500)
     estimators: dict[str, Callable[..., Any]] = {
         "homography": lambda **o: bansac.estimate_homography(x1, flat, **o),
         "affine": lambda **o: bansac.estimate_affine(x1, flat, **o),
@@ -153,6 +154,7 @@ def _run(name: str, options: dict[str, Any]) -> Warmed:
         "rigid_3d": lambda **o: bansac.estimate_rigid_3d(_space(x1), _space(x1), threshold=1.0, **o),
         "similarity_3d": lambda **o: bansac.estimate_similarity_3d(_space(x1), _space(x1), threshold=1.0, **o),
         "fundamental": lambda **o: bansac.estimate_fundamental(x1, x2, **o),
+        "sized_images": lambda **o: bansac.estimate_fundamental(x1, x2, image_size1=size, image_size2=size, **o),
         "planar_scene": lambda **o: bansac.estimate_fundamental(x1, flat, **o),
         "essential": lambda **o: bansac.estimate_essential(x1 / 500, x2 / 500, **o),
         "pose": lambda **o: bansac.estimate_relative_pose(x1 / 500, x2 / 500, **o),
