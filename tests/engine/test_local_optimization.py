@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from bansac.datasets.synthetic import line_points
-from bansac.engine.local_optimization import make_work, optimize_locally, select_optimization
+from bansac.engine.local_optimization import optimize_locally, select_optimization
 from bansac.engine.state import pack_run
 from bansac.engine.stopping import Stop
 from bansac.problems.line import LINE
@@ -48,7 +48,7 @@ def optimize(points, line, *, inner, iterative, seed=0):
     run.best_model[:] = line
     run.progress["best_score"] = run.progress["best_inliers"] = support
     run.progress["unoptimized"] = True
-    optimize_locally(pack_run(run), make_work(2, len(points), 2, 3))
+    optimize_locally(pack_run(run))
     mask = run.stop_indices[0]
     assert set(mask.tolist()) <= {0, 1}
     return run.best_model, run.progress, mask.astype(bool)
@@ -112,7 +112,7 @@ def optimize_by_lm(points, line):
     run.best_model[:] = line
     run.progress["best_score"] = msac(points, line)
     run.progress["unoptimized"] = True
-    select_optimization("lm", LINE, run, pack_run(run)).optimize()
+    select_optimization("lm", LINE, pack_run(run)).optimize()
     return run.best_model, run.progress, run.stop_indices[0]
 
 

@@ -115,25 +115,25 @@ def follow(monkeypatch):
     def log(name):
         events.append((name, int(states[-1][0].progress["iterations"])))
 
-    def improve(packed, local):
+    def improve(packed):
         log("optimization")
-        local_optimization.optimize_locally(packed, local)
+        local_optimization.optimize_locally(packed)
 
-    def optimize(packed, manifold, work, local, contest):
+    def optimize(packed, manifold, work, contest):
         sampled = states[-1][0].best_model.copy()
-        improve(packed, local)
+        improve(packed)
         if contest is None:
             return
         contest.sampled[:] = sampled
         if compete(packed, contest) and repair_sampled(packed, contest):
             log("repair")
-            improve(packed, local)
+            improve(packed)
             compete(packed, contest)
 
-    def iterate(packed, manifold, work, local, contest, trace, first, end):
+    def iterate(packed, manifold, work, contest, trace, first, end):
         search.run_iterations(packed, trace, first, end)
         while states[-1][0].progress["due"] == OPTIMIZATION:
-            optimize(packed, manifold, work, local, contest)
+            optimize(packed, manifold, work, contest)
             search.run_iterations(packed, trace, first, end)
 
     original_start = runner._start

@@ -101,7 +101,7 @@ class Search:
             return functools.partial(run_iterations, self.packed), None
         from bansac.engine.local_optimization import select_optimization
 
-        optimization = select_optimization(name, self.problem, self.state, self.packed, self._contest)
+        optimization = select_optimization(name, self.problem, self.packed, self._contest)
         return optimization.iterate, optimization.optimize
 
     def _repair(self) -> None:

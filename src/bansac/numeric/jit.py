@@ -148,7 +148,7 @@ def compile_kernel(function: Callable[..., Any], signature: Any, *, fast: bool =
     Parameters
     ----------
     function : callable
-        Plain Python, or a Numba dispatcher of it.
+        Plain Python, or a Numba dispatcher of it; a ``fast_kernel`` is one here, too.
     signature : Signature
         Types of the arguments and of what it returns.
     fast : bool
@@ -157,6 +157,7 @@ def compile_kernel(function: Callable[..., Any], signature: Any, *, fast: bool =
         It is called by kernels only and needs no wrapper for Python.
     """
     python_function = getattr(function, "py_func", function)
+    fast = fast or "fastmath" in getattr(function, "targetoptions", {})
     options = {"fastmath": FAST_MATH} if fast else {}
     kind = _InnerDispatcher if inner else _Dispatcher
     dispatcher = kind(python_function, targetoptions=_FLAGS | options | (_NO_WRAPPERS if inner else {}))

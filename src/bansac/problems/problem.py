@@ -104,7 +104,6 @@ _ROWS = (
         ("data", "weights", "model", "scratch"),
         lambda real: boolean(_MATRIX, _VECTOR, _VECTOR, _VECTOR),
         never_fit,
-        fast=True,
     ),
     Function("is_valid", ("data", "model", "sample"), lambda real: boolean(_MATRIX, _VECTOR, _INDICES), always_valid),
     Function(

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bansac.numeric.arrays import Floats
-from bansac.numeric.jit import fast_kernel, inlined, inner_kernel
+from bansac.numeric.jit import fast_kernel, inlined
 from bansac.solvers.normalization import (
     as_weights,
     canonical_homography,
@@ -28,6 +28,7 @@ _NEWTON_STEPS = 5
 Frame = tuple[float, float, float, float, float, float, float]
 
 
+@fast_kernel
 def fit(data: Floats, weights: Floats, model: Floats, scratch: Floats) -> bool:
     """Fit H to weighted matches: a direct linear transform that weighs every match by its depth.
 
@@ -132,7 +133,7 @@ def _average(data: Floats, weights: Floats, frame: Frame, block: int, out: Float
     out[k + 8] = zz / total
 
 
-@inner_kernel
+@inlined
 def _smallest_eigenvector(scratch: Floats, vanishing: float) -> tuple[bool, float, float]:
     """Eigenvector (x, y, 1) of the smallest eigenvalue of M.
 
@@ -195,11 +196,8 @@ def homography_dlt(x1: ArrayLike, x2: ArrayLike, weights: ArrayLike | None = Non
     if data.shape[1] == 0:
         return None
     normalize(data, transform)
-    if not _fit(data, used, model, np.empty(SCRATCH)):
+    if not fit(data, used, model, np.empty(SCRATCH)):
         return None
     denormalize_homography(model, transform)
     canonical_homography(model)
     return model.reshape(3, 3)
-
-
-_fit = fast_kernel(fit)
