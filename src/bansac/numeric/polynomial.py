@@ -74,14 +74,31 @@ def _quadratic_roots(c: Floats, negligible: float, roots: Floats) -> int:
 
 
 _MAX_DEGREE = 10
-# Places in the scratch of ``sturm_roots``: two dividends of Euclid's algorithm; the quotients, their degrees and the
-# factors of the remainders; the intervals to be split and those with one root, each a row of four numbers.
-_QUOTIENTS = 2 * (_MAX_DEGREE + 1)
+# The signs are first counted at these points, side by side. About as many roots lie between any two neighbours if a
+# root is the ratio of two coordinates of a random direction. They are no round numbers, which are often roots.
+_POINTS = 16
+_GRID = np.tan(np.pi * ((np.arange(_POINTS) + 1.0312) / (_POINTS + 1) - 0.5))
+# Roots that are improved side by side.
+_LANES = 8
+
+# Places in the scratch of ``sturm_roots``: the polynomial divided by its leading coefficient; two dividends of Euclid's
+# algorithm; the quotients, their degrees and the factors of the remainders; two members of the chain at the points of
+# the grid, and the changes of sign; the intervals to be split and those with one root, each a row of three or four
+# numbers; the ends of some of these, whether the polynomial rises between them, and the roots.
+_DIVIDENDS = _MAX_DEGREE + 1
+_QUOTIENTS = _DIVIDENDS + 2 * (_MAX_DEGREE + 1)
 _DEGREES = _QUOTIENTS + 2 * _MAX_DEGREE
 _FACTORS = _DEGREES + _MAX_DEGREE
-_INTERVALS = _FACTORS + _MAX_DEGREE
+_VALUES = _FACTORS + _MAX_DEGREE
+_FOLLOWING = _VALUES + _POINTS
+_CHANGES = _FOLLOWING + _POINTS
+_INTERVALS = _CHANGES + _POINTS
 _BRACKETS = _INTERVALS + 4 * (_MAX_DEGREE + 1)
-STURM_SCRATCH = _BRACKETS + 4 * _MAX_DEGREE
+_LOW = _BRACKETS + 3 * _MAX_DEGREE
+_HIGH = _LOW + _LANES
+_RISING = _HIGH + _LANES
+_ROOT = _RISING + _LANES
+STURM_SCRATCH = _ROOT + _LANES
 
 # Halvings of intervals, and rounds of Halley's method, after which the search is over.
 _MAX_SPLITS = 1000
@@ -101,9 +118,12 @@ def sturm_roots(c: Floats, degree: int, roots: Floats, scratch: Floats) -> int:
     degree = _effective_degree(c, degree)
     if degree == 0:
         return 0
-    members = _sturm_chain(c, degree, scratch)
-    isolated = _isolate_roots(members, degree, scratch)
-    return _find_roots(c, degree, isolated, roots, scratch)
+    for i in range(_MAX_DEGREE + 1):
+        scratch[i] = c[i] / c[degree] if i <= degree else 0.0
+    members = _sturm_chain(degree, scratch)
+    waiting = _split_at_grid(members, degree, scratch)
+    isolated = _isolate_roots(members, waiting, scratch)
+    return _find_roots(isolated, roots, scratch)
 
 
 @inner_kernel
@@ -120,9 +140,112 @@ def _effective_degree(c: Floats, degree: int) -> int:
 
 
 @inner_kernel
-def _isolate_roots(members: int, degree: int, scratch: Floats) -> int:
-    """Split the first interval until each part has one root; return how many there are."""
-    waiting, isolated = 1, 0
+def _sturm_chain(degree: int, scratch: Floats) -> int:
+    """Write the quotients of Euclid's algorithm for p and p' and the interval that has all roots; return their number.
+
+    p_{k-1} = q_k p_k - s_k p_{k+1} with s_k > 0 chosen such that p_{k+1} has the leading coefficient 1 or -1. The last
+    p_k divides all others. What the chain is wanted for are changes of sign, which it keeps when it is divided by it.
+    """
+    upper, lower = _DIVIDENDS, _DIVIDENDS + _MAX_DEGREE + 1
+    for i in range(degree + 1):
+        scratch[upper + i] = scratch[i]
+    for i in range(degree):
+        scratch[lower + i] = (i + 1) * scratch[i + 1] / degree
+    upper_size, lower_size = _size(scratch, upper, degree), _size(scratch, lower, degree - 1)
+    bound = 1.01 * upper_size  # more than Cauchy's
+    n, m = degree, degree - 1
+    quotient = _QUOTIENTS
+    members, more, fewer = 0, 0.0, 0.0
+    while members < degree:
+        leading = scratch[lower + m]
+        # p_{k-1} and p_k differ in sign at infinity where q_k is negative.
+        opposite = scratch[upper + n] * leading < 0.0
+        fewer += 1.0 if opposite else 0.0
+        more += 1.0 if opposite != ((n - m) % 2 == 1) else 0.0
+        scratch[_DEGREES + members] = n - m
+        size = 0.0
+        if n - m == 1:
+            first = scratch[upper + n] * leading
+            second = (scratch[upper + m] - first * (scratch[lower + m - 1] if m > 0 else 0.0)) * leading
+            scratch[quotient], scratch[quotient + 1] = first, second
+            below = 0.0
+            for i in range(m):
+                entry = scratch[lower + i]
+                rest = scratch[upper + i] - first * below - second * entry
+                scratch[upper + i] = rest
+                size += abs(rest)
+                below = entry
+            quotient += 2
+        else:
+            for k in range(n - m, -1, -1):  # long division, the highest power first
+                factor = scratch[upper + m + k] * leading
+                scratch[quotient] = factor
+                quotient += 1
+                for i in range(m):
+                    scratch[upper + k + i] -= factor * scratch[lower + i]
+            size = _size(scratch, upper, m - 1)
+        members += 1
+        if not size > _NEGLIGIBLE * upper_size:
+            scratch[_FACTORS + members - 1] = 0.0
+            break
+        n, m = m, m - 1
+        while m > 0 and not abs(scratch[upper + m]) > _NEGLIGIBLE * size:
+            m -= 1
+        factor = abs(scratch[upper + m])
+        scratch[_FACTORS + members - 1] = factor
+        scale = 1.0 / factor
+        for i in range(m + 1):
+            scratch[upper + i] *= -scale
+        upper, lower = lower, upper
+        upper_size, lower_size = lower_size, scale * size
+    scratch[_INTERVALS], scratch[_INTERVALS + 1] = -bound, bound
+    scratch[_INTERVALS + 2], scratch[_INTERVALS + 3] = more, fewer
+    return members
+
+
+@inlined
+def _size(scratch: Floats, start: int, degree: int) -> float:
+    """Return the sum of the magnitudes of the coefficients."""
+    size = 0.0
+    for i in range(degree + 1):
+        size += abs(scratch[start + i])
+    return size
+
+
+@inner_kernel
+def _split_at_grid(members: int, degree: int, scratch: Floats) -> int:
+    """Split the first interval at the points of the grid; return how many parts have roots.
+
+    Only if all quotients are linear, as they are but for special polynomials.
+    """
+    if members < degree:
+        return 1
+    for j in range(_POINTS):
+        scratch[_VALUES + j], scratch[_FOLLOWING + j], scratch[_CHANGES + j] = 1.0, 0.0, 0.0
+    for k in range(members - 1, -1, -1):
+        first, second, factor = scratch[_QUOTIENTS + 2 * k], scratch[_QUOTIENTS + 2 * k + 1], scratch[_FACTORS + k]
+        for j in range(_POINTS):
+            following, last = scratch[_VALUES + j], scratch[_FOLLOWING + j]
+            value = (first * _GRID[j] + second) * following - factor * last
+            scratch[_VALUES + j], scratch[_FOLLOWING + j] = value, following
+            scratch[_CHANGES + j] += 1.0 if (value < 0.0) != (following < 0.0) else 0.0
+    low, end, more, least = scratch[_INTERVALS], scratch[_INTERVALS + 1], scratch[_INTERVALS + 2], scratch[_INTERVALS + 3]
+    waiting = 0
+    for j in range(_POINTS + 1):
+        high, fewer = end, least
+        if j < _POINTS:
+            high, fewer = _GRID[j], min(max(scratch[_CHANGES + j], least), more)
+        top = _INTERVALS + 4 * waiting
+        scratch[top], scratch[top + 1], scratch[top + 2], scratch[top + 3] = low, high, more, fewer
+        waiting += 1 if more > fewer else 0
+        low, more = high, fewer
+    return waiting
+
+
+@inner_kernel
+def _isolate_roots(members: int, waiting: int, scratch: Floats) -> int:
+    """Split the intervals until each has one root; return how many there are."""
+    isolated = 0
     for _ in range(_MAX_SPLITS):
         if waiting == 0:
             break
@@ -131,12 +254,12 @@ def _isolate_roots(members: int, degree: int, scratch: Floats) -> int:
         low, high, more, fewer = scratch[top], scratch[top + 1], scratch[top + 2], scratch[top + 3]
         middle = _middle(low, high)
         if not more > fewer + 1.0 or not low < middle < high:
-            if more > fewer and isolated < degree:
-                bracket = _BRACKETS + 4 * isolated
+            if more > fewer:
+                bracket = _BRACKETS + 3 * isolated
                 scratch[bracket], scratch[bracket + 1], scratch[bracket + 2] = low, high, middle
                 isolated += 1
             continue
-        changes = _sign_changes(scratch, members, middle)
+        changes = min(max(_sign_changes(scratch, members, middle), fewer), more)
         if more > changes:
             scratch[top], scratch[top + 1], scratch[top + 2], scratch[top + 3] = low, middle, more, changes
             waiting += 1
@@ -147,67 +270,17 @@ def _isolate_roots(members: int, degree: int, scratch: Floats) -> int:
     return isolated
 
 
-@inner_kernel
+@inlined
 def _middle(low: float, high: float) -> float:
     """Return the point about halfway in x / (1 + |x|), a measure by which no magnitude is far away.
 
     The exact middle would often be a round number, and so a root, which would lie in neither half.
     """
-    u = 0.4871 * (low / (1.0 + abs(low))) + 0.5129 * (high / (1.0 + abs(high)))
-    return u / (1.0 - abs(u))
-
-
-@inner_kernel
-def _sturm_chain(c: Floats, degree: int, scratch: Floats) -> int:
-    """Write the quotients of Euclid's algorithm for p and p' and the interval that has all roots; return their number.
-
-    p_{k-1} = q_k p_k - s_k p_{k+1} with s_k > 0 chosen such that the remainder p_{k+1} is of size 1. The last p_k
-    divides all others. What the chain is wanted for are changes of sign, which it keeps when it is divided by it.
-    """
-    upper, lower = 0, _MAX_DEGREE + 1
-    scale = 1.0 / c[degree]
-    for i in range(degree + 1):
-        scratch[upper + i] = scale * c[i]
-    scale = 1.0 / degree
-    for i in range(degree):
-        scratch[lower + i] = scale * (i + 1) * scratch[i + 1]
-    n, m = degree, degree - 1
-    quotient = _QUOTIENTS
-    members, more, fewer = 0, 0.0, 0.0
-    while members < degree:
-        leading = 1.0 / scratch[lower + m]
-        # p_{k-1} and p_k differ in sign at infinity where q_k is negative.
-        opposite = scratch[upper + n] * leading < 0.0
-        fewer += 1.0 if opposite else 0.0
-        more += 1.0 if opposite != ((n - m) % 2 == 1) else 0.0
-        scratch[_DEGREES + members] = n - m
-        for k in range(n - m, -1, -1):  # long division, the highest power first
-            factor = scratch[upper + m + k] * leading
-            scratch[quotient] = factor
-            quotient += 1
-            for i in range(m):
-                scratch[upper + k + i] -= factor * scratch[lower + i]
-        size = 0.0
-        for i in range(m):
-            size += abs(scratch[upper + i])
-        scratch[_FACTORS + members] = size
-        members += 1
-        if not size > _NEGLIGIBLE:
-            break
-        scale = -1.0 / size
-        for i in range(m):
-            scratch[upper + i] *= scale
-        n, m = m, m - 1
-        while m > 0 and not abs(scratch[upper + m]) > _NEGLIGIBLE:
-            m -= 1
-        upper, lower = lower, upper
-    size = 0.0
-    for i in range(degree + 1):
-        size += abs(c[i])
-    bound = 1.01 * size / abs(c[degree])  # more than Cauchy's
-    scratch[_INTERVALS], scratch[_INTERVALS + 1] = -bound, bound
-    scratch[_INTERVALS + 2], scratch[_INTERVALS + 3] = more, fewer
-    return members
+    to_low, to_high = 0.9742 * (1.0 + abs(high)), 1.0258 * (1.0 + abs(low))
+    top = to_low * low + to_high * high
+    side = 1.0 if top > 0.0 else -1.0
+    # What is left of 2 (1 + |low|) (1 + |high|) - |top|, without cancellation.
+    return top / (to_low * (1.0 + (abs(low) - side * low)) + to_high * (1.0 + (abs(high) - side * high)))
 
 
 @inner_kernel
@@ -231,52 +304,55 @@ def _sign_changes(scratch: Floats, members: int, x: float) -> float:
 
 
 @inner_kernel
-def _find_roots(c: Floats, degree: int, count: int, roots: Floats, scratch: Floats) -> int:
-    """Find the roots of a polynomial in intervals that have one, by Halley's method with bisection as its safeguard.
-
-    Each round improves all roots that are not yet found: independent chains of arithmetic, which a processor overlaps.
-    """
-    searched = 0
-    for k in range(count):
-        low, high = scratch[_BRACKETS + 4 * k], scratch[_BRACKETS + 4 * k + 1]
-        at_low, at_high = c[degree], c[degree]
-        for i in range(degree - 1, -1, -1):
-            at_low = at_low * low + c[i]
-            at_high = at_high * high + c[i]
-        if (at_low < 0.0) != (at_high < 0.0):  # always, but for roots of even multiplicity
-            at = _BRACKETS + 4 * searched
-            scratch[at], scratch[at + 1] = low, high
-            scratch[at + 2], scratch[at + 3] = scratch[_BRACKETS + 4 * k + 2], 1.0 if at_high > at_low else -1.0
-            searched += 1
+def _find_roots(count: int, roots: Floats, scratch: Floats) -> int:
+    """Find the roots of the polynomial in intervals that have one, several side by side; return how many there are."""
     found = 0
+    for start in range(0, count, _LANES):
+        for j in range(_LANES):
+            at = _BRACKETS + 3 * (start + j if start + j < count else start)  # lanes that are left repeat the first
+            scratch[_LOW + j], scratch[_HIGH + j], scratch[_ROOT + j] = scratch[at], scratch[at + 1], scratch[at + 2]
+        _improve_roots(scratch)
+        for j in range(min(_LANES, count - start)):
+            roots[found] = scratch[_ROOT + j]
+            found += 1 if scratch[_RISING + j] != 0.0 else 0
+    return found
+
+
+@inner_kernel
+def _improve_roots(s: Floats) -> None:
+    """Improve one root in each lane by Halley's method, with bisection as its safeguard, until all are found.
+
+    The coefficients are local variables and the loops of fixed length, so that the lanes become those of a vector.
+    """
+    c0, c1, c2, c3, c4, c5 = s[0], s[1], s[2], s[3], s[4], s[5]
+    c6, c7, c8, c9, c10 = s[6], s[7], s[8], s[9], s[10]
+    for j in range(_LANES):
+        x, y = s[_LOW + j], s[_HIGH + j]
+        at_low = ((((c10 * x + c9) * x + c8) * x + c7) * x + c6) * x + c5
+        at_low = ((((at_low * x + c4) * x + c3) * x + c2) * x + c1) * x + c0
+        at_high = ((((c10 * y + c9) * y + c8) * y + c7) * y + c6) * y + c5
+        at_high = ((((at_high * y + c4) * y + c3) * y + c2) * y + c1) * y + c0
+        # The signs differ but for roots of even multiplicity.
+        s[_RISING + j] = (1.0 if at_high >= 0.0 else 0.0) - (1.0 if at_low >= 0.0 else 0.0)
     for _ in range(_MAX_ROUNDS):
-        if searched == 0:
-            break
-        for k in range(searched - 1, -1, -1):
-            at = _BRACKETS + 4 * k
-            low, high, x, rising = scratch[at], scratch[at + 1], scratch[at + 2], scratch[at + 3]
-            value, slope, bend = c[degree], 0.0, 0.0  # p, p' and p'' / 2
-            for i in range(degree - 1, -1, -1):
+        searched = 0
+        for j in range(_LANES):
+            x, low, high = s[_ROOT + j], s[_LOW + j], s[_HIGH + j]
+            value, slope, bend = c10, 0.0, 0.0  # p, p' and p'' / 2
+            for c in (c9, c8, c7, c6, c5, c4, c3, c2, c1, c0):
                 bend = bend * x + slope
                 slope = slope * x + value
-                value = value * x + c[i]
+                value = value * x + c
             step = value * slope / (slope * slope - value * bend)
-            if abs(step) <= _LAST_STEP * abs(x):
-                roots[found] = x - step
-                found += 1
-                searched -= 1
-                last = _BRACKETS + 4 * searched
-                for i in range(4):
-                    scratch[at + i] = scratch[last + i]
-                continue
-            if rising * value < 0.0:
-                low = x
-            else:
-                high = x
-            x = x - step
-            scratch[at], scratch[at + 1] = low, high
-            scratch[at + 2] = x if low < x < high else _middle(low, high)
-    for k in range(searched):  # multiple roots, which are approached slowly
-        roots[found] = scratch[_BRACKETS + 4 * k + 2]
-        found += 1
-    return found
+            is_last = abs(step) <= _LAST_STEP * abs(x)
+            searched += 0 if is_last else 1
+            is_low = s[_RISING + j] * value < 0.0
+            low = x if is_low else low
+            high = high if is_low else x
+            x -= step
+            x = x if is_last or low < x < high else _middle(low, high)
+            s[_ROOT + j] = x
+            s[_LOW + j] = x if is_last else low
+            s[_HIGH + j] = x if is_last else high
+        if searched == 0:
+            break

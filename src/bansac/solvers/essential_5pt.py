@@ -27,25 +27,40 @@ _CUBIC = (
 )
 
 
-def _product_table(left: tuple[str, ...], right: tuple[str, ...], product: tuple[str, ...]) -> Ints:
-    """Tell for each pair of monomials which monomial their product is."""
-    return np.array([product.index("".join(sorted(a + b))) for a in left for b in right])
+def _sum_table(left: tuple[str, ...], right: tuple[str, ...], product: tuple[str, ...], stride: int, zero: int) -> Ints:
+    """Tell which products of two monomials each monomial is the sum of.
+
+    A product is told as its place among all, ``stride * right + left``; the rows are filled up with a place that holds
+    zero. Unsigned numbers need no check for places that are counted from the end.
+    """
+    places: dict[str, list[int]] = {monomial: [] for monomial in product}
+    for k, b in enumerate(right):
+        for i, a in enumerate(left):
+            places["".join(sorted(a + b))].append(stride * k + i)
+    length = max(map(len, places.values()))
+    return np.array([row + [zero] * (length - len(row)) for row in places.values()], dtype=np.uint16)
 
 
-_LINEAR_TIMES_LINEAR = _product_table(_LINEAR, _LINEAR, _QUADRATIC)
-_QUADRATIC_TIMES_LINEAR = _product_table(_QUADRATIC, _LINEAR, _CUBIC)
+# A quadratic form has ten coefficients and two zeros. One column of E E^T, and a cofactor, are four of them.
+_FORM = 12
+_COLUMN = 4 * _FORM
+
+_QUADRATIC_SUMS = _sum_table(_LINEAR, _LINEAR, _QUADRATIC, 4, 16)
+_CUBIC_SUMS = _sum_table(_QUADRATIC, _LINEAR, _CUBIC, _COLUMN, 10)
 
 # The nine quadratic forms that the constraints are made of, as sums of sign * (entry of E) * (entry of E): the upper
-# triangle of E E^T, then the cofactors of the first row of E.
-_SUMS = np.array(
-    [[(3 * i + k, 3 * j + k, 1) for k in range(3)] for i in range(3) for j in range(i, 3)]
-    + [[(3 + (j + 1) % 3, 6 + (j + 2) % 3, 1), (3 + (j + 2) % 3, 6 + (j + 1) % 3, -1), (0, 0, 0)] for j in range(3)]
+# triangle of E E^T, then the cofactors of the first column of E; and the two places where each is written.
+_UPPER = tuple((i, k) for i in range(3) for k in range(i, 3))
+_FACTORS = np.array(
+    [[(3 * i + j, 3 * k + j) for j in range(3)] for i, k in _UPPER]
+    + [[(3 * i + 1, 3 * k + 2), (3 * i + 2, 3 * k + 1), (0, 0)] for i, k in ((1, 2), (2, 0), (0, 1))],
+    dtype=np.uint16,
 )
-# The ten constraints as sums of three products of a quadratic form and an entry of E: the nine elements of
-# (E E^T - trace / 2) E, then det E.
-_CONSTRAINTS = np.array(
-    [[(((0, 1, 2), (1, 3, 4), (2, 4, 5))[i][k], 3 * k + j) for k in range(3)] for i in range(3) for j in range(3)]
-    + [[(6 + k, k) for k in range(3)]]
+_FACTOR_SIGNS = np.array([(1.0, 1.0)] * 6 + [(-1.0, 0.0)] * 3)  # of the second and of the third product
+_PLACES = np.array(
+    [(_COLUMN * k + _FORM * i, _COLUMN * i + _FORM * k) for i, k in _UPPER]
+    + [(_COLUMN * k + _FORM * 3, _COLUMN * k + _FORM * 3) for k in range(3)],
+    dtype=np.uint16,
 )
 
 # Orthonormal combinations of the last four unit vectors. With those themselves W would go with the last entry of E; it
@@ -53,12 +68,15 @@ _CONSTRAINTS = np.array(
 _SIGNS = ((1, 1, 1, 1), (1, -1, 1, -1), (1, 1, -1, -1), (1, -1, -1, 1))
 _COMBINATIONS = np.array([entry for signs in _SIGNS for entry in (0, 0, 0, 0, 0, *signs)]) / 2
 
-# Places in the scratch. The equations of the five points; the matrices X, Y, Z, W, and room; the quadratic forms; the
-# constraints; the three rows of B(z); the cofactors of its last row; det B(z); its roots.
+# Places in the scratch. The equations of the five points; the matrices X, Y, Z, W, and room; the quadratic forms; their
+# products with linear ones; the constraints, and the one that is subtracted from the others; the three rows of B(z); the
+# cofactors of its last row; det B(z); its roots.
 _FORMS = 5 * 9
 _QUADRATICS = 81 + 9
-_MATRIX = _QUADRATICS + 9 * 10
-_B = _MATRIX + 10 * 20
+_PRODUCTS = _QUADRATICS + 3 * _COLUMN
+_MATRIX = _PRODUCTS + 4 * _COLUMN
+_TOP = _MATRIX + 10 * 20
+_B = _TOP + 20
 _COFACTORS = _B + 3 * 15
 _DETERMINANT = _COFACTORS + 3 * 9
 _ROOTS = _DETERMINANT + 13
@@ -88,6 +106,7 @@ def _solve_equations(models: Floats, scratch: Floats) -> int:
     """
     if not _null_space(scratch):
         return 0
+    _build_quadratics(scratch)
     _build_constraints(scratch)
     if not _eliminate(scratch):
         return 0
@@ -163,37 +182,65 @@ def _dot(a: Floats, first: int, second: int) -> float:
 
 
 @inner_kernel
-def _build_constraints(scratch: Floats) -> None:
-    """Write the ten constraints as rows of twenty coefficients."""
-    for i in range(_QUADRATICS, _B):
-        scratch[i] = 0.0
+def _build_quadratics(scratch: Floats) -> None:
+    """Write the columns of E E^T - trace / 2, and below them the cofactors of the first column of E."""
+    scratch[_PRODUCTS + 16] = 0.0
     for q in range(9):
-        out = _QUADRATICS + 10 * q
-        for k in range(3):
-            left, right, sign = _FORMS + _SUMS[q, k, 0], _FORMS + _SUMS[q, k, 1], _SUMS[q, k, 2]
-            for a in range(4):
-                factor = sign * scratch[left + 9 * a]
-                for b in range(4):
-                    scratch[out + _LINEAR_TIMES_LINEAR[4 * a + b]] += factor * scratch[right + 9 * b]
-    for m in range(10):
-        half = 0.5 * (scratch[_QUADRATICS + m] + scratch[_QUADRATICS + 30 + m] + scratch[_QUADRATICS + 50 + m])
-        for diagonal in (0, 30, 50):
-            scratch[_QUADRATICS + diagonal + m] -= half
-    for row in range(10):
-        out = _MATRIX + 20 * row
-        s0, f0 = _QUADRATICS + 10 * _CONSTRAINTS[row, 0, 0], _FORMS + _CONSTRAINTS[row, 0, 1]
-        s1, f1 = _QUADRATICS + 10 * _CONSTRAINTS[row, 1, 0], _FORMS + _CONSTRAINTS[row, 1, 1]
-        s2, f2 = _QUADRATICS + 10 * _CONSTRAINTS[row, 2, 0], _FORMS + _CONSTRAINTS[row, 2, 1]
-        for a in range(10):
-            q0, q1, q2 = scratch[s0 + a], scratch[s1 + a], scratch[s2 + a]
-            for b in range(4):
-                product = q0 * scratch[f0 + 9 * b] + q1 * scratch[f1 + 9 * b] + q2 * scratch[f2 + 9 * b]
-                scratch[out + _QUADRATIC_TIMES_LINEAR[4 * a + b]] += product
+        left0, right0 = _FORMS + _FACTORS[q, 0, 0], _FORMS + _FACTORS[q, 0, 1]
+        left1, right1, sign1 = _FORMS + _FACTORS[q, 1, 0], _FORMS + _FACTORS[q, 1, 1], _FACTOR_SIGNS[q, 0]
+        left2, right2, sign2 = _FORMS + _FACTORS[q, 2, 0], _FORMS + _FACTORS[q, 2, 1], _FACTOR_SIGNS[q, 1]
+        for a in range(4):
+            f0, f1, f2 = scratch[left0 + 9 * a], sign1 * scratch[left1 + 9 * a], sign2 * scratch[left2 + 9 * a]
+            for b in range(0, 36, 9):
+                product = f0 * scratch[right0 + b] + f1 * scratch[right1 + b] + f2 * scratch[right2 + b]
+                scratch[_PRODUCTS + 4 * a + b // 9] = product
+        place, mirror = _QUADRATICS + _PLACES[q, 0], _QUADRATICS + _PLACES[q, 1]
+        for m in range(_FORM):
+            total = 0.0
+            if m < 10:
+                total = scratch[_PRODUCTS + _QUADRATIC_SUMS[m, 0]] + scratch[_PRODUCTS + _QUADRATIC_SUMS[m, 1]]
+            scratch[place + m] = total
+            scratch[mirror + m] = total
+    step = _COLUMN + _FORM
+    for m in range(_QUADRATICS, _QUADRATICS + 10):
+        half = 0.5 * (scratch[m] + scratch[m + step] + scratch[m + 2 * step])
+        scratch[m] -= half
+        scratch[m + step] -= half
+        scratch[m + 2 * step] -= half
+
+
+@inner_kernel
+def _build_constraints(scratch: Floats) -> None:
+    """Write the ten constraints as rows of twenty coefficients: the elements of (E E^T - trace / 2) E, then det E.
+
+    The coefficients of E are local variables and the loop over those of the quadratic forms has a fixed length, so that
+    the compiler can use vectors.
+    """
+    for j in range(3):
+        f = _FORMS + j
+        x0, x1, x2 = scratch[f], scratch[f + 3], scratch[f + 6]
+        y0, y1, y2 = scratch[f + 9], scratch[f + 12], scratch[f + 15]
+        z0, z1, z2 = scratch[f + 18], scratch[f + 21], scratch[f + 24]
+        w0, w1, w2 = scratch[f + 27], scratch[f + 30], scratch[f + 33]
+        for n in range(_PRODUCTS, _PRODUCTS + _COLUMN):
+            q = n - _PRODUCTS + _QUADRATICS
+            q0, q1, q2 = scratch[q], scratch[q + _COLUMN], scratch[q + 2 * _COLUMN]
+            scratch[n] = q0 * x0 + q1 * x1 + q2 * x2
+            scratch[n + _COLUMN] = q0 * y0 + q1 * y1 + q2 * y2
+            scratch[n + 2 * _COLUMN] = q0 * z0 + q1 * z1 + q2 * z2
+            scratch[n + 3 * _COLUMN] = q0 * w0 + q1 * w1 + q2 * w2
+        for i in range(4 if j == 0 else 3):
+            out, n = _MATRIX + 20 * (3 * i + j), _PRODUCTS + _FORM * i
+            for m in range(20):
+                total = scratch[n + _CUBIC_SUMS[m, 0]] + scratch[n + _CUBIC_SUMS[m, 1]] + scratch[n + _CUBIC_SUMS[m, 2]]
+                scratch[out + m] = total
 
 
 @inner_kernel
 def _eliminate(scratch: Floats) -> bool:
     """Bring the first ten columns of the constraints to the identity, as far as the last six rows are concerned."""
+    for c in range(_TOP, _B):
+        scratch[c] = 0.0
     for k in range(10):
         pivot, largest = k, 0.0
         for r in range(k, 10):
@@ -204,17 +251,41 @@ def _eliminate(scratch: Floats) -> bool:
             return False
         top, other = _MATRIX + 20 * k, _MATRIX + 20 * pivot
         scale = 1.0 / scratch[other + k]
-        for c in range(20):
+        for c in range(k, 20):
             entry = scratch[other + c] * scale
             scratch[other + c] = scratch[top + c]
             scratch[top + c] = entry
-        for r in range(k + 1 if k < 4 else 4, 10):
-            if r != k:
-                row = _MATRIX + 20 * r
-                factor = scratch[row + k]
-                for c in range(20):
-                    scratch[row + c] -= factor * scratch[top + c]
+            scratch[_TOP + c] = entry
+        for row in range(top + 20, _MATRIX + 80, 20):
+            factor = scratch[row + k]
+            for c in range(k, 20):
+                scratch[row + c] -= factor * scratch[top + c]
+        _subtract_top(scratch, k)
+        scratch[_TOP + k] = 0.0
     return True
+
+
+@inlined
+def _subtract_top(scratch: Floats, k: int) -> None:
+    """Subtract multiples of row ``k`` from the other ones of the last six rows, so that column ``k`` vanishes.
+
+    The factors are local variables and the loop has a fixed length, so that the compiler can use vectors.
+    """
+    column = _MATRIX + k
+    f4 = scratch[column + 80] if k != 4 else 0.0
+    f5 = scratch[column + 100] if k != 5 else 0.0
+    f6 = scratch[column + 120] if k != 6 else 0.0
+    f7 = scratch[column + 140] if k != 7 else 0.0
+    f8 = scratch[column + 160] if k != 8 else 0.0
+    f9 = scratch[column + 180] if k != 9 else 0.0
+    for c in range(_MATRIX, _MATRIX + 20):
+        entry = scratch[c - _MATRIX + _TOP]
+        scratch[c + 80] -= f4 * entry
+        scratch[c + 100] -= f5 * entry
+        scratch[c + 120] -= f6 * entry
+        scratch[c + 140] -= f7 * entry
+        scratch[c + 160] -= f8 * entry
+        scratch[c + 180] -= f9 * entry
 
 
 @inner_kernel
