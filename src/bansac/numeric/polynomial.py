@@ -166,7 +166,8 @@ def _sturm_chain(degree: int, scratch: Floats) -> int:
         size = 0.0
         if n - m == 1:
             first = scratch[upper + n] * leading
-            second = (scratch[upper + m] - first * (scratch[lower + m - 1] if m > 0 else 0.0)) * leading
+            below = scratch[lower + m - 1] if m > 0 else 0.0
+            second = scratch[upper + m] * leading - below * (first * leading)
             scratch[quotient], scratch[quotient + 1] = first, second
             below = 0.0
             for i in range(m):

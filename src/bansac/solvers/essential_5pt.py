@@ -256,10 +256,6 @@ def _eliminate(scratch: Floats) -> bool:
             scratch[other + c] = scratch[top + c]
             scratch[top + c] = entry
             scratch[_TOP + c] = entry
-        for row in range(top + 20, _MATRIX + 80, 20):
-            factor = scratch[row + k]
-            for c in range(k, 20):
-                scratch[row + c] -= factor * scratch[top + c]
         _subtract_top(scratch, k)
         scratch[_TOP + k] = 0.0
     return True
@@ -267,11 +263,14 @@ def _eliminate(scratch: Floats) -> bool:
 
 @inlined
 def _subtract_top(scratch: Floats, k: int) -> None:
-    """Subtract multiples of row ``k`` from the other ones of the last six rows, so that column ``k`` vanishes.
+    """Subtract multiples of row ``k`` from the rows below and from the last six, so that their column ``k`` vanishes.
 
     The factors are local variables and the loop has a fixed length, so that the compiler can use vectors.
     """
     column = _MATRIX + k
+    f1 = scratch[column + 20] if k < 1 else 0.0
+    f2 = scratch[column + 40] if k < 2 else 0.0
+    f3 = scratch[column + 60] if k < 3 else 0.0
     f4 = scratch[column + 80] if k != 4 else 0.0
     f5 = scratch[column + 100] if k != 5 else 0.0
     f6 = scratch[column + 120] if k != 6 else 0.0
@@ -280,6 +279,9 @@ def _subtract_top(scratch: Floats, k: int) -> None:
     f9 = scratch[column + 180] if k != 9 else 0.0
     for c in range(_MATRIX, _MATRIX + 20):
         entry = scratch[c - _MATRIX + _TOP]
+        scratch[c + 20] -= f1 * entry
+        scratch[c + 40] -= f2 * entry
+        scratch[c + 60] -= f3 * entry
         scratch[c + 80] -= f4 * entry
         scratch[c + 100] -= f5 * entry
         scratch[c + 120] -= f6 * entry
@@ -295,27 +297,46 @@ def _build_determinant(scratch: Floats) -> None:
     Of the last six rows of the constraints every other one, e, has z times the leading monomial of the next one, f: in
     e - z f only x, y and 1 are left, times powers of z.
     """
-    for i in range(_B, _ROOTS):
-        scratch[i] = 0.0
     for m in range(3):
-        e = _MATRIX + 20 * (4 + 2 * m) + 10
-        f = e + 20
         for j in range(3):
-            size = 3 if j < 2 else 4  # e and f begin with the highest power
-            out = _B + 15 * m + 5 * j
-            for i in range(size):
-                scratch[out + size - 1 - i] += scratch[e + 3 * j + i]
-                scratch[out + size - i] -= scratch[f + 3 * j + i]
+            e, out = _MATRIX + 20 * (4 + 2 * m) + 10 + 3 * j, _B + 15 * m + 5 * j
+            f, size = e + 20, 3 if j < 2 else 4  # e and f begin with the highest power
+            scratch[out + 4] = 0.0
+            scratch[out] = scratch[e + size - 1]
+            for i in range(1, size):
+                scratch[out + i] = scratch[e + size - 1 - i] - scratch[f + size - i]
+            scratch[out + size] = -scratch[f]
     for j in range(3):
-        a, b = _B + 5 * (j + 1 if j < 2 else 0), _B + 5 * (j - 1 if j > 0 else 2)
-        out = _COFACTORS + 9 * j
-        for i in range(5):
-            for n in range(5):
-                scratch[out + i + n] += scratch[a + i] * scratch[b + 15 + n] - scratch[b + i] * scratch[a + 15 + n]
-    for j in range(3):
-        for i in range(9):
-            for n in range(5):
-                scratch[_DETERMINANT + i + n] += scratch[_COFACTORS + 9 * j + i] * scratch[_B + 30 + 5 * j + n]
+        _write_cofactor(scratch, _B + 5 * (j + 1 if j < 2 else 0), _B + 5 * (j - 1 if j > 0 else 2), _COFACTORS + 9 * j)
+    b = _B + 30
+    x0, x1, x2, x3 = scratch[b], scratch[b + 1], scratch[b + 2], scratch[b + 3]
+    y0, y1, y2, y3 = scratch[b + 5], scratch[b + 6], scratch[b + 7], scratch[b + 8]
+    w0, w1, w2, w3, w4 = scratch[b + 10], scratch[b + 11], scratch[b + 12], scratch[b + 13], scratch[b + 14]
+    r0, r1, r2, r3 = 0.0, 0.0, 0.0, 0.0  # what the powers so far add to the coefficients that follow
+    for i in range(9):
+        x, y, w = scratch[_COFACTORS + i], scratch[_COFACTORS + 9 + i], scratch[_COFACTORS + 18 + i]
+        scratch[_DETERMINANT + i] = r0 + x * x0 + y * y0 + w * w0
+        r0 = r1 + x * x1 + y * y1 + w * w1
+        r1 = r2 + x * x2 + y * y2 + w * w2
+        r2 = r3 + x * x3 + y * y3 + w * w3
+        r3 = w * w4
+    scratch[_DETERMINANT + 9], scratch[_DETERMINANT + 10] = r0, r1
+
+
+@inlined
+def _write_cofactor(scratch: Floats, a: int, b: int, out: int) -> None:
+    """Write the determinant of columns ``a`` and ``b`` of the first two rows of B(z), a polynomial of nine coefficients."""
+    p0, p1, p2, p3, p4 = scratch[b + 15], scratch[b + 16], scratch[b + 17], scratch[b + 18], scratch[b + 19]
+    q0, q1, q2, q3, q4 = scratch[a + 15], scratch[a + 16], scratch[a + 17], scratch[a + 18], scratch[a + 19]
+    r0, r1, r2, r3 = 0.0, 0.0, 0.0, 0.0  # what the powers so far add to the coefficients that follow
+    for i in range(5):
+        x, y = scratch[a + i], scratch[b + i]
+        scratch[out + i] = r0 + x * p0 - y * q0
+        r0 = r1 + x * p1 - y * q1
+        r1 = r2 + x * p2 - y * q2
+        r2 = r3 + x * p3 - y * q3
+        r3 = x * p4 - y * q4
+    scratch[out + 5], scratch[out + 6], scratch[out + 7], scratch[out + 8] = r0, r1, r2, r3
 
 
 @inner_kernel
