@@ -147,70 +147,60 @@ def _sturm_chain(degree: int, scratch: Floats) -> int:
     p_k divides all others. What the chain is wanted for are changes of sign, which it keeps when it is divided by it.
     """
     upper, lower = _DIVIDENDS, _DIVIDENDS + _MAX_DEGREE + 1
+    bound = 0.0
     for i in range(degree + 1):
         scratch[upper + i] = scratch[i]
+        bound += abs(scratch[i])
     for i in range(degree):
         scratch[lower + i] = (i + 1) * scratch[i + 1] / degree
-    upper_size, lower_size = _size(scratch, upper, degree), _size(scratch, lower, degree - 1)
-    bound = 1.01 * upper_size  # more than Cauchy's
     n, m = degree, degree - 1
     quotient = _QUOTIENTS
     members, more, fewer = 0, 0.0, 0.0
     while members < degree:
+        size, rest = 0.0, 0.0
+        for i in range(n + 1):
+            size += abs(scratch[upper + i])
         leading = scratch[lower + m]
         # p_{k-1} and p_k differ in sign at infinity where q_k is negative.
         opposite = scratch[upper + n] * leading < 0.0
         fewer += 1.0 if opposite else 0.0
         more += 1.0 if opposite != ((n - m) % 2 == 1) else 0.0
         scratch[_DEGREES + members] = n - m
-        size = 0.0
-        if n - m == 1:
-            first = scratch[upper + n] * leading
-            below = scratch[lower + m - 1] if m > 0 else 0.0
-            second = scratch[upper + m] * leading - below * (first * leading)
-            scratch[quotient], scratch[quotient + 1] = first, second
-            below = 0.0
+        for k in range(n - m, 1, -1):  # long division, the highest power first
+            factor = scratch[upper + m + k] * leading
+            scratch[quotient] = factor
+            quotient += 1
             for i in range(m):
-                entry = scratch[lower + i]
-                rest = scratch[upper + i] - first * below - second * entry
-                scratch[upper + i] = rest
-                size += abs(rest)
-                below = entry
-            quotient += 2
-        else:
-            for k in range(n - m, -1, -1):  # long division, the highest power first
-                factor = scratch[upper + m + k] * leading
-                scratch[quotient] = factor
-                quotient += 1
-                for i in range(m):
-                    scratch[upper + k + i] -= factor * scratch[lower + i]
-            size = _size(scratch, upper, m - 1)
+                scratch[upper + k + i] -= factor * scratch[lower + i]
+        # The last two steps at once.
+        first, below = scratch[upper + m + 1] * leading, scratch[lower + m - 1] if m > 0 else 0.0
+        second = scratch[upper + m] * leading - first * leading * below
+        scratch[quotient], scratch[quotient + 1] = first, second
+        quotient += 2
+        below = 0.0
+        for i in range(m):
+            entry = scratch[lower + i]
+            left = scratch[upper + i] - first * below - second * entry
+            scratch[upper + i] = left
+            rest += abs(left)
+            below = entry
         members += 1
-        if not size > _NEGLIGIBLE * upper_size:
+        if not rest > _NEGLIGIBLE * size:
             scratch[_FACTORS + members - 1] = 0.0
             break
         n, m = m, m - 1
-        while m > 0 and not abs(scratch[upper + m]) > _NEGLIGIBLE * size:
+        while m > 0 and not abs(scratch[upper + m]) > _NEGLIGIBLE * rest:
             m -= 1
         factor = abs(scratch[upper + m])
         scratch[_FACTORS + members - 1] = factor
-        scale = 1.0 / factor
+        scale = -1.0 / factor
         for i in range(m + 1):
-            scratch[upper + i] *= -scale
+            scratch[upper + i] *= scale
         upper, lower = lower, upper
-        upper_size, lower_size = lower_size, scale * size
+    bound *= 1.01  # more than Cauchy's
     scratch[_INTERVALS], scratch[_INTERVALS + 1] = -bound, bound
     scratch[_INTERVALS + 2], scratch[_INTERVALS + 3] = more, fewer
     return members
-
-
-@inlined
-def _size(scratch: Floats, start: int, degree: int) -> float:
-    """Return the sum of the magnitudes of the coefficients."""
-    size = 0.0
-    for i in range(degree + 1):
-        size += abs(scratch[start + i])
-    return size
 
 
 @inner_kernel
@@ -230,17 +220,25 @@ def _split_at_grid(members: int, degree: int, scratch: Floats) -> int:
             value = (first * _GRID[j] + second) * following - factor * last
             scratch[_VALUES + j], scratch[_FOLLOWING + j] = value, following
             scratch[_CHANGES + j] += 1.0 if (value < 0.0) != (following < 0.0) else 0.0
-    low, end, more, least = scratch[_INTERVALS], scratch[_INTERVALS + 1], scratch[_INTERVALS + 2], scratch[_INTERVALS + 3]
+    low, end = scratch[_INTERVALS], scratch[_INTERVALS + 1]
+    more, least = scratch[_INTERVALS + 2], scratch[_INTERVALS + 3]
     waiting = 0
     for j in range(_POINTS + 1):
         high, fewer = end, least
         if j < _POINTS:
-            high, fewer = _GRID[j], min(max(scratch[_CHANGES + j], least), more)
+            high, fewer = _GRID[j], _clip(scratch[_CHANGES + j], least, more)
         top = _INTERVALS + 4 * waiting
-        scratch[top], scratch[top + 1], scratch[top + 2], scratch[top + 3] = low, high, more, fewer
+        scratch[top], scratch[top + 1] = low, high
+        scratch[top + 2], scratch[top + 3] = more, fewer
         waiting += 1 if more > fewer else 0
         low, more = high, fewer
     return waiting
+
+
+@inlined
+def _clip(changes: float, fewer: float, more: float) -> float:
+    """Return the number of changes as one between those at the ends of an interval, as it is but for rounding."""
+    return fewer if changes < fewer else more if changes > more else changes
 
 
 @inner_kernel
@@ -252,7 +250,8 @@ def _isolate_roots(members: int, waiting: int, scratch: Floats) -> int:
             break
         waiting -= 1
         top = _INTERVALS + 4 * waiting
-        low, high, more, fewer = scratch[top], scratch[top + 1], scratch[top + 2], scratch[top + 3]
+        low, high = scratch[top], scratch[top + 1]
+        more, fewer = scratch[top + 2], scratch[top + 3]
         middle = _middle(low, high)
         if not more > fewer + 1.0 or not low < middle < high:
             if more > fewer:
@@ -260,13 +259,15 @@ def _isolate_roots(members: int, waiting: int, scratch: Floats) -> int:
                 scratch[bracket], scratch[bracket + 1], scratch[bracket + 2] = low, high, middle
                 isolated += 1
             continue
-        changes = min(max(_sign_changes(scratch, members, middle), fewer), more)
+        changes = _clip(_sign_changes(scratch, members, middle), fewer, more)
         if more > changes:
-            scratch[top], scratch[top + 1], scratch[top + 2], scratch[top + 3] = low, middle, more, changes
+            scratch[top], scratch[top + 1] = low, middle
+            scratch[top + 2], scratch[top + 3] = more, changes
             waiting += 1
             top += 4
         if changes > fewer:
-            scratch[top], scratch[top + 1], scratch[top + 2], scratch[top + 3] = middle, high, changes, fewer
+            scratch[top], scratch[top + 1] = middle, high
+            scratch[top + 2], scratch[top + 3] = changes, fewer
             waiting += 1
     return isolated
 
@@ -313,9 +314,10 @@ def _find_roots(count: int, roots: Floats, scratch: Floats) -> int:
             at = _BRACKETS + 3 * (start + j if start + j < count else start)  # lanes that are left repeat the first
             scratch[_LOW + j], scratch[_HIGH + j], scratch[_ROOT + j] = scratch[at], scratch[at + 1], scratch[at + 2]
         _improve_roots(scratch)
-        for j in range(min(_LANES, count - start)):
-            roots[found] = scratch[_ROOT + j]
-            found += 1 if scratch[_RISING + j] != 0.0 else 0
+        for j in range(_LANES):
+            if start + j < count and scratch[_RISING + j] != 0.0:
+                roots[found] = scratch[_ROOT + j]
+                found += 1
     return found
 
 
@@ -325,8 +327,10 @@ def _improve_roots(s: Floats) -> None:
 
     The coefficients are local variables and the loops of fixed length, so that the lanes become those of a vector.
     """
-    c0, c1, c2, c3, c4, c5 = s[0], s[1], s[2], s[3], s[4], s[5]
-    c6, c7, c8, c9, c10 = s[6], s[7], s[8], s[9], s[10]
+    c0, c1, c2 = s[0], s[1], s[2]
+    c3, c4, c5 = s[3], s[4], s[5]
+    c6, c7, c8 = s[6], s[7], s[8]
+    c9, c10 = s[9], s[10]
     for j in range(_LANES):
         x, y = s[_LOW + j], s[_HIGH + j]
         at_low = ((((c10 * x + c9) * x + c8) * x + c7) * x + c6) * x + c5
@@ -344,7 +348,7 @@ def _improve_roots(s: Floats) -> None:
                 bend = bend * x + slope
                 slope = slope * x + value
                 value = value * x + c
-            step = value * slope / (slope * slope - value * bend)
+            step = value * slope / (slope * slope - value * bend) if value != 0.0 else 0.0
             is_last = abs(step) <= _LAST_STEP * abs(x)
             searched += 0 if is_last else 1
             is_low = s[_RISING + j] * value < 0.0

@@ -69,8 +69,8 @@ _SIGNS = ((1, 1, 1, 1), (1, -1, 1, -1), (1, 1, -1, -1), (1, -1, -1, 1))
 _COMBINATIONS = np.array([entry for signs in _SIGNS for entry in (0, 0, 0, 0, 0, *signs)]) / 2
 
 # Places in the scratch. The equations of the five points; the matrices X, Y, Z, W, and room; the quadratic forms; their
-# products with linear ones; the constraints, and the one that is subtracted from the others; the three rows of B(z); the
-# cofactors of its last row; det B(z); its roots.
+# products with linear ones; the constraints, and the one that is subtracted from the others; the three rows of B(z);
+# the cofactors of its last row; det B(z); its roots.
 _FORMS = 5 * 9
 _QUADRATICS = 81 + 9
 _PRODUCTS = _QUADRATICS + 3 * _COLUMN
@@ -252,31 +252,26 @@ def _eliminate(scratch: Floats) -> bool:
         top, other = _MATRIX + 20 * k, _MATRIX + 20 * pivot
         scale = 1.0 / scratch[other + k]
         for c in range(k, 20):
-            entry = scratch[other + c] * scale
+            scratch[_TOP + c] = scratch[other + c] * scale
             scratch[other + c] = scratch[top + c]
-            scratch[top + c] = entry
-            scratch[_TOP + c] = entry
         _subtract_top(scratch, k)
+        for c in range(k, 20):
+            scratch[top + c] = scratch[_TOP + c]
         scratch[_TOP + k] = 0.0
     return True
 
 
 @inlined
 def _subtract_top(scratch: Floats, k: int) -> None:
-    """Subtract multiples of row ``k`` from the rows below and from the last six, so that their column ``k`` vanishes.
+    """Subtract multiples of the row at ``_TOP`` from all rows but the first, so that their column ``k`` vanishes.
 
-    The factors are local variables and the loop has a fixed length, so that the compiler can use vectors.
+    The factors are local variables and the loop has a fixed length, so that the compiler can use vectors. What this
+    makes of row ``k`` and of the first four when they have been on top is not wanted.
     """
     column = _MATRIX + k
-    f1 = scratch[column + 20] if k < 1 else 0.0
-    f2 = scratch[column + 40] if k < 2 else 0.0
-    f3 = scratch[column + 60] if k < 3 else 0.0
-    f4 = scratch[column + 80] if k != 4 else 0.0
-    f5 = scratch[column + 100] if k != 5 else 0.0
-    f6 = scratch[column + 120] if k != 6 else 0.0
-    f7 = scratch[column + 140] if k != 7 else 0.0
-    f8 = scratch[column + 160] if k != 8 else 0.0
-    f9 = scratch[column + 180] if k != 9 else 0.0
+    f1, f2, f3 = scratch[column + 20], scratch[column + 40], scratch[column + 60]
+    f4, f5, f6 = scratch[column + 80], scratch[column + 100], scratch[column + 120]
+    f7, f8, f9 = scratch[column + 140], scratch[column + 160], scratch[column + 180]
     for c in range(_MATRIX, _MATRIX + 20):
         entry = scratch[c - _MATRIX + _TOP]
         scratch[c + 20] -= f1 * entry
@@ -309,10 +304,12 @@ def _build_determinant(scratch: Floats) -> None:
     for j in range(3):
         _write_cofactor(scratch, _B + 5 * (j + 1 if j < 2 else 0), _B + 5 * (j - 1 if j > 0 else 2), _COFACTORS + 9 * j)
     b = _B + 30
-    x0, x1, x2, x3 = scratch[b], scratch[b + 1], scratch[b + 2], scratch[b + 3]
-    y0, y1, y2, y3 = scratch[b + 5], scratch[b + 6], scratch[b + 7], scratch[b + 8]
-    w0, w1, w2, w3, w4 = scratch[b + 10], scratch[b + 11], scratch[b + 12], scratch[b + 13], scratch[b + 14]
-    r0, r1, r2, r3 = 0.0, 0.0, 0.0, 0.0  # what the powers so far add to the coefficients that follow
+    x0, y0, w0 = scratch[b], scratch[b + 5], scratch[b + 10]
+    x1, y1, w1 = scratch[b + 1], scratch[b + 6], scratch[b + 11]
+    x2, y2, w2 = scratch[b + 2], scratch[b + 7], scratch[b + 12]
+    x3, y3, w3 = scratch[b + 3], scratch[b + 8], scratch[b + 13]
+    w4 = scratch[b + 14]
+    r0 = r1 = r2 = r3 = 0.0  # what the powers so far add to the coefficients that follow
     for i in range(9):
         x, y, w = scratch[_COFACTORS + i], scratch[_COFACTORS + 9 + i], scratch[_COFACTORS + 18 + i]
         scratch[_DETERMINANT + i] = r0 + x * x0 + y * y0 + w * w0
@@ -325,10 +322,13 @@ def _build_determinant(scratch: Floats) -> None:
 
 @inlined
 def _write_cofactor(scratch: Floats, a: int, b: int, out: int) -> None:
-    """Write the determinant of columns ``a`` and ``b`` of the first two rows of B(z), a polynomial of nine coefficients."""
-    p0, p1, p2, p3, p4 = scratch[b + 15], scratch[b + 16], scratch[b + 17], scratch[b + 18], scratch[b + 19]
-    q0, q1, q2, q3, q4 = scratch[a + 15], scratch[a + 16], scratch[a + 17], scratch[a + 18], scratch[a + 19]
-    r0, r1, r2, r3 = 0.0, 0.0, 0.0, 0.0  # what the powers so far add to the coefficients that follow
+    """Write the determinant of columns ``a`` and ``b`` of the first two rows of B(z), as nine coefficients."""
+    p0, q0 = scratch[b + 15], scratch[a + 15]
+    p1, q1 = scratch[b + 16], scratch[a + 16]
+    p2, q2 = scratch[b + 17], scratch[a + 17]
+    p3, q3 = scratch[b + 18], scratch[a + 18]
+    p4, q4 = scratch[b + 19], scratch[a + 19]
+    r0 = r1 = r2 = r3 = 0.0  # what the powers so far add to the coefficients that follow
     for i in range(5):
         x, y = scratch[a + i], scratch[b + i]
         scratch[out + i] = r0 + x * p0 - y * q0
@@ -336,7 +336,8 @@ def _write_cofactor(scratch: Floats, a: int, b: int, out: int) -> None:
         r1 = r2 + x * p2 - y * q2
         r2 = r3 + x * p3 - y * q3
         r3 = x * p4 - y * q4
-    scratch[out + 5], scratch[out + 6], scratch[out + 7], scratch[out + 8] = r0, r1, r2, r3
+    scratch[out + 5], scratch[out + 6] = r0, r1
+    scratch[out + 7], scratch[out + 8] = r2, r3
 
 
 @inner_kernel
