@@ -81,10 +81,10 @@ _GRID = np.tan(np.pi * ((np.arange(_POINTS) + 1.0312) / (_POINTS + 1) - 0.5))
 # Roots that are improved side by side.
 _LANES = 8
 
-# Places in the scratch of ``sturm_roots``: the polynomial divided by its leading coefficient; two dividends of Euclid's
-# algorithm; the quotients, their degrees and the factors of the remainders; two members of the chain at the points of
-# the grid, and the changes of sign; the intervals to be split and those with one root, each a row of three or four
-# numbers; the ends of some of these, whether the polynomial rises between them, and the roots.
+# Places in the scratch of ``sturm_roots``: the polynomial; two dividends of Euclid's algorithm; the quotients, their
+# degrees and the factors of the remainders; two members of the chain at the points of the grid, and the changes of
+# sign; the intervals to be split and those with one root, in rows of four and of three numbers; the ends of some of
+# these, whether the polynomial rises between them, and the roots.
 _DIVIDENDS = _MAX_DEGREE + 1
 _QUOTIENTS = _DIVIDENDS + 2 * (_MAX_DEGREE + 1)
 _DEGREES = _QUOTIENTS + 2 * _MAX_DEGREE
@@ -119,7 +119,7 @@ def sturm_roots(c: Floats, degree: int, roots: Floats, scratch: Floats) -> int:
     if degree == 0:
         return 0
     for i in range(_MAX_DEGREE + 1):
-        scratch[i] = c[i] / c[degree] if i <= degree else 0.0
+        scratch[i] = c[i] if i <= degree else 0.0
     members = _sturm_chain(degree, scratch)
     waiting = _split_at_grid(members, degree, scratch)
     isolated = _isolate_roots(members, waiting, scratch)
@@ -149,10 +149,10 @@ def _sturm_chain(degree: int, scratch: Floats) -> int:
     upper, lower = _DIVIDENDS, _DIVIDENDS + _MAX_DEGREE + 1
     bound = 0.0
     for i in range(degree + 1):
-        scratch[upper + i] = scratch[i]
-        bound += abs(scratch[i])
+        scratch[upper + i] = scratch[i] / scratch[degree]
+        bound += abs(scratch[upper + i])
     for i in range(degree):
-        scratch[lower + i] = (i + 1) * scratch[i + 1] / degree
+        scratch[lower + i] = (i + 1) * scratch[upper + i + 1] / degree
     n, m = degree, degree - 1
     quotient = _QUOTIENTS
     members, more, fewer = 0, 0.0, 0.0

@@ -41,7 +41,7 @@ def _sum_table(left: tuple[str, ...], right: tuple[str, ...], product: tuple[str
     return np.array([row + [zero] * (length - len(row)) for row in places.values()], dtype=np.uint16)
 
 
-# A quadratic form has ten coefficients and two zeros. One column of E E^T, and a cofactor, are four of them.
+# A quadratic form has ten coefficients and two zeros. One column of E^T E, and a cofactor, are four of them.
 _FORM = 12
 _COLUMN = 4 * _FORM
 
@@ -49,11 +49,11 @@ _QUADRATIC_SUMS = _sum_table(_LINEAR, _LINEAR, _QUADRATIC, 4, 16)
 _CUBIC_SUMS = _sum_table(_QUADRATIC, _LINEAR, _CUBIC, _COLUMN, 10)
 
 # The nine quadratic forms that the constraints are made of, as sums of sign * (entry of E) * (entry of E): the upper
-# triangle of E E^T, then the cofactors of the first column of E; and the two places where each is written.
+# triangle of E^T E, then the cofactors of the first row of E; and the two places where each is written.
 _UPPER = tuple((i, k) for i in range(3) for k in range(i, 3))
 _FACTORS = np.array(
-    [[(3 * i + j, 3 * k + j) for j in range(3)] for i, k in _UPPER]
-    + [[(3 * i + 1, 3 * k + 2), (3 * i + 2, 3 * k + 1), (0, 0)] for i, k in ((1, 2), (2, 0), (0, 1))],
+    [[(3 * j + i, 3 * j + k) for j in range(3)] for i, k in _UPPER]
+    + [[(3 + i, 6 + k), (3 + k, 6 + i), (0, 0)] for i, k in ((1, 2), (2, 0), (0, 1))],
     dtype=np.uint16,
 )
 _FACTOR_SIGNS = np.array([(1.0, 1.0)] * 6 + [(-1.0, 0.0)] * 3)  # of the second and of the third product
@@ -63,16 +63,12 @@ _PLACES = np.array(
     dtype=np.uint16,
 )
 
-# Orthonormal combinations of the last four unit vectors. With those themselves W would go with the last entry of E; it
-# vanishes when a camera moves sideways, for example, and no such E has the weight 1 of W.
-_SIGNS = ((1, 1, 1, 1), (1, -1, 1, -1), (1, 1, -1, -1), (1, -1, -1, 1))
-_COMBINATIONS = np.array([entry for signs in _SIGNS for entry in (0, 0, 0, 0, 0, *signs)]) / 2
-
-# Places in the scratch. The equations of the five points; the matrices X, Y, Z, W, and room; the quadratic forms; their
-# products with linear ones; the constraints, and the one that is subtracted from the others; the three rows of B(z);
-# the cofactors of its last row; det B(z); its roots.
+# Places in the scratch. The equations of the five points; the matrices X, Y, Z, W; the quadratic forms; their products
+# with linear ones; the constraints, and the one that is subtracted from the others; the three rows of B(z); the
+# cofactors of its last row; det B(z); its roots. Before there are forms, their room holds what the null space is
+# computed from: nine rows of which the columns are reflected, and the normal of the mirror.
 _FORMS = 5 * 9
-_QUADRATICS = 81 + 9
+_QUADRATICS = _FORMS + 4 * 9
 _PRODUCTS = _QUADRATICS + 3 * _COLUMN
 _MATRIX = _PRODUCTS + 4 * _COLUMN
 _TOP = _MATRIX + 10 * 20
@@ -82,6 +78,8 @@ _DETERMINANT = _COFACTORS + 3 * 9
 _ROOTS = _DETERMINANT + 13
 _STURM = _ROOTS + 10
 SCRATCH = _STURM + STURM_SCRATCH
+_REFLECTED = _QUADRATICS
+_NORMAL = _REFLECTED + 9 * 16
 
 # What is left of an equation that depends on others, squared.
 _DEPENDENT = 1e-28
@@ -134,56 +132,69 @@ def _solve_equations(models: Floats, scratch: Floats) -> int:
 def _null_space(a: Floats) -> bool:
     """Write an orthonormal basis of the matrices that satisfy five equations; False if the equations are dependent.
 
-    ``a`` has the equations in its first five rows of nine numbers, and gets the basis in the next four; nine numbers of
-    scratch follow. Householder reflections bring the equations to triangular form; applied to the last four unit
-    vectors, which are mixed before, they give the basis (Golub and Van Loan, Matrix Computations, section 5.2).
+    Householder reflections of nine rows bring the equations, which are their first five columns, to triangular form
+    (Golub and Van Loan, Matrix Computations, section 5.2). The next nine columns, at first the identity matrix, become
+    the product of the reflections, of which the last four rows are orthogonal to the equations.
     """
+    for i in range(_REFLECTED, _NORMAL):
+        a[i] = 0.0
+    for i in range(9):
+        a[_REFLECTED + 17 * i + 5] = 1.0
+        for r in range(5):
+            a[_REFLECTED + 16 * i + r] = a[9 * r + i]
     for k in range(5):
-        v = 9 * k
-        square = _dot(a, v, v)
-        for i in range(k):
-            a[v + i] = 0.0
-        rest = _dot(a, v, v)
+        square, rest = 0.0, 0.0
+        for i in range(9):
+            entry = a[_REFLECTED + 16 * i + k]
+            square += entry * entry
+            entry = entry if i >= k else 0.0
+            rest += entry * entry
+            a[_NORMAL + i] = entry
         if not rest > _DEPENDENT * square or not 0.0 < square < np.inf:
             return False
-        # The reflection I - factor v v^T takes the row to a multiple of the unit vector k.
-        length = math.copysign(math.sqrt(rest), a[v + k])
-        a[v + k] += length
-        factor = 1.0 / (length * a[v + k])
-        a[81 + k] = factor
-        for row in range(v + 9, 45, 9):
-            _reflect(a, v, factor, row)
-    for i in range(36):
-        a[45 + i] = _COMBINATIONS[i]
-    for k in range(4, -1, -1):
-        factor = a[81 + k]
-        for row in range(45, 81, 9):
-            _reflect(a, 9 * k, factor, row)
+        # The reflection I - factor v v^T takes the column to a multiple of the unit vector k.
+        length = math.copysign(math.sqrt(rest), a[_NORMAL + k])
+        a[_NORMAL + k] += length
+        _reflect(a, 1.0 / (length * a[_NORMAL + k]))
+    # Orthonormal combinations of the four rows. With those themselves W would go with the last entry of E; it vanishes
+    # when a camera moves sideways, for example, and no such E has the weight 1 of W.
+    for i in range(9):
+        row, f = _REFLECTED + 16 * 5 + 5 + i, _FORMS + i
+        p, q = a[row] + a[row + 16], a[row] - a[row + 16]
+        r, s = a[row + 32] + a[row + 48], a[row + 32] - a[row + 48]
+        a[f], a[f + 9] = 0.5 * (p + r), 0.5 * (q + s)
+        a[f + 18], a[f + 27] = 0.5 * (p - r), 0.5 * (q - s)
     return True
 
 
 @inlined
-def _reflect(a: Floats, v: int, factor: float, row: int) -> None:
-    """Apply the reflection I - factor v v^T to a row of nine numbers."""
-    along = factor * _dot(a, v, row)
-    for i in range(9):
-        a[row + i] -= along * a[v + i]
+def _reflect(a: Floats, factor: float) -> None:
+    """Apply the reflection I - factor v v^T, with v at ``_NORMAL``, to sixteen columns.
 
-
-@inner_kernel
-def _dot(a: Floats, first: int, second: int) -> float:
-    """Return the inner product of two rows of nine numbers, as three sums that run side by side."""
-    x, y, z = 0.0, 0.0, 0.0
-    for i in range(0, 9, 3):
-        x += a[first + i] * a[second + i]
-        y += a[first + i + 1] * a[second + i + 1]
-        z += a[first + i + 2] * a[second + i + 2]
-    return x + y + z
+    The vector is nine local variables and the loop has a fixed length, so that the compiler can use vectors.
+    """
+    v0, v1, v2 = a[_NORMAL], a[_NORMAL + 1], a[_NORMAL + 2]
+    v3, v4, v5 = a[_NORMAL + 3], a[_NORMAL + 4], a[_NORMAL + 5]
+    v6, v7, v8 = a[_NORMAL + 6], a[_NORMAL + 7], a[_NORMAL + 8]
+    for j in range(_REFLECTED, _REFLECTED + 16):
+        first = v0 * a[j] + v1 * a[j + 16] + v2 * a[j + 32]
+        second = v3 * a[j + 48] + v4 * a[j + 64] + v5 * a[j + 80]
+        third = v6 * a[j + 96] + v7 * a[j + 112] + v8 * a[j + 128]
+        along = factor * (first + second + third)
+        a[j] -= along * v0
+        a[j + 16] -= along * v1
+        a[j + 32] -= along * v2
+        a[j + 48] -= along * v3
+        a[j + 64] -= along * v4
+        a[j + 80] -= along * v5
+        a[j + 96] -= along * v6
+        a[j + 112] -= along * v7
+        a[j + 128] -= along * v8
 
 
 @inner_kernel
 def _build_quadratics(scratch: Floats) -> None:
-    """Write the columns of E E^T - trace / 2, and below them the cofactors of the first column of E."""
+    """Write the columns of E^T E - trace / 2, and below them the cofactors of the first row of E."""
     scratch[_PRODUCTS + 16] = 0.0
     for q in range(9):
         left0, right0 = _FORMS + _FACTORS[q, 0, 0], _FORMS + _FACTORS[q, 0, 1]
@@ -211,17 +222,17 @@ def _build_quadratics(scratch: Floats) -> None:
 
 @inner_kernel
 def _build_constraints(scratch: Floats) -> None:
-    """Write the ten constraints as rows of twenty coefficients: the elements of (E E^T - trace / 2) E, then det E.
+    """Write the ten constraints as rows of twenty coefficients: the elements of E (E^T E - trace / 2), then det E.
 
     The coefficients of E are local variables and the loop over those of the quadratic forms has a fixed length, so that
     the compiler can use vectors.
     """
     for j in range(3):
-        f = _FORMS + j
-        x0, x1, x2 = scratch[f], scratch[f + 3], scratch[f + 6]
-        y0, y1, y2 = scratch[f + 9], scratch[f + 12], scratch[f + 15]
-        z0, z1, z2 = scratch[f + 18], scratch[f + 21], scratch[f + 24]
-        w0, w1, w2 = scratch[f + 27], scratch[f + 30], scratch[f + 33]
+        f = _FORMS + 3 * j
+        x0, x1, x2 = scratch[f], scratch[f + 1], scratch[f + 2]
+        y0, y1, y2 = scratch[f + 9], scratch[f + 10], scratch[f + 11]
+        z0, z1, z2 = scratch[f + 18], scratch[f + 19], scratch[f + 20]
+        w0, w1, w2 = scratch[f + 27], scratch[f + 28], scratch[f + 29]
         for n in range(_PRODUCTS, _PRODUCTS + _COLUMN):
             q = n - _PRODUCTS + _QUADRATICS
             q0, q1, q2 = scratch[q], scratch[q + _COLUMN], scratch[q + 2 * _COLUMN]
