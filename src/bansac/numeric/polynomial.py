@@ -81,24 +81,24 @@ _GRID = np.tan(np.pi * ((np.arange(_POINTS) + 1.0312) / (_POINTS + 1) - 0.5))
 # Roots that are improved side by side.
 _LANES = 8
 
-# Places in the scratch of ``sturm_roots``: the polynomial; two dividends of Euclid's algorithm; the quotients, their
-# degrees and the factors of the remainders; two members of the chain at the points of the grid, and the changes of
-# sign; the intervals to be split and those with one root, in rows of four and of three numbers; the ends of some of
-# these, whether the polynomial rises between them, and the roots.
-_DIVIDENDS = _MAX_DEGREE + 1
-_QUOTIENTS = _DIVIDENDS + 2 * (_MAX_DEGREE + 1)
-_DEGREES = _QUOTIENTS + 2 * _MAX_DEGREE
-_FACTORS = _DEGREES + _MAX_DEGREE
-_VALUES = _FACTORS + _MAX_DEGREE
+# Places in the scratch of ``sturm_roots``: the polynomial; two members of the chain at the points of the grid, and the
+# changes of sign; the ends of some intervals with one root, whether the polynomial rises between them, and the roots,
+# up to here at multiples of eight; two dividends of Euclid's algorithm; the quotients, their degrees and the factors of the
+# remainders; the intervals to be split and those with one root, in rows of four and of three numbers.
+_VALUES = 2 * _LANES
 _FOLLOWING = _VALUES + _POINTS
 _CHANGES = _FOLLOWING + _POINTS
-_INTERVALS = _CHANGES + _POINTS
-_BRACKETS = _INTERVALS + 4 * (_MAX_DEGREE + 1)
-_LOW = _BRACKETS + 3 * _MAX_DEGREE
+_LOW = _CHANGES + _POINTS
 _HIGH = _LOW + _LANES
 _RISING = _HIGH + _LANES
 _ROOT = _RISING + _LANES
-STURM_SCRATCH = _ROOT + _LANES
+_DIVIDENDS = _ROOT + _LANES
+_QUOTIENTS = _DIVIDENDS + 2 * (_MAX_DEGREE + 1)
+_DEGREES = _QUOTIENTS + 2 * _MAX_DEGREE
+_FACTORS = _DEGREES + _MAX_DEGREE
+_INTERVALS = _FACTORS + _MAX_DEGREE
+_BRACKETS = _INTERVALS + 4 * (_MAX_DEGREE + 1)
+STURM_SCRATCH = _BRACKETS + 3 * _MAX_DEGREE
 
 # Halvings of intervals, and rounds of Halley's method, after which the search is over.
 _MAX_SPLITS = 1000

@@ -66,9 +66,10 @@ _PLACES = np.array(
 # Places in the scratch. The equations of the five points; the matrices X, Y, Z, W; the quadratic forms; their products
 # with linear ones; the constraints, and the one that is subtracted from the others; the three rows of B(z); the
 # cofactors of its last row; det B(z); its roots. Before there are forms, their room holds what the null space is
-# computed from: nine rows of which the columns are reflected, and the normal of the mirror.
+# computed from: nine rows of which the columns are reflected, and the normal of the mirror. What is read and written as
+# vectors begins at multiples of eight.
 _FORMS = 5 * 9
-_QUADRATICS = _FORMS + 4 * 9
+_QUADRATICS = 11 * 8
 _PRODUCTS = _QUADRATICS + 3 * _COLUMN
 _MATRIX = _PRODUCTS + 4 * _COLUMN
 _TOP = _MATRIX + 10 * 20
@@ -76,7 +77,7 @@ _B = _TOP + 20
 _COFACTORS = _B + 3 * 15
 _DETERMINANT = _COFACTORS + 3 * 9
 _ROOTS = _DETERMINANT + 13
-_STURM = _ROOTS + 10
+_STURM = (_ROOTS + 10 + 7) // 8 * 8
 SCRATCH = _STURM + STURM_SCRATCH
 _REFLECTED = _QUADRATICS
 _NORMAL = _REFLECTED + 9 * 16
