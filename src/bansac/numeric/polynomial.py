@@ -83,8 +83,8 @@ _LANES = 8
 
 # Places in the scratch of ``sturm_roots``: the polynomial; two members of the chain at the points of the grid, and the
 # changes of sign; the ends of some intervals with one root, whether the polynomial rises between them, and the roots,
-# up to here at multiples of eight; two dividends of Euclid's algorithm; the quotients, their degrees and the factors of the
-# remainders; the intervals to be split and those with one root, in rows of four and of three numbers.
+# up to here at multiples of eight; two dividends of Euclid's algorithm; the quotients, their degrees and the factors of
+# the remainders; the intervals to be split and those with one root, in rows of four and of three numbers.
 _VALUES = 2 * _LANES
 _FOLLOWING = _VALUES + _POINTS
 _CHANGES = _FOLLOWING + _POINTS
