@@ -88,8 +88,7 @@ def run(
         None if weights is None else weights[order],
     )
     recorder = Recorder(order) if options.trace else None
-
-    search = Search(problem, state, bounds, options, deadline, recorder, transform, plausibility)
+    search = Search(problem, options, state, bounds, deadline, recorder, transform, plausibility)
     rounds, stop_reason = search.run()
     best = rounds.best
     return Outcome(

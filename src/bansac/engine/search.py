@@ -5,8 +5,6 @@ from __future__ import annotations
 import functools
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -41,31 +39,46 @@ _FIRST_SLICE = 16
 _NO_TRACE = np.empty((0, len(TRACE_COLUMNS)))
 
 
-@dataclass(frozen=True)
 class Search:
-    """A search for the best model, from the state before the first iteration."""
+    """A search for the best model, from the state before the first iteration.
 
-    problem: Problem
-    state: State
-    bounds: tuple[Stop, ...]  # the stopping criteria that ask for a number of samples
-    options: Options
-    deadline: float  # of time.perf_counter
-    recorder: Recorder | None
-    transform: Floats  # what ``normalize`` of the problem has written
-    plausibility: Plausibility | None  # a factor of the support of a model, 1 if None
+    Parameters
+    ----------
+    problem, options
+        The problem and the options of the run.
+    state : State
+        The context.
+    bounds : tuple of Stop
+        The stopping criteria that ask for a number of samples.
+    deadline : float
+        Of ``time.perf_counter``.
+    recorder : Recorder, optional
+        Keeps the course of the run.
+    transform : ndarray
+        What ``normalize`` of the problem has written.
+    plausibility : Plausibility, optional
+        A factor of the support of a model, 1 by default.
+    """
 
-    @functools.cached_property
-    def packed(self) -> Any:
-        """The state as the kernels take it."""
-        return pack_run(self.state)
-
-    @functools.cached_property
-    def _contest(self) -> Contest | None:
-        """What the optimised models compete by; None if they do not."""
-        repairs = self.options.repairs_optimized(self.problem)
-        if self.plausibility is None and not repairs:
-            return None
-        return make_contest(self.problem, self.plausibility, self.transform, repairs)
+    def __init__(
+        self,
+        problem: Problem,
+        options: Options,
+        state: State,
+        bounds: tuple[Stop, ...],
+        deadline: float,
+        recorder: Recorder | None,
+        transform: Floats,
+        plausibility: Plausibility | None,
+    ) -> None:
+        self.problem, self.options, self.state = problem, options, state
+        self.bounds, self.deadline, self.recorder = bounds, deadline, recorder
+        self.packed = pack_run(state)  # as the kernels take it
+        repairs = options.repairs_optimized(problem)
+        # What the optimised models compete by; None if they do not.
+        self._contest: Contest | None = None
+        if repairs or plausibility is not None:
+            self._contest = make_contest(problem, plausibility, transform, repairs)
 
     def run(self) -> tuple[Rounds, str]:
         """Run the rounds, each from the same start, and refine the best model of each; say why the last one ended."""
@@ -165,7 +178,7 @@ class Search:
         is_inlier = np.empty(state.odds.size, np.bool_)
         support = visible_score(self.problem, state, self.packed, model, is_inlier)
         contest = self._contest
-        plausibility = 1.0 if contest is None or self.plausibility is None else weigh(contest, model)
+        plausibility = 1.0 if contest is None else weigh(contest, model)
         inliers = int(np.count_nonzero(is_inlier))
         return Candidate(model, score, support * plausibility, plausibility, is_inlier, inliers)
 
