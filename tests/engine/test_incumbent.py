@@ -42,38 +42,38 @@ def contest_of(*plausibilities):
 
 
 def test_a_model_of_less_score_and_more_plausibility_wins(state):
-    packed, contest = pack_run(state), contest_of(0.0, 0.5, 1.0)
+    packed, (rules, contest) = pack_run(state), contest_of(0.0, 0.5, 1.0)
     bring(state, 1.0, 50.0, 60)
-    assert compete(packed, contest)
+    assert compete(packed, rules, contest)
     assert state.progress["best_score"] == 25.0  # what the loop has to beat
     bring(state, 2.0, 30.0, 40)
-    assert compete(packed, contest)
+    assert compete(packed, rules, contest)
     bring(state, 1.0, 55.0, 62)
-    assert not compete(packed, contest)
+    assert not compete(packed, rules, contest)
     assert found(state) == [2.0, 30.0, 40, 25.0]
-    assert weigh(contest, np.full(3, 1.0)) == 0.5
+    assert weigh(rules, contest, np.full(3, 1.0)) == 0.5
 
 
 def test_models_are_equally_plausible_if_nothing_is_said(state):
-    packed, contest = pack_run(state), make_contest(LINE, None, np.zeros(5), repairs=False)
+    packed, (rules, contest) = pack_run(state), make_contest(LINE, None, np.zeros(5), repairs=False)
     bring(state, 1.0, 50.0, 60)
-    assert compete(packed, contest)
+    assert compete(packed, rules, contest)
     bring(state, 2.0, 49.0, 60)
-    assert not compete(packed, contest)
+    assert not compete(packed, rules, contest)
     assert found(state)[:2] == [1.0, 50.0]
 
 
 def test_the_last_step_gets_the_score_and_a_round_begins_without_a_model(state):
-    packed, contest = pack_run(state), contest_of(0.0, 0.5, 0.5)
+    packed, (rules, contest) = pack_run(state), contest_of(0.0, 0.5, 0.5)
     contest.settle(state.progress)
     assert state.progress["best_score"] == 0.0
     bring(state, 1.0, 50.0, 60)
-    compete(packed, contest)
+    compete(packed, rules, contest)
     contest.settle(state.progress)
     assert found(state)[:2] == [1.0, 50.0]
     contest.reset()
     bring(state, 2.0, 10.0, 20)
-    assert compete(packed, contest)
+    assert compete(packed, rules, contest)
 
 
 denormalize = kernel(LINE.denormalize)

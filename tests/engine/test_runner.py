@@ -119,21 +119,21 @@ def follow(monkeypatch):
         log("optimization")
         local_optimization.optimize_locally(packed)
 
-    def optimize(packed, manifold, work, contest):
+    def optimize(packed, manifold, work, rules, contest):
         sampled = states[-1][0].best_model.copy()
         improve(packed)
         if contest is None:
             return
         contest.sampled[:] = sampled
-        if compete(packed, contest) and repair_sampled(packed, contest):
+        if compete(packed, rules, contest) and repair_sampled(packed, rules, contest):
             log("repair")
             improve(packed)
-            compete(packed, contest)
+            compete(packed, rules, contest)
 
-    def iterate(packed, manifold, work, contest, trace, first, end):
+    def iterate(packed, manifold, work, rules, contest, trace, first, end):
         search.run_iterations(packed, trace, first, end)
         while states[-1][0].progress["due"] == OPTIMIZATION:
-            optimize(packed, manifold, work, contest)
+            optimize(packed, manifold, work, rules, contest)
             search.run_iterations(packed, trace, first, end)
 
     original_start = runner._start

@@ -67,9 +67,11 @@ def equally_plausible(model: Floats, transform: Floats, parameters: Floats) -> f
 
 
 class Contest(NamedTuple):
-    """What the optimised models of a run compete by, and the one with the most support so far."""
+    """The arrays of a run whose optimised models compete; a struct of functions goes with them, the rules.
 
-    rules: Any  # the functions: plausibility, is_degenerate and repair_degenerate
+    The struct is not in here: Numba takes 0.1 ms to find the type of a tuple that holds one, at each call.
+    """
+
     transform: Floats  # for the plausibility
     parameters: Floats
     sampled: Floats  # the best model before it was optimised
@@ -87,8 +89,10 @@ class Contest(NamedTuple):
             progress["best_score"] = self.known[_SCORE]
 
 
-def make_contest(problem: Problem, plausibility: Plausibility | None, transform: Floats, repairs: bool) -> Contest:
-    """Return the contest of a run, before its first model.
+def make_contest(
+    problem: Problem, plausibility: Plausibility | None, transform: Floats, repairs: bool
+) -> tuple[Any, Contest]:
+    """Return the rules and the contest of a run, before its first model.
 
     Parameters
     ----------
@@ -102,11 +106,10 @@ def make_contest(problem: Problem, plausibility: Plausibility | None, transform:
         Whether the repairs of models of degenerate samples take part.
     """
     function, parameters = plausibility or Plausibility(equally_plausible, np.empty(0))
-    rules = _select_rules(problem, function, repairs)
     sampled, room, model = np.empty((3, problem.model_size))
-    contest = Contest(rules, transform, parameters, sampled, room, model, np.empty(5))
+    contest = Contest(transform, parameters, sampled, room, model, np.empty(5))
     contest.reset()
-    return contest
+    return _select_rules(problem, function, repairs), contest
 
 
 # The structs that have been packed.
@@ -135,17 +138,17 @@ def _packer() -> Any:
 
 
 @kernel
-def weigh(contest: Contest, model: Floats) -> float:
+def weigh(rules: Any, contest: Contest, model: Floats) -> float:
     """Return the plausibility of a model in the frame of the run."""
     copy(model, contest.room)
-    return contest.rules.plausibility(contest.room, contest.transform, contest.parameters)  # type: ignore[no-any-return]
+    return rules.plausibility(contest.room, contest.transform, contest.parameters)  # type: ignore[no-any-return]
 
 
 @context_kernel
-def compete(run: Run, contest: Contest) -> bool:
+def compete(run: Run, rules: Any, contest: Contest) -> bool:
     """Keep the one with more support of the best model and the incumbent, as both; return whether it is the former."""
     progress, known = run.progress, contest.known
-    support = progress.best_score * weigh(contest, run.best_model)
+    support = progress.best_score * weigh(rules, contest, run.best_model)
     won: bool = support > known[_SUPPORT]
     if won:
         copy(run.best_model, contest.model)
@@ -161,9 +164,9 @@ def compete(run: Run, contest: Contest) -> bool:
 
 
 @context_kernel
-def repair_sampled(run: Run, contest: Contest) -> bool:
+def repair_sampled(run: Run, rules: Any, contest: Contest) -> bool:
     """Make the repair of the sampled model the best one if the sample is degenerate and the repair scores more."""
-    rules, threshold, model = contest.rules, run.settings.squared_threshold, run.other_model
+    threshold, model = run.settings.squared_threshold, run.other_model
     if not rules.is_degenerate(run.data, run.best_sample, contest.sampled, threshold, run.repair_work):
         return False
     copy(contest.sampled, model)

@@ -69,7 +69,9 @@ class Optimization(NamedTuple):
     iterate: Callable[[Floats, int, int], None]
 
 
-def select_optimization(name: str, problem: Problem, packed: Any, contest: Contest | None = None) -> Optimization:
+def select_optimization(
+    name: str, problem: Problem, packed: Any, rules: Any = None, contest: Contest | None = None
+) -> Optimization:
     """Return the functions of an optimisation; ``packed`` is the struct of the run.
 
     ``optimize()`` improves the best model, which then competes if there is a contest; ``iterate(trace, first, end)`` is
@@ -77,32 +79,32 @@ def select_optimization(name: str, problem: Problem, packed: Any, contest: Conte
     and Python wait for each other.
     """
     manifold, work = (select_manifold(problem), find_work(problem)) if name == "lm" else (None, None)
-    arguments = packed, manifold, work, contest
+    arguments = packed, manifold, work, rules, contest
     return Optimization(functools.partial(optimize, *arguments), functools.partial(iterate, *arguments))
 
 
 @kernel
-def iterate(run: Run, manifold: Any, work: Any, contest: Any, trace: Floats, first: int, end: int) -> None:
+def iterate(run: Run, manifold: Any, work: Any, rules: Any, contest: Any, trace: Floats, first: int, end: int) -> None:
     """Run the loop with ``optimize`` where it is due."""
     run_iterations(run, trace, first, end)
     while run.progress.due == OPTIMIZATION:
-        optimize(run, manifold, work, contest)
+        optimize(run, manifold, work, rules, contest)
         run_iterations(run, trace, first, end)
 
 
 @kernel
-def optimize(run: Run, manifold: Any, work: Any, contest: Any) -> None:
+def optimize(run: Run, manifold: Any, work: Any, rules: Any, contest: Any) -> None:
     """Optimise the best model, which then competes, as does its repair, optimised, if its sample is degenerate.
 
-    What is None is not compiled: ``manifold`` and ``work`` but for Levenberg-Marquardt, and ``contest`` if no models
-    compete.
+    What is None is not compiled: ``manifold`` and ``work`` but for Levenberg-Marquardt, ``rules`` and ``contest`` if no
+    models compete.
     """
     if contest is not None:
         copy(run.best_model, contest.sampled)
     _improve(run, manifold, work)
-    if contest is not None and compete(run, contest) and repair_sampled(run, contest):
+    if contest is not None and compete(run, rules, contest) and repair_sampled(run, rules, contest):
         _improve(run, manifold, work)
-        compete(run, contest)
+        compete(run, rules, contest)
 
 
 @inlined

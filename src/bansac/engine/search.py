@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import time
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -75,14 +76,14 @@ class Search:
         self.bounds, self.deadline, self.recorder = bounds, deadline, recorder
         self.packed = pack_run(state)  # as the kernels take it
         repairs = options.repairs_optimized(problem)
-        # What the optimised models compete by; None if they do not.
-        self._contest: Contest | None = None
+        # The rules and the arrays of the contest of the optimised models; None if they do not compete.
+        self._contest: tuple[Any, Contest | None] = None, None
         if repairs or plausibility is not None:
             self._contest = make_contest(problem, plausibility, transform, repairs)
 
     def run(self) -> tuple[Rounds, str]:
         """Run the rounds, each from the same start, and refine the best model of each; say why the last one ended."""
-        state, contest, (iterate, optimize) = self.state, self._contest, self._loop()
+        state, (_, contest), (iterate, optimize) = self.state, self._contest, self._loop()
         rounds = Rounds(self.options)
         start = Start(state) if self.options.rounds > 1 else None
         while True:
@@ -114,7 +115,7 @@ class Search:
             return functools.partial(run_iterations, self.packed), None
         from bansac.engine.local_optimization import select_optimization
 
-        optimization = select_optimization(name, self.problem, self.packed, self._contest)
+        optimization = select_optimization(name, self.problem, self.packed, *self._contest)
         return optimization.iterate, optimization.optimize
 
     def _repair(self) -> None:
@@ -177,8 +178,8 @@ class Search:
             return Candidate(model, score, score, 1.0, state.is_inlier[0], int(state.progress["best_inliers"]))
         is_inlier = np.empty(state.odds.size, np.bool_)
         support = visible_score(self.problem, state, self.packed, model, is_inlier)
-        contest = self._contest
-        plausibility = 1.0 if contest is None else weigh(contest, model)
+        rules, contest = self._contest
+        plausibility = 1.0 if contest is None else weigh(rules, contest, model)
         inliers = int(np.count_nonzero(is_inlier))
         return Candidate(model, score, support * plausibility, plausibility, is_inlier, inliers)
 
