@@ -65,6 +65,7 @@ class Rounds:
         self.iterations = 0
         self.models_tested = 0
         self.best: Candidate | None = None
+        self._is_latest = False
         self._best_state: list[tuple[Any, Any]] = []
 
     def iterations_left(self) -> int:
@@ -80,21 +81,27 @@ class Rounds:
         self.iterations += int(state.progress["iterations"])
         self.models_tested += int(state.progress["models_tested"])
         if candidate is None:
+            self._is_latest = False
             return
         if self.best is not None and _is_same(candidate, self.best):
             self._agreeing += 1
         elif self.best is None or candidate.support > self.best.support:
             self._agreeing = 1
-        if self.best is None or candidate.support > self.best.support:
+        self._is_latest = self.best is None or candidate.support > self.best.support
+        if self._is_latest:
             self.best = candidate
-            if self._options.rounds > 1:
-                arrays = (state.odds, state.sampler_numbers, state.sampler_indices)
-                self._best_state = [(array, array.copy()) for array in arrays]
+
+    def keep_best(self, state: State) -> None:
+        """Keep what the sampler has learnt, before another round, if the latest one has the best model."""
+        if self._is_latest:
+            arrays = (state.odds, state.sampler_numbers, state.sampler_indices)
+            self._best_state = [(array, array.copy()) for array in arrays]
 
     def restore_best(self) -> None:
         """Bring back what the sampler had learnt at the end of the round of the best model."""
-        for array, values in self._best_state:
-            array[...] = values
+        if not self._is_latest:
+            for array, values in self._best_state:
+                array[...] = values
 
     def agree(self) -> bool:
         """Whether enough rounds have led to the best model."""

@@ -70,20 +70,19 @@ def run(
     if problem.normalize is not None:
         problem.normalize(shuffled, transform)
     ranked = quality[order] if quality is not None and options.needs_order(informed=True) else None
-    setup = Setup(
-        data=shuffled,
-        sample_size=problem.sample_size,
-        rng=rng,
-        ranking=np.empty(0, np.int64) if ranked is None else _rank(ranked),
-        prior=None if prior is None else prior[order],
-        radius=_inner_distance(options.neighborhood_radius, unit, transform),
-        activation=options.activation,
-        weight_floor=options.weight_floor,
-    )
     state, bounds = _start(
         problem,
         options,
-        setup,
+        Setup(
+            data=shuffled,
+            sample_size=problem.sample_size,
+            rng=rng,
+            ranking=np.empty(0, np.int64) if ranked is None else _rank(ranked),
+            prior=None if prior is None else prior[order],
+            radius=_inner_distance(options.neighborhood_radius, unit, transform),
+            activation=options.activation,
+            weight_floor=options.weight_floor,
+        ),
         _inner_distance(options.threshold, unit, transform),
         None if weights is None else weights[order],
     )

@@ -104,6 +104,7 @@ class Search:
             rounds.end_round(state, candidate)
             if stop == RUNNING or start is None or rounds.over():
                 break
+            rounds.keep_best(state)
             start.restore(state)
         rounds.restore_best()
         return rounds, self._stop_reason(rounds, stop)
