@@ -27,7 +27,8 @@ from bansac.engine.state import (
 )
 from bansac.engine.stopping import Stop
 from bansac.engine.trace import TRACE_COLUMNS, Recorder
-from bansac.engine.visibility import visible_score, write_gains
+from bansac.engine.verification import mark_inliers
+from bansac.engine.visibility import visible_score
 from bansac.numeric.arrays import Bools, Floats, Ints
 from bansac.problems.problem import Problem
 
@@ -160,10 +161,9 @@ class Search:
 
     def _best_inliers(self) -> Bools:
         """Return the mask of the round's best model so far."""
-        n = self.state.odds.size
-        is_inlier = np.zeros(n, np.bool_)
+        is_inlier = np.zeros(self.state.odds.size, np.bool_)
         if self.state.progress["best_inliers"] > 0:
-            write_gains(self.packed, self.state.best_model, np.empty(n), is_inlier)
+            mark_inliers(self.packed, self.state.best_model, is_inlier, self.state.settings["squared_threshold"])
         return is_inlier
 
     def _refine(self) -> None:

@@ -129,9 +129,10 @@ class _InnerDispatcher(_Dispatcher):
 
 
 def _dispatcher(kind: Any, function: Function, **options: Any) -> Function:
+    """Return a dispatcher of a function; one of another dispatcher, with options of its own, is of its function."""
     if config.DISABLE_JIT:
         return function
-    dispatcher = kind(function, targetoptions=_FLAGS | options)
+    dispatcher = kind(getattr(function, "py_func", function), targetoptions=_FLAGS | options)
     dispatcher.enable_caching()
     return dispatcher  # type: ignore[no-any-return]
 

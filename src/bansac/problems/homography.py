@@ -7,7 +7,6 @@ image between x2 and H x1 (Hartley and Zisserman, Multiple View Geometry, 2nd ed
 from __future__ import annotations
 
 from bansac.numeric.arrays import Floats, Reals
-from bansac.numeric.jit import fast_kernel
 from bansac.numeric.linalg import normalize_vector, span_complement
 from bansac.problems.problem import Problem
 from bansac.solvers import homography_4pt, homography_dlt
@@ -71,7 +70,7 @@ HOMOGRAPHY = Problem(
     model_shape=(3, 3),
     solve=homography_4pt.solve,
     residuals=residuals,
-    fit=fast_kernel(homography_dlt.fit),  # it calls no other kernel
+    fit=homography_dlt.fit,
     linearize=linearize,
     tangent=tangent,
     project=project,

@@ -28,6 +28,7 @@ _NEWTON_STEPS = 5
 Frame = tuple[float, float, float, float, float, float, float]
 
 
+@fast_kernel
 def fit(data: Floats, weights: Floats, model: Floats, scratch: Floats) -> bool:
     """Fit H to weighted matches: a direct linear transform that weighs every match by its depth.
 
@@ -195,11 +196,8 @@ def homography_dlt(x1: ArrayLike, x2: ArrayLike, weights: ArrayLike | None = Non
     if data.shape[1] == 0:
         return None
     normalize(data, transform)
-    if not _fit(data, used, model, np.empty(SCRATCH)):
+    if not fit(data, used, model, np.empty(SCRATCH)):
         return None
     denormalize_homography(model, transform)
     canonical_homography(model)
     return model.reshape(3, 3)
-
-
-_fit = fast_kernel(fit)
