@@ -56,7 +56,7 @@ def draw_update() -> Figure:
     for ax, vote in ((left, True), (right, False)):
         ax.plot([0, 1], [0, 1], color=GREY, linestyle=":", linewidth=1)
         for ratio, style in zip(RATIOS, (":", "--", "-"), strict=True):
-            odds = np.empty(len(before))
+            odds = np.empty(len(before), np.float32)
             write_initial_odds(before, odds)
             votes = np.full(len(before), vote)
             gamma = float(gamma_1(np.array(ratio)))

@@ -6,7 +6,9 @@ import itertools
 
 import numpy as np
 
-from bansac.engine.dbn import MAX_ODDS, MIN_ODDS
+from bansac.engine import dbn
+
+MIN_ODDS, MAX_ODDS = float(dbn.MIN_ODDS), float(dbn.MAX_ODDS)
 
 INLIER, OUTLIER = "inlier", "outlier"
 

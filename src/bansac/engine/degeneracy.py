@@ -10,7 +10,7 @@ import numpy as np
 
 from bansac.engine.state import Run
 from bansac.engine.verification import evaluate
-from bansac.numeric.jit import context_kernel, kernel
+from bansac.numeric.jit import inner_kernel, kernel
 from bansac.numeric.linalg import copy
 
 __all__ = ["score_repaired", "take_repaired"]
@@ -38,7 +38,7 @@ def score_repaired(run: Run) -> None:
         copy(run.other_model, run.models[candidate.row])
 
 
-@context_kernel
+@inner_kernel
 def take_repaired(run: Run) -> bool:
     """Let the repaired model in ``run.other_model`` take the place of the best one if it scores more."""
     progress, is_inlier = run.progress, run.is_inlier[1 - run.candidate.slot]

@@ -20,9 +20,9 @@ from numba.experimental import structref
 from bansac.engine.degeneracy import take_repaired
 from bansac.engine.state import Run
 from bansac.numeric.arrays import Floats
-from bansac.numeric.jit import compile_kernel, context_kernel, kernel
+from bansac.numeric.jit import compile_kernel, inner_kernel, kernel
 from bansac.numeric.linalg import copy
-from bansac.numeric.struct import define_packer
+from bansac.numeric.struct import define_packer, register_struct
 from bansac.problems.problem import DEGENERACY, Problem
 
 __all__ = ["Contest", "Plausibility", "compete", "make_contest", "repair_sampled", "weigh"]
@@ -38,7 +38,7 @@ FIELDS = ("plausibility", *(row.name for row in DEGENERACY))
 _Rules: Any = namedtuple("_Rules", FIELDS)  # type: ignore[misc]
 
 
-@structref.register
+@register_struct
 class _RulesType(types.StructRef):  # type: ignore[misc]
     """Numba type of the struct."""
 
@@ -144,7 +144,7 @@ def weigh(rules: Any, contest: Contest, model: Floats) -> float:
     return rules.plausibility(contest.room, contest.transform, contest.parameters)  # type: ignore[no-any-return]
 
 
-@context_kernel
+@inner_kernel
 def compete(run: Run, rules: Any, contest: Contest) -> bool:
     """Keep the one with more support of the best model and the incumbent, as both; return whether it is the former."""
     progress, known = run.progress, contest.known
@@ -163,7 +163,7 @@ def compete(run: Run, rules: Any, contest: Contest) -> bool:
     return won
 
 
-@context_kernel
+@inner_kernel
 def repair_sampled(run: Run, rules: Any, contest: Contest) -> bool:
     """Make the repair of the sampled model the best one if the sample is degenerate and the repair scores more."""
     threshold, model = run.settings.squared_threshold, run.other_model

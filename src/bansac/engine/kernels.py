@@ -15,7 +15,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from numba import boolean, config, errors, float64, int64, types, uint64, void
+from numba import boolean, config, errors, float32, float64, int64, types, uint64, void
 from numba.experimental import structref
 
 from bansac.engine.dbn import update_first_order, update_higher_order
@@ -26,18 +26,18 @@ from bansac.engine.stopping import MAX_BOUNDS, Stop
 from bansac.numeric.arrays import Bools, Floats, Ints, Words
 from bansac.numeric.clock import loading
 from bansac.numeric.jit import COMPILER_LOCK, compile_kernel
-from bansac.numeric.struct import define_packer
+from bansac.numeric.struct import define_packer, register_struct
 from bansac.problems.problem import IN_LOOP, REALS, Problem
 
 __all__ = ["Kernels", "find_function", "select_kernels"]
 
-_NUMBERS, _INDICES, _MASK = float64[::1], int64[::1], boolean[::1]
+_NUMBERS, _ODDS, _INDICES, _MASK = float64[::1], float32[::1], int64[::1], boolean[::1]
 
 DRAW = types.FunctionType(
-    void(uint64[::1], float64[:, ::1], _NUMBERS, _INDICES, PROGRESS_TYPE, _NUMBERS, _INDICES, _INDICES)
+    void(uint64[::1], float64[:, ::1], _ODDS, _INDICES, PROGRESS_TYPE, _NUMBERS, _INDICES, _INDICES)
 )
 LEARN_FROM_FAILURE = types.FunctionType(void(uint64[::1], _NUMBERS, _INDICES, _INDICES))
-UPDATE = types.FunctionType(void(_NUMBERS, float64[:, ::1], _MASK, float64, float64[:, ::1], int64, _NUMBERS))
+UPDATE = types.FunctionType(void(_ODDS, float64[:, ::1], _MASK, float64, float64[:, ::1], int64, _NUMBERS))
 REQUIRED_ITERATIONS = types.FunctionType(
     float64(_MASK, _INDICES, float64[:, ::1], PROGRESS_TYPE, _INDICES, int64, float64)
 )
@@ -49,7 +49,7 @@ FIELDS = (*(row.name for row in IN_LOOP), "draw", "learn_from_failure", "gain", 
 Kernels: Any = namedtuple("Kernels", FIELDS)  # type: ignore[misc]
 
 
-@structref.register
+@register_struct
 class _KernelsType(types.StructRef):  # type: ignore[misc]
     """Numba type of the struct."""
 

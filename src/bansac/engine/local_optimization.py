@@ -24,13 +24,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bansac.engine.incumbent import Contest, compete, repair_sampled
-from bansac.engine.loop import run_iterations, update_stop
+from bansac.engine.loop import advance, update_stop
 from bansac.engine.refinement.levenberg_marquardt import find_work, select_manifold
 from bansac.engine.refinement.lm import TRUNCATED, move_best_model
 from bansac.engine.state import OPTIMIZATION, Run
 from bansac.engine.verification import evaluate, mark_inliers
 from bansac.numeric.arrays import Bools, Floats, Ints
-from bansac.numeric.jit import context_kernel, inlined, kernel
+from bansac.numeric.jit import allocating_kernel, inlined, inner_kernel, kernel
 from bansac.numeric.linalg import copy
 from bansac.numeric.rng import next_index
 from bansac.problems.problem import Problem
@@ -86,10 +86,10 @@ def select_optimization(
 @kernel
 def iterate(run: Run, manifold: Any, work: Any, rules: Any, contest: Any, trace: Floats, first: int, end: int) -> None:
     """Run the loop with ``optimize`` where it is due."""
-    run_iterations(run, trace, first, end)
+    advance(run, trace, first, end)
     while run.progress.due == OPTIMIZATION:
         optimize(run, manifold, work, rules, contest)
-        run_iterations(run, trace, first, end)
+        advance(run, trace, first, end)
 
 
 @kernel
@@ -115,7 +115,7 @@ def _improve(run: Run, manifold: Any, work: Any) -> None:
         optimize_by_lm(run, manifold, work)
 
 
-@kernel
+@allocating_kernel
 def optimize_by_lm(run: Run, manifold: Any, work: Any) -> None:
     """Move ``run.best_model`` to a maximum of the score nearby, and bring the stopping criteria up to date."""
     progress = run.progress
@@ -145,7 +145,7 @@ def _make_work(run: Run) -> _Work:
     return _Work(np.empty(run.best_model.size), data, np.empty(limit), np.empty(run.data.shape[1], np.int64))
 
 
-@kernel
+@allocating_kernel
 def optimize_locally(run: Run) -> None:
     """Improve ``run.best_model`` if a better one is found, and bring the stopping criteria up to date."""
     progress, settings, work = run.progress, run.settings, _make_work(run)
@@ -171,7 +171,7 @@ def optimize_locally(run: Run) -> None:
     update_stop(run, best)
 
 
-@context_kernel
+@inner_kernel
 def _shrink_threshold(run: Run, work: _Work, is_inlier: Bools) -> bool:
     """Fit ``work.model`` to its inliers again and again, to a threshold that shrinks from a multiple."""
     fitted = True
@@ -182,7 +182,7 @@ def _shrink_threshold(run: Run, work: _Work, is_inlier: Bools) -> bool:
     return fitted
 
 
-@context_kernel
+@inner_kernel
 def _fit_to_inliers(run: Run, work: _Work, is_inlier: Bools, most: int) -> bool:
     """Fit ``work.model`` to at most ``most`` of the inliers, drawn at random."""
     data = run.data

@@ -36,11 +36,11 @@ from bansac.engine.state import (
 )
 from bansac.engine.verification import REJECTED, design_test, evaluate, learn_from_rejection
 from bansac.numeric.arrays import Bools, Floats, Ints
-from bansac.numeric.jit import context_kernel, inlined, inner_kernel, kernel
+from bansac.numeric.jit import inlined, inner_kernel, kernel
 from bansac.numeric.linalg import copy
 from bansac.numeric.rng import next_index
 
-__all__ = ["run_iterations", "update_stop"]
+__all__ = ["advance", "run_iterations", "update_stop"]
 
 
 @kernel
@@ -59,6 +59,12 @@ def run_iterations(run: Run, trace: Floats, first: int, end: int) -> None:
     first, end : int
         Numbers of iterations before and after this slice.
     """
+    advance(run, trace, first, end)
+
+
+@inner_kernel
+def advance(run: Run, trace: Floats, first: int, end: int) -> None:
+    """Do what ``run_iterations`` does, for kernels."""
     kernels, progress, settings, candidate = run.kernels, run.progress, run.settings, run.candidate
     while progress.stop == RUNNING and (progress.iterations < end or progress.due != NOTHING):
         if progress.due == NOTHING:
@@ -94,7 +100,7 @@ def run_iterations(run: Run, trace: Floats, first: int, end: int) -> None:
             _record(progress, candidate, trace[progress.iterations - 1 - first], run.data.shape[1])
 
 
-@context_kernel
+@inner_kernel
 def _evaluate_hypotheses(run: Run, hypotheses: int) -> None:
     """Score all models of a sample and leave in ``candidate`` the best of those that were scored to the end.
 
@@ -186,7 +192,7 @@ def _learn(run: Run) -> None:
     progress.largest_odds, progress.low_probability = summarize(run.odds, run.odds_bits, run.settings.tau)
 
 
-@context_kernel
+@inner_kernel
 def update_stop(run: Run, is_inlier: Bools) -> None:
     """Bring the sequential test and the bounds up to date with the best model and its inliers."""
     progress, settings, sprt = run.progress, run.settings, run.sprt

@@ -136,7 +136,7 @@ def _start(
     """Allocate the context of a run; return it and its stopping criteria with a number of samples."""
     assert threshold is not None
     n = setup.data.shape[1]
-    odds, largest_odds, informed = np.ones(n), 1.0, False
+    odds, largest_odds, informed = np.ones(n, np.float32), 1.0, False
     if setup.prior is not None:
         largest_odds, informed = write_initial_odds(setup.prior, odds)
     plan = find_plan(problem, options, informed=bool(informed))

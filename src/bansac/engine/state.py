@@ -13,10 +13,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import config, from_dtype, types
 from numba.experimental import structref
+from numpy.typing import NDArray
 
-from bansac.numeric.arrays import Bools, Floats, Ints, Reals, Words
+from bansac.numeric.arrays import Bools, Floats, Ints, Reals, Singles, Words
 from bansac.numeric.jit import kernel
-from bansac.numeric.struct import define_struct
+from bansac.numeric.struct import define_struct, register_struct
 
 __all__ = [
     "BLOCK",
@@ -212,7 +213,7 @@ class State(NamedTuple):
     best_sample: Ints
     other_model: Floats  # room for one
     is_inlier: Bools  # 2 x N: the model at hand and the iteration's best
-    odds: Floats  # inlier over outlier, per datum
+    odds: Singles  # inlier over outlier, per datum
     belief: Floats  # 2 ** order x N above order 1
     gamma: Floats  # by number of inliers
     cpt: Floats
@@ -236,7 +237,7 @@ class Run(State):
     scratch: Floats  # of the solvers
     model: Reals  # one model in the type of the residuals
     residuals: Reals  # of one block
-    odds_bits: Ints  # the memory of the odds
+    odds_bits: NDArray[np.int32]  # the memory of the odds
     belief_work: Floats
     supports: Ints  # inliers of the first models, those scored in full
 
@@ -244,7 +245,7 @@ class Run(State):
 _FIELDS = (*State._fields[:-1], *(name for name in Run.__annotations__ if name not in State.__annotations__))
 
 
-@structref.register
+@register_struct
 class _RunType(types.StructRef):  # type: ignore[misc]
     """Numba type of the struct."""
 
@@ -269,7 +270,7 @@ def pack_run(state: State) -> Any:
 def _pack(
     kernels: Any, settings: Any, progress: Any, candidate: Any, sprt: Any, data: Floats, points: Reals, rng: Words,
     sample: Ints, models: Floats, best_model: Floats, best_sample: Ints, other_model: Floats, is_inlier: Bools,
-    odds: Floats, belief: Floats, gamma: Floats, cpt: Floats, ranking: Ints, sampler_numbers: Floats,
+    odds: Singles, belief: Floats, gamma: Floats, cpt: Floats, ranking: Ints, sampler_numbers: Floats,
     sampler_indices: Ints, stop_indices: Ints, history: Floats, repair_work: Floats, given_weights: Reals,
     scratch_size: int,
 ) -> Any:  # fmt: skip
@@ -291,5 +292,5 @@ def _pack(
         best_sample, other_model, is_inlier, odds, belief, gamma, cpt, ranking, sampler_numbers, sampler_indices,
         stop_indices, history, repair_work, score_weights, block_weights,
         np.empty(scratch_size), np.empty(best_model.size, points.dtype), np.empty(BLOCK, points.dtype),
-        odds.view(np.int64), np.empty(cpt.shape[1]), np.empty(FULL_MODELS, np.int64),
+        odds.view(np.int32), np.empty(cpt.shape[1]), np.empty(FULL_MODELS, np.int64),
     )  # fmt: skip

@@ -17,7 +17,7 @@ import numpy as np
 from bansac.engine.scoring.classification import classify_block
 from bansac.engine.state import BLOCK, Run
 from bansac.numeric.arrays import Bools, Floats
-from bansac.numeric.jit import context_kernel, inlined, inner_kernel
+from bansac.numeric.jit import inlined, inner_kernel
 from bansac.numeric.linalg import copy
 
 __all__ = [
@@ -40,7 +40,7 @@ _MIN_DELTA = 1e-3
 _DELTA_CHANGE = 0.05
 
 
-@context_kernel
+@inner_kernel
 def evaluate(
     run: Run,
     candidate: Floats,
@@ -108,7 +108,7 @@ def evaluate(
     return score, inliers
 
 
-@context_kernel
+@inner_kernel
 def mark_inliers(run: Run, candidate: Floats, is_inlier: Bools, squared_threshold: float) -> np.int64:
     """Mark the inliers of the model ``candidate`` without scoring it, and count them."""
     points, model, residuals = run.points, run.model, run.residuals

@@ -13,13 +13,16 @@ One place holds the flags, so that no kernel can silently be compiled with other
 
 The decorators:
 
-==================  ====================================================================================
-``kernel``          called from Python
-``context_kernel``  called by other kernels only
-``inner_kernel``    called by other kernels only; allocates nothing, returns no array, takes no struct
-``fast_kernel``     entered from outside, or exact in any order: with ``FAST_MATH``
-``inlined``         a part of one larger kernel, compiled with it
-==================  ====================================================================================
+=====================  =================================================================================
+``kernel``             called from Python
+``inner_kernel``       called by other kernels only; allocates nothing and returns no array
+``allocating_kernel``  called by other kernels only
+``fast_kernel``        entered from outside, or exact in any order: with ``FAST_MATH``
+``inlined``            a part of one larger kernel, compiled with it
+=====================  =================================================================================
+
+An ``inner_kernel`` has no reference counts. Others count whenever they read a field of a struct of arrays
+(``numeric.struct``), some 10 ns each: the loop reads dozens of them an iteration, so it is an inner kernel.
 """
 
 from __future__ import annotations
@@ -39,8 +42,8 @@ from bansac.numeric.clock import loading
 __all__ = [
     "COMPILER_LOCK",
     "FAST_MATH",
+    "allocating_kernel",
     "compile_kernel",
-    "context_kernel",
     "fast_kernel",
     "inlined",
     "inner_kernel",
@@ -63,7 +66,7 @@ def kernel(function: Function) -> Function:
     return _dispatcher(_Dispatcher, function)
 
 
-def context_kernel(function: Function) -> Function:
+def allocating_kernel(function: Function) -> Function:
     """Compile ``function`` with a kernel that calls it, without a wrapper for Python.
 
     A call from Python (a test) compiles another copy, which has one.

@@ -12,9 +12,60 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
+from numba.core import cgutils
+from numba.core.datamodel import default_manager, models
+from numba.core.extending import infer_getattr, lower_getattr_generic, lower_setattr_generic
+from numba.core.imputils import impl_ret_borrowed
+from numba.core.runtime.nrtdynmod import _meminfo_struct_type
+from numba.core.typing.templates import AttributeTemplate
 from numba.experimental import structref
 
-__all__ = ["define_packer", "define_struct"]
+__all__ = ["define_packer", "define_struct", "register_struct"]
+
+# Where the address of the contents stands in the head of what Numba allocates.
+_DATA = 3
+
+
+def register_struct(struct: type) -> type:
+    """Decorate the type of a struct, a ``numba.core.types.StructRef``: kernels read its fields.
+
+    It is ``structref.register`` for structs that kernels do not change, with one difference: kernels without reference
+    counts can read them, too. Numba's own counts cost 5 ns each, two for every field that is read.
+    """
+    default_manager.register(struct, models.StructRefModel)
+
+    @infer_getattr
+    class _Fields(AttributeTemplate):  # type: ignore[misc]
+        key = struct
+
+        def generic_resolve(self, struct_type: Any, field: str) -> Any:
+            return struct_type.field_dict.get(field)
+
+    @lower_getattr_generic(struct)  # type: ignore[untyped-decorator]
+    def read_field(context: Any, builder: Any, struct_type: Any, value: Any, field: str) -> Any:
+        found = getattr(_contents(context, builder, struct_type, value), field)
+        return impl_ret_borrowed(context, builder, struct_type.field_dict[field], found)
+
+    @lower_setattr_generic(struct)  # type: ignore[untyped-decorator]
+    def write_field(context: Any, builder: Any, signature: Any, arguments: Any, field: str) -> None:
+        """Set a field for the first time, as the constructor does."""
+        (struct_type, given), (value, content) = signature.args, arguments
+        field_type = struct_type.field_dict[field]
+        content = context.cast(builder, content, given, field_type)
+        context.nrt.incref(builder, field_type, content)
+        setattr(_contents(context, builder, struct_type, value), field, content)
+
+    return struct
+
+
+def _contents(context: Any, builder: Any, struct_type: Any, value: Any) -> Any:
+    """Return the fields of a struct."""
+    head = cgutils.create_struct_proxy(struct_type)(context, builder, value=value).meminfo
+    head = builder.bitcast(head, _meminfo_struct_type.as_pointer())
+    data = builder.load(cgutils.gep(builder, head, 0, _DATA))
+    content_type = struct_type.get_data_type()
+    data = builder.bitcast(data, context.data_model_manager[content_type].get_value_type().as_pointer())
+    return cgutils.create_struct_proxy(content_type)(context, builder, ref=data)
 
 
 def define_struct(proxy: type, struct: type, fields: Sequence[str]) -> None:

@@ -14,7 +14,7 @@ from bansac.numeric.rng import seed_rng
 
 
 def draw_weighted(probabilities, size, draws, *, code=1, floor=1.0, seed=1):
-    odds = np.asarray(probabilities) / (1 - np.asarray(probabilities))
+    odds = (np.asarray(probabilities) / (1 - np.asarray(probabilities))).astype(np.float32)
     rng = seed_rng(seed)
     sample = np.empty(size, np.int64)
     samples = np.empty((draws, size), np.int64)

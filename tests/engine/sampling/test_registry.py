@@ -42,7 +42,7 @@ def course(name, count=60, **settings):
     sample = np.empty(2, np.int64)
     samples = []
     for _ in range(count):
-        draw(setup.rng, setup.data, np.ones(N), setup.ranking, progress, numbers, indices, sample)
+        draw(setup.rng, setup.data, np.ones(N, np.float32), setup.ranking, progress, numbers, indices, sample)
         samples.append(sample.tolist())
         if fail is not None:
             fail(setup.rng, numbers, indices, sample)

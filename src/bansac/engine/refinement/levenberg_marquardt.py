@@ -27,9 +27,9 @@ from numba.experimental import structref
 
 from bansac.engine.state import BLOCK
 from bansac.numeric.arrays import Floats
-from bansac.numeric.jit import compile_kernel, context_kernel, inlined, inner_kernel
+from bansac.numeric.jit import compile_kernel, inlined, inner_kernel
 from bansac.numeric.linalg import copy, solve_positive_definite
-from bansac.numeric.struct import define_packer
+from bansac.numeric.struct import define_packer, register_struct
 from bansac.problems.problem import MANIFOLD, Problem
 
 __all__ = ["Work", "find_work", "make_work", "minimize", "select_manifold"]
@@ -50,7 +50,7 @@ FIELDS = (*(row.name for row in MANIFOLD), "accumulate")
 _Manifold: Any = namedtuple("_Manifold", FIELDS)  # type: ignore[misc]
 
 
-@structref.register
+@register_struct
 class _ManifoldType(types.StructRef):  # type: ignore[misc]
     """Numba type of the struct."""
 
@@ -139,7 +139,7 @@ def make_work(problem: Problem) -> Work:
     )
 
 
-@context_kernel
+@inner_kernel
 def minimize(
     manifold: Any,
     work: Work,
@@ -198,7 +198,7 @@ def minimize(
     return accepted
 
 
-@context_kernel
+@inner_kernel
 def _linearize(
     manifold: Any,
     data: Floats,

@@ -15,7 +15,7 @@ from bansac.engine.refinement.levenberg_marquardt import Work, find_work, minimi
 from bansac.engine.state import Run
 from bansac.engine.verification import evaluate, mark_inliers
 from bansac.numeric.arrays import Bools, Floats
-from bansac.numeric.jit import context_kernel, inner_kernel, kernel
+from bansac.numeric.jit import allocating_kernel, inner_kernel, kernel
 from bansac.numeric.linalg import copy
 from bansac.problems.problem import Problem
 
@@ -50,7 +50,7 @@ def refine_by_lm(run: Run, manifold: Any, work: Work) -> None:
         move_best_model(run, manifold, work, loss, scale, scale, _REACH, np.inf, _MAX_STEPS, tolerance)
 
 
-@context_kernel
+@allocating_kernel
 def move_best_model(
     run: Run,
     manifold: Any,

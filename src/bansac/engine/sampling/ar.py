@@ -19,7 +19,7 @@ import numpy as np
 from bansac.engine.dbn import MIN_PRIOR
 from bansac.engine.sampling import Setup
 from bansac.engine.sampling.baysac import sample_most_probable
-from bansac.numeric.arrays import Floats, Ints, Words
+from bansac.numeric.arrays import Floats, Ints, Singles, Words
 from bansac.numeric.jit import inlined, inner_kernel, kernel
 from bansac.numeric.rng import next_uint64
 
@@ -118,7 +118,7 @@ def start(setup: Setup) -> tuple[Floats, Ints]:
 
 
 def draw(
-    rng: Words, data: Floats, odds: Floats, ranking: Ints, progress: Any, numbers: Floats, indices: Ints, sample: Ints
+    rng: Words, data: Floats, odds: Singles, ranking: Ints, progress: Any, numbers: Floats, indices: Ints, sample: Ints
 ) -> None:
     """Draw the next sample."""
     sample_most_probable(rng, numbers[data.shape[1] :], sample)

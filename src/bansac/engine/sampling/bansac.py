@@ -9,7 +9,7 @@ import numpy as np
 
 from bansac.engine.sampling import Setup
 from bansac.engine.sampling.distinct import contains
-from bansac.numeric.arrays import Floats, Ints, Words
+from bansac.numeric.arrays import Floats, Ints, Singles, Words
 from bansac.numeric.jit import inlined, inner_kernel
 from bansac.numeric.rng import next_uint64
 
@@ -40,13 +40,14 @@ def activation(code: int, p: float) -> float:
 
 
 @inner_kernel
-def _weight(odds: float, code: int, floor: float) -> float:
-    weight = activation(code, odds / (1.0 + odds))
+def _weight(odds: np.float32 | float, code: int, floor: float) -> float:
+    ratio = np.float64(odds)
+    weight = activation(code, ratio / (1.0 + ratio))
     return weight if weight > floor else floor
 
 
 @inner_kernel
-def sample_weighted(rng: Words, odds: Floats, largest_odds: float, code: int, floor: float, sample: Ints) -> None:
+def sample_weighted(rng: Words, odds: Singles, largest_odds: float, code: int, floor: float, sample: Ints) -> None:
     """Draw distinct indices one after the other with probability proportional to ``max(rho(p), floor)``.
 
     Rejection sampling: a uniform candidate is accepted with its weight over the largest weight, which belongs to
@@ -62,10 +63,11 @@ def sample_weighted(rng: Words, odds: Floats, largest_odds: float, code: int, fl
             bits = next_uint64(rng)
             candidate = np.int64(((bits >> _U32) * np.uint64(n)) >> _U32)
             height = np.float64(bits & _LOW_BITS) * _TO_UNIT * heaviest
+            ratio = np.float64(odds[candidate])
             if code == 1:  # 100 p > height without a division
-                chosen = height < floor or height * (1.0 + odds[candidate]) < 100.0 * odds[candidate]
+                chosen = height < floor or height * (1.0 + ratio) < 100.0 * ratio
             else:
-                chosen = height < _weight(odds[candidate], code, floor)
+                chosen = height < _weight(ratio, code, floor)
             if chosen and not contains(sample, drawn, candidate):
                 accepted = candidate
                 break
@@ -75,7 +77,7 @@ def sample_weighted(rng: Words, odds: Floats, largest_odds: float, code: int, fl
 
 
 @inner_kernel
-def _draw_exactly(rng: Words, odds: Floats, code: int, floor: float, sample: Ints, drawn: int) -> np.int64:
+def _draw_exactly(rng: Words, odds: Singles, code: int, floor: float, sample: Ints, drawn: int) -> np.int64:
     """Draw one index by the cumulative sum of the weights of all data that are not in the sample yet."""
     total = 0.0
     for n in range(odds.size):
@@ -100,7 +102,7 @@ def start(setup: Setup) -> tuple[Floats, Ints]:
 
 
 def draw(
-    rng: Words, data: Floats, odds: Floats, ranking: Ints, progress: Any, numbers: Floats, indices: Ints, sample: Ints
+    rng: Words, data: Floats, odds: Singles, ranking: Ints, progress: Any, numbers: Floats, indices: Ints, sample: Ints
 ) -> None:
     """Draw the next sample."""
     sample_weighted(rng, odds, progress.largest_odds, indices[0], numbers[0], sample)

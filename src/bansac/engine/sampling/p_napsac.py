@@ -25,7 +25,7 @@ import numpy as np
 from bansac.engine.sampling import Setup, prosac
 from bansac.engine.sampling.distinct import draw_distinct
 from bansac.engine.sampling.prosac import complete_by_prosac, grow_subset, growth_function
-from bansac.numeric.arrays import Floats, Ints, Words
+from bansac.numeric.arrays import Floats, Ints, Singles, Words
 from bansac.numeric.jit import inlined, inner_kernel
 from bansac.numeric.rng import next_index
 
@@ -233,7 +233,7 @@ def start(setup: Setup) -> tuple[Floats, Ints]:
 
 
 def draw(
-    rng: Words, data: Floats, odds: Floats, ranking: Ints, progress: Any, numbers: Floats, indices: Ints, sample: Ints
+    rng: Words, data: Floats, odds: Singles, ranking: Ints, progress: Any, numbers: Floats, indices: Ints, sample: Ints
 ) -> None:
     """Draw the next sample."""
     n, layers = ranking.size, len(CELLS)

@@ -20,7 +20,7 @@ import numpy as np
 
 from bansac.engine.sampling import Setup
 from bansac.engine.sampling.distinct import draw_distinct
-from bansac.numeric.arrays import Floats, Ints, Words
+from bansac.numeric.arrays import Floats, Ints, Singles, Words
 from bansac.numeric.jit import inlined, inner_kernel, kernel
 
 __all__ = [
@@ -114,7 +114,7 @@ def start(setup: Setup) -> tuple[Floats, Ints]:
 
 
 def draw(
-    rng: Words, data: Floats, odds: Floats, ranking: Ints, progress: Any, numbers: Floats, indices: Ints, sample: Ints
+    rng: Words, data: Floats, odds: Singles, ranking: Ints, progress: Any, numbers: Floats, indices: Ints, sample: Ints
 ) -> None:
     """Draw the next sample."""
     sample_prosac(rng, ranking, indices[2:], indices[:2], progress.subset_limit, sample)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from bansac.engine.sampling.distinct import contains
-from bansac.numeric.arrays import Floats, Ints, Words
+from bansac.numeric.arrays import Floats, Ints, Singles, Words
 from bansac.numeric.jit import inner_kernel
 from bansac.numeric.rng import next_index
 
@@ -24,7 +24,7 @@ def sample_uniform(rng: Words, n: int, sample: Ints) -> None:
 
 
 def draw(
-    rng: Words, data: Floats, odds: Floats, ranking: Ints, progress: Any, numbers: Floats, indices: Ints, sample: Ints
+    rng: Words, data: Floats, odds: Singles, ranking: Ints, progress: Any, numbers: Floats, indices: Ints, sample: Ints
 ) -> None:
     """Draw the next sample."""
     sample_uniform(rng, data.shape[1], sample)

@@ -130,8 +130,8 @@ def _evaluate(run: Run, models: Floats) -> float:
 
 
 @kernel
-def _update(run: Run, masks: Bools) -> int:
-    total = 0
+def _update(run: Run, masks: Bools) -> np.int64:
+    total = np.int64(0)
     for row in range(masks.shape[0]):
         run.kernels.update(run.odds, run.belief, masks[row], 0.75, run.cpt, 2, run.belief_work)
         _, low = summarize(run.odds, run.odds_bits, run.settings.tau)

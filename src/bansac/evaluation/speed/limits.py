@@ -55,7 +55,7 @@ class PointWork:
 
 
 # The odds are read and written, the mask is read; the map a r + b is a fused pair.
-UPDATE = PointWork(1, 0, 17, "float64")
+UPDATE = PointWork(1, 0, 9, "float32")
 """Of the update of the network of first order, with the paper's table."""
 
 
