@@ -24,6 +24,7 @@ __all__ = ["is_clear"]
 _SLOTS = 2048
 _LINES = 16
 _SAMPLE = 1000  # data that are looked at, evenly spaced
+_PAIRS = 500  # of few data each is exchanged with several others, for about so many pairs
 _START = seed_rng(0)  # the same answer every time
 
 
@@ -36,32 +37,39 @@ def is_clear(problem: Problem, data: Floats, model: Floats, threshold: float, in
     if not pairs and any(np.any(row[1:] == row[:-1]) for row in np.sort(data, axis=1)):
         return False  # the data may lie on a grid
     size = min(n, _SAMPLE)
-    rearranged, residuals, counts = np.empty((len(data), 2 * size)), np.empty(2 * size), np.zeros(3, np.int64)
+    others = -(-_PAIRS // size)
+    room = (others + 1) * size
+    rearranged, residuals, counts = np.empty((len(data), room)), np.empty(room), np.zeros(3, np.int64)
     width, same = cell_size(problem, threshold), SAME_POINT * threshold
-    _survey(data, inliers, _START.copy(), width, same, m - 1, rearranged, counts)
-    support, far, near = counts.tolist()
+    _survey(data, inliers, _START.copy(), width, same, m - 1, others, rearranged, counts)
+    support, looked_at, near = counts.tolist()
     if support <= m:
         return False
+    far, limit = others * looked_at, threshold * threshold
     problem.exact_residuals(rearranged, model, 0, far + near, residuals)
-    false_alarms = _count_false_alarms(residuals, threshold * threshold, n, support, far, near, m, problem.max_models)
+    false_alarms = _count_false_alarms(residuals, limit, n, support, looked_at, far, near, m, problem.max_models)
     return bool(false_alarms < SIGNIFICANT)
 
 
 @kernel
 def _count_false_alarms(
-    residuals: Floats, limit: float, n: int, support: int, far: int, near: int, m: int, max_models: int
+    residuals: Floats, limit: float, n: int, support: int, size: int, far: int, near: int, m: int, max_models: int
 ) -> float:
-    """Return the log of the number of false alarms, from the squared residuals of the rearranged data."""
+    """Return the log of the number of false alarms, from the squared residuals of the rearranged data.
+
+    ``size`` of the n data have been looked at.
+    """
     far_hits, near_hits = 1, 1
     for i in range(far):
         far_hits += 1 if residuals[i] <= limit else 0
     for i in range(far, far + near):
         near_hits += 1 if residuals[i] <= limit else 0
     alpha = far_hits / (far + 1.0)
-    alpha = min(max(alpha, (1.0 - near / far) * alpha + near_hits / (far + 1.0)), 1.0)
+    alpha = min(max(alpha, (1.0 - near / size) * alpha + near_hits / (size + 1.0)), 1.0)
     # of a part of the data any m have a model, not only those of the support
-    choices = log_choose(n, m) if far < n else log_choose(support, m)
-    return math.log(max_models * max(far - m, 1)) + log_choose(far, support) + choices + (support - m) * math.log(alpha)
+    choices = log_choose(n, m) if size < n else log_choose(support, m)
+    models = math.log(max_models * max(size - m, 1)) + log_choose(size, support) + choices
+    return models + (support - m) * math.log(alpha)
 
 
 @kernel
@@ -72,14 +80,15 @@ def _survey(
     width: float,
     same: float,
     off_line: int,
+    others: int,
     rearranged: Floats,
     counts: Ints,
 ) -> None:
     """Exchange data with any others and with neighbours, and count what of the support shares no point.
 
-    ``counts`` are that of the support, and those of the columns of ``rearranged``: first the data exchanged with
-    others, then those exchanged with neighbours. The support is 0 if that of matches lies on a line, but for fewer than
-    ``off_line``.
+    ``counts`` are that of the support, of the data looked at, and of those exchanged with neighbours. The columns of
+    ``rearranged`` are the data, each exchanged with so many ``others``, then those exchanged with neighbours. The
+    support is 0 if that of matches lies on a line, but for fewer than ``off_line``.
     """
     channels, n = data.shape
     step = (n + _SAMPLE - 1) // _SAMPLE
@@ -93,12 +102,13 @@ def _survey(
     for i in range(0, n, step):
         x, y = np.floor(data[0, i] / width), np.floor(data[1, i] / width)
         slot = _slot(x, y)
-        j = next_index(rng, n - 1)
-        _exchange(data, i, j + 1 if j >= i else j, rearranged, far)
-        far += 1
+        for _ in range(others):
+            j = next_index(rng, n - 1)
+            _exchange(data, i, j + 1 if j >= i else j, rearranged, far)
+            far += 1
         j = latest[slot]
         if j >= 0 and np.floor(data[0, j] / width) == x and np.floor(data[1, j] / width) == y:
-            _exchange(data, i, j, rearranged, looked_at + near)
+            _exchange(data, i, j, rearranged, others * looked_at + near)
             near += 1
         latest[slot] = i
         if support[i]:
@@ -111,7 +121,7 @@ def _survey(
                 is_new &= not used[side, slot]
                 used[side, slot] = True
             distinct += is_new
-    counts[1], counts[2] = far, near
+    counts[1], counts[2] = looked_at, near
     for row in range(0, channels if channels == 4 else 0, 2):
         for _ in range(_LINES if size > 0 else 0):
             a, b = members[next_index(rng, size)], members[next_index(rng, size)]
