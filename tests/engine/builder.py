@@ -13,6 +13,7 @@ from bansac.engine.options import Options
 from bansac.engine.sampling import Setup
 from bansac.engine.state import State
 from bansac.numeric.arrays import Floats
+from bansac.numeric.jit import kernel
 from bansac.numeric.rng import seed_rng
 from bansac.options import PRESETS
 from bansac.problems.problem import Problem
@@ -50,6 +51,12 @@ def make_setup(
         activation=options.activation,
         weight_floor=options.weight_floor,
     )
+
+
+@kernel
+def mask_of(run: Any) -> Any:
+    """Return the row of ``run.is_inlier`` that is not the candidate's."""
+    return run.is_inlier[1 - run.candidate.slot]
 
 
 def build_run(

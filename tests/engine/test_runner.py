@@ -86,7 +86,7 @@ def test_the_result_does_not_depend_on_the_slices(kind, settings, planar, plane,
     def counted(original):
         def count(*arguments):
             slices.append(arguments[-2:])
-            original(*arguments)
+            return original(*arguments)
 
         return count
 
@@ -131,10 +131,11 @@ def follow(monkeypatch):
             compete(packed, rules, contest)
 
     def iterate(packed, manifold, work, rules, contest, trace, first, end):
-        search.run_iterations(packed, trace, first, end)
+        found = search.run_iterations(packed, trace, first, end)
         while states[-1][0].progress["due"] == OPTIMIZATION:
             optimize(packed, manifold, work, rules, contest)
-            search.run_iterations(packed, trace, first, end)
+            found = search.run_iterations(packed, trace, first, end)
+        return found
 
     original_start = runner._start
     monkeypatch.setattr(runner, "_start", start)

@@ -42,12 +42,13 @@ def points_on_axis(inside):
 
 def run_evaluate(inside, *, log_decision=math.inf, to_beat=-1.0, msac=False, first_block=0, epsilon=0.5, delta=0.05):
     run = build_run(LINE, points_on_axis(inside), scoring="msac" if msac else "inliers")
-    run.sprt["log_ratio_inlier"] = math.log(delta / epsilon)
-    run.sprt["log_ratio_outlier"] = math.log((1 - delta) / (1 - epsilon))
+    sprt = run.records["sprt"]
+    sprt["log_ratio_inlier"] = math.log(delta / epsilon)
+    sprt["log_ratio_outlier"] = math.log((1 - delta) / (1 - epsilon))
     mask = np.zeros(len(inside), np.bool_)
     axis = np.array([0.0, 1.0, 0.0])
     score, inliers = evaluate(pack_run(run), axis, mask, 1e-4, to_beat, log_decision, np.int64(first_block))
-    return score, inliers, mask, run.sprt
+    return score, inliers, mask, sprt[0]
 
 
 inside_lists = st.lists(st.booleans(), min_size=2, max_size=3 * BLOCK + 7)

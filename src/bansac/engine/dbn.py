@@ -40,6 +40,7 @@ __all__ = [
     "start_belief",
     "summarize",
     "tabulate_gamma",
+    "tabulate_gamma_1",
     "update_first_order",
     "update_higher_order",
     "write_initial_odds",
@@ -128,8 +129,8 @@ def _gamma_1(ratio: float) -> float:
     return 0.62 * ratio + 0.5 if ratio < 0.7143 else 0.2 * ratio + 0.8
 
 
-@kernel
-def _tabulate_gamma_1(table: Floats) -> None:
+@inner_kernel
+def tabulate_gamma_1(table: Floats) -> None:
     """Write ``gamma_1`` for 0, 1, ... inliers, the last being the number of data."""
     n = max(table.size - 1, 1)
     for k in range(table.size):
@@ -168,7 +169,7 @@ def tabulate_gamma(gamma: str | Callable[[Floats], Any], n: int) -> Floats:
     """
     if gamma == "gamma_1":
         table = np.empty(n + 1)
-        _tabulate_gamma_1(table)
+        tabulate_gamma_1(table)
         return table
     function = _GAMMAS[gamma] if isinstance(gamma, str) else gamma
     values = np.asarray(function(np.arange(n + 1) / max(n, 1)), dtype=np.float64)
@@ -265,7 +266,7 @@ def _apply_lines(
         odds[n] = _clamp_odds((in_slope if vote else out_slope) * odds[n] + (in_start if vote else out_start))
 
 
-@kernel
+@inner_kernel
 def start_belief(belief: Floats, odds: Singles) -> None:
     """Write the belief over x^0 into the first two rows of ``belief`` (2 ** order x N)."""
     for n in range(odds.size):

@@ -10,10 +10,18 @@ import numpy as np
 
 from bansac.engine.state import Run
 from bansac.engine.verification import evaluate
+from bansac.numeric.arrays import Floats, Ints
 from bansac.numeric.jit import inner_kernel, kernel
 from bansac.numeric.linalg import copy
 
-__all__ = ["score_repaired", "take_repaired"]
+__all__ = ["find_degenerate", "score_repaired", "take_repaired"]
+
+
+@kernel
+def find_degenerate(run: Run) -> tuple[Ints, Floats, Floats]:
+    """Return the iteration's sample, its best model for a repair in place, and room for it: arrays of the run."""
+    copy(run.models[run.candidate.row], run.other_model)
+    return run.sample, run.other_model, run.repair_work
 
 
 @kernel

@@ -66,7 +66,7 @@ class Optimization(NamedTuple):
     """A local optimisation, prepared for a run."""
 
     optimize: Callable[[], None]
-    iterate: Callable[[Floats, int, int], None]
+    iterate: Callable[[Floats, int, int], tuple[int, int, int]]
 
 
 def select_optimization(
@@ -84,12 +84,15 @@ def select_optimization(
 
 
 @kernel
-def iterate(run: Run, manifold: Any, work: Any, rules: Any, contest: Any, trace: Floats, first: int, end: int) -> None:
-    """Run the loop with ``optimize`` where it is due."""
+def iterate(
+    run: Run, manifold: Any, work: Any, rules: Any, contest: Any, trace: Floats, first: int, end: int
+) -> tuple[int, int, int]:
+    """Run the loop with ``optimize`` where it is due; return what ``run_iterations`` does."""
     advance(run, trace, first, end)
     while run.progress.due == OPTIMIZATION:
         optimize(run, manifold, work, rules, contest)
         advance(run, trace, first, end)
+    return run.progress.stop, run.progress.iterations, run.progress.due
 
 
 @kernel

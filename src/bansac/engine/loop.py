@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from bansac.engine.dbn import summarize
+from bansac.engine.dbn import start_belief, summarize
 from bansac.engine.state import (
     BLOCK,
     FULL_MODELS,
@@ -44,7 +44,7 @@ __all__ = ["advance", "run_iterations", "update_stop"]
 
 
 @kernel
-def run_iterations(run: Run, trace: Floats, first: int, end: int) -> None:
+def run_iterations(run: Run, trace: Floats, first: int, end: int) -> tuple[int, int, int]:
     """Run the loop up to iteration ``end``, or the one that stops it, or one in which something rare is due.
 
     Repair and local optimisation of a new best model take place between two calls (``progress.due``), so that they are
@@ -58,8 +58,14 @@ def run_iterations(run: Run, trace: Floats, first: int, end: int) -> None:
         A row for each iteration; of length 0 for none.
     first, end : int
         Numbers of iterations before and after this slice.
+
+    Returns
+    -------
+    stop, iterations, due : int
+        Those of ``run.progress``.
     """
     advance(run, trace, first, end)
+    return run.progress.stop, run.progress.iterations, run.progress.due
 
 
 @inner_kernel
@@ -187,6 +193,8 @@ def _learn(run: Run) -> None:
     progress, candidate = run.progress, run.candidate
     candidate.gamma = run.gamma[candidate.inliers]
     is_inlier = run.is_inlier[candidate.slot]
+    if progress.updates == 0 and run.belief.shape[0] > 0:
+        start_belief(run.belief, run.odds)
     run.kernels.update(run.odds, run.belief, is_inlier, candidate.gamma, run.cpt, progress.updates, run.belief_work)
     progress.updates += 1
     progress.largest_odds, progress.low_probability = summarize(run.odds, run.odds_bits, run.settings.tau)

@@ -12,9 +12,9 @@ from bansac.engine.dbn import pack_cpt
 from bansac.engine.kernels import find_function, select_kernels
 from bansac.engine.options import Options
 from bansac.engine.sampling import Setup
-from bansac.engine.state import constants_of_run
+from bansac.engine.state import Sizes, start_records
 from bansac.engine.stopping import Stop
-from bansac.numeric.arrays import Floats, Ints
+from bansac.numeric.arrays import Bytes, Floats, Ints
 from bansac.problems.problem import Problem
 
 __all__ = ["Plan", "find_plan"]
@@ -38,8 +38,10 @@ class Plan:
         ``prepare(n, sample_size)`` of each of them: its array. Empty if none has one.
     start : callable
         ``start(setup)`` of the sampler: its arrays.
-    constants : tuple
-        The settings that do not depend on the data.
+    memory : ndarray
+        The records before the first iteration, but for what depends on the data.
+    sizes : Sizes
+        Lengths of arrays, but for what depends on the number of data.
     cpt : ndarray
         The conditional probability tables.
     """
@@ -48,7 +50,8 @@ class Plan:
     bounds: tuple[Stop, ...]
     prepare: tuple[Callable[[int, int], Ints], ...]
     start: Callable[[Setup], tuple[Floats, Ints]]
-    constants: tuple[Any, ...]
+    memory: Bytes
+    sizes: Sizes
     cpt: Floats
 
 
@@ -68,19 +71,20 @@ def _make_plan(problem: Problem, options: Options, informed: bool) -> Plan:
     bounds = tuple(stop for stop in stops if stop.module is not None)
     prepares = tuple(find_function(stop, "prepare", _prepare_nothing) for stop in bounds)
     local = options.optimization(problem) or ""
+    higher_order = sampler.adaptive and options.order > 1
     return Plan(
         kernels=select_kernels(
             problem,
             sampler,
             options.score_row,
             bounds,
-            sampler.adaptive and options.order > 1,
+            higher_order,
             options.tests_samples(problem),
         ),
         bounds=bounds,
         prepare=() if all(prepare is _prepare_nothing for prepare in prepares) else prepares,
         start=find_function(sampler, "start", _start_nothing),
-        constants=constants_of_run(
+        memory=start_records(
             confidence=options.confidence,
             max_iterations=options.max_iterations,
             min_iterations=options.min_iterations,
@@ -93,6 +97,13 @@ def _make_plan(problem: Problem, options: Options, informed: bool) -> Plan:
             optimize=bool(local),
             inner="inner" in local,
             iterative="iterative" in local,
+        ),
+        sizes=Sizes(
+            sample=problem.sample_size,
+            models=problem.max_models,
+            beliefs=2**options.order if higher_order else 0,
+            repair=0,
+            scratch=problem.scratch_size,
         ),
         cpt=pack_cpt(options.cpt, options.order),
     )

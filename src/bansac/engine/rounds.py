@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bansac.engine.options import Options
-from bansac.engine.state import State, memory_of_records
+from bansac.engine.state import State
 from bansac.numeric.arrays import Bools, Floats
 
 __all__ = ["Candidate", "Rounds", "Start"]
@@ -133,13 +133,10 @@ class Start:
     """
 
     def __init__(self, state: State) -> None:
-        arrays = (state.odds, state.belief, state.sampler_numbers, state.sampler_indices, state.stop_indices)
+        arrays = (state.memory, state.odds, state.sampler_numbers, state.sampler_indices, state.stop_indices)
         self._arrays = [(array, array.copy()) for array in arrays if array.size > 0]
-        memory = memory_of_records(state.progress)
-        self._arrays.append((memory, memory.copy()))
 
     def restore(self, state: State) -> None:
         """Undo what the rounds so far have learnt; the random numbers go on."""
         for array, first in self._arrays:
             array[...] = first
-        state.history[...] = 0.0

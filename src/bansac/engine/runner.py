@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bansac.engine.dbn import start_belief, tabulate_gamma, write_initial_odds, write_probabilities
+from bansac.engine.dbn import tabulate_gamma, write_initial_odds, write_probabilities
 from bansac.engine.incumbent import Plausibility
 from bansac.engine.kernels import find_function
 from bansac.engine.options import Options
@@ -15,7 +15,7 @@ from bansac.engine.plan import Plan, find_plan
 from bansac.engine.sampling import Setup
 from bansac.engine.scoring import SCORES
 from bansac.engine.search import Search, current_beliefs, no_probabilities
-from bansac.engine.state import HISTORY, State, make_records
+from bansac.engine.state import State, open_records
 from bansac.engine.stopping import Stop
 from bansac.engine.trace import Recorder, Trace
 from bansac.numeric.arrays import Floats, Ints, Words
@@ -25,7 +25,8 @@ from bansac.problems.problem import Problem, repair_scratch
 
 __all__ = ["Outcome", "run"]
 
-_MAX_TESTS = 256
+# In place of what a run does not have; nothing is written to them.
+_NO_FLOATS, _NO_INTS = np.empty(0), np.empty(0, np.int64)
 
 
 class Outcome(NamedTuple):
@@ -77,7 +78,7 @@ def run(
             data=shuffled,
             sample_size=problem.sample_size,
             rng=rng,
-            ranking=np.empty(0, np.int64) if ranked is None else _rank(ranked),
+            ranking=_NO_INTS if ranked is None else _rank(ranked),
             prior=None if prior is None else prior[order],
             radius=_inner_distance(options.neighborhood_radius, unit, transform),
             activation=options.activation,
@@ -133,50 +134,43 @@ def _inner_distance(distance: float | None, unit: float, transform: Floats) -> f
 def _start(
     problem: Problem, options: Options, setup: Setup, threshold: float | None, weights: Floats | None = None
 ) -> tuple[State, tuple[Stop, ...]]:
-    """Allocate the context of a run; return it and its stopping criteria with a number of samples."""
+    """Allocate the state of a run; return it and its stopping criteria with a number of samples."""
     assert threshold is not None
     n = setup.data.shape[1]
-    odds, largest_odds, informed = np.ones(n, np.float32), 1.0, False
-    if setup.prior is not None:
+    odds, largest_odds, informed = np.empty(n, np.float32), 1.0, False
+    if setup.prior is None:
+        odds.fill(1.0)
+    else:
         largest_odds, informed = write_initial_odds(setup.prior, odds)
     plan = find_plan(problem, options, informed=bool(informed))
-    adaptive = options.sampler_row.adaptive
-    higher_order = adaptive and options.order > 1
+    memory = plan.memory.copy()
+    records, settings, progress = open_records(memory)
     numbers, indices = plan.start(setup)
     points = setup.data.astype(problem.precision, copy=False)
-    counts = weights is None and options.score_row == SCORES["inliers"]
-    settings, progress, candidate, sprt = make_records(threshold * threshold, counts, plan.constants, n)
-    progress["largest_odds"] = largest_odds
+    tabulated = options.sampler_row.adaptive and options.gamma != "gamma_1"
     state = State(
         kernels=plan.kernels,
+        memory=memory,
+        records=records,
         settings=settings,
         progress=progress,
-        candidate=candidate,
-        sprt=sprt,
         data=setup.data,
         points=points,
         rng=setup.rng,
-        sample=np.empty(problem.sample_size, np.int64),
-        models=np.empty((problem.max_models, problem.model_size)),
         best_model=np.zeros(problem.model_size),
-        best_sample=np.empty(problem.sample_size, np.int64),
-        other_model=np.empty(problem.model_size),
-        is_inlier=np.empty((2, n), np.bool_),
         odds=odds,
-        belief=np.zeros((2**options.order if higher_order else 0, n)),
-        gamma=tabulate_gamma(options.gamma, n) if adaptive else np.empty(0),
+        gamma=tabulate_gamma(options.gamma, n) if tabulated else _NO_FLOATS,
         cpt=plan.cpt,
+        squared_threshold=threshold * threshold,
+        counts=weights is None and options.score_row == SCORES["inliers"],
+        largest_odds=largest_odds,
         ranking=setup.ranking,
         sampler_numbers=numbers,
         sampler_indices=indices,
         stop_indices=_stop_indices(plan, n, problem.sample_size),
-        history=np.zeros((_MAX_TESTS, HISTORY)),
-        repair_work=np.empty(repair_scratch(n) if problem.is_degenerate is not None else 0),
         score_weights=np.empty(0, points.dtype) if weights is None else weights.astype(points.dtype, copy=False),
-        scratch_size=problem.scratch_size,
+        sizes=plan.sizes if problem.is_degenerate is None else plan.sizes._replace(repair=repair_scratch(n)),
     )
-    if higher_order:
-        start_belief(state.belief, state.odds)
     return state, plan.bounds
 
 

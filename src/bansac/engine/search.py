@@ -5,12 +5,12 @@ from __future__ import annotations
 import functools
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from bansac.engine.dbn import probabilities_from_odds
-from bansac.engine.degeneracy import score_repaired
+from bansac.engine.degeneracy import find_degenerate, score_repaired
 from bansac.engine.incumbent import Contest, Plausibility, make_contest, weigh
 from bansac.engine.kernels import find_function
 from bansac.engine.loop import run_iterations
@@ -34,11 +34,16 @@ from bansac.problems.problem import Problem
 
 __all__ = ["Search", "current_beliefs", "no_probabilities"]
 
-# A slice lasts about 50 ms: then Ctrl-C and max_seconds are checked. The first one measures how fast the loop is.
+# A slice lasts about 50 ms: then Ctrl-C and max_seconds are checked. The first one measures how fast the loop is: it is
+# shorter where the data are many.
 _SLICE_SECONDS = 0.05
-_FIRST_SLICE = 16
+_FIRST_SLICE, _SHORT_SLICE = 64, 16
+_FEW = 10_000
+
+_Loop: TypeAlias = Callable[[Floats, int, int], tuple[int, int, int]]
 
 _NO_TRACE = np.empty((0, len(TRACE_COLUMNS)))
+_NO_MASK = np.empty(0, np.bool_)  # of a round that is compared with none
 
 
 class Search:
@@ -76,6 +81,7 @@ class Search:
         self.problem, self.options, self.state = problem, options, state
         self.bounds, self.deadline, self.recorder = bounds, deadline, recorder
         self.packed = pack_run(state)  # as the kernels take it
+        self._slice = _FIRST_SLICE if state.odds.size < _FEW else min(_FIRST_SLICE, _SHORT_SLICE)
         repairs = options.repairs_optimized(problem)
         # The rules and the arrays of the contest of the optimised models; None if they do not compete.
         self._contest: tuple[Any, Contest | None] = None, None
@@ -92,8 +98,8 @@ class Search:
                 contest.reset()
             if self.recorder is not None:
                 self.recorder.begin_round()
-            state.settings["max_iterations"] = rounds.iterations_left()
-            stop = self._iterate(iterate, rounds.iterations)
+            state.settings["max_iterations"] = most = rounds.iterations_left()
+            stop = self._iterate(iterate, rounds.iterations, most)
             candidate = None
             if state.progress["best_inliers"] > 0:
                 if optimize is not None and state.progress["unoptimized"]:
@@ -110,7 +116,7 @@ class Search:
         rounds.restore_best()
         return rounds, self._stop_reason(rounds, stop)
 
-    def _loop(self) -> tuple[Callable[[Floats, int, int], None], Callable[[], None] | None]:
+    def _loop(self) -> tuple[_Loop, Callable[[], None] | None]:
         """Return the loop with its local optimisation, and the latter by itself, None if there is none."""
         name = self.options.optimization(self.problem)
         if name is None:
@@ -125,39 +131,34 @@ class Search:
         state, repair = self.state, self.problem.repair
         if repair is None:
             return
-        threshold = state.settings["squared_threshold"]
-        state.other_model[:] = state.models[state.candidate["row"]]
-        if repair(state.data, state.sample, state.other_model, threshold, state.rng, state.repair_work):
+        sample, model, work = find_degenerate(self.packed)
+        if repair(state.data, sample, model, state.settings["squared_threshold"], state.rng, work):
             score_repaired(self.packed)
 
-    def _iterate(self, iterate: Callable[[Floats, int, int], None], before: int) -> int:
+    def _iterate(self, iterate: _Loop, before: int, most: int) -> int:
         """Call the compiled loop slice by slice until it stops; return what stopped it, ``RUNNING`` for the time limit.
 
-        ``before`` iterations were those of earlier rounds.
+        ``before`` iterations were those of earlier rounds, ``most`` this one may have.
         """
-        state, recorder = self.state, self.recorder
-        progress, started = state.progress, time.perf_counter()
-        slice_length = _FIRST_SLICE
-        while progress["stop"] == RUNNING:
-            first = int(progress["iterations"])
-            length = min(slice_length, int(state.settings["max_iterations"]) - first)
+        recorder, started = self.recorder, time.perf_counter()
+        stop, done = RUNNING, 0
+        while stop == RUNNING:
+            first, length = done, min(self._slice, most - done)
             if recorder is not None:
-                length = recorder.begin(before + first, length, current_beliefs(self.options, state))
+                length = recorder.begin(before + first, length, current_beliefs(self.options, self.state))
             rows = _NO_TRACE if recorder is None else recorder.rows
-            iterate(rows, first, first + length)
-            while progress["due"] != NOTHING:
+            stop, done, due = iterate(rows, first, first + length)
+            while due != NOTHING:
                 self._repair()
-                iterate(rows, first, first + length)
+                stop, done, due = iterate(rows, first, first + length)
             if recorder is not None:
-                beliefs, inliers = current_beliefs(self.options, state), self._best_inliers()
-                recorder.end(before + int(progress["iterations"]), beliefs, inliers)
+                recorder.end(before + done, current_beliefs(self.options, self.state), self._best_inliers())
             now = time.perf_counter()
-            if now > self.deadline and progress["stop"] == RUNNING:
+            if now > self.deadline:
                 break
-            done = int(progress["iterations"]) - first
-            slice_length = max(1, int(_SLICE_SECONDS * done / max(now - started, 1e-9)))
+            self._slice = max(1, int(_SLICE_SECONDS * (done - first) / max(now - started, 1e-9)))
             started = now
-        return int(progress["stop"])
+        return stop
 
     def _best_inliers(self) -> Bools:
         """Return the mask of the round's best model so far."""
@@ -176,7 +177,7 @@ class Search:
         state = self.state
         model, score = state.best_model.copy(), float(state.progress["best_score"])
         if self.options.rounds == 1:
-            return Candidate(model, score, score, 1.0, state.is_inlier[0], int(state.progress["best_inliers"]))
+            return Candidate(model, score, score, 1.0, _NO_MASK, int(state.progress["best_inliers"]))
         is_inlier = np.empty(state.odds.size, np.bool_)
         support = visible_score(self.problem, state, self.packed, model, is_inlier)
         rules, contest = self._contest

@@ -15,8 +15,9 @@ from numba import config, from_dtype, types
 from numba.experimental import structref
 from numpy.typing import NDArray
 
-from bansac.numeric.arrays import Bools, Floats, Ints, Reals, Singles, Words
-from bansac.numeric.jit import kernel
+from bansac.engine.dbn import tabulate_gamma_1
+from bansac.numeric.arrays import Bools, Bytes, Floats, Ints, Reals, Singles, Words
+from bansac.numeric.jit import inner_kernel, kernel
 from bansac.numeric.struct import define_struct, register_struct
 
 __all__ = [
@@ -38,11 +39,11 @@ __all__ = [
     "STOPPED_BANSAC",
     "STOPPED_BOUND",
     "Run",
+    "Sizes",
     "State",
-    "constants_of_run",
-    "make_records",
-    "memory_of_records",
+    "open_records",
     "pack_run",
+    "start_records",
 ]
 
 # Data are scored this many at a time: enough for SIMD, few enough to abandon a bad model early.
@@ -57,8 +58,9 @@ FULL_MODELS = 20
 LEARNT = 20
 LEARNT_AT_LATEST = 100
 
-# One row per sequential test: epsilon, delta, log A, samples tested.
+# One row per sequential test: epsilon, delta, log A, samples tested; and as many tests as are kept.
 HISTORY = 4
+_MAX_TESTS = 256
 
 # Constant during a round; the first three depend on the data.
 SETTINGS = np.dtype(
@@ -150,62 +152,78 @@ NOTHING, REPAIR, OPTIMIZATION = range(3)
 RUNNING, MAX_ITERATIONS, STOPPED_BANSAC, STOPPED_BOUND = range(4)
 
 
-def constants_of_run(**values: Any) -> tuple[Any, ...]:
-    """Return the settings that do not depend on the data, in the order of ``SETTINGS``."""
-    return tuple([values[name] for name in (SETTINGS.names or ())[3:]])
-
-
-def make_records(
-    squared_threshold: float, counts: bool, constants: tuple[Any, ...], n: int
-) -> tuple[Any, Any, Any, Any]:
-    """Return the records of a run of ``n`` data: settings, progress, candidate and SPRT, before the first iteration.
-
-    ``pack_run`` sums up the weights. The records share one piece of memory, and values are assigned at once: NumPy
-    takes a microsecond for an array of records and a fourth of it for each field. The ``base`` of a record is an array
-    that holds nothing else.
-    """
-    memory = _FRESH.copy()
-    settings, progress, candidate, sprt = [np.ndarray(1, dtype, memory, offset) for dtype, offset in _LAYOUT]
-    settings[0] = (squared_threshold, 0.0, counts, *constants)
-    records = _first_record(settings), _first_record(progress), _first_record(candidate), _first_record(sprt)
-    records[1]["subset_limit"] = n
-    return records
-
-
-def _fresh_records() -> Any:
-    """Return the bytes of the records of a run that has not begun."""
+def start_records(**constants: Any) -> Bytes:
+    """Return the memory of the records before a run, with the settings that do not depend on the data."""
     records = np.zeros(1, _RECORDS)
+    for name in (SETTINGS.names or ())[3:]:
+        records["settings"][name] = constants[name]
     progress = records["progress"]
-    progress["largest_odds"] = 1.0
     progress["required_iterations"] = progress["chance_support"] = np.inf
     return records.view(np.uint8)
 
 
-_FRESH = _fresh_records()
+def open_records(memory: Bytes) -> tuple[Any, Any, Any]:
+    """Return the records as kernels take them, an array of one, and of these for Python the settings and the progress.
+
+    NumPy takes a microsecond for an array of records and a fourth of it for each field, so that memory is copied.
+    """
+    settings, progress = [np.ndarray(1, dtype, memory, offset) for dtype, offset in _LAYOUT[:2]]
+    return np.ndarray(1, _RECORDS, memory), _first_record(settings), _first_record(progress)
 
 
 def _first_record(array: Any) -> Any:
     return array.view(np.recarray)[0] if config.DISABLE_JIT else array[0]
 
 
-def memory_of_records(record: Any) -> Any:
-    """Return the bytes of all records of a run, of which one is given."""
-    base = record.base
-    while base.dtype != np.uint8:
-        base = base.base
-    return base
+class Sizes(NamedTuple):
+    """Lengths of arrays that only kernels use."""
+
+    sample: int
+    models: int  # of one sample, at most
+    beliefs: int  # states of a datum above order 1, else 0
+    repair: int  # numbers of scratch for the repair of degenerate samples
+    scratch: int  # of the solvers
 
 
 class State(NamedTuple):
     """The state of a run that Python reads and writes, too; :func:`pack_run` makes the context of the kernels of it."""
 
     kernels: Any  # the functions of the problem, the sampler, the score and the stopping criteria
+    memory: Bytes  # of the records
+    records: Any
+    settings: Any
+    progress: Any
+    data: Floats  # channels x N, in their random order
+    points: Reals  # the same in the number type of the residuals
+    rng: Words
+    best_model: Floats
+    odds: Singles  # inlier over outlier, per datum
+    gamma: Floats  # by number of inliers; empty for gamma_1
+    cpt: Floats
+    squared_threshold: float
+    counts: bool  # the score is the number of inliers, all of weight 1
+    largest_odds: float
+    ranking: Ints  # data by decreasing quality; empty if it is not known
+    sampler_numbers: Floats  # the sampler's own
+    sampler_indices: Ints
+    stop_indices: Ints  # one row per bound: its own
+    score_weights: Reals  # N, of the data in the score; empty if all are 1
+    sizes: Sizes
+
+
+class Run:
+    """The context of a run as the kernels see it: a struct of the state, in the same memory, and room for kernels.
+
+    In interpreted runs a named tuple with the same fields takes its place.
+    """
+
+    kernels: Any
     settings: Any
     progress: Any
     candidate: Any
     sprt: Any
-    data: Floats  # channels x N, in their random order
-    points: Reals  # the same in the number type of the residuals
+    data: Floats
+    points: Reals
     rng: Words
     sample: Ints
     models: Floats  # max_models x model_size
@@ -213,36 +231,27 @@ class State(NamedTuple):
     best_sample: Ints
     other_model: Floats  # room for one
     is_inlier: Bools  # 2 x N: the model at hand and the iteration's best
-    odds: Singles  # inlier over outlier, per datum
+    odds: Singles
+    odds_bits: NDArray[np.int32]  # the memory of the odds
     belief: Floats  # 2 ** order x N above order 1
+    belief_work: Floats
     gamma: Floats  # by number of inliers
     cpt: Floats
-    ranking: Ints  # data by decreasing quality; empty if it is not known
-    sampler_numbers: Floats  # the sampler's own
+    ranking: Ints
+    sampler_numbers: Floats
     sampler_indices: Ints
-    stop_indices: Ints  # one row per bound: its own
+    stop_indices: Ints
     history: Floats  # of the sequential tests
+    supports: Ints  # inliers of the first models, those scored in full
     repair_work: Floats
-    score_weights: Reals  # N, of the data in the score; in the state empty if all are 1
-    scratch_size: int  # of the solvers
-
-
-class Run(State):
-    """The context of a run as the kernels see it: a struct of the state, in the same memory, and room for kernels.
-
-    In interpreted runs a named tuple with the same fields takes its place.
-    """
-
+    score_weights: Reals
     block_weights: Floats  # the sums of the weights in the score, one per block
     scratch: Floats  # of the solvers
     model: Reals  # one model in the type of the residuals
     residuals: Reals  # of one block
-    odds_bits: NDArray[np.int32]  # the memory of the odds
-    belief_work: Floats
-    supports: Ints  # inliers of the first models, those scored in full
 
 
-_FIELDS = (*State._fields[:-1], *(name for name in Run.__annotations__ if name not in State.__annotations__))
+_FIELDS = tuple(Run.__annotations__)
 
 
 @register_struct
@@ -260,37 +269,53 @@ _CONTEXT: Any = namedtuple("_CONTEXT", _FIELDS) if config.DISABLE_JIT else _RunS
 
 def pack_run(state: State) -> Any:
     """Return the context that the kernels take; it refers to the memory of ``state``, which must outlive it."""
-    fields: list[Any] = list(state)
-    # A record takes ten times as long as an array that holds it.
-    fields[1:5] = [(record,) if config.DISABLE_JIT else record.base for record in fields[1:5]]
-    return _pack(*fields)
+    records = state.records.view(np.recarray) if config.DISABLE_JIT else state.records
+    return _pack(
+        state.kernels, records, state.data, state.points, state.rng, state.best_model, state.odds, state.gamma,
+        state.cpt, state.squared_threshold, state.counts, state.largest_odds, state.ranking, state.sampler_numbers,
+        state.sampler_indices, state.stop_indices, state.score_weights, *state.sizes,
+    )  # fmt: skip
 
 
 @kernel
 def _pack(
-    kernels: Any, settings: Any, progress: Any, candidate: Any, sprt: Any, data: Floats, points: Reals, rng: Words,
-    sample: Ints, models: Floats, best_model: Floats, best_sample: Ints, other_model: Floats, is_inlier: Bools,
-    odds: Singles, belief: Floats, gamma: Floats, cpt: Floats, ranking: Ints, sampler_numbers: Floats,
-    sampler_indices: Ints, stop_indices: Ints, history: Floats, repair_work: Floats, given_weights: Reals,
-    scratch_size: int,
+    kernels: Any, records: Any, data: Floats, points: Reals, rng: Words, best_model: Floats, odds: Singles,
+    given_gamma: Floats, cpt: Floats, squared_threshold: float, counts: bool, largest_odds: float, ranking: Ints,
+    sampler_numbers: Floats, sampler_indices: Ints, stop_indices: Ints, given_weights: Reals, sample_size: int,
+    max_models: int, beliefs: int, repair_size: int, scratch_size: int,
 ) -> Any:  # fmt: skip
     """Make the struct, with room for what only kernels use."""
-    n = data.shape[1]
-    all_ones = given_weights.size == 0
-    score_weights = np.empty(n, points.dtype) if all_ones else given_weights
+    settings, progress, n = records[0].settings, records[0].progress, data.shape[1]
+    settings.squared_threshold, settings.counts = squared_threshold, counts
+    progress.largest_odds, progress.subset_limit = largest_odds, n
+    gamma = given_gamma
+    if gamma.size == 0 and settings.adaptive:
+        gamma = np.empty(n + 1)
+        tabulate_gamma_1(gamma)
+    score_weights = np.empty(n, points.dtype) if given_weights.size == 0 else given_weights
     block_weights = np.empty((n + BLOCK - 1) // BLOCK)
-    for block in range(block_weights.size):
-        block_weights[block] = 0.0
-    for k in range(n):
-        if all_ones:
-            score_weights[k] = 1.0
-        block_weights[k // BLOCK] += score_weights[k]
-    for block in range(block_weights.size):
-        settings[0].total_weight += block_weights[block]
+    settings.total_weight = _sum_weights(given_weights.size == 0, score_weights, block_weights)
     return _CONTEXT(
-        kernels, settings[0], progress[0], candidate[0], sprt[0], data, points, rng, sample, models, best_model,
-        best_sample, other_model, is_inlier, odds, belief, gamma, cpt, ranking, sampler_numbers, sampler_indices,
-        stop_indices, history, repair_work, score_weights, block_weights,
-        np.empty(scratch_size), np.empty(best_model.size, points.dtype), np.empty(BLOCK, points.dtype),
-        odds.view(np.int32), np.empty(cpt.shape[1]), np.empty(FULL_MODELS, np.int64),
+        kernels, settings, progress, records[0].candidate, records[0].sprt, data, points, rng,
+        np.empty(sample_size, np.int64), np.empty((max_models, best_model.size)), best_model,
+        np.empty(sample_size, np.int64), np.empty(best_model.size), np.empty((2, n), np.bool_), odds,
+        odds.view(np.int32), np.empty((beliefs, n)), np.empty(2 * beliefs), gamma, cpt, ranking, sampler_numbers,
+        sampler_indices, stop_indices, np.empty((_MAX_TESTS, HISTORY)), np.empty(FULL_MODELS, np.int64),
+        np.empty(repair_size), score_weights, block_weights, np.empty(scratch_size),
+        np.empty(best_model.size, points.dtype), np.empty(BLOCK, points.dtype),
     )  # fmt: skip
+
+
+@inner_kernel
+def _sum_weights(all_ones: bool, weights: Reals, sums: Floats) -> float:
+    """Write the sums of the weights, which may all be 1, of the blocks; return their sum."""
+    total = 0.0
+    for block in range(sums.size):
+        sums[block] = 0.0
+    for k in range(weights.size):
+        if all_ones:
+            weights[k] = 1.0
+        sums[k // BLOCK] += weights[k]
+    for block in range(sums.size):
+        total += sums[block]
+    return total

@@ -146,6 +146,7 @@ def design_test(sprt: Any, progress: Any, history: Floats, solver_cost: float, e
     models_per_sample = (progress.models_tested + 1.0) / (progress.iterations + 1.0)
     sprt.log_decision = decision_threshold(sprt.epsilon, sprt.delta, solver_cost, models_per_sample)
     if sprt.tests < history.shape[0]:
+        history[sprt.tests, 3] = 0.0
         sprt.tests += 1
     row = sprt.tests - 1
     history[row, 0] = sprt.epsilon

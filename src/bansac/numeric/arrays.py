@@ -8,12 +8,13 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["Bools", "Floats", "Ints", "Reals", "Singles", "Words", "as_floats"]
+__all__ = ["Bools", "Bytes", "Floats", "Ints", "Reals", "Singles", "Words", "as_floats"]
 
 Floats: TypeAlias = NDArray[np.float64]
 Singles: TypeAlias = NDArray[np.float32]
 Ints: TypeAlias = NDArray[np.int64]
 Bools: TypeAlias = NDArray[np.bool_]
+Bytes: TypeAlias = NDArray[np.uint8]
 Words: TypeAlias = NDArray[np.uint64]  # the state of the random numbers
 Reals: TypeAlias = NDArray[Any]  # float32 or float64
 

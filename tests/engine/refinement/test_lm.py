@@ -14,7 +14,7 @@ from bansac.engine.refinement.levenberg_marquardt import make_work, select_manif
 from bansac.engine.refinement.lm import CAUCHY, TRUNCATED, move_best_model
 from bansac.engine.state import pack_run
 from bansac.problems.line import LINE
-from tests.engine.builder import build_run
+from tests.engine.builder import build_run, mask_of
 from tests.reference import epipolar
 from tests.reference.local_optimization import line_distances
 
@@ -109,10 +109,11 @@ def move(points, line, loss, tolerance, limit=np.inf, reach=2.0, max_steps=25):
     run.best_model[:] = line
     run.progress["best_score"] = msac(points, line)
     scale = 0.5 if loss == CAUCHY else 1.0
+    packed = pack_run(run)
     kept = move_best_model(
-        pack_run(run), select_manifold(LINE), make_work(LINE), loss, scale, scale, reach, limit, max_steps, tolerance
+        packed, select_manifold(LINE), make_work(LINE), loss, scale, scale, reach, limit, max_steps, tolerance
     )
-    return kept, run
+    return kept, run, mask_of(packed)
 
 
 @pytest.mark.parametrize("loss", [TRUNCATED, CAUCHY])
@@ -120,15 +121,15 @@ def test_a_model_is_kept_if_its_score_is_within_the_tolerance(loss):
     outcomes = set()
     for seed in range(30):
         points, line = blurred_line(seed)
-        _, anyway = move(points, line, loss, 1.0)
-        kept, run = move(points, line, loss, 0.0)
+        _, anyway, _ = move(points, line, loss, 1.0)
+        kept, run, found = move(points, line, loss, 0.0)
         change = msac(points, anyway.best_model) - msac(points, line)
         assert kept == (change > 0) or abs(change) < 1e-3
         assert np.array_equal(run.best_model, anyway.best_model if kept else line)
         assert run.progress["best_score"] == pytest.approx(msac(points, run.best_model), abs=1e-3)
         if kept:
             mask = line_distances(points, run.best_model) <= THRESHOLD
-            assert np.array_equal(run.is_inlier[1 - run.candidate["slot"]], mask)
+            assert np.array_equal(found, mask)
             assert run.progress["best_inliers"] == mask.sum()
         outcomes.add(kept)
     assert True in outcomes
@@ -140,17 +141,17 @@ def test_the_data_far_away_and_beyond_the_limit_do_not_count():
     far = points[distances > 2 * THRESHOLD]
     near = points[distances < 2 * THRESHOLD]
     assert len(near) > 12
-    _, of_all = move(np.vstack([near, far]), line, CAUCHY, 1.0)
-    _, of_near = move(near, line, CAUCHY, 1.0)
+    _, of_all, _ = move(np.vstack([near, far]), line, CAUCHY, 1.0)
+    _, of_near, _ = move(near, line, CAUCHY, 1.0)
     assert np.array_equal(of_all.best_model, of_near.best_model)
-    _, of_ten = move(np.vstack([near, far]), line, CAUCHY, 1.0, limit=10)
-    _, of_first = move(near[:10], line, CAUCHY, 1.0)
+    _, of_ten, _ = move(np.vstack([near, far]), line, CAUCHY, 1.0, limit=10)
+    _, of_first, _ = move(near[:10], line, CAUCHY, 1.0)
     assert np.array_equal(of_ten.best_model, of_first.best_model)
     assert not np.array_equal(of_ten.best_model, of_all.best_model)
 
 
 def test_a_model_with_nothing_near_stays():
     points = np.random.default_rng(0).uniform(-1, 1, (30, 2))
-    _, run = move(points, np.array([1.0, 0.0, 50.0]), CAUCHY, 0.0)
+    _, run, _ = move(points, np.array([1.0, 0.0, 50.0]), CAUCHY, 0.0)
     assert run.best_model.tolist() == [1.0, 0.0, 50.0]
     assert run.progress["best_inliers"] == 0

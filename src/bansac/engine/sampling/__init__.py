@@ -17,7 +17,7 @@ The functions of a sampler's module, the first two of them compiled:
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from bansac.numeric.arrays import Floats, Ints, Words
 
@@ -69,8 +69,7 @@ SAMPLERS = {
 }
 
 
-@dataclass(frozen=True, kw_only=True)
-class Setup:
+class Setup(NamedTuple):
     """What a sampler knows when a run starts.
 
     Parameters

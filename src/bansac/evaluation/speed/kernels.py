@@ -1,4 +1,7 @@
-"""What the parts of an iteration cost: each is repeated in a compiled loop, as the loop of a run calls it."""
+"""What the parts of an iteration cost: each is repeated in a compiled loop, as the loop of a run calls it.
+
+The fields of the run are read before the loop: the loop of a run has no reference counts, these kernels have.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +39,7 @@ _LEARNING = 200
 
 def solve_call(run: Any) -> tuple[Call, int]:
     """Return a call that solves minimal samples of a run's data, and how many."""
-    size = run.sample.size
+    size = run.sizes.sample
     rng = np.random.default_rng(0)
     samples = np.array([rng.choice(run.data.shape[1], size, replace=False) for _ in range(_SAMPLES)])
     return functools.partial(_solve, pack_run(run), samples), _SAMPLES
@@ -95,26 +98,28 @@ def _step_call(kind: Kind) -> Call:
     run_iterations(packed, np.empty((0, len(TRACE_COLUMNS))), 0, _LEARNING)
     manifold, work, scratch = select_manifold(problem), make_work(problem), np.empty(problem.scratch_size)
     squared_scale = (0.5 * task.threshold * scale) ** 2
-    return functools.partial(_step, manifold, work, data, squared_scale, run.best_model, run.other_model, scratch)
+    return functools.partial(
+        _step, manifold, work, data, squared_scale, run.best_model, np.empty(problem.model_size), scratch
+    )
 
 
 @kernel
 def _solve(run: Run, samples: Any) -> int:
-    count = 0
+    kernels, data, models, scratch, count = run.kernels, run.data, run.models, run.scratch, 0
     for row in range(samples.shape[0]):
-        count += run.kernels.solve(run.data, samples[row], run.models, run.scratch)
+        count += kernels.solve(data, samples[row], models, scratch)
     return count
 
 
 @kernel
 def _residuals(run: Run, models: Reals) -> float:
-    n = run.points.shape[1]
+    kernels, points, residuals, n = run.kernels, run.points, run.residuals, run.points.shape[1]
     total = 0.0
     for row in range(models.shape[0]):
         for start in range(0, n, BLOCK):
             stop = start + BLOCK if start + BLOCK < n else n
-            run.kernels.residuals(run.points, models[row], start, stop, run.residuals[: stop - start])
-        total += run.residuals[0]
+            kernels.residuals(points, models[row], start, stop, residuals[: stop - start])
+        total += residuals[0]
     return total
 
 
@@ -141,12 +146,12 @@ def _update(run: Run, masks: Bools) -> np.int64:
 
 @kernel
 def _draw(run: Run, draws: int) -> None:
+    kernels, rng, data, odds, ranking, progress = run.kernels, run.rng, run.data, run.odds, run.ranking, run.progress
+    numbers, indices, sample = run.sampler_numbers, run.sampler_indices, run.sample
     for _ in range(draws):
-        run.kernels.draw(
-            run.rng, run.data, run.odds, run.ranking, run.progress, run.sampler_numbers, run.sampler_indices, run.sample
-        )
-        run.kernels.learn_from_failure(run.rng, run.sampler_numbers, run.sampler_indices, run.sample)
-        run.progress.iterations += 1
+        kernels.draw(rng, data, odds, ranking, progress, numbers, indices, sample)
+        kernels.learn_from_failure(rng, numbers, indices, sample)
+        progress.iterations += 1
 
 
 @kernel
