@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import functools
 import math
-import tracemalloc
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 from bansac.evaluation.method import Method
 from bansac.evaluation.methods import METHODS
+from bansac.evaluation.speed.memory import peak_in_process, peak_of_call
 from bansac.evaluation.speed.scenes import KINDS, make_task
 from bansac.evaluation.speed.timing import Call, least_seconds
-from bansac.evaluation.task import Task
+from bansac.evaluation.task import Kind, Task
 
 __all__ = ["SIZES", "outlier_costs", "size_costs"]
 
@@ -41,14 +43,16 @@ def size_costs(seconds: float, peers: Sequence[str], max_points: int) -> dict[st
     ``ten``: ten samples of uniform sampling with ``preset="paper"`` (``bansac``), and of OpenCV; what a call costs
     around the search. ``default``: the default options with scores, beside USAC_MAGSAC and PoseLib with PROSAC. Each
     has ``ms``, a mapping of numbers of matches by method, ``slope``, that of log time over log N between the last two
-    numbers of ``bansac``, from 10,000 on, and ``bytes`` that a call of ``bansac`` allocates for each match.
+    numbers of ``bansac``, from 10,000 on, and ``bytes`` of memory that a call of ``bansac`` takes for each match beyond
+    its input, at the largest number.
     """
     costs: dict[str, Any] = {}
     for kind in KINDS:
-        tasks = [make_task(kind, n, _EASY) for n in SIZES if n <= max_points]
+        sizes = [n for n in SIZES if n <= max_points]
         costs[kind] = {
-            "ten": _over_sizes([replace(task, max_iterations=_TEN) for task in tasks], _ten_methods(peers), seconds),
-            "default": _over_sizes(tasks, _default_methods(peers), seconds),
+            name: _over_sizes([_task(kind, n, name) for n in sizes], methods(peers), seconds)
+            | {"bytes": _bytes(kind, sizes[-1], name)}
+            for name, methods in _METHODS.items()
         }
     return costs
 
@@ -75,6 +79,15 @@ def _default_methods(peers: Sequence[str]) -> dict[str, Method]:
     return {"bansac": METHODS["default"]} | _chosen(_DEFAULT_PEERS, peers)
 
 
+_METHODS = {"ten": _ten_methods, "default": _default_methods}
+
+
+def _task(kind: Kind, n: int, name: str) -> Task:
+    """Return the task of a number of matches for one of ``_METHODS``."""
+    task = make_task(kind, n, _EASY)
+    return replace(task, max_iterations=_TEN) if name == "ten" else task
+
+
 def _chosen(methods: Mapping[str, str], peers: Sequence[str]) -> dict[str, Method]:
     return {method: METHODS[method] for peer, method in methods.items() if peer in peers}
 
@@ -93,17 +106,14 @@ def _call(method: Method, tasks: Sequence[Task]) -> Call:
 
 def _over_sizes(tasks: Sequence[Task], methods: Mapping[str, Method], seconds: float) -> dict[str, Any]:
     times: dict[str, dict[int, float]] = {name: {} for name in methods}
-    held: dict[str, float] = {}
     for task in tasks:
         n = len(task.x1)
         short = (name for name in methods if _expected(times[name], n) < _LONGEST)
         calls = {name: _call(methods[name], [task]) for name in short}
         for name, time in least_seconds(calls, seconds).items():
             times[name][n] = time
-        if n >= _MANY and "bansac" in calls:
-            held[str(n)] = _peak_bytes(calls["bansac"]) / n
     milliseconds = {name: {str(n): 1e3 * time for n, time in found.items()} for name, found in times.items()}
-    return {"ms": milliseconds, "slope": _slope(times["bansac"]), "bytes": held}
+    return {"ms": milliseconds, "slope": _slope(times["bansac"])}
 
 
 def _expected(times: Mapping[int, float], n: int) -> float:
@@ -122,11 +132,20 @@ def _slope(times: Mapping[int, float]) -> float | None:
     return math.log(times[sizes[1]] / times[sizes[0]]) / math.log(sizes[1] / sizes[0])
 
 
-def _peak_bytes(call: Call) -> int:
-    """Return the most memory of NumPy and Python that a call holds at once, beyond what was there."""
-    tracemalloc.start()
-    try:
-        call()
-        return tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
+def _bytes(kind: Kind, n: int, name: str) -> dict[str, float]:
+    """Return the bytes of a call for each of ``n`` matches, nothing where they are few or the system does not tell."""
+    found = peak_in_process(__name__, kind, str(n), name) if n >= _MANY else None
+    return {} if found is None else {str(n): found / n}
+
+
+def main(kind: Kind, n: int, name: str) -> None:
+    """Print the bytes of a call, after one on few matches that loads the kernels."""
+    method = _METHODS[name](())["bansac"]
+    few, many = (functools.partial(method.run, _task(kind, count, name)) for count in (SIZES[1], n))
+    few()
+    found = peak_of_call(many)
+    print("" if found is None else found)
+
+
+if __name__ == "__main__":
+    main(cast(Kind, sys.argv[1]), int(sys.argv[2]), sys.argv[3])
