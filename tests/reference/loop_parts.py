@@ -68,11 +68,11 @@ def all_inlier_probability(inliers, n, m):
 
 
 def ransac_iterations(inliers, n, m, confidence):
-    """Smallest real k with (1 - P)^k <= 1 - confidence."""
+    """Smallest real k >= 1 with (1 - P)^k <= 1 - confidence."""
     p = float(all_inlier_probability(inliers, n, m))
     if p == 0:
         return math.inf
-    return 1.0 if p == 1 else math.log(1 - confidence) / math.log1p(-p)
+    return 1.0 if p == 1 else max(1.0, math.log(1 - confidence) / math.log1p(-p))
 
 
 def likelihood_ratio(inside, epsilon, delta):

@@ -7,8 +7,6 @@ of the incumbent, so that the loop brings forward what might have more.
 
 from __future__ import annotations
 
-import functools
-from collections import namedtuple
 from collections.abc import Callable
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
@@ -22,7 +20,7 @@ from bansac.engine.state import Run
 from bansac.numeric.arrays import Floats
 from bansac.numeric.jit import compile_kernel, inner_kernel, kernel
 from bansac.numeric.linalg import copy
-from bansac.numeric.struct import define_packer, register_struct
+from bansac.numeric.struct import FunctionStruct, register_struct
 from bansac.problems.problem import DEGENERACY, Problem
 
 __all__ = ["Contest", "Plausibility", "compete", "make_contest", "repair_sampled", "weigh"]
@@ -34,9 +32,6 @@ _PLAUSIBILITY = float64(float64[::1], float64[::1], float64[::1])
 
 FIELDS = ("plausibility", *(row.name for row in DEGENERACY))
 
-# Takes the place of the struct in interpreted runs (NUMBA_DISABLE_JIT=1).
-_Rules: Any = namedtuple("_Rules", FIELDS)  # type: ignore[misc]
-
 
 @register_struct
 class _RulesType(types.StructRef):  # type: ignore[misc]
@@ -47,7 +42,7 @@ class _RulesStruct(structref.StructRefProxy):  # type: ignore[misc]
     """The struct as Python sees it: opaque."""
 
 
-_pack = define_packer(_RulesStruct, _RulesType, FIELDS)
+_RULES = FunctionStruct(_RulesStruct, _RulesType, FIELDS)
 
 
 class Plausibility(NamedTuple):
@@ -121,20 +116,13 @@ def _select_rules(problem: Problem, plausibility: Any, repairs: bool) -> Any:
     structs = _STRUCTS.setdefault(problem, {})
     key = plausibility, repairs
     if key not in structs:
-        degeneracy = problem.compile_degeneracy(repairs=repairs)
-        if config.DISABLE_JIT:
-            structs[key] = _Rules(plausibility, *degeneracy)  # type: ignore[call-arg]
-        else:
-            structs[key] = _packer()(compile_kernel(plausibility, _PLAUSIBILITY, inner=True), *degeneracy)
+        compiled = plausibility if config.DISABLE_JIT else compile_kernel(plausibility, _PLAUSIBILITY, inner=True)
+        signatures = [row.signature(float64) for row in DEGENERACY if row.signature is not None]
+        structs[key] = _RULES.pack(
+            (compiled, *problem.compile_degeneracy(repairs=repairs)),
+            [types.FunctionType(signature) for signature in (_PLAUSIBILITY, *signatures)],
+        )
     return structs[key]
-
-
-@functools.cache
-def _packer() -> Any:
-    signatures = [row.signature(float64) for row in DEGENERACY if row.signature is not None]
-    fields = [types.FunctionType(signature) for signature in (_PLAUSIBILITY, *signatures)]
-    struct = _RulesType(tuple(zip(FIELDS, fields, strict=True)))
-    return compile_kernel(_pack, struct(*fields))
 
 
 @kernel

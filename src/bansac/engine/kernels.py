@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import functools
 import importlib
-from collections import namedtuple
 from collections.abc import Callable
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -26,10 +25,10 @@ from bansac.engine.stopping import MAX_BOUNDS, Stop
 from bansac.numeric.arrays import Bools, Floats, Ints, Words
 from bansac.numeric.clock import loading
 from bansac.numeric.jit import COMPILER_LOCK, compile_kernel
-from bansac.numeric.struct import define_packer, register_struct
+from bansac.numeric.struct import FunctionStruct, register_struct
 from bansac.problems.problem import IN_LOOP, REALS, Problem
 
-__all__ = ["Kernels", "find_function", "select_kernels"]
+__all__ = ["find_function", "select_kernels"]
 
 _NUMBERS, _ODDS, _INDICES, _MASK = float64[::1], float32[::1], int64[::1], boolean[::1]
 
@@ -45,9 +44,6 @@ GAIN = {name: types.FunctionType(float64(real[::1], real[::1], real)) for name, 
 
 FIELDS = (*(row.name for row in IN_LOOP), "draw", "learn_from_failure", "gain", "update", "bounds")
 
-# Takes the place of the struct in interpreted runs (NUMBA_DISABLE_JIT=1).
-Kernels: Any = namedtuple("Kernels", FIELDS)  # type: ignore[misc]
-
 
 @register_struct
 class _KernelsType(types.StructRef):  # type: ignore[misc]
@@ -58,19 +54,15 @@ class _KernelsStruct(structref.StructRefProxy):  # type: ignore[misc]
     """The struct as Python sees it: opaque."""
 
 
-_pack = define_packer(_KernelsStruct, _KernelsType, FIELDS, {"bounds": MAX_BOUNDS})
+_KERNELS = FunctionStruct(_KernelsStruct, _KernelsType, FIELDS, {"bounds": MAX_BOUNDS})
 
 
-@functools.cache
-def _packer(precision: str) -> Any:
-    """Compile the function that fills the struct."""
-    fields = (
+def _function_types(precision: str) -> list[Any]:
+    return [
         *(types.FunctionType(row.signature(REALS[precision])) for row in IN_LOOP if row.signature is not None),
         *(DRAW, LEARN_FROM_FAILURE, GAIN[precision], UPDATE),
         types.UniTuple(REQUIRED_ITERATIONS, MAX_BOUNDS),
-    )
-    struct = _KernelsType(tuple(zip(FIELDS, fields, strict=True)))
-    return compile_kernel(_pack, struct(*fields[:-1], *fields[-1]))
+    ]
 
 
 # What has been packed, by the problem.
@@ -116,9 +108,7 @@ def _select(
         _compile_gain(score, problem.precision),
         _compile_function("", update, UPDATE),
     )
-    if config.DISABLE_JIT:
-        return Kernels(*functions, bounds=tuple(bounds))  # type: ignore[call-arg]
-    return _packer(problem.precision)(*functions, *bounds)
+    return _KERNELS.pack((*functions, tuple(bounds)), _function_types(problem.precision))
 
 
 @functools.lru_cache(maxsize=256)

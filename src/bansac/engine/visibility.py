@@ -57,13 +57,13 @@ def score_in_full(run: Run, candidate: Floats, is_inlier: Bools) -> float:
 @kernel
 def write_gains(run: Run, candidate: Floats, gains: Floats, is_inlier: Bools) -> None:
     """Compute what every datum adds to the score of a model, and mark its inliers."""
-    model, residuals, weights = run.model, run.residuals, run.score_weights
+    kernels, points, model, residuals, weights = run.kernels, run.points, run.model, run.residuals, run.score_weights
     limit = residuals.dtype.type(run.settings.squared_threshold)
     copy(candidate, model)
     for start in range(0, gains.size, BLOCK):
         stop = start + BLOCK if start + BLOCK < gains.size else gains.size
-        run.kernels.residuals(run.points, model, start, stop, residuals[: stop - start])
+        kernels.residuals(points, model, start, stop, residuals[: stop - start])
         for n in range(start, stop):
             one = residuals[n - start : n - start + 1]
             is_inlier[n] = one[0] <= limit
-            gains[n] = run.kernels.gain(one, weights[n : n + 1], limit)
+            gains[n] = kernels.gain(one, weights[n : n + 1], limit)

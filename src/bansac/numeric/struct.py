@@ -8,10 +8,12 @@ with the same fields takes its place.
 from __future__ import annotations
 
 import sys
+from collections import namedtuple
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
+from numba import config, types
 from numba.core import cgutils
 from numba.core.datamodel import default_manager, models
 from numba.core.extending import infer_getattr, lower_getattr_generic, lower_setattr_generic
@@ -20,7 +22,9 @@ from numba.core.runtime.nrtdynmod import _meminfo_struct_type
 from numba.core.typing.templates import AttributeTemplate
 from numba.experimental import structref
 
-__all__ = ["define_packer", "define_struct", "register_struct"]
+from bansac.numeric.jit import COMPILER_LOCK, compile_kernel
+
+__all__ = ["FunctionStruct", "define_struct", "register_struct"]
 
 # Where the address of the contents stands in the head of what Numba allocates.
 _DATA = 3
@@ -74,17 +78,52 @@ def define_struct(proxy: type, struct: type, fields: Sequence[str]) -> None:
     structref.define_boxing(struct, proxy)
 
 
-def define_packer(
-    proxy: type, struct: type, fields: Sequence[str], tuples: Mapping[str, int] = MappingProxyType({})
-) -> Callable[..., Any]:
+class FunctionStruct:
+    """A struct whose fields are compiled functions, or tuples of them; in interpreted runs a named tuple.
+
+    Parameters
+    ----------
+    proxy, struct : type
+        Its classes, see ``define_struct``.
+    fields : sequence of str
+        Names of the fields.
+    tuples : mapping of str to int, optional
+        Lengths of the fields that are tuples.
+    """
+
+    def __init__(
+        self, proxy: type, struct: type, fields: Sequence[str], tuples: Mapping[str, int] = MappingProxyType({})
+    ) -> None:
+        define_struct(proxy, struct, fields)
+        self._struct, self._fields = struct, tuple(fields)
+        self._plain = namedtuple(proxy.__name__, self._fields, rename=True)  # type: ignore[misc]
+        self._pack = _write_packer(proxy, fields, tuples)
+        self._compiled: dict[tuple[Any, ...], Any] = {}
+
+    def pack(self, functions: Sequence[Any], function_types: Sequence[Any]) -> Any:
+        """Return the struct of these functions; their types are Numba's: ``FunctionType``, or a ``UniTuple`` of one."""
+        if config.DISABLE_JIT:
+            return self._plain(*functions)
+        key = tuple(function_types)
+        with COMPILER_LOCK:
+            if key not in self._compiled:
+                filled = self._struct(tuple(zip(self._fields, key, strict=True)))
+                self._compiled[key] = compile_kernel(self._pack, filled(*_flat(key, types.UniTuple)))
+        return self._compiled[key](*_flat(functions, tuple))
+
+
+def _flat(values: Sequence[Any], kind: Any) -> list[Any]:
+    """Return values with the elements of those of a kind in their places."""
+    return [one for value in values for one in (value if isinstance(value, kind) else (value,))]
+
+
+def _write_packer(proxy: type, fields: Sequence[str], tuples: Mapping[str, int]) -> Callable[..., Any]:
     """Return the Python function ``pack(field, ...)`` that a kernel is made of to fill the struct.
 
-    ``tuples`` has the lengths of the fields that are tuples; ``pack`` takes their elements one by one.
-
-    Numba caches functions that have a file and a fixed number of parameters: the function is written from the names of
-    the fields, as the standard library writes those of a dataclass, and belongs to the file of ``proxy``.
+    It takes the elements of tuples one by one. Numba caches functions that have a file and a fixed number of
+    parameters: the function is written from the names of the fields, as the standard library writes those of a
+    dataclass, and belongs to the file of ``proxy``.
     """
-    define_struct(proxy, struct, fields)
     elements = {name: [f"{name}_{k}" for k in range(length)] for name, length in tuples.items()}
     names = ", ".join(", ".join(elements.get(name, [name])) for name in fields)
     values = ", ".join(f"({', '.join(elements[name])},)" if name in elements else name for name in fields)

@@ -26,3 +26,4 @@ def test_ransac_bound_worked_by_hand():
     assert ransac_iterations(5, 10, 2, 0.99) == pytest.approx(math.log(0.01) / math.log(7 / 9))
     assert ransac_iterations(1, 10, 2, 0.99) == math.inf
     assert ransac_iterations(10, 10, 2, 0.99) == 1.0
+    assert ransac_iterations(10, 11, 1, 0.9) == 1.0  # .96 by the formula

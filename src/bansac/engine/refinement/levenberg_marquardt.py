@@ -17,7 +17,6 @@ from __future__ import annotations
 import functools
 import math
 import threading
-from collections import namedtuple
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -29,7 +28,7 @@ from bansac.engine.state import BLOCK
 from bansac.numeric.arrays import Floats
 from bansac.numeric.jit import compile_kernel, inlined, inner_kernel
 from bansac.numeric.linalg import copy, solve_positive_definite
-from bansac.numeric.struct import define_packer, register_struct
+from bansac.numeric.struct import FunctionStruct, register_struct
 from bansac.problems.problem import MANIFOLD, Problem
 
 __all__ = ["Work", "find_work", "make_work", "minimize", "select_manifold"]
@@ -46,9 +45,6 @@ _NEGLIGIBLE = 1e-12
 
 FIELDS = (*(row.name for row in MANIFOLD), "accumulate")
 
-# Takes the place of the struct in interpreted runs (NUMBA_DISABLE_JIT=1).
-_Manifold: Any = namedtuple("_Manifold", FIELDS)  # type: ignore[misc]
-
 
 @register_struct
 class _ManifoldType(types.StructRef):  # type: ignore[misc]
@@ -59,7 +55,7 @@ class _ManifoldStruct(structref.StructRefProxy):  # type: ignore[misc]
     """The struct as Python sees it: opaque."""
 
 
-_pack = define_packer(_ManifoldStruct, _ManifoldType, FIELDS)
+_MANIFOLD = FunctionStruct(_ManifoldStruct, _ManifoldType, FIELDS)
 
 _ACCUMULATE = float64(float64[:, ::1], float64[:, ::1], int64, boolean, float64, float64[:, ::1], float64[:, ::1])
 
@@ -70,25 +66,17 @@ _STRUCTS: WeakKeyDictionary[Problem, Any] = WeakKeyDictionary()
 def select_manifold(problem: Problem) -> Any:
     """Return the struct of the functions that ``minimize`` calls; what is not compiled yet is compiled now."""
     if problem not in _STRUCTS:
-        functions = problem.manifold
-        if config.DISABLE_JIT:
-            _STRUCTS[problem] = _Manifold(*functions, accumulate)  # type: ignore[call-arg]
-        else:
-            _STRUCTS[problem] = _packer()(*functions, _compiled_accumulate())
+        signatures = [row.signature(float64) for row in MANIFOLD if row.signature is not None]
+        _STRUCTS[problem] = _MANIFOLD.pack(
+            (*problem.manifold, _compiled_accumulate()),
+            [types.FunctionType(signature) for signature in (*signatures, _ACCUMULATE)],
+        )
     return _STRUCTS[problem]
 
 
 @functools.cache
-def _packer() -> Any:
-    signatures = [row.signature(float64) for row in MANIFOLD if row.signature is not None]
-    fields = [types.FunctionType(signature) for signature in (*signatures, _ACCUMULATE)]
-    struct = _ManifoldType(tuple(zip(FIELDS, fields, strict=True)))
-    return compile_kernel(_pack, struct(*fields))
-
-
-@functools.cache
 def _compiled_accumulate() -> Any:
-    return compile_kernel(accumulate, _ACCUMULATE, fast=True)
+    return accumulate if config.DISABLE_JIT else compile_kernel(accumulate, _ACCUMULATE, fast=True)
 
 
 class Work(NamedTuple):

@@ -27,13 +27,17 @@ def all_inlier_probability(inliers: int, n: int, sample_size: int) -> float:
 
 @inner_kernel
 def ransac_iterations(inliers: int, n: int, sample_size: int, confidence: float) -> float:
-    """Return how many samples contain one of inliers only, with probability ``confidence`` (Fischler and Bolles)."""
+    """Return how many samples contain one of inliers only, with probability ``confidence`` (Fischler and Bolles).
+
+    It is at least 1: the formula falls below where a single sample is enough.
+    """
     probability = all_inlier_probability(inliers, n, sample_size)
     if probability <= 0:
         return np.inf
     if probability >= 1:
         return 1.0
-    return math.log1p(-confidence) / math.log1p(-probability)
+    samples = math.log1p(-confidence) / math.log1p(-probability)
+    return samples if samples > 1.0 else 1.0
 
 
 def required_iterations(
