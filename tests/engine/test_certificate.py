@@ -5,11 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bansac.datasets.synthetic import circle_points, homography_matches, line_points
+from bansac.datasets.synthetic import circle_points, epipolar_matches, homography_matches, line_points
+from bansac.engine import certificate
 from bansac.engine.certificate import _survey, is_clear
 from bansac.engine.support import SAME_POINT, first_of_equals
 from bansac.numeric.rng import seed_rng
 from bansac.problems.circle import CIRCLE
+from bansac.problems.fundamental import FUNDAMENTAL
 from bansac.problems.homography import HOMOGRAPHY
 from bansac.problems.line import LINE
 
@@ -22,6 +24,17 @@ def test_right_models_are_clear():
     assert is_clear(HOMOGRAPHY, data, scene.H.ravel(), 2.0, scene.inliers)
     for problem, curve in ((LINE, line_points(500, 0.5, 0.001)), (CIRCLE, circle_points(500, 0.5, 0.001))):
         assert is_clear(problem, np.ascontiguousarray(curve.points.T), curve.model, 0.005, curve.inliers)
+
+
+def test_of_few_data_each_is_exchanged_with_several(monkeypatch):
+    scene = epipolar_matches(40, inlier_ratio=0.6, noise=0.2, seed=0)
+    data, F = np.ascontiguousarray(np.column_stack([scene.x1, scene.x2]).T), scene.F.ravel()
+    assert is_clear(FUNDAMENTAL, data, F, 0.5, scene.inliers)
+    few = np.zeros(40, np.bool_)
+    few[np.flatnonzero(scene.inliers)[:9]] = True
+    assert not is_clear(FUNDAMENTAL, data, F, 0.5, few)
+    monkeypatch.setattr(certificate, "_PAIRS", 40)
+    assert not is_clear(FUNDAMENTAL, data, F, 0.5, scene.inliers)
 
 
 @pytest.mark.parametrize("n", [3000, 200_000])

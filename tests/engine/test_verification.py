@@ -100,8 +100,9 @@ def test_decision_threshold_solves_its_equation(epsilon, share, solver_cost, mod
 
 
 def designed(epsilon, delta):
-    sprt, history = make_record(SPRT), np.zeros((3, HISTORY))
+    sprt, history = make_record(SPRT), np.full((3, HISTORY), np.nan)
     design_test(sprt, make_record(PROGRESS), history, 200.0, epsilon, delta)
+    assert history[0, 3] == 0.0  # samples tested
     return sprt, history
 
 

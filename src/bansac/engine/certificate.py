@@ -37,7 +37,7 @@ def is_clear(problem: Problem, data: Floats, model: Floats, threshold: float, in
     if not pairs and any(np.any(row[1:] == row[:-1]) for row in np.sort(data, axis=1)):
         return False  # the data may lie on a grid
     size = min(n, _SAMPLE)
-    others = -(-_PAIRS // size)
+    others = min(n - 1, -(-_PAIRS // size))
     room = (others + 1) * size
     rearranged, residuals, counts = np.empty((len(data), room)), np.empty(room), np.zeros(3, np.int64)
     width, same = cell_size(problem, threshold), SAME_POINT * threshold

@@ -12,8 +12,8 @@ the products of the paper underflow after some hundred updates.
 
 For order 1 an update is a fractional-linear map of the odds r = belief(inlier) / belief(outlier), and the state is kept
 as these odds: a probability would stick at 1, odds do not. For all orders the odds of x^k are what sampling and
-stopping read. They are of single precision, which halves the time of an update: an update rounds them by 6e-8 of their
-size, and none of the terms is negative, so that errors add up to 6e-8 an update at most.
+stopping read. They are of single precision, which halves the time of an update. Slope, start, product and sum of an
+update are rounded, and none of them is negative, so that the error grows by 2e-7 of the odds an update at most.
 """
 
 from __future__ import annotations
@@ -257,9 +257,9 @@ def _apply_lines(
     out_slope: np.float32,
     out_start: np.float32,
 ) -> None:
-    """Replace odds by slope times odds plus start, those of the vote.
+    """Replace the odds r of every datum by slope * r + start, with the slope and the start of its vote.
 
-    By itself, so that the compiler does not choose among numbers of double precision and convert what is chosen.
+    A function of its own: in its caller the choice would be made in double precision and its result converted.
     """
     for n in range(odds.size):
         vote = is_inlier[n]

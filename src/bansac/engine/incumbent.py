@@ -128,6 +128,11 @@ def _select_rules(problem: Problem, plausibility: Any, repairs: bool) -> Any:
 @kernel
 def weigh(rules: Any, contest: Contest, model: Floats) -> float:
     """Return the plausibility of a model in the frame of the run."""
+    return _weigh(rules, contest, model)
+
+
+@inner_kernel
+def _weigh(rules: Any, contest: Contest, model: Floats) -> float:
     copy(model, contest.room)
     return rules.plausibility(contest.room, contest.transform, contest.parameters)  # type: ignore[no-any-return]
 
@@ -136,7 +141,7 @@ def weigh(rules: Any, contest: Contest, model: Floats) -> float:
 def compete(run: Run, rules: Any, contest: Contest) -> bool:
     """Keep the one with more support of the best model and the incumbent, as both; return whether it is the former."""
     progress, known = run.progress, contest.known
-    support = progress.best_score * weigh(rules, contest, run.best_model)
+    support = progress.best_score * _weigh(rules, contest, run.best_model)
     won: bool = support > known[_SUPPORT]
     if won:
         copy(run.best_model, contest.model)

@@ -129,14 +129,14 @@ class Start:
     Parameters
     ----------
     state : State
-        The context before its first iteration.
+        The state before its first iteration, after ``pack_run``, which writes into its records.
     """
 
     def __init__(self, state: State) -> None:
         arrays = (state.memory, state.odds, state.sampler_numbers, state.sampler_indices, state.stop_indices)
         self._arrays = [(array, array.copy()) for array in arrays if array.size > 0]
 
-    def restore(self, state: State) -> None:
+    def restore(self) -> None:
         """Undo what the rounds so far have learnt; the random numbers go on."""
         for array, first in self._arrays:
             array[...] = first

@@ -81,7 +81,7 @@ class Search:
         self.problem, self.options, self.state = problem, options, state
         self.bounds, self.deadline, self.recorder = bounds, deadline, recorder
         self.packed = pack_run(state)  # as the kernels take it
-        self._slice = _FIRST_SLICE if state.odds.size < _FEW else min(_FIRST_SLICE, _SHORT_SLICE)
+        self._slice = _FIRST_SLICE if state.odds.size < _FEW else _SHORT_SLICE
         repairs = options.repairs_optimized(problem)
         # The rules and the arrays of the contest of the optimised models; None if they do not compete.
         self._contest: tuple[Any, Contest | None] = None, None
@@ -112,7 +112,7 @@ class Search:
             if stop == RUNNING or start is None or rounds.over():
                 break
             rounds.keep_best(state)
-            start.restore(state)
+            start.restore()
         rounds.restore_best()
         return rounds, self._stop_reason(rounds, stop)
 

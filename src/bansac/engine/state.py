@@ -218,6 +218,7 @@ class Run:
     """
 
     kernels: Any
+    records: Any  # for the sake of their memory: the next four are addresses in it
     settings: Any
     progress: Any
     candidate: Any
@@ -268,7 +269,7 @@ _CONTEXT: Any = namedtuple("_CONTEXT", _FIELDS) if config.DISABLE_JIT else _RunS
 
 
 def pack_run(state: State) -> Any:
-    """Return the context that the kernels take; it refers to the memory of ``state``, which must outlive it."""
+    """Return the context that the kernels take, in the memory of ``state``."""
     records = state.records.view(np.recarray) if config.DISABLE_JIT else state.records
     return _pack(
         state.kernels, records, state.data, state.points, state.rng, state.best_model, state.odds, state.gamma,
@@ -296,7 +297,7 @@ def _pack(
     block_weights = np.empty((n + BLOCK - 1) // BLOCK)
     settings.total_weight = _sum_weights(given_weights.size == 0, score_weights, block_weights)
     return _CONTEXT(
-        kernels, settings, progress, records[0].candidate, records[0].sprt, data, points, rng,
+        kernels, records, settings, progress, records[0].candidate, records[0].sprt, data, points, rng,
         np.empty(sample_size, np.int64), np.empty((max_models, best_model.size)), best_model,
         np.empty(sample_size, np.int64), np.empty(best_model.size), np.empty((2, n), np.bool_), odds,
         odds.view(np.int32), np.empty((beliefs, n)), np.empty(2 * beliefs), gamma, cpt, ranking, sampler_numbers,

@@ -26,8 +26,8 @@ def visible_score(problem: Problem, state: State, packed: Any, model: Floats, is
     ----------
     problem : Problem
         The problem.
-    state : Run
-        The context.
+    state : State
+        The state of the run.
     packed : struct
         The same as the kernels take it.
     model : (model_size,) ndarray

@@ -140,7 +140,8 @@ def _dispatcher(kind: Any, function: Function, **options: Any) -> Function:
     return dispatcher  # type: ignore[no-any-return]
 
 
-_FLAGS: dict[str, Any] = {"nopython": True, "boundscheck": None, "nogil": True, "error_model": "numpy"}
+# Numba hands flags that are not set down from a caller to what it calls: reference counts are among them.
+_FLAGS: dict[str, Any] = {"nopython": True, "boundscheck": None, "nogil": True, "error_model": "numpy", "_nrt": True}
 
 
 def compile_kernel(function: Callable[..., Any], signature: Any, *, fast: bool = False, inner: bool = False) -> Any:

@@ -33,8 +33,8 @@ _DATA = 3
 def register_struct(struct: type) -> type:
     """Decorate the type of a struct, a ``numba.core.types.StructRef``: kernels read its fields.
 
-    It is ``structref.register`` for structs that kernels do not change, with one difference: kernels without reference
-    counts can read them, too. Numba's own counts cost 5 ns each, two for every field that is read.
+    It is ``structref.register`` with one difference: kernels without reference counts can read the fields, too. The
+    counts of others cost 5 ns each, two for every field that is read.
     """
     default_manager.register(struct, models.StructRefModel)
 
@@ -52,12 +52,13 @@ def register_struct(struct: type) -> type:
 
     @lower_setattr_generic(struct)  # type: ignore[untyped-decorator]
     def write_field(context: Any, builder: Any, signature: Any, arguments: Any, field: str) -> None:
-        """Set a field for the first time, as the constructor does."""
+        """Set a field, as the constructor does."""
         (struct_type, given), (value, content) = signature.args, arguments
-        field_type = struct_type.field_dict[field]
+        field_type, contents = struct_type.field_dict[field], _contents(context, builder, struct_type, value)
         content = context.cast(builder, content, given, field_type)
         context.nrt.incref(builder, field_type, content)
-        setattr(_contents(context, builder, struct_type, value), field, content)
+        context.nrt.decref(builder, field_type, getattr(contents, field))
+        setattr(contents, field, content)
 
     return struct
 
@@ -96,7 +97,7 @@ class FunctionStruct:
     ) -> None:
         define_struct(proxy, struct, fields)
         self._struct, self._fields = struct, tuple(fields)
-        self._plain = namedtuple(proxy.__name__, self._fields, rename=True)  # type: ignore[misc]
+        self._plain = namedtuple(proxy.__name__, self._fields)  # type: ignore[misc]
         self._pack = _write_packer(proxy, fields, tuples)
         self._compiled: dict[tuple[Any, ...], Any] = {}
 

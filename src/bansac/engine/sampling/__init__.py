@@ -4,8 +4,8 @@ The functions of a sampler's module, the first two of them compiled:
 
 ``draw(rng, data, odds, ranking, progress, numbers, indices, sample)``
     Fill ``sample`` with distinct indices. ``rng`` is the state of the random numbers, ``data`` are channels x N,
-    ``odds`` the network's (inlier over outlier), ``ranking`` lists the data by decreasing quality (empty without
-    scores), ``progress`` is the record of the run so far (``bansac.engine.state.PROGRESS``).
+    ``odds`` the network's (inlier over outlier, float32), ``ranking`` lists the data by decreasing quality (empty
+    without scores), ``progress`` is the record of the run so far (``bansac.engine.state.PROGRESS``).
 ``learn_from_failure(rng, numbers, indices, sample)``, optional
     Called at the end of an iteration: the run goes on, the sample has failed.
 ``start(setup) -> (numbers, indices)``, optional

@@ -125,21 +125,20 @@ def _residuals(run: Run, models: Reals) -> float:
 
 @kernel
 def _evaluate(run: Run, models: Floats) -> float:
-    total = 0.0
+    is_inlier, limit, first, total = run.is_inlier[0], run.settings.squared_threshold, run.candidate.first_block, 0.0
     for row in range(models.shape[0]):
-        score, _ = evaluate(
-            run, models[row], run.is_inlier[0], run.settings.squared_threshold, -1.0, np.inf, run.candidate.first_block
-        )
+        score, _ = evaluate(run, models[row], is_inlier, limit, -1.0, np.inf, first)
         total += score
     return total
 
 
 @kernel
 def _update(run: Run, masks: Bools) -> np.int64:
-    total = np.int64(0)
+    kernels, odds, bits, belief, work = run.kernels, run.odds, run.odds_bits, run.belief, run.belief_work
+    cpt, tau, total = run.cpt, run.settings.tau, np.int64(0)
     for row in range(masks.shape[0]):
-        run.kernels.update(run.odds, run.belief, masks[row], 0.75, run.cpt, 2, run.belief_work)
-        _, low = summarize(run.odds, run.odds_bits, run.settings.tau)
+        kernels.update(odds, belief, masks[row], 0.75, cpt, 2, work)
+        _, low = summarize(odds, bits, tau)
         total += low
     return total
 

@@ -18,9 +18,9 @@ _ENVIRONMENT = {"MALLOC_MMAP_THRESHOLD_": "65536"}
 
 
 def peak_of_call(call: Call) -> int | None:
-    """Return by how many bytes the resident set of this process is larger at most during a call, None but on Linux."""
+    """Return by how many bytes the resident set grows at most during a call, None where the system does not tell."""
     try:
-        before = _status("VmRSS")
+        before, _ = _status("VmRSS"), _status("VmHWM")
         (_PROCESS / "clear_refs").write_text("5")  # the peak starts anew
     except OSError:
         return None
@@ -34,7 +34,7 @@ def peak_in_process(module: str, *arguments: str) -> int | None:
         [sys.executable, "-m", module, *arguments],
         env=os.environ | _ENVIRONMENT,
         check=True,
-        capture_output=True,
+        stdout=subprocess.PIPE,
         text=True,
     )
     return int(done.stdout) if done.stdout.strip() else None
