@@ -249,7 +249,7 @@ def test_the_time_limit_stops_between_rounds(monkeypatch):
     original = Rounds.end_round
 
     def end_round(rounds, *arguments):
-        """End a round; the third begins after the deadline."""
+        """End a round, the second after the deadline."""
         original(rounds, *arguments)
         if rounds.count == 2:
             monkeypatch.setattr(search.time, "perf_counter", lambda: 1e9)
@@ -257,8 +257,7 @@ def test_the_time_limit_stops_between_rounds(monkeypatch):
     monkeypatch.setattr(Rounds, "end_round", end_round)
     result = hard(agreement=50, max_seconds=1e6, round_iterations=30)
     assert result.stop_reason == "max_seconds"
-    assert result.rounds == 3
-    assert 60 < result.iterations <= 90
+    assert (result.rounds, result.iterations) == (2, 60)
     assert result.model is not None
 
 

@@ -111,6 +111,9 @@ class Search:
             rounds.end_round(state, candidate)
             if stop == RUNNING or start is None or rounds.over():
                 break
+            if time.perf_counter() > self.deadline:  # a round that ended by itself
+                stop = RUNNING
+                break
             rounds.keep_best(state)
             start.restore()
         rounds.restore_best()
