@@ -131,7 +131,7 @@ def _gamma_1(ratio: float) -> float:
 
 @inner_kernel
 def tabulate_gamma_1(table: Floats) -> None:
-    """Write ``gamma_1`` for 0, 1, ... inliers, the last being the number of data."""
+    """Write what ``tabulate_gamma`` returns for ``gamma_1``, whose runs make their table in a kernel."""
     n = max(table.size - 1, 1)
     for k in range(table.size):
         gamma = _gamma_1(k / n)
@@ -167,10 +167,6 @@ def tabulate_gamma(gamma: str | Callable[[Floats], Any], n: int) -> Floats:
     ValueError
         If a user's function does not return one probability for every inlier ratio.
     """
-    if gamma == "gamma_1":
-        table = np.empty(n + 1)
-        tabulate_gamma_1(table)
-        return table
     function = _GAMMAS[gamma] if isinstance(gamma, str) else gamma
     values = np.asarray(function(np.arange(n + 1) / max(n, 1)), dtype=np.float64)
     if values.shape != (n + 1,):

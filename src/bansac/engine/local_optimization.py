@@ -88,11 +88,11 @@ def iterate(
     run: Run, manifold: Any, work: Any, rules: Any, contest: Any, trace: Floats, first: int, end: int
 ) -> tuple[int, int, int]:
     """Run the loop with ``optimize`` where it is due; return what ``run_iterations`` does."""
-    advance(run, trace, first, end)
-    while run.progress.due == OPTIMIZATION:
+    stop, iterations, due = advance(run, trace, first, end)
+    while due == OPTIMIZATION:
         optimize(run, manifold, work, rules, contest)
-        advance(run, trace, first, end)
-    return run.progress.stop, run.progress.iterations, run.progress.due
+        stop, iterations, due = advance(run, trace, first, end)
+    return stop, iterations, due
 
 
 @kernel

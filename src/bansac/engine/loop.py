@@ -64,12 +64,11 @@ def run_iterations(run: Run, trace: Floats, first: int, end: int) -> tuple[int, 
     stop, iterations, due : int
         Those of ``run.progress``.
     """
-    advance(run, trace, first, end)
-    return run.progress.stop, run.progress.iterations, run.progress.due
+    return advance(run, trace, first, end)
 
 
 @inner_kernel
-def advance(run: Run, trace: Floats, first: int, end: int) -> None:
+def advance(run: Run, trace: Floats, first: int, end: int) -> tuple[int, int, int]:
     """Do what ``run_iterations`` does, for kernels."""
     kernels, progress, settings, candidate = run.kernels, run.progress, run.settings, run.candidate
     while progress.stop == RUNNING and (progress.iterations < end or progress.due != NOTHING):
@@ -104,6 +103,7 @@ def advance(run: Run, trace: Floats, first: int, end: int) -> None:
         _check_stop(settings, progress, run.data.shape[1])
         if trace.shape[0] > 0:
             _record(progress, candidate, trace[progress.iterations - 1 - first], run.data.shape[1])
+    return progress.stop, progress.iterations, progress.due
 
 
 @inner_kernel
