@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypedDict
 
 from bansac.engine.options import NETWORK_SETTINGS, Gamma, Options
+from bansac.engine.plan import check_abilities
 from bansac.engine.refinement import Refiner
 from bansac.engine.sampling import SAMPLERS, Sampler
 from bansac.engine.scoring import Score
@@ -233,6 +234,7 @@ def _merge(
             f"epipolar_error={resolved.epipolar_error!r} is for estimate_essential and estimate_relative_pose; "
             f"the error of this {problem.name} is fixed"
         )
+    check_abilities(problem, resolved)
     return resolved
 
 

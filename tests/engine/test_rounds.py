@@ -10,6 +10,7 @@ from bansac.datasets.synthetic import epipolar_matches, homography_matches
 from bansac.engine import runner, search
 from bansac.engine.incumbent import Plausibility
 from bansac.engine.loop import run_iterations
+from bansac.engine.plan import find_plan
 from bansac.engine.rounds import Candidate, Rounds, Start
 from bansac.engine.state import pack_run
 from bansac.numeric.rng import seed_rng, shuffle
@@ -189,9 +190,9 @@ def test_beliefs_are_those_of_the_round_of_the_model(sampler, monkeypatch):
     learnt = []
 
     def end_round(rounds, state, candidate):
-        before = rounds.best
+        before, plan = rounds.best, find_plan(FUNDAMENTAL, options, informed=False)
         original(rounds, state, candidate)
-        learnt.append((rounds.best is not before, search.current_beliefs(options, state).copy()))
+        learnt.append((rounds.best is not before, search.current_beliefs(plan, state).copy()))
 
     original = Rounds.end_round
     monkeypatch.setattr(Rounds, "end_round", end_round)

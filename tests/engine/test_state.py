@@ -55,7 +55,7 @@ def test_a_record_is_zero_but_for_its_values(dtype):
 
 def test_a_run_starts_with_nothing_found_and_nothing_asked_for():
     run = build_run(LINE, POINTS)
-    assert shapes(pack_run(run)) == (13, 0)
+    assert shapes(pack_run(run)) == (0, 0)
     progress = run.progress
     assert progress["stop"] == state.RUNNING
     assert progress["due"] == state.NOTHING
@@ -63,7 +63,7 @@ def test_a_run_starts_with_nothing_found_and_nothing_asked_for():
     assert progress["required_iterations"] == progress["chance_support"] == np.inf
     assert progress["subset_limit"] == 12
     assert np.all(run.odds == 1.0)
-    assert shapes(pack_run(build_run(LINE, POINTS, order=3))) == (13, 8)
+    assert shapes(pack_run(build_run(LINE, POINTS, order=3, gamma="gamma_2"))) == (13, 8)
     assert shapes(pack_run(build_run(LINE, POINTS, sampler="uniform"))) == (0, 0)
 
 

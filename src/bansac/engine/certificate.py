@@ -8,24 +8,24 @@ evenly spaced, is tested, with the number of models of all of them.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
 from bansac.engine.background import cell_size
 from bansac.engine.significance import SIGNIFICANT, log_choose
-from bansac.engine.support import SAME_POINT
+from bansac.engine.support import SAME_POINT, wrap
 from bansac.numeric.arrays import Bools, Floats, Ints, Words
-from bansac.numeric.jit import inlined, kernel
-from bansac.numeric.rng import next_index, seed_rng
+from bansac.numeric.jit import allocating_kernel, inlined, inner_kernel, kernel
+from bansac.numeric.rng import fixed_rng, next_index
 from bansac.problems.problem import Problem
 
 __all__ = ["is_clear"]
 
 _SLOTS = 2048
 _LINES = 16
-_SAMPLE = 1000  # data that are looked at, evenly spaced
+_SAMPLE = 500  # data that are looked at, evenly spaced
 _PAIRS = 500  # of few data each is exchanged with several others, for about so many pairs
-_START = seed_rng(0)  # the same answer every time
 
 
 def is_clear(problem: Problem, data: Floats, model: Floats, threshold: float, inliers: Bools) -> bool:
@@ -36,29 +36,46 @@ def is_clear(problem: Problem, data: Floats, model: Floats, threshold: float, in
         return False
     if not pairs and any(np.any(row[1:] == row[:-1]) for row in np.sort(data, axis=1)):
         return False  # the data may lie on a grid
-    size = min(n, _SAMPLE)
-    others = min(n - 1, -(-_PAIRS // size))
-    room = (others + 1) * size
-    rearranged, residuals, counts = np.empty((len(data), room)), np.empty(room), np.zeros(3, np.int64)
+    others = min(n - 1, -(-_PAIRS // min(n, _SAMPLE)))
     width, same = cell_size(problem, threshold), SAME_POINT * threshold
-    _survey(data, inliers, _START.copy(), width, same, m - 1, others, rearranged, counts)
-    support, looked_at, near = counts.tolist()
-    if support <= m:
-        return False
-    far, limit = others * looked_at, threshold * threshold
-    problem.exact_residuals(rearranged, model, 0, far + near, residuals)
-    false_alarms = _count_false_alarms(residuals, limit, n, support, looked_at, far, near, m, problem.max_models)
+    limit = threshold * threshold
+    false_alarms = _bound_false_alarms(
+        problem.exact, data, model, inliers, limit, width, same, others, m, problem.max_models
+    )
     return bool(false_alarms < SIGNIFICANT)
 
 
 @kernel
-def _count_false_alarms(
-    residuals: Floats, limit: float, n: int, support: int, size: int, far: int, near: int, m: int, max_models: int
+def _bound_false_alarms(
+    exact: Any,
+    data: Floats,
+    model: Floats,
+    inliers: Bools,
+    limit: float,
+    width: float,
+    same: float,
+    others: int,
+    m: int,
+    max_models: int,
 ) -> float:
-    """Return the log of the number of false alarms, from the squared residuals of the rearranged data.
+    """Return a bound of the log of the number of false alarms, ``limit`` being the squared threshold."""
+    n = inliers.size
+    room = (others + 1) * min(n, _SAMPLE)
+    rearranged, residuals, counts = np.empty((data.shape[0], room)), np.empty(room), np.empty(3, np.int64)
+    _survey(data, inliers, fixed_rng(), width, same, m - 1, others, rearranged, counts)
+    if counts[0] <= m:
+        return np.inf
+    far = others * counts[1]
+    exact.residuals(rearranged, model, 0, far + counts[2], residuals)
+    return _count_false_alarms(residuals, limit, n, counts, far, m, max_models)
 
-    ``size`` of the n data have been looked at.
-    """
+
+@inner_kernel
+def _count_false_alarms(
+    residuals: Floats, limit: float, n: int, counts: Ints, far: np.int64, m: int, max_models: int
+) -> float:
+    """Return the bound, from the squared residuals of the rearranged data, the first ``far`` exchanged with any."""
+    support, size, near = counts[0], counts[1], counts[2]
     far_hits, near_hits = 1, 1
     for i in range(far):
         far_hits += 1 if residuals[i] <= limit else 0
@@ -68,11 +85,12 @@ def _count_false_alarms(
     alpha = min(max(alpha, (1.0 - near / size) * alpha + near_hits / (size + 1.0)), 1.0)
     # of a part of the data any m have a model, not only those of the support
     choices = log_choose(n, m) if size < n else log_choose(support, m)
-    models = math.log(max_models * max(size - m, 1)) + log_choose(size, support) + choices
-    return models + (support - m) * math.log(alpha)
+    false_alarms: float = math.log(max_models * max(size - m, 1)) + log_choose(size, support) + choices
+    false_alarms += (support - m) * math.log(alpha)
+    return false_alarms
 
 
-@kernel
+@allocating_kernel
 def _survey(
     data: Floats,
     support: Bools,
@@ -121,7 +139,7 @@ def _survey(
                 is_new &= not used[side, slot]
                 used[side, slot] = True
             distinct += is_new
-    counts[1], counts[2] = looked_at, near
+    counts[0], counts[1], counts[2] = 0, looked_at, near
     for row in range(0, channels if channels == 4 else 0, 2):
         for _ in range(_LINES if size > 0 else 0):
             a, b = members[next_index(rng, size)], members[next_index(rng, size)]
@@ -153,5 +171,5 @@ def _exchange(data: Floats, i: int | np.int64, j: int | np.int64, out: Floats, c
 @inlined
 def _slot(x: float, y: float) -> np.int64:
     """Return the place of a cell in the table; two cells that share one only make the test harder to pass."""
-    slot: np.int64 = (np.int64(x % 65536.0) * 73856093 ^ np.int64(y % 65536.0) * 19349663) & (_SLOTS - 1)
-    return slot
+    column, row = np.int64(wrap(x, 65536.0)), np.int64(wrap(y, 65536.0))
+    return (column * 73856093 ^ row * 19349663) & (_SLOTS - 1)

@@ -32,6 +32,7 @@ __all__ = [
     "MAX_ODDS",
     "MIN_ODDS",
     "PAPER_CPT",
+    "find_gamma",
     "gamma_1",
     "gamma_2",
     "gamma_3",
@@ -40,7 +41,6 @@ __all__ = [
     "start_belief",
     "summarize",
     "tabulate_gamma",
-    "tabulate_gamma_1",
     "update_first_order",
     "update_higher_order",
     "write_initial_odds",
@@ -130,13 +130,13 @@ def _gamma_1(ratio: float) -> float:
 
 
 @inner_kernel
-def tabulate_gamma_1(table: Floats) -> None:
-    """Write what ``tabulate_gamma`` returns for ``gamma_1``, whose runs make their table in a kernel."""
-    n = max(table.size - 1, 1)
-    for k in range(table.size):
-        gamma = _gamma_1(k / n)
-        raised = gamma if gamma > MIN_GAMMA else MIN_GAMMA
-        table[k] = raised if raised < 1 - MIN_GAMMA else 1 - MIN_GAMMA
+def find_gamma(table: Floats, inliers: np.int64, n: int) -> float:
+    """Return gamma for so many inliers among n data: that of the table, of ``gamma_1`` if it is empty."""
+    if table.size > 0:
+        return table[inliers]  # type: ignore[no-any-return]
+    gamma = _gamma_1(inliers / n)
+    raised = gamma if gamma > MIN_GAMMA else MIN_GAMMA
+    return raised if raised < 1 - MIN_GAMMA else 1 - MIN_GAMMA
 
 
 def gamma_2(inlier_ratio: Floats) -> Floats:

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from bansac.engine.dbn import start_belief, summarize
+from bansac.engine.dbn import find_gamma, start_belief, summarize
 from bansac.engine.state import (
     BLOCK,
     FULL_MODELS,
@@ -191,8 +191,8 @@ def _accept(run: Run) -> None:
 def _learn(run: Run) -> None:
     """Update the probabilities by the classification of the iteration's best model."""
     progress, candidate = run.progress, run.candidate
-    candidate.gamma = run.gamma[candidate.inliers]
     is_inlier = run.is_inlier[candidate.slot]
+    candidate.gamma = find_gamma(run.gamma, candidate.inliers, is_inlier.size)
     if progress.updates == 0 and run.belief.shape[0] > 0:
         start_belief(run.belief, run.odds)
     run.kernels.update(run.odds, run.belief, is_inlier, candidate.gamma, run.cpt, progress.updates, run.belief_work)

@@ -228,6 +228,8 @@ class Options:
     def _set_integer(self, name: str, smallest: int, largest: int) -> None:
         """Check a whole number of any type, 1e4 and arrays without axes included, and keep it as an int."""
         value = getattr(self, name)
+        if type(value) is int and smallest <= value <= largest:
+            return
         number = value.item() if isinstance(value, np.ndarray | np.generic) and value.ndim == 0 else value
         whole = isinstance(number, int) or (isinstance(number, float) and number.is_integer())
         if not whole or isinstance(number, bool) or not smallest <= number <= largest:

@@ -12,12 +12,16 @@ from bansac.engine.dbn import pack_cpt
 from bansac.engine.kernels import find_function, select_kernels
 from bansac.engine.options import Options
 from bansac.engine.sampling import Setup
+from bansac.engine.scoring import SCORES
 from bansac.engine.state import Sizes, start_records
 from bansac.engine.stopping import Stop
-from bansac.numeric.arrays import Bytes, Floats, Ints
+from bansac.numeric.arrays import Bytes, Floats, Ints, Reals
 from bansac.problems.problem import Problem
 
-__all__ = ["Plan", "find_plan"]
+__all__ = ["NO_FLOATS", "NO_INTS", "Plan", "check_abilities", "find_plan"]
+
+# In place of what a run does not have; nothing is written to them.
+NO_FLOATS, NO_INTS = np.empty(0), np.empty(0, np.int64)
 
 # The paper's thresholds of its stopping criterion, for BANSAC and for P-BANSAC.
 _TAU = 0.01
@@ -38,21 +42,70 @@ class Plan:
         ``prepare(n, sample_size)`` of each of them: its array. Empty if none has one.
     start : callable
         ``start(setup)`` of the sampler: its arrays.
+    probabilities : callable or None
+        ``probabilities(numbers, indices)`` of the sampler, None if it has none.
+    optimization : str or None
+        The local optimisation.
+    repairs : bool
+        Whether degenerate samples are looked for among those of optimised models.
+    refine : callable or None
+        ``refine(run, problem)`` of the refiner.
     memory : ndarray
         The records before the first iteration, but for what depends on the data.
     sizes : Sizes
         Lengths of arrays, but for what depends on the number of data.
     cpt : ndarray
         The conditional probability tables.
+    counts : bool
+        The score is the number of inliers, if no weights are given.
+    no_weights : ndarray
+        In place of weights that are not given, in the number type of the residuals.
+    no_stop_indices : ndarray
+        In place of the arrays of the stopping criteria, if none has one.
     """
 
     kernels: Any
     bounds: tuple[Stop, ...]
     prepare: tuple[Callable[[int, int], Ints], ...]
     start: Callable[[Setup], tuple[Floats, Ints]]
+    probabilities: Callable[[Floats, Ints], Floats] | None
+    optimization: str | None
+    repairs: bool
+    refine: Callable[[Any, Problem], None] | None
     memory: Bytes
     sizes: Sizes
     cpt: Floats
+    counts: bool
+    no_weights: Reals
+    no_stop_indices: Ints
+
+
+def check_abilities(problem: Problem, options: Options) -> None:
+    """Refuse what the problem has no function for.
+
+    Raises
+    ------
+    ValueError
+        That names the option and what the problem lacks.
+    """
+    if options.degeneracy == "degensac" and problem.is_degenerate is None:
+        raise ValueError(f"degeneracy='degensac' is for the fundamental matrix, not for a {problem.name}")
+    optimization = options.optimization(problem)
+    if optimization == "lm" and problem.linearize is None:
+        raise ValueError(f"local_optimization='lm' needs derivatives, and problem {problem.name!r} has no linearize")
+    if optimization not in (None, "lm") and problem.fit is None:
+        raise ValueError(f"local_optimization needs a non-minimal solver, and problem {problem.name!r} has no fit")
+    if "density" in options.weights(problem) and problem.channels not in (2, 4):
+        raise ValueError(
+            f"weighting={options.weighting!r} is for points and matches, not for {problem.channels} channels"
+        )
+    refiner = options.refiner(problem)
+    if refiner is not None and not find_function(refiner, "supports", _supports_all)(problem):
+        raise ValueError(f"refinement={refiner.name!r} is not for problem {problem.name!r}")
+
+
+def _supports_all(problem: Problem) -> bool:
+    return True
 
 
 def find_plan(problem: Problem, options: Options, *, informed: bool) -> Plan:
@@ -70,6 +123,8 @@ def _make_plan(problem: Problem, options: Options, informed: bool) -> Plan:
     stops = options.stops(informed=informed)
     bounds = tuple(stop for stop in stops if stop.module is not None)
     prepares = tuple(find_function(stop, "prepare", _prepare_nothing) for stop in bounds)
+    probabilities = find_function(sampler, "probabilities", _no_probabilities)
+    refiner = options.refiner(problem)
     local = options.optimization(problem) or ""
     higher_order = sampler.adaptive and options.order > 1
     return Plan(
@@ -84,6 +139,10 @@ def _make_plan(problem: Problem, options: Options, informed: bool) -> Plan:
         bounds=bounds,
         prepare=() if all(prepare is _prepare_nothing for prepare in prepares) else prepares,
         start=find_function(sampler, "start", _start_nothing),
+        probabilities=None if probabilities is _no_probabilities else probabilities,
+        optimization=options.optimization(problem),
+        repairs=options.repairs_optimized(problem),
+        refine=None if refiner is None else find_function(refiner, "refine"),
         memory=start_records(
             confidence=options.confidence,
             max_iterations=options.max_iterations,
@@ -106,11 +165,18 @@ def _make_plan(problem: Problem, options: Options, informed: bool) -> Plan:
             scratch=problem.scratch_size,
         ),
         cpt=pack_cpt(options.cpt, options.order),
+        counts=options.score_row == SCORES["inliers"],
+        no_weights=np.empty(0, problem.precision),
+        no_stop_indices=np.empty((len(bounds), 0), np.int64),
     )
 
 
+def _no_probabilities(numbers: Floats, indices: Ints) -> None:
+    return None
+
+
 def _start_nothing(setup: Setup) -> tuple[Floats, Ints]:
-    return np.empty(0), np.empty(0, np.int64)
+    return NO_FLOATS, NO_INTS
 
 
 def _prepare_nothing(n: int, sample_size: int) -> Ints:

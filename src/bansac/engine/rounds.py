@@ -60,6 +60,7 @@ class Rounds:
         assert options.max_iterations is not None
         self._options = options
         self._budget = int(options.max_iterations)
+        self._longest = options.round_iterations or max(_ROUND, math.ceil(self._budget / options.rounds))
         self._agreeing = 0
         self.count = 0
         self.iterations = 0
@@ -70,10 +71,7 @@ class Rounds:
 
     def iterations_left(self) -> int:
         """Return the maximum number of iterations of the next round."""
-        longest = self._options.round_iterations
-        if longest is None:
-            longest = max(_ROUND, math.ceil(self._budget / self._options.rounds))
-        return min(self._budget - self.iterations, longest)
+        return min(self._budget - self.iterations, self._longest)
 
     def end_round(self, state: State, candidate: Candidate | None) -> None:
         """Count a round, and keep its model if it has the most support."""

@@ -9,14 +9,11 @@ import numpy as np
 
 from bansac.engine.dbn import tabulate_gamma, write_initial_odds, write_probabilities
 from bansac.engine.incumbent import Plausibility
-from bansac.engine.kernels import find_function
 from bansac.engine.options import Options
-from bansac.engine.plan import Plan, find_plan
+from bansac.engine.plan import NO_FLOATS, NO_INTS, Plan, find_plan
 from bansac.engine.sampling import Setup
-from bansac.engine.scoring import SCORES
-from bansac.engine.search import Search, current_beliefs, no_probabilities
+from bansac.engine.search import Search, current_beliefs
 from bansac.engine.state import State, open_records
-from bansac.engine.stopping import Stop
 from bansac.engine.trace import Recorder, Trace
 from bansac.numeric.arrays import Floats, Ints, Words
 from bansac.numeric.jit import kernel
@@ -24,9 +21,6 @@ from bansac.numeric.rng import seed_rng, shuffle
 from bansac.problems.problem import Problem, repair_scratch
 
 __all__ = ["Outcome", "run"]
-
-# In place of what a run does not have; nothing is written to them.
-_NO_FLOATS, _NO_INTS = np.empty(0), np.empty(0, np.int64)
 
 
 class Outcome(NamedTuple):
@@ -71,14 +65,14 @@ def run(
     if problem.normalize is not None:
         problem.normalize(shuffled, transform)
     ranked = quality[order] if quality is not None and options.needs_order(informed=True) else None
-    state, bounds = _start(
+    state, plan = _start(
         problem,
         options,
         Setup(
             data=shuffled,
             sample_size=problem.sample_size,
             rng=rng,
-            ranking=_NO_INTS if ranked is None else _rank(ranked),
+            ranking=NO_INTS if ranked is None else _rank(ranked),
             prior=None if prior is None else prior[order],
             radius=_inner_distance(options.neighborhood_radius, unit, transform),
             activation=options.activation,
@@ -88,13 +82,13 @@ def run(
         None if weights is None else weights[order],
     )
     recorder = Recorder(order) if options.trace else None
-    search = Search(problem, options, state, bounds, deadline, recorder, transform, plausibility)
+    search = Search(problem, options, state, plan, deadline, recorder, transform, plausibility)
     rounds, stop_reason = search.run()
     best = rounds.best
     return Outcome(
         model=None if best is None else _to_caller(problem, best.model, transform),
         score=0.0 if best is None else best.score,
-        beliefs=_beliefs(options, state, order),
+        beliefs=_beliefs(options, plan, state, order),
         iterations=rounds.iterations,
         models_tested=rounds.models_tested,
         stop_reason=stop_reason,
@@ -133,8 +127,8 @@ def _inner_distance(distance: float | None, unit: float, transform: Floats) -> f
 
 def _start(
     problem: Problem, options: Options, setup: Setup, threshold: float | None, weights: Floats | None = None
-) -> tuple[State, tuple[Stop, ...]]:
-    """Allocate the state of a run; return it and its stopping criteria with a number of samples."""
+) -> tuple[State, Plan]:
+    """Allocate the state of a run; return it and the plan."""
     assert threshold is not None
     n = setup.data.shape[1]
     odds, largest_odds, informed = np.empty(n, np.float32), 1.0, False
@@ -159,25 +153,25 @@ def _start(
         rng=setup.rng,
         best_model=np.zeros(problem.model_size),
         odds=odds,
-        gamma=tabulate_gamma(options.gamma, n) if tabulated else _NO_FLOATS,
+        gamma=tabulate_gamma(options.gamma, n) if tabulated else NO_FLOATS,
         cpt=plan.cpt,
         squared_threshold=threshold * threshold,
-        counts=weights is None and options.score_row == SCORES["inliers"],
+        counts=weights is None and plan.counts,
         largest_odds=largest_odds,
         ranking=setup.ranking,
         sampler_numbers=numbers,
         sampler_indices=indices,
         stop_indices=_stop_indices(plan, n, problem.sample_size),
-        score_weights=np.empty(0, points.dtype) if weights is None else weights.astype(points.dtype, copy=False),
+        score_weights=plan.no_weights if weights is None else weights.astype(points.dtype, copy=False),
         sizes=plan.sizes if problem.is_degenerate is None else plan.sizes._replace(repair=repair_scratch(n)),
     )
-    return state, plan.bounds
+    return state, plan
 
 
 def _stop_indices(plan: Plan, n: int, sample_size: int) -> Ints:
     """Return the arrays of the stopping criteria, one per row."""
     if not plan.prepare:
-        return np.empty((len(plan.bounds), 0), np.int64)
+        return plan.no_stop_indices
     rows = [prepare(n, sample_size) for prepare in plan.prepare]
     indices = np.zeros((len(rows), max([row.size for row in rows], default=0)), np.int64)
     for k, row in enumerate(rows):
@@ -185,15 +179,13 @@ def _stop_indices(plan: Plan, n: int, sample_size: int) -> Ints:
     return indices
 
 
-def _beliefs(options: Options, state: State, order: Ints) -> Floats | None:
+def _beliefs(options: Options, plan: Plan, state: State, order: Ints) -> Floats | None:
     """Return the sampler's inlier probabilities in the caller's order, None if it has none."""
-    sampler = options.sampler_row
-    network = find_function(sampler, "probabilities", no_probabilities) is no_probabilities
-    if network and not sampler.adaptive:
+    if plan.probabilities is None and not options.sampler_row.adaptive:
         return None
     beliefs = np.empty(order.size)
-    if network:
+    if plan.probabilities is None:
         write_probabilities(state.odds, order, beliefs)
     else:
-        beliefs[order] = current_beliefs(options, state)
+        beliefs[order] = current_beliefs(plan, state)
     return beliefs

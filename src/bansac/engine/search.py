@@ -12,9 +12,9 @@ import numpy as np
 from bansac.engine.dbn import probabilities_from_odds
 from bansac.engine.degeneracy import find_degenerate, score_repaired
 from bansac.engine.incumbent import Contest, Plausibility, make_contest, weigh
-from bansac.engine.kernels import find_function
 from bansac.engine.loop import run_iterations
 from bansac.engine.options import Options
+from bansac.engine.plan import Plan
 from bansac.engine.rounds import Candidate, Rounds, Start
 from bansac.engine.state import (
     MAX_ITERATIONS,
@@ -25,14 +25,13 @@ from bansac.engine.state import (
     State,
     pack_run,
 )
-from bansac.engine.stopping import Stop
 from bansac.engine.trace import TRACE_COLUMNS, Recorder
 from bansac.engine.verification import mark_inliers
 from bansac.engine.visibility import visible_score
-from bansac.numeric.arrays import Bools, Floats, Ints
+from bansac.numeric.arrays import Bools, Floats
 from bansac.problems.problem import Problem
 
-__all__ = ["Search", "current_beliefs", "no_probabilities"]
+__all__ = ["Search", "current_beliefs"]
 
 # A slice lasts about 50 ms: then Ctrl-C and max_seconds are checked. The first one measures how fast the loop is: it is
 # shorter where the data are many.
@@ -55,8 +54,8 @@ class Search:
         The problem and the options of the run.
     state : State
         The context.
-    bounds : tuple of Stop
-        The stopping criteria that ask for a number of samples.
+    plan : Plan
+        What it takes from the problem and the options alone.
     deadline : float
         Of ``time.perf_counter``.
     recorder : Recorder, optional
@@ -72,21 +71,20 @@ class Search:
         problem: Problem,
         options: Options,
         state: State,
-        bounds: tuple[Stop, ...],
+        plan: Plan,
         deadline: float,
         recorder: Recorder | None,
         transform: Floats,
         plausibility: Plausibility | None,
     ) -> None:
         self.problem, self.options, self.state = problem, options, state
-        self.bounds, self.deadline, self.recorder = bounds, deadline, recorder
+        self.plan, self.deadline, self.recorder = plan, deadline, recorder
         self.packed = pack_run(state)  # as the kernels take it
         self._slice = _FIRST_SLICE if state.odds.size < _FEW else _SHORT_SLICE
-        repairs = options.repairs_optimized(problem)
         # The rules and the arrays of the contest of the optimised models; None if they do not compete.
         self._contest: tuple[Any, Contest | None] = None, None
-        if repairs or plausibility is not None:
-            self._contest = make_contest(problem, plausibility, transform, repairs)
+        if plan.repairs or plausibility is not None:
+            self._contest = make_contest(problem, plausibility, transform, plan.repairs)
 
     def run(self) -> tuple[Rounds, str]:
         """Run the rounds, each from the same start, and refine the best model of each; say why the last one ended."""
@@ -121,7 +119,7 @@ class Search:
 
     def _loop(self) -> tuple[_Loop, Callable[[], None] | None]:
         """Return the loop with its local optimisation, and the latter by itself, None if there is none."""
-        name = self.options.optimization(self.problem)
+        name = self.plan.optimization
         if name is None:
             return functools.partial(run_iterations, self.packed), None
         from bansac.engine.local_optimization import select_optimization
@@ -148,14 +146,14 @@ class Search:
         while stop == RUNNING:
             first, length = done, min(self._slice, most - done)
             if recorder is not None:
-                length = recorder.begin(before + first, length, current_beliefs(self.options, self.state))
+                length = recorder.begin(before + first, length, current_beliefs(self.plan, self.state))
             rows = _NO_TRACE if recorder is None else recorder.rows
             stop, done, due = iterate(rows, first, first + length)
             while due != NOTHING:
                 self._repair()
                 stop, done, due = iterate(rows, first, first + length)
             if recorder is not None:
-                recorder.end(before + done, current_beliefs(self.options, self.state), self._best_inliers())
+                recorder.end(before + done, current_beliefs(self.plan, self.state), self._best_inliers())
             now = time.perf_counter()
             if now > self.deadline:
                 break
@@ -171,9 +169,8 @@ class Search:
         return is_inlier
 
     def _refine(self) -> None:
-        refiner = self.options.refiner(self.problem)
-        if refiner is not None:
-            find_function(refiner, "refine")(self.packed, self.problem)
+        if self.plan.refine is not None:
+            self.plan.refine(self.packed, self.problem)
 
     def _candidate(self) -> Candidate:
         """Return the model of a round; its support decides between several rounds."""
@@ -198,17 +195,11 @@ class Search:
             return "max_iterations"
         if stop == MAX_ITERATIONS or self.options.rounds > 1:
             return "rounds"
-        return "bansac" if stop == STOPPED_BANSAC else self.bounds[stop - STOPPED_BOUND].name
+        return "bansac" if stop == STOPPED_BANSAC else self.plan.bounds[stop - STOPPED_BOUND].name
 
 
-def current_beliefs(options: Options, state: State) -> Floats:
+def current_beliefs(plan: Plan, state: State) -> Floats:
     """Return the inlier probabilities of the sampler; those of the network, at first the prior, if it has none."""
-    found = find_function(options.sampler_row, "probabilities", no_probabilities)(
-        state.sampler_numbers, state.sampler_indices
-    )
-    return probabilities_from_odds(state.odds) if found is None else np.asarray(found)
-
-
-def no_probabilities(numbers: Floats, indices: Ints) -> None:
-    """Return None: the function of a sampler that has none."""
-    return None
+    if plan.probabilities is None:
+        return probabilities_from_odds(state.odds)
+    return np.asarray(plan.probabilities(state.sampler_numbers, state.sampler_indices))

@@ -77,6 +77,7 @@ def _log_factorial_table(n: int) -> Floats:
     return _log_factorials
 
 
+@inlined
 def log_binomial_tail(k: int, n: int, p: float) -> float:
     """Bound log P(X >= k) for X binomial with n trials of probability p, from above (Chernoff and Hoeffding).
 

@@ -15,9 +15,8 @@ from numba import config, from_dtype, types
 from numba.experimental import structref
 from numpy.typing import NDArray
 
-from bansac.engine.dbn import tabulate_gamma_1
 from bansac.numeric.arrays import Bools, Bytes, Floats, Ints, Reals, Singles, Words
-from bansac.numeric.jit import inner_kernel, kernel
+from bansac.numeric.jit import inlined, inner_kernel, kernel
 from bansac.numeric.struct import define_struct, register_struct
 
 __all__ = [
@@ -44,6 +43,7 @@ __all__ = [
     "open_records",
     "pack_run",
     "start_records",
+    "weights_at",
 ]
 
 # Data are scored this many at a time: enough for SIMD, few enough to abandon a bad model early.
@@ -167,12 +167,12 @@ def open_records(memory: Bytes) -> tuple[Any, Any, Any]:
 
     NumPy takes a microsecond for an array of records and a fourth of it for each field, so that memory is copied.
     """
-    settings, progress = [np.ndarray(1, dtype, memory, offset) for dtype, offset in _LAYOUT[:2]]
-    return np.ndarray(1, _RECORDS, memory), _first_record(settings), _first_record(progress)
-
-
-def _first_record(array: Any) -> Any:
-    return array.view(np.recarray)[0] if config.DISABLE_JIT else array[0]
+    (settings_type, settings_at), (progress_type, progress_at) = _LAYOUT[:2]
+    settings = np.ndarray(1, settings_type, memory, settings_at)
+    progress = np.ndarray(1, progress_type, memory, progress_at)
+    if config.DISABLE_JIT:
+        settings, progress = settings.view(np.recarray), progress.view(np.recarray)
+    return np.ndarray(1, _RECORDS, memory), settings[0], progress[0]
 
 
 class Sizes(NamedTuple):
@@ -236,7 +236,7 @@ class Run:
     odds_bits: NDArray[np.int32]  # the memory of the odds
     belief: Floats  # 2 ** order x N above order 1
     belief_work: Floats
-    gamma: Floats  # by number of inliers
+    gamma: Floats  # by number of inliers; empty for gamma_1
     cpt: Floats
     ranking: Ints
     sampler_numbers: Floats
@@ -245,7 +245,7 @@ class Run:
     history: Floats  # of the sequential tests
     supports: Ints  # inliers of the first models, those scored in full
     repair_work: Floats
-    score_weights: Reals
+    score_weights: Reals  # see weights_at
     block_weights: Floats  # the sums of the weights in the score, one per block
     scratch: Floats  # of the solvers
     model: Reals  # one model in the type of the residuals
@@ -281,7 +281,7 @@ def pack_run(state: State) -> Any:
 @kernel
 def _pack(
     kernels: Any, records: Any, data: Floats, points: Reals, rng: Words, best_model: Floats, odds: Singles,
-    given_gamma: Floats, cpt: Floats, squared_threshold: float, counts: bool, largest_odds: float, ranking: Ints,
+    gamma: Floats, cpt: Floats, squared_threshold: float, counts: bool, largest_odds: float, ranking: Ints,
     sampler_numbers: Floats, sampler_indices: Ints, stop_indices: Ints, given_weights: Reals, sample_size: int,
     max_models: int, beliefs: int, repair_size: int, scratch_size: int,
 ) -> Any:  # fmt: skip
@@ -289,13 +289,13 @@ def _pack(
     settings, progress, n = records[0].settings, records[0].progress, data.shape[1]
     settings.squared_threshold, settings.counts = squared_threshold, counts
     progress.largest_odds, progress.subset_limit = largest_odds, n
-    gamma = given_gamma
-    if gamma.size == 0 and settings.adaptive:
-        gamma = np.empty(n + 1)
-        tabulate_gamma_1(gamma)
-    score_weights = np.empty(n, points.dtype) if given_weights.size == 0 else given_weights
+    score_weights = given_weights
+    if given_weights.size == 0:
+        score_weights = np.empty(BLOCK, points.dtype)
+        for k in range(BLOCK):
+            score_weights[k] = 1.0
     block_weights = np.empty((n + BLOCK - 1) // BLOCK)
-    settings.total_weight = _sum_weights(given_weights.size == 0, score_weights, block_weights)
+    settings.total_weight = _sum_weights(score_weights, n, block_weights)
     return _CONTEXT(
         kernels, records, settings, progress, records[0].candidate, records[0].sprt, data, points, rng,
         np.empty(sample_size, np.int64), np.empty((max_models, best_model.size)), best_model,
@@ -308,15 +308,21 @@ def _pack(
 
 
 @inner_kernel
-def _sum_weights(all_ones: bool, weights: Reals, sums: Floats) -> float:
-    """Write the sums of the weights, which may all be 1, of the blocks; return their sum."""
+def _sum_weights(weights: Reals, n: int, sums: Floats) -> float:
+    """Write the sums of the weights of n data over the blocks, and return their sum."""
     total = 0.0
     for block in range(sums.size):
+        start = block * BLOCK
+        stop = start + BLOCK if start + BLOCK < n else n
         sums[block] = 0.0
-    for k in range(weights.size):
-        if all_ones:
-            weights[k] = 1.0
-        sums[k // BLOCK] += weights[k]
-    for block in range(sums.size):
+        for weight in weights_at(weights, start, stop, n):
+            sums[block] += weight
         total += sums[block]
     return total
+
+
+@inlined
+def weights_at(weights: Reals, start: int, stop: int, n: int) -> Reals:
+    """Return the weights of data ``start`` to ``stop`` of n; if all are 1, there are those of one block alone."""
+    first = start if weights.size >= n else 0
+    return weights[first : first + stop - start]

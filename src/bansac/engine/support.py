@@ -8,7 +8,7 @@ from bansac.numeric.arrays import Floats, Ints
 from bansac.numeric.jit import inlined, kernel
 from bansac.problems.problem import Problem
 
-__all__ = ["SAME_POINT", "count_off_line", "first_of_equals", "hash_cell"]
+__all__ = ["SAME_POINT", "count_off_line", "first_of_equals", "hash_cell", "wrap"]
 
 # Points of data nearer to each other than this share of the threshold are one point; at twice that they may be.
 SAME_POINT = 0.25
@@ -64,7 +64,14 @@ def _keep_first_of_cells(x: Floats, width: float, kept: Ints, table: Ints) -> in
 @inlined
 def hash_cell(before: np.int64, cell: float) -> np.int64:
     """Return a number below 2**32 for a cell's coordinate, and that of the ones before."""
-    return (before * 73856093 + np.int64(cell % 1048576.0)) & 0xFFFFFFFF
+    return (before * 73856093 + np.int64(wrap(cell, 1048576.0))) & 0xFFFFFFFF
+
+
+@inlined
+def wrap(cell: float, period: float) -> float:
+    """Return ``cell % period`` for a power of two, exactly: the operator takes 10 ns."""
+    wrapped: float = cell - period * np.floor(cell / period)
+    return wrapped
 
 
 @inlined

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from bansac.engine.scoring.classification import classify_block
-from bansac.engine.state import BLOCK, Run
+from bansac.engine.state import BLOCK, Run, weights_at
 from bansac.numeric.arrays import Bools, Floats
 from bansac.numeric.jit import inlined, inner_kernel
 from bansac.numeric.linalg import copy
@@ -78,7 +78,7 @@ def evaluate(
         the score above ``to_beat``.
     """
     kernels, points, model, residuals, sprt = run.kernels, run.points, run.model, run.residuals, run.sprt
-    counts = run.settings.counts
+    counts, weights = run.settings.counts, run.score_weights
     n = points.shape[1]
     remaining = run.settings.total_weight
     copy(candidate, model)
@@ -97,7 +97,10 @@ def evaluate(
         count = classify_block(block_residuals, limit, is_inlier[start:stop])
         inliers += count
         seen += stop - start
-        score += np.float64(count) if counts else kernels.gain(block_residuals, run.score_weights[start:stop], limit)
+        if counts:
+            score += np.float64(count)
+        else:
+            score += kernels.gain(block_residuals, weights_at(weights, start, stop, n), limit)
         remaining -= run.block_weights[block]
         if score + remaining <= to_beat:
             return score, np.int64(ABANDONED)

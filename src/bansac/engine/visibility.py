@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from bansac.engine.state import BLOCK, Run, State
+from bansac.engine.state import BLOCK, Run, State, weights_at
 from bansac.engine.verification import evaluate
 from bansac.numeric.arrays import Bools, Floats
 from bansac.numeric.jit import kernel
@@ -66,4 +66,4 @@ def write_gains(run: Run, candidate: Floats, gains: Floats, is_inlier: Bools) ->
         for n in range(start, stop):
             one = residuals[n - start : n - start + 1]
             is_inlier[n] = one[0] <= limit
-            gains[n] = kernels.gain(one, weights[n : n + 1], limit)
+            gains[n] = kernels.gain(one, weights_at(weights, n, n + 1, gains.size), limit)

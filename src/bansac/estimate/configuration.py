@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 
 from bansac.engine.significance import log_binomial_tail, log_choose
 from bansac.numeric.arrays import Floats, Ints, Words
-from bansac.numeric.jit import inner_kernel, kernel
+from bansac.numeric.jit import allocating_kernel, inner_kernel, kernel
 from bansac.numeric.linalg import copy
-from bansac.numeric.rng import next_index, seed_rng
+from bansac.numeric.rng import fixed_rng, next_index
 from bansac.problems.degensac import mark_plane
 from bansac.problems.problem import Problem
 from bansac.solvers import homography_4pt, homography_dlt
@@ -50,8 +50,6 @@ _ROUNDS = 4
 
 # Of a large support at most so many matches are looked at in the search.
 _SEARCHED = 250
-
-_START = seed_rng(0)  # the same answer every time
 
 _solve_homography = inner_kernel(homography_4pt.solve)
 _fit_homography = inner_kernel(homography_dlt.fit)
@@ -93,8 +91,8 @@ def find_configuration(
         return None
     if problem.codimension == 2:
         return "planar"
-    plane, counts = _find_plane(data, residuals, threshold)
-    if not _is_chance(counts, _FREE_OF_PLANE, problem.codimension):
+    plane = np.empty(residuals.size)
+    if not _on_plane(data, residuals, threshold, problem.codimension, plane):
         return "general"
     if problem.unit == "normalised" and _is_rotation(data, plane, threshold):
         return "pure_rotation"
@@ -130,7 +128,9 @@ def matches_of_plane(data: NDArray[np.float64], residuals: NDArray[np.float64], 
     (N,) ndarray of bool
         The matches of the plane.
     """
-    return np.asarray(_find_plane(data, residuals, threshold)[0] == 1.0)
+    plane = np.empty(residuals.size)
+    _on_plane(data, residuals, threshold, 1, plane)
+    return np.asarray(plane == 1.0)
 
 
 def fit_rotation(rays: Floats) -> Floats:
@@ -143,31 +143,37 @@ def fit_rotation(rays: Floats) -> Floats:
     return np.asarray(U @ Vt)
 
 
+@kernel
 def _on_line(data: Floats, residuals: Floats, threshold: float, codimension: int) -> bool:
     """Say whether the support is on a line in one of the images, but for what chance gives."""
     counts = np.empty((2, 3), np.int64)
-    n = _examine_lines(data, residuals, threshold, _START.copy(), counts)
-    few = (1.0 - _FEWEST) * n
-    return n == 0 or any(line[0] <= few and _is_chance(line, _FREE_OF_LINE, codimension) for line in counts.tolist())
+    n = _examine_lines(data, residuals, threshold, fixed_rng(), counts)
+    few, found = (1.0 - _FEWEST) * n, n == 0
+    for image in range(0 if found else 2):
+        found |= counts[image, 0] <= few and _is_chance(counts[image], _FREE_OF_LINE, codimension)
+    return found
 
 
-def _find_plane(data: Floats, residuals: Floats, threshold: float) -> tuple[Floats, list[int]]:
-    """Return 1 for the data that follow the homography of most of the support, 0 for the others, and their counts.
+@kernel
+def _on_plane(data: Floats, residuals: Floats, threshold: float, codimension: int, follows: Floats) -> bool:
+    """Say whether the support follows the homography of most of it, but for what chance gives.
 
-    None are said to follow it if it is far from having all of the support.
+    ``follows`` is 1 for the data that follow it and 0 for the others. None are said to follow it if it is far from
+    having all of the support.
     """
-    follows, counts = np.empty(residuals.size), np.empty(3, np.int64)
-    _mark_plane_of_support(data, residuals, threshold, _START.copy(), follows, counts)
-    return follows, counts.tolist()
+    counts = np.empty(3, np.int64)
+    _mark_plane_of_support(data, residuals, threshold, fixed_rng(), follows, counts)
+    return _is_chance(counts, _FREE_OF_PLANE, codimension)
 
 
-def _is_chance(counts: list[int], free: int, codimension: int) -> bool:
+@inner_kernel
+def _is_chance(counts: Ints, free: int, codimension: int) -> bool:
     """Say whether chance gives the support among the data off a structure.
 
     Such a datum fits the model with the rate that the residuals beyond the threshold have, and ``free`` data fit it
     whatever they are: the bound of the probability is multiplied by the number of their choices.
     """
-    support, near, n = counts
+    support, near, n = counts[0], counts[1], counts[2]
     if support <= free:
         return True
     rate = min((near + 1.0) / ((_FAR**codimension - _NEAR**codimension) * (n + 1.0)), 1.0)
@@ -189,7 +195,7 @@ def _count_following(data: Floats, H: Floats, threshold: float, follows: Floats)
     return mark_plane(data[0], data[1], data[2], data[3], H, tolerance, follows)
 
 
-@kernel
+@allocating_kernel
 def _examine_lines(data: Floats, residuals: Floats, threshold: float, rng: Words, counts: Ints) -> int:
     """Find the line in each image that most of the inliers are on, and count the data that are not.
 
@@ -231,7 +237,7 @@ def _examine_lines(data: Floats, residuals: Floats, threshold: float, rng: Words
     return size
 
 
-@kernel
+@allocating_kernel
 def _mark_plane_of_support(
     data: Floats, residuals: Floats, threshold: float, rng: Words, follows: Floats, counts: Ints
 ) -> None:

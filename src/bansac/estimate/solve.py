@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bansac.engine.incumbent import Plausibility
-from bansac.engine.kernels import find_function
 from bansac.engine.options import Options
 from bansac.engine.runner import Outcome, run
 from bansac.engine.sampling import SAMPLERS
@@ -17,7 +16,7 @@ from bansac.engine.scoring.weights import density_weights, reliability_weights, 
 from bansac.estimate.configuration import consequence, find_configuration
 from bansac.estimate.posterior import inlier_probabilities
 from bansac.estimate.verdict import judge
-from bansac.numeric.arrays import Floats
+from bansac.numeric.arrays import Bools, Floats
 from bansac.numeric.clock import Stopwatch
 from bansac.numeric.jit import kernel
 from bansac.problems.problem import Problem
@@ -49,7 +48,6 @@ def solve(
     assert threshold is not None
     assert options.seed is not None
     prior, quality = _prior_and_quality(problem, scores, priors, n, options)
-    _check_abilities(problem, options)
     score_weights = _score_weights(data, weights, quality, options.weights(problem))
     if n < problem.sample_size:
         outcome = _no_data(prior, n, options)
@@ -64,9 +62,8 @@ def solve(
             weights=score_weights,
             plausibility=plausibility,
         )
-    residuals = np.full(n, np.inf) if outcome.model is None else distances(problem, data, outcome.model, unit)
-    inliers = residuals <= threshold
-    success, message, on_line = judge(problem, data, threshold, unit, outcome, residuals, inliers)
+    residuals, inliers, count = _measure(problem, data, outcome.model, threshold, unit)
+    success, message, on_line = judge(problem, data, threshold, unit, outcome, residuals, inliers, count)
     configuration = "collinear" if on_line else None
     if two_views and not on_line and outcome.model is not None:
         configuration = find_configuration(problem, data, residuals / unit, threshold / unit, by_chance=not success)
@@ -101,18 +98,33 @@ def distances(
     problem: Problem, data: NDArray[np.float64], model: NDArray[np.float64], unit: float
 ) -> NDArray[np.float64]:
     """Return the residuals of the data in the caller's unit; inf where one is not determined."""
-    residuals = np.empty(data.shape[1])
-    problem.exact_residuals(data, model, 0, residuals.size, residuals)
-    _take_roots(residuals, unit)
-    return residuals
+    return _measure(problem, data, model, 0.0, unit)[0]
+
+
+def _measure(
+    problem: Problem, data: NDArray[np.float64], model: NDArray[np.float64] | None, threshold: float, unit: float
+) -> tuple[NDArray[np.float64], NDArray[np.bool_], int]:
+    """Return the residuals of the data in the caller's unit, inf where there is none; the inliers; their number."""
+    n = data.shape[1]
+    if model is None:
+        return np.full(n, np.inf), np.zeros(n, np.bool_), 0
+    residuals, inliers = np.empty(n), np.empty(n, np.bool_)
+    return residuals, inliers, _write_distances(problem.exact, data, model, threshold, unit, residuals, inliers)
 
 
 @kernel
-def _take_roots(residuals: Floats, unit: float) -> None:
-    """Replace squared residuals by residuals times ``unit``, inf for NaN."""
+def _write_distances(
+    exact: Any, data: Floats, model: Floats, threshold: float, unit: float, residuals: Floats, inliers: Bools
+) -> int:
+    """Write the residuals times ``unit``, inf for NaN, and which are at most the threshold; return how many are."""
+    exact.residuals(data, model, 0, residuals.size, residuals)
+    count = 0
     for n in range(residuals.size):
         root = np.sqrt(residuals[n]) * unit
         residuals[n] = root if root >= 0.0 else np.inf
+        inliers[n] = residuals[n] <= threshold
+        count += 1 if inliers[n] else 0
+    return count
 
 
 def _prior_and_quality(
@@ -120,7 +132,6 @@ def _prior_and_quality(
 ) -> tuple[NDArray[np.float64] | None, NDArray[np.float64] | None]:
     """Return the prior inlier probabilities P^0, and the quality by which the data are ordered; None where unknown."""
     sampler = options.sampler_row
-    needs_order = options.needs_order(informed=False)
     if priors is not None and not sampler.prior:
         names = ", ".join(row.name for row in SAMPLERS.values() if row.prior)
         raise ValueError(f"priors need one of the samplers {names}; the sampler is {sampler.name!r}")
@@ -139,7 +150,7 @@ def _prior_and_quality(
         prior, lowest, highest = scores_and_range("priors", priors, n)
         check_probabilities("priors", lowest, highest)
         quality = prior if quality is None and lowest < highest else quality
-    if needs_order and quality is None:
+    if quality is None and options.needs_order(informed=False):
         what = f"sampler={sampler.name!r}" if sampler.order else f"stopping={options.stopping!r}"
         raise ValueError(f"{what} needs scores, which order the data")
     return prior, quality
@@ -163,28 +174,6 @@ def _score_weights(
     found = factors[0].copy() if len(factors) == 1 else factors[0] * factors[1]
     scale_weights(found)
     return found
-
-
-def _check_abilities(problem: Problem, options: Options) -> None:
-    """Refuse what the problem has no function for."""
-    if options.degeneracy == "degensac" and problem.is_degenerate is None:
-        raise ValueError(f"degeneracy='degensac' is for the fundamental matrix, not for a {problem.name}")
-    optimization = options.optimization(problem)
-    if optimization == "lm" and problem.linearize is None:
-        raise ValueError(f"local_optimization='lm' needs derivatives, and problem {problem.name!r} has no linearize")
-    if optimization not in (None, "lm") and problem.fit is None:
-        raise ValueError(f"local_optimization needs a non-minimal solver, and problem {problem.name!r} has no fit")
-    if "density" in options.weights(problem) and problem.channels not in (2, 4):
-        raise ValueError(
-            f"weighting={options.weighting!r} is for points and matches, not for {problem.channels} channels"
-        )
-    refiner = options.refiner(problem)
-    if refiner is not None and not find_function(refiner, "supports", _supports_all)(problem):
-        raise ValueError(f"refinement={refiner.name!r} is not for problem {problem.name!r}")
-
-
-def _supports_all(problem: Problem) -> bool:
-    return True
 
 
 def _no_data(prior: NDArray[np.float64] | None, n: int, options: Options) -> Outcome:

@@ -29,6 +29,7 @@ def judge(
     outcome: Outcome,
     residuals: NDArray[np.float64],
     inliers: NDArray[np.bool_],
+    count: int,
 ) -> tuple[bool, str, bool]:
     """Say whether the model has more support than chance gives, in words what happened, and if the support is a line.
 
@@ -48,6 +49,8 @@ def judge(
         Residuals of its model.
     inliers : (N,) ndarray of bool
         Which of them are at most the threshold.
+    count : int
+        How many.
     """
     n, m = residuals.size, problem.sample_size
     if n < m:
@@ -61,7 +64,6 @@ def judge(
     model = outcome.model
     if problem.evidence is not None:
         problem, data, model = problem.evidence(data, model)
-    count = np.count_nonzero(inliers)
     found = f"{problem.name} with {count} of {n} inliers"
     if count <= m:
         return False, f"{found}, no more than chance gives", False

@@ -18,6 +18,7 @@ Bytes: TypeAlias = NDArray[np.uint8]
 Words: TypeAlias = NDArray[np.uint64]  # the state of the random numbers
 Reals: TypeAlias = NDArray[Any]  # float32 or float64
 
+_FLOAT64 = np.dtype(np.float64)  # NumPy has one of it; in the other byte order it is another
 _KINDS = {"b": "booleans", "c": "complex numbers", "U": "text", "S": "text"}
 
 
@@ -26,6 +27,8 @@ def as_floats(argument: str, value: ArrayLike) -> Floats:
 
     What would change silently on the way is a ValueError: complex numbers, booleans, text and masked values.
     """
+    if type(value) is np.ndarray and value.dtype is _FLOAT64:
+        return value
     if type(value) is not np.ndarray and isinstance(value, np.ndarray) and np.any(getattr(value, "mask", False)):
         raise ValueError(f"{argument} must not have masked values; pass the data that are to be used")
     try:

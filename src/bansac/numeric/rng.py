@@ -9,7 +9,7 @@ import numpy as np
 from bansac.numeric.arrays import Ints, Words
 from bansac.numeric.jit import inlined, inner_kernel, kernel
 
-__all__ = ["derive_seed", "next_index", "next_uint64", "seed_rng", "shuffle"]
+__all__ = ["derive_seed", "fixed_rng", "next_index", "next_uint64", "seed_rng", "shuffle"]
 
 _MASK = 2**64 - 1
 _STEP = 0x9E3779B97F4A7C15
@@ -42,6 +42,18 @@ def _mix(z: int) -> int:
     z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
     z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & _MASK
     return z ^ (z >> 31)
+
+
+_WORDS_OF_ZERO = seed_rng(0)
+
+
+@inlined
+def fixed_rng() -> Words:
+    """Return the state for seed 0 in a kernel whose answer is the same every time."""
+    state = np.empty(_WORDS_OF_ZERO.size, np.uint64)
+    for k in range(state.size):
+        state[k] = _WORDS_OF_ZERO[k]
+    return state
 
 
 @inner_kernel

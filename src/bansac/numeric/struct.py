@@ -75,6 +75,8 @@ def _contents(context: Any, builder: Any, struct_type: Any, value: Any) -> Any:
 
 def define_struct(proxy: type, struct: type, fields: Sequence[str]) -> None:
     """Let kernels make the struct by calling ``proxy`` with its fields, and return it to Python."""
+    # Numba reads this at every call that takes the struct: the slot itself, in place of a property of Python.
+    proxy._numba_type_ = structref.StructRefProxy._type  # type: ignore[attr-defined]
     structref.define_constructor(proxy, struct, list(fields))
     structref.define_boxing(struct, proxy)
 

@@ -22,6 +22,7 @@ from numba import boolean, config, errors, float32, float64, int64, uint64, void
 
 from bansac.numeric.arrays import Floats, Ints, Words
 from bansac.numeric.jit import compile_kernel
+from bansac.problems.exact import pack_exact
 
 __all__ = ["CONTRACT", "DEGENERACY", "IN_LOOP", "MANIFOLD", "REALS", "Function", "Problem", "repair_scratch"]
 
@@ -397,6 +398,13 @@ class Problem:
     def exact_residuals(self) -> Any:
         """The residuals compiled for float64, for the answer in the caller's coordinates."""
         return self._compile(CONTRACT["residuals"], self.residuals, "float64")
+
+    @functools.cached_property
+    def exact(self) -> Any:
+        """``exact_residuals`` as the field ``residuals`` of a struct, for kernels."""
+        signature = CONTRACT["residuals"].signature
+        assert signature is not None
+        return pack_exact(self.exact_residuals, signature(float64))
 
     def _compile(self, row: Function, function: Any, precision: str) -> Any:
         """Compile one of the functions; an error names it."""
