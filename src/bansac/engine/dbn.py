@@ -322,11 +322,8 @@ def summarize(odds: Singles, bits: NDArray[np.int32], tau: float) -> tuple[float
     limit = np.float32(tau / (1 - tau))
     one, zero = np.int32(1), np.int32(0)
     largest = bits[0]
-    where = 0
     below = zero
     for n in range(odds.size):
         below = np.int32(below + (one if odds[n] < limit else zero))
         largest = bits[n] if bits[n] > largest else largest
-    while bits[where] != largest:
-        where += 1
-    return np.float64(odds[where]), np.int64(below)
+    return np.float64(np.int32(largest).view(np.float32)), np.int64(below)

@@ -133,7 +133,10 @@ def decision_threshold(epsilon: float, delta: float, solver_cost: float, models_
     offset = solver_cost * information / models_per_sample + 1
     decision = offset
     for _ in range(40):
+        last = decision
         decision = offset + math.log(decision)
+        if decision == last:
+            break
     return math.log(decision)
 
 

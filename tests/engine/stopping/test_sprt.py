@@ -6,9 +6,11 @@ import math
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from bansac.engine.stopping.ransac import ransac_iterations
-from bansac.engine.stopping.sprt import sprt_iterations
+from bansac.engine.stopping.sprt import _test_exponent, sprt_iterations
 
 
 def history(*rows):
@@ -49,3 +51,24 @@ def test_a_test_that_asks_for_more_inliers_than_there_are_never_ends():
     # The test was designed for 90 % inliers; a model with 20 % is rejected for sure.
     rows = history((0.9, 0.3, math.log(100.0), 3))
     assert sprt_iterations(20, 100, 2, 0.99, rows, 3) == math.inf
+
+
+@given(st.floats(0.01, 0.99), st.floats(0.01, 0.99), st.floats(1e-3, 0.9))
+def test_the_exponent_solves_its_equation(epsilon, of_test, share):
+    delta = min(share * of_test, 0.3)
+    h = _test_exponent(epsilon, np.array([of_test, delta, 5.0, 10.0]))
+    logs = np.log([delta / of_test, (1 - delta) / (1 - of_test)])
+    weights = np.array([epsilon, 1 - epsilon])
+    if weights @ logs >= 0:  # no positive root
+        assert h == 0.0
+    elif h >= 1000:  # a root beyond what is looked for
+        assert weights @ np.exp(h * logs) <= 1
+    else:
+        assert h > 0
+        assert weights @ np.exp(h * (1 + 1e-9) * logs) >= 1 - 1e-12
+        assert weights @ np.exp(h * (1 - 1e-9) * logs) <= 1 + 1e-12
+
+
+def test_the_exponent_is_one_at_the_inlier_ratio_of_the_test():
+    for epsilon in (0.05, 0.3, 0.9):
+        assert _test_exponent(epsilon, np.array([epsilon, 0.02, 5.0, 10.0])) == pytest.approx(1.0, rel=1e-12)

@@ -13,6 +13,11 @@ from bansac.numeric.jit import inlined, inner_kernel
 
 __all__ = ["required_iterations", "sprt_iterations"]
 
+# Of the exponent h: where the search ends, the steps of Newton's method at most, and the relative error.
+_LARGEST_EXPONENT = 1e3
+_STEPS = 40
+_EXACT = 1e-13
+
 
 @inlined
 def _test_exponent(epsilon: float, row: Floats) -> float:
@@ -26,17 +31,18 @@ def _test_exponent(epsilon: float, row: Floats) -> float:
     log_outlier = math.log((1 - row[1]) / (1 - row[0]))
     if epsilon * log_inlier + (1 - epsilon) * log_outlier >= 0:
         return 0.0
-    low, high = 0.0, 1.0
-    while high < 1e3 and epsilon * math.exp(high * log_inlier) + (1 - epsilon) * math.exp(high * log_outlier) < 1:
-        low = high
-        high *= 2
-    for _ in range(40):
-        middle = 0.5 * (low + high)
-        if epsilon * math.exp(middle * log_inlier) + (1 - epsilon) * math.exp(middle * log_outlier) < 1:
-            low = middle
-        else:
-            high = middle
-    return low
+    h, excess, slope = 0.5, -1.0, 0.0
+    while excess < 0 and h < _LARGEST_EXPONENT:  # beyond the root, from where Newton's method falls to it
+        h *= 2
+        inlier, outlier = epsilon * math.exp(h * log_inlier), (1 - epsilon) * math.exp(h * log_outlier)
+        excess, slope = inlier + outlier - 1, inlier * log_inlier + outlier * log_outlier
+    for _ in range(_STEPS):
+        if excess <= _EXACT * h * slope:
+            break
+        h -= excess / slope
+        inlier, outlier = epsilon * math.exp(h * log_inlier), (1 - epsilon) * math.exp(h * log_outlier)
+        excess, slope = inlier + outlier - 1, inlier * log_inlier + outlier * log_outlier
+    return h
 
 
 @inner_kernel
