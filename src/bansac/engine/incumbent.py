@@ -116,7 +116,9 @@ def _select_rules(problem: Problem, plausibility: Any, repairs: bool) -> Any:
     structs = _STRUCTS.setdefault(problem, {})
     key = plausibility, repairs
     if key not in structs:
-        compiled = plausibility if config.DISABLE_JIT else compile_kernel(plausibility, _PLAUSIBILITY, inner=True)
+        compiled = (
+            plausibility if config.DISABLE_JIT else compile_kernel(plausibility, _PLAUSIBILITY, inner=True, lean=True)
+        )
         signatures = [row.signature(float64) for row in DEGENERACY if row.signature is not None]
         structs[key] = _RULES.pack(
             (compiled, *problem.compile_degeneracy(repairs=repairs)),

@@ -147,7 +147,7 @@ def _compile_function(label: str, function: Callable[..., Any], function_type: A
 
 @functools.cache
 def _compiled(function: Callable[..., Any], function_type: Any, fast: bool) -> Any:
-    return compile_kernel(function, function_type.signature, fast=fast, inner=True)
+    return compile_kernel(function, function_type.signature, fast=fast, inner=True, lean=True)
 
 
 def learn_nothing(rng: Words, numbers: Floats, indices: Ints, sample: Ints) -> None:

@@ -47,6 +47,7 @@ __all__ = [
     "fast_kernel",
     "inlined",
     "inner_kernel",
+    "is_ours",
     "kernel",
 ]
 
@@ -144,7 +145,14 @@ def _dispatcher(kind: Any, function: Function, **options: Any) -> Function:
 _FLAGS: dict[str, Any] = {"nopython": True, "boundscheck": None, "nogil": True, "error_model": "numpy", "_nrt": True}
 
 
-def compile_kernel(function: Callable[..., Any], signature: Any, *, fast: bool = False, inner: bool = False) -> Any:
+def is_ours(function: Callable[..., Any]) -> bool:
+    """Tell whether a function is one of the package."""
+    return str(function.__module__).startswith("bansac.")
+
+
+def compile_kernel(
+    function: Callable[..., Any], signature: Any, *, fast: bool = False, inner: bool = False, lean: bool = False
+) -> Any:
     """Compile ``function`` for one signature now.
 
     The code is cached on disk if the function lives in a file; a function typed into a prompt has no file and is
@@ -160,12 +168,19 @@ def compile_kernel(function: Callable[..., Any], signature: Any, *, fast: bool =
         With ``FAST_MATH``.
     inner : bool
         It is called by kernels only and needs no wrapper for Python.
+    lean : bool
+        It has no reference counts, if it is one of the package: they cost 10 ns for each row of an array. One of the
+        user's may allocate arrays and has them.
     """
     python_function = getattr(function, "py_func", function)
     fast = fast or "fastmath" in getattr(function, "targetoptions", {})
-    options = {"fastmath": FAST_MATH} if fast else {}
+    options: dict[str, Any] = _NO_WRAPPERS.copy() if inner else {}
+    if fast:
+        options["fastmath"] = FAST_MATH
+    if lean and is_ours(function):
+        options["_nrt"] = False
     kind = _InnerDispatcher if inner else _Dispatcher
-    dispatcher = kind(python_function, targetoptions=_FLAGS | options | (_NO_WRAPPERS if inner else {}))
+    dispatcher = kind(python_function, targetoptions=_FLAGS | options)
     dispatcher.enable_caching()
     with COMPILER_LOCK, register_dispatcher(dispatcher):  # it may call itself; Numba finds it by its name alone
         dispatcher.compile(signature)

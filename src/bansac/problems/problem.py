@@ -21,7 +21,7 @@ import numpy as np
 from numba import boolean, config, errors, float32, float64, int64, uint64, void
 
 from bansac.numeric.arrays import Floats, Ints, Words
-from bansac.numeric.jit import compile_kernel
+from bansac.numeric.jit import compile_kernel, is_ours
 from bansac.problems.exact import pack_exact
 
 __all__ = ["CONTRACT", "DEGENERACY", "IN_LOOP", "MANIFOLD", "REALS", "Function", "Problem", "repair_scratch"]
@@ -413,7 +413,7 @@ class Problem:
         assert row.signature is not None
         signature = row.signature(REALS[precision])
         try:
-            return compile_kernel(function, signature, fast=row.fast, inner=row.in_loop and not row.fast)
+            return compile_kernel(function, signature, fast=row.fast, inner=row.in_loop and not row.fast, lean=True)
         except errors.NumbaError as error:
             raise TypeError(f"problem {self.name!r}: {row.name} does not compile for {signature}:\n{error}") from error
 
@@ -428,7 +428,7 @@ class Problem:
             If a function reads or writes outside an array or returns what it may not.
         """
         functions = (getattr(self, row.name) for row in _ROWS)
-        own = any(function is not None and not str(function.__module__).startswith("bansac.") for function in functions)
+        own = any(function is not None and not is_ours(function) for function in functions)
         if own and data.shape[1] >= self.sample_size and "_tried" not in self.__dict__:
             from bansac.problems.trial import try_functions
 

@@ -76,7 +76,7 @@ def select_manifold(problem: Problem) -> Any:
 
 @functools.cache
 def _compiled_accumulate() -> Any:
-    return accumulate if config.DISABLE_JIT else compile_kernel(accumulate, _ACCUMULATE, fast=True)
+    return accumulate if config.DISABLE_JIT else compile_kernel(accumulate, _ACCUMULATE, fast=True, lean=True)
 
 
 class Work(NamedTuple):
