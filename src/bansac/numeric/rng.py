@@ -9,7 +9,7 @@ import numpy as np
 from bansac.numeric.arrays import Ints, Words
 from bansac.numeric.jit import inlined, inner_kernel, kernel
 
-__all__ = ["derive_seed", "fixed_rng", "next_index", "next_uint64", "seed_rng", "shuffle"]
+__all__ = ["derive_seed", "fixed_rng", "next_index", "next_uint64", "seed_rng", "shuffle", "step"]
 
 _MASK = 2**64 - 1
 _STEP = 0x9E3779B97F4A7C15
@@ -56,18 +56,27 @@ def fixed_rng() -> Words:
     return state
 
 
+@inlined
+def step(
+    a: np.uint64, b: np.uint64, c: np.uint64, d: np.uint64
+) -> tuple[np.uint64, np.uint64, np.uint64, np.uint64, np.uint64]:
+    """Return 64 random bits, and the state after (a, b, c, d): for loops that keep the state in registers."""
+    total = a + d
+    result = ((total << _U23) | (total >> _U41)) + a
+    shifted = b << _U17
+    c ^= a
+    d ^= b
+    b ^= c
+    a ^= d
+    c ^= shifted
+    d = (d << _U45) | (d >> _U19)
+    return result, a, b, c, d
+
+
 @inner_kernel
 def next_uint64(state: Words) -> np.uint64:
     """Return 64 random bits and step the generator."""
-    total = state[0] + state[3]
-    result: np.uint64 = ((total << _U23) | (total >> _U41)) + state[0]
-    shifted = state[1] << _U17
-    state[2] ^= state[0]
-    state[3] ^= state[1]
-    state[1] ^= state[2]
-    state[0] ^= state[3]
-    state[2] ^= shifted
-    state[3] = (state[3] << _U45) | (state[3] >> _U19)
+    result, state[0], state[1], state[2], state[3] = step(state[0], state[1], state[2], state[3])
     return result
 
 

@@ -11,7 +11,7 @@ from bansac.engine.sampling import Setup
 from bansac.engine.sampling.distinct import contains
 from bansac.numeric.arrays import Floats, Ints, Singles, Words
 from bansac.numeric.jit import inlined, inner_kernel
-from bansac.numeric.rng import next_uint64
+from bansac.numeric.rng import next_uint64, step
 
 __all__ = ["ACTIVATION_CODES", "activation", "draw", "sample_weighted", "start"]
 
@@ -57,10 +57,11 @@ def sample_weighted(rng: Words, odds: Singles, largest_odds: float, code: int, f
     """
     heaviest = _weight(largest_odds, code, floor)
     n = odds.size
+    a, b, c, d = rng[0], rng[1], rng[2], rng[3]
     for drawn in range(sample.size):
         accepted = np.int64(-1)
         for _ in range(_MAX_DRAWS):
-            bits = next_uint64(rng)
+            bits, a, b, c, d = step(a, b, c, d)
             candidate = np.int64(((bits >> _U32) * np.uint64(n)) >> _U32)
             height = np.float64(bits & _LOW_BITS) * _TO_UNIT * heaviest
             ratio = np.float64(odds[candidate])
@@ -72,8 +73,11 @@ def sample_weighted(rng: Words, odds: Singles, largest_odds: float, code: int, f
                 accepted = candidate
                 break
         if accepted < 0:
+            rng[0], rng[1], rng[2], rng[3] = a, b, c, d
             accepted = _draw_exactly(rng, odds, code, floor, sample, drawn)
+            a, b, c, d = rng[0], rng[1], rng[2], rng[3]
         sample[drawn] = accepted
+    rng[0], rng[1], rng[2], rng[3] = a, b, c, d
 
 
 @inner_kernel
