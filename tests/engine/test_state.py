@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bansac.engine import state
-from bansac.engine.state import CANDIDATE, PROGRESS, SETTINGS, SPRT, State, pack_run
+from bansac.engine.state import CANDIDATE, PROGRESS, SETTINGS, SPRT, State, pack_run, weights_at
 from bansac.numeric.jit import kernel
 from bansac.problems.line import LINE
 from tests.engine.builder import build_run, make_record
@@ -23,6 +23,11 @@ def write(run):
     run.best_model[1] = 7.0
     run.odds_bits[3] = 0
     return run.settings.squared_threshold
+
+
+@kernel
+def weights_of(run, start, stop, n):
+    return weights_at(run.score_weights, start, stop, n).copy()
 
 
 @kernel
@@ -84,3 +89,14 @@ def test_every_array_is_contiguous_and_every_field_is_set():
     assert run.odds[0] == pytest.approx(1 / 9)
     pack_run(run)
     assert run.progress["largest_odds"] == pytest.approx(9.0)
+
+
+@pytest.mark.parametrize("n", [5, 128, 300])
+def test_weights_that_are_all_one_have_one_block(n):
+    points = np.random.default_rng(0).normal(size=(2, n))
+    weights = np.random.default_rng(1).uniform(0.1, 1, n).astype(np.float32)
+    given, ones = pack_run(build_run(LINE, points, weights=weights)), pack_run(build_run(LINE, points))
+    for start in range(0, n, 128):
+        stop = min(start + 128, n)
+        assert np.array_equal(weights_of(given, start, stop, n), weights[start:stop])
+        assert np.array_equal(weights_of(ones, start, stop, n), np.ones(stop - start))

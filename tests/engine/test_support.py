@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
-from bansac.engine.support import SAME_POINT, count_off_line, first_of_equals
+from bansac.engine.support import SAME_POINT, count_off_line, first_of_equals, wrap
 from bansac.problems.homography import HOMOGRAPHY
 from bansac.problems.line import LINE
 from bansac.problems.polynomial import polynomial
@@ -69,3 +70,10 @@ def test_points_off_a_line_of_space_are_counted():
     assert count_off_line(points + rng.normal(0, 0.01, points.shape), 0.1) == 0
     points[:, :3] += [[1.0], [0.0], [1.0]]  # across the line
     assert count_off_line(points, 0.1) == 3
+
+
+@pytest.mark.parametrize("period", [4.0, 65536.0])
+def test_cells_are_wrapped_exactly(period):
+    rng = np.random.default_rng(0)
+    cells = np.floor(np.concatenate([rng.normal(0, 1e6, 500), rng.normal(0, 1e15, 500), [0.0, -1.0, period, -period]]))
+    assert [wrap(cell, period) for cell in cells] == (cells % period).tolist()

@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
+from numba import config, errors, float64, void
 
-from bansac.numeric.jit import fast_kernel, inner_kernel, kernel
+from bansac.numeric import linalg
+from bansac.numeric.jit import compile_kernel, fast_kernel, inner_kernel, is_ours, kernel
+
+VECTORS = void(float64[::1], float64[::1])
 
 
 @fast_kernel
@@ -29,3 +34,30 @@ def test_a_kernel_of_a_kernel_is_one_of_its_function_and_leaves_it_as_it_is():
     values = np.arange(5.0)
     assert add_twice(values) == 20.0
     assert add_up(values) == 10.0
+
+
+def fill(values, out):
+    """Write into an array of its own first."""
+    room = np.empty(values.size)
+    for k in range(values.size):
+        room[k] = 2 * values[k]
+    for k in range(values.size):
+        out[k] = room[k]
+
+
+@pytest.mark.skipif(bool(config.DISABLE_JIT), reason="interpreted, nothing is compiled")
+def test_a_function_of_the_user_may_allocate_where_one_of_the_package_may_not():
+    assert is_ours(linalg.copy)
+    assert not is_ours(fill)
+    values, out = np.arange(3.0), np.empty(3)
+    compile_kernel(fill, VECTORS, lean=True)(values, out)
+    assert out.tolist() == [0.0, 2.0, 4.0]
+    compile_kernel(linalg.copy, VECTORS, lean=True)(values, out)
+    assert out.tolist() == [0.0, 1.0, 2.0]
+
+
+@pytest.mark.skipif(bool(config.DISABLE_JIT), reason="interpreted, nothing is compiled")
+def test_a_lean_kernel_that_allocates_is_refused(monkeypatch):
+    monkeypatch.setattr(fill, "__module__", "bansac.problems.mine")
+    with pytest.raises(errors.NumbaError, match="empty"):
+        compile_kernel(fill, VECTORS, lean=True)

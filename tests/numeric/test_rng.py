@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bansac.numeric.jit import kernel
-from bansac.numeric.rng import derive_seed, next_index, next_uint64, seed_rng, shuffle
+from bansac.numeric.rng import derive_seed, fixed_rng, next_index, next_uint64, seed_rng, shuffle, step
 
 MASK = 2**64 - 1
 
@@ -20,6 +20,19 @@ def draw(state):
 @kernel
 def draw_index(state, n):
     return next_index(state, n)
+
+
+@kernel
+def draw_many(state, out):
+    a, b, c, d = state[0], state[1], state[2], state[3]
+    for k in range(out.size):
+        out[k], a, b, c, d = step(a, b, c, d)
+    state[0], state[1], state[2], state[3] = a, b, c, d
+
+
+@kernel
+def start_again():
+    return fixed_rng()
 
 
 def rotate(x, k):
@@ -46,6 +59,19 @@ def test_the_generator_is_xoshiro(seed):
     expected = reference(state.copy())
     first = next(expected)  # the generator reads the state now
     assert [int(draw(state)) for _ in range(20)] == [first, *(next(expected) for _ in range(19))]
+
+
+def test_a_state_in_registers_gives_the_same_numbers():
+    one, other, out = seed_rng(5), seed_rng(5), np.empty(50, np.uint64)
+    draw_many(one, out)
+    assert out.tolist() == [int(draw(other)) for _ in range(50)]
+    assert np.array_equal(one, other)
+
+
+def test_the_fixed_generator_is_that_of_seed_0_every_time():
+    state = start_again()
+    draw(state)
+    assert np.array_equal(start_again(), seed_rng(0))
 
 
 def test_seeding_is_splitmix64():

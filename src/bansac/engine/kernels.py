@@ -1,7 +1,7 @@
 """The functions that the loop calls through pointers: of the problem, the sampler, the score, the network, the stops.
 
 They reach it as Numba first-class functions in the fields of one struct. The loop is compiled and cached once, whatever
-they are; what a run does not use is not compiled; and a function of the user's runs as fast as a built-in one. A call
+they are; what a run does not use is not compiled; and a function of the user's is compiled as a built-in one is. A call
 costs some nanoseconds, once an iteration or once a block of residuals.
 """
 

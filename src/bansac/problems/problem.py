@@ -2,7 +2,7 @@
 
 One compiled loop serves every problem. The functions of a problem reach it as Numba first-class functions in the
 fields of one struct, so the loop is compiled and cached once and not for each problem, and a model that a user writes
-in Python runs as fast as the built-in ones.
+in Python runs nearly as fast as the built-in ones.
 
 A further optional function is one row of ``CONTRACT`` and one field of ``Problem``: checks, messages, compilation and
 the struct follow from the table.
