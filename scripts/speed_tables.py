@@ -10,22 +10,22 @@ from bansac.evaluation.render import to_markdown
 from bansac.evaluation.speed.tables import TABLES as SPEED
 
 
-def speed(name: str) -> str:
-    """Return a table of the report of ``bansac bench speed``."""
-    document = bench("speed")
+def speed(name: str, report: str = "speed") -> str:
+    """Return a table of a report of ``bansac bench speed``."""
+    document = bench(report)
     if name == "pairs" and name not in document:
         return "Not measured yet.\n"
     return to_markdown(SPEED[name](document)) + "\n"
 
 
 def settings() -> str:
-    """Return when and with what the report was measured."""
-    document = bench("speed")
-    versions = ", ".join(f"{name} {version}" for name, version in document["versions"].items())
-    return lines(
-        ["date", "processor", "versions", "minutes"],
-        [[document["date"][:10], document["machine"]["processor"], versions, f"{document['seconds'] / 60:.1f}"]],
-    )
+    """Return when and with what the reports were measured."""
+    rows = []
+    for document in (bench("speed"), bench("speed_epyc")):
+        versions = ", ".join(f"{name} {version}" for name, version in document["versions"].items())
+        minutes = f"{document['seconds'] / 60:.1f}"
+        rows.append([document["date"][:10], document["machine"]["processor"], versions, minutes])
+    return lines(["date", "processor", "versions", "minutes"], rows)
 
 
 def many() -> str:
@@ -44,12 +44,14 @@ def many() -> str:
     workers = next(iter(next(iter(document["models"].values())).values()))["pairs_per_second"]
     head = ["pairs a second", *(f"{n} threads" if n != "1" else "1 thread" for n in workers), "speedup", "ours over it"]
     peaks = ", ".join(f"{int(n):,} pairs {peak:.0f} MB" for n, peak in document["peak_memory_mb"].items())
-    measured = f"{document['date'][:10]}, {document['pairs']} pairs, {document['times']} times."
+    measured = f"{document['date'][:10]}, {document['machine']['processor']}, {document['pairs']} pairs, "
+    measured += f"{document['times']} times."
     return lines(head, rows) + f"\n{measured} Peak memory of a process: {peaks}.\n"
 
 
 TABLES = {
     **{f"speed-{name}": functools.partial(speed, name) for name in SPEED},
+    "speed-targets-epyc": functools.partial(speed, "targets", "speed_epyc"),
     "speed-settings": settings,
     "many-pairs": many,
 }
