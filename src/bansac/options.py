@@ -179,7 +179,8 @@ def resolve_options(
     Raises
     ------
     ValueError
-        If a value is not allowed or has no effect, or the threshold is missing and the problem has no default.
+        If a value is not allowed or has no effect, the problem has no function for it, or the threshold is missing and
+        the problem has no default.
     TypeError
         If an option does not exist.
     """

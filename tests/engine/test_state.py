@@ -61,6 +61,7 @@ def test_a_record_is_zero_but_for_its_values(dtype):
 def test_a_run_starts_with_nothing_found_and_nothing_asked_for():
     run = build_run(LINE, POINTS)
     assert shapes(pack_run(run)) == (0, 0)
+    assert shapes(pack_run(build_run(LINE, POINTS, gamma="gamma_2"))) == (13, 0)
     progress = run.progress
     assert progress["stop"] == state.RUNNING
     assert progress["due"] == state.NOTHING

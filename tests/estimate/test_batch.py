@@ -292,6 +292,7 @@ def test_no_pairs_no_results() -> None:
         ("homography", {"treshold": 1.0}, TypeError, "treshold"),
         ("homography", {"K1": np.eye(3)}, TypeError, "K1"),
         ("homography", {"epipolar_error": "symmetric"}, ValueError, "epipolar_error"),
+        ("homography", {"degeneracy": "degensac"}, ValueError, "not for a homography"),
         ("essential", {"sampler": "magic"}, ValueError, "sampler"),
         ("fundamental", {"preset": "quick"}, ValueError, "preset"),
     ],

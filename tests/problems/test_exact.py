@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import copy
+import dataclasses
+import pickle
+
 import numpy as np
 import pytest
 
@@ -24,4 +28,15 @@ def test_a_kernel_gets_the_residuals_of_any_problem(problem):
     call(problem.exact, data, model, found)
     problem.exact_residuals(data, model, 1, 7, expected)
     assert np.array_equal(found, expected)
-    assert problem.exact is problem.exact
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda problem: pickle.loads(pickle.dumps(problem))])
+def test_a_used_problem_can_be_copied(copied):
+    used = dataclasses.replace(LINE)
+    data, model = np.arange(8.0).reshape(2, 4), np.array([0.6, 0.8, 1.0])
+    found, expected = np.empty(3), np.empty(3)
+    call(used.exact, data, model, expected)
+    other = copied(used)
+    assert other is not used
+    call(other.exact, data, model, found)
+    assert np.array_equal(found, expected)

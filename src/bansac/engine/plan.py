@@ -68,7 +68,7 @@ class Plan:
     bounds: tuple[Stop, ...]
     prepare: tuple[Callable[[int, int], Ints], ...]
     start: Callable[[Setup], tuple[Floats, Ints]]
-    probabilities: Callable[[Floats, Ints], Floats] | None
+    probabilities: Callable[[Floats, Ints], Floats | None] | None
     optimization: str | None
     repairs: bool
     refine: Callable[[Any, Problem], None] | None

@@ -200,6 +200,5 @@ class Search:
 
 def current_beliefs(plan: Plan, state: State) -> Floats:
     """Return the inlier probabilities of the sampler; those of the network, at first the prior, if it has none."""
-    if plan.probabilities is None:
-        return probabilities_from_odds(state.odds)
-    return np.asarray(plan.probabilities(state.sampler_numbers, state.sampler_indices))
+    found = None if plan.probabilities is None else plan.probabilities(state.sampler_numbers, state.sampler_indices)
+    return probabilities_from_odds(state.odds) if found is None else np.asarray(found)

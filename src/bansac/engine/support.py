@@ -69,7 +69,7 @@ def hash_cell(before: np.int64, cell: float) -> np.int64:
 
 @inlined
 def wrap(cell: float, period: float) -> float:
-    """Return ``cell % period`` for a power of two, exactly: the operator takes 10 ns."""
+    """Return ``cell % period`` for a whole number and a power of two, exactly: the operator takes 10 ns."""
     wrapped: float = cell - period * np.floor(cell / period)
     return wrapped
 

@@ -41,7 +41,8 @@ def solve(
 ) -> Result:
     """Run the loop on checked data (channels x N); a residual of the problem times ``unit`` is the caller's.
 
-    Data of ``two_views`` are matches, whose configuration is looked for.
+    The options are of ``resolve_options`` for the problem, which refuses what the problem cannot do. Data of
+    ``two_views`` are matches, whose configuration is looked for.
     """
     n = data.shape[1]
     threshold = options.threshold

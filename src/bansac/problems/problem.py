@@ -10,6 +10,7 @@ the struct follow from the table.
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import inspect
 import math
@@ -356,6 +357,10 @@ class Problem:
     def model_size(self) -> int:
         """Length of a model as a flat array."""
         return math.prod(self.model_shape)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the fields alone, for copies and pickles: what has been compiled stays behind."""
+        return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
 
     def compile_in_loop(self, *, degeneracy: bool) -> dict[str, Any]:
         """Return the compiled functions that the loop calls, with or without the detection of degenerate samples."""

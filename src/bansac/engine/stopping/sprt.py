@@ -37,12 +37,12 @@ def _test_exponent(epsilon: float, row: Floats) -> float:
         inlier, outlier = epsilon * math.exp(h * log_inlier), (1 - epsilon) * math.exp(h * log_outlier)
         excess, slope = inlier + outlier - 1, inlier * log_inlier + outlier * log_outlier
     for _ in range(_STEPS):
-        if excess <= _EXACT * h * slope:
+        if not (slope > 0 and excess > _EXACT * h * slope):
             break
         h -= excess / slope
         inlier, outlier = epsilon * math.exp(h * log_inlier), (1 - epsilon) * math.exp(h * log_outlier)
         excess, slope = inlier + outlier - 1, inlier * log_inlier + outlier * log_outlier
-    return h
+    return h if h > 0 else 0.0
 
 
 @inner_kernel
