@@ -133,7 +133,7 @@ def _gamma_1(ratio: float) -> float:
 def find_gamma(table: Floats, inliers: np.int64, n: int) -> float:
     """Return gamma for so many inliers among n data: that of the table, of ``gamma_1`` if it is empty."""
     if table.size > 0:
-        return table[inliers]  # type: ignore[no-any-return]
+        return float(table[inliers])
     gamma = _gamma_1(inliers / n)
     raised = gamma if gamma > MIN_GAMMA else MIN_GAMMA
     return raised if raised < 1 - MIN_GAMMA else 1 - MIN_GAMMA

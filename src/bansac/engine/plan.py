@@ -125,7 +125,8 @@ def _make_plan(problem: Problem, options: Options, informed: bool) -> Plan:
     prepares = tuple(find_function(stop, "prepare", _prepare_nothing) for stop in bounds)
     probabilities = find_function(sampler, "probabilities", _no_probabilities)
     refiner = options.refiner(problem)
-    local = options.optimization(problem) or ""
+    optimization = options.optimization(problem)
+    local = optimization or ""
     higher_order = sampler.adaptive and options.order > 1
     return Plan(
         kernels=select_kernels(
@@ -140,7 +141,7 @@ def _make_plan(problem: Problem, options: Options, informed: bool) -> Plan:
         prepare=() if all(prepare is _prepare_nothing for prepare in prepares) else prepares,
         start=find_function(sampler, "start", _start_nothing),
         probabilities=None if probabilities is _no_probabilities else probabilities,
-        optimization=options.optimization(problem),
+        optimization=optimization,
         repairs=options.repairs_optimized(problem),
         refine=None if refiner is None else find_function(refiner, "refine"),
         memory=start_records(

@@ -147,7 +147,8 @@ _FLAGS: dict[str, Any] = {"nopython": True, "boundscheck": None, "nogil": True, 
 
 def is_ours(function: Callable[..., Any]) -> bool:
     """Tell whether a function, or a Numba dispatcher of it, is written in the package."""
-    return str(getattr(function, "py_func", function).__globals__["__name__"]).startswith("bansac.")
+    scope = getattr(getattr(function, "py_func", function), "__globals__", {})  # a callable object has none
+    return str(scope.get("__name__", "")).startswith("bansac.")
 
 
 def compile_kernel(

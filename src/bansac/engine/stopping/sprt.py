@@ -34,15 +34,20 @@ def _test_exponent(epsilon: float, row: Floats) -> float:
     h, excess, slope = 0.5, -1.0, 0.0
     while excess < 0 and h < _LARGEST_EXPONENT:  # beyond the root, from where Newton's method falls to it
         h *= 2
-        inlier, outlier = epsilon * math.exp(h * log_inlier), (1 - epsilon) * math.exp(h * log_outlier)
-        excess, slope = inlier + outlier - 1, inlier * log_inlier + outlier * log_outlier
+        excess, slope = _excess(epsilon, h, log_inlier, log_outlier)
     for _ in range(_STEPS):
         if not (slope > 0 and excess > _EXACT * h * slope):
             break
         h -= excess / slope
-        inlier, outlier = epsilon * math.exp(h * log_inlier), (1 - epsilon) * math.exp(h * log_outlier)
-        excess, slope = inlier + outlier - 1, inlier * log_inlier + outlier * log_outlier
+        excess, slope = _excess(epsilon, h, log_inlier, log_outlier)
     return h if h > 0 else 0.0
+
+
+@inlined
+def _excess(epsilon: float, h: float, log_inlier: float, log_outlier: float) -> tuple[float, float]:
+    """Return the left side of the equation minus 1, and its derivative by h."""
+    inlier, outlier = epsilon * math.exp(h * log_inlier), (1 - epsilon) * math.exp(h * log_outlier)
+    return inlier + outlier - 1, inlier * log_inlier + outlier * log_outlier
 
 
 @inner_kernel
