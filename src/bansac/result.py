@@ -58,7 +58,7 @@ class AbsolutePose(NamedTuple):
 _POSES = {pose.__name__: pose for pose in (RelativePose, AbsolutePose)}
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, init=False)
 class Result:
     """Answer of a robust estimation; unpacks as ``model, inliers``.
 
@@ -132,9 +132,40 @@ class Result:
     trace: Trace | None = None
     configuration: str | None = None
 
-    def __post_init__(self) -> None:
-        """Make the arrays read-only and the scalars of NumPy numbers of Python."""
+    def __init__(
+        self,
+        model: Any,
+        inliers: NDArray[np.bool_],
+        residuals: NDArray[np.float64],
+        probabilities: Any,
+        beliefs: NDArray[np.float64] | None,
+        score: float,
+        threshold: float,
+        iterations: int,
+        models_tested: int,
+        rounds: int,
+        stop_reason: str,
+        success: bool,
+        message: str,
+        seed: int,
+        seconds: float,
+        loading_seconds: float,
+        trace: Trace | None = None,
+        configuration: str | None = None,
+    ) -> None:
+        """Make the arrays read-only and the scalars of NumPy numbers of Python; probabilities may be a function.
+
+        The constructor that a frozen dataclass gets of itself sets one field after the other, which takes four times
+        as long.
+        """
         fields = self.__dict__
+        fields.update(
+            model=model, inliers=inliers, residuals=residuals, probabilities=probabilities,
+            beliefs=beliefs, score=score, threshold=threshold, iterations=iterations,
+            models_tested=models_tested, rounds=rounds, stop_reason=stop_reason, success=success,
+            message=message, seed=seed, seconds=seconds, loading_seconds=loading_seconds, trace=trace,
+            configuration=configuration,
+        )  # fmt: skip
         for name, value in fields.items():
             if type(value) not in _AS_THEY_ARE:
                 fields[name] = _frozen(value)

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from bansac.engine import runner
 from bansac.engine.options import Options
 from bansac.engine.sampling import Setup
-from bansac.engine.state import State
+from bansac.engine.state import _RECORDS, State
 from bansac.numeric.arrays import Floats
 from bansac.numeric.jit import kernel
 from bansac.numeric.rng import seed_rng
@@ -29,6 +29,11 @@ def make_record(dtype: np.dtype[np.void], **values: Any) -> Any:
     for name, value in values.items():
         record[name] = value
     return record
+
+
+def records_of(state: State) -> Any:
+    """Return the records of a run, an array of one."""
+    return state.memory.view(_RECORDS)
 
 
 def make_setup(

@@ -9,7 +9,7 @@ from bansac.engine import state
 from bansac.engine.state import CANDIDATE, PROGRESS, SETTINGS, SPRT, State, pack_run, weights_at
 from bansac.numeric.jit import kernel
 from bansac.problems.line import LINE
-from tests.engine.builder import build_run, make_record
+from tests.engine.builder import build_run, make_record, records_of
 
 POINTS = np.random.default_rng(0).uniform(size=(2, 12))
 
@@ -42,8 +42,8 @@ def test_a_kernel_writes_into_the_records_and_arrays_of_python():
     assert write(packed) == 9.0
     assert run.progress["iterations"] == 2
     assert run.progress["required_iterations"] == 2.5
-    assert run.records["candidate"]["degenerate"]
-    assert run.records["sprt"]["tests"] == 4
+    assert records_of(run)["candidate"]["degenerate"]
+    assert records_of(run)["sprt"]["tests"] == 4
     assert run.best_model[1] == 7.0
     assert run.odds[3] == 0.0  # the bits are those of the odds
 

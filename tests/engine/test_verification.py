@@ -20,7 +20,7 @@ from bansac.engine.verification import (
 )
 from bansac.numeric.jit import kernel
 from bansac.problems.line import LINE
-from tests.engine.builder import build_run, make_record
+from tests.engine.builder import build_run, make_record, records_of
 from tests.reference import loop_parts as reference
 
 
@@ -42,7 +42,7 @@ def points_on_axis(inside):
 
 def run_evaluate(inside, *, log_decision=math.inf, to_beat=-1.0, msac=False, first_block=0, epsilon=0.5, delta=0.05):
     run = build_run(LINE, points_on_axis(inside), scoring="msac" if msac else "inliers")
-    sprt = run.records["sprt"]
+    sprt = records_of(run)["sprt"]
     sprt["log_ratio_inlier"] = math.log(delta / epsilon)
     sprt["log_ratio_outlier"] = math.log((1 - delta) / (1 - epsilon))
     mask = np.zeros(len(inside), np.bool_)

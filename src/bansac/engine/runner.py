@@ -138,14 +138,13 @@ def _start(
         largest_odds, informed = write_initial_odds(setup.prior, odds)
     plan = find_plan(problem, options, informed=bool(informed))
     memory = plan.memory.copy()
-    records, settings, progress = open_records(memory)
+    settings, progress = open_records(memory)
     numbers, indices = plan.start(setup)
     points = setup.data.astype(problem.precision, copy=False)
     tabulated = options.sampler_row.adaptive and options.gamma != "gamma_1"
     state = State(
         kernels=plan.kernels,
         memory=memory,
-        records=records,
         settings=settings,
         progress=progress,
         data=setup.data,

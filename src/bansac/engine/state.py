@@ -162,8 +162,8 @@ def start_records(**constants: Any) -> Bytes:
     return records.view(np.uint8)
 
 
-def open_records(memory: Bytes) -> tuple[Any, Any, Any]:
-    """Return the records as kernels take them, an array of one, and of these for Python the settings and the progress.
+def open_records(memory: Bytes) -> tuple[Any, Any]:
+    """Return the settings and the progress of the records in ``memory``, as Python takes them.
 
     NumPy takes a microsecond for an array of records and a fourth of it for each field, so that memory is copied.
     """
@@ -172,7 +172,7 @@ def open_records(memory: Bytes) -> tuple[Any, Any, Any]:
     progress = np.ndarray(1, progress_type, memory, progress_at)
     if config.DISABLE_JIT:
         settings, progress = settings.view(np.recarray), progress.view(np.recarray)
-    return np.ndarray(1, _RECORDS, memory), settings[0], progress[0]
+    return settings[0], progress[0]
 
 
 class Sizes(NamedTuple):
@@ -190,7 +190,6 @@ class State(NamedTuple):
 
     kernels: Any  # the functions of the problem, the sampler, the score and the stopping criteria
     memory: Bytes  # of the records
-    records: Any
     settings: Any
     progress: Any
     data: Floats  # channels x N, in their random order
@@ -270,9 +269,9 @@ _CONTEXT: Any = namedtuple("_CONTEXT", _FIELDS) if config.DISABLE_JIT else _RunS
 
 def pack_run(state: State) -> Any:
     """Return the context that the kernels take, in the memory of ``state``."""
-    records = state.records.view(np.recarray) if config.DISABLE_JIT else state.records
+    memory = state.memory.view(_RECORDS).view(np.recarray) if config.DISABLE_JIT else state.memory
     return _pack(
-        state.kernels, records, state.data, state.points, state.rng, state.best_model, state.odds, state.gamma,
+        state.kernels, memory, state.data, state.points, state.rng, state.best_model, state.odds, state.gamma,
         state.cpt, state.squared_threshold, state.counts, state.largest_odds, state.ranking, state.sampler_numbers,
         state.sampler_indices, state.stop_indices, state.score_weights, *state.sizes,
     )  # fmt: skip
@@ -280,12 +279,13 @@ def pack_run(state: State) -> Any:
 
 @kernel
 def _pack(
-    kernels: Any, records: Any, data: Floats, points: Reals, rng: Words, best_model: Floats, odds: Singles,
+    kernels: Any, memory: Bytes, data: Floats, points: Reals, rng: Words, best_model: Floats, odds: Singles,
     gamma: Floats, cpt: Floats, squared_threshold: float, counts: bool, largest_odds: float, ranking: Ints,
     sampler_numbers: Floats, sampler_indices: Ints, stop_indices: Ints, given_weights: Reals, sample_size: int,
     max_models: int, beliefs: int, repair_size: int, scratch_size: int,
 ) -> Any:  # fmt: skip
     """Make the struct, with room for what only kernels use."""
+    records = memory.view(_RECORDS)
     settings, progress, n = records[0].settings, records[0].progress, data.shape[1]
     settings.squared_threshold, settings.counts = squared_threshold, counts
     progress.largest_odds, progress.subset_limit = largest_odds, n
