@@ -33,8 +33,8 @@ _ROUNDS = 3
 _FAILURE = 0.05
 _MAX_PAIRS = 300.0
 
-# Places in the scratch behind two arrays of length N: two homographies; room for the matches of the sample, or for the
-# fit of a homography.
+# Places in the scratch behind two arrays of length N: two homographies; room for the matches of the sample and their
+# weights, or for the fit of a homography.
 _CANDIDATE = 9
 _ROOM = 18
 
@@ -55,12 +55,10 @@ def is_degenerate(data: Floats, sample: Ints, model: Floats, squared_threshold: 
     squared_threshold : float
         Squared Sampson distance up to which a match is an inlier.
     scratch : ndarray
-        Room for N + 46 numbers.
+        Room for 53 numbers.
     """
-    n = data.shape[1]
-    H, candidate = scratch[n : n + _CANDIDATE], scratch[n + _CANDIDATE : n + _ROOM]
-    plane_threshold = _PLANE_FACTOR * squared_threshold
-    return _find_plane(data, sample, model, plane_threshold, H, candidate, scratch[:7], scratch[n + _ROOM :])
+    H, candidate, room = scratch[:_CANDIDATE], scratch[_CANDIDATE:_ROOM], scratch[_ROOM:]
+    return _find_plane(data, sample, model, _PLANE_FACTOR * squared_threshold, H, candidate, scratch[:0], room)
 
 
 def repair_degenerate(
@@ -75,7 +73,7 @@ def repair_degenerate(
     rng : (4,) ndarray of uint64
         State of the random numbers.
     scratch : ndarray
-        Room for 2 N + 46 numbers; ``repair_scratch`` of the contract gives more.
+        Room for 2 N + 53 numbers; ``repair_scratch`` of the contract gives more.
     """
     n = data.shape[1]
     weights, off_plane, rest = scratch[:n], scratch[n : 2 * n], scratch[2 * n :]
@@ -100,20 +98,20 @@ def _find_plane(
 ) -> bool:
     """Find a homography that agrees with F and with five matches of the sample.
 
-    With ``weights`` for all data it is the one with most support in them, with seven, those of the sample, the first.
+    With ``weights`` for all data it is the one with most support in them, without any the first.
     """
     for i in range(7):
         for c in range(4):
             room[7 * c + i] = data[c, sample[i]]
-    x1, y1, x2, y2 = room[:7], room[7:14], room[14:21], room[21:28]
+    x1, y1, x2, y2, on_plane = room[:7], room[7:14], room[14:21], room[21:28], room[28:35]
     most = 0
     for at in range(0, 15, 3):
         i, j, k = sample[_TRIPLETS[at]], sample[_TRIPLETS[at + 1]], sample[_TRIPLETS[at + 2]]
         if not _write_homography(data, i, j, k, model, squared_threshold, candidate):
             continue
-        if mark_plane(x1, y1, x2, y2, candidate, squared_threshold, weights) < _COPLANAR:
+        if mark_plane(x1, y1, x2, y2, candidate, squared_threshold, on_plane) < _COPLANAR:
             continue
-        if weights.size == 7:
+        if weights.size == 0:
             return True
         support = mark_plane(data[0], data[1], data[2], data[3], candidate, squared_threshold, weights)
         if support > most:
