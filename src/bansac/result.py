@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["AbsolutePose", "RelativePose", "Result", "Trace"]
 
-_AS_THEY_ARE = frozenset({bool, int, float, str, type(None)})
+_AS_THEY_ARE = frozenset({bool, int, float, str, type(None), functools.partial})
 
 
 class RelativePose(NamedTuple):

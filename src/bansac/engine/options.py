@@ -355,8 +355,9 @@ class Options:
 
     def with_seed(self, seed: int | None) -> Options:
         """Return a copy with another seed; unlike :meth:`replace` it does not check the other options once more."""
-        other = object.__new__(Options)
-        other.__dict__.update(self.__dict__, plans=self.plans, seed=seed)
+        plans, other = self.plans, object.__new__(Options)
+        object.__setattr__(other, "__dict__", self.__dict__.copy())
+        other.__dict__.update(plans=plans, seed=seed)
         if seed is not None:
             other._set_integer("seed", 0, 2**64 - 1)
         return other
