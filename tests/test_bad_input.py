@@ -241,6 +241,13 @@ def test_lists_integers_float32_and_opencv_shapes_give_the_same_answer(call):
         assert np.array_equal(result.residuals, expected.residuals)
 
 
+class Unreadable:
+    """Like a tensor that NumPy cannot take."""
+
+    def __array__(self, *arguments, **settings):
+        raise RuntimeError("it needs a gradient")
+
+
 @pytest.mark.parametrize(
     ("settings", "error", "found"),
     [
@@ -251,6 +258,12 @@ def test_lists_integers_float32_and_opencv_shapes_give_the_same_answer(call):
         ({"priors": np.ones((30, 1))}, ValueError, "priors must have shape"),
         ({"scores": np.ma.masked_less(np.linspace(0, 1, 30), 0.5)}, ValueError, "scores must not have masked values"),
         ({"priors": np.ones(30, bool)}, ValueError, "priors must be an array of real numbers, got booleans"),
+        (
+            {"scores": Unreadable()},
+            ValueError,
+            "scores must be an array of real numbers, got Unreadable.* needs",
+        ),
+        ({"cpt": 3}, ValueError, "cpt must be a sequence of tables, got 3"),
         ({"priors": np.ones(30), "sampler": "uniform"}, ValueError, "priors need one of the samplers bansac"),
         ({"priors": np.ones(30), "sampler": "prosac"}, ValueError, "priors need one of the samplers bansac"),
         ({"scores": np.ones(30), "sampler": "napsac", "weighting": None}, ValueError, "scores are of no use to"),

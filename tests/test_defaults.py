@@ -222,6 +222,16 @@ def test_rounds_share_the_budget_and_the_last_says_why_it_ended():
     assert result.iterations < 300
 
 
+def test_rounds_go_on_until_they_have_the_minimum_of_samples():
+    x = np.random.default_rng(0).uniform(0, 500, (100, 2))
+    few = bansac.estimate_homography(x, x + 1)
+    most = bansac.estimate_homography(x, x + 1, min_iterations=1000)
+    assert few.iterations < 1000 <= most.iterations
+    assert (few.stop_reason, most.stop_reason) == ("agreement", "agreement")
+    result = hard(rounds=3, round_iterations=30, agreement=50, min_iterations=200)
+    assert (result.rounds, result.iterations, result.stop_reason) == (7, 210, "rounds")
+
+
 def test_one_round_ends_by_its_criterion_or_for_want_of_samples():
     assert bansac.fit_line(POINTS.points, threshold=0.02, rounds=1).stop_reason == "ransac"
     for preset, iterations in ((None, 4800), ("fast", 600)):

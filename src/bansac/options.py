@@ -127,7 +127,7 @@ _DEFAULT = Preset(Options())
 _SEED_BITS = 32
 
 
-def find_preset(name: str | None) -> Preset:
+def find_preset(name: Any) -> Preset:
     """Return a preset by its name, that of the default options for None.
 
     Raises
@@ -137,7 +137,7 @@ def find_preset(name: str | None) -> Preset:
     """
     if name is None:
         return _DEFAULT
-    if name not in PRESETS:
+    if not isinstance(name, str) or name not in PRESETS:
         raise ValueError(f"preset must be one of {', '.join(map(repr, PRESETS))} or None; got {name!r}")
     return PRESETS[name]
 

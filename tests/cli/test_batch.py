@@ -128,7 +128,7 @@ def test_a_second_run_does_what_is_missing(bansac: Any, folder: Path, tmp_path: 
     summary = run(bansac, folder, out)
     assert (summary["pairs"], summary["new"], summary["successes"], summary["failed"]) == (9, 3, 8, {})
     assert load(out)["num_data"].tolist() == [80, 81, 90, 80, 80, 81, 82, 60, 81]
-    assert run(bansac, folder, out, "--threshold", "2")["new"] == 9
+    assert run(bansac, folder, out, "--threshold", "2", "--overwrite")["new"] == 9
     assert run(bansac, folder, out)["new"] == 0
 
 
@@ -235,3 +235,21 @@ def test_matches_of_hloc(bansac: Any, tmp_path: Path) -> None:
     assert load(tmp_path / "all.npz")["name"].tolist() == ["a/1.jpg 2.jpg", "a/1.jpg 3.jpg"]
     refused = bansac.refused("estimate", matches, "--model", "H", "--features", features, "--out", matches)
     assert "matches.h5 is read, and the results would replace it" in refused
+
+
+def test_only_a_file_of_the_same_run_is_replaced_unless_that_is_asked_for(
+    bansac: Any, folder: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "mine.npz"
+    np.savez(out, precious=np.arange(5))
+    refused = bansac.refused("estimate", folder, "--model", "H", "--out", out)
+    assert "mine.npz is there already, and not of a run with these settings" in refused
+    assert load(out)["precious"].sum() == 10
+    assert not out.with_suffix(".sqlite").exists()
+    assert run(bansac, folder, out, "--overwrite")["new"] == 8
+    assert run(bansac, folder, out)["new"] == 1  # the broken one is tried again
+    before = out.read_bytes()
+    assert "--overwrite" in bansac.refused("estimate", folder, "--model", "H", "--seed", "5", "--out", out)
+    assert out.read_bytes() == before
+    assert run(bansac, folder, out, "--seed", "5", "--overwrite")["new"] == 8
+    assert set(load(out)["seed"][:-1]) == {5}

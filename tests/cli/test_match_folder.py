@@ -154,7 +154,6 @@ def test_a_killed_run_goes_on(bansac: Any, images: Path, tmp_path: Path) -> None
         (["--out", "{tmp}/r.npz", "--ratio", "2"], "ratio"),
         (["--out", "{tmp}/r.npz", "--workers", "0"], "workers must be an integer >= 1"),
         (["--out", "{tmp}/r.npz", "--threshold", "-1"], "threshold"),
-        (["--out", "{tmp}/r.npz", "--overwrite"], "--overwrite is for two images"),
         (["--out", "{tmp}/r.npz", "--summary", "{tmp}"], "--summary: cannot write"),
         (["--out", "{tmp}/r.npz", "--summary", "{tmp}/K.txt/s.html"], "--summary: cannot write"),
         (["--out", "{tmp}/r.npz", "--scheduler", "nowhere"], "the scheduler 'nowhere' cannot be reached"),

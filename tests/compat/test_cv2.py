@@ -209,6 +209,13 @@ def test_masks_are_written_into_the_caller_s_array():
     number, _, _, out = ours.recoverPose(SCENE.E, SCENE.x1, SCENE.x2, SCENE.K1, mask=chosen)
     assert out is chosen
     assert number == out.sum() == SCENE.inliers[100:].sum()
+    R, t = np.zeros((3, 3)), np.zeros((3, 1))
+    _, rotation, translation, _ = ours.recoverPose(SCENE.E, SCENE.x1, SCENE.x2, SCENE.K1, R, t)
+    assert rotation is R
+    assert translation is t
+    assert pose_error(R, t.ravel(), SCENE.R, SCENE.t) < 1e-4
+    small = np.zeros((3, 3), np.float32)
+    assert ours.recoverPose(SCENE.E, SCENE.x1, SCENE.x2, SCENE.K1, small)[1] is not small
 
 
 def test_the_pose_is_that_of_the_truth_and_of_opencv(theirs):
@@ -252,6 +259,15 @@ def test_distortion_is_removed(theirs):
         undistort_points(x, K, "distCoeffs", [0, 0, 0, 0, 0, 0, 0, 0, 0.1, 0, 0, 0])
     with pytest.raises(ValueError, match="do not take any point"):
         undistort_points(x, K, "distCoeffs", [-5.0, 0, 0, 0])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [((800.0, 3.0), "pp must have two coordinates"), ((np.eye(2),), r"3 x 3.*shape \(2, 2\)")],
+)
+def test_a_bad_camera_is_named(arguments, message):
+    with pytest.raises(ours.error, match=message):
+        ours.findEssentialMat(SCENE.x1, SCENE.x2, *arguments)
 
 
 def test_noise_is_no_model():

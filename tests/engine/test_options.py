@@ -49,6 +49,8 @@ from bansac.engine.stopping import STOPS, Stop
         ("verification", "bail"),
         ("stopping", "never"),
         ("stopping", 3),
+        ("stopping", np.array([1, 2])),
+        ("refinement", np.array([1, 2])),
         ("refinement", "no such refiner"),
         ("order", 0),
         ("order", 4),
@@ -162,3 +164,8 @@ def test_numbers_of_any_type():
 def test_options_are_frozen():
     with pytest.raises(dataclasses.FrozenInstanceError):
         Options().seed = 1
+
+
+def test_the_only_round_must_be_long_enough_for_the_minimum():
+    with pytest.raises(ValueError, match=r"min_iterations must be at most round_iterations \(50\).*got 51"):
+        Options(rounds=1, round_iterations=50, min_iterations=51)

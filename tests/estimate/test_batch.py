@@ -108,6 +108,9 @@ def test_cameras_come_with_the_pair_or_with_all(problem: Any) -> None:
     named = Matches(scene.x1, scene.x2, K1=scene.K, K2=scene.K)
     pairs = [named, (scene.x1, scene.x2, scene.K), {"x1": scene.x1, "x2": scene.x2, "K1": scene.K}]
     results = bansac.estimate_many(problem, pairs, threshold=1.0)
+    other = np.diag([2.0, 2.0, 1.0]) @ scene.K
+    (own,) = bansac.estimate_many(problem, [(scene.x1, scene.x2, scene.K)], K1=other, threshold=1.0)
+    np.testing.assert_array_equal(own.residuals, bansac.estimate_many(problem, pairs, threshold=1.0)[0].residuals)
     bare = [(scene.x1, scene.x2)] * 3
     for own, common in zip(results, bansac.estimate_many(problem, bare, K1=scene.K, threshold=1.0), strict=True):
         assert own.success
@@ -295,6 +298,8 @@ def test_no_pairs_no_results() -> None:
         ("homography", {"degeneracy": "degensac"}, ValueError, "not for a homography"),
         ("essential", {"sampler": "magic"}, ValueError, "sampler"),
         ("fundamental", {"preset": "quick"}, ValueError, "preset"),
+        ("fundamental", {"preset": []}, ValueError, "preset"),
+        ("fundamental", {"progress": 3}, TypeError, "progress must be a function, got int"),
     ],
 )
 def test_bad_arguments_are_named_at_once(problem: Any, settings: Any, error: Any, message: str) -> None:

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import contextlib
 import math
 import signal
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -106,3 +108,13 @@ def test_seconds_of_busy_machines_do_not_count(tmp_path: Path) -> None:
 def test_two_runs_do_not_share_a_journal(tmp_path: Path) -> None:
     with Journal(tmp_path / "j.sqlite", "0123"), pytest.raises(OSError, match="another run is writing"):
         Journal(tmp_path / "j.sqlite", "0123")
+
+
+def test_a_database_of_something_else_is_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "mine.sqlite"
+    with contextlib.closing(sqlite3.connect(path)) as database, database:
+        database.execute("CREATE TABLE mine (x)")
+    before = path.read_bytes()
+    with pytest.raises(OSError, match=r"mine\.sqlite', in .*, is another database: it has 'mine'"):
+        Journal(path, "0123")
+    assert path.read_bytes() == before

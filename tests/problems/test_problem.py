@@ -234,6 +234,13 @@ def test_a_problem_runs_without_the_compiler():
         ("precision", "half", "precision must be 'float64' or 'float32', got 'half'"),
         ("default_threshold", 0.0, "default_threshold must be a number > 0, got 0.0"),
         ("default_threshold", "1", "default_threshold must be a number > 0, got '1'"),
+        ("default_threshold", True, "default_threshold must be a number > 0, got True"),
+        (
+            "default_local_optimization",
+            "outer",
+            "default_local_optimization must be 'inner' or .*, got 'outer'",
+        ),
+        ("default_weighting", "sparsity", "default_weighting must be 'density' or .* or None, got 'sparsity'"),
         ("default_max_iterations", 0, "default_max_iterations must be an integer >= 1, got 0"),
         ("unit", "metres", "unit must be 'data' or 'pixels' or 'normalised', got 'metres'"),
         ("points", ((0, 0),), r"points must be tuples that list each of the \d+ channels once, got \(\(0, 0\),\)"),
@@ -298,6 +305,19 @@ def test_the_code_of_the_documentation_runs(tmp_path):
     assert result.success
     assert result.inliers[:300].mean() > 0.95
     np.testing.assert_allclose(result.model, [0.3, -0.2, 0.5, 1.2], atol=0.01)
+
+
+@pytest.mark.skipif(bool(config.DISABLE_JIT), reason="interpreted: nothing is compiled")
+def test_a_function_that_never_returns_is_named():
+    def residuals(data, model, start, stop, out):
+        for n in range(start, stop):
+            out[n - start] = data[0, n] - model[0]
+
+    def solve(data, sample, models, scratch):
+        raise ValueError("not yet")
+
+    with pytest.raises(TypeError, match="problem 'empty': solve always raises an error"):
+        pack(Problem("empty", 1, 1, (1,), solve, residuals))
 
 
 @pytest.mark.skipif(bool(config.DISABLE_JIT), reason="interpreted: nothing is compiled")

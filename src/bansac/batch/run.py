@@ -57,6 +57,13 @@ def check_out(out: Path | None, hint: str = "") -> Path:
     return out
 
 
+def _refusal(path: Path) -> str:
+    return (
+        f"--out: {path} is there already, and not of a run with these settings; name another place, or replace it with "
+        "--overwrite"
+    )
+
+
 def estimate_pairs(
     job: Job,
     sources: Sources,
@@ -66,11 +73,22 @@ def estimate_pairs(
     workers: int,
     write: Writer | None = None,
     summary: Path | None = None,
+    overwrite: bool = False,
     progress: Progress = silent,
 ) -> Outcome:
-    """Estimate what is missing, write all results, by default by the suffix of ``out``, and the page of ``summary``."""
+    """Estimate what is missing, write all results, by default by the suffix of ``out``, and the page of ``summary``.
+
+    A file that is there is replaced if this run has written it, going by the journal, or with ``overwrite``; else it is
+    a ValueError.
+    """
     failed: dict[str, str] = {}
-    with Journal(out.with_suffix(".sqlite"), job.fingerprint()) as journal:
+    earlier = [] if overwrite else [path for path in (out, summary) if path is not None and path.exists()]
+    path = out.with_suffix(".sqlite")
+    if earlier and not path.exists():
+        raise ValueError(_refusal(earlier[0]))
+    with Journal(path, job.fingerprint()) as journal:
+        if earlier and len(journal) == 0:
+            raise ValueError(_refusal(earlier[0]))
         missing = sum(source.unit not in journal for source in sources)
         todo = (source for source in sources if source.unit not in journal)
         answers = executor.run(job.estimate, todo, workers)

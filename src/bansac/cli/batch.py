@@ -38,7 +38,15 @@ def make_job(
 
 
 def estimate_files(
-    file: Path, job: Job, out: Path | None, executor: Executor, workers: int, *, features: Path | None, json: bool
+    file: Path,
+    job: Job,
+    out: Path | None,
+    executor: Executor,
+    workers: int,
+    *,
+    features: Path | None,
+    overwrite: bool,
+    json: bool,
 ) -> None:
     """Estimate the pairs of a folder or a list and write the results; pairs that cannot be read are in the summary.
 
@@ -56,7 +64,14 @@ def estimate_files(
         write = functools.partial(_write_verified, hloc) if path.suffix == ".h5" else None
     with note_on_interrupt():
         outcome = estimate_pairs(
-            job, sources, path, executor=executor, workers=workers, write=write, progress=show_progress
+            job,
+            sources,
+            path,
+            executor=executor,
+            workers=workers,
+            write=write,
+            overwrite=overwrite,
+            progress=show_progress,
         )
     show_outcome(path, outcome, json=json)
 

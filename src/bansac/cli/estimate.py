@@ -68,18 +68,25 @@ def estimate(
     h5, inliers and probabilities of pair k lie from offsets[k] to offsets[k + 1]. Every pair has the answer that it has
     alone, whatever --workers and --scheduler. A pair that cannot be read is named at the end, and the exit code is 0.
     The journal beside --out (.sqlite) has what is done: an interrupted run goes on, and a second one estimates what is
-    new or has changed. Delete it to start anew.
+    new or has changed. Delete it to start anew. A file that such a run with other settings has written, or anything
+    else, is replaced only with --overwrite.
     """
     given = arguments.given(threshold=threshold, confidence=confidence, max_iterations=max_iterations)
     if wants_batch(file, pair, out, features):
         _refuse("--degree", degree, model)
-        if overwrite:
-            raise ValueError("--overwrite is for one file; to start many pairs anew delete the journal beside --out")
         if model not in ("H", "F", "E"):
             raise ValueError(f"--model {model} takes one file; many pairs are for H, F and E")
         cameras = read_calibration(calib) if calib is not None else None
         job = make_job(model, cameras, sampler, no_scores, seed, given)
-        estimate_files(file, job, out, *arguments.pair_executor(scheduler, workers), features=features, json=json)
+        estimate_files(
+            file,
+            job,
+            out,
+            *arguments.pair_executor(scheduler, workers),
+            features=features,
+            overwrite=overwrite,
+            json=json,
+        )
         return
     why = "is for many pairs: a folder or a list of files, with --out *.npz, *.h5 or *.parquet"
     arguments.refuse(why, workers=workers, scheduler=scheduler)

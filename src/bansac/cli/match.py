@@ -89,7 +89,8 @@ def match(
     features2 name the npz files in bansac-features with the points of an image, of which the matches of pair k are
     index1 and index2 from offsets[k] to offsets[k + 1], as are inliers and probabilities (lists in Parquet). The
     journal beside --out (.sqlite) has what is done: an interrupted run goes on, and a second one matches what is new,
-    has changed or has failed. Images that cannot be read are named at the end, and the exit code is 0.
+    has changed or has failed. A file that a run with other settings has written, or anything else, is replaced only
+    with --overwrite. Images that cannot be read are named at the end, and the exit code is 0.
     """
     if model == "E" and calib is None:
         raise ValueError("--calib must be given for --model E: it needs the camera matrices")
@@ -100,8 +101,7 @@ def match(
     if image2 is None:
         if image1.is_file():
             raise ValueError("IMG2 is missing: two images, or a folder of images, are matched")
-        why = "is for two images; to start a folder anew delete the journal beside --out"
-        arguments.refuse(why, overwrite=overwrite or None, report=page)
+        arguments.refuse("is for two images", report=page)
         cameras = _same_camera(calib) if calib is not None else None
         job = make_job(model, cameras, sampler, no_scores, seed, given)
         match_folder(
@@ -115,6 +115,7 @@ def match(
             max_features=features,
             max_size=max_size,
             summary=summary,
+            overwrite=overwrite,
             json=json,
         )
         return

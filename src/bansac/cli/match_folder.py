@@ -34,6 +34,7 @@ def match_folder(
     max_features: int,
     max_size: int,
     summary: Path | None,
+    overwrite: bool,
     json: bool,
 ) -> None:
     """Match the images of a folder and write the results; images that cannot be read are named at the end."""
@@ -51,7 +52,14 @@ def match_folder(
         features = compute_features(store, folder, [image for image in images if image in used], executor, workers)
         sources = ImagePairs(selected, features, store, ratio, mutual)
         outcome = estimate_pairs(
-            job, sources, path, executor=executor, workers=workers, summary=summary, progress=show_progress
+            job,
+            sources,
+            path,
+            executor=executor,
+            workers=workers,
+            summary=summary,
+            overwrite=overwrite,
+            progress=show_progress,
         )
     bad = {image: found.reason for image, found in features.items() if isinstance(found, Failure)}
     if not json:

@@ -80,6 +80,7 @@ def _essential_of_one(
     )
 
 
+@raises_opencv_error
 def _essential_of_focal(
     points1: ArrayLike, points2: ArrayLike, focal: float = 1.0, pp: ArrayLike = (0.0, 0.0), method: Any = RANSAC,
     prob: float | None = None, threshold: float = 1.0, maxIters: int | None = None, mask: Any = None,
@@ -182,9 +183,11 @@ def _pose_of_one(
     """Return the motion of an essential matrix."""
     x1, x2 = as_pair("points1", points1, "points2", points2)
     K = as_camera("cameraMatrix", cameraMatrix)
-    return _pose(E, normalize_points(K, x1), normalize_points(K, x2), mask)
+    number, rotation, translation, visible = _pose(E, normalize_points(K, x1), normalize_points(K, x2), mask)
+    return number, _write(rotation, R), _write(translation, t), visible
 
 
+@raises_opencv_error
 def _pose_of_focal(
     E: ArrayLike, points1: ArrayLike, points2: ArrayLike, R: Any = None, t: Any = None, focal: float = 1.0,
     pp: ArrayLike = (0.0, 0.0), mask: Any = None,
@@ -209,8 +212,8 @@ def _pose_of_two(
     K1, K2 = as_camera("cameraMatrix1", cameraMatrix1), as_camera("cameraMatrix2", cameraMatrix2)
     rays1 = normalize_points(K1, undistort_points(x1, K1, "distCoeffs1", distCoeffs1))
     rays2 = normalize_points(K2, undistort_points(x2, K2, "distCoeffs2", distCoeffs2))
-    number, R, t, visible = _pose(found, rays1, rays2, inliers)
-    return number, found, R, t, visible
+    number, rotation, translation, visible = _pose(found, rays1, rays2, inliers)
+    return number, _write(found, E), _write(rotation, R), _write(translation, t), visible
 
 
 def _pose(E: ArrayLike, x1: _Matrix, x2: _Matrix, mask: Any) -> tuple[int, _Matrix, _Matrix, _Mask]:
@@ -227,6 +230,14 @@ def _pose(E: ArrayLike, x1: _Matrix, x2: _Matrix, mask: Any) -> tuple[int, _Matr
     return int(visible[best].sum()), R, t[:, None], write_mask(column(visible[best]) * np.uint8(value), mask)
 
 
+def _write(found: _Matrix, given: Any) -> _Matrix:
+    """Return a matrix, written into the array that the caller gave for it, if it has the shape and float64 numbers."""
+    if not isinstance(given, np.ndarray) or given.shape != found.shape or given.dtype != found.dtype:
+        return found
+    given[...] = found
+    return given
+
+
 def _in_front(R: _Matrix, t: _Matrix, x1: _Matrix, x2: _Matrix) -> NDArray[np.bool_]:
     """Tell which points have positive depths d1 and d2 in both cameras: d2 x2 = d1 R x1 + t, in the least squares."""
     a, b = homogeneous(x1) @ R.T, homogeneous(x2)
@@ -238,5 +249,10 @@ def _in_front(R: _Matrix, t: _Matrix, x1: _Matrix, x2: _Matrix) -> NDArray[np.bo
 
 def _camera_of(focal: float, pp: ArrayLike) -> _Matrix:
     """Return the camera matrix of a focal length and a principal point."""
-    x, y = np.asarray(pp, dtype=np.float64).ravel()
+    if np.ndim(focal) > 0:
+        raise ValueError(f"cameraMatrix must be 3 x 3, or focal a number; got an array of shape {np.shape(focal)}")
+    point = np.asarray(pp, dtype=np.float64).ravel()
+    if point.size != 2:
+        raise ValueError(f"pp must have two coordinates, got {pp!r}")
+    x, y = point
     return np.array([[focal, 0.0, x], [0.0, focal, y], [0.0, 0.0, 1.0]])

@@ -88,7 +88,10 @@ def pack_cpt(cpt: Sequence[Any] | None, order: int) -> Floats:
     """
     if cpt is None:
         return _packed_paper_cpt(order)
-    tables = tuple(cpt)
+    try:
+        tables = tuple(cpt)
+    except TypeError:
+        raise ValueError(f"cpt must be a sequence of tables, got {cpt!r}") from None
     if len(tables) != order:
         raise ValueError(f"cpt must hold one table for each of the orders 1 to {order}, got {len(tables)} tables")
     packed = np.zeros((order, 2 ** (order + 1)))

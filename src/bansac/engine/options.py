@@ -16,13 +16,11 @@ from bansac.engine.sampling import SAMPLERS, Sampler
 from bansac.engine.scoring import SCORES, Score
 from bansac.engine.stopping import MAX_BOUNDS, STOPS, Stop
 from bansac.numeric.arrays import Floats
-from bansac.problems.problem import Problem
+from bansac.problems.problem import LOCAL_OPTIMIZATIONS, WEIGHTINGS, Problem
 
 __all__ = ["Options", "check_names"]
 
 VERIFICATIONS = ("sprt",)
-WEIGHTINGS = ("density", "scores", "density+scores")
-LOCAL_OPTIMIZATIONS = ("inner", "iterative", "inner+iterative", "lm")
 DEGENERACIES = ("default", "degensac")
 EPIPOLAR_ERRORS = ("sampson", "symmetric")
 GAMMAS = ("gamma_1", "gamma_2", "gamma_3")
@@ -54,7 +52,8 @@ class Options:
     max_iterations : int, optional
         Maximum number of minimal samples, of all rounds together. None takes the problem's default.
     min_iterations : int
-        Minimum number of minimal samples before a stopping criterion may end the run.
+        Minimum number of minimal samples, of each round before a stopping criterion may end it, and of all rounds
+        together: as long as they have fewer, another one follows.
     rounds : int
         Most rounds. When a criterion ends a round, the next one starts from the prior probabilities: a network that
         believes a wrong model does not leave it, a new start does. The refined model with the most support is returned.
@@ -88,11 +87,11 @@ class Options:
         cannot beat the best one.
     stopping : str or sequence of str and Stop, optional
         Any of ``"ransac"``, ``"sprt"``, ``"prosac"`` (which needs ``scores``) and ``"bansac"``, joined by ``"+"`` or as
-        a sequence; the first to be met ends it. None runs all ``max_iterations``. ``"default"`` is the choice of the
-        paper: ``"bansac+sprt"`` for the ``"bansac"`` sampler, ``"bansac+prosac"`` if it has scores or priors,
-        ``"prosac"`` for ``"prosac"``, ``"ransac+sprt"`` for ``"p-napsac"``, ``"sprt"`` for the others; ``"ransac"``
-        takes the place of ``"sprt"`` without SPRT verification. With the ``"bansac"`` sampler none is asked before the
-        network has learnt (:mod:`bansac.engine.stopping`).
+        a sequence; the first to be met ends a round. With None a round has all its samples, and with ``rounds=1`` the
+        run has all ``max_iterations``. ``"default"`` is the choice of the paper: ``"bansac+sprt"`` for the ``"bansac"``
+        sampler, ``"bansac+prosac"`` if it has scores or priors, ``"prosac"`` for ``"prosac"``, ``"ransac+sprt"`` for
+        ``"p-napsac"``, ``"sprt"`` for the others; ``"ransac"`` takes the place of ``"sprt"`` without SPRT verification.
+        With the ``"bansac"`` sampler none is asked before the network has learnt (:mod:`bansac.engine.stopping`).
     local_optimization : {"default", "inner", "iterative", "inner+iterative", "lm"} or None
         Local optimisation of a new best model (LO-RANSAC, Chum et al., 2003): least squares on random subsets of its
         inliers, on inliers to a threshold that shrinks, or both; or Levenberg-Marquardt with the loss of MSAC.
@@ -179,6 +178,11 @@ class Options:
         self._set_integer("rounds", 1, 1_000_000)
         if self.round_iterations is not None:
             self._set_integer("round_iterations", 1, 2**31 - 1)
+            if self.rounds == 1 and self.min_iterations > self.round_iterations:
+                raise ValueError(
+                    f"min_iterations must be at most round_iterations ({self.round_iterations}) of the only round, got "
+                    f"{self.min_iterations}"
+                )
         self._set_integer("agreement", 1, 1_000_000)
         if self.max_seconds is not None:
             self._set_number("max_seconds", lambda v: v > 0, "a number > 0")
@@ -193,7 +197,7 @@ class Options:
         _check_name("local_optimization", self.local_optimization, ("default", *LOCAL_OPTIMIZATIONS), optional=True)
         _check_name("degeneracy", self.degeneracy, DEGENERACIES, optional=True)
         _check_name("epipolar_error", self.epipolar_error, EPIPOLAR_ERRORS, optional=True)
-        if self.refinement != "default":
+        if not _is_default(self.refinement):
             _check_row("refinement", self.refinement, REFINERS, Refiner, optional=True)
         if not callable(self.gamma):
             _check_name("gamma", self.gamma, GAMMAS)
@@ -320,7 +324,7 @@ class Options:
 
     def _check_stopping(self) -> None:
         for name in _names(self.stopping):
-            if not isinstance(name, Stop) and self.stopping != "default":
+            if not isinstance(name, Stop) and not _is_default(self.stopping):
                 _check_name("stopping", name, tuple(STOPS))
         for name in self.sampler_row.stopping:
             _check_name(f"stopping of sampler {self.sampler_row.name!r}", name, tuple(STOPS))
@@ -400,6 +404,10 @@ def check_names(settings: Iterable[str]) -> None:
     for name in settings:
         if name not in known:
             raise TypeError(f"unknown option {name!r}; the options are {', '.join(known)}")
+
+
+def _is_default(value: Any) -> bool:
+    return isinstance(value, str) and value == "default"
 
 
 def _find_stops(names: Sequence[Any]) -> tuple[Stop, ...]:

@@ -96,9 +96,7 @@ def check_abilities(problem: Problem, options: Options) -> None:
     if optimization not in (None, "lm") and problem.fit is None:
         raise ValueError(f"local_optimization needs a non-minimal solver, and problem {problem.name!r} has no fit")
     if "density" in options.weights(problem) and problem.channels not in (2, 4):
-        raise ValueError(
-            f"weighting={options.weighting!r} is for points and matches, not for {problem.channels} channels"
-        )
+        raise ValueError(f"weighting='density' is for points and matches, not for {problem.channels} channels")
     refiner = options.refiner(problem)
     if refiner is not None and not find_function(refiner, "supports", _supports_all)(problem):
         raise ValueError(f"refinement={refiner.name!r} is not for problem {problem.name!r}")

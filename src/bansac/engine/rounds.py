@@ -111,8 +111,11 @@ class Rounds:
         return self._agreeing >= self._options.agreement - majority
 
     def over(self) -> bool:
-        """Whether there is no further round."""
-        return self.agree() or self.count >= self._options.rounds or self.iterations >= self._budget
+        """Whether there is no further round; none is the last one before the minimum number of iterations."""
+        if self.iterations >= self._budget:
+            return True
+        enough = self.iterations >= self._options.min_iterations
+        return enough and (self.agree() or self.count >= self._options.rounds)
 
 
 def _is_same(first: Candidate, second: Candidate) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import importlib
+import inspect
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sized
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
@@ -208,6 +209,8 @@ def iter_estimates(
     pending = _PENDING_PER_WORKER * workers if max_pending is None else as_count("max_pending", max_pending)
     if on_error not in ("return", "raise"):
         raise ValueError(f"on_error must be 'return' or 'raise', got {on_error!r}")
+    if progress is not None and not callable(progress):
+        raise TypeError(f"progress must be a function, got {type(progress).__name__}")
     if not isinstance(pairs, Iterable):
         raise TypeError(f"pairs must be an iterable of pairs, got {type(pairs).__name__}")
     estimate = _prepare(problem, arguments)
@@ -294,7 +297,8 @@ def _prepare(problem: Any, arguments: dict[str, Any]) -> Callable[[int, Any], Re
     attributes = {"scores": "scores"} if resolved.uses_scores(row) else {}
     attributes |= {name: name for name in names}
     attributes |= _SIZES if function is estimate_fundamental else {}
-    return functools.partial(_estimate, function, common | cameras, resolved.seed or 0, attributes)
+    order = tuple(inspect.signature(function).parameters)
+    return functools.partial(_estimate, function, order, common | cameras, resolved.seed or 0, attributes)
 
 
 def _find(problem: Any) -> tuple[Callable[..., Result], Problem, tuple[str, ...]]:
@@ -312,18 +316,26 @@ def _find(problem: Any) -> tuple[Callable[..., Result], Problem, tuple[str, ...]
 
 def _estimate(
     function: Callable[..., Result],
+    order: tuple[str, ...],
     common: dict[str, Any],
     seed: int,
     attributes: Mapping[str, str],
     index: int,
     pair: Any,
 ) -> Result | Failure:
-    """Estimate the model of a pair; arguments that are ``attributes`` of it are taken if they are not None."""
+    """Estimate the model of a pair, whose own arguments take precedence.
+
+    ``order`` has the names of the function's parameters. Arguments that are ``attributes`` of a pair are taken if they
+    are not None.
+    """
     try:
         if callable(pair):
             pair = pair()
         positional, named = _arguments(pair, attributes)
-        return function(*positional, **common | {"seed": derive_seed(seed, index)} | named)
+        settings = common | {"seed": derive_seed(seed, index)} | named
+        for name in order[: len(positional)]:
+            settings.pop(name, None)
+        return function(*positional, **settings)
     except Exception as error:
         return Failure(index, error)
 

@@ -40,6 +40,7 @@ class Journal(contextlib.AbstractContextManager["Journal"]):
             self._database = sqlite3.connect(":memory:" if path is None else path, timeout=0)
         try:
             with self._errors():
+                self._check_owner()
                 # The lock goes with the process, however it ends. A power cut may cost the last units, no others.
                 for setting in ("locking_mode = EXCLUSIVE", "journal_mode = WAL", "synchronous = NORMAL"):
                     self._database.execute(f"PRAGMA {setting}")
@@ -50,6 +51,15 @@ class Journal(contextlib.AbstractContextManager["Journal"]):
         except BaseException:
             self._database.close()
             raise
+
+    def _check_owner(self) -> None:
+        """Raise an OSError if the file is a database of something else."""
+        found = self._database.execute("SELECT name FROM sqlite_master WHERE name NOT LIKE 'sqlite_%'").fetchall()
+        others = [name for (name,) in found if name != "units"]
+        if others:
+            raise OSError(
+                f"--out: {str(self._path)!r}, in the place of the journal, is another database: it has {others[0]!r}"
+            )
 
     def __exit__(self, *exception: object) -> None:
         """Close the file."""

@@ -40,4 +40,6 @@ def as_floats(argument: str, value: ArrayLike) -> Floats:
         found = _KINDS.get(array.dtype.kind, f"{type(value).__name__} that is none")
     except (TypeError, ValueError, OverflowError):  # rows of different lengths, integers beyond float64
         found = f"{type(value).__name__} that is none"
+    except RuntimeError as error:  # a tensor of PyTorch that requires its gradient
+        found = f"{type(value).__name__} that is none: {error}"
     raise ValueError(f"{argument} must be an array of real numbers, got {found}")

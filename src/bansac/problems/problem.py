@@ -25,7 +25,18 @@ from bansac.numeric.arrays import Floats, Ints, Words
 from bansac.numeric.jit import compile_kernel, is_ours
 from bansac.problems.exact import pack_exact
 
-__all__ = ["CONTRACT", "DEGENERACY", "IN_LOOP", "MANIFOLD", "REALS", "Function", "Problem", "repair_scratch"]
+__all__ = [
+    "CONTRACT",
+    "DEGENERACY",
+    "IN_LOOP",
+    "LOCAL_OPTIMIZATIONS",
+    "MANIFOLD",
+    "REALS",
+    "WEIGHTINGS",
+    "Function",
+    "Problem",
+    "repair_scratch",
+]
 
 
 def repair_scratch(n: int) -> int:
@@ -66,6 +77,10 @@ def keep(model: Floats, scratch: Floats) -> bool:
     """Keep a model as it is."""
     return True
 
+
+# What the options of these names may be, and a problem's defaults.
+WEIGHTINGS = ("density", "scores", "density+scores")
+LOCAL_OPTIMIZATIONS = ("inner", "iterative", "inner+iterative", "lm")
 
 REALS = {"float64": float64, "float32": float32}
 _VECTOR, _MATRIX, _INDICES = float64[::1], float64[:, ::1], int64[::1]
@@ -176,9 +191,15 @@ def _check_fields(problem: Any) -> None:
     for field in ("solver_cost", "default_threshold"):
         value = getattr(problem, field)
         optional = field == "default_threshold" and value is None
-        if not optional and not (isinstance(value, int | float | np.number) and 0.0 < value < np.inf):
+        number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+        if not optional and not (number and 0.0 < value < np.inf):
             raise ValueError(f"{field} must be a number > 0, got {value!r}")
-    for field, allowed in (("precision", tuple(REALS)), ("unit", ("data", "pixels", "normalised"))):
+    for field, allowed in (
+        ("precision", tuple(REALS)),
+        ("unit", ("data", "pixels", "normalised")),
+        ("default_local_optimization", (*LOCAL_OPTIMIZATIONS, None)),
+        ("default_weighting", (*WEIGHTINGS, None)),
+    ):
         if getattr(problem, field) not in allowed:
             names = " or ".join(map(repr, allowed))
             raise ValueError(f"{field} must be {names}, got {getattr(problem, field)!r}")
@@ -418,9 +439,12 @@ class Problem:
         assert row.signature is not None
         signature = row.signature(REALS[precision])
         try:
-            return compile_kernel(function, signature, fast=row.fast, inner=row.in_loop and not row.fast, lean=True)
+            kernel = compile_kernel(function, signature, fast=row.fast, inner=row.in_loop and not row.fast, lean=True)
         except errors.NumbaError as error:
             raise TypeError(f"problem {self.name!r}: {row.name} does not compile for {signature}:\n{error}") from error
+        if kernel.nopython_signatures[0].return_type != signature.return_type:
+            raise TypeError(f"problem {self.name!r}: {row.name} always raises an error, where it returns {signature}")
+        return kernel
 
     def check_on(self, data: Floats) -> None:
         """Try the functions on a few of ``data`` (channels x N) with every index checked, once for a problem.
