@@ -21,7 +21,7 @@ def speed(name: str, report: str = "speed") -> str:
 def settings() -> str:
     """Return when and with what the reports were measured."""
     rows = []
-    for document in (bench("speed"), bench("speed_epyc")):
+    for document in (bench("speed"), bench("speed_xeon")):
         versions = ", ".join(f"{name} {version}" for name, version in document["versions"].items())
         minutes = f"{document['seconds'] / 60:.1f}"
         rows.append([document["date"][:10], document["machine"]["processor"], versions, minutes])
@@ -51,7 +51,7 @@ def many() -> str:
 
 TABLES = {
     **{f"speed-{name}": functools.partial(speed, name) for name in SPEED},
-    "speed-targets-epyc": functools.partial(speed, "targets", "speed_epyc"),
+    "speed-targets-xeon": functools.partial(speed, "targets", "speed_xeon"),
     "speed-settings": settings,
     "many-pairs": many,
 }
