@@ -17,11 +17,15 @@ from bansac.batch.records import Records
 from bansac.batch.result_files import WRITERS, Writer, check_packages
 from bansac.batch.sources import Source
 from bansac.batch.summary import write_summary
+from bansac.evaluation.experiment import Unit
 from bansac.evaluation.files import check_file
 from bansac.evaluation.journal import Journal
 from bansac.evaluation.runner import Progress, silent
 from bansac.executors import Executor, Failure
 from bansac.storage import write_atomically
+
+# In the journal of a run that has written its results.
+_WRITTEN = Unit("written", ())
 
 
 class Sources(Protocol):
@@ -87,7 +91,7 @@ def estimate_pairs(
     if earlier and not path.exists():
         raise ValueError(_refusal(earlier[0]))
     with Journal(path, job.fingerprint()) as journal:
-        if earlier and len(journal) == 0:
+        if earlier and _WRITTEN not in journal:
             raise ValueError(_refusal(earlier[0]))
         missing = sum(source.unit not in journal for source in sources)
         todo = (source for source in sources if source.unit not in journal)
@@ -103,5 +107,6 @@ def estimate_pairs(
         write_atomically(out, lambda temporary: (write or WRITERS[out.suffix])(temporary, records))
         if summary is not None:
             write_atomically(summary, lambda temporary: write_summary(temporary, records))
+        journal.add(_WRITTEN, [], alone=True)
         successes = sum(record.success for record in records)
     return Outcome(len(sources), missing, successes, failed)
