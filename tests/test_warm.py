@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import multiprocessing.connection
 
 import pytest
 
@@ -78,8 +79,8 @@ def test_processes_end_with_the_iterator(two_tasks):
     assert workers
     done.close()
     for worker in workers:
-        worker.join(timeout=60)
-        assert worker.exitcode is not None
+        # Its exit code may be None for a moment after its end, while the thread of the pool takes it.
+        assert multiprocessing.connection.wait([worker.sentinel], timeout=60)
 
 
 def test_jobs_must_be_positive():
