@@ -34,6 +34,7 @@ import bansac
 from bansac.datasets import find_sets
 from bansac.evaluation.methods import select_methods
 from bansac.evaluation.provenance import installed_versions, machine
+from bansac.evaluation.speed.memory import status_bytes
 from bansac.evaluation.task import DEFAULTS, Kind, Task, best_first, make_task, usable_pairs
 
 EXCLUDED = ("middlebury_dino",)
@@ -137,10 +138,10 @@ def print_peak(tasks: list[Task], count: int) -> None:
 
 def peak_of_process() -> float:
     """Return the peak memory of this process in MB; on Linux from its status, as its usage counts the parent's, too."""
-    status = Path("/proc/self/status")
-    if status.exists():
-        (line,) = (line for line in status.read_text().splitlines() if line.startswith("VmHWM:"))
-        return int(line.split()[1]) / 1e3
+    try:
+        return status_bytes("VmHWM") / 1e6
+    except OSError:
+        pass
     import resource
 
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1e6 if sys.platform == "darwin" else 1e3)

@@ -156,8 +156,7 @@ class Result:
     ) -> None:
         """Make the arrays read-only and the scalars of NumPy numbers of Python; probabilities may be a function.
 
-        The constructor that a frozen dataclass gets of itself sets one field after the other, which takes four times
-        as long.
+        The constructor that a frozen dataclass gets of itself sets one field after the other, which takes longer.
         """
         fields = self.__dict__
         fields.update(

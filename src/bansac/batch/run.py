@@ -18,14 +18,14 @@ from bansac.batch.result_files import WRITERS, Writer, check_packages
 from bansac.batch.sources import Source
 from bansac.batch.summary import write_summary
 from bansac.evaluation.experiment import Unit
-from bansac.evaluation.files import check_file
+from bansac.evaluation.files import check_file, check_replaceable
 from bansac.evaluation.journal import Journal
 from bansac.evaluation.runner import Progress, silent
 from bansac.executors import Executor, Failure
 from bansac.storage import write_atomically
 
 # In the journal of a run that has written its results.
-_WRITTEN = Unit("written", ())
+_WRITTEN = Unit("written")
 
 
 class Sources(Protocol):
@@ -61,13 +61,6 @@ def check_out(out: Path | None, hint: str = "") -> Path:
     return out
 
 
-def _refusal(path: Path) -> str:
-    return (
-        f"--out: {path} is there already, and not of a run with these settings; name another place, or replace it with "
-        "--overwrite"
-    )
-
-
 def estimate_pairs(
     job: Job,
     sources: Sources,
@@ -86,13 +79,14 @@ def estimate_pairs(
     a ValueError.
     """
     failed: dict[str, str] = {}
-    earlier = [] if overwrite else [path for path in (out, summary) if path is not None and path.exists()]
+    earlier = [path for path in (out, summary) if path is not None and path.exists()]
+    what = f"{earlier[0]} is there already, and not of a run with these settings" if earlier else ""
     path = out.with_suffix(".sqlite")
     if earlier and not path.exists():
-        raise ValueError(_refusal(earlier[0]))
+        check_replaceable(what, overwrite)
     with Journal(path, job.fingerprint()) as journal:
         if earlier and _WRITTEN not in journal:
-            raise ValueError(_refusal(earlier[0]))
+            check_replaceable(what, overwrite)
         missing = sum(source.unit not in journal for source in sources)
         todo = (source for source in sources if source.unit not in journal)
         answers = executor.run(job.estimate, todo, workers)

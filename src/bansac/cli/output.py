@@ -8,9 +8,9 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from bansac.evaluation.files import OutputFolder, check_file
+from bansac.evaluation.files import OutputFolder, check_file, check_replaceable
 
-__all__ = ["RESULT", "ResultFolder", "check_new_file", "check_page", "check_replaceable"]
+__all__ = ["RESULT", "ResultFolder", "check_new_file", "check_page"]
 
 RESULT = "result.json"
 
@@ -48,7 +48,7 @@ class ResultFolder(OutputFolder):
                 )
         found = [name for name in self._names if (path / name).exists()]
         if found:
-            check_replaceable(f"{path} has {', '.join(found)}", overwrite)
+            check_replaceable(f"{path} has {', '.join(found)} already", overwrite)
 
     @contextmanager
     def replacing(self) -> Iterator[None]:
@@ -88,10 +88,4 @@ def check_new_file(path: Path, overwrite: bool, option: str = "--out") -> None:
     """Raise an OSError or ValueError unless a file can be written, and may be replaced if it is there."""
     check_file(path, option)
     if path.exists():
-        check_replaceable(f"{path} is there", overwrite, option)
-
-
-def check_replaceable(what: str, overwrite: bool, option: str = "--out") -> None:
-    """Raise a ValueError unless an earlier result may be replaced."""
-    if not overwrite:
-        raise ValueError(f"{option}: {what} already; name another place, or replace it with --overwrite")
+        check_replaceable(f"{path} is there already", overwrite, option)

@@ -20,7 +20,7 @@ __all__ = [
     "column",
     "error_type",
     "raises_opencv_error",
-    "write_mask",
+    "write_out",
 ]
 
 _P = ParamSpec("_P")
@@ -33,12 +33,12 @@ def answer(result: Result, sample_size: int, mask: Any) -> Answer:
     """Return model and mask of a result, None and zeros without success."""
     found = result.model is not None and (result.success or len(result.inliers) == sample_size)
     inliers = result.inliers if found else np.zeros(len(result.inliers), np.bool_)
-    return (result.model.copy() if found else None), write_mask(column(inliers), mask)
+    return (result.model.copy() if found else None), write_out(column(inliers), mask)
 
 
 def answer_of_all(model: _Floats | None, n: int, mask: Any) -> Answer:
     """Return a model of all points."""
-    return model, write_mask(np.full((n, 1), model is not None, np.uint8), mask)
+    return model, write_out(np.full((n, 1), model is not None, np.uint8), mask)
 
 
 def answer_of_minimal(models: list[_Floats], n: int, mask: Any) -> Answer:
@@ -51,9 +51,9 @@ def column(inliers: NDArray[np.bool_]) -> NDArray[np.uint8]:
     return inliers.astype(np.uint8)[:, None]
 
 
-def write_mask(found: NDArray[np.uint8], out: Any) -> NDArray[np.uint8]:
-    """Write a mask into the array that the caller passed for it, if it fits, and return it."""
-    if isinstance(out, np.ndarray) and out.dtype == np.uint8 and out.size == found.size and out.flags.writeable:
+def write_out(found: NDArray[Any], out: Any) -> NDArray[Any]:
+    """Write a mask or a matrix into the array that the caller passed for it, if it fits, and return it."""
+    if isinstance(out, np.ndarray) and out.dtype == found.dtype and out.size == found.size and out.flags.writeable:
         out[...] = found.reshape(out.shape)
         return out
     return found

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bansac.compat.answers import Answer, answer, answer_of_minimal, column, raises_opencv_error, write_mask
+from bansac.compat.answers import Answer, answer, answer_of_minimal, column, raises_opencv_error, write_out
 from bansac.compat.arguments import LMEDS, RANSAC, as_pair, is_flag, read_method
 from bansac.compat.distortion import undistort_points
 from bansac.estimate import estimate_essential
@@ -80,7 +80,6 @@ def _essential_of_one(
     )
 
 
-@raises_opencv_error
 def _essential_of_focal(
     points1: ArrayLike, points2: ArrayLike, focal: float = 1.0, pp: ArrayLike = (0.0, 0.0), method: Any = RANSAC,
     prob: float | None = None, threshold: float = 1.0, maxIters: int | None = None, mask: Any = None,
@@ -187,7 +186,6 @@ def _pose_of_one(
     return number, _write(rotation, R), _write(translation, t), visible
 
 
-@raises_opencv_error
 def _pose_of_focal(
     E: ArrayLike, points1: ArrayLike, points2: ArrayLike, R: Any = None, t: Any = None, focal: float = 1.0,
     pp: ArrayLike = (0.0, 0.0), mask: Any = None,
@@ -227,15 +225,12 @@ def _pose(E: ArrayLike, x1: _Matrix, x2: _Matrix, mask: Any) -> tuple[int, _Matr
     best = int(np.argmax([np.count_nonzero(chosen) for chosen in visible]))
     value = 255 if mask is None else 1
     R, t = motions[best]
-    return int(visible[best].sum()), R, t[:, None], write_mask(column(visible[best]) * np.uint8(value), mask)
+    return int(visible[best].sum()), R, t[:, None], write_out(column(visible[best]) * np.uint8(value), mask)
 
 
 def _write(found: _Matrix, given: Any) -> _Matrix:
-    """Return a matrix, written into the array that the caller gave for it, if it has the shape and float64 numbers."""
-    if not isinstance(given, np.ndarray) or given.shape != found.shape or given.dtype != found.dtype:
-        return found
-    given[...] = found
-    return given
+    """Return a matrix, written into the array that the caller gave for it, if it has its shape."""
+    return write_out(found, given) if np.shape(given) == found.shape else found
 
 
 def _in_front(R: _Matrix, t: _Matrix, x1: _Matrix, x2: _Matrix) -> NDArray[np.bool_]:
@@ -247,6 +242,7 @@ def _in_front(R: _Matrix, t: _Matrix, x1: _Matrix, x2: _Matrix) -> NDArray[np.bo
     return np.asarray((depth1 > 0) & (depth2 > 0))
 
 
+@raises_opencv_error
 def _camera_of(focal: float, pp: ArrayLike) -> _Matrix:
     """Return the camera matrix of a focal length and a principal point."""
     if np.ndim(focal) > 0:

@@ -269,7 +269,7 @@ _CONTEXT: Any = namedtuple("_CONTEXT", _FIELDS) if config.DISABLE_JIT else _RunS
 
 def pack_run(state: State) -> Any:
     """Return the context that the kernels take, in the memory of ``state``."""
-    memory = state.memory.view(_RECORDS).view(np.recarray) if config.DISABLE_JIT else state.memory
+    memory = state.memory.view(np.recarray) if config.DISABLE_JIT else state.memory
     return _pack(
         state.kernels, memory, state.data, state.points, state.rng, state.best_model, state.odds, state.gamma,
         state.cpt, state.squared_threshold, state.counts, state.largest_odds, state.ranking, state.sampler_numbers,

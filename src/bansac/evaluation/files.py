@@ -78,3 +78,9 @@ def check_file(path: Path, option: str = "--out") -> None:
     check_writable(path.parent, repr(str(path)), option)
     if path.is_dir():
         raise IsADirectoryError(f"{option}: cannot write {str(path)!r}: is a folder")
+
+
+def check_replaceable(what: str, overwrite: bool, option: str = "--out") -> None:
+    """Raise a ValueError that says ``what`` is there unless it may be replaced."""
+    if not overwrite:
+        raise ValueError(f"{option}: {what}; name another place, or replace it with --overwrite")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from bansac.evaluation.speed.timing import Call
 
-__all__ = ["peak_in_process", "peak_of_call"]
+__all__ = ["peak_in_process", "peak_of_call", "status_bytes"]
 
 _PROCESS = Path("/proc/self")
 
@@ -20,12 +20,12 @@ _ENVIRONMENT = {"MALLOC_MMAP_THRESHOLD_": "65536"}
 def peak_of_call(call: Call) -> int | None:
     """Return by how many bytes the resident set grows at most during a call, None where the system does not tell."""
     try:
-        before, _ = _status("VmRSS"), _status("VmHWM")
+        before, _ = status_bytes("VmRSS"), status_bytes("VmHWM")
         (_PROCESS / "clear_refs").write_text("5")  # the peak starts anew
     except OSError:
         return None
     call()
-    return _status("VmHWM") - before
+    return status_bytes("VmHWM") - before
 
 
 def peak_in_process(module: str, *arguments: str) -> int | None:
@@ -40,8 +40,8 @@ def peak_in_process(module: str, *arguments: str) -> int | None:
     return int(done.stdout) if done.stdout.strip() else None
 
 
-def _status(name: str) -> int:
-    """Return a size of this process in bytes."""
+def status_bytes(name: str) -> int:
+    """Return a size of this process in bytes, by its name in /proc; an OSError where the system does not tell."""
     for line in (_PROCESS / "status").read_text().splitlines():
         if line.startswith(f"{name}:"):
             return 1024 * int(line.split()[1])
