@@ -30,13 +30,14 @@ from unittest import mock
 import numpy as np
 from numpy.typing import NDArray
 
-from bansac.datasets import Matches, find_sets
 from bansac.engine.scoring.weights import density_weights, reliability_weights
-from bansac.evaluation.experiment import Row
-from bansac.evaluation.method import Method
-from bansac.evaluation.provenance import installed_versions, machine
-from bansac.evaluation.summary import AUC_10, CORNERS_10, ITERATIONS, TIME, Summary
-from bansac.evaluation.task import DEFAULTS, Kind, Protocol, Task, judge, make_task, usable_pairs
+from bansac.lab.evaluation.experiment import Row
+from bansac.lab.evaluation.method import Method
+from bansac.lab.evaluation.provenance import installed_versions, machine
+from bansac.lab.evaluation.summary import AUC_10, CORNERS_10, ITERATIONS, TIME, Summary
+from bansac.lab.evaluation.task import DEFAULTS, Kind, Protocol, Task, judge, make_task, usable_pairs
+from bansac.lab.sets import find_sets
+from bansac.matches import Matches
 from bansac.options import Options
 from bansac.problems.problem import Problem
 
@@ -105,7 +106,7 @@ STOPS = ("sprt", "bansac+ransac")
 WAYS_BACK = (0.0, 0.1, 0.4)
 _OPTIONS = Options()
 DEFAULT_EXPONENT = 2  # of bansac.engine.scoring.weights
-DEFAULT_LENGTH = 300  # of a round with the default budget: bansac.engine.rounds
+DEFAULT_LENGTH = 300  # of a round with the default budget: bansac.engine.restarts
 
 
 def default_problem(kind: Kind) -> Problem:

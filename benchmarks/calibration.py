@@ -29,9 +29,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 import bansac
-from bansac.datasets import Matches, PairSet
-from bansac.datasets.labelled import LabelledSet
-from bansac.evaluation.task import DEFAULTS, Kind, squared_distances, usable_pairs
+from bansac.lab.evaluation.task import DEFAULTS, Kind, squared_distances, usable_pairs
+from bansac.lab.sets import PairSet
+from bansac.lab.sets.labelled import LabelledSet
+from bansac.matches import Matches
 
 Array = NDArray[np.float64]
 

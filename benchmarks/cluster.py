@@ -27,16 +27,18 @@ from typing import Any
 import numpy as np
 
 from bansac.batch.job import Job
+from bansac.batch.journal import Journal
 from bansac.batch.records import Records
 from bansac.batch.result_files import WRITERS
 from bansac.batch.sources import ImagePair, Pair, Source, find_sources
-from bansac.datasets import Matches, epipolar_matches, find_sets, load_demo
-from bansac.datasets.matching import Features, detect_features, match_features
-from bansac.evaluation.experiment import Row
-from bansac.evaluation.journal import Journal
-from bansac.evaluation.provenance import installed_versions, machine
 from bansac.executors import Failure
 from bansac.executors.cluster import CHUNK_SECONDS, ClusterExecutor
+from bansac.lab.evaluation.experiment import Row
+from bansac.lab.evaluation.provenance import installed_versions, machine
+from bansac.lab.sets import find_sets
+from bansac.matches import Matches, load_demo
+from bansac.matches.image_matching import Features, detect_features, match_features
+from bansac.synthetic import epipolar_matches
 
 MODELS = ("F", "E", "H")
 FEATURES = (1000, 2000, 4000, 8000)

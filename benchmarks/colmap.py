@@ -29,9 +29,10 @@ from numpy.typing import NDArray
 
 from bansac.colmap import VerificationOptions, verify_database
 from bansac.colmap.database import import_pycolmap
-from bansac.datasets import Matches, PairSet
-from bansac.datasets.hdf5 import Reader
-from bansac.evaluation.provenance import installed_versions, machine
+from bansac.lab.evaluation.provenance import installed_versions, machine
+from bansac.lab.sets import PairSet
+from bansac.matches import Matches
+from bansac.matches.hdf5 import Reader
 
 pycolmap = import_pycolmap()
 

@@ -25,12 +25,13 @@ from typing import Any
 import numpy as np
 
 import bansac
-from bansac.datasets import Matches, PairSet
-from bansac.datasets.synthetic import SceneMatches, epipolar_matches, planar_scene_matches, rotation_matches
-from bansac.evaluation.methods import METHODS
-from bansac.evaluation.task import DEFAULTS, judge, make_task, usable_pairs
 from bansac.geometry import apply_transform, recover_pose
-from bansac.metrics import rotation_error, translation_error
+from bansac.lab.evaluation.methods import METHODS
+from bansac.lab.evaluation.task import DEFAULTS, judge, make_task, usable_pairs
+from bansac.lab.metrics import rotation_error, translation_error
+from bansac.lab.sets import PairSet
+from bansac.matches import Matches
+from bansac.synthetic import SceneMatches, epipolar_matches, planar_scene_matches, rotation_matches
 
 
 def points_on_a_line(n: int, inlier_ratio: float, noise: float, seed: int) -> SceneMatches:

@@ -23,8 +23,8 @@ from typing import Any
 import numpy as np
 
 import bansac
-from bansac.datasets import load_demo
 from bansac.engine.trace import TRACE_COLUMNS
+from bansac.matches import load_demo
 
 LO = "inner+iterative"
 

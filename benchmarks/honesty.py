@@ -33,16 +33,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 import bansac
-from bansac.datasets import Matches, PairSet
-from bansac.datasets.synthetic import (
+from bansac.geometry import normalize_points, rotation_matrix
+from bansac.lab.evaluation.task import DEFAULTS, Kind, judge, make_task, usable_pairs
+from bansac.lab.sets import PairSet
+from bansac.matches import Matches
+from bansac.synthetic import (
     circle_points,
     epipolar_matches,
     homography_matches,
     line_points,
     polynomial_points,
 )
-from bansac.evaluation.task import DEFAULTS, Kind, judge, make_task, usable_pairs
-from bansac.geometry import normalize_points, rotation_matrix
 
 Array = NDArray[np.float64]
 Estimator = Callable[..., bansac.Result]
@@ -334,7 +335,7 @@ def _match(first: str, second: str) -> Matches:
     """Return the one-way matches of two photographs."""
     import skimage.data
 
-    from bansac.datasets.matching import match_images
+    from bansac.matches.image_matching import match_images
 
     return match_images(getattr(skimage.data, first)(), getattr(skimage.data, second)(), ratio=0.86, mutual=False)
 

@@ -24,12 +24,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bansac.datasets import Matches
-from bansac.datasets.labelled import CheckPointSet, LabelledSet
-from bansac.evaluation.method import Method
-from bansac.evaluation.methods import METHODS
-from bansac.evaluation.provenance import installed_versions, machine
-from bansac.evaluation.task import DEFAULTS, make_task, squared_distances
+from bansac.lab.evaluation.method import Method
+from bansac.lab.evaluation.methods import METHODS
+from bansac.lab.evaluation.provenance import installed_versions, machine
+from bansac.lab.evaluation.task import DEFAULTS, make_task, squared_distances
+from bansac.lab.sets.labelled import CheckPointSet, LabelledSet
+from bansac.matches import Matches
 
 Array = NDArray[np.float64]
 

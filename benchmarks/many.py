@@ -31,11 +31,11 @@ from typing import Any
 from numba import njit
 
 import bansac
-from bansac.datasets import find_sets
-from bansac.evaluation.methods import select_methods
-from bansac.evaluation.provenance import installed_versions, machine
-from bansac.evaluation.speed.memory import status_bytes
-from bansac.evaluation.task import DEFAULTS, Kind, Task, best_first, make_task, usable_pairs
+from bansac.lab.evaluation.methods import select_methods
+from bansac.lab.evaluation.provenance import installed_versions, machine
+from bansac.lab.evaluation.speed.memory import status_bytes
+from bansac.lab.evaluation.task import DEFAULTS, Kind, Task, best_first, make_task, usable_pairs
+from bansac.lab.sets import find_sets
 
 EXCLUDED = ("middlebury_dino",)
 PROBLEMS = {"F": "fundamental", "E": "essential"}

@@ -22,9 +22,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 import bansac
-from bansac.datasets import Matches, find_sets
-from bansac.evaluation.task import DEFAULTS, Kind, Task, judge, make_task, usable_pairs
-from bansac.metrics import auc
+from bansac.lab.evaluation.task import DEFAULTS, Kind, Task, judge, make_task, usable_pairs
+from bansac.lab.metrics import auc
+from bansac.lab.sets import find_sets
+from bansac.matches import Matches
 
 SEEDS = 5
 WITHIN = 0.03

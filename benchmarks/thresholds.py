@@ -24,15 +24,15 @@ from typing import Any
 import numpy as np
 
 from bansac import Options
-from bansac.datasets import Matches
-from bansac.evaluation.bench import Bench
-from bansac.evaluation.experiment import Setup
-from bansac.evaluation.method import Method
-from bansac.evaluation.methods import METHODS
-from bansac.evaluation.pairs import open_set
-from bansac.evaluation.provenance import installed_versions, machine
-from bansac.evaluation.task import DEFAULTS, Protocol, Task, judge, make_task
-from bansac.metrics import auc, mean_average_accuracy
+from bansac.lab.evaluation.bench import Bench
+from bansac.lab.evaluation.experiment import Setup
+from bansac.lab.evaluation.method import Method
+from bansac.lab.evaluation.methods import METHODS
+from bansac.lab.evaluation.pairs import open_set
+from bansac.lab.evaluation.provenance import installed_versions, machine
+from bansac.lab.evaluation.task import DEFAULTS, Protocol, Task, judge, make_task
+from bansac.lab.metrics import auc, mean_average_accuracy
+from bansac.matches import Matches
 
 PIXELS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import bansac
-from bansac.datasets import load_demo
+from bansac.matches import load_demo
 from bansac.plotting import plot_probability_evolution, save_figure
 
 DEFAULT = Path(__file__).resolve().parents[1] / "docs" / "images" / "demo.jpg"

@@ -1,4 +1,4 @@
-"""Render the demo pair of ``bansac.datasets.load_demo``: a wall of posters seen twice, with exact truth.
+"""Render the demo pair of ``bansac.matches.load_demo``: a wall of posters seen twice, with exact truth.
 
 Everything is drawn here, from random numbers and OpenCV's own letters (which differ between
 its versions); no photograph is used. The wall is one plane, so
@@ -23,8 +23,8 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from bansac.datasets import demo
-from bansac.datasets.matching import match_images
+from bansac.matches import demo
+from bansac.matches.image_matching import match_images
 
 Image = NDArray[np.uint8]  # (H, W, 3), BGR as OpenCV has it
 Array = NDArray[np.float64]

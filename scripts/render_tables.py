@@ -127,7 +127,7 @@ def over_time(name: str) -> str:
     """Return accuracy within given times, and the chart, of a report of ``bansac bench --budgets``."""
     if not (evidence.ROOT / "benchmarks" / f"{name}.json").exists():
         return "Not measured yet.\n"
-    from bansac.evaluation.budgets import ACCURACY, TIMES, best_within
+    from bansac.lab.evaluation.budgets import ACCURACY, TIMES, best_within
 
     document = bench(name)
     curves, accuracy = document["mean"], ACCURACY[document["protocol"]["kind"]]

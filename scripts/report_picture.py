@@ -16,7 +16,7 @@ from selenium import webdriver
 from selenium.webdriver.support.wait import WebDriverWait
 
 import bansac
-from bansac.datasets import load_demo
+from bansac.matches import load_demo
 
 DEFAULT = Path(__file__).resolve().parents[1] / "docs" / "images" / "report.jpg"
 FLAGS = ("--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking")

@@ -13,9 +13,9 @@ import numpy as np
 from matplotlib.figure import Figure
 
 import bansac
-from bansac.datasets import CurvePoints, polynomial_points
 from bansac.engine.dbn import gamma_1, pack_cpt, probabilities_from_odds, update_first_order, write_initial_odds
 from bansac.plotting import plot_point_evolution, save_figure
+from bansac.synthetic import CurvePoints, polynomial_points
 
 IMAGES = Path(__file__).resolve().parents[1] / "docs" / "images"
 DEGREE, THRESHOLD = 3, 0.05

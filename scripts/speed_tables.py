@@ -6,8 +6,8 @@ import functools
 
 from reproduction.evidence import ROOT, bench, lines
 
-from bansac.evaluation.render import to_markdown
-from bansac.evaluation.speed.tables import TABLES as SPEED
+from bansac.lab.evaluation.render import to_markdown
+from bansac.lab.evaluation.speed.tables import TABLES as SPEED
 
 
 def speed(name: str, report: str = "speed") -> str:

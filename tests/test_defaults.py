@@ -8,18 +8,18 @@ import numpy as np
 import pytest
 
 import bansac
-from bansac.datasets.synthetic import (
+from bansac.engine import search
+from bansac.engine.model_selection import Plausibility
+from bansac.engine.restarts import Rounds
+from bansac.lab.metrics import corner_error, rotation_error, translation_error
+from bansac.problems.line import LINE
+from bansac.synthetic import (
     circle_points,
     epipolar_matches,
     homography_matches,
     line_points,
     polynomial_points,
 )
-from bansac.engine import search
-from bansac.engine.incumbent import Plausibility
-from bansac.engine.rounds import Rounds
-from bansac.metrics import corner_error, rotation_error, translation_error
-from bansac.problems.line import LINE
 from tests.reference import epipolar as reference
 from tests.reference import focal_lengths
 

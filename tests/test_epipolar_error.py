@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import bansac
-from bansac.datasets.synthetic import epipolar_matches
 from bansac.problems.essential import ESSENTIAL
 from bansac.problems.line import LINE
+from bansac.synthetic import epipolar_matches
 from tests.reference import epipolar as reference
 
 SCENE = epipolar_matches(300, inlier_ratio=0.6, noise=0.5, seed=8)

@@ -10,15 +10,15 @@ import numpy as np
 import pytest
 
 import bansac
-from bansac.datasets.synthetic import (
+from bansac.lab.metrics import corner_error, rotation_error, translation_error
+from bansac.options import PRESETS
+from bansac.synthetic import (
     circle_points,
     epipolar_matches,
     homography_matches,
     line_points,
     polynomial_points,
 )
-from bansac.metrics import corner_error, rotation_error, translation_error
-from bansac.options import PRESETS
 from tests.planar_scenes import PIXEL, dominant_plane
 from tests.reference import epipolar as reference
 
@@ -502,7 +502,7 @@ def test_an_interrupt_between_slices_gets_through(preset, plane, monkeypatch):
 
 PROGRAM = """
 import hashlib, numpy as np, bansac
-from bansac.datasets.synthetic import epipolar_matches
+from bansac.synthetic import epipolar_matches
 scene = epipolar_matches(200, inlier_ratio=0.5, noise=0.3, seed=1)
 for result in (
     bansac.estimate_homography(scene.x1, scene.x2, max_iterations=300),

@@ -19,7 +19,8 @@ import pytest
 from typer.testing import CliRunner
 
 from bansac.cli.app import app
-from bansac.datasets import epipolar_matches, load_demo
+from bansac.matches import load_demo
+from bansac.synthetic import epipolar_matches
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = {

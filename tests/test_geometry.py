@@ -94,9 +94,8 @@ def test_essential_matrix_of_a_pose_gives_the_pose_back(seed):
 
 
 def test_geometry_and_data_sets_load_without_numba():
-    code = (
-        "import sys, bansac.geometry, bansac.metrics, bansac.plotting, bansac.datasets; print('numba' in sys.modules)"
-    )
+    modules = "bansac.geometry, bansac.lab.metrics, bansac.plotting, bansac.matches"
+    code = f"import sys, {modules}; print('numba' in sys.modules)"
     source = Path(bansac.__file__).parents[1]
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=source)
     assert done.stdout.strip() == "False"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bansac.datasets.matching import match_images
 from bansac.images import read_image, shrink
+from bansac.matches.image_matching import match_images
 
 cv2 = pytest.importorskip("cv2", reason="scaling needs OpenCV")
 

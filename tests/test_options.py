@@ -11,7 +11,6 @@ import pytest
 
 import bansac
 from bansac import options as public
-from bansac.datasets.synthetic import circle_points, epipolar_matches, homography_matches
 from bansac.engine import options as engine
 from bansac.engine.refinement import REFINERS
 from bansac.engine.sampling import SAMPLERS
@@ -24,6 +23,7 @@ from bansac.problems.essential import ESSENTIAL, ESSENTIAL_SYMMETRIC
 from bansac.problems.fundamental import FUNDAMENTAL
 from bansac.problems.homography import HOMOGRAPHY
 from bansac.problems.line import LINE
+from bansac.synthetic import circle_points, epipolar_matches, homography_matches
 
 FIELDS = [field.name for field in dataclasses.fields(Options)]
 

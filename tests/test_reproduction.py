@@ -14,7 +14,7 @@ from reproduction.claim import CLAIMS, above, first, verdict
 from reproduction.evidence import RUNS
 from reproduction.main_claims import bansac_first
 
-from bansac.experiments import EXPERIMENTS
+from bansac.lab.experiments import EXPERIMENTS
 
 # Every table and figure of the paper and its supplement with results or settings in it.
 LABELS = (

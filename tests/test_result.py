@@ -12,8 +12,8 @@ import pytest
 
 import bansac
 from bansac import AbsolutePose, RelativePose, Result
-from bansac.datasets.synthetic import epipolar_matches
 from bansac.engine.trace import Trace
+from bansac.synthetic import epipolar_matches
 
 
 @pytest.fixture(scope="module")

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import bansac
-from bansac.datasets import load_demo
-from bansac.datasets.synthetic import epipolar_matches, homography_matches
 from bansac.engine.state import LEARNT
+from bansac.matches import load_demo
+from bansac.synthetic import epipolar_matches, homography_matches
 
 ESTIMATORS = {
     "homography": bansac.estimate_homography,

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import bansac
-import bansac.datasets.synthetic
+import bansac.synthetic
 
 RUNS = 10
 
@@ -84,7 +84,7 @@ def test_a_threshold_that_is_not_small_against_the_data_is_said():
 
 
 def test_every_datum_twice_is_as_good_as_once():
-    scene = bansac.datasets.synthetic.homography_matches(60, 0.6, 0.5, seed=2)
+    scene = bansac.synthetic.homography_matches(60, 0.6, 0.5, seed=2)
     x1, x2 = np.repeat(scene.x1, 2, axis=0), np.repeat(scene.x2, 2, axis=0)
     assert bansac.estimate_homography(x1, x2, threshold=2.0).success
 

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 import bansac
-from bansac.datasets import Matches, epipolar_matches, load_demo
+from bansac.matches import Matches, load_demo
+from bansac.synthetic import epipolar_matches
 
 
 def homography(pair: Matches) -> NDArray[np.float64]:

@@ -9,6 +9,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from bansac.batch.many import Failure, estimate_many, iter_estimates
     from bansac.estimate import (
         estimate_absolute_pose,
         estimate_affine,
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
         fit_polynomial,
         ransac,
     )
-    from bansac.estimate.batch import Failure, estimate_many, iter_estimates
     from bansac.geometry import focals_from_fundamental
     from bansac.options import Options
     from bansac.problems.problem import Problem
@@ -65,7 +65,7 @@ __all__ = [
 
 _MODULES = {
     "AbsolutePose": "bansac.result",
-    "Failure": "bansac.estimate.batch",
+    "Failure": "bansac.batch.many",
     "Options": "bansac.options",
     "Problem": "bansac.problems.problem",
     "RelativePose": "bansac.result",
@@ -76,7 +76,7 @@ _MODULES = {
     "estimate_essential": "bansac.estimate",
     "estimate_fundamental": "bansac.estimate",
     "estimate_homography": "bansac.estimate",
-    "estimate_many": "bansac.estimate.batch",
+    "estimate_many": "bansac.batch.many",
     "estimate_relative_pose": "bansac.estimate",
     "estimate_rigid_3d": "bansac.estimate",
     "estimate_similarity": "bansac.estimate",
@@ -87,7 +87,7 @@ _MODULES = {
     "fit_plane": "bansac.estimate",
     "fit_polynomial": "bansac.estimate",
     "focals_from_fundamental": "bansac.geometry",
-    "iter_estimates": "bansac.estimate.batch",
+    "iter_estimates": "bansac.batch.many",
     "ransac": "bansac.estimate",
 }
 

@@ -358,7 +358,7 @@ def focals_from_fundamental(F: ArrayLike, center1: ArrayLike, center2: ArrayLike
     Examples
     --------
     >>> import numpy as np, bansac
-    >>> from bansac.datasets.synthetic import epipolar_matches
+    >>> from bansac.synthetic import epipolar_matches
     >>> scene = epipolar_matches(50, inlier_ratio=1.0, noise=0.0, seed=1)
     >>> F = bansac.estimate_fundamental(scene.x1, scene.x2).model
     >>> f1, f2 = bansac.focals_from_fundamental(F, scene.K[:2, 2], scene.K[:2, 2])

@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from bansac.cli.app import app
-from bansac.datasets import epipolar_matches, homography_matches
+from bansac.synthetic import epipolar_matches, homography_matches
 
 
 class Command:

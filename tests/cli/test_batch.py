@@ -13,9 +13,10 @@ import pytest
 import bansac as library
 from bansac.batch import run as batch
 from bansac.cli.console import INTERRUPTED
-from bansac.datasets import HlocPairs, homography_matches
-from bansac.datasets.files import read_matches
-from tests.evaluation.sets import write_homography_set, write_pose_set
+from bansac.matches import HlocPairs
+from bansac.matches.match_files import read_matches
+from bansac.synthetic import homography_matches
+from tests.lab.evaluation.sets import write_homography_set, write_pose_set
 from tests.processes import kill_in_progress
 
 

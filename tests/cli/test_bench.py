@@ -10,8 +10,8 @@ import h5py
 import pytest
 
 from bansac.cli import bench as bench_module
-from bansac.evaluation.methods import PRESET_METHODS
-from tests.evaluation.sets import write_homography_set, write_pose_set
+from bansac.lab.evaluation.methods import PRESET_METHODS
+from tests.lab.evaluation.sets import write_homography_set, write_pose_set
 
 
 @pytest.fixture

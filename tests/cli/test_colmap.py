@@ -19,7 +19,7 @@ import pytest
 from bansac.cli import colmap as cli
 from bansac.cli.console import INTERRUPTED
 from bansac.colmap import VerificationOptions, VerificationSummary
-from bansac.datasets import epipolar_matches
+from bansac.synthetic import epipolar_matches
 
 pycolmap = pytest.importorskip("pycolmap", reason="pycolmap, of the extra colmap, is not installed")
 

@@ -18,10 +18,10 @@ from rich.console import Console
 
 import bansac as library
 from bansac.cli import data as data_module
-from bansac.datasets.download import _CHUNK as CHUNK
-from tests.datasets.archives import ArchiveServer, homography_archive, pose_archive, serve
-from tests.datasets.test_labelled import write_labelled_set
-from tests.evaluation.sets import write_homography_set, write_pose_set
+from bansac.lab.sets.download import _CHUNK as CHUNK
+from tests.lab.evaluation.sets import write_homography_set, write_pose_set
+from tests.lab.sets.archives import ArchiveServer, homography_archive, pose_archive, serve
+from tests.lab.sets.test_labelled import write_labelled_set
 from tests.processes import interruptible
 
 pytest.importorskip("pooch", reason="downloads need pooch")

@@ -11,10 +11,10 @@ from typer.testing import CliRunner
 
 import bansac as library
 from bansac.cli.app import app
-from bansac.datasets import circle_points, line_points
 from bansac.geometry import normalize_points
-from bansac.metrics import corner_error, rotation_error, translation_error
-from tests.evaluation.sets import write_pose_set
+from bansac.lab.metrics import corner_error, rotation_error, translation_error
+from bansac.synthetic import circle_points, line_points
+from tests.lab.evaluation.sets import write_pose_set
 
 
 def test_homography_of_a_csv_is_the_librarys(bansac: Any, matches_csv: Path, plane: Any) -> None:

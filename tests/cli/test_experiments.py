@@ -17,8 +17,8 @@ from typing import Any
 import h5py
 import pytest
 
-from bansac.experiments import EXPERIMENTS
-from tests.evaluation.sets import write_homography_set, write_pose_set
+from bansac.lab.experiments import EXPERIMENTS
+from tests.lab.evaluation.sets import write_homography_set, write_pose_set
 from tests.processes import interruptible
 
 

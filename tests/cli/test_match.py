@@ -9,10 +9,10 @@ import pytest
 
 from bansac import plotting
 from bansac.cli import answer as answer_module
-from bansac.datasets import load_demo
-from bansac.datasets.demo import plane_inliers
-from bansac.evaluation.files import OutputFolder
-from bansac.metrics import corner_error
+from bansac.lab.metrics import corner_error
+from bansac.matches import load_demo
+from bansac.matches.demo import plane_inliers
+from bansac.output_files import OutputFolder
 from bansac.problems.homography import HOMOGRAPHY
 
 

@@ -13,8 +13,8 @@ import bansac as library
 from bansac.batch import features
 from bansac.batch import run as batch
 from bansac.cli.console import INTERRUPTED
-from bansac.datasets import load_demo
-from bansac.datasets.matching import match_images
+from bansac.matches import load_demo
+from bansac.matches.image_matching import match_images
 from tests.processes import kill_in_progress
 
 cv2 = pytest.importorskip("cv2", reason="matching images needs OpenCV")

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from bansac.cli.output import ResultFolder
-from bansac.datasets import load_demo
+from bansac.matches import load_demo
 
 
 @pytest.fixture

@@ -14,10 +14,11 @@ import numpy as np
 import pytest
 
 from bansac.batch import run as batch
-from bansac.datasets import homography_matches, load_demo
+from bansac.matches import load_demo
+from bansac.synthetic import homography_matches
 from tests.clusters import worker_processes
-from tests.evaluation import toy
-from tests.evaluation.sets import write_homography_set
+from tests.lab.evaluation import toy
+from tests.lab.evaluation.sets import write_homography_set
 
 
 def load(path: Path) -> dict[str, Any]:

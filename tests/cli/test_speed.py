@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from bansac.evaluation.speed import calls, pairs
-from bansac.evaluation.speed.tables import tables_of
-from tests.evaluation.sets import write_homography_set, write_pose_set
+from bansac.lab.evaluation.speed import calls, pairs
+from bansac.lab.evaluation.speed.tables import tables_of
+from tests.lab.evaluation.sets import write_homography_set, write_pose_set
 
 
 @pytest.fixture

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from bansac.colmap import PairMatches
-from bansac.datasets.synthetic import SceneMatches
 from bansac.geometry import normalize_points
+from bansac.synthetic import SceneMatches
 
 
 def as_pair(scene: SceneMatches, *, focal_error: float | None = 1.0, **changes: Any) -> PairMatches:

@@ -10,9 +10,9 @@ import pytest
 
 from bansac.colmap import PairGeometry, VerificationOptions, verify_pairs
 from bansac.colmap.pairs import PairFailure
-from bansac.datasets import epipolar_matches, planar_scene_matches, rotation_matches
 from bansac.geometry import essential_from_pose
-from bansac.metrics import rotation_error, translation_error
+from bansac.lab.metrics import rotation_error, translation_error
+from bansac.synthetic import epipolar_matches, planar_scene_matches, rotation_matches
 from tests.colmap.scenes import as_pair
 
 OPTIONS = VerificationOptions()

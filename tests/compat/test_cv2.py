@@ -12,9 +12,9 @@ import pytest
 
 import bansac.compat.cv2 as ours
 from bansac.compat import answers
-from bansac.datasets.synthetic import epipolar_matches, homography_matches
 from bansac.geometry import apply_transform
-from bansac.metrics import pose_error
+from bansac.lab.metrics import pose_error
+from bansac.synthetic import epipolar_matches, homography_matches
 
 PLANE = homography_matches(300, inlier_ratio=0.5, noise=0.5, seed=3)
 SCENE = epipolar_matches(300, inlier_ratio=0.5, noise=0.5, seed=3)

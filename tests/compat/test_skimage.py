@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from bansac.compat.skimage import _required_trials, ransac
-from bansac.datasets.synthetic import epipolar_matches, homography_matches
 from bansac.geometry import apply_transform
+from bansac.synthetic import epipolar_matches, homography_matches
 
 
 class Line:

@@ -9,7 +9,6 @@ import pytest
 from numba import config
 
 import bansac
-from bansac.datasets.synthetic import homography_matches, line_points
 from bansac.engine.kernels import select_kernels
 from bansac.engine.refinement import Refiner, least_squares
 from bansac.engine.sampling import SAMPLERS, Sampler
@@ -20,6 +19,7 @@ from bansac.engine.stopping import ransac as ransac_module
 from bansac.engine.verification import evaluate
 from bansac.numeric.jit import kernel
 from bansac.problems.line import LINE
+from bansac.synthetic import homography_matches, line_points
 from tests.engine import own_sampler
 
 POINTS = line_points(200, inlier_ratio=0.4, noise=0.005, seed=1)

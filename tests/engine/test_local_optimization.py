@@ -7,11 +7,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from bansac.datasets.synthetic import line_points
 from bansac.engine.local_optimization import optimize_locally, select_optimization
 from bansac.engine.state import pack_run
 from bansac.engine.stopping import Stop
 from bansac.problems.line import LINE
+from bansac.synthetic import line_points
 from tests.engine.builder import build_run
 from tests.reference.local_optimization import iterate, line_distances
 

@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 from numba import config
 
-from bansac.datasets.synthetic import homography_matches, line_points
 from bansac.engine import local_optimization, runner, search
-from bansac.engine.incumbent import compete, repair_sampled
+from bansac.engine.model_selection import compete, repair_sampled
 from bansac.engine.sampling import SAMPLERS
 from bansac.engine.state import OPTIMIZATION
 from bansac.problems.fundamental import FUNDAMENTAL
 from bansac.problems.homography import HOMOGRAPHY
 from bansac.problems.line import LINE
 from bansac.problems.problem import Problem
+from bansac.synthetic import homography_matches, line_points
 from tests.engine.builder import BASE, build_run
 from tests.planar_scenes import PIXEL, dominant_plane
 

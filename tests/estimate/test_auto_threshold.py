@@ -9,12 +9,12 @@ import pytest
 
 import bansac
 from bansac import Options
-from bansac.datasets.synthetic import epipolar_matches, homography_matches, line_points
 from bansac.estimate.auto_threshold import LARGEST, SMALLEST, estimate_threshold, threshold_factor
 from bansac.geometry import normalize_points
-from bansac.metrics import corner_error, rotation_error, translation_error
+from bansac.lab.metrics import corner_error, rotation_error, translation_error
 from bansac.problems.fundamental import FUNDAMENTAL
 from bansac.problems.homography import HOMOGRAPHY
+from bansac.synthetic import epipolar_matches, homography_matches, line_points
 
 DEFAULTS = {"H": 2.0, "F": 0.5, "E": 0.5}
 FIXED = (0.25, 0.5, 1.0, 2.0, 4.0)

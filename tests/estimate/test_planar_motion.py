@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import bansac
-from bansac.datasets.synthetic import epipolar_matches, planar_scene_matches, rotation_matches
 from bansac.estimate.planar_motion import motion_of_plane
 from bansac.geometry import normalize_points, recover_pose
-from bansac.metrics import rotation_error, translation_error
+from bansac.lab.metrics import rotation_error, translation_error
+from bansac.synthetic import epipolar_matches, planar_scene_matches, rotation_matches
 
 
 def rays_of(scene, chosen):

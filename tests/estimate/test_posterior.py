@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import bansac
-from bansac.datasets.synthetic import epipolar_matches, homography_matches, line_points
 from bansac.estimate.posterior import inlier_probabilities
+from bansac.synthetic import epipolar_matches, homography_matches, line_points
 from tests.reference import posterior as reference
 
 

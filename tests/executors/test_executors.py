@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from bansac.evaluation.experiment import Experiment, Setup
 from bansac.executors import EXECUTORS, Failure, find_executor
 from bansac.executors.processes import ATTEMPTS
-from tests.evaluation import toy
+from bansac.lab.evaluation.experiment import Experiment, Setup
+from tests.lab.evaluation import toy
 
 
 def run(experiment: Experiment, workers: int = 2, executor: str = "processes", **extra: Any) -> dict[str, Any]:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import bansac
-from bansac.datasets import homography_matches
+from bansac.synthetic import homography_matches
 
 
 class Case(NamedTuple):

@@ -12,5 +12,5 @@
 ``summary``           a page for a browser
 ====================  ==================================================================================
 
-It may import :mod:`bansac.evaluation` and what is below it; the command line imports it.
+It may import :mod:`bansac.lab.evaluation` and what is below it; the command line imports it.
 """

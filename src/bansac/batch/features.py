@@ -15,8 +15,8 @@ from zipfile import BadZipFile
 
 import numpy as np
 
-from bansac.datasets.matching import Features, detect_features
 from bansac.images import import_opencv
+from bansac.matches.image_matching import Features, detect_features
 from bansac.storage import write_atomically
 
 # Images of a process whose features are in memory; 8000 features have 4 MB.
@@ -32,7 +32,7 @@ class FeatureStore:
     folder : Path
         The folder.
     max_features, max_size : int
-        As for :func:`bansac.datasets.matching.detect_features`.
+        As for :func:`bansac.matches.image_matching.detect_features`.
     """
 
     folder: Path

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from bansac.batch.features import FeatureStore
 from bansac.batch.selection import Pairs
 from bansac.batch.sources import ImagePair, Pair, Source
-from bansac.datasets.matching import match_features
 from bansac.executors import Failure
+from bansac.matches.image_matching import match_features
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class ImagePairs:
     store : FeatureStore
         Where the files are.
     ratio, mutual
-        As for :func:`bansac.datasets.matching.match_images`.
+        As for :func:`bansac.matches.image_matching.match_images`.
     """
 
     pairs: Pairs

@@ -6,18 +6,20 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bansac.batch.journal import Row
+from bansac.batch.many import Failure, estimate_many, iter_estimates
+from bansac.batch.provenance import installed_versions, source_digest
 from bansac.batch.records import as_row
 from bansac.batch.sources import Source
-from bansac.datasets import Matches
-from bansac.estimate.batch import Failure, estimate_many, iter_estimates
-from bansac.evaluation.experiment import Row
-from bansac.evaluation.provenance import installed_versions, source_digest
-from bansac.evaluation.task import Kind
+from bansac.matches import Matches
+
+Kind = Literal["H", "F", "E"]
+"""The model that is estimated."""
 
 PROBLEMS: dict[Kind, str] = {"H": "homography", "F": "fundamental", "E": "relative_pose"}
 

@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bansac.batch.journal import Journal, Row
 from bansac.batch.sources import ImagePair, Source
-from bansac.evaluation.experiment import Row
-from bansac.evaluation.journal import Journal
 from bansac.geometry import essential_from_pose
 from bansac.result import RelativePose, Result
 

@@ -13,15 +13,13 @@ from pathlib import Path
 from typing import Protocol
 
 from bansac.batch.job import Job
+from bansac.batch.journal import Journal, Unit
 from bansac.batch.records import Records
 from bansac.batch.result_files import WRITERS, Writer, check_packages
 from bansac.batch.sources import Source
 from bansac.batch.summary import write_summary
-from bansac.evaluation.experiment import Unit
-from bansac.evaluation.files import check_file, check_replaceable
-from bansac.evaluation.journal import Journal
-from bansac.evaluation.runner import Progress, silent
-from bansac.executors import Executor, Failure
+from bansac.executors import Executor, Failure, Progress, silent
+from bansac.output_files import check_file, check_replaceable
 from bansac.storage import write_atomically
 
 # In the journal of a run that has written its results.

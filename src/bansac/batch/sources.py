@@ -11,9 +11,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bansac.datasets import HlocPairs, Matches, PairSet, find_sets
-from bansac.datasets.files import read_matches
-from bansac.evaluation.experiment import Unit
+from bansac.batch.journal import Unit
+from bansac.matches import HlocPairs, Matches
+from bansac.matches.match_files import read_matches
+from bansac.matches.pair_folder import PairFolder, find_pair_folders
 
 # Files of a folder that are pairs; .txt is that of a list.
 SUFFIXES = (".csv", ".npz", ".h5", ".hdf5")
@@ -65,7 +66,7 @@ def find_sources(path: Path, out: Path) -> list[Source]:
         names = read_list(path) if path.suffix == ".txt" else [path.name]
         sources = [_file_source(name, path.parent / name) for name in names]
     elif any(path.rglob("matches.h5")):
-        sources = [_set_source(pair_set, key) for pair_set in find_sets(path) for key in pair_set.keys]
+        sources = [_set_source(pair_set, key) for pair_set in find_pair_folders(path) for key in pair_set.keys]
     else:
         files = sorted(file for file in path.rglob("*") if file.suffix in SUFFIXES and not _same(file, out))
         sources = [_file_source(file.relative_to(path).as_posix(), file) for file in files]
@@ -113,7 +114,7 @@ def _read_file(file: Path) -> Pair:
     return Pair(read_matches(file))
 
 
-def _set_source(pair_set: PairSet, key: str) -> Source:
+def _set_source(pair_set: PairFolder, key: str) -> Source:
     stamp = _stamp(pair_set.folder / "matches.h5")
     read = functools.partial(_read_set, pair_set.folder.absolute(), stamp, key)
     return Source(f"{pair_set.name}/{key}", stamp, read)
@@ -125,9 +126,9 @@ def _read_set(folder: Path, stamp: str, key: str) -> Pair:
 
 
 @functools.lru_cache(maxsize=8)
-def _open_set(folder: Path, stamp: str) -> PairSet:
+def _open_set(folder: Path, stamp: str) -> PairFolder:
     """Open a set once a process: a source that is sent to a worker has its name only."""
-    return PairSet(folder)
+    return PairFolder(folder)
 
 
 def _stamp(file: Path) -> str:

@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 import bansac
 from bansac.cli.console import NO_MODEL, notes, report
-from bansac.datasets import Matches
-from bansac.evaluation.files import OutputFolder
 from bansac.geometry import essential_from_pose
 from bansac.images import MAX_SIZE, read_image, shrink
+from bansac.matches import Matches
+from bansac.output_files import OutputFolder
 from bansac.problems.essential import ESSENTIAL
 from bansac.problems.fundamental import FUNDAMENTAL
 from bansac.problems.homography import HOMOGRAPHY

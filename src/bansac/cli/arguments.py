@@ -10,9 +10,8 @@ import typer
 from numpy.typing import NDArray
 
 from bansac.engine.sampling import SAMPLERS
-from bansac.estimate.threads import count_workers
 from bansac.executors import EXECUTORS, Executor
-from bansac.executors.threads import EXECUTOR
+from bansac.executors.threads import EXECUTOR, count_workers
 from bansac.problems.essential import ESSENTIAL
 from bansac.problems.fundamental import FUNDAMENTAL
 from bansac.problems.homography import HOMOGRAPHY

@@ -9,16 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from bansac.batch.job import Cameras, Job
+from bansac.batch.job import Cameras, Job, Kind
 from bansac.batch.records import Record
 from bansac.batch.result_files import WRITERS
 from bansac.batch.run import Outcome, check_out, estimate_pairs
 from bansac.batch.sources import find_sources, hloc_sources
 from bansac.cli.arguments import uses_scores
 from bansac.cli.console import note_on_interrupt, notes, print_json, report, show_progress
-from bansac.datasets import HlocPairs
-from bansac.evaluation.task import Kind
 from bansac.executors import Executor
+from bansac.matches import HlocPairs
 
 # Failures that are shown; the file has all.
 _SHOWN = 10

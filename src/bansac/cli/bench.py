@@ -12,6 +12,7 @@ from rich.box import SIMPLE
 from rich.table import Table
 from typer.core import TyperGroup
 
+from bansac.batch.job import Kind
 from bansac.cli.arguments import (
     ExecutorOption,
     JsonFlag,
@@ -25,14 +26,14 @@ from bansac.cli.arguments import (
 from bansac.cli.console import command, print_json, report, show_progress
 from bansac.cli.output import check_new_file
 from bansac.cli.speed import speed
-from bansac.evaluation.bench import Bench, build_report, measured_rows
-from bansac.evaluation.budgets import Sweep, budget_table, plot_curves, time_table
-from bansac.evaluation.charts import import_figure
-from bansac.evaluation.experiment import Setup
-from bansac.evaluation.methods import METHODS, PRESET_METHODS, select_methods
-from bansac.evaluation.render import to_markdown
-from bansac.evaluation.runner import open_run
-from bansac.evaluation.task import DEFAULTS, Kind
+from bansac.lab.evaluation.bench import Bench, build_report, measured_rows
+from bansac.lab.evaluation.budgets import Sweep, budget_table, plot_curves, time_table
+from bansac.lab.evaluation.charts import import_figure
+from bansac.lab.evaluation.experiment import Setup
+from bansac.lab.evaluation.methods import METHODS, PRESET_METHODS, select_methods
+from bansac.lab.evaluation.render import to_markdown
+from bansac.lab.evaluation.runner import open_run
+from bansac.lab.evaluation.task import DEFAULTS
 from bansac.plotting import save_figure
 from bansac.storage import to_json, write_atomically
 

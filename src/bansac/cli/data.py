@@ -17,14 +17,14 @@ from rich.table import Table
 
 from bansac.cli.arguments import JsonFlag
 from bansac.cli.console import command, notes, print_json, report
-from bansac.datasets import PairSet
-from bansac.datasets.fetch import BASE_URL, fetch
-from bansac.datasets.hdf5 import PairFolder, evenly_spaced
-from bansac.datasets.labelled import LabelledSet
-from bansac.datasets.survey import survey
-from bansac.datasets.tutorial import MAX_RATIO
-from bansac.datasets.unpack import Progress as Listener
-from bansac.datasets.unpack import Stage
+from bansac.lab.sets import PairSet
+from bansac.lab.sets.fetch import BASE_URL, fetch
+from bansac.lab.sets.labelled import LabelledSet
+from bansac.lab.sets.survey import survey
+from bansac.lab.sets.tutorial import MAX_RATIO
+from bansac.lab.sets.unpack import Progress as Listener
+from bansac.lab.sets.unpack import Stage
+from bansac.matches.pair_folder import PairFolder, evenly_spaced
 
 SAMPLED_PAIRS = 50
 LABELLED = "labelled"

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import typer
+from numpy.typing import NDArray
 from rich.box import SIMPLE
 from rich.table import Table
 
@@ -13,9 +14,9 @@ from bansac.cli.answer import Answer, estimate_two_view, figure_names, write_fig
 from bansac.cli.arguments import JsonFlag, OutOption, OverwriteFlag, SeedOption
 from bansac.cli.console import print_json, report
 from bansac.cli.output import RESULT, ResultFolder
-from bansac.datasets import Matches
-from bansac.datasets.demo import StereoPair, load_demo, load_motorcycle, plane_inliers
-from bansac.metrics import corner_error
+from bansac.geometry import apply_transform
+from bansac.matches import Matches
+from bansac.matches.demo import StereoPair, load_demo, load_motorcycle, plane_inliers
 
 # The methods are compared on the matches from this SNN ratio on, which Lowe discards: few are true. Of all every method
 # finds the homography.
@@ -92,7 +93,7 @@ def _compare(pair: Matches, answers: dict[str, list[Answer]]) -> dict[str, Any]:
     threshold = answers["p-bansac"][0].result.threshold
     methods = {}
     for name, of_method in answers.items():
-        errors = [corner_error(answer.model, pair.H, pair.size1) for answer in of_method]
+        errors = [_corner_error(answer.model, pair) for answer in of_method]
         figures = {
             "right": sum(error < RIGHT for error in errors),
             "corner_error": float(np.median(errors)),
@@ -109,6 +110,15 @@ def _compare(pair: Matches, answers: dict[str, list[Answer]]) -> dict[str, Any]:
         "runs": RUNS,
         "methods": methods,
     }
+
+
+def _corner_error(H: NDArray[np.float64] | None, pair: Matches) -> float:
+    """Return the mean distance in pixels between the corners of image 1 mapped by H and by the true homography."""
+    if H is None or pair.H is None or pair.size1 is None:
+        return np.inf
+    height, width = pair.size1
+    corners = np.array([[0, 0], [width - 1, 0], [width - 1, height - 1], [0, height - 1]], dtype=np.float64)
+    return float(np.linalg.norm(apply_transform(H, corners) - apply_transform(pair.H, corners), axis=1).mean())
 
 
 def _show(comparison: dict[str, Any], best: Answer, loading: float) -> None:
@@ -138,7 +148,7 @@ def _show(comparison: dict[str, Any], best: Answer, loading: float) -> None:
 def _estimate_stereo(seed: int, *, traced: bool, json: bool) -> Stereo | None:
     """Match and estimate the stereo pair if scikit-image has it here and OpenCV is installed."""
     try:
-        from bansac.datasets.matching import match_images
+        from bansac.matches.image_matching import match_images
 
         pair = load_motorcycle()
         matches = match_images(pair.image1, pair.image2, ratio=STEREO_RATIO)

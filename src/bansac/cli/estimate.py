@@ -15,7 +15,7 @@ from bansac.cli.answer import Answer, estimate_two_view
 from bansac.cli.batch import estimate_files, make_job, wants_batch
 from bansac.cli.console import print_json, report
 from bansac.cli.output import RESULT, ResultFolder
-from bansac.datasets.files import read_calibration, read_matches, read_points
+from bansac.matches.match_files import read_calibration, read_matches, read_points
 
 # The file of --out with the data and the results per datum.
 DATA = "data.npz"

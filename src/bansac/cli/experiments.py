@@ -8,14 +8,14 @@ from typing import Annotated
 
 import typer
 
+from bansac.batch.job import Kind
 from bansac.cli.arguments import ExecutorOption, SchedulerOption, WorkersOption, choose_executor, given, split_names
 from bansac.cli.console import command, notes, report, show_progress
-from bansac.evaluation.experiment import Setup
-from bansac.evaluation.files import OutputFolder
-from bansac.evaluation.render import to_markdown
-from bansac.evaluation.runner import run_experiment
-from bansac.evaluation.task import Kind
-from bansac.experiments import EXPERIMENTS, find_experiment
+from bansac.lab.evaluation.experiment import Setup
+from bansac.lab.evaluation.render import to_markdown
+from bansac.lab.evaluation.runner import run_experiment
+from bansac.lab.experiments import EXPERIMENTS, find_experiment
+from bansac.output_files import OutputFolder
 
 INCOMPLETE = 1
 

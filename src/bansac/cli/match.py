@@ -8,16 +8,15 @@ from typing import Annotated
 import numpy as np
 import typer
 
-from bansac.batch.job import Cameras
+from bansac.batch.job import Cameras, Kind
 from bansac.cli import arguments
 from bansac.cli.answer import estimate_two_view, figure_names, settings_in_words, write_figures
 from bansac.cli.batch import make_job
 from bansac.cli.console import print_json, report
 from bansac.cli.match_folder import match_folder
 from bansac.cli.output import RESULT, ResultFolder, check_page
-from bansac.datasets.files import read_calibration
-from bansac.evaluation.task import Kind
 from bansac.images import MAX_SIZE
+from bansac.matches.match_files import read_calibration
 
 # The file of --out with the matches and the results per match.
 MATCHES = "matches.npz"
@@ -129,7 +128,7 @@ def match(
     if page is not None:
         check_page(page, overwrite)
 
-    from bansac.datasets.matching import match_images
+    from bansac.matches.image_matching import match_images
 
     matches = match_images(image1, image2, ratio=chosen, max_features=features, max_size=max_size, mutual=not one_way)
     settings = {"seed": seed, **arguments.sampling_settings(sampler, matches.scores, no_scores), **given}

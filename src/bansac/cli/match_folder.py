@@ -12,10 +12,10 @@ from bansac.batch.run import check_out, estimate_pairs
 from bansac.batch.selection import find_images, select_pairs
 from bansac.cli.batch import show_failures, show_outcome
 from bansac.cli.console import note_on_interrupt, show_progress
-from bansac.datasets.matching import check_matching
-from bansac.evaluation.files import check_file
 from bansac.executors import Executor, Failure
 from bansac.images import import_opencv
+from bansac.matches.image_matching import check_matching
+from bansac.output_files import check_file
 
 # The folder of the features beside --out.
 FEATURES = "bansac-features"

@@ -10,9 +10,9 @@ import typer
 from bansac.cli.arguments import JsonFlag, OverwriteFlag, split_names
 from bansac.cli.console import print_json, report, show_progress
 from bansac.cli.output import check_new_file
-from bansac.evaluation.render import to_markdown
-from bansac.evaluation.speed.report import PEERS, measure_speed
-from bansac.evaluation.speed.tables import tables_of
+from bansac.lab.evaluation.render import to_markdown
+from bansac.lab.evaluation.speed.report import PEERS, measure_speed
+from bansac.lab.evaluation.speed.tables import tables_of
 from bansac.storage import to_json, write_atomically
 
 

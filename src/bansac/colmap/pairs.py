@@ -132,7 +132,7 @@ def verify_pairs(pairs: Sequence[PairMatches], options: VerificationOptions) -> 
     Examples
     --------
     >>> import numpy as np
-    >>> from bansac.datasets import epipolar_matches
+    >>> from bansac.synthetic import epipolar_matches
     >>> scene = epipolar_matches(200, inlier_ratio=0.6, noise=0.5, seed=1)
     >>> indices = np.column_stack([np.arange(200), np.arange(200)]).astype(np.uint32)
     >>> pair = PairMatches(1, 2, 1, indices, scene.x1, scene.x2, scene.size, scene.size)

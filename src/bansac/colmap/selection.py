@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bansac.colmap.options import VerificationOptions
-from bansac.estimate.configuration import fit_rotation
+from bansac.significance.configuration import fit_rotation
 
 __all__ = ["NOTHING", "Support", "find_rotation", "select"]
 

@@ -17,9 +17,8 @@ from functools import partial
 from bansac.colmap.database import MatchDatabase
 from bansac.colmap.options import VerificationOptions
 from bansac.colmap.pairs import PairFailure, PairGeometry, PairMatches, verify_pairs
-from bansac.estimate.threads import as_count, count_workers
 from bansac.executors import Executor, Failure
-from bansac.executors.threads import EXECUTOR
+from bansac.executors.threads import EXECUTOR, as_count, count_workers
 
 __all__ = ["VerificationSummary", "verify_batch", "verify_database"]
 

@@ -42,9 +42,16 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bansac.compat.answers import Answer, answer, answer_of_all, answer_of_minimal, error_type, raises_opencv_error
 from bansac.compat.arguments import LMEDS, RANSAC, RHO, as_pair, is_flag, read_method
 from bansac.compat.calibrated import findEssentialMat, recoverPose
+from bansac.compat.return_values import (
+    Answer,
+    answer,
+    answer_of_all,
+    answer_of_minimal,
+    error_type,
+    raises_opencv_error,
+)
 from bansac.estimate import estimate_affine, estimate_fundamental, estimate_homography, estimate_similarity
 
 __all__ = [

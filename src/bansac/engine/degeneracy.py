@@ -1,7 +1,7 @@
 """The repair of a model whose sample is degenerate.
 
 Without local optimisation a new best model is repaired before it is taken; with it, the repair of an optimised model is
-optimised, too, and competes with it (``bansac.engine.incumbent``).
+optimised, too, and competes with it (``bansac.engine.model_selection``).
 """
 
 from __future__ import annotations

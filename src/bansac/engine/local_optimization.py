@@ -23,8 +23,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bansac.engine.incumbent import Contest, compete, repair_sampled
 from bansac.engine.loop import advance, update_stop
+from bansac.engine.model_selection import Contest, compete, repair_sampled
 from bansac.engine.refinement.levenberg_marquardt import find_work, select_manifold
 from bansac.engine.refinement.lm import TRUNCATED, move_best_model
 from bansac.engine.state import OPTIMIZATION, Run

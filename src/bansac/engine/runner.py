@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bansac.engine.dbn import tabulate_gamma, write_initial_odds, write_probabilities
-from bansac.engine.incumbent import Plausibility
+from bansac.engine.model_selection import Plausibility
 from bansac.engine.options import Options
 from bansac.engine.plan import NO_FLOATS, NO_INTS, Plan, find_plan
 from bansac.engine.sampling import Setup

@@ -9,13 +9,14 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from bansac.engine.cheirality_score import visible_score
 from bansac.engine.dbn import probabilities_from_odds
 from bansac.engine.degeneracy import find_degenerate, score_repaired
-from bansac.engine.incumbent import Contest, Plausibility, make_contest, weigh
 from bansac.engine.loop import run_iterations
+from bansac.engine.model_selection import Contest, Plausibility, make_contest, weigh
 from bansac.engine.options import Options
 from bansac.engine.plan import Plan
-from bansac.engine.rounds import Candidate, Rounds, Start
+from bansac.engine.restarts import Candidate, Rounds, Start
 from bansac.engine.state import (
     MAX_ITERATIONS,
     NOTHING,
@@ -27,7 +28,6 @@ from bansac.engine.state import (
 )
 from bansac.engine.trace import TRACE_COLUMNS, Recorder
 from bansac.engine.verification import mark_inliers
-from bansac.engine.visibility import visible_score
 from bansac.numeric.arrays import Bools, Floats
 from bansac.problems.problem import Problem
 

@@ -11,12 +11,12 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from bansac.estimate.configuration import matches_of_plane
 from bansac.estimate.posterior import inlier_probabilities
 from bansac.estimate.solve import distances
 from bansac.geometry import decompose_homography, essential_from_pose
 from bansac.problems.problem import Problem
 from bansac.result import RelativePose, Result
+from bansac.significance.configuration import matches_of_plane
 from bansac.solvers.homography_dlt import homography_dlt
 
 __all__ = ["motion_of_plane", "prefer_motion_of_plane"]

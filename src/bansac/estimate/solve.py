@@ -8,19 +8,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bansac.engine.incumbent import Plausibility
+from bansac.engine.model_selection import Plausibility
 from bansac.engine.options import Options
 from bansac.engine.runner import Outcome, run
 from bansac.engine.sampling import SAMPLERS
 from bansac.engine.scoring.weights import density_weights, reliability_weights, scale_weights
-from bansac.estimate.configuration import consequence, find_configuration
 from bansac.estimate.posterior import inlier_probabilities
-from bansac.estimate.verdict import judge
 from bansac.numeric.arrays import Bools, Floats
 from bansac.numeric.clock import Stopwatch
 from bansac.numeric.jit import kernel
 from bansac.problems.problem import Problem
 from bansac.result import Result
+from bansac.significance.configuration import consequence, find_configuration
+from bansac.significance.verdict import judge
 from bansac.validate import as_weights, check_probabilities, scores_and_range
 
 __all__ = ["distances", "solve"]

@@ -9,7 +9,7 @@ from typing import Unpack
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bansac.engine.incumbent import Plausibility
+from bansac.engine.model_selection import Plausibility
 from bansac.estimate.auto_threshold import solve_at
 from bansac.numeric.arrays import Floats
 from bansac.numeric.clock import Stopwatch
@@ -152,7 +152,7 @@ def estimate_fundamental(
     Examples
     --------
     >>> import bansac
-    >>> from bansac.datasets.synthetic import epipolar_matches
+    >>> from bansac.synthetic import epipolar_matches
     >>> scene = epipolar_matches(200, inlier_ratio=0.6, noise=0.1, seed=1)
     >>> result = bansac.estimate_fundamental(scene.x1, scene.x2)
     >>> result.success
@@ -233,7 +233,7 @@ def estimate_essential(
     Examples
     --------
     >>> import bansac
-    >>> from bansac.datasets.synthetic import epipolar_matches
+    >>> from bansac.synthetic import epipolar_matches
     >>> scene = epipolar_matches(200, inlier_ratio=0.6, noise=0.1, seed=1)
     >>> result = bansac.estimate_essential(scene.x1, scene.x2, scene.K, threshold=1.0)
     >>> result.success
@@ -289,7 +289,7 @@ def estimate_relative_pose(
     Examples
     --------
     >>> import bansac
-    >>> from bansac.datasets.synthetic import epipolar_matches
+    >>> from bansac.synthetic import epipolar_matches
     >>> scene = epipolar_matches(200, inlier_ratio=0.6, noise=0.1, seed=1)
     >>> (R, t), inliers = bansac.estimate_relative_pose(scene.x1, scene.x2, scene.K, threshold=1.0)
     >>> R.shape, t.shape

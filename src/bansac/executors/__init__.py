@@ -13,9 +13,11 @@ pickled, and ``str(item)`` names it. This room imports the threads of :mod:`bans
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import pickle
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
@@ -33,6 +35,16 @@ Value = TypeVar("Value")
 
 Work = Callable[[Item], Value]
 """Does one item; it can be pickled, and its functions can be imported."""
+
+
+Progress = Callable[[str, int, int], AbstractContextManager[Callable[[], None]]]
+"""``progress(what, total, done)`` is entered at the start of a pass and gives a function to be called at each unit."""
+
+
+@contextlib.contextmanager
+def silent(what: str, total: int, done: int) -> Iterator[Callable[[], None]]:
+    """Show nothing."""
+    yield lambda: None
 
 
 @dataclass(frozen=True)

@@ -1,11 +1,146 @@
-"""Items in threads of this process: for work whose functions release Python's lock and keep no state in the process."""
+"""A function of many items in threads: answers in the order of the items, and few of them under way.
+
+Items go to the threads one by one. At most ``most_pending`` of them are under way between the iterable and the caller,
+so that memory does not grow with their number; a slow item holds back the answers behind it, not the work on them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable
+import contextlib
+import os
+import queue
+import threading
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Iterator
+from typing import Any, NamedTuple, TypeVar
 
-from bansac.estimate.threads import in_order
+import numpy as np
+
 from bansac.executors import Failure, Item, Value, Work, attempt
+
+__all__ = ["EXECUTOR", "ThreadExecutor", "as_count", "count_workers", "in_order"]
+
+Answer = TypeVar("Answer")
+
+# Seconds that the caller sleeps at most beyond the end of the item that is due.
+_LONGEST_SLEEP = 0.05
+
+
+def in_order(
+    function: Callable[[int, Any], Answer], items: Iterable[Any], workers: int, most_pending: int
+) -> Generator[Answer, None, None]:
+    """Yield ``function(index, item)`` of all items, in their order.
+
+    The iterable is gone through in the thread of the caller. An error that it raises, or the function, is raised in its
+    turn, after the answers before it. With one worker there is no thread but the caller's.
+
+    The threads are daemons, and nothing waits for them when the generator is closed: an item that takes long, or a
+    function that hangs, keeps neither the caller nor a process that ends.
+    """
+    if workers == 1:
+        for index, item in enumerate(items):
+            yield function(index, item)
+        return
+    jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
+    pending: deque[_Job] = deque()
+    try:
+        for index, item in enumerate(_until_broken(items)):
+            if index < workers:
+                threading.Thread(target=_work, args=(jobs, function), name=f"bansac-{index}", daemon=True).start()
+            pending.append(_Job(index, item))
+            jobs.put(pending[-1])
+            if len(pending) >= most_pending and not pending[0].done:
+                # A caller that wakes for each of many small items takes Python's lock from the workers each time.
+                pending[len(pending) // 2].wait(_LONGEST_SLEEP)
+                pending[0].wait()
+            while pending and pending[0].done:
+                yield pending.popleft().result()
+        while pending:
+            pending[0].wait()
+            yield pending.popleft().result()
+    finally:
+        with contextlib.suppress(queue.Empty):
+            while True:
+                jobs.get_nowait()
+        for _ in range(workers):
+            jobs.put(None)
+
+
+class _Job:
+    """An item and its answer; without the locks of a ``Future``, which cost as much as the work on a small item."""
+
+    __slots__ = ("answer", "awaited", "done", "error", "item", "number")
+
+    def __init__(self, number: int, item: Any) -> None:
+        self.number = number
+        self.item = item
+        self.answer: Any = None
+        self.error: BaseException | None = None
+        self.done = False
+        self.awaited: threading.Event | None = None
+
+    def do(self, function: Callable[[int, Any], Any]) -> None:
+        """Call the function, keep what it returns or raises, and wake who waits for it."""
+        try:
+            if isinstance(self.item, _Broken):
+                raise self.item.error
+            self.answer = function(self.number, self.item)
+        except BaseException as error:
+            self.error = error
+        self.item = None
+        self.done = True
+        if self.awaited is not None:
+            self.awaited.set()
+
+    def wait(self, timeout: float | None = None) -> None:
+        """Sleep until the answer is there, or for ``timeout`` seconds."""
+        self.awaited = threading.Event()
+        if not self.done:  # else it may have ended without a look at the event
+            self.awaited.wait(timeout)
+
+    def result(self) -> Any:
+        """Return the answer or raise the error, once it is done."""
+        if self.error is not None:
+            raise self.error
+        return self.answer
+
+
+class _Broken(NamedTuple):
+    """Stands behind the last item of an iterable that has raised an error."""
+
+    error: Exception
+
+
+def _until_broken(items: Iterable[Any]) -> Iterator[Any]:
+    """Yield the items, then the error of the iterable."""
+    try:
+        yield from items
+    except Exception as error:
+        yield _Broken(error)
+
+
+def _work(jobs: queue.SimpleQueue[_Job | None], function: Callable[[int, Any], Any]) -> None:
+    """Do one job after the other until there is None."""
+    while (job := jobs.get()) is not None:
+        job.do(function)
+        del job  # its answer is not kept while this thread waits
+
+
+def count_workers(workers: int | None) -> int:
+    """Return a number of workers that is allowed, for None that of the cores which this process may use."""
+    if workers is not None:
+        return as_count("workers", workers)
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def as_count(name: str, value: Any) -> int:
+    """Return an integer; a ValueError that names the argument if it is none or less than 1."""
+    if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1:
+        raise ValueError(f"{name} must be an integer >= 1, got {value!r}")
+    return int(value)
+
 
 # Items under way for each thread: while one is at a hard item, the others go on with those behind it.
 _PENDING_PER_THREAD = 16

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from bansac.datasets.synthetic import line_points, polynomial_points
 from bansac.engine.refinement.least_squares import refine_to_inliers
 from bansac.engine.state import pack_run
 from bansac.problems.line import LINE
 from bansac.problems.polynomial import polynomial
+from bansac.synthetic import line_points, polynomial_points
 from tests.engine.builder import build_run
 from tests.reference import local_optimization as lines
 from tests.reference import refinement as reference

@@ -9,11 +9,11 @@ import pytest
 from numba import config
 
 import bansac
-from bansac.datasets.synthetic import circle_points, line_points
 from bansac.engine.refinement.levenberg_marquardt import make_work, select_manifold
 from bansac.engine.refinement.lm import CAUCHY, TRUNCATED, move_best_model
 from bansac.engine.state import pack_run
 from bansac.problems.line import LINE
+from bansac.synthetic import circle_points, line_points
 from tests.engine.builder import build_run, mask_of
 from tests.reference import epipolar
 from tests.reference.local_optimization import line_distances

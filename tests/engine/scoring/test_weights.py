@@ -10,13 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import bansac
-from bansac.datasets.synthetic import epipolar_matches
 from bansac.engine.scoring import SCORES
 from bansac.engine.scoring import weights as module
 from bansac.engine.scoring.weights import density_weights, reliability_weights, scale_weights
 from bansac.engine.state import BLOCK, pack_run
 from bansac.engine.verification import ABANDONED, evaluate
 from bansac.problems.line import LINE
+from bansac.synthetic import epipolar_matches
 from tests.engine.builder import build_run
 from tests.engine.scoring.test_scores import REFERENCES
 from tests.reference import loop_parts as reference

@@ -1,0 +1,161 @@
+"""Finished units on disk, an SQLite database: what survives a killed run.
+
+Each unit is a transaction. A run is identified by the fingerprint of its settings, data, source code and versions. The
+same run continues where it was interrupted; a run with other settings does not touch its rows.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sqlite3
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+Row = dict[str, str | int | float | bool | None]
+"""One single run: its configuration, set, pair, repeat, errors, iterations, seconds and so on, by column."""
+
+
+@dataclass(frozen=True)
+class Unit:
+    """One piece of work."""
+
+    key: str  # its name: different for every unit, and the same in every run with the same setup
+    payload: tuple[Any, ...] = ()  # what ``run_unit`` needs besides the setup: plain values that can be pickled
+    timed: bool = True  # whether it takes part in the serial pass that takes the times, as repeat 0 does
+
+    def __str__(self) -> str:
+        """Return what errors call it."""
+        return f"unit {self.key}"
+
+
+_TABLE = """CREATE TABLE IF NOT EXISTS units (
+    fingerprint TEXT NOT NULL,
+    key TEXT NOT NULL,
+    alone INTEGER NOT NULL,  -- whether it had the machine to itself, so that its seconds count
+    columns TEXT NOT NULL,   -- JSON list of names
+    cells TEXT NOT NULL,     -- JSON list of rows, each a list
+    seconds TEXT,            -- JSON list: times taken afterwards
+    PRIMARY KEY (fingerprint, key)
+)"""
+
+
+class Journal(contextlib.AbstractContextManager["Journal"]):
+    """The finished units of the run with a fingerprint; its file may hold other runs too, without one it is in memory.
+
+    A file that cannot be written, is damaged, or is being written by another process is an OSError.
+    """
+
+    def __init__(self, path: Path | None, fingerprint: str) -> None:
+        self._path = path
+        self._fingerprint = fingerprint
+        with self._errors():
+            self._database = sqlite3.connect(":memory:" if path is None else path, timeout=0)
+        try:
+            with self._errors():
+                self._check_owner()
+                # The lock goes with the process, however it ends. A power cut may cost the last units, no others.
+                for setting in ("locking_mode = EXCLUSIVE", "journal_mode = WAL", "synchronous = NORMAL"):
+                    self._database.execute(f"PRAGMA {setting}")
+                self._database.execute("BEGIN EXCLUSIVE")
+                self._database.execute(_TABLE)
+                self._database.commit()
+            self._all_alone = not self._select("1", "alone = 0 LIMIT 1")
+        except BaseException:
+            self._database.close()
+            raise
+
+    def _check_owner(self) -> None:
+        """Raise an OSError if the file is a database of something else."""
+        found = self._database.execute("SELECT name FROM sqlite_master WHERE name NOT LIKE 'sqlite_%'").fetchall()
+        others = [name for (name,) in found if name != "units"]
+        if others:
+            raise OSError(
+                f"--out: {str(self._path)!r}, in the place of the journal, is another database: it has {others[0]!r}"
+            )
+
+    def __exit__(self, *exception: object) -> None:
+        """Close the file."""
+        self._database.close()
+
+    def __len__(self) -> int:
+        """Return the number of finished units."""
+        ((count,),) = self._select("count(*)")
+        return int(count)
+
+    def __contains__(self, unit: Unit) -> bool:
+        """Return whether a unit is finished."""
+        return bool(self._select("1", "key = ?", unit.key))
+
+    def lacks_times(self, unit: Unit) -> bool:
+        """Return whether a unit is finished but has still to be run again for its times."""
+        if not unit.timed:
+            return False
+        found = self._select("columns", "key = ? AND alone = 0 AND seconds IS NULL", unit.key)
+        return any("seconds" in json.loads(columns) for (columns,) in found)
+
+    def add(self, unit: Unit, rows: Sequence[Row], *, alone: bool) -> None:
+        """Write down a finished unit; ``alone`` if it had the machine to itself, so that its seconds count."""
+        columns = list(dict.fromkeys(column for row in rows for column in row))
+        cells = [[None if column == "seconds" and not alone else row.get(column) for column in columns] for row in rows]
+        with self._errors(), self._database:
+            self._database.execute(
+                "INSERT OR REPLACE INTO units VALUES (?, ?, ?, ?, ?, NULL)",
+                (self._fingerprint, unit.key, alone, json.dumps(columns), json.dumps(cells)),
+            )
+        self._all_alone &= alone
+
+    def add_times(self, unit: Unit, rows: Sequence[Row]) -> None:
+        """Write down the seconds of a finished unit that was run again alone on the machine."""
+        seconds = json.dumps([row.get("seconds") for row in rows])
+        with self._errors(), self._database:
+            self._database.execute(
+                "UPDATE units SET seconds = ? WHERE fingerprint = ? AND key = ?",
+                (seconds, self._fingerprint, unit.key),
+            )
+
+    def rows(self, unit: Unit) -> list[Row]:
+        """Return the rows of a unit, none if it is not finished.
+
+        As soon as one unit of the run ran beside others, only those that take part in the pass for the times keep their
+        seconds: means are over the same repeats everywhere.
+        """
+        for columns, cells, seconds in self._select("columns, cells, seconds", "key = ?", unit.key):
+            names = json.loads(columns)
+            rows: list[Row] = [dict(zip(names, values, strict=True)) for values in json.loads(cells)]
+            if seconds is not None:
+                return [row | {"seconds": value} for row, value in zip(rows, json.loads(seconds), strict=True)]
+            if not self._all_alone and not unit.timed:
+                return [row | {"seconds": None} if "seconds" in row else row for row in rows]
+            return rows
+        return []
+
+    def _select(self, what: str, condition: str = "1", *values: str) -> list[tuple[Any, ...]]:
+        query = f"SELECT {what} FROM units WHERE fingerprint = ? AND {condition}"
+        with self._errors():
+            return self._database.execute(query, (self._fingerprint, *values)).fetchall()
+
+    @contextlib.contextmanager
+    def _errors(self) -> Iterator[None]:
+        """Raise SQLite's errors as OSErrors that name the file."""
+        try:
+            yield
+        except sqlite3.Error as error:
+            if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_BUSY:
+                raise OSError(f"--out: another run is writing {str(self._path)!r}") from None
+            raise OSError(f"--out: the journal {str(self._path)!r} cannot be used: {error}") from None
+
+
+class Rows:
+    """All rows of a run in the order of its units, read from the journal each time they are gone through."""
+
+    def __init__(self, journal: Journal, units: Sequence[Unit]) -> None:
+        self._journal = journal
+        self._units = units
+
+    def __iter__(self) -> Iterator[Row]:
+        """Read the rows, one unit after the other."""
+        for unit in self._units:
+            yield from self._journal.rows(unit)

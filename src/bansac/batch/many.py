@@ -1,0 +1,357 @@
+"""Many pairs on all cores, by threads (:mod:`bansac.executors.threads`): the kernels run without Python's lock.
+
+The seed of a pair depends on its index and not on the thread: results are the same, bit for bit, for any number of
+workers.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import importlib
+import inspect
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sized
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bansac.estimate.absolute_pose import estimate_absolute_pose
+from bansac.estimate.curves import fit_circle, fit_ellipse, fit_line, fit_plane
+from bansac.estimate.generic import ransac
+from bansac.estimate.transforms import estimate_affine, estimate_similarity
+from bansac.estimate.transforms_3d import estimate_rigid_3d, estimate_similarity_3d
+from bansac.estimate.two_views import (
+    estimate_essential,
+    estimate_fundamental,
+    estimate_homography,
+    estimate_relative_pose,
+)
+from bansac.executors.threads import as_count, count_workers, in_order
+from bansac.numeric.rng import derive_seed
+from bansac.options import resolve_options
+from bansac.problems.problem import Problem
+from bansac.result import Result
+
+__all__ = ["Failure", "estimate_many", "iter_estimates"]
+
+# Pairs under way for each worker: while one worker is at a hard pair, the others go on with those behind it.
+_PENDING_PER_WORKER = 16
+
+Progress = Callable[[int, int | None], object]
+
+
+@dataclass(frozen=True, eq=False)
+class Failure:
+    """What a pair gives that cannot be estimated: the error, in place of a :class:`bansac.Result`.
+
+    Like a result without a model it has ``success``, ``message`` and ``model``, and unpacks as ``model, inliers``.
+
+    Parameters
+    ----------
+    index : int
+        Number of the pair, from 0.
+    error : Exception
+        What reading or estimating the pair has raised.
+    """
+
+    index: int
+    error: Exception
+    success: ClassVar[Literal[False]] = False
+    model: ClassVar[None] = None
+
+    @property
+    def message(self) -> str:
+        """The error in words."""
+        return str(self.error) or type(self.error).__name__
+
+    def __iter__(self) -> Iterator[Any]:
+        """Unpack as ``model, inliers``: None and an empty mask."""
+        inliers: NDArray[np.bool_] = np.empty(0, np.bool_)
+        return iter((None, inliers))
+
+
+def estimate_many(
+    problem: str | Problem | Callable[..., Result],
+    pairs: Iterable[Any],
+    *,
+    workers: int | None = None,
+    on_error: Literal["return", "raise"] = "return",
+    progress: Progress | None = None,
+    max_pending: int | None = None,
+    **arguments: Any,
+) -> list[Result | Failure]:
+    """Estimate the models of many pairs of images, on all cores.
+
+    :func:`bansac.iter_estimates` gives the same results one by one and does not keep them in memory.
+
+    Parameters
+    ----------
+    problem : str, callable or Problem
+        ``"homography"``, ``"fundamental"``, ``"essential"``, ``"relative_pose"``, ``"absolute_pose"``, ``"affine"``,
+        ``"similarity"``, ``"rigid_3d"``, ``"similarity_3d"``, ``"line"``, ``"circle"``, ``"ellipse"`` or ``"plane"``,
+        or the function that estimates it, for example :func:`bansac.estimate_homography`; or a
+        :class:`bansac.Problem`.
+    pairs : iterable
+        Each pair is one of
+
+        * a tuple or list of positional arguments: ``(x1, x2)``, ``(x1, x2, K1, K2)``, or ``(points3D, points2D, K)``;
+        * a mapping of keyword arguments: ``x1``, ``x2`` and for example ``scores``, ``K1``, ``K2`` or a ``threshold``
+          of this pair, which take precedence over ``arguments``;
+        * an object with the attributes ``x1``, ``x2``, such as :class:`bansac.matches.Matches`. Its ``scores`` are
+          used if the sampler or the stopping criterion has a use for them, its ``K1`` and ``K2`` if the problem has;
+        * an array: the data of a line, a circle, an ellipse, a plane or a ``Problem``;
+        * a function without parameters that returns one of these. It is called in a worker: this is how to read pairs
+          lazily and in parallel.
+
+        The iterable itself is gone through in the thread of the caller, only as far ahead as ``max_pending`` says.
+    workers : int, optional
+        Number of threads; by default one for each core that this process may use. One worker is the caller's own
+        thread.
+    on_error : {"return", "raise"}
+        What becomes of an error in reading or estimating a pair: a :class:`bansac.Failure` in the place of its result,
+        or the error is raised as soon as the results of the pairs before it are handed out. An error of the iterable
+        itself is raised in any case.
+    progress : callable, optional
+        ``progress(done, total)`` is called in the caller's thread for every result; ``total`` is ``len(pairs)``, None
+        if it has no length.
+    max_pending : int, optional
+        Most pairs that have been taken from the iterable and whose results have not been handed out; by default 16 for
+        each worker. Fewer need less memory, more keep all workers busy behind a pair that takes long.
+    **arguments
+        Arguments of all calls: ``threshold``, ``preset``, ``options``, ``K1``, ``K2`` or ``K``, and single options
+        (:class:`bansac.Options`). A pair has the seed ``derive_seed(seed, index)`` (:mod:`bansac.numeric.rng`), which
+        ``result.seed`` holds: the call of the estimator with this seed gives the same result.
+
+    Returns
+    -------
+    list of Result or Failure
+        In the order of the pairs.
+
+    Raises
+    ------
+    ValueError
+        If ``problem``, ``workers``, ``on_error``, ``max_pending`` or an option is not allowed.
+    TypeError
+        If an option does not exist, or ``pairs`` cannot be gone through.
+
+    Notes
+    -----
+    Ctrl-C and leaving the loop end the work at once: pairs that wait are dropped, and each thread ends after the pair
+    that it is at, which nothing waits for.
+
+    Examples
+    --------
+    >>> import numpy as np, bansac
+    >>> x = np.random.default_rng(0).uniform(0, 500, (100, 2))
+    >>> pairs = [(x, x + 1), (x, x[:50]), {"x1": x, "x2": 2 * x, "threshold": 0.5}]
+    >>> results = bansac.estimate_many("homography", pairs, workers=2)
+    >>> [result.success for result in results]
+    [True, False, True]
+    >>> results[1].message
+    'x1 and x2 must have equal lengths, got 100 and 50'
+    """
+    stream = iter_estimates(
+        problem,
+        pairs,
+        workers=workers,
+        on_error=on_error,
+        progress=progress,
+        max_pending=max_pending,
+        **arguments,
+    )
+    return list(stream)
+
+
+def iter_estimates(
+    problem: str | Problem | Callable[..., Result],
+    pairs: Iterable[Any],
+    *,
+    workers: int | None = None,
+    on_error: Literal["return", "raise"] = "return",
+    progress: Progress | None = None,
+    max_pending: int | None = None,
+    **arguments: Any,
+) -> Generator[Result | Failure, None, None]:
+    """Estimate the models of many pairs of images on all cores, and yield the results one by one.
+
+    Memory does not grow with the number of pairs, and ``pairs`` need not end: it is read only as far ahead as
+    ``max_pending`` says. A result that is due and done is handed out when the next pair has been read.
+
+    Parameters
+    ----------
+    problem, pairs, workers, on_error, progress, max_pending, **arguments
+        As in :func:`bansac.estimate_many`.
+
+    Yields
+    ------
+    Result or Failure
+        In the order of the pairs.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As :func:`bansac.estimate_many` does, when it is called and not with the first result.
+
+    Examples
+    --------
+    >>> import itertools, numpy as np, bansac
+    >>> x = np.random.default_rng(0).uniform(0, 500, (100, 2))
+    >>> endless = ((x, x + step) for step in itertools.count())
+    >>> for H, inliers in itertools.islice(bansac.iter_estimates("homography", endless, workers=2), 3):
+    ...     print(np.round(H[0, 2] / H[2, 2], 6) + 0.0, inliers.sum())
+    0.0 100
+    1.0 100
+    2.0 100
+    """
+    workers = count_workers(workers)
+    pending = _PENDING_PER_WORKER * workers if max_pending is None else as_count("max_pending", max_pending)
+    if on_error not in ("return", "raise"):
+        raise ValueError(f"on_error must be 'return' or 'raise', got {on_error!r}")
+    if progress is not None and not callable(progress):
+        raise TypeError(f"progress must be a function, got {type(progress).__name__}")
+    if not isinstance(pairs, Iterable):
+        raise TypeError(f"pairs must be an iterable of pairs, got {type(pairs).__name__}")
+    estimate = _prepare(problem, arguments)
+    answers = in_order(estimate, pairs, workers, pending)
+    total = len(pairs) if isinstance(pairs, Sized) else None
+    return _hand_out(answers, on_error, progress, total)
+
+
+def _hand_out(
+    answers: Generator[Result | Failure, None, None], on_error: str, progress: Progress | None, total: int | None
+) -> Generator[Result | Failure, None, None]:
+    """Yield the answers; raise or strip errors, and report progress."""
+    with contextlib.closing(answers):
+        for done, answer in enumerate(answers, start=1):
+            if isinstance(answer, Failure):
+                if on_error == "raise":
+                    answer.error.add_note(f"in pair {answer.index}")
+                    raise answer.error
+                _forget_frames(answer.error)
+            if progress is not None:
+                progress(done, total)
+            yield answer
+
+
+def _forget_frames(error: BaseException | None) -> None:
+    """Drop the traceback of an error that is kept: its frames hold the data of the pair."""
+    while error is not None:
+        error.__traceback__ = None
+        error = error.__cause__ or error.__context__
+
+
+@dataclass(frozen=True)
+class _Estimator:
+    """A problem that has a name: the function, and where its problem is."""
+
+    function: Callable[..., Result]
+    module: str
+    constant: str
+    cameras: tuple[str, ...] = ()
+
+    def problem(self) -> Problem:
+        """Return the problem; its module is loaded when it is asked for."""
+        problem: Problem = getattr(importlib.import_module(self.module), self.constant)
+        return problem
+
+
+# Cameras of two views.
+_PAIR = ("K1", "K2")
+
+_ESTIMATORS = {
+    "homography": _Estimator(estimate_homography, "bansac.problems.homography", "HOMOGRAPHY"),
+    "fundamental": _Estimator(estimate_fundamental, "bansac.problems.fundamental", "FUNDAMENTAL"),
+    "essential": _Estimator(estimate_essential, "bansac.problems.essential", "ESSENTIAL", _PAIR),
+    "relative_pose": _Estimator(estimate_relative_pose, "bansac.problems.essential", "ESSENTIAL", _PAIR),
+    "absolute_pose": _Estimator(estimate_absolute_pose, "bansac.problems.absolute_pose", "ABSOLUTE_POSE", ("K",)),
+    "affine": _Estimator(estimate_affine, "bansac.problems.affine", "AFFINE"),
+    "similarity": _Estimator(estimate_similarity, "bansac.problems.similarity", "SIMILARITY"),
+    "rigid_3d": _Estimator(estimate_rigid_3d, "bansac.problems.motion_3d", "RIGID_3D"),
+    "similarity_3d": _Estimator(estimate_similarity_3d, "bansac.problems.motion_3d", "SIMILARITY_3D"),
+    "line": _Estimator(fit_line, "bansac.problems.line", "LINE"),
+    "circle": _Estimator(fit_circle, "bansac.problems.circle", "CIRCLE"),
+    "ellipse": _Estimator(fit_ellipse, "bansac.problems.ellipse", "ELLIPSE"),
+    "plane": _Estimator(fit_plane, "bansac.problems.plane", "PLANE"),
+}
+
+_SIZES = {"image_size1": "size1", "image_size2": "size2"}
+
+
+def _prepare(problem: Any, arguments: dict[str, Any]) -> Callable[[int, Any], Result | Failure]:
+    """Check the problem and the arguments that all pairs share; return the function of one pair."""
+    function, row, names = _find(problem)
+    common = dict(arguments)
+    cameras = {name: common.pop(name) for name in names if name in common}
+    settings = {name: value for name, value in common.items() if name not in ("threshold", "preset", "options")}
+    threshold = common.get("threshold")
+    resolved = resolve_options(
+        row,
+        common.get("options"),
+        common.get("preset"),
+        1.0 if threshold is None else threshold,  # every pair may have its own
+        settings,  # type: ignore[arg-type]
+        epipolar_choice=names == _PAIR,
+    )
+    attributes = {"scores": "scores"} if resolved.uses_scores(row) else {}
+    attributes |= {name: name for name in names}
+    attributes |= _SIZES if function is estimate_fundamental else {}
+    order = tuple(inspect.signature(function).parameters)
+    return functools.partial(_estimate, function, order, common | cameras, resolved.seed or 0, attributes)
+
+
+def _find(problem: Any) -> tuple[Callable[..., Result], Problem, tuple[str, ...]]:
+    """Return function and problem of what the caller names, and the names of the camera matrices that it takes."""
+    if isinstance(problem, Problem):
+        return functools.partial(ransac, problem), problem, ()
+    for name, estimator in _ESTIMATORS.items():
+        if problem == name or problem is estimator.function:
+            return estimator.function, estimator.problem(), estimator.cameras
+    raise ValueError(
+        f"problem must be one of {', '.join(map(repr, _ESTIMATORS))}, the function of one of them, or a "
+        f"bansac.Problem; got {problem!r}"
+    )
+
+
+def _estimate(
+    function: Callable[..., Result],
+    order: tuple[str, ...],
+    common: dict[str, Any],
+    seed: int,
+    attributes: Mapping[str, str],
+    index: int,
+    pair: Any,
+) -> Result | Failure:
+    """Estimate the model of a pair, whose own arguments take precedence.
+
+    ``order`` has the names of the function's parameters. Arguments that are ``attributes`` of a pair are taken if they
+    are not None.
+    """
+    try:
+        if callable(pair):
+            pair = pair()
+        positional, named = _arguments(pair, attributes)
+        settings = common | {"seed": derive_seed(seed, index)} | named
+        for name in order[: len(positional)]:
+            settings.pop(name, None)
+        return function(*positional, **settings)
+    except Exception as error:
+        return Failure(index, error)
+
+
+def _arguments(pair: Any, attributes: Mapping[str, str]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Return the positional and the keyword arguments that a pair stands for."""
+    if isinstance(pair, Mapping):
+        return (), dict(pair)
+    if hasattr(pair, "x1") and hasattr(pair, "x2"):
+        found = {name: getattr(pair, attribute, None) for name, attribute in attributes.items()}
+        return (pair.x1, pair.x2), {name: value for name, value in found.items() if value is not None}
+    if isinstance(pair, tuple | list):
+        return tuple(pair), {}
+    if isinstance(pair, np.ndarray):
+        return (pair,), {}
+    raise TypeError(
+        "a pair must be a tuple (x1, x2), a mapping of arguments, an object with x1 and x2, an array, or a function "
+        f"that returns one of these; got {type(pair).__name__}"
+    )

@@ -1,0 +1,43 @@
+"""The versions and the source code that results depend on: part of the fingerprint of a run in the journal."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import platform
+from collections.abc import Iterable
+from importlib import metadata
+from pathlib import Path
+
+import bansac
+
+PACKAGES = ("engine", "problems", "solvers", "numeric")
+"""The packages whose source makes the estimates."""
+
+
+@functools.cache
+def source_digest() -> str:
+    """Return a digest of the source of the estimators, the packages in ``PACKAGES``."""
+    package = Path(bansac.__file__).parent
+    return digest_files(module for name in PACKAGES for module in sorted((package / name).rglob("*.py")))
+
+
+def digest_files(files: Iterable[Path]) -> str:
+    """Return the SHA-256 of the content of files, one after the other."""
+    digest = hashlib.sha256()
+    for file in files:
+        digest.update(file.read_bytes())
+    return digest.hexdigest()
+
+
+def installed_versions(packages: Iterable[str] = ()) -> dict[str, str]:
+    """Return the versions of what a run runs on and of other libraries' modules that are installed."""
+    versions = {
+        "python": platform.python_version(),
+        "bansac": bansac.__version__,
+        "numpy": metadata.version("numpy"),
+        "numba": metadata.version("numba"),
+    }
+    others = sorted(set(packages) - versions.keys())
+    distributions = metadata.packages_distributions() if others else {}
+    return versions | {name: metadata.version(distributions[name][0]) for name in others if name in distributions}

@@ -1,0 +1,159 @@
+"""``bansac bench``: the same pairs, matches, settings and seeds for every method, the calls alone timed."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bansac.batch.journal import Row, Rows, Unit
+from bansac.batch.provenance import installed_versions
+from bansac.lab.evaluation.experiment import Experiment, Report, Setup, choose_sets
+from bansac.lab.evaluation.method import Method
+from bansac.lab.evaluation.pairs import UNIT_CODE, Configuration, pair_unit, run_pair, warm_up
+from bansac.lab.evaluation.provenance import machine
+from bansac.lab.evaluation.runner import Run
+from bansac.lab.evaluation.summary import frame_of
+from bansac.lab.evaluation.task import Protocol
+from bansac.lab.metrics import auc, mean_average_accuracy
+from bansac.lab.sets import PairSet, find_sets
+from bansac.matches.pair_folder import evenly_spaced
+from bansac.options import find_preset
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+
+@dataclass(frozen=True)
+class Bench:
+    """A comparison of methods with settings that its user chooses; the methods have to be importable in workers."""
+
+    methods: tuple[Method, ...]
+    protocol: Protocol
+
+    def experiment(self) -> Experiment:
+        """Return the experiment that the runner runs; its rows are what :func:`build_report` takes."""
+        return Experiment(
+            name="bench",
+            title="Accuracy and time of estimators",
+            reference="",
+            needs_data=True,
+            defaults="",
+            units=self.units,
+            run_unit=self.run_unit,
+            report=lambda setup, rows: Report(),
+            sets=self.sets,
+            warm_up=self.warm_up,
+            values=(UNIT_CODE, find_preset, self, installed_versions(method.package for method in self.methods)),
+        )
+
+    def sets(self, setup: Setup) -> list[PairSet]:
+        """Return the sets that ``setup`` chooses and that have the truth of the model.
+
+        No such set, or one without it that is named, is a ValueError.
+        """
+        assert setup.data is not None  # Experiment.check
+        chosen = choose_sets(find_sets(setup.data), setup.sets, setup.exclude)
+        judging = [pair_set for pair_set in chosen if (pair_set.kind == "H") == (self.protocol.kind == "H")]
+        for pair_set in chosen:
+            if pair_set not in judging and (setup.sets or not judging):
+                truth = "homographies" if pair_set.kind == "H" else "poses"
+                raise ValueError(
+                    f"the set {pair_set.name} has {truth} as truth and cannot judge --model {self.protocol.kind}"
+                )
+        return judging
+
+    def units(self, setup: Setup) -> list[Unit]:
+        """Return one unit for each set, pair with matches enough, and repeat; a set without any is a ValueError."""
+        units = []
+        for pair_set in self.sets(setup):
+            keys = self._keys(pair_set)
+            if not keys:
+                raise ValueError(
+                    f"the set {pair_set.name} has no pair with {self.protocol.min_matches} matches of a ratio "
+                    f"below {self.protocol.max_ratio:g}"
+                )
+            repeats = range(self.protocol.repeats)
+            units += [pair_unit(self.protocol.kind, pair_set, key, repeat) for key in keys for repeat in repeats]
+        return units
+
+    def _keys(self, pair_set: PairSet) -> list[str]:
+        keys = evenly_spaced(pair_set.keys, self.protocol.pairs)
+        counts = pair_set.match_counts(self.protocol.max_ratio, self.protocol.pairs)
+        return [key for key, count in zip(keys, counts, strict=True) if count >= self.protocol.min_matches]
+
+    def run_unit(self, setup: Setup, unit: Unit) -> list[Row]:
+        """Run all methods on a pair."""
+        return run_pair(self._configurations(), self.protocol, unit, seed=setup.seed)
+
+    def warm_up(self, setup: Setup, units: Sequence[Unit]) -> None:
+        """Call every method once: loading and compiling code is not what is measured."""
+        warm_up(self._configurations(), self.protocol, units, setup.seed)
+
+    def _configurations(self) -> list[Configuration]:
+        return [Configuration(method.name, method) for method in self.methods]
+
+
+def measured_rows(run: Run, **settings: Any) -> Rows:
+    """Return the rows of :meth:`.Run.execute` with these settings; failed units are an OSError that names the first."""
+    rows, failed = run.execute(**settings)
+    if failed:
+        unit, reason = next(iter(failed.items()))
+        raise OSError(f"{len(failed)} of {len(run.units)} units have failed, the first is {unit}: {reason}")
+    return rows
+
+
+def summarise(runs: DataFrame) -> dict[str, float]:
+    """Return the means over the calls of one method on one set, at least one.
+
+    For poses ``mAA_R@5``, ``mAA_R@10``, ``mAA_t@5``, ``mAA_t@10``, ``AUC@5``, ``AUC@10``, ``AUC@20`` (degrees); for
+    homographies ``mAA@5``, ``mAA@10`` of the corner error and ``mAA_visible@5``, ``mAA_visible@10`` of the error over
+    the visible area (pixels), NaN if no size of image 2 is known. And ``ms_mean`` and ``ms_median`` over the calls that
+    were timed.
+    """
+    milliseconds = 1e3 * runs["seconds"].dropna().to_numpy()
+    times = {"ms_mean": float(np.mean(milliseconds)), "ms_median": float(np.median(milliseconds))}
+    if runs["corner_error"].notna().any():
+        of_planes = {"mAA": runs["corner_error"], "mAA_visible": runs["visible_area_error"].dropna()}
+        return {
+            f"{name}@{t}": mean_average_accuracy(errors, t) if len(errors) else math.nan
+            for name, errors in of_planes.items()
+            for t in (5, 10)
+        } | times
+    poses = {"R": runs["rotation_error"], "t": runs["translation_error"]}
+    figures = {f"mAA_{name}@{t}": mean_average_accuracy(poses[name], t) for name in poses for t in (5, 10)}
+    return figures | {f"AUC@{t}": auc(np.maximum(poses["R"], poses["t"]), t) for t in (5, 10, 20)} | times
+
+
+def build_report(
+    rows: Iterable[Row], methods: Sequence[Method], protocol: Protocol, *, seconds: float
+) -> dict[str, Any]:
+    """Return all figures of a run, and what they were measured with.
+
+    ``date``, ``versions``, ``machine``, ``protocol``, ``seconds`` (of the whole run), ``sets`` (``pairs`` and
+    ``methods``, set by set) and ``mean`` (over the sets, method by method). All but the times can be reproduced.
+    """
+    sets: dict[str, Any] = {}
+    for name, of_set in frame_of(rows).groupby("set", sort=False, observed=True):
+        runs = dict(iter(of_set.groupby("configuration", observed=True)))
+        figures = {method.name: summarise(runs[method.name]) for method in methods}
+        sets[str(name)] = {"pairs": of_set["pair"].nunique(), "methods": figures}
+    mean = {method.name: _mean([entry["methods"][method.name] for entry in sets.values()]) for method in methods}
+    return {
+        "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        "versions": installed_versions(method.package for method in methods),
+        "machine": machine(),
+        "protocol": dataclasses.asdict(protocol),
+        "seconds": seconds,
+        "sets": sets,
+        "mean": mean,
+    }
+
+
+def _mean(figures: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    return {name: float(np.mean([entry[name] for entry in figures])) for name in figures[0]}

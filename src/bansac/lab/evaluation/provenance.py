@@ -1,0 +1,106 @@
+"""What rows depend on (the fingerprint of a run), and what a report says of where they come from."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import hashlib
+import json
+import os
+import platform
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bansac.batch.provenance import digest_files, installed_versions, source_digest
+from bansac.lab.evaluation.experiment import Experiment, Setup
+from bansac.lab.sets import PairSet
+from bansac.lab.sets.labelled import LabelledSet
+
+# Of a file larger than three blocks the first, the middle and the last block are read: the archives have gigabytes.
+_BLOCK = 1 << 20
+
+
+def fingerprint(experiment: Experiment, setup: Setup, data: Mapping[str, Any]) -> str:
+    """Return a digest of what the rows of a run depend on.
+
+    These are the settings, the content of the data (not their path), the values that the experiment names, the
+    versions of Python, NumPy, Numba and this package, the source of the estimators
+    (:data:`bansac.batch.provenance.PACKAGES`) and the source of the module of ``run_unit``. The source of the command
+    line, of tables and of figures is not included: an edit there does not discard a run of a week. If ``options``,
+    ``estimate``, ``significance``, ``metrics`` or ``sets`` change so that results change, without a new version of the
+    package, use another folder.
+    """
+    settings = plain_settings(setup) | {"data": data.get("sha256")}
+    parts = [experiment.name, settings, experiment.run_unit, experiment.values, source_digest(), installed_versions()]
+    return hashlib.sha256(json.dumps(parts, sort_keys=True, default=_by_value).encode()).hexdigest()
+
+
+def plain_settings(setup: Setup) -> dict[str, Any]:
+    """Return the settings by name."""
+    settings = {field.name: getattr(setup, field.name) for field in dataclasses.fields(setup)}
+    return settings | {"data": str(setup.data) if setup.data is not None else None, "extra": dict(setup.extra)}
+
+
+def _by_value(value: Any) -> Any:
+    """Return what stands for a value in JSON: a function is its name and the source of its module."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+    if isinstance(value, functools.partial):
+        return [value.func, value.args, value.keywords]
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if callable(value):
+        file = getattr(sys.modules[value.__module__], "__file__", None)
+        return [value.__module__, value.__qualname__, digest_files([Path(file)]) if file is not None else None]
+    raise TypeError(f"the fingerprint needs plain values and functions, got {value!r}")
+
+
+def data_fingerprint(folder: Path | None, sets: Sequence[PairSet | LabelledSet]) -> dict[str, Any]:
+    """Return what identifies the data of a run, wherever they are.
+
+    Name of the ``folder``, number of ``files``, their ``bytes`` and a ``sha256`` over the names of the sets and over
+    names, sizes and content of the files that their pairs are read from; of files larger than 3 MiB, over the first,
+    the middle and the last MiB. Empty without data.
+    """
+    if folder is None:
+        return {}
+    digest = hashlib.sha256()
+    files = total = 0
+    for chosen in sets:
+        for path in chosen.files():
+            size = path.stat().st_size
+            name = os.path.relpath(path, chosen.folder.resolve()).replace(os.sep, "/")
+            digest.update(f"{chosen.name}/{name}:{size}\n".encode())
+            for block in _blocks(path, size):
+                digest.update(block)
+            files += 1
+            total += size
+    return {"folder": folder.resolve().name, "files": files, "bytes": total, "sha256": digest.hexdigest()}
+
+
+def _blocks(path: Path, size: int) -> Iterator[bytes]:
+    with path.open("rb") as file:
+        if size <= 3 * _BLOCK:
+            yield file.read()
+            return
+        for start in (0, (size - _BLOCK) // 2, size - _BLOCK):
+            file.seek(start)
+            yield file.read(_BLOCK)
+
+
+def machine() -> dict[str, Any]:
+    """Return ``platform``, ``processor`` and ``cores``."""
+    return {"platform": platform.platform(), "processor": _processor(), "cores": os.cpu_count()}
+
+
+def _processor() -> str:
+    """Return the model of the processor, which platform.processor() does not know on Linux."""
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8") as file:
+            return next(line.split(":", 1)[1].strip() for line in file if line.startswith("model name"))
+    except (OSError, StopIteration):
+        return platform.processor()

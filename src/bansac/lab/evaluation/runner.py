@@ -1,0 +1,195 @@
+"""Runs the units of an experiment: by an executor, the times in a pass of their own, a journal throughout.
+
+In this process, one unit after the other, errors and times come from the same pass. Beside others, the machine is busy:
+the seconds of that pass are dropped, and the units of repeat 0 run again afterwards, one after the other, for their
+seconds alone. Errors do not depend on the executor, nor on where an earlier run was interrupted.
+
+The folder of a run has every single run in ``runs.csv``, tables as ``.json``, ``.md`` and ``.tex``, figures as
+``.png`` and ``.svg``, further numbers as ``.csv``, settings, versions and notes in ``run.json``, and
+``journal.sqlite``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import functools
+import time
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bansac.batch.journal import Journal, Row, Rows, Unit
+from bansac.batch.provenance import installed_versions, source_digest
+from bansac.executors import Executor, Failure, Progress, Work, attempt, find_executor, silent
+from bansac.lab.evaluation.experiment import Experiment, Report, Setup
+from bansac.lab.evaluation.provenance import data_fingerprint, fingerprint, machine, plain_settings
+from bansac.lab.evaluation.render import to_document, to_latex, to_markdown
+from bansac.lab.evaluation.summary import import_pandas
+from bansac.output_files import OutputFolder
+
+# The notes name the reasons of so many failed units.
+_NOTED_FAILURES = 10
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The report of a run, the content of ``run.json``, and the units without rows or times that they should have."""
+
+    report: Report
+    document: dict[str, Any]
+    failed: dict[str, str]
+
+
+@dataclass(frozen=True)
+class Run:
+    """The units of an experiment, what is known of its data, and the journal; see :func:`open_run`."""
+
+    experiment: Experiment
+    setup: Setup
+    units: list[Unit]
+    data: dict[str, Any]
+    journal: Journal
+
+    def execute(
+        self, *, workers: int = 1, executor: str | Executor | None = None, progress: Progress = silent
+    ) -> tuple[Rows, dict[str, str]]:
+        """Run what the journal lacks; return the rows of all finished units, and the failed units and why.
+
+        A unit without the times that it should have has failed too. ``executor`` is a key of
+        :data:`bansac.executors.EXECUTORS`, by default "serial" for one worker, else "processes"; or an executor.
+        """
+        if workers < 1:
+            raise ValueError(f"workers must be at least 1, got {workers}")
+        chosen = executor or ("serial" if workers == 1 else "processes")
+        if isinstance(chosen, str):
+            chosen = find_executor(chosen)
+        if chosen.alone and workers > 1:
+            raise ValueError(f"workers: the executor {executor} runs one unit at a time, got {workers} workers")
+        work = functools.partial(self.experiment.run_unit, self.setup)
+        pending = [unit for unit in self.units if unit not in self.journal]
+        if pending:
+            self._warm_up(work, pending)
+        shown = progress("units", len(self.units), len(self.units) - len(pending))
+        keep = functools.partial(self.journal.add, alone=chosen.alone)
+        failed = _collect(chosen.run(work, pending, workers), keep, shown)
+        untimed = [unit for unit in self.units if self.journal.lacks_times(unit)]
+        if untimed:  # they ran beside others: once more, one after the other
+            if not pending:
+                self._warm_up(work, untimed)
+            answers = find_executor("serial").run(work, untimed, 1)
+            reasons = _collect(answers, self.journal.add_times, progress("times", len(untimed), 0))
+            failed |= {key: f"when its times were taken: {reason}" for key, reason in reasons.items()}
+        in_order = {unit.key: failed[unit.key] for unit in self.units if unit.key in failed}
+        return Rows(self.journal, self.units), in_order
+
+    def _warm_up(self, work: Work[Unit, list[Row]], units: Sequence[Unit]) -> None:
+        """Load or compile the kernels here: for the times, and so that workers find them in Numba's cache."""
+        if self.experiment.warm_up is not None:
+            self.experiment.warm_up(self.setup, units)
+        else:
+            next((unit for unit in units if not isinstance(attempt(work, unit), Failure)), None)
+
+
+def _collect(
+    answers: Generator[tuple[Unit, list[Row] | Failure], None, None],
+    keep: Callable[[Unit, list[Row]], None],
+    shown: AbstractContextManager[Callable[[], None]],
+) -> dict[str, str]:
+    """Keep the rows of the units as they come; return the units that failed, and why."""
+    failed = {}
+    with shown as advance, contextlib.closing(answers):
+        for unit, answer in answers:
+            if isinstance(answer, Failure):
+                failed[unit.key] = answer.reason
+            else:
+                keep(unit, answer)
+            advance()
+    return failed
+
+
+@contextlib.contextmanager
+def open_run(experiment: Experiment, setup: Setup, journal: Path | None) -> Iterator[Run]:
+    """Prepare a run: check the settings, list the units, open the journal and close it afterwards.
+
+    Without a file the journal is in memory. One that a run with the same fingerprint has left is taken over. Settings
+    that make no sense are a ValueError; data that cannot be read, or a journal that cannot be used, an OSError.
+    """
+    experiment.check(setup)
+    import_pandas()  # before the work, not after it
+    units = experiment.units(setup)
+    if len({unit.key for unit in units}) < len(units):
+        raise ValueError(f"{experiment.name}: the keys of the units must all be different")
+    sets = experiment.sets(setup) if setup.data is not None and experiment.sets is not None else []
+    data = data_fingerprint(setup.data, sets)
+    with Journal(journal, fingerprint(experiment, setup, data)) as opened:
+        yield Run(experiment, setup, units, data, opened)
+
+
+def run_experiment(
+    experiment: Experiment,
+    setup: Setup,
+    folder: OutputFolder,
+    *,
+    workers: int = 1,
+    executor: str | Executor | None = None,
+    progress: Progress = silent,
+) -> Outcome:
+    """Run an experiment, see :meth:`Run.execute`, and write its results into a folder; no row is a ValueError."""
+    started = time.perf_counter()
+    with open_run(experiment, setup, folder.path / "journal.sqlite") as run:
+        resumed = len(run.journal)
+        rows, failed = run.execute(workers=workers, executor=executor, progress=progress)
+        if not any(True for _ in rows):
+            raise ValueError(f"{experiment.name}: no unit gave a row; {_first_reason(failed)}")
+        folder.write_rows("runs.csv", rows)
+        report = experiment.report(setup, rows)
+        report.notes += _failure_notes(failed)
+        _write_report(folder, report)
+    document = {
+        "experiment": experiment.name,
+        "title": experiment.title,
+        "reference": experiment.reference,
+        "defaults": experiment.defaults,
+        "settings": plain_settings(setup),
+        "seed": setup.seed,
+        "workers": workers,
+        "units": len(run.units),
+        "resumed": resumed,
+        "failed": failed,
+        "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        "seconds": time.perf_counter() - started,
+        "versions": installed_versions(),
+        "machine": machine(),
+        "data": run.data,
+        "source": source_digest(),
+        "notes": report.notes,
+    }
+    folder.write_json("run.json", document)
+    return Outcome(report, document, failed)
+
+
+def _write_report(folder: OutputFolder, report: Report) -> None:
+    for name, table in report.tables.items():
+        folder.write_json(f"{name}.json", to_document(table))
+        folder.write_text(f"{name}.md", to_markdown(table) + "\n")
+        folder.write_text(f"{name}.tex", to_latex(table))
+    for name, figure in report.figures.items():
+        folder.write_figure(f"{name}.png", figure)
+        folder.write_figure(f"{name}.svg", figure)
+    for name, rows in report.records.items():
+        folder.write_rows(f"{name}.csv", rows)
+
+
+def _failure_notes(failed: dict[str, str]) -> list[str]:
+    notes = [f"unit {key} failed: {reason}" for key, reason in list(failed.items())[:_NOTED_FAILURES]]
+    more = len(failed) - len(notes)
+    return [*notes, f"{more} more units failed; run.json has them all"] if more else notes
+
+
+def _first_reason(failed: dict[str, str]) -> str:
+    for key, reason in failed.items():
+        return f"unit {key}: {reason}"
+    return "the data hold too little for it"

@@ -1,0 +1,95 @@
+"""A fixed number of iterations, uniform and of BANSAC, beside other libraries and the least that they cost."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from bansac.batch.job import Kind
+from bansac.lab.evaluation.methods import METHODS
+from bansac.lab.evaluation.speed.kernels import INLIER_RATIO, POINTS
+from bansac.lab.evaluation.speed.limits import iteration_limits
+from bansac.lab.evaluation.speed.scenes import KINDS, make_task
+from bansac.lab.evaluation.speed.timing import Call, least_seconds
+from bansac.lab.evaluation.task import Task
+
+__all__ = ["ITERATIONS", "fixed_iterations", "iteration_costs"]
+
+ITERATIONS = 1000
+
+# Nothing stops before: the largest confidence below 1.
+_CONFIDENCE = math.nextafter(1.0, 0.0)
+
+# PoseLib's own least number of iterations is 1000.
+_PEERS = {"opencv": "opencv", "poselib": "poselib-own"}
+
+_FIXED: Mapping[str, Any] = {"stopping": None}
+_UNVERIFIED: Mapping[str, Any] = {"stopping": None, "verification": None}
+
+
+def fixed_iterations(seconds: float, peers: Sequence[str]) -> dict[str, dict[str, float]]:
+    """Return the ms of 1000 iterations over 2000 matches, 40 % of them inliers, by problem and method.
+
+    ``uniform`` and ``bansac`` are those of ``preset="paper"``, ``-unverified`` the same without sequential test;
+    ``opencv`` is UsacParams with uniform sampling and without local optimisation, ``poselib`` optimises locally.
+    """
+    times: dict[str, dict[str, float]] = {}
+    for kind in KINDS:
+        task = _task(kind)
+        calls: dict[str, Call] = {}
+        for name, method in (("uniform", METHODS["uniform"]), ("bansac", METHODS["bansac"])):
+            calls[name] = functools.partial(method.run, task, **_FIXED)
+            calls[f"{name}-unverified"] = functools.partial(method.run, task, **_UNVERIFIED)
+        for name in peers:
+            peer = METHODS[_PEERS[name]]
+            peer.prepare()
+            calls[name] = functools.partial(peer.run, task)
+        times[kind] = {name: 1e3 * time for name, time in least_seconds(calls, seconds).items()}
+    return times
+
+
+def iteration_costs(
+    seconds: float, solvers: Mapping[str, Mapping[str, float]], peaks: Mapping[str, Any]
+) -> dict[str, dict[str, dict[str, float]]]:
+    """Return what an iteration costs and must cost, by problem and sampler.
+
+    ``ns`` with the sequential test and ``unverified_ns`` without it, from calls of 1000 and of 3000 iterations, so that
+    what a call costs once is not in it; ``limit_ns`` (:mod:`.limits`) for the ``models`` that a sample gives and the
+    ``classified`` share of iterations with a classification.
+    """
+    costs: dict[str, dict[str, dict[str, float]]] = {}
+    for kind in KINDS:
+        costs[kind] = {}
+        for sampler in ("uniform", "bansac"):
+            result = METHODS[sampler].run(_task(kind), trace=True, **_UNVERIFIED)
+            counts = {
+                "models": result.models_tested / result.iterations,
+                "classified": float(np.mean(np.isfinite(result.trace.inlier_ratio))),
+            }
+            limit = iteration_limits(
+                kind, peaks, points=POINTS, inlier_ratio=INLIER_RATIO, solver=solvers[kind]["loop_ns"], **counts
+            )
+            costs[kind][sampler] = counts | {
+                "ns": _increase(kind, sampler, _FIXED, seconds),
+                "unverified_ns": _increase(kind, sampler, _UNVERIFIED, seconds),
+                "limit_ns": limit[sampler],
+            }
+    return costs
+
+
+def _increase(kind: Kind, sampler: str, settings: Mapping[str, Any], seconds: float) -> float:
+    """Return by how many ns a further iteration makes a call longer."""
+    calls: dict[str, Call] = {
+        str(iterations): functools.partial(METHODS[sampler].run, _task(kind, iterations), **settings)
+        for iterations in (ITERATIONS, 3 * ITERATIONS)
+    }
+    short, long = least_seconds(calls, seconds).values()
+    return 1e9 * (long - short) / (2 * ITERATIONS)
+
+
+def _task(kind: Kind, iterations: int = ITERATIONS) -> Task:
+    return make_task(kind, POINTS, INLIER_RATIO, max_iterations=iterations, confidence=_CONFIDENCE)

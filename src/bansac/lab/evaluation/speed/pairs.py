@@ -1,0 +1,83 @@
+"""Times on real pairs with ground truth, beside accuracy: ``bansac bench`` over the groups of the tutorial's sets."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from bansac.batch.job import Kind
+from bansac.lab.evaluation.bench import Bench, build_report, measured_rows
+from bansac.lab.evaluation.experiment import Setup
+from bansac.lab.evaluation.methods import select_methods
+from bansac.lab.evaluation.runner import open_run
+from bansac.lab.evaluation.summary import import_pandas
+from bansac.lab.evaluation.task import DEFAULTS
+from bansac.lab.sets import find_sets
+
+__all__ = ["PairGroup", "find_pairs"]
+
+
+class _Group(NamedTuple):
+    """Sets that are measured together."""
+
+    kind: Kind
+    folder: str  # below the data
+    max_ratio: float
+    name: str  # of a set
+    alone: bool  # that set alone, or all others
+
+    def takes(self, name: str) -> bool:
+        return (name == self.name) == self.alone
+
+
+_GROUPS = {
+    "E": _Group("E", "EF", 0.85, "middlebury_dino", alone=False),
+    "F": _Group("F", "EF", 0.85, "middlebury_dino", alone=False),
+    "H": _Group("H", "H", 0.6, "exact_warp", alone=False),
+    "H exact": _Group("H", "H", 0.95, "exact_warp", alone=True),
+}
+
+_OURS = ("default", "bansac", "uniform")
+_PEERS = {"opencv": ("opencv", "opencv-magsac"), "poselib": ("poselib-prosac",)}
+
+
+@dataclasses.dataclass(frozen=True)
+class PairGroup:
+    """A group of sets that is there, as a benchmark."""
+
+    bench: Bench
+    setup: Setup
+
+    def times(self) -> dict[str, dict[str, float]]:
+        """Return the means over the sets of :func:`.bench.summarise`, by method."""
+        with open_run(self.bench.experiment(), self.setup, None) as run:
+            rows = measured_rows(run)
+            report = build_report(rows, self.bench.methods, self.bench.protocol, seconds=0.0)
+        means: dict[str, dict[str, float]] = report["mean"]
+        return means
+
+
+def find_pairs(folder: Path, peers: Sequence[str], pairs: int) -> dict[str, PairGroup]:
+    """Return the groups of sets in ``EF`` and ``H`` below ``folder``, at most ``pairs`` pairs of a set, one repetition.
+
+    Raises
+    ------
+    OSError
+        If a folder is not there or a set cannot be read.
+    ValueError
+        If a set has the truth of another model, or ``pairs`` is below 1.
+    """
+    import_pandas()
+    names = [*_OURS, *(name for peer in peers for name in _PEERS[peer])]
+    groups = {}
+    for name, group in _GROUPS.items():
+        protocol = dataclasses.replace(DEFAULTS[group.kind], pairs=pairs, repeats=1, max_ratio=group.max_ratio)
+        bench = Bench(tuple(select_methods(names, group.kind)), protocol)
+        found = [pair_set.name for pair_set in find_sets(folder / group.folder)]
+        setup = Setup(data=folder / group.folder, sets=tuple(filter(group.takes, found)))
+        if setup.sets:
+            bench.sets(setup)  # they have the truth of the model
+            groups[name] = PairGroup(bench, setup)
+    return groups

@@ -1,0 +1,194 @@
+"""Means of experiments over image pairs: set by set, then over the sets; and the tables that show them.
+
+A mean over sets is the average of their figures, whatever their numbers of pairs, as in the paper.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bansac.batch.job import Kind
+from bansac.batch.journal import Row
+from bansac.lab.evaluation.tables import Better, Section, Table, TableRow, with_arrow
+from bansac.lab.metrics import auc, mean_average_accuracy
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+MODEL_TITLES: dict[str, str] = {
+    "E": "Calibrated Relative Pose Estimation (essential matrix estimation)",
+    "F": "Uncalibrated Relative Pose Estimation (fundamental matrix estimation)",
+    "H": "Homography Estimation",
+}
+
+
+_TEXTS = ("model", "set", "configuration", "pair", "repeat")
+_ERRORS = ("rotation_error", "translation_error", "corner_error", "visible_area_error")
+_NUMBERS = (*_ERRORS, "iterations", "models_tested", "seconds")
+_BLOCK = 100_000
+
+
+def frame_of(rows: Iterable[Row]) -> DataFrame:
+    """Return what figures are made of, one line a run; numbers that a row does not have are NaN.
+
+    The rows of :func:`bansac.lab.evaluation.pairs.run_pair` are taken in blocks: a full run has millions. The texts are
+    categories, the numbers float64.
+    """
+    pandas = import_pandas()
+    left = iter(rows)
+    blocks = [pandas.DataFrame([], columns=[*_TEXTS, *_NUMBERS])]
+    while block := list(itertools.islice(left, _BLOCK)):
+        blocks.append(pandas.DataFrame(block, columns=[*_TEXTS, *_NUMBERS]).astype(dict.fromkeys(_NUMBERS, float)))
+    return pandas.concat(blocks[1:] or blocks, ignore_index=True).astype(dict.fromkeys(_TEXTS, "category"))
+
+
+def import_pandas() -> Any:
+    """Import pandas, which only reports need."""
+    try:
+        import pandas
+    except ModuleNotFoundError:
+        raise ModuleNotFoundError("tables need pandas: pip install 'bansac[bench]'", name="pandas") from None
+    return pandas
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A figure of merit of one configuration on one set, NaN if there is none; ``better`` is "higher" or "lower"."""
+
+    label: str
+    better: Better
+    compute: Callable[[DataFrame], float]
+
+    @property
+    def heading(self) -> str:
+        """The label with an arrow for the better values."""
+        return with_arrow(self.label, self.better)
+
+
+def _mean(column: str, runs: DataFrame) -> float:
+    values = runs[column].dropna()
+    return float(np.mean(values.to_numpy())) if len(values) else math.nan
+
+
+def _milliseconds(runs: DataFrame) -> float:
+    return 1e3 * _mean("seconds", runs)
+
+
+def _accuracy(column: str, threshold: float, runs: DataFrame) -> float:
+    errors = runs[column].dropna()
+    return mean_average_accuracy(errors, threshold) if len(errors) else math.nan
+
+
+def _auc(runs: DataFrame) -> float:
+    return auc(np.maximum(runs["rotation_error"], runs["translation_error"]).dropna(), 10)
+
+
+ROTATION_ERROR = Metric("Rotation error [°]", "lower", partial(_mean, "rotation_error"))
+TRANSLATION_ERROR = Metric("Translation error [°]", "lower", partial(_mean, "translation_error"))
+ROTATION_5 = Metric("Rotation mAA (5°)", "higher", partial(_accuracy, "rotation_error", 5))
+ROTATION_10 = Metric("Rotation mAA (10°)", "higher", partial(_accuracy, "rotation_error", 10))
+TRANSLATION_5 = Metric("Translation mAA (5°)", "higher", partial(_accuracy, "translation_error", 5))
+TRANSLATION_10 = Metric("Translation mAA (10°)", "higher", partial(_accuracy, "translation_error", 10))
+AUC_10 = Metric("AUC (10°) of the larger error, not in the paper", "higher", _auc)
+CORNERS_5 = Metric("Homography mAA (5 px), corners", "higher", partial(_accuracy, "corner_error", 5))
+CORNERS_10 = Metric("Homography mAA (10 px), corners", "higher", partial(_accuracy, "corner_error", 10))
+VISIBLE_5 = Metric("Homography mAA (5 px), visible area", "higher", partial(_accuracy, "visible_area_error", 5))
+VISIBLE_10 = Metric("Homography mAA (10 px), visible area", "higher", partial(_accuracy, "visible_area_error", 10))
+TIME = Metric("Avg. execution time [ms]", "lower", _milliseconds)
+ITERATIONS = Metric("Avg. iterations, not in the paper", "lower", partial(_mean, "iterations"))
+MODELS_TESTED = Metric("Avg. models tested, not in the paper", "lower", partial(_mean, "models_tested"))
+
+POSE_METRICS = (ROTATION_5, ROTATION_10, TRANSLATION_5, TRANSLATION_10, TIME)
+"""The rows of the paper's tables on poses."""
+
+HOMOGRAPHY_METRICS = (VISIBLE_5, VISIBLE_10, CORNERS_5, CORNERS_10, TIME)
+"""The rows of the paper's table on homographies: its error is the tutorial's, of the visible area; corners besides."""
+
+EXTRA_POSE_METRICS = (AUC_10, ITERATIONS)
+"""Rows that are not in the paper: the usual figure for poses, and what the stop does."""
+
+
+class Summary:
+    """The figures of all configurations, from the rows of :func:`bansac.lab.evaluation.pairs.run_pair`."""
+
+    def __init__(self, rows: Iterable[Row]) -> None:
+        frame = frame_of(rows)
+        by_run = ["model", "set", "configuration"]
+        self._runs = dict(iter(frame.groupby(by_run, sort=False, observed=True)))
+        self._of_model = dict(iter(frame.groupby("model", sort=False, observed=True)))
+
+    @property
+    def models(self) -> list[Kind]:
+        """The models, in the order E, F, H."""
+        order: tuple[Kind, ...] = ("E", "F", "H")
+        return [model for model in order if model in self._of_model]
+
+    def sets(self, model: str) -> list[str]:
+        """Return the names of the sets."""
+        return [str(name) for name in self._of_model[model]["set"].unique()]
+
+    def of_set(self, metric: Metric, model: str, set_name: str, configuration: str) -> float:
+        """Return a figure on one set; NaN if there is none."""
+        runs = self._runs.get((model, set_name, configuration))
+        return metric.compute(runs) if runs is not None else math.nan
+
+    def mean(self, metric: Metric, model: str, configuration: str) -> float:
+        """Return the average of the sets' figures; NaN if one is missing."""
+        figures = [self.of_set(metric, model, name, configuration) for name in self.sets(model)]
+        return float(np.mean(figures))
+
+    def notes(self) -> list[str]:
+        """Say what the figures are means over."""
+        notes = []
+        for model, runs in self._of_model.items():
+            counts = runs.groupby("set", sort=False, observed=True)["pair"].nunique()
+            pairs = [f"{name} ({count} pairs)" for name, count in counts.items()]
+            notes.append(f"{model}: {', '.join(pairs)}; {runs['repeat'].nunique()} repeats")
+        return [*notes, "pairs with too few matches (fewer than 26) are left out, and sets that have no others"]
+
+
+def metric_table(
+    summary: Summary,
+    title: str,
+    columns: Mapping[str, str],
+    *,
+    groups: Sequence[tuple[str, int]] = (),
+    extra: Sequence[Metric] = EXTRA_POSE_METRICS,
+    extra_h: Sequence[Metric] = (),
+) -> Table:
+    """Return a table of means over the sets: metrics down, configurations across, a section for each model.
+
+    ``columns`` are headings by the names of the configurations, ``extra`` and ``extra_h`` the rows besides the
+    paper's, for poses and homographies.
+    """
+    rows: list[TableRow | Section] = []
+    for model in summary.models:
+        rows.append(Section(MODEL_TITLES[model]))
+        for metric in (*HOMOGRAPHY_METRICS, *extra_h) if model == "H" else (*POSE_METRICS, *extra):
+            figures = tuple(summary.mean(metric, model, name) for name in columns)
+            rows.append(TableRow((metric.label,), figures, better=metric.better))
+    return Table(title, ("Metrics",), tuple(columns.values()), tuple(rows), tuple(groups))
+
+
+_ACROSS = (ROTATION_5, ROTATION_10, TRANSLATION_5, TRANSLATION_10, TIME, ITERATIONS)
+_GROUPS = (("Rotation", 2), ("Translation", 2), ("Time", 1), ("Iterations", 1))
+
+
+def settings_table(
+    summary: Summary, title: str, stub: tuple[str, ...], labels: Mapping[str, tuple[str, ...]], iterations: str
+) -> Table:
+    """Return a table with metrics across and configurations, which ``labels`` names below ``stub``, down."""
+    lines: list[TableRow | Section] = []
+    for model in summary.models:
+        lines.append(Section(MODEL_TITLES[model]))
+        for name, of_row in labels.items():
+            lines.append(TableRow(of_row, tuple(summary.mean(metric, model, name) for metric in _ACROSS)))
+    columns = ("mAA (5°)", "mAA (10°)", "mAA (5°)", "mAA (10°)", "Avg. [ms]", iterations)
+    return Table(title, stub, columns, tuple(lines), _GROUPS, tuple(metric.better for metric in _ACROSS))

@@ -1,0 +1,119 @@
+"""One run of BANSAC on a curve, panel by panel: fig:curve_fitting_example of the supplement.
+
+The points are those of the ``synthetic`` experiment, half of them inliers; they are coloured by their probability after
+0, 2, 4, 9, 11 and 14 iterations, with the true curve and the best model so far, a minimal one: nothing is refined here.
+That model is the answer of a run that ends there, since a run with the same seed takes the same course however long it
+is. The table goes on to 100 iterations: the first models are bad ones, and what they vote lowers the probabilities of
+inliers, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bansac.batch.journal import Row, Unit
+from bansac.lab.evaluation.experiment import Experiment, Report, Setup
+from bansac.lab.evaluation.summary import import_pandas
+from bansac.lab.evaluation.tables import Table, TableRow, percent
+from bansac.lab.experiments.synthetic_trials import CURVES, NOISE, POINTS, SHARED, curve_of
+from bansac.lab.metrics import curve_rmse
+from bansac.plotting import plot_point_evolution
+from bansac.synthetic import polynomial_points
+
+_Array = NDArray[np.float64]
+
+PANELS = (0, 2, 4, 9, 11, 14)
+ITERATIONS = (*PANELS, 100)
+INLIER_RATE = 0.5
+SETTINGS: dict[str, Any] = {**SHARED, "sampler": "bansac", "stopping": None, "refinement": None}
+_ALONG = 201
+
+
+def units(setup: Setup) -> list[Unit]:
+    """Return the one run that there is."""
+    return [Unit(key=f"{curve_of(setup)}/{setup.seed}", timed=False)]
+
+
+def run_unit(setup: Setup, unit: Unit) -> list[Row]:
+    """Run BANSAC as far as each of the iterations and return one row for each iteration and point."""
+    import bansac
+
+    degree = CURVES[curve_of(setup)]
+    data = polynomial_points(POINTS, degree, INLIER_RATE, NOISE, setup.seed)
+    rows: list[Row] = []
+    for iteration in ITERATIONS:
+        settings = SETTINGS | {"max_iterations": max(iteration, 1)}
+        result = bansac.fit_polynomial(data.points, degree, seed=setup.seed, trace=True, **settings)
+        assert result.trace is not None
+        model = result.model if iteration else None
+        common: Row = {
+            "iteration": iteration,
+            "seed": setup.seed,
+            "inliers": 0 if model is None else result.num_inliers,
+            "mean_inlier_ratio": None if model is None else float(np.nanmean(result.trace.inlier_ratio)),
+            "rmse": None if model is None else curve_rmse(model, data.model),
+            **{f"c{k}": None if model is None else float(model[k]) for k in range(degree + 1)},
+        }
+        for i, probability in enumerate(result.trace.snapshots[iteration]):
+            x, y = data.points[i].tolist()
+            true = bool(data.inliers[i])
+            rows.append({**common, "point": i, "x": x, "y": y, "true_inlier": true, "probability": float(probability)})
+    return rows
+
+
+def report(setup: Setup, rows: Iterable[Row]) -> Report:
+    """Draw the panels and average the probabilities."""
+    degree = CURVES[curve_of(setup)]
+    steps = dict(iter(import_pandas().DataFrame(list(rows)).groupby("iteration")))
+    data = polynomial_points(POINTS, degree, INLIER_RATE, NOISE, setup.seed)
+    models = {k: step[[f"c{i}" for i in range(degree + 1)]].iloc[0].to_numpy(float) for k, step in steps.items()}
+    figure = plot_point_evolution(
+        data.points,
+        {k: step["probability"].to_numpy() for k, step in steps.items()},
+        iterations=PANELS,
+        curve_true=_curve_points(data.model),
+        curves={k: _curve_points(model) for k, model in models.items() if np.isfinite(model).all()},
+    )
+    columns = (
+        "mean P of inliers",
+        "mean P of outliers",
+        "inlier ratio of all models so far, mean",
+        "inliers of the best model",
+        "its RMSE",
+    )
+    lines = []
+    for k, step in steps.items():
+        means = (float(step["probability"][step["true_inlier"] == true].mean()) for true in (True, False))
+        of_run = (float(step["mean_inlier_ratio"].iloc[0]), int(step["inliers"].iloc[0]), float(step["rmse"].iloc[0]))
+        lines.append(TableRow((str(k),), (*means, *of_run)))
+    return Report(
+        tables={"curve_example": Table("Curve fitting by BANSAC, one run", ("Iteration",), columns, tuple(lines))},
+        figures={"curve_example": figure},
+        notes=[
+            f"The curve is a {curve_of(setup)}, {percent(INLIER_RATE)} % of the points are inliers; seed {setup.seed}. "
+            "The dashed curve is the best minimal model so far, before any refinement."
+        ],
+    )
+
+
+def _curve_points(coefficients: _Array) -> _Array:
+    x = np.linspace(-1, 1, _ALONG)
+    return np.column_stack([x, np.polynomial.polynomial.polyval(x, coefficients)])
+
+
+EXPERIMENT = Experiment(
+    name="curve-example",
+    title="One run of BANSAC on a curve, its points coloured by probability",
+    reference="fig:curve_fitting_example",
+    needs_data=False,
+    defaults="a parabola, 50 % inliers, iterations 0, 2, 4, 9, 11, 14",
+    units=units,
+    run_unit=run_unit,
+    report=report,
+    options=("curve",),
+    values=(curve_rmse, POINTS, NOISE, SHARED),
+)

@@ -1,0 +1,239 @@
+"""Does BANSAC drift towards a dominant plane, and does it come back? The paper's "Degenerative configurations".
+
+Seven matches of which five or more lie on one plane give a fundamental matrix that fits the plane and little else. The
+paper says that BANSAC can "create a bias towards degenerative sampling", but "can reverse that bias as soon as new
+non-degenerative solutions are obtained", and that probabilities are not updated on hypotheses found degenerate. It has
+no experiment on it; this is one.
+
+Scenes: 500 matches, half of them true (noise .25 pixel), of which 50 to 95 % lie on a plane; with data, labelled sets
+too (:mod:`bansac.lab.sets.labelled`), where the plane is that of the homography with most true matches. F is estimated
+with the paper's settings, with and without DEGENSAC,
+
+- once up to the stopping criterion of each method: how often is F wrong off the plane?
+- once without any, for 10, 30, ..., 10000 iterations: the bias is the mean sampling weight of the true matches on the
+  plane over that of those off the plane; 1 is none, 100 the most there can be. A run of k iterations is the beginning
+  of every longer one with the same seed.
+
+F is wrong off the plane if the median Sampson distance of the true matches there is above ``WRONG_ABOVE`` pixels.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bansac.batch.journal import Row
+from bansac.lab.evaluation.charts import Chart, Series, plot_charts
+from bansac.lab.evaluation.experiment import Experiment, Report, Setup
+from bansac.lab.evaluation.pairs import UNIT_CODE
+from bansac.lab.evaluation.summary import import_pandas
+from bansac.lab.evaluation.tables import Cell, Measured, Section, Table, TableRow, with_arrow
+from bansac.lab.evaluation.task import DEFAULTS
+from bansac.lab.experiments.degenerate_scenes import (
+    ADAPTIVE,
+    METHODS,
+    REPEATS,
+    SCENES,
+    STEPS,
+    SYNTHETIC,
+    run_unit,
+    sets,
+    units,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from pandas import DataFrame
+    from pandas import Series as Column
+
+WRONG_ABOVE = 2.0
+# Above this the plane is drawn noticeably more often than its share.
+BIASED = 2.0
+
+_Place = tuple[str, str]
+_Stopped = dict[tuple[str, str, str], "DataFrame"]
+"""By set, scene and method."""
+_Open = dict[tuple[str, str, str, int], "DataFrame"]
+"""By set, scene, method and number of iterations."""
+
+
+def report(setup: Setup, rows: Iterable[Row]) -> Report:
+    """Average over the scenes of each share of the plane, and over the repeats of each pair."""
+    pandas = import_pandas()
+    frame = pandas.DataFrame(list(rows))
+    numbers = {"off_plane_error": float, "translation_error": float, "bias": float}
+    frame = frame.reindex(columns=list(dict.fromkeys([*frame.columns, *numbers]))).astype(numbers)
+    frame["wrong"] = ~(frame["off_plane_error"] <= WRONG_ABOVE)  # without a model, too
+    by = ["set", "scene", "method"]
+    is_open = frame["open"].astype(bool)
+    stopped: _Stopped = dict(iter(frame[~is_open].groupby(by, sort=False)))
+    open_: _Open = dict(iter(frame[is_open].groupby([*by, "iterations"], sort=False)))
+    places = list(dict.fromkeys((name, scene) for name, scene, _ in stopped))
+    return Report(
+        tables={
+            "degenerate_errors": _error_table(stopped, places),
+            "degenerate_bias": _bias_table(open_, places),
+            "degenerate_return": _return_table(open_, places),
+        },
+        figures=_figures(stopped, open_, [place for place in places if place[0] == SYNTHETIC]),
+        notes=_notes(stopped),
+    )
+
+
+def _error_table(stopped: _Stopped, places: list[_Place]) -> Table:
+    """Show what each method answers when it stops."""
+    lines: list[TableRow | Section] = []
+    for set_name, of_set in itertools.groupby(places, key=lambda place: place[0]):
+        lines.append(Section(_section_title(set_name)))
+        for place in of_set:
+            runs = [stopped[*place, method] for method in METHODS]
+            cells = [100 * _mean(of_method["wrong"]) for of_method in runs]
+            cells += [_median(of_method["translation_error"]) for of_method in runs]
+            cells += [_mean(of_method["iterations"]) for of_method in runs]
+            lines.append(TableRow((_label(place, runs[0]),), tuple(cells), better="lower", arrow=False))
+    width = len(METHODS)
+    measures = ("F wrong off the plane [%]", "Median translation error [°]", "Iterations")
+    groups = tuple((with_arrow(measure, "lower"), width) for measure in measures)
+    title = "F of scenes with a dominant plane, up to each method's stopping criterion"
+    return Table(title, ("Plane",), tuple(METHODS) * 3, tuple(lines), groups)
+
+
+def _lines(
+    runs: _Open, places: list[_Place], cells: Callable[[dict[int, DataFrame]], Iterable[Cell]]
+) -> tuple[TableRow | Section, ...]:
+    """Return a section for each adaptive method with a row for each place, made of its runs by their length."""
+    lines: list[TableRow | Section] = []
+    for method in ADAPTIVE:
+        lines.append(Section(method))
+        for place in places:
+            steps = {k: runs[*place, method, k] for k in STEPS}
+            lines.append(TableRow((_label(place, steps[STEPS[0]]),), tuple(cells(steps))))
+    return tuple(lines)
+
+
+def _bias_table(runs: _Open, places: list[_Place]) -> Table:
+    """Show the bias over the iterations of runs that no criterion stops."""
+    lines = _lines(runs, places, lambda steps: [_median(steps[k]["bias"]) for k in STEPS])
+    title = "Median bias towards the plane after a number of iterations, no stopping criterion; 1 is none"
+    groups = ((with_arrow("Bias after so many iterations", "lower"), len(STEPS)),)
+    return Table(title, ("Plane",), tuple(map(str, STEPS)), lines, groups)
+
+
+_RETURN_COLUMNS = tuple(
+    with_arrow(column, "lower")
+    for column in (
+        "bias > 2 at some time",
+        "still > 2 at the end",
+        "F wrong after 100",
+        "F wrong after 1000",
+        "F wrong at the end",
+    )
+)
+
+
+def _return_table(runs: _Open, places: list[_Place]) -> Table:
+    """Show whether runs that were biased come back."""
+
+    def cells(steps: dict[int, DataFrame]) -> Iterable[Cell]:
+        biased = np.array([steps[k]["bias"].to_numpy() for k in STEPS]) > BIASED
+        shares = [float(biased.any(axis=0).mean()), float(biased[-1].mean())]
+        shares += [_mean(steps[k]["wrong"]) for k in (100, 1000, STEPS[-1])]
+        return (f"{100 * share:.0f} %" for share in shares)
+
+    title = (
+        f"Runs that are biased towards the plane and come back, of {STEPS[-1]} iterations without a stopping criterion"
+    )
+    return Table(title, ("Plane",), _RETURN_COLUMNS, _lines(runs, places, cells))
+
+
+def _figures(stopped: _Stopped, runs: _Open, places: list[_Place]) -> dict[str, Figure]:
+    if not places:
+        return {}
+    bias = [
+        Chart(
+            [Series(place[1], STEPS, [_median(runs[*place, method, k]["bias"]) for k in STEPS]) for place in places],
+            title=f"{method}, by the share of the plane",
+            xlabel="iterations",
+            ylabel="median bias towards the plane",
+            xscale="log",
+            yscale="log",
+            level=1.0,
+        )
+        for method in ADAPTIVE
+    ]
+    percent = [float(scene.removesuffix("%")) for _, scene in places]
+    wrong, iterations = [], []
+    for method in METHODS:
+        runs_of = [stopped[*place, method] for place in places]
+        shares = [_share_error(of_place["wrong"]) for of_place in runs_of]
+        wrong.append(Series(method, percent, *zip(*((100 * s.value, 100 * s.error) for s in shares), strict=True)))
+        iterations.append(Series(method, percent, [_mean(of_place["iterations"]) for of_place in runs_of]))
+    label = "true matches on the plane (%)"
+    errors = [
+        Chart(wrong, xlabel=label, ylabel="F wrong off the plane (%)"),
+        Chart(iterations, xlabel=label, ylabel="iterations", yscale="log"),
+    ]
+    return {"degenerate_bias": plot_charts([bias]), "degenerate_errors": plot_charts([errors])}
+
+
+def _notes(stopped: _Stopped) -> list[str]:
+    notes = [
+        f"F is wrong off the plane if the median Sampson distance of its true matches exceeds {WRONG_ABOVE:g} px.",
+        "RANSAC and BANSAC stop by their criteria of the paper; the bias is measured in runs without any.",
+    ]
+    for method in ADAPTIVE:
+        wrong = [runs[runs["wrong"]]["stop_reason"] for (_, _, name), runs in stopped.items() if name == method]
+        total = sum(map(len, wrong))
+        if total:
+            by_own = sum(int((reasons == "bansac").sum()) for reasons in wrong) / total
+            notes.append(
+                f"{method}: {100 * by_own:.0f} % of the runs that end with a wrong F are ended by bansac's stop."
+            )
+    return notes
+
+
+def _share_error(wrong: Column[Any]) -> Measured:
+    """Return the share of wrong F with its binomial standard error."""
+    share = _mean(wrong)
+    return Measured(share, math.sqrt(share * (1 - share) / len(wrong)))
+
+
+def _median(values: Column[Any]) -> float:
+    return float(values.median())
+
+
+def _mean(values: Column[Any]) -> float:
+    return float(values.mean())
+
+
+def _label(place: _Place, runs: DataFrame) -> str:
+    set_name, scene = place
+    if set_name == SYNTHETIC:
+        return scene
+    on, off = runs["on_plane"].iloc[0], runs["off_plane"].iloc[0]
+    return f"{scene} ({100 * on / (on + off):.0f} %)"
+
+
+def _section_title(set_name: str) -> str:
+    if set_name == SYNTHETIC:
+        return "Synthetic scenes, by the share of the true matches that lie on the plane"
+    return f"{set_name}, with the share of the true matches that lie on the dominant plane"
+
+
+EXPERIMENT = Experiment(
+    name="degenerate-sampling",
+    title="Scenes with a dominant plane: does BANSAC's sampling drift towards it, and does it come back?",
+    reference='the section "Degenerative configurations"',
+    needs_data=False,
+    defaults=f"{SCENES} synthetic scenes for each share of the plane; of data, labelled sets, {REPEATS} repeats",
+    units=units,
+    run_unit=run_unit,
+    report=report,
+    sets=sets,
+    settings=("pairs", "repeats"),
+    values=(UNIT_CODE, DEFAULTS),
+)

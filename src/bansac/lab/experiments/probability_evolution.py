@@ -1,0 +1,250 @@
+"""Matches coloured by their probability over a run of BANSAC: fig:teaser (H) and fig:prob_update_fundamental (F).
+
+The run goes on to the last iteration of the figure whatever the stopping criteria say, with the settings of the paper's
+main experiments. Without data it is that of the pair inside the package, a homography. Of data it is one pair with a
+homography and one with poses: that named by the option ``pair``, else, of the set ``sacre_coeur`` or of all sets, the
+one with matches enough for the figure whose share of true ones is nearest to ``TYPICAL``, among at most ``SEARCHED``
+pairs of every set. A match is true if its distance to the true model is at most ``TRUE_WITHIN``; for poses that is
+the Sampson distance, which some wrong matches have by chance.
+
+If the images are not there, the matches are drawn on empty ones.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bansac.batch.job import Kind
+from bansac.batch.journal import Row, Unit
+from bansac.lab.evaluation.experiment import Experiment, Report, Setup, choose_sets
+from bansac.lab.evaluation.grid import ABLATION_SET, MAX_RATIO_OPTION, check_max_ratio, protocol_of
+from bansac.lab.evaluation.methods import BANSAC
+from bansac.lab.evaluation.pairs import UNIT_CODE
+from bansac.lab.evaluation.summary import import_pandas
+from bansac.lab.evaluation.tables import Section, Table, TableRow
+from bansac.lab.evaluation.task import DEFAULTS, Protocol, make_task, squared_distances
+from bansac.lab.sets import PairSet, find_sets
+from bansac.matches import Matches, load_demo
+from bansac.plotting import plot_probability_evolution
+
+_Array = NDArray[np.float64]
+
+# After how many iterations the probabilities are drawn; the last is the length of the run.
+ITERATIONS: dict[Kind, tuple[int, ...]] = {
+    "H": (0, 10, 100, 1000),
+    "F": (0, 10, 100, 1000, 10000),
+    "E": (0, 10, 100, 1000),
+}
+TRUE_WITHIN: dict[Kind, float] = {"H": 3.0, "F": 1.0, "E": 1.0}  # pixels
+# Of a plane more than half, for with fewer another plane of the pictures could have more.
+TYPICAL: dict[Kind, float] = {"H": 0.6, "F": 0.4, "E": 0.4}
+SEARCHED = 43
+DRAWN = 250
+DEMO = "demo"
+
+
+def units(setup: Setup) -> list[Unit]:
+    """Choose the pairs: one for every kind of model."""
+    check_max_ratio(setup)
+    if setup.data is None:
+        if "pair" in setup.extra:
+            raise ValueError("pair needs data to choose from: without data the pair inside the package is taken")
+        if setup.model not in (None, "H"):
+            raise ValueError(f"model: the pair inside the package is of a plane, H; model {setup.model!r} needs data")
+        _load(_protocol(setup, "H"), None, DEMO)  # raises if too few matches are left
+        return [Unit(f"H/{DEMO}/{DEMO}", ("H", None, DEMO), timed=False)]
+    chosen = []
+    for model, of_model in _sets_by_model(setup).items():
+        pair_set, key = _choose_pair(of_model, model, _protocol(setup, model), setup.extra.get("pair"))
+        chosen.append(Unit(f"{model}/{pair_set.name}/{key}", (model, str(pair_set.folder), key), timed=False))
+    return chosen
+
+
+def sets(setup: Setup) -> list[PairSet]:
+    """Return the sets that the pairs are chosen from."""
+    return [pair_set for of_model in _sets_by_model(setup).values() for pair_set in of_model]
+
+
+def _sets_by_model(setup: Setup) -> dict[Kind, list[PairSet]]:
+    """Return the sets to choose from, by what is estimated on them."""
+    assert setup.data is not None
+    wanted = setup.extra.get("pair")
+    with_pose: Kind = "E" if setup.model == "E" else "F"
+    groups: dict[Kind, list[PairSet]] = {}
+    for pair_set in choose_sets(find_sets(setup.data), setup.sets, setup.exclude):
+        model: Kind = "H" if pair_set.kind == "H" else with_pose
+        if setup.model in (None, model) and (wanted is None or wanted in pair_set.keys):
+            groups.setdefault(model, []).append(pair_set)
+    if not groups:
+        what = f"a pair {wanted!r}" if wanted is not None else "the truth that it needs"
+        model_asked = f" for model {setup.model}" if setup.model is not None else ""
+        raise ValueError(f"data: no set in {setup.data} has {what}{model_asked}")
+    return groups
+
+
+def _protocol(setup: Setup, model: Kind) -> Protocol:
+    """Return the paper's settings, with the length of the run."""
+    return dataclasses.replace(protocol_of(setup, model), max_iterations=ITERATIONS[model][-1])
+
+
+def _choose_pair(found: list[PairSet], model: Kind, protocol: Protocol, wanted: str | None) -> tuple[PairSet, str]:
+    if wanted is not None:
+        _load(protocol, str(found[0].folder), wanted)  # raises if too few matches are left
+        return found[0], wanted
+    ranked: list[tuple[tuple[bool, float], PairSet, str]] = []
+    for pair_set in [pair_set for pair_set in found if pair_set.name == ABLATION_SET] or found:
+        for whole in pair_set.pairs(SEARCHED):
+            pair = whole.filtered(protocol.max_ratio)
+            if len(pair) >= protocol.min_matches:
+                distance = abs(float(_true_matches(pair, model).mean()) - TYPICAL[model])
+                ranked.append(((len(pair) < DRAWN, distance), pair_set, pair.key))
+    if not ranked:
+        raise ValueError(
+            f"data: no pair has {protocol.min_matches} matches of a ratio below {protocol.max_ratio} for model {model}"
+        )
+    return min(ranked, key=lambda entry: entry[0])[1:]
+
+
+def run_unit(setup: Setup, unit: Unit) -> list[Row]:
+    """Run BANSAC on one pair; one row a match, with its probability after each of the iterations."""
+    model, folder, key = unit.payload
+    protocol = _protocol(setup, model)
+    pair = _load(protocol, folder, key)
+    at = ITERATIONS[model]
+    result = BANSAC.run(make_task(pair, protocol, setup.seed), stopping=None, trace=True)
+    matrix = np.full((3, 3), np.nan) if result.model is None else result.model
+    common: Row = {
+        "model": model,
+        "set": DEMO if folder is None else PairSet(folder).name,
+        "pair": key,
+        "seed": setup.seed,
+    }
+    entries: Row = {f"m{i + 1}{j + 1}": float(matrix[i, j]) for i in range(3) for j in range(3)}
+    rows: list[Row] = []
+    for k, true in enumerate(_true_matches(pair, model)):
+        (x1, y1), (x2, y2) = pair.x1[k].tolist(), pair.x2[k].tolist()
+        match: Row = {"match": k, "x1": x1, "y1": y1, "x2": x2, "y2": y2, "true": bool(true)}
+        probabilities: Row = {f"p{i}": float(result.trace.snapshots[i][k]) for i in at}
+        rows.append({**common, **match, **probabilities, **entries})
+    return rows
+
+
+def _load(protocol: Protocol, folder: str | None, key: str) -> Matches:
+    pair = load_demo() if folder is None else PairSet(folder).pair(key)
+    pair = pair.filtered(protocol.max_ratio)
+    if len(pair) < protocol.min_matches:
+        raise ValueError(
+            f"max_ratio: the pair {key} has {len(pair)} matches of an SNN ratio below {protocol.max_ratio:g}, "
+            f"at least {protocol.min_matches} are needed"
+        )
+    return pair
+
+
+def _true_matches(pair: Matches, model: Kind) -> NDArray[np.bool_]:
+    """Return which matches agree with the truth."""
+    truth = pair.H if model == "H" else pair.F
+    assert truth is not None
+    squared = squared_distances(truth, pair, "H" if model == "H" else "F")
+    return np.asarray(squared <= TRUE_WITHIN[model] ** 2)
+
+
+def _images(folder: str | None, pair: Matches) -> tuple[Any, Any]:
+    """Return the images of the pair, or empty ones if they are not there."""
+    if folder is None:
+        demo = load_demo()
+        return demo.image1, demo.image2
+    pair_set = PairSet(folder)
+    try:
+        return pair_set.image_path(pair.key, 1), pair_set.image_path(pair.key, 2)
+    except OSError:
+        return _canvas(pair.x1, pair.size1), _canvas(pair.x2, pair.size2)
+
+
+def _canvas(points: _Array, size: tuple[int, int] | None) -> _Array:
+    """Return an empty grey image, as large as the image was or as the points need."""
+    if size is None:
+        width, height = (points.max(axis=0, initial=1.0) + 1).astype(int).tolist()
+        size = height, width
+    return np.full(size, 0.8)
+
+
+def report(setup: Setup, rows: Iterable[Row]) -> Report:
+    """Draw every pair and average the probabilities of its true and its wrong matches."""
+    frame = import_pandas().DataFrame(list(rows))
+    folders = {} if setup.data is None else {pair_set.name: str(pair_set.folder) for pair_set in sets(setup)}
+    figures, notes = {}, []
+    lines: list[TableRow | Section] = []
+    for model, of_pair in frame.groupby("model", sort=False):
+        set_name, key = of_pair[["set", "pair"]].iloc[0]
+        folder = folders.get(set_name)
+        pair = _load(_protocol(setup, model), folder, key)
+        true = of_pair["true"].to_numpy(bool)
+        snapshots = {i: of_pair[f"p{i}"].to_numpy(float) for i in ITERATIONS[model]}
+        matrix = of_pair[[f"m{i}{j}" for i in (1, 2, 3) for j in (1, 2, 3)]].iloc[0].to_numpy(float).reshape(3, 3)
+        figures[f"probability_evolution_{model}"] = plot_probability_evolution(
+            *_images(folder, pair),
+            pair.x1,
+            pair.x2,
+            snapshots,
+            # The paper's figure of the fundamental matrix leaves the start out.
+            iterations=ITERATIONS[model][-4:],
+            H_true=pair.H if model == "H" else None,
+            H_estimated=matrix if model == "H" and np.isfinite(matrix).all() else None,
+            max_matches=DRAWN,
+        )
+        name = f"{model}, {key}" if folder is None else f"{model}, {key} of {set_name}"
+        lines.append(Section(name))
+        lines += [_row(i, probabilities, true) for i, probabilities in snapshots.items()]
+        notes.append(
+            f"{name}: {len(true)} matches, {100 * true.mean():.0f} % of them within {TRUE_WITHIN[model]:g} px of the "
+            f"true model; at most {DRAWN} are drawn."
+        )
+    columns = ("mean P, true matches", "mean P, wrong matches", "P(true ranks above wrong)")
+    title = "Inlier probabilities over a run of BANSAC without a stopping criterion"
+    table = Table(title, ("Iteration",), columns, tuple(lines))
+    return Report(tables={"probability_evolution": table}, figures=figures, notes=notes)
+
+
+def _row(iteration: int, probabilities: _Array, true: NDArray[np.bool_]) -> TableRow:
+    shares = [float(p.mean()) if p.size else None for p in (probabilities[true], probabilities[~true])]
+    shares.append(rank_probability(probabilities, true))
+    return TableRow((str(iteration),), tuple(None if share is None else f"{share:.3f}" for share in shares))
+
+
+def rank_probability(values: _Array, positive: NDArray[np.bool_]) -> float | None:
+    """Return how probably a random positive has a larger value than a random negative, ties counting half.
+
+    It is the area under the ROC curve: .5 if the values say nothing, 1 if they separate the two; None if one kind is
+    missing.
+
+    Examples
+    --------
+    >>> rank_probability(np.array([0.9, 0.4, 0.4, 0.1]), np.array([True, True, False, False]))
+    0.875
+    """
+    above, below = values[positive], np.sort(values[~positive])
+    if not above.size or not below.size:
+        return None
+    ranks = np.searchsorted(below, above, "left") + np.searchsorted(below, above, "right")
+    return float(ranks.mean() / (2 * below.size))
+
+
+EXPERIMENT = Experiment(
+    name="probability-evolution",
+    title="Matches of an image pair coloured by their probability over a run of BANSAC",
+    reference="fig:teaser, fig:prob_update_fundamental",
+    needs_data=False,
+    defaults="the pair inside the package (H); with data, a pair of homographies (H) and one of poses (F)",
+    units=units,
+    run_unit=run_unit,
+    report=report,
+    sets=sets,
+    models=("H", "F", "E"),
+    options=("pair", MAX_RATIO_OPTION),
+    values=(UNIT_CODE, DEFAULTS, protocol_of, BANSAC),
+)

@@ -1,0 +1,234 @@
+"""Curve and circle fitting on synthetic points: fig:results_synthetic_data of the supplement.
+
+Every trial draws 300 points of the square [-1, 1] x [-1, 1], some on the model with Gaussian noise, the others spread
+evenly. RANSAC, BaySAC and BANSAC fit the model to the same points. As in the paper: threshold .02, at most 3000
+iterations, confidence .99, P^0 = .5, tau = .01; and no verification, since for this experiment its authors
+wrote the methods from scratch.
+
+The choices that the paper leaves:
+
+- It does not say which curve. Here it is a parabola; ``curve`` takes any other of ``CURVES``. A cubic needs so many
+  samples that at 15 % inliers every method runs into the 3000 iterations, and the paper shows a gain there.
+- Noise of "variance 0.02" has a standard deviation of .14, seven times the threshold, which would then find one inlier
+  in nine. So .02 is taken as the standard deviation; ``noise_is_variance`` takes it as printed, ``noise`` changes it.
+- BANSAC stops by its own criterion or RANSAC's, whichever fires first. Its own one alone runs beside it.
+- The error is the root mean square distance from points spread evenly along the estimated model, as far as it lies in
+  the square, to the nearest point of the true model. A trial without a model there counts with the diagonal of the
+  square, 2.83, as its error.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bansac.batch.journal import Row
+from bansac.lab.evaluation.charts import Chart, Series, plot_charts
+from bansac.lab.evaluation.experiment import Experiment, Report, Setup
+from bansac.lab.evaluation.summary import import_pandas
+from bansac.lab.evaluation.tables import Better, Cell, Measured, Section, Table, TableRow, percent, with_arrow
+from bansac.lab.experiments.synthetic_trials import (
+    METHODS,
+    OWN_STOP,
+    POINTS,
+    PROBLEMS,
+    TRIALS,
+    curve_of,
+    noise_of,
+    run_unit,
+    units,
+    warm_up,
+)
+from bansac.lab.metrics import FAILED_CURVE, circle_rmse, curve_rmse
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from pandas import DataFrame
+
+_Array = NDArray[np.float64]
+_Runs = dict[tuple[str, float, str], "DataFrame"]
+"""The trials in their order, by problem, inlier rate and method."""
+
+
+def report(setup: Setup, rows: Iterable[Row]) -> Report:
+    """Average over the trials."""
+    frame = import_pandas().DataFrame(list(rows)).sort_values("trial", kind="stable")
+    runs: _Runs = dict(iter(frame.groupby(["problem", "inlier_rate", "method"])))
+    tables = {"synthetic": _table(runs), "synthetic_ratios": _ratio_table(runs), "synthetic_stop": _stop_table(runs)}
+    return Report(tables=tables, figures={"synthetic": _figure(runs)}, notes=_notes(setup, runs))
+
+
+def _rates(runs: _Runs) -> dict[str, list[float]]:
+    """Return the inlier rates of every problem."""
+    found = {problem: sorted({rate for name, rate, _ in runs if name == problem}) for problem in PROBLEMS}
+    return {problem: rates for problem, rates in found.items() if rates}
+
+
+def _lines(
+    runs: _Runs, cells: Callable[[str, float], Iterable[Cell]], *, ranked: bool = False
+) -> tuple[TableRow | Section, ...]:
+    """Return a section for each problem with a row for each inlier rate; if ranked, the lowest values are marked."""
+    better: Better | None = "lower" if ranked else None
+    lines: list[TableRow | Section] = []
+    for problem, rates in _rates(runs).items():
+        lines.append(Section(f"{problem.capitalize()} fitting"))
+        lines += [TableRow((f"{percent(rate)} %",), tuple(cells(problem, rate)), better, arrow=False) for rate in rates]
+    return tuple(lines)
+
+
+def _values(runs: DataFrame, column: str) -> _Array:
+    return np.asarray(runs[column], np.float64)
+
+
+def _table(runs: _Runs) -> Table:
+    def cells(problem: str, rate: float) -> Iterable[Cell]:
+        of_rate = [runs[problem, rate, method] for method in METHODS]
+        yield from (_mean(_values(of_method, "iterations")) for of_method in of_rate)
+        yield from (_mean(1000 * _values(of_method, "rmse")) for of_method in of_rate)
+
+    measures = ("Iterations", "RMSE, thousandths")
+    groups = tuple((with_arrow(measure, "lower"), len(METHODS)) for measure in measures)
+    title = "Curve and circle fitting: means over the trials with their standard errors, by inlier rate"
+    return Table(title, ("Inliers",), (*METHODS, *METHODS), _lines(runs, cells, ranked=True), groups)
+
+
+def _mean(values: _Array) -> Measured:
+    return Measured(float(values.mean()), _standard_error(values))
+
+
+def ratio_of_means(numerator: _Array, denominator: _Array) -> Measured:
+    """Return the ratio of the means of paired samples, and its standard error (delta method).
+
+    That is mean(a) / mean(b) with the standard error of mean(a - ratio b) / mean(b).
+
+    Examples
+    --------
+    >>> ratio_of_means(np.array([1.0, 2.0]), np.array([2.0, 4.0]))
+    Measured(value=0.5, error=0.0)
+    """
+    base = float(denominator.mean())
+    ratio = float(numerator.mean()) / base
+    return Measured(ratio, _standard_error(numerator - ratio * denominator) / base)
+
+
+def _standard_error(values: _Array) -> float:
+    return float(values.std(ddof=1) / math.sqrt(values.size)) if values.size > 1 else math.nan
+
+
+def _ratio_table(runs: _Runs) -> Table:
+    rivals = ("RANSAC", "BaySAC")
+
+    def cells(problem: str, rate: float) -> Iterable[Cell]:
+        ours = runs[problem, rate, "BANSAC"]
+        for column in ("iterations", "rmse"):
+            theirs = (_values(runs[problem, rate, rival], column) for rival in rivals)
+            yield from (ratio_of_means(_values(ours, column), values) for values in theirs)
+
+    measures = ("BANSAC's iterations over those of", "BANSAC's RMSE over that of")
+    groups = tuple((with_arrow(measure, "lower"), len(rivals)) for measure in measures)
+    title = "BANSAC (bansac + ransac) against the others on the same trials: ratios of the means with standard errors"
+    return Table(title, ("Inliers",), (*rivals, *rivals), _lines(runs, cells), groups)
+
+
+_STOP_COLUMNS = ("fired", "O~ / O*", "outliers below tau", "inliers missed by the model", "their mean probability")
+
+
+def _stop_table(runs: _Runs) -> Table:
+    """Show how near BANSAC's criterion, O~ >= O*, came to firing."""
+
+    def cells(problem: str, rate: float) -> Iterable[Cell]:
+        alone = runs[problem, rate, OWN_STOP]
+        yield from (f"{100 * share:.1f} %" for share in _stop_shares(alone, rate))
+        probability = _missed_probability([alone])
+        yield None if probability is None else f"{probability:.2f}"
+
+    title = (
+        "BANSAC's stopping criterion alone, at the end of its runs: O~ points have a probability below tau, "
+        "O* are outliers of the best model; it fires at O~ ≥ O*"
+    )
+    return Table(title, ("Inliers",), _STOP_COLUMNS, _lines(runs, cells))
+
+
+def _stop_shares(runs: DataFrame, rate: float) -> tuple[float, float, float, float]:
+    """Return the values of the first four of ``_STOP_COLUMNS``."""
+    true = round(rate * POINTS)
+    sums = runs[["low", "inliers", "low_true_outliers", "missed_inliers"]].astype(float).sum()
+    return (
+        float((runs["stop_reason"] == "bansac").mean()),
+        sums["low"] / max(len(runs) * POINTS - sums["inliers"], 1),
+        sums["low_true_outliers"] / (len(runs) * (POINTS - true)),
+        sums["missed_inliers"] / (len(runs) * true),
+    )
+
+
+def _missed_probability(runs: Iterable[DataFrame]) -> float | None:
+    """Return the mean probability of all true inliers that the best models miss; None if they miss none."""
+    numbers = import_pandas().concat(runs)[["missed_inliers", "missed_probability"]].astype(float)
+    count = float(numbers["missed_inliers"].sum())
+    return float(numbers.prod(axis=1, skipna=False).sum()) / count if count else None  # NaN if none is missed
+
+
+def _figure(runs: _Runs) -> Figure:
+    def chart(problem: str, rates: list[float], column: str, *, top: bool) -> Chart:
+        series = []
+        for method in METHODS:
+            means = [_mean(_values(runs[problem, rate, method], column)) for rate in rates]
+            x = [100 * rate for rate in rates]
+            series.append(Series(method, x, [mean.value for mean in means], [mean.error for mean in means]))
+        return Chart(
+            series,
+            title=f"{problem} fitting" if top else "",
+            xlabel="" if top else "inlier rate (%)",
+            ylabel="iterations" if top else "RMSE",
+            yscale="log",
+        )
+
+    blocks = _rates(runs).items()
+    return plot_charts(
+        [
+            [chart(problem, rates, "iterations", top=True) for problem, rates in blocks],
+            [chart(problem, rates, "rmse", top=False) for problem, rates in blocks],
+        ]
+    )
+
+
+def _notes(setup: Setup, runs: _Runs) -> list[str]:
+    noise = f"the noise has a standard deviation of {noise_of(setup):.3g}"
+    notes = [f"The curve is a {curve_of(setup)}; {noise}, the threshold is .02."]
+    missing = sum(int((~of_method["found"].astype(bool)).sum()) for of_method in runs.values())
+    if missing:
+        notes.append(f"{missing} runs found no model: each counts with an RMSE of {FAILED_CURVE:.2f}.")
+    for problem, rates in _rates(runs).items():
+        alone = {rate: runs[problem, rate, OWN_STOP] for rate in rates}
+        fired = sum(int((of_rate["stop_reason"] == "bansac").sum()) for of_rate in alone.values())
+        total = sum(map(len, alone.values()))
+        shares = np.mean([_stop_shares(of_rate, rate) for rate, of_rate in alone.items()], axis=0)
+        reached, low, missed = (f"{100 * share:.0f} %" for share in shares[1:])
+        probability = _missed_probability(alone.values())
+        of_probability = "" if probability is None else f", of a mean probability of {probability:.2f}"
+        notes.append(
+            f"{problem.capitalize()} fitting, BANSAC's stop alone: it fired in {fired} of {total} runs. At the end of "
+            f"all runs, on average: O~ was {reached} of O*; {low} of the true outliers were below tau; the best model "
+            f"left {missed} of the true inliers outside its threshold{of_probability}."
+        )
+    return notes
+
+
+EXPERIMENT = Experiment(
+    name="synthetic",
+    title="Curve and circle fitting: RANSAC, BaySAC and BANSAC at inlier rates of 15 to 50 %",
+    reference="fig:results_synthetic_data",
+    needs_data=False,
+    defaults=f"{TRIALS} trials for each inlier rate; the curve is a parabola, .02 the noise's standard deviation",
+    units=units,
+    run_unit=run_unit,
+    report=report,
+    settings=("repeats",),
+    options=("curve", "noise", "noise_is_variance"),
+    warm_up=warm_up,
+    values=(circle_rmse, curve_rmse),
+)

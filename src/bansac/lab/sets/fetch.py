@@ -1,0 +1,202 @@
+"""The archives of the "RANSAC in 2020" tutorial, the source of the paper's data (Sec. 5): downloaded once, checked.
+
+Beside an archive ``A.tar`` lie, in the same folder:
+
+===================  ===========================================================================
+``A.tar.part``       the bytes received so far of a download that is not complete
+``A.tar.part.json``  the file on the server that they are a part of
+``A.tar.json``       size and SHA-256 of the archive when it was first used, and what was unpacked
+``A/``               the contents, complete or not there at all
+===================  ===========================================================================
+
+An archive that is put there by other means is used like one that was downloaded. Once the contents are there the
+archive may be deleted.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import sys
+from collections.abc import Iterator
+from dataclasses import asdict, astuple, dataclass
+from pathlib import Path
+from typing import Self
+
+from bansac.lab.sets.download import download, import_pooch
+from bansac.lab.sets.unpack import Progress, be_silent, inspect, unpack
+
+__all__ = ["BASE_URL", "DATASETS", "Dataset", "Fetched", "fetch"]
+
+BASE_URL = "http://cmp.felk.cvut.cz/~mishkdmy/CVPR-RANSAC-Tutorial-2020/"
+"""Address of the tutorial's archives."""
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """The archive of a data set, and the one with all of it if the first holds a part only."""
+
+    archive: str
+    full_archive: str | None = None
+    folder: str | None = None  # how its name in the archive begins, in lower case; None for the whole archive
+
+
+DATASETS = {
+    "phototourism": Dataset("RANSAC-Tutorial-Data-ValOnly.tar", full_archive="RANSAC-Tutorial-Data-EF.tar"),
+    "evd": Dataset("homography.tar.gz", folder="evd"),
+    "hpatches": Dataset("homography.tar.gz", folder="hpatches"),
+}
+"""The data sets by name: the validation scene of PhotoTourism is 2 GB, all scenes are 86 GB."""
+
+
+@dataclass(frozen=True)
+class Fetched:
+    """A data set that is there: its folder, for :func:`bansac.lab.sets.find_sets`, and its archive."""
+
+    folder: Path
+    archive: Path  # may have been deleted
+    size: int  # of the archive, in bytes
+    sha256: str  # of the archive, in hexadecimal digits
+    was_there: bool  # whether there was nothing left to do
+
+
+def fetch(
+    dataset: str,
+    folder: str | os.PathLike[str] | None = None,
+    *,
+    full: bool = False,
+    url: str = BASE_URL,
+    progress: Progress | None = None,
+) -> Fetched:
+    """Download and unpack a data set, a key of ``DATASETS``, unless it is there; an interrupted download continues.
+
+    Size and SHA-256 of the archive are recorded when it is first used, and checked from then on. ``folder`` is by
+    default the user's cache folder, ``pooch.os_cache("bansac")``; ``full`` asks for all scenes of PhotoTourism (86 GB)
+    in place of the validation scene (2 GB); ``progress`` is called with the stage, the bytes done and the bytes in
+    total, None if that is not known. A wrong argument is a ValueError. An archive that cannot be downloaded, is not the
+    one that was first used, is damaged or not safe to unpack, or for which there is no space, is an OSError that names
+    the file.
+
+    Examples
+    --------
+    >>> fetch("evd", "data").folder  # doctest: +SKIP
+    PosixPath('data/homography/EVD')
+    """
+    chosen, name = _choose(dataset, full)
+    if not url.startswith(("http://", "https://")):
+        raise ValueError(f"url must begin with http:// or https://, got {url!r}")
+    folder = Path(import_pooch().os_cache("bansac") if folder is None else folder)
+    archive = folder / name
+    target = folder / name.removesuffix(".gz").removesuffix(".tar")
+    with _alone_in(folder):
+        was_there = target.is_dir()
+        record = _prepare(archive, target, f"{url.rstrip('/')}/{name}", progress or be_silent)
+    return Fetched(_folder_of(chosen, target), archive, record.size, record.sha256, was_there)
+
+
+def _prepare(archive: Path, target: Path, url: str, progress: Progress) -> _Record:
+    """Download, check and unpack an archive, as far as that is not done."""
+    record_path = archive.with_name(f"{archive.name}.json")
+    record = _Record.read(record_path)
+    if record is not None and target.is_dir() and not archive.exists():
+        _check_contents(target, record)
+        return record
+    if not archive.exists():
+        download(url, archive, progress=progress)
+    size = archive.stat().st_size
+    progress("check", 0, None)
+    sha256 = import_pooch().file_hash(str(archive), alg="sha256")
+    progress("check", size, size)
+    if record is not None and (size, sha256) != (record.size, record.sha256):
+        raise OSError(
+            f"{archive} has size {size} and SHA-256 {sha256}, but had {record.size} and {record.sha256} when it was "
+            f"first used; delete it to download it again, and {record_path.name} too to accept another version"
+        )
+    if target.is_dir():
+        record = record or _Record(size, sha256, *inspect(archive, progress))
+        _check_contents(target, record)
+    else:
+        record = _Record(size, sha256, *unpack(archive, target, progress=progress))
+    record.write(record_path)
+    return record
+
+
+def _choose(dataset: str, full: bool) -> tuple[Dataset, str]:
+    """Return a data set and the name of its archive."""
+    if dataset not in DATASETS:
+        raise ValueError(f"dataset must be one of {', '.join(DATASETS)}, got {dataset!r}")
+    chosen = DATASETS[dataset]
+    if not full:
+        return chosen, chosen.archive
+    if chosen.full_archive is None:
+        raise ValueError(f"full goes with phototourism alone: {dataset} comes in one size")
+    return chosen, chosen.full_archive
+
+
+def _folder_of(dataset: Dataset, target: Path) -> Path:
+    """Return the folder of a data set in the contents of its archive; all of them if no folder has its name."""
+    if dataset.folder is None:
+        return target
+    named = [path for path in target.rglob("*") if path.is_dir() and path.name.lower().startswith(dataset.folder)]
+    return min(named, key=lambda path: (len(path.parts), path), default=target)
+
+
+def _check_contents(target: Path, record: _Record) -> None:
+    """Raise an OSError if fewer files, or bytes, are there than were unpacked; more may have been added."""
+    sizes = [path.stat().st_size for path in target.rglob("*") if path.is_file()]
+    if len(sizes) < record.files or sum(sizes) < record.contents:
+        raise OSError(
+            f"{target} holds {len(sizes)} files of {sum(sizes)} bytes, but {record.files} of {record.contents} bytes "
+            "were unpacked there; delete the folder to unpack them again"
+        )
+
+
+@contextlib.contextmanager
+def _alone_in(folder: Path) -> Iterator[None]:
+    """Make the folder and lock it: two processes would write to one part file. The lock ends with the process."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        file = (folder / ".bansac-fetch.lock").open("w")
+    except OSError as error:
+        raise OSError(f"cannot write into the folder {folder}: {error.strerror or error}") from error
+    with file:
+        if sys.platform != "win32":
+            import fcntl
+
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise OSError(f"another process is fetching data into {folder}") from None
+            except OSError:  # some network file systems know no locks
+                pass
+        yield
+
+
+@dataclass(frozen=True)
+class _Record:
+    """An archive as it was when it was first used, and what was unpacked."""
+
+    size: int
+    sha256: str
+    files: int
+    contents: int  # bytes of the files together
+
+    @classmethod
+    def read(cls, path: Path) -> Self | None:
+        """Return the record in a JSON file, None if there is no such file."""
+        try:
+            record = cls(**json.loads(path.read_text(encoding="utf-8")))
+            if [type(value) for value in astuple(record)] != [int, str, int, int]:
+                raise TypeError
+        except FileNotFoundError:
+            return None
+        except (ValueError, TypeError, RecursionError):  # no UTF-8, no JSON, or other fields
+            raise OSError(f"{path} is damaged; delete it, and the archive that it describes counts as new") from None
+        return record
+
+    def write(self, path: Path) -> None:
+        """Write the file, complete or not at all."""
+        temporary = path.with_name(f".{path.name}.new")
+        temporary.write_text(json.dumps(asdict(self), indent=2) + "\n", encoding="utf-8")
+        temporary.replace(path)

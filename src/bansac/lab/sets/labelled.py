@@ -1,0 +1,198 @@
+"""Matches with a truth that was marked by hand: labels of the matches (AdelaideRMF), or check points (kusvod2).
+
+A folder is one set; each file in it is an HDF5 file keyed by pair. Labelled matches have a true fundamental matrix but
+no cameras:
+
+=========================  ===========================================
+``matches.h5``             (N, 4): x1 y1 x2 y2 in pixels
+``labels.h5``              (N,): 1 for a true match, 0 for a wrong one
+``Fgt.h5``                 (3, 3): fundamental matrix, ``x2^T F x1 = 0``
+``size.h5``, ``size2.h5``  optional: height and width of the images
+=========================  ===========================================
+
+A set with check points has the points of both images that were marked, which a fundamental matrix is judged by:
+
+=========================  ===========================================================
+``matches.h5``             (N, 4): x1 y1 x2 y2 in pixels
+``match_conf.h5``          (N,): ratio of the nearest to the second nearest distance (SNN)
+``vpts.h5``                (M, 4): x1 y1 x2 y2 of the check points in pixels
+``size.h5``, ``size2.h5``  optional: height and width of the images
+=========================  ===========================================================
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bansac.matches.matches import Matches
+from bansac.matches.pair_folder import SIZE_FILES, PairFolder, folders_with
+
+__all__ = ["CheckPointSet", "LabelledSet", "find_labelled_sets", "missing_files"]
+
+_FILES = ("matches.h5", "labels.h5", "Fgt.h5")
+_CHECK_POINT_FILES = ("matches.h5", "match_conf.h5", "vpts.h5")
+
+
+class _MarkedSet(PairFolder):
+    """Both kinds of sets."""
+
+    def _with_sizes(self, names: tuple[str, ...]) -> list[Path]:
+        """Return the absolute paths of files, and of the files of sizes that are there."""
+        sizes = (name for name in SIZE_FILES.values() if (self.folder / name).exists())
+        return [self.folder.resolve() / name for name in (*names, *sizes)]
+
+
+class LabelledSet(_MarkedSet):
+    """The pairs of one folder; files are read when a pair is asked for.
+
+    Parameters
+    ----------
+    folder : str or path
+        Folder with the files of one set.
+
+    Attributes
+    ----------
+    folder, name, keys
+        As of a :class:`~bansac.lab.sets.PairSet`.
+
+    Raises
+    ------
+    OSError
+        If a file is missing, damaged, or holds no pairs; the message names it.
+    ImportError
+        If h5py is not installed.
+    """
+
+    def __init__(self, folder: str | os.PathLike[str]) -> None:
+        if missing := missing_files(folder):
+            raise FileNotFoundError(f"{Path(folder)} is no set of labelled matches: {missing} is missing")
+        super().__init__(folder)
+
+    def files(self) -> list[Path]:
+        """Return the absolute paths of the files that :meth:`pair` reads."""
+        return self._with_sizes(_FILES)
+
+    def pair(self, key: str) -> Matches:
+        """Read one pair.
+
+        Parameters
+        ----------
+        key : str
+            Name of the pair, one of ``keys``.
+
+        Returns
+        -------
+        Matches
+            Its matches, ``inliers``, ``F`` of unit norm, and the sizes of the images if they are known.
+
+        Raises
+        ------
+        OSError
+            If a file is damaged, lacks the pair, or holds data of another shape.
+        """
+        x1, x2, labels = self._matches(key, "labels.h5", "labels")
+        F = self._read("Fgt.h5", key, (3, 3))
+        norm = np.linalg.norm(F)
+        if norm == 0:
+            raise OSError(f"{self.folder / 'Fgt.h5'}: the matrix of {key!r} is zero")
+        return Matches(
+            x1,
+            x2,
+            key=key,
+            inliers=labels != 0,
+            F=F / norm,
+            size1=self._stored_size(key, 1),
+            size2=self._stored_size(key, 2),
+        )
+
+
+class CheckPointSet(_MarkedSet):
+    """The pairs of one folder whose truth are points that were marked by hand.
+
+    Parameters
+    ----------
+    folder : str or path
+        Folder with the files of one set.
+
+    Attributes
+    ----------
+    folder, name, keys
+        As of a :class:`~bansac.lab.sets.PairSet`.
+
+    Raises
+    ------
+    OSError
+        If a file is missing, damaged, or holds no pairs; the message names it.
+    ImportError
+        If h5py is not installed.
+    """
+
+    def __init__(self, folder: str | os.PathLike[str]) -> None:
+        missing = [name for name in _CHECK_POINT_FILES if not (Path(folder) / name).exists()]
+        if missing:
+            raise FileNotFoundError(f"{Path(folder)} is no set with check points: {', '.join(missing)} is missing")
+        super().__init__(folder)
+
+    def files(self) -> list[Path]:
+        """Return the absolute paths of the files that the pairs are read from."""
+        return self._with_sizes(_CHECK_POINT_FILES)
+
+    def pair(self, key: str) -> Matches:
+        """Read one pair.
+
+        Parameters
+        ----------
+        key : str
+            Name of the pair, one of ``keys``.
+
+        Returns
+        -------
+        Matches
+            Its matches with their ratios, and the sizes of the images if they are known.
+
+        Raises
+        ------
+        OSError
+            If a file is damaged, lacks the pair, or holds data of another shape.
+        """
+        x1, x2, ratios = self._matches(key, "match_conf.h5", "ratios")
+        return Matches(x1, x2, key=key, ratios=ratios, size1=self._stored_size(key, 1), size2=self._stored_size(key, 2))
+
+    def check_points(self, key: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Read the check points of a pair.
+
+        Parameters
+        ----------
+        key : str
+            Name of the pair, one of ``keys``.
+
+        Returns
+        -------
+        x1, x2 : (M, 2) ndarray
+            The same scene points in both images, in pixels.
+
+        Raises
+        ------
+        OSError
+            If the file is damaged, lacks the pair, or holds data of another shape.
+        """
+        points = self._read("vpts.h5", key, (-1, 4))
+        return points[:, :2].copy(), points[:, 2:].copy()
+
+
+def missing_files(folder: str | os.PathLike[str]) -> str:
+    """Return the files that a folder misses to be a set of labelled matches, in words; "" if it is complete."""
+    return ", ".join(name for name in _FILES if not (Path(folder) / name).exists())
+
+
+def find_labelled_sets(root: str | os.PathLike[str]) -> list[LabelledSet]:
+    """Find the sets of labelled matches in a folder and below it, sorted by path; there may be none.
+
+    No such folder, or a damaged file, is an OSError.
+    """
+    folders = folders_with(root, "labels.h5")
+    return [LabelledSet(folder) for folder in folders if (folder / "Fgt.h5").exists()]

@@ -1,0 +1,80 @@
+"""All sets in a folder: sets of pairs, sets of labelled matches, and folders with matches that are neither."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from bansac.lab.sets import labelled, tutorial
+from bansac.lab.sets.labelled import LabelledSet
+from bansac.lab.sets.tutorial import PairSet
+from bansac.matches.pair_folder import folders_with
+
+__all__ = ["Survey", "find_sets", "survey"]
+
+
+@dataclass(frozen=True)
+class Survey:
+    """The sets in a folder and below it, each list sorted by path."""
+
+    pair_sets: list[PairSet]
+    labelled_sets: list[LabelledSet]
+    skipped: dict[Path, str]  # folders with matches that are no set, and the reason
+
+
+def survey(root: str | os.PathLike[str]) -> Survey:
+    """Find all sets in a folder and below it, and the folders with matches that are none; no set is an OSError."""
+    labelled_sets = labelled.find_labelled_sets(root)
+    taken = {labelled_set.folder for labelled_set in labelled_sets}
+    folders = folders_with(root, "matches.h5")
+    pair_sets = [PairSet(folder) for folder in folders if _looks_like_a_set(folder)]
+    skipped = {folder: _reason(folder) for folder in folders if folder not in taken and not _looks_like_a_set(folder)}
+    if not pair_sets and not labelled_sets:
+        said = "".join(f"; {folder} {reason}" for folder, reason in skipped.items())
+        raise FileNotFoundError(f"no set of pairs and none of labelled matches in {root} or below{said}")
+    return Survey(pair_sets, labelled_sets, skipped)
+
+
+def find_sets(root: str | os.PathLike[str]) -> list[PairSet]:
+    """Find the sets in a folder and below it.
+
+    A folder is a set if it holds ``matches.h5``, ``match_conf.h5`` and truth (``Hgt.h5``, ``R.h5`` or ``T.h5``); one
+    of them whose other files are missing is an error. Other folders are skipped, such as the test sets of the tutorial,
+    which have cameras but no poses.
+
+    Parameters
+    ----------
+    root : str or path
+        A set, or a folder with sets somewhere below.
+
+    Returns
+    -------
+    list of PairSet
+        The sets, sorted by path.
+
+    Raises
+    ------
+    OSError
+        If there is no such folder, no set in it, or a set is incomplete or damaged.
+    ImportError
+        If h5py is not installed.
+    """
+    folders = [folder for folder in folders_with(root, "matches.h5") if _looks_like_a_set(folder)]
+    if not folders:
+        wanted = "matches.h5, match_conf.h5, and Hgt.h5 or K1_K2.h5, R.h5 and T.h5"
+        raise FileNotFoundError(f"no set of pairs in {root} or below: a set is a folder with {wanted}")
+    return [PairSet(folder) for folder in folders]
+
+
+def _looks_like_a_set(folder: Path) -> bool:
+    """Return whether a folder with matches is meant as a set of pairs, complete or not."""
+    has_truth = any((folder / name).exists() for name in ("Hgt.h5", "R.h5", "T.h5"))
+    return has_truth and (folder / "match_conf.h5").exists()
+
+
+def _reason(folder: Path) -> str:
+    return (
+        f"is no set of pairs for lack of {tutorial.missing_files(folder)}, "
+        f"and none of labelled matches for lack of {labelled.missing_files(folder)}"
+    )

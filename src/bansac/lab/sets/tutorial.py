@@ -1,0 +1,291 @@
+"""Matches with true poses or homographies, as the "RANSAC in 2020" tutorial stores them.
+
+A folder is one set; each file in it is an HDF5 file keyed by pair ("img1-img2") or by image:
+
+==================  =========================================================================
+``matches.h5``      (N, 4): x1 y1 x2 y2 in pixels, pixel centres at whole coordinates
+``match_conf.h5``   (N,): ratio of the nearest to the second nearest distance (SNN), lower is better
+``K1_K2.h5``        EF: camera matrices (1, 2, 3, 3)
+``R.h5``, ``T.h5``  EF, by image: rotation (3, 3) and translation (3, 1), ``x_camera = R X + T``
+``Hgt.h5``          H: homography (3, 3) from image 1 to image 2
+``size.h5``         optional: height and width of image 1
+``size2.h5``        optional: height and width of image 2
+==================  =========================================================================
+
+The same names serve the tutorial's own sets: PhotoTourism in ``val/<scene>`` and ``train/<scene>``, EVD and HPatches in
+``<name>/val`` and the like. E and F are computed from the poses. The matches are one-way nearest neighbours. The
+scripts of the tutorial keep ratios < 0.85 (:data:`MAX_RATIO`, :meth:`Matches.filtered`), and so do our experiments, for
+homographies too: of those the paper takes "all the available pairs".
+
+If there is no ``size.h5``, the sizes come from the images (:mod:`bansac.lab.sets.image_finder`).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bansac.geometry import essential_from_pose
+from bansac.lab.sets.image_finder import ImageFinder, cuts
+from bansac.matches.hdf5 import Reader
+from bansac.matches.matches import Matches
+from bansac.matches.pair_folder import SIZE_FILES, PairFolder, Which, evenly_spaced
+
+__all__ = ["MAX_RATIO", "PairSet", "missing_files"]
+
+MAX_RATIO = 0.85
+"""SNN ratio below which the scripts of the tutorial keep matches."""
+
+_MATCH_FILES = ("matches.h5", "match_conf.h5")
+_TRUTH_FILES = {"EF": ("K1_K2.h5", "R.h5", "T.h5"), "H": ("Hgt.h5",)}
+
+
+class PairSet(PairFolder):
+    """The pairs of one folder; files are read when a pair is asked for.
+
+    Parameters
+    ----------
+    folder : str or path
+        Folder with the files of one set.
+
+    Attributes
+    ----------
+    folder : Path
+        The folder.
+    name : str
+        Its name; the tutorial's ``EVD/val`` is "EVD-val".
+    kind : {"EF", "H"}
+        Whether the truth is a pose or a homography.
+    keys : tuple of str
+        Names of the pairs, sorted.
+
+    Raises
+    ------
+    OSError
+        If a file is missing, damaged, or lacks a pair; the message names it.
+    ImportError
+        If h5py is not installed.
+    """
+
+    def __init__(self, folder: str | os.PathLike[str]) -> None:
+        if not Path(folder).is_dir():
+            raise FileNotFoundError(f"there is no folder {folder}")
+        if missing := missing_files(folder):
+            raise FileNotFoundError(f"{Path(folder)} is no complete set of pairs: {missing} is missing")
+        super().__init__(folder)
+        self.kind: Literal["EF", "H"] = "H" if (self.folder / "Hgt.h5").exists() else "EF"
+        self._images = ImageFinder(self.folder)
+
+    def __repr__(self) -> str:
+        """Name the set."""
+        return f"PairSet({self.name!r}, kind={self.kind!r}, {len(self)} pairs)"
+
+    def pair(self, key: str) -> Matches:
+        """Read one pair.
+
+        Parameters
+        ----------
+        key : str
+            Name of the pair, one of ``keys``.
+
+        Returns
+        -------
+        Matches
+            Its matches and truth.
+
+        Raises
+        ------
+        ValueError
+            If the set has no such pair.
+        OSError
+            If a file is damaged, lacks the pair, or holds data of another shape.
+        """
+        self._check(key)
+        x1, x2, ratios = self._matches(key, "match_conf.h5", "ratios")
+        truth = {"H": self._read("Hgt.h5", key, (3, 3))} if self.kind == "H" else self._pose(key)
+        return Matches(
+            x1,
+            x2,
+            key=key,
+            ratios=ratios,
+            size1=self._size_if_known(key, 1),
+            size2=self._size_if_known(key, 2),
+            **truth,
+        )
+
+    def pairs(self, limit: int | None = 43, *, first: int | None = None) -> Iterator[Matches]:
+        """Read pairs one after the other, evenly spaced over the sorted keys.
+
+        Parameters
+        ----------
+        limit : int or None, optional
+            Largest number of pairs; None for all.
+        first : int or None, optional
+            Choose among this many keys, the first ones; None for all. The paper takes the first 4000 of a scene.
+
+        Yields
+        ------
+        Matches
+            The next pair.
+
+        Raises
+        ------
+        ValueError
+            If the limit or ``first`` is below 1.
+        OSError
+            As :meth:`pair` does.
+        """
+        if first is not None and first < 1:
+            raise ValueError(f"first must be at least 1, got {first}")
+        return map(self.pair, evenly_spaced(self.keys[:first], limit))
+
+    def match_counts(self, max_ratio: float = MAX_RATIO, limit: int | None = 50) -> NDArray[np.int64]:
+        """Count matches below a ratio, for pairs evenly spaced over the sorted keys; only the ratios are read.
+
+        Parameters
+        ----------
+        max_ratio : float, optional
+            Matches of a lower SNN ratio count; by default the tutorial's, :data:`MAX_RATIO`.
+        limit : int or None, optional
+            Largest number of pairs; None for all.
+
+        Returns
+        -------
+        (P,) ndarray of int64
+            Number of matches by pair.
+
+        Raises
+        ------
+        ValueError
+            If the limit is below 1.
+        OSError
+            If the file is damaged or lacks a pair.
+        """
+        with Reader(self.folder / "match_conf.h5") as file:
+            counts = [np.count_nonzero(file.array(key, (-1,)) < max_ratio) for key in evenly_spaced(self.keys, limit)]
+        return np.array(counts, dtype=np.int64)
+
+    def image_size(self, key: str, which: Which = 1) -> tuple[int, int]:
+        """Return the size of an image, from the set's file of sizes or else from the image itself.
+
+        Parameters
+        ----------
+        key, which : str and {1, 2}
+            As in :meth:`image_path`.
+
+        Returns
+        -------
+        (int, int)
+            Height and width in pixels.
+
+        Raises
+        ------
+        ValueError, OSError
+            As :meth:`image_path` does, or if a file cannot be read.
+        ImportError
+            If an image has to be read and OpenCV is not installed.
+        """
+        self._check_image(key, which)
+        return self._stored_size(key, which) or self._images.size(key, which)
+
+    def image_path(self, key: str, which: Which = 1) -> Path:
+        """Return the file of an image; :mod:`bansac.lab.sets.image_finder` says where it is searched.
+
+        Parameters
+        ----------
+        key : str
+            Name of the pair, one of ``keys``.
+        which : {1, 2}, optional
+            Image 1 or image 2 of the pair.
+
+        Returns
+        -------
+        Path
+            The file.
+
+        Raises
+        ------
+        ValueError
+            If the set has no such pair, or ``which`` is neither 1 nor 2.
+        OSError
+            If the image is not there, or several fit. The message names what was searched.
+        """
+        self._check_image(key, which)
+        return self._images.find(key, which)
+
+    def files(self) -> list[Path]:
+        """Return the absolute paths of the files that :meth:`pair` reads, each once.
+
+        They are those of the set and, if sizes come from them, images; images that are not there are left out.
+        """
+        names = (*_MATCH_FILES, *_TRUTH_FILES[self.kind], *SIZE_FILES.values())
+        paths = [path for name in names if (path := self.folder.resolve() / name).exists()]
+        if self.kind == "H":
+            for which, name in SIZE_FILES.items():
+                if not (self.folder / name).exists():
+                    paths += self._images_there(which)
+        return list(dict.fromkeys(paths))
+
+    def size_source(self) -> Literal["files", "images"] | None:
+        """Return where the size of image 1 comes from, judged by the first pair; no image is read."""
+        if (self.folder / SIZE_FILES[1]).exists():
+            return "files"
+        try:
+            self.image_path(self.keys[0])
+        except OSError:
+            return None
+        return "images"
+
+    def _images_there(self, which: Which) -> Iterator[Path]:
+        for key in self.keys:
+            with contextlib.suppress(OSError):
+                yield self._images.find(key, which)
+
+    def _check_image(self, key: str, which: int) -> None:
+        self._check(key)
+        if which not in SIZE_FILES:
+            raise ValueError(f"which must be 1 or 2, got {which!r}")
+
+    def _pose(self, key: str) -> dict[str, Any]:
+        K1, K2 = self._read("K1_K2.h5", key, (2, 3, 3))
+        with Reader(self.folder / "R.h5") as rotations:
+            image1, image2 = _split_key(key, rotations.keys(), self.folder / "R.h5")
+        R1, R2 = (self._read("R.h5", image, (3, 3)) for image in (image1, image2))
+        T1, T2 = (self._read("T.h5", image, (3,)) for image in (image1, image2))
+        R = R2 @ R1.T
+        t = T2 - R @ T1
+        E = essential_from_pose(R, t)
+        F = np.linalg.inv(K2).T @ E @ np.linalg.inv(K1)
+        return {"K1": K1, "K2": K2, "R": R, "t": t, "E": E / np.linalg.norm(E), "F": F / np.linalg.norm(F)}
+
+    def _size_if_known(self, key: str, which: Which) -> tuple[int, int] | None:
+        """Return the size of an image, None if it is not known: not everyone needs it."""
+        stored = self._stored_size(key, which)
+        if stored is not None or self.kind == "EF":  # the errors of poses do not need it
+            return stored
+        try:
+            return self._images.size(key, which)
+        except (OSError, ImportError):
+            return None
+
+
+def missing_files(folder: str | os.PathLike[str]) -> str:
+    """Return the files that a folder misses to be a set of pairs, in words; "" if it is complete."""
+    names = _MATCH_FILES + _TRUTH_FILES["H" if (Path(folder) / "Hgt.h5").exists() else "EF"]
+    missing = [name for name in names if not (Path(folder) / name).exists()]
+    alternative = " (or Hgt.h5)" if set(_TRUTH_FILES["EF"]) <= set(missing) else ""
+    return ", ".join(missing) + alternative
+
+
+def _split_key(key: str, images: list[str], path: Path) -> tuple[str, str]:
+    """Split "img1-img2" into two known images; the names may contain hyphens themselves."""
+    for image1, image2 in cuts(key):
+        if image1 in images and image2 in images:
+            return image1, image2
+    raise OSError(f"{path} lacks an image of the pair {key!r}")

@@ -1,0 +1,106 @@
+"""Arrays in HDF5 files: finite numbers of a known shape, or an error that names the file."""
+
+from __future__ import annotations
+
+import math
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bansac.numeric.arrays import as_floats
+
+_Array = NDArray[np.float64]
+
+_COMPRESSION = 1100  # a little above the largest ratio of deflate
+
+
+def import_h5py() -> Any:
+    """Return the module h5py; an ImportError that names the extra if it is not installed."""
+    try:
+        import h5py
+    except ImportError as error:
+        raise ImportError("reading HDF5 files needs h5py: pip install 'bansac[data]'") from error
+    return h5py
+
+
+def check_claim(claimed: int, stored: int) -> None:
+    """Raise a ValueError if ``stored`` bytes are too few for ``claimed`` ones, however well they are compressed."""
+    if claimed > _COMPRESSION * stored:
+        raise ValueError(f"its header claims {claimed:.3g} bytes, and {stored} are stored")
+
+
+def read_dataset(dataset: Any) -> Any:
+    """Return what a dataset of h5py holds; a ValueError if less is stored than its header claims."""
+    check_claim(dataset.nbytes, dataset.id.get_storage_size())
+    if dataset.chunks is not None:  # one that is missing would be read as zeros
+        chunks = math.prod(-(-n // length) for n, length in zip(dataset.shape, dataset.chunks, strict=True))
+        if dataset.id.get_num_chunks() != chunks:
+            raise ValueError(f"{dataset.id.get_num_chunks()} of {chunks} chunks are stored")
+    return dataset[()]
+
+
+class Reader(AbstractContextManager["Reader"]):
+    """An open HDF5 file whose every failure is an OSError that names it; to be used in a ``with`` statement."""
+
+    def __init__(self, path: Path) -> None:
+        h5py = import_h5py()
+        self._path = path
+        try:
+            self._file = h5py.File(path, "r")
+        except OSError as error:
+            raise OSError(f"cannot read {path}: {error}") from error
+
+    def __exit__(self, *exception: object) -> None:
+        """Close the file."""
+        self._file.close()
+
+    def keys(self, group: str = "/") -> list[str]:
+        """Return the keys of a group, sorted; none if it is an array."""
+        try:
+            found = self._file[group]
+            return sorted(found.keys()) if hasattr(found, "keys") else []
+        except Exception as error:
+            raise OSError(f"cannot read {self._path}: {error}") from error
+
+    def groups_with(self, name: str) -> list[str]:
+        """Return the full names of the groups at any depth that hold an entry of a name."""
+        found: list[str] = []
+
+        def visit(path: str, _: object) -> None:
+            group, _, last = path.rpartition("/")
+            if last == name and group:
+                found.append(group)
+
+        try:
+            self._file.visititems(visit)
+        except Exception as error:
+            raise OSError(f"cannot read {self._path}: {error}") from error
+        return found
+
+    def array(self, key: str, shape: tuple[int, ...]) -> _Array:
+        """Return finite float64 numbers of a shape; -1 stands for any length, axes of length 1 do not count."""
+        try:
+            if key not in self._file:
+                raise OSError(f"{self._path} lacks {key!r}")
+            stored = np.asarray(read_dataset(self._file[key]))
+            values = as_floats(key, stored.astype(np.int8) if stored.dtype == np.bool_ else stored)  # labels
+        except Exception as error:  # a damaged file raises errors of many kinds
+            message = str(error) if str(self._path) in str(error) else f"cannot read {key!r} of {self._path}: {error}"
+            raise OSError(message) from error
+        try:
+            reshaped = values.reshape(shape)
+        except ValueError:
+            reshaped = None
+        if reshaped is None or _without_ones(reshaped.shape) != _without_ones(values.shape):
+            wanted = str(shape).replace("-1", "N")
+            raise OSError(f"{key!r} of {self._path} must have shape {wanted}, got {values.shape}")
+        if not np.isfinite(reshaped).all():
+            raise OSError(f"{key!r} of {self._path} holds NaN or infinite values")
+        return reshaped
+
+
+def _without_ones(shape: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(n for n in shape if n != 1)

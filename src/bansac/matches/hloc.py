@@ -1,0 +1,197 @@
+"""Features and matches in the HDF5 files of hloc (Sarlin et al., CVPR 2019), with which LightGlue and others are run.
+
+==========================  =============================================================================
+``features.h5``             a group for each image, of its name: ``keypoints`` (N, 2), pixel centres at whole
+                            coordinates
+``matches.h5``              a group ``NAME0/NAME1`` for each pair, with ``-`` for every ``/`` of a name: ``matches0``
+                            (N), for each keypoint of image 0 the index of its match in image 1 or -1, and
+                            ``matching_scores0`` (N), their quality in [0, 1]
+==========================  =============================================================================
+
+The files may have any name.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bansac.matches.hdf5 import Reader, import_h5py
+from bansac.matches.matches import Matches
+from bansac.storage import write_atomically
+
+__all__ = ["HlocPairs"]
+
+_Array = NDArray[np.float64]
+
+
+class HlocPairs:
+    """The pairs of two files of hloc, which are read when a pair is asked for.
+
+    Parameters
+    ----------
+    features : str or path
+        File of the keypoints.
+    matches : str or path
+        File of the matches.
+
+    Attributes
+    ----------
+    keys : tuple of str
+        Names of the pairs: those of both images, joined by a blank as in hloc's lists of pairs; sorted.
+
+    Raises
+    ------
+    OSError
+        If a file cannot be read, holds no pairs, or lacks an image of a pair.
+    ValueError
+        If two images have names that differ in ``/`` and ``-`` only.
+    ImportError
+        If h5py is not installed.
+
+    Examples
+    --------
+    >>> import h5py, pathlib, tempfile
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> features, matches = pathlib.Path(folder.name, "features.h5"), pathlib.Path(folder.name, "matches.h5")
+    >>> with h5py.File(features, "w") as file:
+    ...     file["db/1.jpg/keypoints"] = [[0.0, 0.0], [5.0, 5.0], [9.0, 2.0]]
+    ...     file["db/2.jpg/keypoints"] = [[1.0, 0.0], [7.0, 7.0]]
+    >>> with h5py.File(matches, "w") as file:
+    ...     file["db-1.jpg/db-2.jpg/matches0"] = [1, -1, 0]
+    ...     file["db-1.jpg/db-2.jpg/matching_scores0"] = [0.75, 0.0, 0.5]
+    >>> pairs = HlocPairs(features, matches)
+    >>> pairs.keys
+    ('db/1.jpg db/2.jpg',)
+    >>> pair = pairs.pair(pairs.keys[0])
+    >>> pair.x1.tolist(), pair.x2.tolist(), pair.scores.tolist()
+    ([[0.0, 0.0], [9.0, 2.0]], [[7.0, 7.0], [1.0, 0.0]], [0.75, 0.5])
+    >>> pairs.write_verified(pathlib.Path(folder.name, "verified.h5"), [(pairs.keys[0], np.array([True, False]))])
+    >>> len(HlocPairs(features, pathlib.Path(folder.name, "verified.h5")).pair(pairs.keys[0]))
+    1
+    >>> folder.cleanup()
+    """
+
+    def __init__(self, features: str | os.PathLike[str], matches: str | os.PathLike[str]) -> None:
+        self.features, self.matches = Path(features), Path(matches)
+        images = self._find_images()
+        with Reader(self.matches) as file:
+            groups = [(first, second) for first in file.keys("/") for second in file.keys(first)]
+        if not groups:
+            raise OSError(f"{self.matches} holds no pairs of hloc")
+        self._pairs = {}
+        for group in groups:
+            if missing := [name for name in group if name not in images]:
+                raise OSError(
+                    f"{self.features} has no keypoints of {missing[0]!r}, of which {self.matches} has matches"
+                )
+            first, second = (images[name] for name in group)
+            self._pairs[f"{first} {second}"] = first, second, "/".join(group)
+        self.keys = tuple(sorted(self._pairs))
+
+    def __len__(self) -> int:
+        """Return the number of pairs."""
+        return len(self.keys)
+
+    def pair(self, key: str) -> Matches:
+        """Read one pair.
+
+        Parameters
+        ----------
+        key : str
+            Name of the pair, one of ``keys``.
+
+        Returns
+        -------
+        Matches
+            The matches, in the order of the keypoints of the first image, with scores if the file has them.
+
+        Raises
+        ------
+        ValueError
+            If there is no such pair.
+        OSError
+            If a file is damaged, or its data have another shape.
+        """
+        first, second, _ = self._names(key)
+        chosen, scores = self._read(key)
+        with Reader(self.features) as file:
+            keypoints1, keypoints2 = (file.array(f"{name}/keypoints", (-1, 2)) for name in (first, second))
+        if len(keypoints1) != len(chosen):
+            raise OSError(
+                f"{self.matches}: the pair {key!r} has {len(chosen)} matches0 for {len(keypoints1)} keypoints"
+            )
+        matched = np.flatnonzero(chosen >= 0)
+        partners = chosen[matched]
+        if partners.size and partners.max() >= len(keypoints2):
+            raise OSError(
+                f"{self.matches}: matches0 of the pair {key!r} must be indices of {len(keypoints2)} keypoints, "
+                f"got {partners.max()}"
+            )
+        quality = None if scores is None else scores[matched]
+        return Matches(keypoints1[matched], keypoints2[partners], key=key, scores=quality)
+
+    def write_verified(self, path: str | os.PathLike[str], verdicts: Iterable[tuple[str, NDArray[np.bool_]]]) -> None:
+        """Write the inliers of pairs to a file of matches that hloc reads; one of this name is replaced as a whole.
+
+        Parameters
+        ----------
+        path : str or path
+            The file; not that of the matches.
+        verdicts : iterable of (str, (N,) ndarray of bool)
+            The key of a pair, and which of the matches that :meth:`pair` returns are inliers; an empty mask means none.
+
+        Raises
+        ------
+        ValueError
+            If the path is that of the matches, or a mask has not the length of its matches.
+        OSError
+            If the file cannot be written.
+        """
+        if Path(path).resolve() in (self.matches.resolve(), self.features.resolve()):
+            raise ValueError(f"path must be another file than {path}, which is read")
+        write_atomically(Path(path), lambda temporary: self._write(temporary, verdicts))
+
+    def _write(self, path: Path, verdicts: Iterable[tuple[str, NDArray[np.bool_]]]) -> None:
+        with import_h5py().File(path, "w") as file:
+            for key, inliers in verdicts:
+                chosen, scores = self._read(key)
+                matched = np.flatnonzero(chosen >= 0)
+                if len(inliers) not in (0, len(matched)):
+                    raise ValueError(f"the pair {key!r} has {len(matched)} matches, and its mask {len(inliers)}")
+                kept = np.zeros(len(chosen), np.bool_)
+                kept[matched[: len(inliers)]] = inliers
+                group = file.create_group(self._names(key)[2])
+                group["matches0"] = np.where(kept, chosen, -1).astype(np.int32)
+                if scores is not None:
+                    group["matching_scores0"] = np.where(kept, scores, 0.0).astype(np.float16)
+
+    def _names(self, key: str) -> tuple[str, str, str]:
+        """Return the names of both images of a pair and the name of its group."""
+        if key not in self._pairs:
+            raise ValueError(f"{self.matches} has no pair {key!r}")
+        return self._pairs[key]
+
+    def _read(self, key: str) -> tuple[NDArray[np.int64], _Array | None]:
+        """Return ``matches0`` of a pair and the scores, None if there are none."""
+        group = self._names(key)[2]
+        with Reader(self.matches) as file:
+            chosen = file.array(f"{group}/matches0", (-1,)).astype(np.int64)
+            if "matching_scores0" not in file.keys(group):
+                return chosen, None
+            return chosen, file.array(f"{group}/matching_scores0", (len(chosen),))
+
+    def _find_images(self) -> dict[str, str]:
+        """Return the names of the images by what they are in the names of pairs."""
+        with Reader(self.features) as file:
+            names = file.groups_with("keypoints")
+        images = {name.replace("/", "-"): name for name in names}
+        if len(images) < len(names):
+            raise ValueError(
+                f"{self.features}: names of images differ in '/' and '-' only, which the pairs do not show"
+            )
+        return images

@@ -1,0 +1,246 @@
+"""Two images in, matched points out: RootSIFT and nearest neighbours with the ratio of the second-nearest (SNN).
+
+RootSIFT is SIFT whose descriptors are L1-normalised and square-rooted, so that their Euclidean distance compares
+histograms as the Hellinger kernel does (Arandjelovic and Zisserman, CVPR 2012). The SNN ratio (Lowe, IJCV 2004) is the
+distance to the nearest descriptor divided by that to the second nearest; the BANSAC paper takes 1 - ratio as the score.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bansac.images import MAX_SIZE, ImageLike, import_opencv, read_image, shrink
+from bansac.matches.matches import Matches
+
+__all__ = ["Features", "check_matching", "detect_features", "match_features", "match_images"]
+
+_BLOCK = 1024  # descriptors of image 1 compared at a time: keeps the memory near 100 MB for 8000 features
+
+
+@dataclass(frozen=True, eq=False)
+class Features:
+    """Features of an image.
+
+    Parameters
+    ----------
+    points : (N, 2) ndarray of float64
+        Their points in pixels of the image, pixel centres having whole coordinates.
+    descriptors : (N, 128) ndarray of float32
+        RootSIFT, of unit length.
+    size : (int, int)
+        Height and width of the image in pixels.
+    """
+
+    points: NDArray[np.float64]
+    descriptors: NDArray[np.float32]
+    size: tuple[int, int]
+
+    def __len__(self) -> int:
+        """Return the number of features."""
+        return len(self.points)
+
+
+def match_images(
+    image1: ImageLike,
+    image2: ImageLike,
+    *,
+    ratio: float = 0.95,
+    max_features: int = 8000,
+    max_size: int = MAX_SIZE,
+    mutual: bool = True,
+) -> Matches:
+    """Match two images.
+
+    Parameters
+    ----------
+    image1, image2 : path or (H, W[, 3 or 4]) array_like
+        Images: files, or pixels (grey, RGB or RGBA; whole numbers 0 to 255, or floats 0 to 1).
+    ratio : float, optional
+        Largest SNN ratio of a match, in (0, 1].
+    max_features : int, optional
+        Largest number of features an image, the strongest first.
+    max_size : int, optional
+        Images with a longer side are scaled down to this many pixels to find features in them; the points are those of
+        the given images.
+    mutual : bool, optional
+        Keep a match only if each point is the nearest neighbour of the other. Otherwise many points of image 1 can have
+        the same match: of unrelated images most matches lead to a few points, and no wrong model is easier to support.
+
+    Returns
+    -------
+    Matches
+        Points in the order of the features of image 1. One point of image 2 can occur several times unless ``mutual``.
+
+    Raises
+    ------
+    OSError
+        If a file cannot be read as an image.
+    ValueError
+        If an argument is out of its range, or an image has fewer than two features.
+    ImportError
+        If OpenCV is not installed.
+
+    Examples
+    --------
+    >>> from bansac.matches import load_demo
+    >>> demo = load_demo()
+    >>> matches = match_images(demo.image1, demo.image2, ratio=0.8)
+    >>> len(matches) > 100
+    True
+    """
+    check_matching(ratio, max_features, max_size)
+    grey1, grey2 = read_image(image1, argument="image1"), read_image(image2, argument="image2")
+    features1 = detect_features(grey1, max_features=max_features, max_size=max_size, name="image1")
+    features2 = detect_features(grey2, max_features=max_features, max_size=max_size, name="image2")
+    matches, _ = match_features(features1, features2, ratio=ratio, mutual=mutual)
+    return replace(matches, image1=_path(image1), image2=_path(image2))
+
+
+def check_matching(ratio: float, max_features: int, max_size: int) -> None:
+    """Raise a ValueError if a setting of :func:`match_images` is out of its range."""
+    if not 0 < ratio <= 1:
+        raise ValueError(f"ratio must lie in (0, 1], got {ratio}")
+    if max_features < 2:
+        raise ValueError(f"max_features must be at least 2, got {max_features}")
+    if max_size < 1:
+        raise ValueError(f"max_size must be at least 1, got {max_size}")
+
+
+def detect_features(
+    image: ImageLike, *, max_features: int = 8000, max_size: int = MAX_SIZE, name: str = "image"
+) -> Features:
+    """Detect the strongest features of an image.
+
+    Parameters
+    ----------
+    image : path or (H, W[, 3 or 4]) array_like
+        An image, as for :func:`match_images`, as are ``max_features`` and ``max_size``.
+    max_features, max_size : int, optional
+        Largest number of features, and longer side in pixels beyond which the image is scaled down.
+    name : str, optional
+        What errors call the image.
+
+    Returns
+    -------
+    Features
+        The strongest first.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be read as an image.
+    ValueError
+        If the image has fewer than two features.
+    ImportError
+        If OpenCV is not installed.
+
+    Examples
+    --------
+    >>> from bansac.matches import load_demo
+    >>> features = detect_features(load_demo().image1, max_features=100)
+    >>> features.points.shape, features.descriptors.shape
+    ((100, 2), (100, 128))
+    """
+    grey = read_image(image, argument=name)
+    small, scale = shrink(grey, max_size)
+    points, descriptors = _root_sift(name, small, max_features)
+    height, width = grey.shape
+    if small is not grey:
+        points = (points + 0.5) / scale - 0.5
+    return Features(points, descriptors, (height, width))
+
+
+def match_features(
+    features1: Features, features2: Features, *, ratio: float = 0.95, mutual: bool = True
+) -> tuple[Matches, NDArray[np.int64]]:
+    """Match the features of two images.
+
+    Parameters
+    ----------
+    features1, features2 : Features
+        What :func:`detect_features` returns.
+    ratio, mutual
+        As for :func:`match_images`.
+
+    Returns
+    -------
+    matches : Matches
+        Points in the order of the features of image 1.
+    indices : (N, 2) ndarray of int64
+        For every match the index of its feature in image 1 and in image 2.
+
+    Examples
+    --------
+    >>> from bansac.matches import load_demo
+    >>> demo = load_demo()
+    >>> matches, indices = match_features(detect_features(demo.image1), detect_features(demo.image2), ratio=0.8)
+    >>> len(matches) == len(indices)
+    True
+    """
+    nearest, ratios = _nearest_neighbours(features1.descriptors, features2.descriptors)
+    keep = ratios <= ratio
+    if mutual:
+        kept = np.flatnonzero(keep)
+        back = _nearest_neighbours(features2.descriptors[nearest[kept]], features1.descriptors)[0]
+        keep[kept] = back == kept
+    indices = np.column_stack([np.flatnonzero(keep), nearest[keep]])
+    matches = Matches(
+        features1.points[indices[:, 0]],
+        features2.points[indices[:, 1]],
+        ratios=ratios[keep],
+        size1=features1.size,
+        size2=features2.size,
+    )
+    return matches, indices
+
+
+def _path(image: ImageLike) -> Path | None:
+    return Path(image) if isinstance(image, str | os.PathLike) else None
+
+
+def _root_sift(
+    name: str, grey: NDArray[np.uint8], max_features: int
+) -> tuple[NDArray[np.float64], NDArray[np.float32]]:
+    """Detect the strongest features: points (N, 2) and RootSIFT descriptors (N, 128) of unit length."""
+    keypoints, sift = import_opencv().SIFT_create(nfeatures=max_features).detectAndCompute(grey, None)
+    if len(keypoints) < 2:
+        height, width = grey.shape
+        raise ValueError(
+            f"{name} ({width} x {height} pixels) has {len(keypoints)} features, two are needed: "
+            "it is too small or too plain"
+        )
+    # OpenCV keeps ties, and so at times more than it was asked for.
+    strongest = np.argsort([-k.response for k in keypoints], kind="stable")[:max_features]
+    points = np.array([keypoints[i].pt for i in strongest], dtype=np.float64)
+    histograms = np.asarray(sift, dtype=np.float32)[strongest]
+    total = np.maximum(histograms.sum(axis=1, keepdims=True), np.finfo(np.float32).tiny)
+    return points, np.sqrt(histograms / total)
+
+
+def _nearest_neighbours(
+    query: NDArray[np.float32], base: NDArray[np.float32]
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Find the nearest of ``base`` for every descriptor, exactly, and its SNN ratio (1 for two equal distances).
+
+    Descriptors have unit length, so |a - b|^2 = 2 - 2 a.b: the nearest two are those of the largest products.
+    """
+    nearest = np.empty(len(query), dtype=np.int64)
+    ratios = np.empty(len(query))
+    for start in range(0, len(query), _BLOCK):
+        block = query[start : start + _BLOCK]
+        products = block @ base.T
+        two = np.argpartition(products, -2, axis=1)[:, -2:]
+        # The product does not resolve how close two nearly equal descriptors are; the difference does.
+        distance = np.linalg.norm(block[:, None].astype(np.float64) - base[two], axis=2)
+        swap = distance[:, 0] <= distance[:, 1]
+        nearest[start : start + _BLOCK] = np.where(swap, two[:, 0], two[:, 1])
+        larger = distance.max(axis=1)
+        ratios[start : start + _BLOCK] = np.divide(
+            distance.min(axis=1), larger, out=np.ones(len(block)), where=larger > 0
+        )
+    return nearest, ratios

@@ -1,0 +1,177 @@
+"""Matches, points and camera matrices in text, npy, npz, h5 and JSON files.
+
+Text (``.csv``, ``.tsv``, ``.txt``) and ``.npy`` have columns x1, y1, x2, y2, or x, y and, if there are scores, score;
+in a text a header line may name them in another order and others beside them (``text_tables``). An error is an OSError
+or a ValueError that names the file and what was found in it.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bansac.matches.array_files import ARRAY_SUFFIXES, read_array, read_arrays
+from bansac.matches.matches import Matches, as_indices
+from bansac.matches.pair_folder import PairFolder
+from bansac.matches.text_tables import read_rows, read_table, read_text
+from bansac.numeric.arrays import as_floats
+
+__all__ = ["read_calibration", "read_matches", "read_points"]
+
+Array = NDArray[np.float64]
+
+_TEXT_SUFFIXES = (".csv", ".tsv", ".txt")
+_MATCH_COLUMNS = ("x1", "y1", "x2", "y2")
+_POINT_COLUMNS = ("x", "y")
+
+_CAMERAS = ("K", "K1", "K2")
+# Matches of keypoints; LightGlue counts the images from 0.
+_KEYPOINTS = (("keypoints1", "keypoints2"), ("keypoints0", "keypoints1"))
+_MATCH_ARRAYS = ("x1", "x2", "matches", "keypoints0", "keypoints1", "keypoints2", "scores", *_CAMERAS)
+
+
+def read_matches(path: Path, pair: str | None = None) -> Matches:
+    """Read matches, finite and of equal lengths, from a text, npy, npz or h5 file.
+
+    npz and h5 have ``x1`` and ``x2`` (N, 2), or ``matches`` (N, 4), or ``keypoints1``, ``keypoints2`` (or LightGlue's
+    ``keypoints0`` and ``keypoints1``) and ``matches`` (N, 2) of their indices; if there are any, ``scores`` (N), and
+    ``K``, or ``K1`` and ``K2`` (3, 3). With the key of a ``pair`` the path is a folder in the RANSAC tutorial's format;
+    scores are 1 - ratio.
+    """
+    if pair is not None:
+        found = PairFolder(path).pair(pair)
+        return replace(found, scores=None if found.scores is None else np.clip(found.scores, 0.0, 1.0))
+    if _is_table(path):
+        table, scores = _read_columns(path, _MATCH_COLUMNS)
+        return Matches(table[:, :2], table[:, 2:], scores=scores)
+    arrays = _Arrays(path, _MATCH_ARRAYS)
+    K1, K2 = _cameras(arrays) if arrays.has_any(*_CAMERAS) else (None, None)
+    keypoints = next((names for names in _KEYPOINTS if arrays.found.keys() >= set(names)), None)
+    if keypoints is not None:
+        matches = _indexed(arrays, *keypoints)
+    elif arrays.has_any("matches"):
+        both = arrays.get("matches", (None, 4))
+        matches = Matches(both[:, :2], both[:, 2:], scores=_scores(arrays, len(both)))
+    else:
+        x1 = arrays.get("x1", (None, 2))
+        matches = Matches(x1, arrays.get("x2", (len(x1), 2)), scores=_scores(arrays, len(x1)))
+    return replace(matches, K1=K1, K2=K2)
+
+
+def read_points(path: Path) -> tuple[Array, Array | None]:
+    """Read finite ``points`` (N, 2) and their ``scores`` (N) or None from a text, npy, npz or h5 file."""
+    if _is_table(path):
+        return _read_columns(path, _POINT_COLUMNS)
+    arrays = _Arrays(path, ("points", "scores"))
+    points = arrays.get("points", (None, 2))
+    return points, _scores(arrays, len(points))
+
+
+def read_calibration(path: Path) -> tuple[Array, Array]:
+    """Read one camera matrix for both images, or one for each, and return K1 and K2.
+
+    ``.json`` and ``.npz`` have ``K``, or ``K1`` and ``K2``; any other file is text with the three rows of K, or with
+    the three of K1 and the three of K2.
+    """
+    if path.suffix == ".json":
+        try:
+            document = json.loads(read_text(path))
+        except (json.JSONDecodeError, RecursionError) as error:
+            raise ValueError(f"{path}: not JSON: {error}") from None
+        if not isinstance(document, dict):
+            raise ValueError(f"{path}: must hold an object with K, or with K1 and K2, got {type(document).__name__}")
+        return _cameras(_Arrays(path, (), document))
+    if path.suffix == ".npz":
+        return _cameras(_Arrays(path, _CAMERAS))
+    rows = [row.fields for row in read_rows(path)]
+    if len(rows) not in (3, 6) or any(len(row) != 3 for row in rows):
+        raise ValueError(f"{path}: must hold 3 rows of 3 numbers (K) or 6 (K1, then K2), got {len(rows)} rows")
+    return _cameras(_Arrays(path, (), {"K1": _numbers(rows[:3]), "K2": _numbers(rows[-3:])}))
+
+
+def _cameras(arrays: _Arrays) -> tuple[Array, Array]:
+    if arrays.has_any("K1") and arrays.has_any("K2"):
+        return _camera(arrays, "K1"), _camera(arrays, "K2")
+    if arrays.has_any("K"):
+        K = _camera(arrays, "K")
+        return K, K
+    raise ValueError(f"{arrays.path}: must hold K, or K1 and K2; it has {arrays.names}")
+
+
+def _camera(arrays: _Arrays, name: str) -> Array:
+    K = arrays.get(name, (3, 3))
+    if np.any(K[2] != (0, 0, 1)) or K[1, 0] != 0 or K[0, 0] <= 0 or K[1, 1] <= 0:
+        raise ValueError(
+            f"{arrays.path}: {name} must be a camera matrix [[f, s, u], [0, f, v], [0, 0, 1]], got {K.tolist()}"
+        )
+    return K
+
+
+def _indexed(arrays: _Arrays, name1: str, name2: str) -> Matches:
+    """Return matches that are given by the indices of keypoints."""
+    keypoints = {name: arrays.get(name, (None, 2)) for name in (name1, name2)}
+    if "matches" not in arrays.found:
+        raise ValueError(f"{arrays.path}: has no array 'matches'; it has {arrays.names}")
+    pairs = as_indices(f"{arrays.path}: matches", arrays.found["matches"], keypoints)
+    return Matches.from_indices(keypoints[name1], keypoints[name2], pairs, _scores(arrays, len(pairs)))
+
+
+def _scores(arrays: _Arrays, n: int) -> Array | None:
+    return arrays.get("scores", (n,)) if arrays.has_any("scores") else None
+
+
+def _is_table(path: Path) -> bool:
+    kinds = (*_TEXT_SUFFIXES, ".npy", *ARRAY_SUFFIXES)
+    if path.suffix.lower() not in kinds:
+        raise ValueError(f"{path}: the suffix must be one of {', '.join(kinds)}")
+    return path.suffix.lower() not in ARRAY_SUFFIXES
+
+
+def _read_columns(path: Path, columns: tuple[str, ...]) -> tuple[Array, Array | None]:
+    """Read a table without names for its columns, or with them, and its scores."""
+    if path.suffix.lower() != ".npy":
+        return read_table(path, columns)
+    arrays = _Arrays(path, (), {"the array": read_array(path)})
+    width = len(columns)
+    scored = np.ndim(arrays.found["the array"]) == 2 and np.shape(arrays.found["the array"])[1] == width + 1
+    table = arrays.get("the array", (None, width + scored))
+    return table[:, :width], table[:, width] if scored else None
+
+
+def _numbers(rows: list[list[str]]) -> Any:
+    """Return numbers of a text, as they are if they are none."""
+    try:
+        return np.array(rows, dtype=np.float64)
+    except ValueError:
+        return rows
+
+
+class _Arrays:
+    """Arrays of a file by their names; every error names the file and the array."""
+
+    def __init__(self, path: Path, wanted: tuple[str, ...], found: dict[str, Any] | None = None) -> None:
+        self.path = path
+        self.found, names = read_arrays(path, wanted) if found is None else (found, sorted(found))
+        self.names = ", ".join(names) or "nothing"
+
+    def has_any(self, *names: str) -> bool:
+        return any(name in self.found for name in names)
+
+    def get(self, name: str, shape: tuple[int | None, ...]) -> Array:
+        """Return an array as finite float64 of the given shape, None being any length."""
+        if name not in self.found:
+            raise ValueError(f"{self.path}: has no array {name!r}; it has {self.names}")
+        array = as_floats(f"{self.path}: {name}", self.found[name])
+        fits = array.ndim == len(shape) and all(want in (None, n) for want, n in zip(shape, array.shape, strict=True))
+        if not fits:
+            wanted = ", ".join("N" if length is None else str(length) for length in shape)
+            raise ValueError(f"{self.path}: {name} must have the shape ({wanted}), got {array.shape}")
+        if not np.all(np.isfinite(array)):
+            first = np.argwhere(~np.isfinite(array))[0].tolist()
+            raise ValueError(f"{self.path}: {name} must be finite, got {array[tuple(first)]} at {first}")
+        return array

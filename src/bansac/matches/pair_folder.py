@@ -1,0 +1,168 @@
+"""Pairs in a folder of HDF5 files, each keyed by the name of the pair.
+
+============================  ==================================================================================
+``matches.h5``                (N, 4): x1 y1 x2 y2 in pixels, pixel centres at whole coordinates
+``match_conf.h5``             optional, (N,): ratio of the nearest to the second nearest distance (SNN)
+``K1_K2.h5``                  optional, (1, 2, 3, 3): camera matrices
+``size.h5``, ``size2.h5``     optional, (2,): height and width of image 1 and image 2
+============================  ==================================================================================
+
+This is the layout of the "RANSAC in 2020" tutorial without its ground truth, which :mod:`bansac.lab.sets` reads.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bansac.matches.hdf5 import Reader
+from bansac.matches.matches import Matches
+
+__all__ = ["SIZE_FILES", "PairFolder", "Which", "evenly_spaced", "find_pair_folders", "folders_with"]
+
+Which: TypeAlias = Literal[1, 2]
+
+SIZE_FILES: dict[Which, str] = {1: "size.h5", 2: "size2.h5"}
+"""Files with the sizes of image 1 and image 2."""
+
+_Array = NDArray[np.float64]
+
+_SPLITS = ("train", "val", "test")  # folders of the tutorial that do not name their content
+
+
+class PairFolder:
+    """The pairs in the HDF5 files of a folder; a file is read when a pair is requested.
+
+    Parameters
+    ----------
+    folder : str or path
+        The folder.
+
+    Attributes
+    ----------
+    folder : Path
+        The folder.
+    name : str
+        Its name, with its parent's if it is a split such as ``val``.
+    keys : tuple of str
+        Names of the pairs, sorted.
+
+    Raises
+    ------
+    OSError
+        If ``matches.h5`` is missing or damaged, or holds no pairs.
+    ImportError
+        If h5py is not installed.
+    """
+
+    def __init__(self, folder: str | os.PathLike[str]) -> None:
+        self.folder = Path(folder)
+        path = self.folder.resolve()
+        self.name = f"{path.parent.name}-{path.name}" if path.name in _SPLITS else path.name
+        with Reader(self.folder / "matches.h5") as matches:
+            self.keys = tuple(matches.keys())
+        if not self.keys:
+            raise OSError(f"{self.folder / 'matches.h5'} holds no pairs")
+        self._known = frozenset(self.keys)
+
+    def __len__(self) -> int:
+        """Return the number of pairs."""
+        return len(self.keys)
+
+    def pair(self, key: str) -> Matches:
+        """Read one pair.
+
+        Parameters
+        ----------
+        key : str
+            Name of the pair, one of ``keys``.
+
+        Returns
+        -------
+        Matches
+            The matches; ratios, cameras and image sizes if the folder has their files.
+
+        Raises
+        ------
+        ValueError
+            If there is no such pair.
+        OSError
+            If a file is damaged, lacks the pair, or holds data of another shape.
+        """
+        self._check(key)
+        if self._has("match_conf.h5"):
+            x1, x2, ratios = self._matches(key, "match_conf.h5", "ratios")
+        else:
+            matches = self._read("matches.h5", key, (-1, 4))
+            x1, x2, ratios = matches[:, :2].copy(), matches[:, 2:].copy(), None
+        K1, K2 = self._read("K1_K2.h5", key, (2, 3, 3)) if self._has("K1_K2.h5") else (None, None)
+        return Matches(
+            x1,
+            x2,
+            key=key,
+            ratios=ratios,
+            K1=K1,
+            K2=K2,
+            size1=self._stored_size(key, 1),
+            size2=self._stored_size(key, 2),
+        )
+
+    def _check(self, key: str) -> None:
+        if key not in self._known:
+            raise ValueError(f"{self.folder} has no pair {key!r}; it has {len(self)}, the first is {self.keys[0]!r}")
+
+    def _has(self, name: str) -> bool:
+        return (self.folder / name).exists()
+
+    def _stored_size(self, key: str, which: Which) -> tuple[int, int] | None:
+        """Return height and width of an image if the folder has the file of sizes."""
+        if not self._has(SIZE_FILES[which]):
+            return None
+        height, width = self._read(SIZE_FILES[which], key, (2,))
+        return int(height), int(width)
+
+    def _read(self, name: str, key: str, shape: tuple[int, ...]) -> _Array:
+        with Reader(self.folder / name) as file:
+            return file.array(key, shape)
+
+    def _matches(self, key: str, name: str, what: str) -> tuple[_Array, _Array, _Array]:
+        """Return the points of a pair and the values per match of another file."""
+        matches, values = self._read("matches.h5", key, (-1, 4)), self._read(name, key, (-1,))
+        if len(values) != len(matches):
+            raise OSError(f"{self.folder}: pair {key!r} has {len(matches)} matches but {len(values)} {what}")
+        return matches[:, :2].copy(), matches[:, 2:].copy(), values
+
+
+def find_pair_folders(root: str | os.PathLike[str]) -> list[PairFolder]:
+    """Return the pairs of a folder and of all folders below it; none is an OSError."""
+    folders = [PairFolder(folder) for folder in folders_with(root, "matches.h5")]
+    if not folders:
+        raise FileNotFoundError(f"no matches.h5 in {root} or below")
+    return folders
+
+
+def folders_with(root: str | os.PathLike[str], name: str) -> list[Path]:
+    """Return the folders that hold a file of a name, the root or below it, sorted."""
+    if not Path(root).is_dir():
+        raise FileNotFoundError(f"there is no folder {root}")
+    return sorted(path.parent for path in Path(root).rglob(name))
+
+
+def evenly_spaced(keys: tuple[str, ...], limit: int | None) -> list[str]:
+    """Return at most ``limit`` of the keys, evenly spaced, first and last among them.
+
+    Examples
+    --------
+    >>> evenly_spaced(("a", "b", "c", "d", "e"), 3)
+    ['a', 'c', 'e']
+    """
+    if limit is None or limit >= len(keys):
+        return list(keys)
+    if limit < 1:
+        raise ValueError(f"limit must be at least 1, got {limit}")
+    chosen = np.unique(np.linspace(0, len(keys) - 1, limit).astype(int))
+    return [keys[i] for i in chosen]

@@ -1,0 +1,311 @@
+"""Whether matches determine the model of their two views, or lie in a degenerate configuration.
+
+The fundamental matrix of a plane, or of a camera that turns about its centre, is any [e2]x H of the homography H, whose
+epipole e2 two further matches fix, be they right or wrong; points on a line fix still less (Hartley and Zisserman,
+Multiple View Geometry, 2nd ed., section 11.9). So a configuration is degenerate if the inliers of the model that do not
+follow the homography, or are not on the line, are no more than chance gives among all the matches that do not. COLMAP
+tells configurations apart by the ratio of the numbers of inliers of homography and epipolar geometry (Schoenberger and
+Frahm, CVPR 2016); the test here keeps scenes with a dominant plane apart from planes.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bansac.numeric.arrays import Floats, Ints, Words
+from bansac.numeric.jit import allocating_kernel, inner_kernel, kernel
+from bansac.numeric.linalg import copy
+from bansac.numeric.rng import fixed_rng, next_index
+from bansac.problems.degensac import mark_plane
+from bansac.problems.problem import Problem
+from bansac.significance.false_alarms import log_binomial_tail, log_choose
+from bansac.solvers import homography_4pt, homography_dlt
+
+__all__ = ["consequence", "find_configuration", "fit_rotation", "matches_of_plane"]
+
+# A match follows a structure up to this many thresholds, as in DEGENSAC: it then has noise in two directions.
+_TOLERANCE = 3.0
+
+# Samples of inliers: of a plane that has four fifths of them, one of sixteen misses it once in 5000 scenes.
+_SAMPLES = 16
+
+# Matches off a line, and off a plane, that fit the model whatever they are: its parameters that the others leave free.
+_FREE_OF_LINE, _FREE_OF_PLANE = 4, 2
+
+# Chance gives as much support off the structure in one of a thousand scenes.
+_SIGNIFICANT = math.log(1e-3)
+
+# The rate of chance inliers is measured on residuals between these numbers of thresholds.
+_NEAR, _FAR = 2.0, 10.0
+
+# Share of the matches of a homography that have to follow a rotation.
+_ROTATION_SHARE = 0.9
+
+# Shares of the support below which it does not follow a structure: a homography of four matches, and the others.
+_FEWEST_AT_FIRST, _FEWEST = 0.4, 0.7
+_ROUNDS = 4
+
+# Of a large support at most so many matches are looked at in the search.
+_SEARCHED = 250
+
+_solve_homography = inner_kernel(homography_4pt.solve)
+_fit_homography = inner_kernel(homography_dlt.fit)
+
+
+def find_configuration(
+    problem: Problem,
+    data: NDArray[np.float64],
+    residuals: NDArray[np.float64],
+    threshold: float,
+    *,
+    by_chance: bool = False,
+) -> str | None:
+    """Return the configuration of the matches that support a model of two views.
+
+    Parameters
+    ----------
+    problem : Problem
+        That of H, F or E. Planes are not degenerate for a problem of codimension 2, that is H; rotations can be told
+        from planes in normalised units, that is for E.
+    data : (4, N) ndarray
+        The matches, x1, y1, x2, y2.
+    residuals : (N,) ndarray
+        Their distances from the model.
+    threshold : float
+        Largest residual of an inlier.
+    by_chance : bool
+        The model is one of chance: only lines are looked for.
+
+    Returns
+    -------
+    {"general", "planar", "pure_rotation", "collinear"} or None
+        The configuration; that of a homography is "planar" or "collinear", that of a model of chance "collinear" or
+        None.
+    """
+    if _on_line(data, residuals, threshold, problem.codimension):
+        return "collinear"
+    if by_chance:
+        return None
+    if problem.codimension == 2:
+        return "planar"
+    plane = np.empty(residuals.size)
+    if not _on_plane(data, residuals, threshold, problem.codimension, plane):
+        return "general"
+    if problem.unit == "normalised" and _is_rotation(data, plane, threshold):
+        return "pure_rotation"
+    return "planar"
+
+
+def consequence(problem: Problem, configuration: str) -> str:
+    """Return what a configuration means for a model, to be added to a message; nothing if it determines the model."""
+    if configuration == "collinear":
+        return f"; the inliers are collinear in an image, which does not determine the {problem.name}"
+    if configuration == "pure_rotation":
+        return "; the camera turns about its centre, which does not determine a translation"
+    if configuration == "planar" and problem.unit == "normalised":
+        return "; the inliers lie on a plane, with which two motions agree"
+    if configuration == "planar" and problem.codimension == 1:
+        return (
+            "; the inliers follow a homography (a plane, or a camera that turns about its centre), which does not "
+            f"determine the {problem.name}"
+        )
+    return ""
+
+
+def matches_of_plane(data: NDArray[np.float64], residuals: NDArray[np.float64], threshold: float) -> NDArray[np.bool_]:
+    """Return which matches follow the homography that most inliers of an epipolar geometry follow.
+
+    Parameters
+    ----------
+    data, residuals, threshold
+        As for :func:`find_configuration`.
+
+    Returns
+    -------
+    (N,) ndarray of bool
+        The matches of the plane.
+    """
+    plane = np.empty(residuals.size)
+    _on_plane(data, residuals, threshold, 1, plane)
+    return np.asarray(plane == 1.0)
+
+
+def fit_rotation(rays: Floats) -> Floats:
+    """Return the rotation that takes the first of rays (4 x N) to the second with the least squares (Kabsch, 1976)."""
+    ones = np.ones(rays.shape[1])
+    first, second = np.vstack([rays[:2], ones]), np.vstack([rays[2:], ones])
+    correlation = (second / np.linalg.norm(second, axis=0)) @ (first / np.linalg.norm(first, axis=0)).T
+    U, _, Vt = np.linalg.svd(correlation)
+    U[:, 2] *= np.linalg.det(U @ Vt)  # 1 or -1
+    return np.asarray(U @ Vt)
+
+
+@kernel
+def _on_line(data: Floats, residuals: Floats, threshold: float, codimension: int) -> bool:
+    """Say whether the support is on a line in one of the images, but for what chance gives."""
+    counts = np.empty((2, 3), np.int64)
+    n = _examine_lines(data, residuals, threshold, fixed_rng(), counts)
+    few, found = (1.0 - _FEWEST) * n, n == 0
+    for image in range(0 if found else 2):
+        found |= counts[image, 0] <= few and _is_chance(counts[image], _FREE_OF_LINE, codimension)
+    return found
+
+
+@kernel
+def _on_plane(data: Floats, residuals: Floats, threshold: float, codimension: int, follows: Floats) -> bool:
+    """Say whether the support follows the homography of most of it, but for what chance gives.
+
+    ``follows`` is 1 for the data that follow it and 0 for the others. None are said to follow it if it is far from
+    having all of the support.
+    """
+    counts = np.empty(3, np.int64)
+    _mark_plane_of_support(data, residuals, threshold, fixed_rng(), follows, counts)
+    return _is_chance(counts, _FREE_OF_PLANE, codimension)
+
+
+@inner_kernel
+def _is_chance(counts: Ints, free: int, codimension: int) -> bool:
+    """Say whether chance gives the support among the data off a structure.
+
+    Such a datum fits the model with the rate that the residuals beyond the threshold have, and ``free`` data fit it
+    whatever they are: the bound of the probability is multiplied by the number of their choices.
+    """
+    support, near, n = counts[0], counts[1], counts[2]
+    if support <= free:
+        return True
+    rate = min((near + 1.0) / ((_FAR**codimension - _NEAR**codimension) * (n + 1.0)), 1.0)
+    return log_choose(n, free) + log_binomial_tail(support - free, n - free, rate) > _SIGNIFICANT
+
+
+def _is_rotation(data: Floats, plane: Floats, threshold: float) -> bool:
+    """Say whether the rays that follow a homography follow a rotation."""
+    rays = np.compress(plane == 1.0, data, axis=1)
+    count = rays.shape[1]
+    on = _count_following(rays, fit_rotation(rays).ravel(), threshold, np.empty(count))
+    return bool(on >= _ROTATION_SHARE * count)
+
+
+@kernel
+def _count_following(data: Floats, H: Floats, threshold: float, follows: Floats) -> int:
+    """Mark the data that follow a homography by 1, the others by 0; return how many do."""
+    tolerance = _TOLERANCE * _TOLERANCE * threshold * threshold
+    return mark_plane(data[0], data[1], data[2], data[3], H, tolerance, follows)
+
+
+@allocating_kernel
+def _examine_lines(data: Floats, residuals: Floats, threshold: float, rng: Words, counts: Ints) -> int:
+    """Find the line in each image that most of the inliers are on, and count the data that are not.
+
+    ``counts`` gets a row for each image: such data of the support, those with a residual beyond the threshold but near
+    it, and all of them. What is returned is the size of the support.
+    """
+    tolerance, low, high = _TOLERANCE * threshold, _NEAR * threshold, _FAR * threshold
+    members, size = np.empty(residuals.size, np.int64), 0
+    for k in range(residuals.size):
+        members[size] = k
+        size += 1 if residuals[k] <= threshold else 0
+    step = 1 + size // _SEARCHED
+    n = (size + step - 1) // step
+    some = np.empty((2, n))
+    x, y = some[0], some[1]
+    for image in range(2 if size > 0 else 0):
+        for k in range(n):
+            x[k], y[k] = data[2 * image, members[k * step]], data[2 * image + 1, members[k * step]]
+        most, la, lb, lc = 0, 0.0, 0.0, 0.0
+        for _ in range(_SAMPLES):
+            i, j = next_index(rng, n), next_index(rng, n)
+            a, b = y[i] - y[j], x[j] - x[i]
+            length = math.sqrt(a * a + b * b)
+            a, b = (a / length, b / length) if length > 0.0 else (1.0, 0.0)
+            c = -a * x[i] - b * y[i]
+            on = 0
+            for k in range(n):
+                on += 1 if abs(a * x[k] + b * y[k] + c) < tolerance else 0
+            if on > most:
+                most, la, lb, lc = on, a, b, c
+        u, v = data[2 * image], data[2 * image + 1]
+        support, near, others = 0, 0, 0
+        for k in range(residuals.size):
+            off, r = not abs(la * u[k] + lb * v[k] + lc) < tolerance, residuals[k]
+            support += 1 if off and r <= threshold else 0
+            near += 1 if off and low < r <= high else 0
+            others += 1 if off else 0
+        counts[image, 0], counts[image, 1], counts[image, 2] = support, near, others
+    return size
+
+
+@allocating_kernel
+def _mark_plane_of_support(
+    data: Floats, residuals: Floats, threshold: float, rng: Words, follows: Floats, counts: Ints
+) -> None:
+    """Mark the data of the plane, and count the others: those of the support, those near it, and all of them."""
+    support = 0
+    for k in range(residuals.size):
+        support += 1 if residuals[k] <= threshold else 0
+        follows[k] = 0.0
+    counts[0], counts[1], counts[2] = support, 0, residuals.size
+    step = 1 + support // _SEARCHED
+    n = (support + step - 1) // step
+    searched, on, scratch = np.empty((4, n)), np.empty(n), np.empty(homography_dlt.SCRATCH)
+    models, sample = np.empty((2, 9)), np.empty(4, np.int64)
+    seen = 0
+    for k in range(residuals.size):
+        if residuals[k] <= threshold:
+            if seen % step == 0:
+                for c in range(4):
+                    searched[c, seen // step] = data[c, k]
+            seen += 1
+    found = _search_plane(searched, threshold, rng, models, sample, on)
+    if found >= _FEWEST_AT_FIRST * n and found > 0:
+        found = _refit_plane(searched, threshold, found, models, on, scratch)
+    if found < _FEWEST * n or found == 0:
+        return
+    _count_following(data, models[1], threshold, follows)
+    counts[0], counts[2] = 0, 0
+    for k in range(residuals.size):
+        if follows[k] == 0.0:
+            r = residuals[k]
+            counts[0] += 1 if r <= threshold else 0
+            counts[1] += 1 if _NEAR * threshold < r <= _FAR * threshold else 0
+            counts[2] += 1
+
+
+@inner_kernel
+def _refit_plane(searched: Floats, threshold: float, found: int, models: Floats, on: Floats, scratch: Floats) -> int:
+    """Fit the homography ``models[1]`` to the data that follow it, as long as more do; return how many do."""
+    H, fitted = models[1], models[0]
+    _count_following(searched, H, threshold, on)
+    for _ in range(_ROUNDS):
+        if not _fit_homography(searched, on, fitted, scratch):
+            break
+        count = _count_following(searched, fitted, threshold, on)
+        if count <= found:
+            break
+        found = count
+        copy(fitted, H)
+    return found
+
+
+@inner_kernel
+def _search_plane(searched: Floats, threshold: float, rng: Words, models: Floats, sample: Ints, follows: Floats) -> int:
+    """Write the homography of four inliers that most of them follow to ``models[1]``, and return how many do."""
+    n, most, tolerance = searched.shape[1], 0, _TOLERANCE * _TOLERANCE * threshold * threshold
+    H, best, on = models[0], models[1], follows[:n]
+    x1, y1, x2, y2 = searched[0], searched[1], searched[2], searched[3]
+    for _ in range(_SAMPLES):
+        for k in range(4):
+            sample[k] = next_index(rng, n)
+        if _solve_homography(searched, sample, models, follows) == 0:
+            continue
+        i = sample[0]
+        sign = 1.0 if H[6] * x1[i] + H[7] * y1[i] + H[8] > 0.0 else -1.0
+        for k in range(9):
+            H[k] *= sign
+        count = mark_plane(x1, y1, x2, y2, H, tolerance, on)
+        if count > most:
+            most = count
+            copy(H, best)
+    return most

@@ -1,0 +1,175 @@
+"""The test of significance in short, which most right models pass.
+
+It takes one pass and does not sort. It counts fewer of the inliers and assumes a higher chance probability than the
+full test (``bansac.significance.verdict``): a model that passes here passes there. Of many points it tests an evenly
+spaced subset, with the number of models of all points.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from bansac.numeric.arrays import Bools, Floats, Ints, Words
+from bansac.numeric.jit import allocating_kernel, inlined, inner_kernel, kernel
+from bansac.numeric.rng import fixed_rng, next_index
+from bansac.problems.problem import Problem
+from bansac.significance.false_alarms import SIGNIFICANT, log_choose
+from bansac.significance.null_model import cell_size
+from bansac.significance.support import SAME_POINT, wrap
+
+__all__ = ["is_clear"]
+
+_SLOTS = 2048
+_LINES = 16
+_SAMPLE = 500  # data that are looked at, evenly spaced
+_PAIRS = 500  # of few data each is exchanged with several others, for about so many pairs
+
+
+def is_clear(problem: Problem, data: Floats, model: Floats, threshold: float, inliers: Bools) -> bool:
+    """Return whether the model is significant beyond doubt; False says nothing."""
+    n, m = inliers.size, problem.sample_size
+    pairs = len(problem.points) == 2
+    if data.shape[0] != (4 if pairs else 2) or not problem.points or n < 2 * m:
+        return False
+    if not pairs and any(np.any(row[1:] == row[:-1]) for row in np.sort(data, axis=1)):
+        return False  # the data may lie on a grid
+    others = min(n - 1, -(-_PAIRS // min(n, _SAMPLE)))
+    width, same = cell_size(problem, threshold), SAME_POINT * threshold
+    limit = threshold * threshold
+    false_alarms = _bound_false_alarms(
+        problem.exact, data, model, inliers, limit, width, same, others, m, problem.max_models
+    )
+    return bool(false_alarms < SIGNIFICANT)
+
+
+@kernel
+def _bound_false_alarms(
+    exact: Any,
+    data: Floats,
+    model: Floats,
+    inliers: Bools,
+    limit: float,
+    width: float,
+    same: float,
+    others: int,
+    m: int,
+    max_models: int,
+) -> float:
+    """Return a bound of the log of the number of false alarms, ``limit`` being the squared threshold."""
+    n = inliers.size
+    room = (others + 1) * min(n, _SAMPLE)
+    rearranged, residuals, counts = np.empty((data.shape[0], room)), np.empty(room), np.empty(3, np.int64)
+    _survey(data, inliers, fixed_rng(), width, same, m - 1, others, rearranged, counts)
+    if counts[0] <= m:
+        return np.inf
+    far = others * counts[1]
+    exact.residuals(rearranged, model, 0, far + counts[2], residuals)
+    return _count_false_alarms(residuals, limit, n, counts, far, m, max_models)
+
+
+@inner_kernel
+def _count_false_alarms(
+    residuals: Floats, limit: float, n: int, counts: Ints, far: np.int64, m: int, max_models: int
+) -> float:
+    """Return the bound, from the squared residuals of the rearranged data, the first ``far`` exchanged with any."""
+    support, size, near = counts[0], counts[1], counts[2]
+    far_hits, near_hits = 1, 1
+    for i in range(far):
+        far_hits += 1 if residuals[i] <= limit else 0
+    for i in range(far, far + near):
+        near_hits += 1 if residuals[i] <= limit else 0
+    alpha = far_hits / (far + 1.0)
+    alpha = min(max(alpha, (1.0 - near / size) * alpha + near_hits / (size + 1.0)), 1.0)
+    # of a part of the data any m have a model, not only those of the support
+    choices = log_choose(n, m) if size < n else log_choose(support, m)
+    false_alarms: float = math.log(max_models * max(size - m, 1)) + log_choose(size, support) + choices
+    false_alarms += (support - m) * math.log(alpha)
+    return false_alarms
+
+
+@allocating_kernel
+def _survey(
+    data: Floats,
+    support: Bools,
+    rng: Words,
+    width: float,
+    same: float,
+    off_line: int,
+    others: int,
+    rearranged: Floats,
+    counts: Ints,
+) -> None:
+    """Exchange data with any others and with neighbours, and count what of the support shares no point.
+
+    ``counts`` are that of the support, of the data looked at, and of those exchanged with neighbours. The columns of
+    ``rearranged`` are the data, each exchanged with so many ``others``, then those exchanged with neighbours. The
+    support is 0 if that of matches lies on a line, but for fewer than ``off_line``.
+    """
+    channels, n = data.shape
+    step = (n + _SAMPLE - 1) // _SAMPLE
+    looked_at = (n + step - 1) // step
+    latest, used = np.empty(_SLOTS, np.int64), np.empty((2, _SLOTS), np.bool_)
+    for k in range(_SLOTS):  # np.full and np.zeros cost a second of the first call ever
+        latest[k], used[0, k], used[1, k] = -1, False, False
+    members = np.empty(looked_at, np.int64)
+    size = 0
+    distinct, far, near = 0, 0, 0
+    for i in range(0, n, step):
+        x, y = np.floor(data[0, i] / width), np.floor(data[1, i] / width)
+        slot = _slot(x, y)
+        for _ in range(others):
+            j = next_index(rng, n - 1)
+            _exchange(data, i, j + 1 if j >= i else j, rearranged, far)
+            far += 1
+        j = latest[slot]
+        if j >= 0 and np.floor(data[0, j] / width) == x and np.floor(data[1, j] / width) == y:
+            _exchange(data, i, j, rearranged, others * looked_at + near)
+            near += 1
+        latest[slot] = i
+        if support[i]:
+            members[size] = i
+            size += 1
+            is_new = True
+            for side in range(channels // 2):
+                x, y = data[2 * side, i] / (2.0 * same), data[2 * side + 1, i] / (2.0 * same)
+                slot = _slot(np.floor(x), np.floor(y))
+                is_new &= not used[side, slot]
+                used[side, slot] = True
+            distinct += is_new
+    counts[0], counts[1], counts[2] = 0, looked_at, near
+    for row in range(0, channels if channels == 4 else 0, 2):
+        for _ in range(_LINES if size > 0 else 0):
+            a, b = members[next_index(rng, size)], members[next_index(rng, size)]
+            dx, dy = data[row, b] - data[row, a], data[row + 1, b] - data[row + 1, a]
+            limit = 8.0 * same * np.sqrt(dx * dx + dy * dy)
+            off = 0
+            for k in range(size):
+                i = members[k]
+                off += abs(dx * (data[row + 1, i] - data[row + 1, a]) - dy * (data[row, i] - data[row, a])) > limit
+                if off >= off_line:
+                    break
+            if off < off_line and limit > 0.0:
+                return
+    counts[0] = distinct
+
+
+@inlined
+def _exchange(data: Floats, i: int | np.int64, j: int | np.int64, out: Floats, column: int) -> None:
+    """Write datum i rearranged with datum j into a column, as ``background`` does it."""
+    if data.shape[0] == 4:
+        out[0, column], out[1, column] = data[0, i], data[1, i]
+        out[2, column], out[3, column] = data[2, j], data[3, j]
+    else:
+        dx, dy = data[0, j] - data[0, i], data[1, j] - data[1, i]
+        out[0, column] = 0.5 * (data[0, i] + data[0, j] - dy)
+        out[1, column] = 0.5 * (data[1, i] + data[1, j] + dx)
+
+
+@inlined
+def _slot(x: float, y: float) -> np.int64:
+    """Return the place of a cell in the table; two cells that share one only make the test harder to pass."""
+    column, row = np.int64(wrap(x, 65536.0)), np.int64(wrap(y, 65536.0))
+    return (column * 73856093 ^ row * 19349663) & (_SLOTS - 1)

@@ -1,0 +1,27 @@
+"""Synthetic data with ground truth: points on a model with Gaussian noise, and outliers spread evenly.
+
+Every generator is a function of its arguments alone: the same seed gives the same data, bit for bit.
+"""
+
+from __future__ import annotations
+
+from bansac.synthetic.curves import CurvePoints, circle_points, line_points, polynomial_points
+from bansac.synthetic.two_views import (
+    SceneMatches,
+    epipolar_matches,
+    homography_matches,
+    planar_scene_matches,
+    rotation_matches,
+)
+
+__all__ = [
+    "CurvePoints",
+    "SceneMatches",
+    "circle_points",
+    "epipolar_matches",
+    "homography_matches",
+    "line_points",
+    "planar_scene_matches",
+    "polynomial_points",
+    "rotation_matches",
+]

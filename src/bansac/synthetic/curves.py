@@ -1,0 +1,141 @@
+"""Synthetic points of curves in the plane, with ground truth."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bansac.synthetic.mask import draw_inliers
+
+__all__ = ["CurvePoints", "circle_points", "line_points", "polynomial_points"]
+
+_Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class CurvePoints:
+    """Points (N, 2) of a curve in the plane, the true curve (see the generator), and which points come from it."""
+
+    points: _Array
+    model: _Array
+    inliers: NDArray[np.bool_]
+
+
+def line_points(n: int = 200, inlier_ratio: float = 0.5, noise: float = 0.01, seed: int = 0) -> CurvePoints:
+    """Return synthetic points of a straight line across the square [-1, 1] x [-1, 1], and outliers in that square.
+
+    Parameters
+    ----------
+    n : int, optional
+        Number of points.
+    inlier_ratio : float, optional
+        Share of inliers, 0 to 1, rounded to whole points.
+    noise : float, optional
+        Standard deviation at right angles to the line.
+    seed : int, optional
+        Seed of the random numbers.
+
+    Returns
+    -------
+    CurvePoints
+        Points in random order; the model is (a, b, c) with a x + b y + c = 0 and a^2 + b^2 = 1.
+
+    Raises
+    ------
+    ValueError
+        If a number is out of its range.
+
+    Examples
+    --------
+    >>> line = line_points(10, inlier_ratio=1.0, noise=0.0)
+    >>> bool(np.allclose(line.points @ line.model[:2] + line.model[2], 0))
+    True
+    """
+    rng, inliers = draw_inliers(n, inlier_ratio, noise, seed)
+    angle = rng.uniform(0, np.pi)
+    normal = np.array([np.cos(angle), np.sin(angle)])
+    along = np.array([-normal[1], normal[0]])
+    offset = rng.uniform(-0.4, 0.4)
+    on_line = offset * normal + rng.uniform(-0.9, 0.9, (n, 1)) * along + rng.normal(0, noise, (n, 1)) * normal
+    points = np.where(inliers[:, None], on_line, rng.uniform(-1, 1, (n, 2)))
+    return CurvePoints(points, np.array([*normal, -offset]), inliers)
+
+
+def circle_points(n: int = 200, inlier_ratio: float = 0.5, noise: float = 0.01, seed: int = 0) -> CurvePoints:
+    """Return synthetic points of a circle inside the square [-1, 1] x [-1, 1], and outliers in that square.
+
+    Parameters
+    ----------
+    n, inlier_ratio, seed : optional
+        As in :func:`line_points`.
+    noise : float, optional
+        Standard deviation of the distance to the centre.
+
+    Returns
+    -------
+    CurvePoints
+        Points in random order; the model is (x, y, radius).
+
+    Raises
+    ------
+    ValueError
+        If a number is out of its range.
+
+    Examples
+    --------
+    >>> circle = circle_points(10, inlier_ratio=1.0, noise=0.0)
+    >>> bool(np.allclose(np.hypot(*(circle.points - circle.model[:2]).T), circle.model[2]))
+    True
+    """
+    rng, inliers = draw_inliers(n, inlier_ratio, noise, seed)
+    centre, radius = rng.uniform(-0.3, 0.3, 2), rng.uniform(0.3, 0.6)
+    angles = rng.uniform(0, 2 * np.pi, n)
+    distance = radius + rng.normal(0, noise, n)
+    on_circle = centre + distance[:, None] * np.column_stack([np.cos(angles), np.sin(angles)])
+    points = np.where(inliers[:, None], on_circle, rng.uniform(-1, 1, (n, 2)))
+    return CurvePoints(points, np.array([*centre, radius]), inliers)
+
+
+def polynomial_points(
+    n: int = 200, degree: int = 3, inlier_ratio: float = 0.5, noise: float = 0.01, seed: int = 0
+) -> CurvePoints:
+    """Return synthetic points of a polynomial y = p(x) over [-1, 1], and outliers in the square [-1, 1] x [-1, 1].
+
+    Parameters
+    ----------
+    n, inlier_ratio, seed : optional
+        As in :func:`line_points`.
+    degree : int, optional
+        Degree of the polynomial, at least 0.
+    noise : float, optional
+        Standard deviation of y.
+
+    Returns
+    -------
+    CurvePoints
+        Points in random order; the model is its degree + 1 coefficients, the constant first.
+
+    Raises
+    ------
+    ValueError
+        If a number is out of its range.
+
+    Examples
+    --------
+    >>> curve = polynomial_points(10, degree=2, inlier_ratio=1.0, noise=0.0)
+    >>> x, y = curve.points.T
+    >>> bool(np.allclose(np.polynomial.polynomial.polyval(x, curve.model), y))
+    True
+    """
+    if degree < 0:
+        raise ValueError(f"degree must be at least 0, got {degree}")
+    rng, inliers = draw_inliers(n, inlier_ratio, noise, seed)
+    # Coefficients of at most 0.8 in total, so that the curve stays in the square.
+    coefficients = rng.uniform(0.3, 1, degree + 1) * rng.choice([-1.0, 1.0], degree + 1)
+    coefficients *= 0.8 / np.abs(coefficients).sum()
+    x = rng.uniform(-1, 1, n)
+    y = np.polynomial.polynomial.polyval(x, coefficients) + rng.normal(0, noise, n)
+    points = np.column_stack([x, np.where(inliers, y, rng.uniform(-1, 1, n))])
+    return CurvePoints(points, coefficients, inliers)

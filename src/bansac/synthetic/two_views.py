@@ -1,0 +1,312 @@
+"""Synthetic matches of two views, with ground truth: of a plane, of a scene with depth, and of one with a plane in it.
+
+The number of matches, the inlier ratio and the noise are given; outliers are spread evenly over both images.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bansac.geometry import apply_transform, homogeneous, rotation_matrix
+from bansac.matches.matches import Matches
+from bansac.synthetic.mask import draw_inliers
+
+__all__ = ["SceneMatches", "epipolar_matches", "homography_matches", "planar_scene_matches", "rotation_matches"]
+
+_Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class SceneMatches(Matches):
+    """Matches of a synthetic rigid scene: :class:`~bansac.matches.Matches` with the truth about the scene.
+
+    Parameters
+    ----------
+    points : (N, 3) ndarray or None, optional
+        Scene points in the coordinates of camera 1; NaN for outliers.
+    on_plane : (N,) ndarray of bool or None, optional
+        Which matches are true and of the dominant plane, if the scene has one; ``H`` is the homography of that plane.
+    """
+
+    points: _Array | None = None
+    on_plane: NDArray[np.bool_] | None = None
+
+    _PER_MATCH: ClassVar[tuple[str, ...]] = (*Matches._PER_MATCH, "points", "on_plane")
+
+
+def homography_matches(
+    n: int = 500,
+    inlier_ratio: float = 0.5,
+    noise: float = 0.5,
+    seed: int = 0,
+    size: tuple[int, int] = (480, 640),
+) -> Matches:
+    """Return synthetic matches of a plane in two views.
+
+    The true homography moves each corner of the image by up to a fifth of its sides. Inliers are spread evenly over
+    that part of image 1 which image 2 sees; outliers are two unrelated points.
+
+    Parameters
+    ----------
+    n : int, optional
+        Number of matches.
+    inlier_ratio : float, optional
+        Share of inliers, 0 to 1, rounded to whole matches.
+    noise : float, optional
+        Standard deviation of the points of image 2, in pixels per coordinate.
+    seed : int, optional
+        Seed of the random numbers.
+    size : (int, int), optional
+        Height and width of both images.
+
+    Returns
+    -------
+    Matches
+        Matches in random order; ``H`` (with H[2, 2] = 1) and ``inliers`` are the truth.
+
+    Raises
+    ------
+    ValueError
+        If a number is out of its range.
+
+    Examples
+    --------
+    >>> matches = homography_matches(200, inlier_ratio=0.3, noise=0.0)
+    >>> matches.x1.shape, int(matches.inliers.sum())
+    ((200, 2), 60)
+    """
+    rng, inliers = draw_inliers(n, inlier_ratio, noise, seed)
+    extent = _extent(size)
+    corners = np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]]) * extent
+    H = _homography_of_corners(corners, corners + rng.uniform(-0.2, 0.2, (4, 2)) * extent)
+
+    x1 = rng.uniform(0, 1, (n, 2)) * extent
+    x2 = rng.uniform(0, 1, (n, 2)) * extent
+    # Redraw what image 2 does not see. The middle is always seen, so this ends.
+    hidden = inliers.copy()
+    while hidden.any():
+        x1[hidden] = rng.uniform(0, 1, (np.count_nonzero(hidden), 2)) * extent
+        x2[hidden] = apply_transform(H, x1[hidden])
+        hidden &= ((x2 < 0) | (x2 > extent)).any(axis=1)
+    x2[inliers] += rng.normal(0, noise, (np.count_nonzero(inliers), 2))
+    return Matches(x1, x2, size1=size, size2=size, H=H, inliers=inliers)
+
+
+def epipolar_matches(
+    n: int = 500,
+    inlier_ratio: float = 0.5,
+    noise: float = 0.5,
+    seed: int = 0,
+    size: tuple[int, int] = (480, 640),
+) -> SceneMatches:
+    """Return synthetic matches of a scene with depth, seen by two cameras.
+
+    The scene lies 4 to 12 baselines in front of camera 1, which has a focal length of the image's larger side. Camera 2
+    is turned by up to 15 degrees and one baseline away, more aside than ahead. Outliers are two unrelated points.
+
+    Parameters
+    ----------
+    n, inlier_ratio, seed, size : optional
+        As in :func:`homography_matches`.
+    noise : float, optional
+        Standard deviation of the points of both images, in pixels per coordinate.
+
+    Returns
+    -------
+    SceneMatches
+        Matches in random order; ``K``, ``R``, ``t`` (of unit length), ``E``, ``F``, ``points`` and ``inliers`` are the
+        truth.
+
+    Raises
+    ------
+    ValueError
+        If a number is out of its range.
+
+    Examples
+    --------
+    >>> matches = epipolar_matches(100, inlier_ratio=0.5, noise=0.0)
+    >>> x1, x2 = homogeneous(matches.x1)[matches.inliers], homogeneous(matches.x2)[matches.inliers]
+    >>> bool(np.abs(np.einsum("ni,ij,nj->n", x2, matches.F, x1)).max() < 1e-9)
+    True
+    """
+    rng, inliers = draw_inliers(n, inlier_ratio, noise, seed)
+    extent = _extent(size)
+    cameras = _camera_pair(size, extent, rng)
+    K, R, t = cameras[:3]
+
+    # Draw depths and points of image 1; image 2 need not see all of them: nothing depends on its frame.
+    x1 = rng.uniform(0, 1, (n, 2)) * extent
+    depth = rng.uniform(4, 12, n)
+    points = _rays(K, x1) * depth[:, None]
+    x2 = apply_transform(K, points @ R.T + t)
+    _disturb(x1, x2, inliers, noise, extent, rng)
+    return _scene(x1, x2, cameras, points, inliers, size)
+
+
+def planar_scene_matches(
+    n: int = 500,
+    inlier_ratio: float = 0.5,
+    plane_share: float = 0.8,
+    noise: float = 0.5,
+    seed: int = 0,
+    size: tuple[int, int] = (480, 640),
+) -> SceneMatches:
+    """Return synthetic matches of a scene with a dominant plane, the degenerate case of the fundamental matrix.
+
+    Cameras and outliers are those of :func:`epipolar_matches`. The plane passes 8 baselines in front of camera 1,
+    tilted by up to 40 degrees; the other points lie before or behind it, at .5 to .8 or 1.25 to 2 times its depth, so
+    that none of them is on the plane by chance.
+
+    Parameters
+    ----------
+    n, inlier_ratio, noise, seed, size : optional
+        As in :func:`epipolar_matches`.
+    plane_share : float, optional
+        Share of the inliers that lie on the plane, 0 to 1, rounded to whole matches.
+
+    Returns
+    -------
+    SceneMatches
+        Matches in random order; the truth is that of :func:`epipolar_matches`, ``on_plane`` and the homography ``H`` of
+        the plane (with H[2, 2] = 1).
+
+    Raises
+    ------
+    ValueError
+        If a number is out of its range.
+
+    Examples
+    --------
+    >>> scene = planar_scene_matches(200, inlier_ratio=0.5, plane_share=0.9)
+    >>> int(scene.inliers.sum()), int(scene.on_plane.sum())
+    (100, 90)
+    """
+    if not 0 <= plane_share <= 1:
+        raise ValueError(f"plane_share must lie in [0, 1], got {plane_share}")
+    rng, inliers = draw_inliers(n, inlier_ratio, noise, seed)
+    on_plane = np.zeros(n, bool)
+    true = np.flatnonzero(inliers)
+    on_plane[rng.permutation(true)[: round(plane_share * len(true))]] = True
+    extent = _extent(size)
+    cameras = _camera_pair(size, extent, rng)
+    K, R, t = cameras[:3]
+
+    # The plane is normal^T X = distance; within 40 degrees of the image plane all of the image sees it.
+    tilt, heading = np.radians(rng.uniform(0, 40)), rng.uniform(0, 2 * np.pi)
+    normal = np.array([np.sin(tilt) * np.cos(heading), np.sin(tilt) * np.sin(heading), np.cos(tilt)])
+    distance = 8 * normal[2]
+    H = K @ (R + np.outer(t, normal) / distance) @ np.linalg.inv(K)
+
+    x1 = rng.uniform(0, 1, (n, 2)) * extent
+    rays = _rays(K, x1)
+    depth = distance / (rays @ normal)
+    factor = rng.uniform(1.25, 2, n)
+    factor = np.where(rng.random(n) < 0.5, factor, 1 / factor)
+    points = rays * np.where(on_plane, depth, depth * factor)[:, None]
+    x2 = apply_transform(K, points @ R.T + t)
+    _disturb(x1, x2, inliers, noise, extent, rng)
+    scene = _scene(x1, x2, cameras, points, inliers, size)
+    return replace(scene, on_plane=on_plane, H=H / H[2, 2])
+
+
+def rotation_matches(
+    n: int = 500,
+    inlier_ratio: float = 0.5,
+    noise: float = 0.5,
+    seed: int = 0,
+    size: tuple[int, int] = (480, 640),
+) -> SceneMatches:
+    """Return synthetic matches of a camera that turns about its centre, which determine no epipolar geometry.
+
+    Camera, rotation and outliers are those of :func:`epipolar_matches`.
+
+    Parameters
+    ----------
+    n, inlier_ratio, noise, seed, size : optional
+        As in :func:`epipolar_matches`.
+
+    Returns
+    -------
+    SceneMatches
+        Matches in random order; the truth is ``K1``, ``K2``, ``R``, ``H = K R K^-1`` (with H[2, 2] = 1) and
+        ``inliers``.
+
+    Raises
+    ------
+    ValueError
+        If a number is out of its range.
+
+    Examples
+    --------
+    >>> matches = rotation_matches(200, inlier_ratio=0.5, noise=0.0)
+    >>> bool(np.allclose(apply_transform(matches.H, matches.x1)[matches.inliers], matches.x2[matches.inliers]))
+    True
+    """
+    rng, inliers = draw_inliers(n, inlier_ratio, noise, seed)
+    extent = _extent(size)
+    K, R = _camera_pair(size, extent, rng)[:2]
+    H = K @ R @ np.linalg.inv(K)
+    x1 = rng.uniform(0, 1, (n, 2)) * extent
+    x2 = apply_transform(H, x1)
+    _disturb(x1, x2, inliers, noise, extent, rng)
+    return SceneMatches(x1, x2, K1=K, K2=K, size1=size, size2=size, R=R, H=H / H[2, 2], inliers=inliers)
+
+
+def _extent(size: tuple[int, int]) -> _Array:
+    """Return (w - 1, h - 1), the largest x and y of pixel centres."""
+    height, width = size
+    if height < 2 or width < 2:
+        raise ValueError(f"size must be (height, width), both at least 2, got {size}")
+    return np.array([width - 1.0, height - 1.0])
+
+
+_Cameras = tuple[_Array, _Array, _Array, _Array, _Array]  # K, R, t, E, F
+
+
+def _camera_pair(size: tuple[int, int], extent: _Array, rng: np.random.Generator) -> _Cameras:
+    """Draw K and a motion R, t of 3 to 15 degrees and one baseline; return them with E and F of unit norm."""
+    focal = float(max(size))
+    K = np.array([[focal, 0, extent[0] / 2], [0, focal, extent[1] / 2], [0, 0, 1]])
+    axis = rng.normal(size=3)
+    R = rotation_matrix(axis / np.linalg.norm(axis) * np.radians(rng.uniform(3, 15)))
+    t = rng.normal(size=3) * [1.0, 1.0, 0.4]
+    t /= np.linalg.norm(t)
+    E = np.cross(t, R.T).T / np.sqrt(2)  # columns t x R[:, j]: E = [t]x R, of unit norm
+    K_inv = np.linalg.inv(K)
+    F = K_inv.T @ E @ K_inv
+    return K, R, t, E, F / np.linalg.norm(F)
+
+
+def _scene(
+    x1: _Array, x2: _Array, cameras: _Cameras, points: _Array, inliers: NDArray[np.bool_], size: tuple[int, int]
+) -> SceneMatches:
+    """Put matches and their truth together; outliers have no scene point."""
+    K, R, t, E, F = cameras
+    points[~inliers] = np.nan
+    return SceneMatches(x1, x2, K1=K, K2=K, size1=size, size2=size, R=R, t=t, E=E, F=F, inliers=inliers, points=points)
+
+
+def _rays(K: _Array, x: _Array) -> _Array:
+    """Return the points of depth 1 that are seen at ``x``."""
+    return np.asarray(homogeneous(x) @ np.linalg.inv(K).T)
+
+
+def _disturb(
+    x1: _Array, x2: _Array, inliers: NDArray[np.bool_], noise: float, extent: _Array, rng: np.random.Generator
+) -> None:
+    """Add noise to the inliers of both images and make outliers of the others, in place."""
+    x1[inliers] += rng.normal(0, noise, (np.count_nonzero(inliers), 2))
+    x2[inliers] += rng.normal(0, noise, (np.count_nonzero(inliers), 2))
+    x2[~inliers] = rng.uniform(0, 1, (np.count_nonzero(~inliers), 2)) * extent
+
+
+def _homography_of_corners(x1: _Array, x2: _Array) -> _Array:
+    """Solve the eight linear equations of four matches for H with H[2, 2] = 1."""
+    rows = [[x, y, 1, 0, 0, 0, -u * x, -u * y] for (x, y), (u, _) in zip(x1, x2, strict=True)]
+    rows += [[0, 0, 0, x, y, 1, -v * x, -v * y] for (x, y), (_, v) in zip(x1, x2, strict=True)]
+    h = np.linalg.solve(np.array(rows), np.concatenate([x2[:, 0], x2[:, 1]]))
+    return np.append(h, 1.0).reshape(3, 3)

@@ -1,0 +1,423 @@
+"""Many pairs: order, seeds, failures, what is read when, and the end of it."""
+
+from __future__ import annotations
+
+import gc
+import itertools
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+import tracemalloc
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numba import config
+
+import bansac
+from bansac.matches import Matches
+from bansac.numeric.rng import derive_seed
+from bansac.problems.line import LINE
+from bansac.synthetic import epipolar_matches, homography_matches, line_points
+from tests.processes import interruptible
+
+# For scripts in processes of their own.
+ENVIRONMENT = os.environ | {"PYTHONPATH": str(Path(bansac.__file__).parents[1])}
+
+
+def plane(seed: int = 0, n: int = 80) -> Matches:
+    return homography_matches(n, inlier_ratio=0.6, noise=0.1, seed=seed)
+
+
+@pytest.fixture(scope="module")
+def planes() -> list[Matches]:
+    return [plane(seed, 60 + 10 * seed) for seed in range(7)]
+
+
+def assert_same(first: Any, second: Any) -> None:
+    np.testing.assert_array_equal(first.model, second.model)
+    np.testing.assert_array_equal(first.residuals, second.residuals)
+    np.testing.assert_array_equal(first.probabilities, second.probabilities)
+    assert (first.seed, first.iterations, first.message) == (second.seed, second.iterations, second.message)
+
+
+@pytest.mark.parametrize("workers", [1, 2, 5])
+def test_results_are_those_of_single_calls_whatever_the_workers(planes: list[Matches], workers: int) -> None:
+    results = bansac.estimate_many("homography", planes, workers=workers, seed=5)
+    assert len(results) == len(planes)
+    for index, (pair, result) in enumerate(zip(planes, results, strict=True)):
+        seed = derive_seed(5, index)
+        assert_same(result, bansac.estimate_homography(pair.x1, pair.x2, seed=seed))
+
+
+def test_seeds_differ_between_pairs_and_come_from_options_too(planes: list[Matches]) -> None:
+    same = [planes[0]] * 4
+    seeds = [result.seed for result in bansac.estimate_many("homography", same, workers=2)]
+    assert len(set(seeds)) == 4
+    assert seeds == [derive_seed(0, index) for index in range(4)]
+    options = bansac.Options(seed=3)
+    results = bansac.estimate_many(bansac.estimate_homography, same, options=options, workers=2)
+    assert [result.seed for result in results] == [derive_seed(3, index) for index in range(4)]
+
+
+def test_forms_of_a_pair_give_the_same(planes: list[Matches]) -> None:
+    pair = planes[1]
+    forms = [
+        (pair.x1, pair.x2),
+        [pair.x1, pair.x2],
+        {"x1": pair.x1, "x2": pair.x2},
+        pair,
+        lambda: pair,
+        lambda: (pair.x1, pair.x2),
+    ]
+    alone = bansac.estimate_homography(pair.x1, pair.x2, seed=derive_seed(0, 0))
+    for form in forms:
+        (result,) = bansac.estimate_many("homography", [form])
+        assert_same(result, alone)
+
+
+def test_arguments_of_a_pair_take_precedence(planes: list[Matches]) -> None:
+    own = {"x1": planes[0].x1, "x2": planes[0].x2, "threshold": 3.0, "seed": 11}
+    first, second = bansac.estimate_many("homography", [own, planes[0]], threshold=2.0)
+    assert (first.threshold, first.seed, second.threshold) == (3.0, 11, 2.0)
+
+
+def test_scores_of_an_object_are_used_where_they_are_of_use(planes: list[Matches]) -> None:
+    scores = np.linspace(0.9, 0.1, len(planes[0].x1))
+    pair = Matches(planes[0].x1, planes[0].x2, scores=scores)
+    seed = derive_seed(0, 0)
+    (informed,) = bansac.estimate_many("homography", [pair])
+    assert_same(informed, bansac.estimate_homography(pair.x1, pair.x2, scores=scores, seed=seed))
+    unweighted = {"sampler": "uniform", "weighting": None}
+    (uniform,) = bansac.estimate_many("homography", [pair], **unweighted)
+    np.testing.assert_array_equal(
+        uniform.model, bansac.estimate_homography(pair.x1, pair.x2, seed=seed, **unweighted).model
+    )
+    ordered = {"sampler": "uniform", "stopping": "prosac"}
+    (stopped,) = bansac.estimate_many("homography", [pair], **ordered)
+    alone = bansac.estimate_homography(pair.x1, pair.x2, scores=scores, seed=seed, **ordered)
+    assert stopped.iterations == alone.iterations
+
+
+@pytest.mark.parametrize("problem", ["essential", "relative_pose", bansac.estimate_essential])
+def test_cameras_come_with_the_pair_or_with_all(problem: Any) -> None:
+    scene = epipolar_matches(150, inlier_ratio=0.7, noise=0.1, seed=1)
+    named = Matches(scene.x1, scene.x2, K1=scene.K, K2=scene.K)
+    pairs = [named, (scene.x1, scene.x2, scene.K), {"x1": scene.x1, "x2": scene.x2, "K1": scene.K}]
+    results = bansac.estimate_many(problem, pairs, threshold=1.0)
+    other = np.diag([2.0, 2.0, 1.0]) @ scene.K
+    (own,) = bansac.estimate_many(problem, [(scene.x1, scene.x2, scene.K)], K1=other, threshold=1.0)
+    np.testing.assert_array_equal(own.residuals, bansac.estimate_many(problem, pairs, threshold=1.0)[0].residuals)
+    bare = [(scene.x1, scene.x2)] * 3
+    for own, common in zip(results, bansac.estimate_many(problem, bare, K1=scene.K, threshold=1.0), strict=True):
+        assert own.success
+        np.testing.assert_array_equal(own.residuals, common.residuals)
+
+
+def test_any_problem_and_its_data() -> None:
+    points = line_points(60, seed=1).points
+    results = bansac.estimate_many(LINE, [points, lambda: points], threshold=0.05, workers=2)
+    named = bansac.estimate_many("line", [points, points], threshold=0.05)
+    of_function = bansac.estimate_many(bansac.fit_line, [(points,), {"points": points}], threshold=0.05)
+    for result, second, third in zip(results, named, of_function, strict=True):
+        assert result.success
+        assert_same(result, second)
+        assert_same(result, third)
+
+
+def test_a_bad_pair_fails_alone_with_its_reason(planes: list[Matches]) -> None:
+    def unreadable() -> Any:
+        raise OSError("disk 3 is gone")
+
+    x = planes[0].x1
+    bad = [
+        (x, x[:5]),
+        (x,),
+        {"x1": x, "x2": x, "x3": x},
+        unreadable,
+        7,
+        (x, np.full_like(x, np.nan)),
+        lambda: lambda: None,
+    ]
+    reasons = ["equal lengths", "x2", "x3", "disk 3 is gone", "got int", "x2 must be finite", "got function"]
+    pairs = [form for pair in bad for form in (planes[0], pair)]
+    results = bansac.estimate_many("homography", pairs, workers=3)
+    assert [result.success for result in results] == [True, False] * len(bad)
+    for index, reason in enumerate(reasons):
+        failure = results[2 * index + 1]
+        assert isinstance(failure, bansac.Failure)
+        assert failure.index == 2 * index + 1
+        assert reason in failure.message
+        model, inliers = failure
+        assert (model, failure.model, len(inliers)) == (None, None, 0)
+
+
+def test_a_failure_keeps_no_data_alive() -> None:
+    class Data:
+        alive = 0
+
+        def __init__(self) -> None:
+            Data.alive += 1
+            self.x1 = self.x2 = np.zeros((3, 3))
+
+        def __del__(self) -> None:
+            Data.alive -= 1
+
+    for workers in (1, 2):
+        failures = bansac.estimate_many("homography", (Data() for _ in range(20)), workers=workers)
+        gc.collect()
+        assert not any(failure.success for failure in failures)
+        wait_until(lambda: Data.alive == 0)
+
+
+def wait_until(condition: Any) -> None:
+    """Wait for other threads; what never comes is an error."""
+    deadline = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+def test_errors_are_raised_in_turn_if_wanted(planes: list[Matches], workers: int) -> None:
+    pairs = [*planes[:3], (planes[0].x1, planes[0].x2[:5]), planes[0]]
+    stream = bansac.iter_estimates("homography", pairs, workers=workers, on_error="raise")
+    assert all(next(stream).success for _ in range(3))
+    with pytest.raises(ValueError, match="equal lengths") as caught:
+        next(stream)
+    assert caught.value.__notes__ == ["in pair 3"]
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+def test_an_error_of_the_iterable_comes_after_the_results_before_it(planes: list[Matches], workers: int) -> None:
+    def broken() -> Any:
+        yield from planes[:5]
+        raise RuntimeError("no more")
+
+    stream = bansac.iter_estimates("homography", broken(), workers=workers)
+    assert all(next(stream).success for _ in range(5))
+    with pytest.raises(RuntimeError, match="no more"):
+        next(stream)
+
+
+@pytest.mark.parametrize(("workers", "most"), [(1, None), (2, None), (2, 3), (4, 1)])
+def test_no_more_pairs_are_read_than_may_be_pending(planes: list[Matches], workers: int, most: int | None) -> None:
+    taken = 0
+
+    def endless() -> Any:
+        nonlocal taken
+        while True:
+            taken += 1
+            yield planes[0]
+
+    stream = bansac.iter_estimates("homography", endless(), workers=workers, max_pending=most)
+    allowed = 1 if workers == 1 else 16 * workers if most is None else most
+    for done in range(60):
+        assert next(stream).success
+        assert taken <= done + allowed
+    stream.close()
+
+
+def test_memory_does_not_grow_with_the_number_of_pairs() -> None:
+    x = np.random.default_rng(0).uniform(0, 500, (2000, 2))
+    pairs = ((x + index, x + 2.0 * index) for index in range(200))
+    tracemalloc.start()
+    for result in bansac.iter_estimates("homography", pairs, workers=2, max_iterations=1, max_pending=4):
+        assert result.num_inliers == 2000
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 200 * 2 * x.nbytes / 4  # a fourth of the points alone
+
+
+def test_functions_read_in_the_workers_and_the_iterable_in_the_caller(planes: list[Matches]) -> None:
+    readers, iterating = set(), set()
+
+    def read() -> Matches:
+        readers.add(threading.current_thread())
+        return planes[0]
+
+    def pairs() -> Any:
+        for _ in range(20):
+            iterating.add(threading.current_thread())
+            yield read
+
+    bansac.estimate_many("homography", pairs(), workers=2)
+    assert iterating == {threading.current_thread()}
+    assert 1 <= len(readers) <= 2
+    assert threading.current_thread() not in readers
+    bansac.estimate_many("homography", pairs(), workers=1)
+    assert threading.current_thread() in readers
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_progress_is_told_in_order(planes: list[Matches], workers: int) -> None:
+    told: list[Any] = []
+    bansac.estimate_many("homography", planes, workers=workers, progress=lambda *told_now: told.append(told_now))
+    assert told == [(done, 7) for done in range(1, 8)]
+    told.clear()
+    bansac.estimate_many("homography", iter(planes), workers=workers, progress=lambda *told_now: told.append(told_now))
+    assert told == [(done, None) for done in range(1, 8)]
+
+
+def working() -> int:
+    """Return the number of threads that are at work."""
+    return sum(thread.name.startswith("bansac-") for thread in threading.enumerate())
+
+
+def test_threads_end_when_the_caller_leaves(planes: list[Matches]) -> None:
+    wait_until(lambda: working() == 0)  # those of other tests
+    stream = bansac.iter_estimates("homography", itertools.repeat(planes[0]), workers=3)
+    for _ in range(5):
+        next(stream)
+    assert working() == 3
+    stream.close()
+    wait_until(lambda: working() == 0)
+
+
+def test_no_pairs_no_results() -> None:
+    assert bansac.estimate_many("homography", []) == []
+    assert bansac.estimate_many("homography", [], workers=3) == []
+
+
+@pytest.mark.parametrize(
+    ("problem", "settings", "error", "message"),
+    [
+        ("torus", {}, ValueError, "problem must be one of 'homography'"),
+        (print, {}, ValueError, "problem must be one of 'homography'"),
+        ("homography", {"workers": 0}, ValueError, "workers must be an integer >= 1, got 0"),
+        ("homography", {"workers": 2.0}, ValueError, "workers"),
+        ("homography", {"max_pending": 0}, ValueError, "max_pending"),
+        ("homography", {"on_error": "ignore"}, ValueError, "on_error must be 'return' or 'raise', got 'ignore'"),
+        ("homography", {"threshold": -1.0}, ValueError, "threshold"),
+        ("homography", {"treshold": 1.0}, TypeError, "treshold"),
+        ("homography", {"K1": np.eye(3)}, TypeError, "K1"),
+        ("homography", {"epipolar_error": "symmetric"}, ValueError, "epipolar_error"),
+        ("homography", {"degeneracy": "degensac"}, ValueError, "not for a homography"),
+        ("essential", {"sampler": "magic"}, ValueError, "sampler"),
+        ("fundamental", {"preset": "quick"}, ValueError, "preset"),
+        ("fundamental", {"preset": []}, ValueError, "preset"),
+        ("fundamental", {"progress": 3}, TypeError, "progress must be a function, got int"),
+    ],
+)
+def test_bad_arguments_are_named_at_once(problem: Any, settings: Any, error: Any, message: str) -> None:
+    with pytest.raises(error, match=message):
+        bansac.iter_estimates(problem, iter(()), **settings)
+
+
+def test_pairs_must_be_iterable(planes: list[Matches]) -> None:
+    with pytest.raises(TypeError, match="pairs must be an iterable of pairs, got Matches"):
+        bansac.estimate_many("homography", Matches(planes[0].x1, planes[0].x2))
+
+
+def test_a_library_that_exits_in_a_worker_is_no_failure(planes: list[Matches]) -> None:
+    def leave() -> Any:
+        raise SystemExit(3)
+
+    with pytest.raises(SystemExit):
+        bansac.estimate_many("homography", [planes[0], leave, planes[0]], workers=2)
+
+
+INTERRUPTED = """
+import sys, time
+import numpy as np
+import bansac
+
+x = np.random.default_rng(0).uniform(0, 500, (200, 2))
+y = np.random.default_rng(1).uniform(0, 500, (200, 2))
+next(bansac.iter_estimates("homography", [(x, y)], workers=2))
+
+def pairs():
+    print("ready", flush=True)
+    while True:
+        yield {"busy": (x, y), "hanging": lambda: time.sleep(1000)}.get(sys.argv[1]) or time.sleep(1000)
+
+try:
+    for result in bansac.iter_estimates("homography", pairs(), workers=2, stopping=None, max_iterations=10**9):
+        pass
+except KeyboardInterrupt:
+    print("interrupted", flush=True)
+"""
+
+
+@pytest.mark.skipif(bool(config.DISABLE_JIT), reason="interpreted: a slice of the loop may last for seconds")
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows sends Ctrl-C to all processes of a console")
+@pytest.mark.parametrize("what", ["busy", "hanging", "blocked"])
+def test_ctrl_c_ends_it_at_once(tmp_path: Path, what: str) -> None:
+    """A pair that would last for hours, a function that hangs and an iterable that blocks do not keep the process."""
+    script = tmp_path / "script.py"
+    script.write_text(INTERRUPTED)
+    with interruptible([sys.executable, script, what], env=ENVIRONMENT, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        process.send_signal(signal.SIGINT)
+        assert process.communicate(timeout=60)[0] == "interrupted\n"
+        assert process.returncode == 0
+
+
+FIRST_CALLS = """
+import gc, threading, warnings
+warnings.simplefilter("error")
+import numpy as np
+import bansac
+from numba.core import event
+
+x = np.random.default_rng(0).uniform(0, 500, (50, 2))
+compiled, answers, ready = [], [], threading.Barrier(4)
+
+class Listener(event.Listener):
+    def on_start(self, event):
+        dispatcher = event.data["dispatcher"]
+        compiled.append((dispatcher.py_func, str(event.data["args"]), str(dispatcher.targetoptions)))
+
+    def on_end(self, event):
+        pass
+
+def call():
+    ready.wait()
+    answers.append(bansac.fit_circle(x, threshold=20.0).residuals)
+
+with event.install_listener("numba:compile", Listener()):
+    threads = [threading.Thread(target=call) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+print(all(np.array_equal(answer, answers[0]) for answer in answers), len(answers))
+print(len(compiled) > 20, len(compiled) == len(set(compiled)), gc.isenabled())
+"""
+
+
+@pytest.mark.skipif(bool(config.DISABLE_JIT), reason="interpreted: nothing is compiled")
+def test_first_calls_from_several_threads_compile_everything_once(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(FIRST_CALLS)
+    environment = ENVIRONMENT | {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    done = subprocess.run([sys.executable, script], env=environment, capture_output=True, text=True, check=False)
+    assert done.stdout.split() == ["True", "4", "True", "True", "True"], done.stderr
+
+
+def test_problems_of_space_are_estimated_by_name() -> None:
+    rng = np.random.default_rng(1)
+    X = rng.uniform([-2, -2, 4], [2, 2, 8], (60, 3))
+    K = np.diag([800.0, 800.0, 1.0])
+    x = X[:, :2] / X[:, 2:] * 800
+    pairs: list[Any] = [(X, x), {"points3D": X, "points2D": x / 800, "K": None, "threshold": 1e-3}, (X, x / 800)]
+    shared, own, wrong = bansac.estimate_many("absolute_pose", pairs, workers=2, K=K)
+    np.testing.assert_allclose(shared.model.t, 0, atol=1e-6)
+    np.testing.assert_allclose(own.model.R, np.eye(3), atol=1e-6)
+    assert not wrong.success or np.abs(wrong.model.t).max() > 1  # points in another unit
+    for name, data in {"rigid_3d": (X, X + 1), "similarity_3d": (X, 2 * X)}.items():
+        (result,) = bansac.estimate_many(name, [data], threshold=0.01, workers=1)
+        assert result.inliers.all()
+    flat = X * [1, 1, 0]
+    (result,) = bansac.estimate_many(bansac.fit_plane, [flat], threshold=0.01, workers=1)
+    assert result.inliers.all()
+    angle = np.linspace(0, 6, 40)
+    (result,) = bansac.estimate_many(
+        "ellipse", [np.column_stack([2 * np.cos(angle), np.sin(angle)])], threshold=0.01, workers=1
+    )
+    np.testing.assert_allclose(result.model[:4], [0, 0, 2, 1], atol=1e-6)

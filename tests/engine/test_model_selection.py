@@ -1,0 +1,105 @@
+"""The optimised models of a round compete by score times plausibility."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from bansac.engine import runner
+from bansac.engine.model_selection import Plausibility, compete, make_contest, weigh
+from bansac.engine.state import pack_run
+from bansac.numeric.jit import kernel
+from bansac.problems.line import LINE
+from tests.engine.builder import BASE, build_run
+
+
+@pytest.fixture
+def state():
+    return build_run(LINE, np.random.default_rng(0).normal(size=(2, 100)))
+
+
+def bring(state, number, score, inliers):
+    """Make a model the best one of the run; its first number tells it from others."""
+    state.best_model[:] = number
+    state.progress["best_score"], state.progress["best_inliers"] = score, inliers
+    state.progress["required_iterations"] = 1000.0 / inliers
+
+
+def found(state):
+    progress = state.progress
+    return [state.best_model[0], *(progress[name] for name in ("best_score", "best_inliers", "required_iterations"))]
+
+
+def first_number(model, transform, parameters):
+    """Weigh a model by one of the parameters, and spoil the model, which is allowed."""
+    plausibility = parameters[int(model[0])]
+    model[:] = np.nan
+    return plausibility
+
+
+def contest_of(*plausibilities):
+    return make_contest(LINE, Plausibility(first_number, np.array(plausibilities)), np.zeros(5), repairs=False)
+
+
+def test_a_model_of_less_score_and_more_plausibility_wins(state):
+    packed, (rules, contest) = pack_run(state), contest_of(0.0, 0.5, 1.0)
+    bring(state, 1.0, 50.0, 60)
+    assert compete(packed, rules, contest)
+    assert state.progress["best_score"] == 25.0  # what the loop has to beat
+    bring(state, 2.0, 30.0, 40)
+    assert compete(packed, rules, contest)
+    bring(state, 1.0, 55.0, 62)
+    assert not compete(packed, rules, contest)
+    assert found(state) == [2.0, 30.0, 40, 25.0]
+    assert weigh(rules, contest, np.full(3, 1.0)) == 0.5
+
+
+def test_models_are_equally_plausible_if_nothing_is_said(state):
+    packed, (rules, contest) = pack_run(state), make_contest(LINE, None, np.zeros(5), repairs=False)
+    bring(state, 1.0, 50.0, 60)
+    assert compete(packed, rules, contest)
+    bring(state, 2.0, 49.0, 60)
+    assert not compete(packed, rules, contest)
+    assert found(state)[:2] == [1.0, 50.0]
+
+
+def test_the_last_step_gets_the_score_and_a_round_begins_without_a_model(state):
+    packed, (rules, contest) = pack_run(state), contest_of(0.0, 0.5, 0.5)
+    contest.settle(state.progress)
+    assert state.progress["best_score"] == 0.0
+    bring(state, 1.0, 50.0, 60)
+    compete(packed, rules, contest)
+    contest.settle(state.progress)
+    assert found(state)[:2] == [1.0, 50.0]
+    contest.reset()
+    bring(state, 2.0, 10.0, 20)
+    assert compete(packed, rules, contest)
+
+
+denormalize = kernel(LINE.denormalize)
+
+
+def below(model, transform, parameters):
+    """Less plausibility to a line that is above the origin."""
+    denormalize(model, transform)
+    return 0.8 if -model[2] / model[1] > 0.0 else 1.0
+
+
+@pytest.mark.parametrize("rounds", [1, 3])
+def test_plausibility_decides_between_two_lines(rounds):
+    rng = np.random.default_rng(1)
+    x = rng.uniform(-1, 1, 200)
+    y = np.where(np.arange(200) < 80, 0.1, -0.2) + rng.normal(0, 0.002, 200)
+    y[150:] = rng.uniform(-1, 1, 50)
+    data = np.vstack([x, y])  # 80 on one line, 70 on the other
+    options = BASE.replace(threshold=0.01, scoring="msac", local_optimization="inner", stopping=None)
+    options = options.replace(max_iterations=600, rounds=rounds, sampler="uniform")
+
+    def height(model):
+        return -model[2] / model[1]
+
+    plain = runner.run(LINE, data, options)
+    weighed = runner.run(LINE, data, options, plausibility=Plausibility(below, np.empty(0)))
+    assert height(plain.model) == pytest.approx(0.1, abs=0.01)
+    assert height(weighed.model) == pytest.approx(-0.2, abs=0.01)
+    assert 60 < weighed.score <= 70 < plain.score

@@ -1,0 +1,77 @@
+"""Answers come in the order of the items, whatever each of them takes."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import pytest
+
+from bansac.executors.threads import in_order
+
+
+@pytest.mark.parametrize("workers", [1, 2, 4])
+@pytest.mark.parametrize("most_pending", [1, 3, 100])
+def test_answers_are_in_the_order_of_the_items(workers: int, most_pending: int) -> None:
+    answers = in_order(lambda index, item: (index, item), iter("abcdefgh"), workers, most_pending)
+    assert list(answers) == list(enumerate("abcdefgh"))
+
+
+def test_a_slow_item_does_not_hold_back_the_work_behind_it() -> None:
+    others = threading.Barrier(2)
+
+    def work(index: int, item: str) -> str:
+        if index in (0, 7):  # the first one ends when the last one is at work
+            others.wait(timeout=60)
+        return item
+
+    assert "".join(in_order(work, iter("abcdefgh"), 2, 8)) == "abcdefgh"
+
+
+def test_an_answer_does_not_wait_for_long_for_those_behind_it() -> None:
+    go = threading.Event()
+
+    def work(index: int, item: int) -> int:
+        if index > 0:
+            go.wait(timeout=60)
+        return item
+
+    answers = in_order(work, range(20), 2, 10)
+    assert next(answers) == 0  # though half of what is pending is not done
+    go.set()
+    assert list(answers) == list(range(1, 20))
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+def test_errors_come_in_their_turn(workers: int) -> None:
+    def items() -> Any:
+        yield from range(4)
+        raise RuntimeError("no more")
+
+    answers = in_order(lambda index, item: 10 // (item - 2), items(), workers, 10)
+    assert [next(answers), next(answers)] == [-5, -10]
+    with pytest.raises(ZeroDivisionError):
+        next(answers)
+    answers = in_order(lambda index, item: item, items(), workers, 10)
+    assert [next(answers) for _ in range(4)] == [0, 1, 2, 3]
+    with pytest.raises(RuntimeError, match="no more"):
+        next(answers)
+
+
+def test_what_waits_is_dropped_when_the_caller_leaves() -> None:
+    begun, go = [], threading.Event()
+
+    def work(index: int, item: int) -> int:
+        begun.append(index)
+        if index > 0:
+            go.wait(timeout=60)
+        return index
+
+    answers = in_order(work, range(100), 2, 20)
+    assert next(answers) == 0
+    answers.close()
+    go.set()
+    for thread in threading.enumerate():
+        if thread.name.startswith("bansac-"):
+            thread.join(timeout=60)
+    assert len(begun) <= 4

@@ -1,0 +1,199 @@
+"""The synthetic experiment: its error measure, its trials and what it says of them."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import bansac
+from bansac.lab.evaluation.experiment import Setup
+from bansac.lab.evaluation.tables import Measured
+from bansac.lab.experiments import find_experiment
+from bansac.lab.experiments import synthetic as experiment
+from bansac.lab.experiments import synthetic_trials as trials
+from bansac.lab.experiments.synthetic import ratio_of_means
+from bansac.lab.experiments.synthetic_trials import METHODS
+from bansac.lab.metrics import circle_rmse, curve_rmse
+
+DIAGONAL = 2 * math.sqrt(2)
+
+
+@pytest.mark.parametrize(
+    ("model", "true", "expected"),
+    [
+        ([0.3, 0.0], [0.3, 0.0], 0.0),
+        ([0.5, 0.0, 0.0], [0.2, 0.0], 0.3),
+        ([0.0, 0.0, 1.0], [0.0, 0.0, 1.0, 0.0], 0.0),
+        ([1.5, 0.0], [0.0, 0.0], DIAGONAL),  # outside the square
+        (None, [0.0, 0.0], DIAGONAL),
+    ],
+)
+def test_rmse_of_curves_with_known_answers(model, true, expected):
+    model = None if model is None else np.array(model)
+    assert curve_rmse(model, np.array(true)) == pytest.approx(expected, abs=1e-12)
+
+
+def test_distance_to_a_line_is_at_right_angles():
+    # y = x + .2 and y = x: the distance is .2 / sqrt(2), not .2.
+    assert curve_rmse(np.array([0.2, 1.0]), np.array([0.0, 1.0])) == pytest.approx(0.2 / math.sqrt(2), abs=1e-12)
+
+
+@settings(max_examples=10)
+@given(st.lists(st.floats(-0.5, 0.5), min_size=3, max_size=5), st.lists(st.floats(-0.5, 0.5), min_size=3, max_size=5))
+def test_distance_to_a_curve_is_that_to_the_nearest_of_very_many_points(model, true):
+    x = np.linspace(-1, 1, 181)
+    points = np.column_stack([x, np.polynomial.polynomial.polyval(x, model)])
+    points = points[np.abs(points[:, 1]) <= 1]
+    along = np.linspace(-2, 2, 20001)
+    dense = np.column_stack([along, np.polynomial.polynomial.polyval(along, true)])
+    nearest = [np.hypot(*(dense - point).T).min() for point in points]
+    expected = np.sqrt(np.mean(np.square(nearest)))
+    assert curve_rmse(np.array(model), np.array(true)) == pytest.approx(expected, abs=2e-4)
+
+
+@pytest.mark.parametrize(
+    ("model", "true", "expected"),
+    [
+        ([0.1, 0.2, 0.5], [0.1, 0.2, 0.5], 0.0),
+        ([0.0, 0.0, 0.7], [0.0, 0.0, 0.4], 0.3),
+        ([5.0, 5.0, 1.0], [0.0, 0.0, 0.4], DIAGONAL),  # outside the square
+        ([0.0, 0.0, 5.0], [0.0, 0.0, 0.4], DIAGONAL),  # around the square
+        (None, [0.0, 0.0, 0.4], DIAGONAL),
+    ],
+)
+def test_rmse_of_circles_with_known_answers(model, true, expected):
+    model = None if model is None else np.array(model)
+    assert circle_rmse(model, np.array(true)) == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("radius", [1e3, 1e6])
+def test_a_huge_circle_counts_like_the_line_that_it_is_within_the_square(radius):
+    # The line y = 0 through the square; the true circle is around the origin with radius .5.
+    along = np.linspace(-1, 1, 20001)
+    expected = np.sqrt(np.mean((np.abs(along) - 0.5) ** 2))
+    assert circle_rmse(np.array([0.0, radius, radius]), np.array([0.0, 0.0, 0.5])) == pytest.approx(expected, abs=5e-3)
+
+
+def test_ratio_of_means_has_the_spread_of_repeated_samples():
+    rng = np.random.default_rng(0)
+    samples = rng.gamma(5, 1, (400, 200, 1)) + rng.gamma(5, 1, (400, 200, 2))  # numerator and denominator, paired
+    measured = [ratio_of_means(a, b) for a, b in samples.transpose(0, 2, 1)]
+    spread = np.std([m.value for m in measured])
+    assert np.mean([m.error for m in measured]) == pytest.approx(spread, rel=0.15)
+    assert np.mean([m.value for m in measured]) == pytest.approx(1, abs=0.01)
+
+
+def test_units_cover_every_trial_once():
+    units = trials.units(Setup(repeats=45))
+    found = [
+        (p, rate, trial) for unit in units for p, rate, start, stop in [unit.payload] for trial in range(start, stop)
+    ]
+    assert len(found) == len(set(found)) == 2 * len(trials.RATES) * 45
+    assert len({unit.key for unit in units}) == len(units)
+
+
+def test_rows_do_not_depend_on_how_trials_are_cut_into_chunks(monkeypatch):
+    def rows(chunk):
+        monkeypatch.setattr(trials, "_CHUNK", chunk)
+        setup = Setup(repeats=3, seed=5)
+        units = [unit for unit in trials.units(setup) if unit.payload[1] == 0.4]
+        found = [row for unit in units for row in trials.run_unit(setup, unit)]
+        for row in found:
+            del row["seconds"]
+        return sorted(found, key=lambda row: (row["problem"], row["trial"], row["method"]))
+
+    whole = rows(3)
+    assert whole == rows(1)
+    assert {row["seed"] for row in whole} == {5, 6, 7}
+    assert len(whole) == 2 * 3 * len(METHODS)
+
+
+def test_report_has_every_rate_and_finds_bansac_faster():
+    setup = Setup(repeats=6)
+    units = [unit for unit in trials.units(setup) if unit.payload[1] in (0.3, 0.5)]
+    rows = [row for unit in units for row in trials.run_unit(setup, unit)]
+    assert all(row["found"] and row["rmse"] < 0.1 for row in rows)
+    assert {row["iterations"] for row in rows if row["method"] == trials.OWN_STOP} == {3000}
+    report = experiment.report(setup, iter(rows))
+    assert [row.labels for row in report.tables["synthetic"].rows[1:3]] == [("30 %",), ("50 %",)]
+    for row in report.tables["synthetic_ratios"].rows:
+        if hasattr(row, "values"):
+            to_ransac = row.values[0]
+            assert isinstance(to_ransac, Measured)
+            assert to_ransac.value < 1
+    assert len(report.figures["synthetic"].axes) == 4
+    assert any("fired in 0 of 12 runs" in note for note in report.notes)
+
+
+def test_probability_of_missed_inliers_is_the_mean_over_all_that_are_missed():
+    setup = Setup(repeats=2)
+    units = [unit for unit in trials.units(setup) if unit.payload[:2] == ("curve", 0.5)]
+    rows = [row for unit in units for row in trials.run_unit(setup, unit)]
+    assert all((row["missed_probability"] is None) == (row["low"] is None) for row in rows)
+    alone = [row for row in rows if row["method"] == trials.OWN_STOP]
+    for trial, row in enumerate(alone):
+        data = trials.polynomial_points(trials.POINTS, 2, 0.5, trials.NOISE, trial)
+        result = bansac.fit_polynomial(data.points, 2, seed=trial, **trials.SHARED, **METHODS[trials.OWN_STOP])
+        missed = data.inliers & ~result.inliers
+        assert row["missed_probability"] == result.beliefs[missed].mean()
+    alone[0] |= {"missed_inliers": 10, "missed_probability": 0.5}
+    alone[1] |= {"missed_inliers": 30, "missed_probability": 0.9}
+    report = experiment.report(setup, rows)
+    assert report.tables["synthetic_stop"].rows[1].values[-1] == "0.80"
+    assert "of a mean probability of 0.80" in report.notes[-1]
+    for row in alone:
+        row |= {"missed_inliers": 0, "missed_probability": None}
+    report = experiment.report(setup, rows)
+    assert report.tables["synthetic_stop"].rows[1].values[-1] is None
+    assert "mean probability" not in report.notes[-1]
+
+
+def test_the_own_stop_fires_where_the_noise_is_far_below_the_threshold():
+    setup = Setup(repeats=3, extra={"noise": 0.002})
+    units = [unit for unit in trials.units(setup) if unit.payload[1] == 0.5]
+    rows = [row for unit in units for row in trials.run_unit(setup, unit)]
+    assert {row["stop_reason"] for row in rows if row["method"] == trials.OWN_STOP} == {"bansac"}
+
+
+def test_a_trial_without_a_model_is_counted_and_noted():
+    setup = Setup(repeats=1)
+    rows = [row for unit in trials.units(setup)[:1] for row in trials.run_unit(setup, unit)]
+    rows[0] |= {"found": False, "rmse": curve_rmse(None, np.zeros(2))}
+    report = experiment.report(setup, rows)
+    assert report.tables["synthetic"].rows[1].values[len(METHODS)].value == pytest.approx(1000 * DIAGONAL)
+    assert any("1 runs found no model" in note for note in report.notes)
+
+
+@pytest.mark.parametrize(
+    ("extra", "deviation"),
+    [({}, 0.02), ({"noise": 0.1}, 0.1), ({"noise_is_variance": True}, math.sqrt(0.02))],
+)
+def test_noise_is_a_deviation_unless_it_is_said_to_be_a_variance(extra, deviation):
+    report = experiment.report(Setup(extra=extra), _rows_of_one_trial(extra))
+    assert f"standard deviation of {deviation:.3g}" in report.notes[0]
+
+
+def _rows_of_one_trial(extra):
+    setup = Setup(repeats=1, extra=extra)
+    return trials.run_unit(setup, trials.units(setup)[-1])
+
+
+@pytest.mark.parametrize(
+    ("extra", "message"),
+    [
+        ({"curve": "helix"}, "curve must be one of"),
+        ({"noise": -1.0}, "noise must be"),
+        ({"noise": "x"}, "noise must be"),
+    ],
+)
+def test_bad_options_are_named(extra, message):
+    with pytest.raises(ValueError, match=message):
+        trials.units(Setup(extra=extra))
+
+
+def test_it_is_registered():
+    assert find_experiment("synthetic") is experiment.EXPERIMENT

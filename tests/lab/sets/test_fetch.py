@@ -1,0 +1,476 @@
+"""Downloads from a local server that breaks off, and archives that are damaged or hostile."""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import hashlib
+import json
+import logging
+import shutil
+import socket
+import sys
+import tarfile
+import time
+from pathlib import Path
+
+import pytest
+
+from bansac.lab.sets import download as download_module
+from bansac.lab.sets import fetch as module
+from bansac.lab.sets import find_sets
+from bansac.lab.sets.download import download as download_file
+from bansac.lab.sets.fetch import fetch
+from bansac.lab.sets.unpack import unpack
+from tests.lab.sets.archives import homography_archive, pose_archive, serve, tar
+
+pytest.importorskip("pooch", reason="downloads need pooch")
+pytest.importorskip("h5py", reason="the archives of these tests hold HDF5 files")
+
+ARCHIVE = "homography.tar.gz"
+CONTENT = bytes(range(256)) * 4000  # about 1 MB: several reads
+
+
+@pytest.fixture
+def server(monkeypatch):
+    """Run a server, wait for nothing between attempts, and read chunks of 100 bytes: less is lost at a break."""
+    monkeypatch.setenv("no_proxy", "*")
+    monkeypatch.setattr(time, "sleep", lambda seconds: None)
+    monkeypatch.setattr(download_module, "_CHUNK", 100)
+    with serve() as state:
+        yield state
+
+
+@pytest.fixture
+def download(server, tmp_path):
+    """Return a function that downloads CONTENT and returns what came of it."""
+    server.files["file"] = CONTENT
+
+    def run(**settings):
+        download_file(f"{server.url}/file", tmp_path / "file", **settings)
+        assert sorted(path.name for path in tmp_path.iterdir()) == ["file"]
+        content = (tmp_path / "file").read_bytes()
+        (tmp_path / "file").unlink()
+        return content
+
+    return run
+
+
+@pytest.fixture
+def homography(server, tmp_path):
+    """Put the archive of homographies on the server."""
+    server.files[ARCHIVE] = homography_archive(tmp_path / "scratch")
+    return tmp_path / "data"
+
+
+def left_over(folder):
+    """Return what is in a folder, but for the lock."""
+    return sorted(path.name for path in folder.iterdir() if path.name != ".bansac-fetch.lock")
+
+
+def test_download_is_whole_and_its_progress_is_told(server, download):
+    told = []
+    assert download(progress=lambda *step: told.append(step)) == CONTENT
+    assert told[0] == ("download", 0, len(CONTENT))
+    assert told[-1] == ("download", len(CONTENT), len(CONTENT))
+    assert [done for _, done, _ in told] == sorted(done for _, done, _ in told)
+    assert server.requests == [None]
+
+
+def test_broken_connection_goes_on_where_it_was(server, download):
+    server.cuts = [300_000, 200_000]
+    assert download() == CONTENT
+    assert server.requests == [None, "bytes=300000-", "bytes=500000-"]
+
+
+def test_part_of_another_run_goes_on(server, download, tmp_path):
+    server.cuts = [300_000, 0, 0, 0, 0]
+    with pytest.raises(
+        OSError, match=r"broke off after 300000 of 1024000 bytes; 300000 bytes are kept in .*file\.part"
+    ):
+        download()
+    assert (tmp_path / "file.part").read_bytes() == CONTENT[:300_000]
+    told = []
+    assert download(progress=lambda *step: told.append(step)) == CONTENT
+    assert told[0] == ("download", 300_000, len(CONTENT))
+    assert server.requests[-1] == "bytes=300000-"
+
+
+def test_attempts_that_bring_something_do_not_count(server, download):
+    server.cuts = [100_000] * 9
+    assert download(retries=0) == CONTENT
+    assert len(server.requests) == 10
+
+
+def test_whole_part_is_not_asked_for_again(server, download, tmp_path):
+    server.cuts = [len(CONTENT) - 1, 0]
+    with pytest.raises(OSError, match="broke off"):
+        download(retries=0)
+    with (tmp_path / "file.part").open("ab") as file:
+        file.write(CONTENT[(tmp_path / "file.part").stat().st_size :])
+    asked = len(server.requests)
+    shutil.copytree(tmp_path, tmp_path.with_name("copy"))
+    assert download() == CONTENT
+    assert len(server.requests) == asked
+
+    shutil.rmtree(tmp_path)
+    tmp_path.with_name("copy").rename(tmp_path)
+    server.url = server.url.replace("/data", "/mirror")  # where the file may be another one
+    assert download() == CONTENT
+    assert len(server.requests) > asked
+
+
+@pytest.mark.parametrize("change", ["version", "size", "shorter", "ranges", "shift", "note", "url"])
+def test_part_of_something_else_is_thrown_away(server, download, tmp_path, change):
+    server.cuts = [300_000, 0]
+    with pytest.raises(OSError, match="broke off"):
+        download(retries=0)
+    (tmp_path / "file.part").write_bytes(b"?" * 300_000)  # must not be in the result
+    expected = CONTENT
+    if change == "version":
+        server.version = '"2"'
+    elif change == "size":
+        server.files["file"] = expected = CONTENT + b"more"
+    elif change == "shorter":
+        server.files["file"] = expected = CONTENT[:1000]  # the server: 416, nothing is beyond
+    elif change == "ranges":
+        server.ranges = False
+    elif change == "shift":
+        server.shift = 1
+    elif change == "note":
+        (tmp_path / "file.part.json").unlink()
+    else:
+        server.url = server.url.replace("/data", "/mirror")
+    asked = len(server.requests)
+    assert download() == expected
+    assert len(server.requests) - asked <= 2  # for the rest, and then for all
+
+
+@pytest.mark.parametrize("missing", ["lengths", "version"])
+def test_server_that_tells_little(server, download, missing):
+    setattr(server, missing, False)
+    server.cuts = [] if missing == "lengths" else [1000]
+    assert download() == CONTENT
+
+
+def test_passing_failures_of_the_server_are_waited_for(server, download):
+    server.statuses = [503, 429, 500]
+    assert download() == CONTENT
+    server.statuses = [503] * 4
+    with pytest.raises(OSError, match=r"cannot download http://.*/file: the server says 503"):
+        download()
+
+
+def test_missing_file_is_said_at_once(server, tmp_path):
+    with pytest.raises(OSError, match=r"cannot download http://.*/nothing: the server says 404"):
+        download_file(f"{server.url}/nothing", tmp_path / "file")
+    assert len(server.requests) == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_no_server(server, tmp_path):
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{free.getsockname()[1]}/file"
+        with pytest.raises(OSError, match=f"cannot download {url}: .*refused"):
+            download_file(url, tmp_path / "file")
+
+
+def test_interrupted_download_keeps_its_part(server, download, tmp_path):
+    def interrupt(stage, done, total):
+        if done > 400_000:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        download(progress=interrupt)
+    have = (tmp_path / "file.part").stat().st_size
+    assert 400_000 < have < len(CONTENT)
+    assert download() == CONTENT
+    assert server.requests[-1] == f"bytes={have}-"
+
+
+def test_space_is_looked_for_before_the_download(download, tmp_path, monkeypatch):
+    usage = shutil.disk_usage(tmp_path)._replace(free=2 * len(CONTENT) - 1)
+    monkeypatch.setattr(shutil, "disk_usage", lambda folder: usage)
+    with pytest.raises(OSError, match=r"downloading and unpacking http://.*/file takes 2\.0 MB or more, but 2\.0 MB"):
+        download()
+    assert list(tmp_path.iterdir()) == []
+    monkeypatch.setattr(shutil, "disk_usage", lambda folder: usage._replace(free=2 * len(CONTENT)))
+    assert download() == CONTENT
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a file that is always full")
+def test_full_disk_is_named(server, tmp_path):
+    server.files["file"] = CONTENT
+    (tmp_path / "file.part").symlink_to("/dev/full")
+    with pytest.raises(OSError, match=r"cannot write .*file\.part: No space left"):
+        download_file(f"{server.url}/file", tmp_path / "file")
+
+
+def test_fetch_gives_sets_that_can_be_read(server, homography):
+    evd = fetch("evd", homography, url=server.url)
+    assert evd.folder == homography / "homography" / "homography" / "EVD"
+    assert (evd.size, evd.was_there) == (len(server.files[ARCHIVE]), False)
+    assert evd.sha256 == hashlib.sha256(server.files[ARCHIVE]).hexdigest()
+    (pairs,) = find_sets(evd.folder)
+    assert (pairs.name, len(pairs), pairs.pair("0a-0b").size1) == ("EVD-val", 3, (48, 64))
+    hpatches = fetch("hpatches", homography, url=server.url)
+    assert [pairs.name for pairs in find_sets(hpatches.folder)] == ["HPatchesSeq-val"]
+    assert hpatches.was_there
+    assert server.requests == [None]  # they share the archive
+    assert left_over(homography) == ["homography", ARCHIVE, f"{ARCHIVE}.json"]
+
+
+@pytest.mark.parametrize(("full", "name"), [(False, "RANSAC-Tutorial-Data-ValOnly"), (True, "RANSAC-Tutorial-Data-EF")])
+def test_phototourism_comes_in_two_sizes(server, tmp_path, full, name):
+    server.files[f"{name}.tar"] = pose_archive(tmp_path / "scratch")
+    fetched = fetch("phototourism", tmp_path / "data", full=full, url=f"{server.url}/")
+    assert fetched.folder == tmp_path / "data" / name
+    assert [pairs.name for pairs in find_sets(fetched.folder)] == ["sacre_coeur"]
+
+
+def test_default_folder_is_the_cache(server, homography, monkeypatch):
+    import pooch
+
+    monkeypatch.setattr(pooch, "os_cache", lambda project: homography / project)
+    assert fetch("evd", url=server.url).archive == homography / "bansac" / ARCHIVE
+
+
+def test_fetch_keeps_pooch_quiet(server, homography):
+    import pooch
+
+    logger, records = pooch.get_logger(), []
+    listener = logging.Handler()
+    listener.emit = records.append
+    logger.addHandler(listener)
+    level = logger.level
+    try:
+        fetch("evd", homography, url=server.url)
+    finally:
+        logger.removeHandler(listener)
+    assert records == []
+    assert logger.level == level
+
+
+def test_broken_fetch_goes_on(server, homography):
+    server.cuts = [500, 0, 0, 0, 0]
+    with pytest.raises(OSError, match="are kept in"):
+        fetch("evd", homography, url=server.url)
+    assert left_over(homography) == [f"{ARCHIVE}.part", f"{ARCHIVE}.part.json"]
+    assert find_sets(fetch("evd", homography, url=server.url).folder)
+    assert server.requests[-1] == "bytes=500-"
+
+
+def test_archive_that_was_put_there_is_used(server, homography):
+    homography.mkdir()
+    (homography / ARCHIVE).write_bytes(server.files[ARCHIVE])
+    assert not fetch("evd", homography, url=server.url).was_there
+    assert server.requests == []
+
+
+def test_contents_are_enough(server, homography):
+    first = fetch("evd", homography, url=server.url)
+    (homography / ARCHIVE).unlink()
+    again = fetch("evd", homography, url=server.url)
+    assert again.was_there
+    assert (again.size, again.sha256) == (first.size, first.sha256)
+    assert len(server.requests) == 1
+
+
+def test_lost_contents_are_unpacked_again(server, homography):
+    folder = fetch("evd", homography, url=server.url).folder
+    next(folder.rglob("Hgt.h5")).unlink()
+    with pytest.raises(OSError, match=r"homography holds \d+ files of \d+ bytes, but \d+ of \d+ bytes were unpacked"):
+        fetch("evd", homography, url=server.url)
+    shutil.rmtree(homography / "homography")
+    fetched = fetch("evd", homography, url=server.url)
+    assert find_sets(fetched.folder)
+    assert not fetched.was_there
+    assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize("unpacked", [True, False])
+def test_another_archive_than_at_first_use_is_an_error_with_both(server, homography, unpacked):
+    first = fetch("evd", homography, url=server.url)
+    if not unpacked:
+        shutil.rmtree(homography / "homography")
+        (homography / ARCHIVE).unlink()
+    content = bytearray(server.files[ARCHIVE])
+    content[len(content) // 2] ^= 1
+    server.files[ARCHIVE] = bytes(content)
+    if unpacked:
+        (homography / ARCHIVE).write_bytes(content)
+    now = hashlib.sha256(content).hexdigest()
+    expected = f"has size {first.size} and SHA-256 {now}, but had {first.size} and {first.sha256} when"
+    with pytest.raises(OSError, match=expected):
+        fetch("evd", homography, url=server.url)
+    assert (homography / "homography").exists() == unpacked
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"size": "1", "sha256": "", "files": 1, "contents": 1}'])
+def test_damaged_record_is_named(server, homography, text):
+    fetch("evd", homography, url=server.url)
+    (homography / f"{ARCHIVE}.json").write_text(text)
+    with pytest.raises(OSError, match=r"homography\.tar\.gz\.json is damaged; delete it"):
+        fetch("evd", homography, url=server.url)
+    (homography / f"{ARCHIVE}.json").unlink()
+    assert fetch("evd", homography, url=server.url).was_there
+    assert json.loads((homography / f"{ARCHIVE}.json").read_text())["size"] == len(server.files[ARCHIVE])
+
+
+def test_bad_archive_is_not_remembered(server, homography):
+    good = server.files[ARCHIVE]
+    server.files[ARCHIVE] = b"<!DOCTYPE html><p>Please log in"
+    with pytest.raises(OSError, match=r"homography\.tar\.gz is no tar archive, it begins with b'<!DOCTYPE html><'"):
+        fetch("evd", homography, url=server.url)
+    assert left_over(homography) == [ARCHIVE]
+    server.files[ARCHIVE] = good
+    (homography / ARCHIVE).unlink()
+    assert find_sets(fetch("evd", homography, url=server.url).folder)
+
+
+def test_two_processes_do_not_share_a_folder(server, homography):
+    if sys.platform == "win32":
+        pytest.skip("no lock on Windows")
+    with module._alone_in(homography), pytest.raises(OSError, match="another process is fetching data into"):
+        fetch("evd", homography, url=server.url)
+    assert find_sets(fetch("evd", homography, url=server.url).folder)
+
+
+def test_bad_arguments_are_named(tmp_path):
+    with pytest.raises(ValueError, match=r"dataset must be one of phototourism, evd, hpatches, got 'EVD'"):
+        fetch("EVD", tmp_path)
+    with pytest.raises(ValueError, match="full goes with phototourism alone"):
+        fetch("evd", tmp_path, full=True)
+    with pytest.raises(ValueError, match="url must begin with http:// or https://, got 'file:///'"):
+        fetch("evd", tmp_path, url="file:///")
+    (tmp_path / "file").write_text("")
+    with pytest.raises(OSError, match=r"cannot write into the folder .*file.out"):
+        fetch("evd", tmp_path / "file" / "out")
+    assert left_over(tmp_path) == ["file"]
+
+
+def test_without_pooch_it_is_named(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pooch", None)
+    with pytest.raises(ImportError, match=r"pip install 'bansac\[data\]'"):
+        fetch("evd", tmp_path)
+
+
+@pytest.mark.parametrize("mode", ["w", "w:gz", "w:bz2"])
+def test_unpack_counts_files_and_tells_progress(tmp_path, mode):
+    (tmp_path / "a.tar").write_bytes(tar({"x/a": b"123", "x/y/b": b"", "c": b"4567"}, mode))
+    (tmp_path / ".out.unpacking").mkdir()  # of a process that was killed
+    (tmp_path / ".out.unpacking" / "old").write_text("")
+    told = []
+    assert unpack(tmp_path / "a.tar", tmp_path / "out", progress=lambda *step: told.append(step)) == (3, 7)
+    files = {path.relative_to(tmp_path / "out").as_posix(): path for path in (tmp_path / "out").rglob("*")}
+    assert sorted(files) == ["c", "x", "x/a", "x/y", "x/y/b"]
+    assert files["x/a"].read_bytes() == b"123"
+    assert told[-1] == ("unpack", 7, 7)
+    with pytest.raises(FileExistsError, match="out is there already"):
+        unpack(tmp_path / "a.tar", tmp_path / "out")
+
+
+def refuse(tmp_path, content, message):
+    """Check that an archive is refused, by name, and leaves nothing."""
+    (tmp_path / "in").mkdir(exist_ok=True)
+    (tmp_path / "in" / "a.tar").write_bytes(content)
+    with pytest.raises(OSError, match=message) as raised:
+        unpack(tmp_path / "in" / "a.tar", tmp_path / "in" / "out")
+    assert "a.tar" in str(raised.value)
+    assert [path.name for path in (tmp_path / "in").iterdir()] == ["a.tar"]
+    assert [path.name for path in tmp_path.iterdir()] == ["in"]
+
+
+def special(name, kind, target=""):
+    """Return a member that is no file."""
+    info = tarfile.TarInfo(name)
+    info.type, info.linkname = kind, target
+    return info
+
+
+@pytest.mark.parametrize(
+    "name", ["/evil", "../evil", "x/../../evil", "..", "..\\evil", "x\\..\\..\\evil", "C:\\evil", "C:evil", "\\evil"]
+)
+def test_path_out_of_the_folder_is_refused(tmp_path, name):
+    content = tar({"good": b"1", name: b"2"})
+    refuse(tmp_path, content, r"not safe to unpack: its member .* is not below the folder")
+
+
+@pytest.mark.parametrize(
+    ("kind", "what"),
+    [
+        (tarfile.SYMTYPE, "a link"),
+        (tarfile.LNKTYPE, "a link"),
+        (tarfile.CHRTYPE, "neither"),
+        (tarfile.BLKTYPE, "neither"),
+        (tarfile.FIFOTYPE, "neither"),
+        (tarfile.GNUTYPE_SPARSE, "neither"),
+    ],
+)
+def test_what_is_no_file_is_refused(tmp_path, kind, what):
+    content = tar({"good": b"1", "bad": special("bad", kind, "good")})
+    refuse(tmp_path, content, f"not safe to unpack: its member 'bad' is {what}")
+
+
+@pytest.mark.parametrize("mode", ["w", "w:gz"])
+@pytest.mark.parametrize("share", [0.0, 0.001, 0.3, 0.6, 0.9, 0.99])
+def test_truncated_archive_is_refused(tmp_path, mode, share):
+    noise = bytes(hashlib.sha256(str(i).encode()).digest()[0] for i in range(30_000))
+    content = tar({"a": noise[:10_000], "b": noise[10_000:20_000], "c": noise[20_000:]}, mode)
+    end = content.rstrip(b"\0") if mode == "w" else content
+    refuse(tmp_path, content[: int(len(end) * share)], r"is no tar archive|cannot unpack .* at member")
+
+
+def test_archive_cut_between_members_is_refused(tmp_path):
+    content = tar({"a": b"1" * 512, "b": b"2" * 512})
+    refuse(tmp_path, content[:1024], "at member 'a': the next member is missing or damaged")
+    refuse(tmp_path, content[:1024] + b"?" * 2048, "at member 'a': the next member is missing or damaged")
+
+
+def test_damaged_check_sum_is_refused(tmp_path):
+    content = bytearray(tar({"a": b"1" * 5000}, "w:gz"))
+    content[-6] ^= 1
+    refuse(tmp_path, bytes(content), "cannot unpack .*CRC")
+
+
+def test_archive_without_files_is_refused(tmp_path):
+    refuse(tmp_path, tar({}), "holds no files")
+    refuse(tmp_path, tar({"x": special("x", tarfile.DIRTYPE)}), "holds no files")
+    refuse(tmp_path, b"", "is no tar archive, it begins with b''")
+    refuse(tmp_path, gzip.compress(b"no archive"), "is no tar archive")
+
+
+def test_file_in_the_way_of_a_folder_is_named(tmp_path):
+    refuse(tmp_path, tar({"x": b"1", "x/y": b"2"}), "cannot unpack .* at member 'x/y'")
+
+
+def test_size_that_is_made_up_is_refused(tmp_path):
+    info = tarfile.TarInfo("bomb")
+    info.size = 1 << 60
+    refuse(tmp_path, info.tobuf() + bytes(1024), "cannot unpack .* at member|is no tar archive")
+
+
+def test_contents_that_do_not_fit_are_refused(tmp_path, monkeypatch):
+    usage = shutil.disk_usage(tmp_path)._replace(free=10**7)
+    monkeypatch.setattr(shutil, "disk_usage", lambda folder: usage)
+    content = tar({"zeros": bytes(10**7 + 1)}, "w:gz")
+    assert len(content) < 10**5
+    refuse(tmp_path, content, r"unpacking .* takes 10\.0 MB or more, but 10\.0 MB are free")
+
+
+def test_interrupted_unpacking_leaves_nothing(tmp_path):
+    (tmp_path / "a.tar").write_bytes(tar({"a": b"1", "b": b"2"}))
+
+    def interrupt(stage, done, total):
+        if stage == "unpack":
+            raise KeyboardInterrupt
+
+    with contextlib.suppress(KeyboardInterrupt):
+        unpack(tmp_path / "a.tar", tmp_path / "out", progress=interrupt)
+    assert [path.name for path in tmp_path.iterdir()] == ["a.tar"]
+
+
+def test_missing_archive_is_named(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"nowhere\.tar"):
+        unpack(tmp_path / "nowhere.tar", tmp_path / "out")

@@ -1,0 +1,137 @@
+"""Labelled matches and check points: small sets written here, read back, and damaged."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from bansac.lab.sets.labelled import CheckPointSet, LabelledSet, find_labelled_sets, missing_files
+
+h5py = pytest.importorskip("h5py", reason="reading HDF5 files needs h5py")
+
+
+def write_labelled_set(folder, pairs):
+    """Write a set of pairs (x1, x2, labels, F) by key."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with (
+        h5py.File(folder / "matches.h5", "w") as matches,
+        h5py.File(folder / "labels.h5", "w") as labels,
+        h5py.File(folder / "Fgt.h5", "w") as truth,
+    ):
+        for key, (x1, x2, inliers, F) in pairs.items():
+            matches[key] = np.hstack([x1, x2]).astype(np.float32)
+            labels[key] = np.asarray(inliers, np.uint8)
+            truth[key] = np.asarray(F, np.float64)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    rng = np.random.default_rng(0)
+    pairs = {
+        key: (rng.uniform(0, 99, (9, 2)), rng.uniform(0, 99, (9, 2)), np.arange(9) < 4, 3 * np.eye(3)) for key in "ba"
+    }
+    write_labelled_set(tmp_path / "deep" / "rooms", pairs)
+    return tmp_path / "deep" / "rooms", pairs
+
+
+def test_pairs_come_back(folder):
+    path, pairs = folder
+    (labelled,) = find_labelled_sets(path.parent.parent)
+    assert (labelled.name, labelled.keys, len(labelled)) == ("rooms", ("a", "b"), 2)
+    pair = labelled.pair("b")
+    x1, x2, inliers, _ = pairs["b"]
+    np.testing.assert_allclose(pair.x1, x1, rtol=1e-6)
+    np.testing.assert_allclose(pair.x2, x2, rtol=1e-6)
+    np.testing.assert_array_equal(pair.inliers, inliers)
+    np.testing.assert_allclose(pair.F, np.eye(3) / np.sqrt(3))
+
+
+def test_folders_without_labels_are_passed_over(folder):
+    path, _ = folder
+    (path / "labels.h5").unlink()
+    assert find_labelled_sets(path) == []
+    with pytest.raises(FileNotFoundError, match=r"labels\.h5 is missing"):
+        LabelledSet(path)
+    assert missing_files(path) == "labels.h5"
+    with pytest.raises(FileNotFoundError, match="there is no folder"):
+        find_labelled_sets(path / "nowhere")
+
+
+def test_a_split_is_named_after_what_it_splits(folder):
+    path, _ = folder
+    assert missing_files(path) == ""
+    split = LabelledSet(path.rename(path.with_name("val")))
+    assert split.name == "deep-val"
+    assert [file.name for file in split.files()] == ["matches.h5", "labels.h5", "Fgt.h5"]
+
+
+def test_a_set_without_pairs_is_named(folder):
+    path, _ = folder
+    h5py.File(path / "matches.h5", "w").close()
+    with pytest.raises(OSError, match=r"matches\.h5 holds no pairs"):
+        LabelledSet(path)
+
+
+def test_damage_is_told(folder):
+    path, _ = folder
+    labelled = LabelledSet(path)
+    with pytest.raises(OSError, match="lacks 'c'"):
+        labelled.pair("c")
+    with h5py.File(path / "labels.h5", "a") as file:
+        del file["a"]
+        file["a"] = np.ones(5, np.uint8)
+    with pytest.raises(OSError, match="9 matches but 5 labels"):
+        labelled.pair("a")
+    with h5py.File(path / "Fgt.h5", "a") as file:
+        file["b"][:] = 0
+    with pytest.raises(OSError, match="matrix of 'b' is zero"):
+        labelled.pair("b")
+
+
+def test_sizes_are_read_where_they_are(folder):
+    path, _ = folder
+    assert LabelledSet(path).pair("a").size1 is None
+    with h5py.File(path / "size.h5", "w") as file:
+        file["a"], file["b"] = [30, 40], [50, 60]
+    labelled = LabelledSet(path)
+    assert (labelled.pair("b").size1, labelled.pair("b").size2) == ((50, 60), None)
+    assert [file.name for file in labelled.files()][3:] == ["size.h5"]
+
+
+@pytest.fixture
+def checked(tmp_path):
+    rng = np.random.default_rng(0)
+    stored = {
+        "matches.h5": rng.uniform(0, 99, (9, 4)).astype(np.float32),
+        "match_conf.h5": rng.uniform(0, 1, 9).astype(np.float32),
+        "vpts.h5": rng.uniform(0, 99, (5, 4)),
+        "size.h5": np.array([30, 40]),
+        "size2.h5": np.array([50, 60]),
+    }
+    for name, values in stored.items():
+        with h5py.File(tmp_path / name, "w") as file:
+            file["a-b"] = values
+    return tmp_path, stored
+
+
+def test_pairs_with_check_points_come_back(checked):
+    path, stored = checked
+    checked_set = CheckPointSet(path)
+    assert (checked_set.keys, len(checked_set.files())) == (("a-b",), 5)
+    pair = checked_set.pair("a-b")
+    np.testing.assert_array_equal(np.hstack([pair.x1, pair.x2]), stored["matches.h5"])
+    np.testing.assert_array_equal(pair.ratios, stored["match_conf.h5"])
+    assert (pair.size1, pair.size2) == ((30, 40), (50, 60))
+    np.testing.assert_array_equal(np.hstack(checked_set.check_points("a-b")), stored["vpts.h5"])
+
+
+def test_damaged_check_points_are_told(checked):
+    path, _ = checked
+    with h5py.File(path / "vpts.h5", "a") as file:
+        del file["a-b"]
+        file["a-b"] = np.ones((5, 3))
+    with pytest.raises(OSError, match=r"vpts\.h5 must have shape \(N, 4\), got \(5, 3\)"):
+        CheckPointSet(path).check_points("a-b")
+    (path / "vpts.h5").unlink()
+    with pytest.raises(FileNotFoundError, match=r"no set with check points: vpts\.h5 is missing"):
+        CheckPointSet(path)

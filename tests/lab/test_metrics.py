@@ -1,0 +1,242 @@
+"""Error measures against answers worked out by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bansac.lab.metrics import (
+    auc,
+    corner_error,
+    mean_average_accuracy,
+    pose_error,
+    rotation_error,
+    translation_error,
+    visible_area_error,
+)
+
+I3 = np.eye(3)
+SIZE = (3, 5)  # corners (0, 0), (4, 0), (4, 2), (0, 2)
+
+
+def turn(degrees, axis=2):
+    """Return the rotation about a coordinate axis."""
+    c, s = np.cos(np.radians(degrees)), np.sin(np.radians(degrees))
+    R = np.eye(3)
+    i, j = [(1, 2), (2, 0), (0, 1)][axis]
+    R[[i, i, j, j], [i, j, i, j]] = c, -s, s, c
+    return R
+
+
+@pytest.mark.parametrize("degrees", [0.0, 1e-9, 1e-4, 30.0, 90.0, 179.0, 179.9999999, 180.0])
+@pytest.mark.parametrize("axis", [0, 1, 2])
+def test_rotation_error_is_the_angle_of_turn(degrees, axis):
+    start = turn(40, axis=1) @ turn(-70, axis=0)
+    assert rotation_error(turn(degrees, axis) @ start, start) == pytest.approx(degrees, abs=1e-12, rel=1e-6)
+
+
+@settings(max_examples=50)
+@given(st.integers(0, 2**32 - 1))
+def test_rotation_error_is_symmetric_and_bounded(seed):
+    A, B = (np.linalg.qr(m)[0] for m in np.random.default_rng(seed).normal(size=(2, 3, 3)))
+    A, B = A * np.linalg.det(A), B * np.linalg.det(B)
+    forth, back = rotation_error(A, B), rotation_error(B, A)
+    assert forth == pytest.approx(back, abs=1e-9)
+    assert 0 <= forth <= 180
+    cosine = np.clip((np.trace(A @ B.T) - 1) / 2, -1, 1)
+    assert np.cos(np.radians(forth)) == pytest.approx(cosine, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("t", "expected"),
+    [
+        ([1, 0, 0], 0.0),
+        ([-5, 0, 0], 0.0),
+        ([0, 2, 0], 90.0),
+        ([1, 1, 0], 45.0),
+        ([-1, 1, 0], 45.0),
+        ([np.sqrt(3), 0, 1], 30.0),
+        ([1e-200, 1e-200, 0], 45.0),
+        ([1e200, 1e200, 0], 45.0),
+        ([1, 1e-10, 0], np.degrees(1e-10)),
+        ([[1], [1], [0]], 45.0),
+    ],
+)
+def test_translation_error_ignores_sign_and_length(t, expected):
+    assert translation_error(t, [3, 0, 0]) == pytest.approx(expected, abs=1e-12)
+
+
+def test_pose_error_is_the_larger_of_both():
+    assert pose_error(turn(10), [1, 1, 0], I3, [1, 0, 0]) == pytest.approx(45)
+    assert pose_error(turn(60), [1, 1, 0], I3, [1, 0, 0]) == pytest.approx(60)
+
+
+@pytest.mark.parametrize("bad", [None, np.full((3, 3), np.nan), np.diag([1, 1, np.inf])])
+def test_a_missing_or_broken_rotation_counts_180(bad):
+    assert rotation_error(bad, I3) == 180
+    assert pose_error(bad, [1, 0, 0], I3, [1, 0, 0]) == 180
+
+
+@pytest.mark.parametrize("bad", [None, [np.nan, 0, 1], [np.inf, 0, 0], [0, 0, 0]])
+def test_a_missing_or_broken_translation_counts_180(bad):
+    assert translation_error(bad, [1, 0, 0]) == 180
+    assert pose_error(I3, bad, I3, [1, 0, 0]) == 180
+
+
+def test_corner_error_of_a_shift_is_its_length():
+    assert corner_error([[1, 0, 3], [0, 1, -4], [0, 0, 1]], I3, SIZE) == 5
+
+
+def test_corner_error_of_a_scaling():
+    # (x, y) -> (2x, y): the corners move by 0, 4, 4 and 0.
+    assert corner_error(np.diag([2, 1, 1]), I3, SIZE) == 2
+
+
+def test_corner_error_of_a_perspective():
+    # w = 1 + x / 4: (4, 0) -> (2, 0) and (4, 2) -> (2, 1), so the corners move by 0, 2, sqrt(5) and 0.
+    assert corner_error([[1, 0, 0], [0, 1, 0], [0.25, 0, 1]], I3, SIZE) == pytest.approx((2 + np.sqrt(5)) / 4)
+
+
+def test_corner_error_ignores_the_scale_of_both():
+    H = np.array([[1, 0.1, 3], [0, 1, -4], [0.001, 0, 1]])
+    assert corner_error(-1e-150 * H, 1e150 * I3, SIZE) == pytest.approx(corner_error(H, I3, SIZE))
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        None,
+        np.full((3, 3), np.nan),
+        np.zeros((3, 3)),
+        np.array([[1, 0, 0], [0, 1, 0], [-0.25, 0, 1]]),  # w = 0 at x = 4
+    ],
+)
+def test_corner_error_of_a_failure_is_infinite(bad):
+    assert corner_error(bad, I3, SIZE) == np.inf
+
+
+def shift(x, y):
+    """Return the homography of a shift."""
+    return np.array([[1.0, 0, x], [0, 1, y], [0, 0, 1]])
+
+
+def test_visible_area_error_of_a_shift_is_its_length():
+    assert visible_area_error(shift(3, -4), I3, (30, 50), (30, 50)) == 5
+    assert visible_area_error(shift(3, -4), I3, (30, 50), (30, 50), step=7) == 5
+
+
+def test_visible_area_error_leaves_out_what_image_2_does_not_see():
+    # Image 2 sees the columns 0 to 4 of 10, at 5 to 9. (x, y) -> (2x + 5, y) moves them by 0, 1, 2, 3, 4; all ten
+    # columns would give 4.5.
+    assert visible_area_error([[2, 0, 5], [0, 1, 0], [0, 0, 1]], shift(5, 0), (4, 10), (4, 10)) == 2
+    # A smaller image 2 sees columns 0 to 2.
+    assert visible_area_error(np.diag([2, 1, 1]), I3, (4, 10), (4, 3)) == 1
+    # A lower one sees rows 0 to 2, of (x, y) -> (x, 3y).
+    assert visible_area_error(np.diag([1, 3, 1]), I3, (4, 10), (3, 10)) == 2
+
+
+def test_visible_area_error_counts_whole_pixels_at_the_border():
+    # x = 0, 1, 2 are mapped to -0.5, 0.5, 1.5, which image 2 of three columns sees; 2.5, of x = 3, it does not.
+    # (x, y) -> (2x - 0.5, y) moves them by 0, 1, 2.
+    assert visible_area_error([[2, 0, -0.5], [0, 1, 0], [0, 0, 1]], shift(-0.5, 0), (1, 9), (1, 3)) == 1
+
+
+def test_visible_area_error_looks_at_every_step_th_pixel():
+    # Rows 0 and 3 of 5, (x, y) -> (x, 2y): distances 0 and 3. Columns 0, 3, 6 and 9 of 11, (x, y) -> (2x, y).
+    assert visible_area_error(np.diag([1, 2, 1]), I3, (5, 11), (5, 11), step=3) == 1.5
+    assert visible_area_error(np.diag([2, 1, 1]), I3, (5, 11), (5, 11), step=3) == 4.5
+
+
+def test_visible_area_error_agrees_with_a_plain_loop():
+    H_gt = np.array([[1.1, 0.1, -3], [-0.1, 0.9, 4], [0.002, -0.001, 1]])
+    H = H_gt + np.array([[0, 0.01, 1], [0, 0, 0.5], [0, 1e-4, 0]])
+    distances = []
+    for y in range(20):
+        for x in range(30):
+            u, v, w = H_gt @ [x, y, 1]
+            if -0.5 <= u / w < 24.5 and -0.5 <= v / w < 17.5:
+                a, b, c = H @ [x, y, 1]
+                distances.append(np.hypot(u / w - a / c, v / w - b / c))
+    assert 50 < len(distances) < 550
+    assert visible_area_error(-2 * H, 3 * H_gt, (20, 30), (18, 25)) == pytest.approx(np.mean(distances))
+
+
+@pytest.mark.parametrize("bad", [None, np.full((3, 3), np.nan), np.diag([1, np.inf, 1]), np.zeros((3, 3))])
+def test_visible_area_error_of_a_failure_is_infinite(bad):
+    assert visible_area_error(bad, I3, SIZE, SIZE) == np.inf
+
+
+def test_visible_area_error_of_a_pixel_at_infinity_is_infinite():
+    pole = np.array([[1, 0, 0], [0, 1, 0], [-0.25, 0, 1]])  # w = 0 at x = 4
+    assert visible_area_error(pole, I3, SIZE, SIZE) == np.inf
+    assert visible_area_error(pole, I3, SIZE, (3, 4)) < np.inf  # image 2 does not see x = 4
+    assert visible_area_error(pole, pole, SIZE, SIZE) == 0  # nor does it see what is at infinity
+
+
+def test_mean_average_accuracy_by_hand():
+    # Thresholds 1, 2, 3, 4; shares within: 2/5 (an error at a threshold is within), 2/5, 3/5, 3/5.
+    errors = [0.0, 1.0, 2.5, 4.5, np.inf]
+    assert mean_average_accuracy(errors, 4, steps=4) == pytest.approx((2 + 2 + 3 + 3) / 20)
+
+
+def test_mean_average_accuracy_of_the_paper_has_100_thresholds_from_1():
+    # linspace(1, 5, 100) has 100 - 25 = 75 thresholds of at least 2: 1 + 4 * 24 / 99 < 2 <= 1 + 4 * 25 / 99.
+    assert mean_average_accuracy([2.0], 5) == pytest.approx(0.75)
+
+
+def test_auc_by_hand():
+    # (0, 1/4), (2, 2/4), (6, 3/4), (8, 3/4): areas 2 * 3/8 + 4 * 5/8 + 2 * 6/8 = 4.75, of 8.
+    assert auc([6.0, 0.0, 2.0, 100.0], 8) == pytest.approx(4.75 / 8)
+
+
+@settings(max_examples=50)
+@given(st.lists(st.floats(0, 30), min_size=1, max_size=20), st.floats(1, 20))
+def test_auc_is_the_integral_of_the_joined_recall(errors, threshold):
+    area, last, recall = 0.0, 0.0, 0.0
+    for e in sorted(e for e in errors if e < threshold):
+        area += (e - last) * (recall + 0.5 / len(errors))
+        last, recall = e, recall + 1 / len(errors)
+    area += (threshold - last) * recall
+    assert auc(errors, threshold) == pytest.approx(area / threshold, abs=1e-12)
+
+
+@pytest.mark.parametrize("average", [mean_average_accuracy, auc])
+def test_averages_count_nan_and_inf_as_failures(average):
+    assert average([0.0, np.nan], 5) == 0.5
+    assert average([0.0, np.inf], 5) == 0.5
+    assert average([0.0, 0.5][:1], 5) == 1
+    assert average([180.0, 5.1], 5) == 0
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: rotation_error(np.eye(2), I3), r"^R must have shape \(3, 3\), got \(2, 2\)"),
+        (lambda: rotation_error(I3, np.full((3, 3), np.nan)), "^R_gt must be finite"),
+        (lambda: translation_error([1, 2], [1, 0, 0]), r"^t must have shape \(3,\), got \(2,\)"),
+        (lambda: translation_error([1, 2, 3], [0, 0, 0]), "^t_gt must not be zero"),
+        (lambda: corner_error(np.eye(4), I3, SIZE), r"^H must have shape \(3, 3\)"),
+        (lambda: corner_error(I3, [[1, 0, 0], [0, 1, 0], [-0.25, 0, 1]], SIZE), "^H_gt sends a corner"),
+        (lambda: corner_error(I3, I3, (0, 5)), r"^size must be \(height, width\)"),
+        (lambda: corner_error(I3, I3, (1, 2, 3)), "^size must have shape"),
+        (lambda: visible_area_error(np.eye(4), I3, SIZE, SIZE), r"^H must have shape \(3, 3\)"),
+        (lambda: visible_area_error(I3, np.full((3, 3), np.inf), SIZE, SIZE), "^H_gt must be finite"),
+        (lambda: visible_area_error(I3, I3, (0, 5), SIZE), r"^size1 must be \(height, width\)"),
+        (lambda: visible_area_error(I3, I3, SIZE, (3, -5)), r"^size2 must be \(height, width\)"),
+        (lambda: visible_area_error(I3, I3, SIZE, SIZE, step=0), "^step must be a whole number of at least 1, got 0"),
+        (lambda: visible_area_error(I3, I3, SIZE, SIZE, step=1.5), "^step must be a whole number"),
+        (lambda: visible_area_error(None, shift(5, 0), SIZE, SIZE), "^H_gt maps no pixel of image 1 into image 2"),
+        (lambda: mean_average_accuracy([], 5), "^errors must be a non-empty list"),
+        (lambda: mean_average_accuracy([[1.0]], 5), "^errors must be a non-empty list"),
+        (lambda: mean_average_accuracy([-1.0], 5), "^errors must not be negative"),
+        (lambda: mean_average_accuracy([1.0], 0.5), "^threshold must be a finite number of at least 1"),
+        (lambda: mean_average_accuracy([1.0], 5, steps=0), "^steps must be at least 1"),
+        (lambda: auc([1.0], 0), "^threshold must be positive"),
+        (lambda: auc([1.0], np.nan), "^threshold must be positive"),
+    ],
+)
+def test_bad_input_is_named(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()

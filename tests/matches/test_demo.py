@@ -1,0 +1,148 @@
+"""The pair inside the package agrees with its truth, its images and the script that drew it."""
+
+from __future__ import annotations
+
+import importlib.util
+import shutil
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bansac.images import read_image
+from bansac.matches import load_demo, load_motorcycle
+from bansac.matches.demo import ASSETS, StereoPair
+from bansac.matches.image_matching import match_images
+
+SCRIPT = Path(__file__).parents[2] / "scripts" / "render_demo_pair.py"
+
+
+@pytest.fixture
+def script(monkeypatch):
+    """Import the script, with pictures that are drawn fast."""
+    pytest.importorskip("cv2", reason="drawing the pair needs OpenCV")
+    if not SCRIPT.exists():
+        pytest.skip("the script is not part of this source tree")
+    spec = importlib.util.spec_from_file_location("render_demo_pair", SCRIPT)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    monkeypatch.setattr(module, "SUPERSAMPLING", 1)
+    return module
+
+
+@pytest.fixture(scope="module")
+def stereo():
+    """Return the motorcycle, or skip where it can be neither found nor downloaded."""
+    pytest.importorskip("skimage", reason="the motorcycle comes with scikit-image")
+    try:
+        return load_motorcycle()
+    except OSError as error:
+        pytest.skip(f"the motorcycle is not there: {error}")
+
+
+def test_demo_has_matches_in_its_images():
+    demo = load_demo()
+    assert demo.x1.shape == demo.x2.shape == (len(demo), 2)
+    assert demo.ratios.shape == demo.scores.shape == (len(demo),)
+    assert 500 < len(demo) < 5000
+    for x, size in ((demo.x1, demo.size1), (demo.x2, demo.size2)):
+        assert (x > -1).all()
+        assert (x < size[::-1]).all()
+    assert 0 < demo.ratios.min() <= demo.ratios.max() <= 0.95
+    assert all(isinstance(n, int) for n in demo.size1 + demo.size2)
+
+
+def test_demo_truth_explains_a_minority_of_matches_to_half_a_pixel():
+    demo = load_demo()
+    inliers = demo.inliers
+    assert 0.2 < inliers.mean() < 0.5
+    mapped = np.column_stack([demo.x1, np.ones(len(demo))]) @ demo.H.T
+    difference = (mapped[:, :2] / mapped[:, 2:] - demo.x2)[inliers]
+    assert np.median(np.hypot(*difference.T)) < 0.5
+    assert np.abs(np.median(difference, axis=0)).max() < 0.1
+    assert np.median(demo.ratios[inliers]) < np.median(demo.ratios[~inliers])
+
+
+def test_demo_files_are_small():
+    assert sum(path.stat().st_size for path in ASSETS.iterdir()) < 300_000
+
+
+def test_demo_images_have_their_sizes_and_give_these_matches():
+    pytest.importorskip("cv2", reason="matching images needs OpenCV")
+    demo = load_demo()
+    assert read_image(demo.image1).shape == demo.size1
+    assert read_image(demo.image2).shape == demo.size2
+    matches = match_images(demo.image1, demo.image2, ratio=0.95, mutual=False)
+    assert len(matches) == pytest.approx(len(demo), rel=0.1)  # OpenCV's SIFT differs a little between versions
+    stored = {tuple(np.round(row, 1)) for row in np.hstack([demo.x1, demo.x2])}
+    found = {tuple(np.round(row, 1)) for row in np.hstack([matches.x1, matches.x2])}
+    assert len(stored & found) > 0.5 * len(stored)
+
+
+def test_script_has_the_truth_of_the_package(script):
+    np.testing.assert_allclose(load_demo().H, script.true_homography(), rtol=1e-6, atol=1e-9)
+
+
+def test_script_draws_the_same_pair_every_time(script):
+    (first1, first2, _), (again1, again2, _) = script.render_pair(), script.render_pair()
+    assert first1.shape == first2.shape == (480, 640, 3)
+    np.testing.assert_array_equal(first1, again1)
+    np.testing.assert_array_equal(first2, again2)
+    assert not np.array_equal(first1, first2)
+
+
+def test_another_folder_is_read_and_its_faults_are_named(tmp_path):
+    shutil.copy(ASSETS / "demo.npz", tmp_path)
+    assert load_demo(tmp_path).image1 == tmp_path / "demo_1.jpg"
+    whole = (tmp_path / "demo.npz").read_bytes()
+    for content in (b"", b"text", whole[: len(whole) // 2], whole[:2000] + b"\0" * 2000 + whole[4000:]):
+        (tmp_path / "demo.npz").write_bytes(content)
+        with pytest.raises(OSError, match=r"cannot read .*demo\.npz"):
+            load_demo(tmp_path)
+    with pytest.raises(FileNotFoundError, match=r"demo\.npz"):
+        load_demo(tmp_path / "nowhere")
+
+
+def test_stereo_inliers_follow_the_disparity():
+    disparity = np.array([[1.0, 2.0, np.nan]])
+    pair = StereoPair(np.zeros((1, 3, 3), np.uint8), np.zeros((1, 3, 3), np.uint8), disparity, np.eye(3))
+    x1 = np.array([[0.0, 0.0], [1.2, 0.0], [1.0, 0.0], [1.0, 0.0], [2.0, 0.0]])
+    x2 = np.array([[-1.0, 0.0], [-0.8, 0.5], [1.0, 0.0], [-1.0, 1.1], [2.0, 0.0]])
+    np.testing.assert_array_equal(pair.inliers(x1, x2, threshold=1.0), [True, True, False, False, False])
+
+
+def test_motorcycle_is_rectified(stereo):
+    assert stereo.image1.shape == stereo.image2.shape == (*stereo.disparity.shape, 3)
+    assert stereo.image1.dtype == np.uint8
+    assert np.nanmin(stereo.disparity) > 0
+    # Lines of F are rows: (x', y', 1) F (x, y, 1)^T = y - y' up to scale.
+    assert [5, 7, 1] @ stereo.F @ [90, 7, 1] == 0
+    assert abs([5, 9, 1] @ stereo.F @ [90, 7, 1]) == pytest.approx(np.sqrt(2))
+
+
+def test_motorcycle_disparity_moves_image_1_onto_image_2(stereo):
+    rows, columns = np.nonzero(np.nan_to_num(stereo.disparity) > 0)
+    moved = np.round(columns - stereo.disparity[rows, columns]).astype(int)
+    seen = moved >= 0
+    rows, columns, moved = rows[seen], columns[seen], moved[seen]
+    grey1, grey2 = (np.asarray(image, float).mean(axis=2) for image in (stereo.image1, stereo.image2))
+    assert np.median(np.abs(grey1[rows, columns] - grey2[rows, moved])) < 5
+    assert np.median(np.abs(grey1[rows, columns] - grey2[rows, columns])) > 10
+
+
+def test_without_scikit_image_it_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "skimage.data", None)
+    with pytest.raises(ImportError, match="pip install scikit-image"):
+        load_motorcycle()
+
+
+def test_a_failed_download_is_an_error_of_its_own(monkeypatch):
+    data = pytest.importorskip("skimage.data", reason="the motorcycle comes with scikit-image")
+
+    def fail():
+        raise ConnectionError("no network")
+
+    monkeypatch.setattr(data, "stereo_motorcycle", fail)
+    with pytest.raises(OSError, match=r"cannot load its stereo_motorcycle .*: no network"):
+        load_motorcycle()

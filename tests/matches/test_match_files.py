@@ -1,0 +1,308 @@
+"""Readers: what pandas, NumPy, matchers and OpenCV write is read; what is damaged is refused in one line."""
+
+from __future__ import annotations
+
+import io
+import random
+import struct
+import zipfile
+
+import h5py
+import numpy as np
+import pytest
+
+from bansac.matches import Matches
+from bansac.matches.hdf5 import Reader
+from bansac.matches.match_files import read_calibration, read_matches, read_points
+
+TABLE = np.random.default_rng(0).uniform(-500, 1500, (30, 5))
+TABLE[:, 4] = np.linspace(0, 1, 30)
+NAMES = ["x1", "y1", "x2", "y2", "score"]
+
+
+def assert_read(path, scores=True):
+    matches = read_matches(path)
+    np.testing.assert_array_equal(np.hstack([matches.x1, matches.x2]), TABLE[:, :4])
+    if scores:
+        np.testing.assert_array_equal(matches.scores, TABLE[:, 4])
+    else:
+        assert matches.scores is None
+
+
+class TestText:
+    def write(self, path, table=TABLE, **settings):
+        np.savetxt(path, table, fmt="%.17g", **settings)
+        return path
+
+    @pytest.mark.parametrize("suffix", [".csv", ".tsv", ".txt", ".CSV"])
+    @pytest.mark.parametrize("separator", [" ", "\t", ",", "; ", ", "])
+    @pytest.mark.parametrize("header", ["", "x1{0}y1{0}x2{0}y2{0}score", '"x1"{0}"y1"{0}"x2"{0}"y2"{0}"score"'])
+    def test_separators_and_headers(self, tmp_path, suffix, separator, header):
+        settings = {"header": header.format(separator), "comments": ""} if header else {}
+        assert_read(self.write(tmp_path / f"table{suffix}", delimiter=separator, **settings))
+
+    def test_pandas_with_index_quotes_and_other_columns(self, tmp_path):
+        pandas = pytest.importorskip("pandas", reason="this is about its files")
+        frame = pandas.DataFrame(TABLE, columns=NAMES)
+        frame.insert(0, "label", ["wall, left"] * 30)
+        for settings in ({}, {"index": False}, {"sep": "\t"}, {"quoting": 1}, {"quoting": 2}, {"index_label": "id"}):
+            frame.to_csv(tmp_path / "frame.csv", float_format="%.17g", **settings)
+            assert_read(tmp_path / "frame.csv")
+        frame[["y2", "x1", "y1", "x2"]].to_csv(tmp_path / "frame.tsv", sep="\t", float_format="%.17g")
+        assert_read(tmp_path / "frame.tsv", scores=False)
+
+    def test_byte_order_mark_and_separators_at_the_end(self, tmp_path):
+        path = tmp_path / "sheet.csv"
+        path.write_text("\ufeffx1,y1,x2,y2,\r\n1,2,3,4,\r\n# remark\r\n\r\n5,6,7,8,\r\n", encoding="utf-8")
+        assert read_matches(path).x2.tolist() == [[3, 4], [7, 8]]
+
+    @pytest.mark.parametrize(
+        ("text", "message"),
+        [
+            ("x1,y1,x2,y2,x1\n1,2,3,4,5\n", "the header has the column x1 2 times"),
+            ("x1,y1,x2,y2,score,Score\n1,2,3,4,5,6\n", "the header has the column score 2 times"),
+            ("x1,y1,x2\n1,2,3\n", "the header has no column y2"),
+            (",x1,y1,x2,y2\n0,1,2,3\n", "line 2 has 4 columns, expected 5"),
+            ("1,5;2,5;3,5;4,5\n", "'1,5' is no finite number"),
+            ("1_0,2,3,4\n", "line 1: '1_0' is no finite number"),
+            ("1,2,3,4\n1,2_0,3,4\n", "line 2: '2_0' is no finite number"),
+            ("1,2,3,4\n1,,3,4\n", "line 2: '' is no finite number"),
+            ('1,2,3,"4\n', "line 1: unexpected end of data"),
+            ("1,2,3," + "4" * 200_000 + "\n", "line 1: field larger than field limit"),
+            ("1,2,3,1e999\n", "is no finite number"),
+        ],
+    )
+    def test_refused(self, tmp_path, text, message):
+        path = tmp_path / "bad.csv"
+        path.write_text(text)
+        with pytest.raises(ValueError, match=r"bad\.csv: ") as error:
+            read_matches(path)
+        assert message in str(error.value)
+
+    def test_points(self, tmp_path):
+        points, scores = read_points(self.write(tmp_path / "points.tsv", TABLE[:, :2], delimiter="\t"))
+        np.testing.assert_array_equal(points, TABLE[:, :2])
+        assert scores is None
+
+
+class TestNpy:
+    def test_matches_and_points_with_and_without_scores(self, tmp_path):
+        path = tmp_path / "table.npy"
+        for width in (4, 5):
+            np.save(path, np.asfortranarray(TABLE[:, :width]))
+            assert_read(path, scores=width == 5)
+        np.save(path, TABLE[:, [0, 1, 4]].astype(np.float32))
+        points, scores = read_points(path)
+        assert (points.shape, scores.shape, points.dtype) == ((30, 2), (30,), np.float64)
+        np.save(path, np.empty((0, 4)))
+        assert len(read_matches(path)) == 0
+
+    @pytest.mark.parametrize(
+        ("array", "message"),
+        [
+            (np.zeros((3, 3)), r"the array must have the shape \(N, 4\), got \(3, 3\)"),
+            (np.zeros(4), "must have the shape"),
+            (np.zeros((3, 4), bool), "got booleans"),
+            (np.zeros((3, 4), complex), "got complex numbers"),
+            (np.full((3, 4), np.nan), "must be finite"),
+            (np.array([[None] * 4]), "cannot be read"),
+        ],
+    )
+    def test_refused(self, tmp_path, array, message):
+        np.save(tmp_path / "bad.npy", array, allow_pickle=True)
+        with pytest.raises((ValueError, OSError), match=rf"bad\.npy.*{message}"):
+            read_matches(tmp_path / "bad.npy")
+
+
+def write_arrays(path, **arrays):
+    if path.suffix == ".npz":
+        np.savez_compressed(path, **arrays)
+        return path
+    with h5py.File(path, "w") as file:
+        for name, array in arrays.items():
+            file[name] = array
+    return path
+
+
+suffixes = pytest.mark.parametrize("suffix", [".npz", ".h5"])
+PAIRS = np.array([[4, 0], [0, 3], [2, 2]])
+
+
+@suffixes
+@pytest.mark.parametrize("names", [("keypoints0", "keypoints1"), ("keypoints1", "keypoints2")])
+def test_indices_of_keypoints(tmp_path, suffix, names):
+    arrays = dict(zip(names, (TABLE[:6, :2], TABLE[:5, 2:4]), strict=True))
+    path = write_arrays(tmp_path / f"glue{suffix}", **arrays, matches=PAIRS, scores=np.array([0.2, 0.9, 0.5]))
+    matches = read_matches(path)
+    np.testing.assert_array_equal(matches.x1, TABLE[[4, 0, 2], :2])
+    np.testing.assert_array_equal(matches.x2, TABLE[[0, 3, 2], 2:4])
+    np.testing.assert_array_equal(matches.scores, [0.2, 0.9, 0.5])
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"matches": PAIRS + 2}, "matches must be indices of the 6 keypoints1, got 6"),
+        ({"matches": PAIRS - 1}, "got -1"),
+        ({"matches": PAIRS * 1.0}, "matches must be integers"),
+        ({"matches": TABLE[:, :4]}, r"matches must be integers of shape \(N, 2\), got float64 of shape \(30, 4\)"),
+        ({"scores": np.ones(2)}, r"scores must have the shape \(3\)"),
+        ({"keypoints2": TABLE[:, :3]}, r"keypoints2 must have the shape \(N, 2\)"),
+    ],
+)
+def test_bad_indices_are_refused(tmp_path, change, message):
+    arrays = {"keypoints1": TABLE[:6, :2], "keypoints2": TABLE[:9, 2:4], "matches": PAIRS, "scores": np.ones(3)}
+    with pytest.raises(ValueError, match=rf"glue\.npz: .*{message}"):
+        read_matches(write_arrays(tmp_path / "glue.npz", **arrays | change))
+
+
+class TestOpenCV:
+    def keypoints(self, points):
+        cv2 = pytest.importorskip("cv2", reason="this is about its types")
+        return [cv2.KeyPoint(float(x), float(y), 3.0) for x, y in points.astype(np.float32)]
+
+    def test_keypoints_and_matches(self):
+        keypoints1, keypoints2 = self.keypoints(TABLE[:6, :2]), self.keypoints(TABLE[:5, 2:4])
+        import cv2
+
+        found = [cv2.DMatch(int(i), int(j), 0.5) for i, j in PAIRS]
+        matches = Matches.from_opencv(keypoints1, tuple(keypoints2), found, scores=[1, 0.5, 0])
+        np.testing.assert_allclose(matches.x1, TABLE[[4, 0, 2], :2], rtol=1e-6)
+        np.testing.assert_allclose(matches.x2, TABLE[[0, 3, 2], 2:4], rtol=1e-6)
+        assert matches.scores.tolist() == [1, 0.5, 0]
+        assert len(Matches.from_opencv(keypoints1, keypoints2, [])) == 0
+        assert len(Matches.from_opencv([], [], [])) == 0
+        with pytest.raises(ValueError, match=r"matches must be a sequence of cv2\.DMatch; of the pairs of knnMatch"):
+            Matches.from_opencv(keypoints1, keypoints2, [(found[0], found[1])])
+        with pytest.raises(ValueError, match=r"keypoints2 must be a sequence of cv2\.KeyPoint"):
+            Matches.from_opencv(keypoints1, TABLE, found)
+        with pytest.raises(ValueError, match="pairs must be indices of the 3 keypoints1, got 4"):
+            Matches.from_opencv(keypoints1[:3], keypoints2, found)
+
+
+class TestDamage:
+    """Only errors that name the file, whatever the damage; no memory is asked for that the file does not hold."""
+
+    def refused(self, path):
+        with pytest.raises((OSError, ValueError)) as error:
+            read_matches(path)
+        assert str(error.value).startswith(f"{path}: ")
+        assert "\n" not in str(error.value)
+        return str(error.value)
+
+    def test_circular_links(self, tmp_path):
+        path = tmp_path / "links.h5"
+        with h5py.File(path, "w") as file:
+            file["x1"] = h5py.SoftLink("/x1")
+            file["x2"] = TABLE[:, 2:4]
+        assert "cannot be read" in self.refused(path)
+        with h5py.File(path, "a") as file:
+            del file["x1"]
+            file["x1"], file["other"], file["loop"] = TABLE[:, :2], h5py.SoftLink("/other"), h5py.SoftLink("/")
+        assert_read(path, scores=False)
+        with h5py.File(path, "a") as file:
+            del file["x2"]
+            file["x2"] = h5py.ExternalLink(str(path), "/x2")
+        assert "cannot be read" in self.refused(path)
+        with Reader(path) as reader, pytest.raises(OSError, match=r"links\.h5"):
+            reader.array("other", (-1,))
+
+    def test_claims_of_1e11_rows_in_h5(self, tmp_path):
+        path = tmp_path / "claims.h5"
+        with h5py.File(path, "w") as file:
+            file.create_dataset("matches", (10**11, 4), dtype=np.float64, chunks=(1000, 4))
+        assert "its header claims 3.2e+12 bytes, and 0 are stored" in self.refused(path)
+        with Reader(path) as reader, pytest.raises(OSError, match=r"claims\.h5.*claims 3\.2e\+12 bytes"):
+            reader.array("matches", (-1, 4))
+
+    def npy(self, shape, version=1):
+        header = f"{{'descr': '<f8', 'fortran_order': False, 'shape': {shape}, }}".encode()
+        length = struct.pack("<H" if version == 1 else "<I", len(header))
+        return b"\x93NUMPY" + bytes([version, 0]) + length + header + TABLE.tobytes()
+
+    @pytest.mark.parametrize("shape", [(10**11, 4), (31, 5), (2**62, 4), (2**40, 2**40, 2**40)])
+    @pytest.mark.parametrize("version", [1, 2, 3])
+    def test_claims_of_npy_headers(self, tmp_path, shape, version):
+        path = tmp_path / "claims.npy"
+        path.write_bytes(self.npy(shape, version))
+        assert "its header claims an array of shape" in self.refused(path)
+        path = tmp_path / "claims.npz"
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr("matches.npy", self.npy(shape, version))
+        assert "its header claims an array of shape" in self.refused(path)
+
+    def test_claims_of_zip_entries(self, tmp_path):
+        path = tmp_path / "claims.npz"
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr("matches.npy", self.npy((10**8, 4)))
+        size = struct.pack("<I", len(self.npy((10**8, 4))))
+        path.write_bytes(path.read_bytes().replace(size, struct.pack("<I", 0xFFFFFFF0)))
+        assert "its header claims 4.29e+09 bytes" in self.refused(path)
+
+    @suffixes
+    @pytest.mark.parametrize("compressed", [False, True])
+    def test_flipped_bytes(self, tmp_path, suffix, compressed):
+        path = tmp_path / f"flipped{suffix}"
+        if suffix == ".npz":
+            (np.savez_compressed if compressed else np.savez)(path, x1=TABLE[:, :2], x2=TABLE[:, 2:4])
+        else:
+            with h5py.File(path, "w", libver="latest") as file:
+                for name, array in {"x1": TABLE[:, :2], "x2": TABLE[:, 2:4]}.items():
+                    file.create_dataset(name, data=array, compression="gzip" if compressed else None, fletcher32=True)
+        whole = path.read_bytes()
+        draw = random.Random(0)
+        refused = 0
+        for _ in range(300):
+            damaged = bytearray(whole)
+            for _ in range(draw.choice([1, 1, 4, 50])):
+                damaged[draw.randrange(len(damaged))] ^= draw.randrange(1, 256)
+            path.write_bytes(damaged[: draw.choice([None, None, None, draw.randrange(len(damaged))])])
+            refused += self.refused_or_read(path, True)  # the file has check sums
+        assert refused > 100
+
+    def test_flipped_bytes_of_h5_without_check_sums(self, tmp_path):
+        path = write_arrays(tmp_path / "flipped.h5", x1=TABLE[:, :2], x2=TABLE[:, 2:4])
+        whole, draw = path.read_bytes(), random.Random(0)
+        for _ in range(500):
+            damaged = bytearray(whole)
+            damaged[draw.randrange(len(damaged))] ^= draw.randrange(1, 256)
+            path.write_bytes(damaged)
+            self.refused_or_read(path, False)
+
+    def refused_or_read(self, path, checked):
+        """Read a file that may be damaged; return whether it was refused."""
+        try:
+            matches = read_matches(path)
+        except (OSError, ValueError) as error:
+            message = str(error)
+        else:
+            if checked:
+                np.testing.assert_array_equal(np.hstack([matches.x1, matches.x2]), TABLE[:, :4])
+            assert np.isfinite(matches.x1).all()
+            return False
+        assert message.startswith(f"{path}: ")
+        return True
+
+    def test_flipped_bytes_of_npy(self, tmp_path):
+        path, buffer = tmp_path / "flipped.npy", io.BytesIO()
+        np.save(buffer, TABLE)
+        draw = random.Random(0)
+        for _ in range(300):
+            damaged = bytearray(buffer.getvalue())
+            damaged[draw.randrange(128)] ^= draw.randrange(1, 256)
+            path.write_bytes(damaged)
+            self.refused_or_read(path, False)
+
+    def test_text_of_random_bytes(self, tmp_path):
+        path = tmp_path / "noise.csv"
+        for seed in range(100):
+            path.write_bytes(random.Random(seed).randbytes(300))
+            with pytest.raises((OSError, ValueError), match=r"noise\.csv"):
+                read_matches(path)
+
+    def test_camera_files(self, tmp_path):
+        path = tmp_path / "camera.json"
+        for text in ("[" * 100_000, '{"K": [[1e999, 0, 0], [0, 1, 0], [0, 0, 1]]}', '{"K": [["1", 0, 0]]}', "\x00"):
+            path.write_text(text)
+            with pytest.raises(ValueError, match=r"camera\.json: "):
+                read_calibration(path)

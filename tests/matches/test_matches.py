@@ -1,0 +1,101 @@
+"""The one type of matches: choosing among them keeps all that belongs to a match."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from bansac.matches import Matches
+from bansac.synthetic import epipolar_matches, planar_scene_matches
+
+
+@pytest.fixture
+def matches():
+    x = np.arange(8.0).reshape(4, 2)
+    return Matches(
+        x, x + 100, key="a-b", ratios=np.array([0.84, 0.85, 0.2, 0.86]), inliers=np.array([True, False, True, True])
+    )
+
+
+def test_scores_are_one_minus_the_ratio_unless_they_are_given(matches):
+    np.testing.assert_array_equal(matches.scores, 1 - matches.ratios)
+    assert Matches(matches.x1, matches.x2).scores is None
+    given = Matches(matches.x1, matches.x2, ratios=matches.ratios, scores=np.arange(4.0))
+    np.testing.assert_array_equal(given.scores, np.arange(4))
+    np.testing.assert_array_equal(given.filtered(0.85).scores, [0, 2])
+
+
+def test_selection_keeps_what_belongs_to_a_match(matches):
+    kept = matches.select(np.array([False, True, True, False]))
+    assert (len(kept), len(matches), kept.key) == (2, 4, "a-b")
+    for name in ("x1", "x2", "ratios", "scores", "inliers"):
+        np.testing.assert_array_equal(getattr(kept, name), getattr(matches, name)[1:3])
+
+
+def test_selection_of_a_scene_keeps_its_points():
+    scene = planar_scene_matches(40)
+    kept = scene.select(scene.on_plane)
+    assert type(kept) is type(scene)
+    assert kept.on_plane.all()
+    np.testing.assert_array_equal(kept.points, scene.points[scene.on_plane])
+    assert kept.R is scene.R
+
+
+def test_filter_needs_ratios(matches):
+    with pytest.raises(ValueError, match="the matches of the pair 'a-b' have no SNN ratios"):
+        Matches(matches.x1, matches.x2, key="a-b").filtered(0.8)
+
+
+def test_camera_and_size_of_both_images(matches):
+    scene = epipolar_matches(5, size=(300, 500))
+    np.testing.assert_array_equal(scene.K, scene.K2)
+    assert scene.size == (300, 500)
+    for name in ("K", "size"):
+        with pytest.raises(ValueError, match="the pair 'a-b' has no"):
+            getattr(matches, name)
+    different = Matches(matches.x1, matches.x2, key="a-b", K1=np.eye(3), K2=2 * np.eye(3), size1=(3, 4), size2=(4, 3))
+    for name in ("K", "size"):
+        with pytest.raises(ValueError, match="that is that of both images"):
+            getattr(different, name)
+
+
+def test_repr_names_the_pair_and_what_is_known(matches):
+    assert repr(matches) == "Matches('a-b', 4 matches, with ratios, scores, inliers)"
+    assert repr(Matches(matches.x1, matches.x2)) == "Matches('', 4 matches, with nothing else)"
+
+
+def test_indices_of_keypoints():
+    keypoints1, keypoints2 = np.arange(10.0).reshape(5, 2), -np.arange(6.0).reshape(3, 2)
+    found = Matches.from_indices(keypoints1.tolist(), keypoints2, [[4, 0], [0, 2]], scores=[0.5, 1])
+    np.testing.assert_array_equal(found.x1, keypoints1[[4, 0]])
+    np.testing.assert_array_equal(found.x2, keypoints2[[0, 2]])
+    assert found.scores.tolist() == [0.5, 1]
+    assert len(Matches.from_indices(keypoints1, keypoints2, [])) == 0
+    assert len(Matches.from_indices([], [], np.empty((0, 2), np.int32))) == 0
+    assert Matches.from_indices(keypoints1, keypoints2, np.array([[4, 2]], np.uint8)).x1.tolist() == [[8, 9]]
+
+
+@pytest.mark.parametrize(
+    ("pairs", "message"),
+    [
+        ([[0, 3]], "pairs must be indices of the 3 keypoints2, got 3"),
+        ([[-1, 0]], "pairs must be indices of the 5 keypoints1, got -1"),
+        ([[0.0, 1.0]], "pairs must be integers of shape"),
+        ([0, 1], "pairs must be integers of shape"),
+        ([[True, False]], "pairs must be an array of real numbers, got booleans"),
+        (np.ma.masked_equal([[0, 1], [1, 2]], 2), "pairs must not have masked values"),
+        (None, "pairs must be an array of real numbers"),
+    ],
+)
+def test_bad_indices_are_refused(pairs, message):
+    keypoints1, keypoints2 = np.arange(10.0).reshape(5, 2), np.arange(6.0).reshape(3, 2)
+    with pytest.raises(ValueError, match=message):
+        Matches.from_indices(keypoints1, keypoints2, pairs)
+
+
+def test_arguments_beside_the_indices_are_named():
+    points = np.zeros((3, 2))
+    with pytest.raises(ValueError, match="keypoints1 must have shape"):
+        Matches.from_indices(np.zeros((3, 3)), points, [[0, 0]])
+    with pytest.raises(ValueError, match="scores must have shape"):
+        Matches.from_indices(points, points, [[0, 0]], scores=[1, 2])

@@ -1,0 +1,150 @@
+"""The configurations of two views: general scenes, planes, rotations, lines, and scenes with a dominant plane."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import bansac
+from bansac.geometry import apply_transform, normalize_points
+from bansac.problems.essential import ESSENTIAL
+from bansac.problems.fundamental import FUNDAMENTAL
+from bansac.problems.homography import HOMOGRAPHY
+from bansac.significance.configuration import consequence, find_configuration, matches_of_plane
+from bansac.synthetic import epipolar_matches, homography_matches, planar_scene_matches, rotation_matches
+
+SEEDS = range(10)
+
+
+def line_matches(seed, n=200, outliers=60, noise=0.3):
+    """Return matches of points on a line of both images, and wrong ones."""
+    rng = np.random.default_rng(seed)
+    along = rng.uniform(0, 1, n)
+    x1 = np.column_stack([50 + 500 * along, 40 + 250 * along])
+    x2 = np.column_stack([90 + 480 * along**1.1, 60 + 260 * along**1.1])
+    x1, x2 = x1 + rng.normal(0, noise, (n, 2)), x2 + rng.normal(0, noise, (n, 2))
+    wrong = rng.uniform(0, [[[640, 480]]], (2, outliers, 2))
+    return SimpleNamespace(x1=np.vstack([x1, wrong[0]]), x2=np.vstack([x2, wrong[1]]))
+
+
+def found_by_f(scene):
+    return bansac.estimate_fundamental(scene.x1, scene.x2).configuration
+
+
+def found_by_pose(scene):
+    return bansac.estimate_relative_pose(scene.x1, scene.x2, scene.K, threshold=1.0).configuration
+
+
+@pytest.mark.parametrize(("n", "ratio", "noise"), [(500, 0.5, 0.5), (200, 0.4, 0.3), (100, 0.9, 0.5)])
+def test_general_scenes_are_general(n, ratio, noise):
+    for seed in SEEDS:
+        scene = epipolar_matches(n, ratio, noise, seed)
+        assert found_by_f(scene) == "general"
+        assert found_by_pose(scene) == "general"
+
+
+@pytest.mark.parametrize(("n", "ratio", "noise"), [(500, 0.5, 0.5), (200, 0.4, 0.3), (100, 0.8, 0.3)])
+def test_planes_and_rotations_are_said(n, ratio, noise):
+    for seed in SEEDS:
+        plane, rotation = planar_scene_matches(n, ratio, 1.0, noise, seed), rotation_matches(n, ratio, noise, seed)
+        assert found_by_f(plane) == found_by_f(rotation) == "planar"
+        assert found_by_pose(plane) == "planar"
+        assert found_by_pose(rotation) == "pure_rotation"
+
+
+def test_a_scene_with_a_dominant_plane_is_general():
+    for seed in SEEDS:
+        assert found_by_f(planar_scene_matches(500, 0.5, 0.7, 0.25, seed)) == "general"
+
+
+@pytest.mark.parametrize("estimate", [bansac.estimate_homography, bansac.estimate_fundamental])
+def test_points_on_a_line_are_no_success(estimate):
+    for seed in SEEDS:
+        scene = line_matches(seed)
+        result = estimate(scene.x1, scene.x2)
+        assert not result.success
+        assert result.probabilities is None
+        assert result.configuration in ("collinear", None)  # None: no more support than chance gives
+        assert result.message
+
+
+def test_points_on_a_line_of_one_image_are_collinear():
+    scene = line_matches(1, outliers=0)
+    data = np.ascontiguousarray(np.vstack([scene.x1.T, np.random.default_rng(0).uniform(0, 500, (2, 200))]))
+    for problem in (HOMOGRAPHY, FUNDAMENTAL, ESSENTIAL):
+        for arranged in (data, np.ascontiguousarray(np.roll(data, 2, axis=0))):
+            assert find_configuration(problem, arranged, np.zeros(200), 1.0) == "collinear"
+
+
+def test_a_homography_has_a_plane():
+    scene = homography_matches(seed=1)
+    result = bansac.estimate_homography(scene.x1, scene.x2)
+    assert result.configuration == "planar"
+    assert result.message == f"homography with {result.num_inliers} of 500 inliers"
+
+
+def test_it_does_not_depend_on_where_the_origin_is():
+    for make in (epipolar_matches, lambda **s: planar_scene_matches(plane_share=1.0, **s)):
+        scene = make(seed=3)
+        result = bansac.estimate_fundamental(scene.x1, scene.x2)
+        data = np.ascontiguousarray(np.column_stack([scene.x1, scene.x2]).T)
+        moved = data + np.array([[1e6], [-2e6], [5e5], [1e6]])
+        facts = result.residuals, result.threshold
+        assert find_configuration(FUNDAMENTAL, moved, *facts) == find_configuration(FUNDAMENTAL, data, *facts)
+
+
+def test_the_matches_of_a_plane_follow_its_homography():
+    scene = planar_scene_matches(400, 0.6, 0.9, 0.2, 5)
+    distances = np.linalg.norm(apply_transform(scene.H, scene.x1) - scene.x2, axis=1)
+    data = np.ascontiguousarray(np.column_stack([scene.x1, scene.x2]).T)
+    residuals = np.where(scene.inliers, 0.1, 100.0)
+    plane = matches_of_plane(data, residuals, 0.5)
+    assert plane[scene.on_plane].mean() > 0.98
+    assert distances[plane].max() < 4
+    assert not matches_of_plane(data, np.full(400, np.inf), 0.5).any()
+
+
+@pytest.mark.parametrize("n", [0, 1, 3, 4, 7, 8])
+def test_few_inliers_are_no_crash(n):
+    scene = epipolar_matches(40, 1.0, 0.0, seed=1)
+    data = np.ascontiguousarray(np.column_stack([scene.x1, scene.x2]).T)
+    residuals = np.where(np.arange(40) < n, 0.0, 100.0)
+    for problem in (HOMOGRAPHY, FUNDAMENTAL, ESSENTIAL):
+        assert find_configuration(problem, data, residuals, 1.0) in ("general", "planar", "collinear", "pure_rotation")
+
+
+@pytest.mark.parametrize("n", [10, 12])
+def test_few_exact_matches_of_a_general_scene_are_general(n):
+    for seed in SEEDS:
+        scene = epipolar_matches(n + 3, n / (n + 3), 0.0, seed)
+        data = np.ascontiguousarray(np.column_stack([scene.x1, scene.x2]).T)
+        assert find_configuration(FUNDAMENTAL, data, np.where(scene.inliers, 0.0, 100.0), 0.5) == "general"
+
+
+def test_equal_points_are_collinear():
+    data = np.repeat(np.arange(4.0)[:, None], 30, axis=1)
+    assert find_configuration(FUNDAMENTAL, data, np.zeros(30), 1.0) == "collinear"
+
+
+def test_the_message_says_what_is_not_determined():
+    scene = planar_scene_matches(500, 0.5, 1.0, 0.3, seed=1)
+    assert "does not determine the fundamental matrix" in bansac.estimate_fundamental(scene.x1, scene.x2).message
+    assert "two motions" in bansac.estimate_essential(scene.x1, scene.x2, scene.K).message
+    turned = rotation_matches(500, 0.5, 0.3, seed=1)
+    assert "does not determine a translation" in bansac.estimate_essential(turned.x1, turned.x2, turned.K).message
+    assert consequence(FUNDAMENTAL, "general") == consequence(HOMOGRAPHY, "planar") == ""
+
+
+def test_rotations_are_told_from_planes_by_rays_alone():
+    scene = rotation_matches(300, 1.0, 0.2, seed=2)
+    rays = np.vstack([normalize_points(scene.K, scene.x1).T, normalize_points(scene.K, scene.x2).T])
+    pixel = 1 / scene.K[0, 0]
+    assert find_configuration(ESSENTIAL, rays, np.zeros(300), pixel) == "pure_rotation"
+    assert find_configuration(FUNDAMENTAL, rays, np.zeros(300), pixel) == "planar"
+
+
+def test_curves_have_no_configuration():
+    x = np.linspace(0, 1, 50)
+    assert bansac.fit_line(np.column_stack([x, x]), threshold=0.01).configuration is None

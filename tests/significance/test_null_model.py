@@ -1,0 +1,113 @@
+"""The probability that data without structure agree with a model: known areas, clusters, grids."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from bansac.problems.circle import CIRCLE
+from bansac.problems.homography import HOMOGRAPHY
+from bansac.problems.line import LINE
+from bansac.problems.polynomial import polynomial
+from bansac.problems.problem import Problem
+from bansac.significance.null_model import (
+    Background,
+    _neighbours,
+    add_neighbours,
+    cell_size,
+    measure_background,
+    measure_far,
+)
+
+IDENTITY = np.eye(3).ravel()
+
+
+def probability(problem, data, model, threshold):
+    background = measure_background(problem, np.ascontiguousarray(data), np.asarray(model, float), threshold)
+    return background.probability(np.array([threshold]))[0]
+
+
+def test_area_of_a_disc_and_of_a_strip():
+    rng = np.random.default_rng(0)
+    matches = rng.uniform(0, 100, (4, 20_000))
+    assert probability(HOMOGRAPHY, matches, IDENTITY, 5.0) == pytest.approx(np.pi * 25 / 100**2, rel=0.4)
+    points = rng.uniform(0, 100, (2, 20_000))
+    assert probability(LINE, points, [0, 1, -50], 1.0) == pytest.approx(0.02, rel=0.4)
+    assert probability(CIRCLE, points, [50, 50, 30], 1.0) == pytest.approx(2 * np.pi * 30 * 2 / 100**2, rel=0.4)
+
+
+def test_matches_onto_one_point_agree_with_a_singular_homography():
+    rng = np.random.default_rng(0)
+    matches = rng.uniform(0, 1000, (4, 100))
+    matches[2:, :40] = 500.0
+    singular = np.array([0, 0, 500, 0, 0, 500, 0, 0, 1.0])
+    assert probability(HOMOGRAPHY, matches, singular, 1.0) == pytest.approx(0.4, abs=0.05)
+
+
+def test_clusters_of_matches_agree_when_neighbours_are_exchanged():
+    rng = np.random.default_rng(0)
+    centres = rng.uniform(0, 1000, (2, 50))[:, rng.integers(0, 50, 500)]
+    first, second = (centres + rng.normal(0, 2, (2, 500)) for _ in range(2))
+    background = measure_background(HOMOGRAPHY, np.concatenate([first, second]), IDENTITY, 6.0)
+    far = np.searchsorted(background.far, 6.0) / background.far.size
+    assert far < 0.05  # one other datum in 50 is of the same cluster
+    assert background.probability(np.array([6.0]))[0] > 0.5
+
+
+@pytest.mark.parametrize("spread", [1.0, 30.0, 1e4])
+def test_neighbours_are_pairs_of_one_cell_and_raise_the_probability(spread):
+    rng = np.random.default_rng(1)
+    data = rng.uniform(0, spread, (4, 300))
+    data[:, 250:] = data[:, 200:250]  # the same points, which are no neighbours of each other
+    own, other = _neighbours(HOMOGRAPHY, data, 1.0)
+    cell = cell_size(HOMOGRAPHY, 1.0)
+    corner = data[:2].min(axis=1, keepdims=True)
+    np.testing.assert_array_equal((own[:2] - corner) // cell, (other[:2] - corner) // cell)
+    cells = np.unique((data[:2] - corner) // cell, axis=1).shape[1]
+    assert own.shape[1] <= 300 - cells + (cells == 1)
+    assert own.shape[1] > 0 or spread == 1e4
+    distances = np.array([0.1, 1.0, 10.0])
+    far = measure_far(HOMOGRAPHY, data, IDENTITY)
+    whole = add_neighbours(far, HOMOGRAPHY, data, IDENTITY, 1.0)
+    assert np.all(far.probability(distances) <= whole.probability(distances))
+
+
+def test_points_of_a_line_do_not_agree_with_it_when_rearranged():
+    x = np.linspace(0, 1000, 400)
+    assert probability(LINE, np.stack([x, 0 * x]), [0, 1, 0], 1.0) < 0.1
+    assert probability(LINE, np.stack([x, x]), np.array([1, -1, 0]) / np.sqrt(2), 1.0) < 0.1
+
+
+def test_rows_of_a_grid_are_no_lines():
+    x, y = (axis.ravel() for axis in np.meshgrid(np.arange(20.0), np.arange(20.0)))
+    background = measure_background(LINE, np.stack([x, y]), np.array([0, 1, -7.0]), 0.1)
+    assert background.probability(np.array([1e-9]))[0] == pytest.approx(1 / 20)
+
+
+def test_below_the_smallest_residual_it_falls_linearly_and_never_to_zero():
+    background = Background(far=np.array([1.0, 2.0, 4.0]), near=np.empty(0), alone=1.0, resolution=0.0)
+    found = background.probability(np.array([0.0, 0.5, 1.0, 3.0, 9.0]))
+    np.testing.assert_allclose(found, [0.25e-3, 0.125, 0.5, 0.75, 1.0])
+
+
+def test_neighbours_count_by_their_share():
+    background = Background(far=np.full(99, 5.0), near=np.full(20, 0.5), alone=0.8, resolution=0.0)
+    found = background.probability(np.array([1.0]))[0]
+    assert found == pytest.approx(0.8 * (1 / 100) * (1 / 5) + 0.2)
+
+
+def test_problems_without_points_and_with_one_channel():
+    rng = np.random.default_rng(0)
+    points = rng.uniform(-1, 1, (2, 5000))
+    assert 0.015 < probability(polynomial(1), points, [0.0, 0.0], 0.02) < 0.03
+
+    def residuals(data, model, start, stop, out):
+        for i in range(start, stop):
+            out[i - start] = (data[0, i] - model[0]) ** 2
+
+    def solve(data, sample, models, scratch):
+        models[0, 0] = data[0, sample[0]]
+        return 1
+
+    constant = Problem("constant", 1, 1, (1,), solve, residuals)
+    assert probability(constant, rng.uniform(0, 100, (1, 500)), [50.0], 5.0) == pytest.approx(0.1, abs=0.02)

@@ -1,0 +1,190 @@
+"""Synthetic data agree with their ground truth."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bansac.synthetic import (
+    circle_points,
+    epipolar_matches,
+    homography_matches,
+    line_points,
+    planar_scene_matches,
+    polynomial_points,
+    rotation_matches,
+)
+
+seeds = st.integers(0, 2**32 - 1)
+GENERATORS = [
+    homography_matches,
+    epipolar_matches,
+    planar_scene_matches,
+    rotation_matches,
+    line_points,
+    circle_points,
+    polynomial_points,
+]
+
+
+def curve_distance(make, curve):
+    """Return the distances that the noise of a curve is measured in."""
+    x, y = curve.points.T
+    if make is line_points:
+        a, b, c = curve.model
+        return a * x + b * y + c
+    if make is circle_points:
+        return np.hypot(x - curve.model[0], y - curve.model[1]) - curve.model[2]
+    return y - sum(c * x**k for k, c in enumerate(curve.model))
+
+
+@settings(max_examples=20)
+@given(seeds)
+def test_noise_free_homography_matches_are_exact_and_seen(seed):
+    data = homography_matches(60, inlier_ratio=0.5, noise=0.0, seed=seed, size=(300, 500))
+    mapped = np.column_stack([data.x1, np.ones(60)]) @ data.H.T
+    error = np.hypot(*(mapped[:, :2] / mapped[:, 2:] - data.x2).T)
+    assert (error[data.inliers] < 1e-9).all()
+    assert (mapped[data.inliers, 2] > 0).all()
+    assert np.median(error[~data.inliers]) > 30
+    for x in (data.x1, data.x2):
+        assert (x >= 0).all()
+        assert (x <= [499, 299]).all()
+
+
+@settings(max_examples=20)
+@given(seeds)
+def test_noise_free_epipolar_matches_are_projections_of_points_in_front(seed):
+    data = epipolar_matches(60, inlier_ratio=0.5, noise=0.0, seed=seed)
+    inliers = data.inliers
+    X1 = data.points[inliers]
+    X2 = X1 @ data.R.T + data.t
+    for X, x in ((X1, data.x1), (X2, data.x2)):
+        assert (X[:, 2] > 0).all()
+        projected = X @ data.K.T
+        np.testing.assert_allclose(projected[:, :2] / projected[:, 2:], x[inliers], atol=1e-8)
+    assert np.isnan(data.points[~inliers]).all()
+    np.testing.assert_allclose(data.R @ data.R.T, np.eye(3), atol=1e-12)
+    assert np.linalg.det(data.R) == pytest.approx(1)
+    assert np.linalg.norm(data.t) == pytest.approx(1)
+
+
+@settings(max_examples=20)
+@given(seeds)
+def test_noise_free_planar_scenes_have_a_plane_and_parallax(seed):
+    data = planar_scene_matches(100, inlier_ratio=0.6, plane_share=0.7, noise=0.0, seed=seed)
+    off_plane = data.inliers & ~data.on_plane
+    assert (int(data.on_plane.sum()), int(off_plane.sum())) == (42, 18)
+    X1 = data.points[data.inliers]
+    X2 = X1 @ data.R.T + data.t
+    for X, x in ((X1, data.x1), (X2, data.x2)):
+        assert (X[:, 2] > 0).all()
+        projected = X @ data.K.T
+        np.testing.assert_allclose(projected[:, :2] / projected[:, 2:], x[data.inliers], atol=1e-8)
+    # The plane's points lie in a plane of space and obey H; no other point of the scene lies in it.
+    plane = np.linalg.lstsq(data.points[data.on_plane], np.ones(42), rcond=None)[0]
+    distance = np.abs(data.points @ plane - 1)
+    assert distance[data.on_plane].max() < 1e-9
+    assert distance[off_plane].min() > 0.15
+    mapped = np.column_stack([data.x1, np.ones(100)]) @ data.H.T
+    error = np.hypot(*(mapped[:, :2] / mapped[:, 2:] - data.x2).T)
+    assert error[data.on_plane].max() < 1e-8
+
+
+def test_share_of_the_plane_is_checked():
+    with pytest.raises(ValueError, match="plane_share must lie in"):
+        planar_scene_matches(plane_share=1.1)
+
+
+@settings(max_examples=20)
+@given(seeds)
+def test_essential_and_fundamental_matrix_follow_from_the_motion(seed):
+    data = epipolar_matches(0, seed=seed)
+    v = np.array([0.3, -1.2, 2.0])
+    np.testing.assert_allclose(data.E @ v * np.sqrt(2), np.cross(data.t, data.R @ v), atol=1e-12)
+    np.testing.assert_allclose(np.linalg.svd(data.E)[1], [np.sqrt(0.5), np.sqrt(0.5), 0], atol=1e-12)
+    E = data.K.T @ data.F @ data.K
+    np.testing.assert_allclose(E / np.linalg.norm(E), data.E, atol=1e-9)
+    assert np.linalg.norm(data.F) == pytest.approx(1)
+
+
+@pytest.mark.parametrize("make", [line_points, circle_points, polynomial_points])
+@settings(max_examples=20)
+@given(seed=seeds)
+def test_noise_free_curve_points_lie_on_the_curve_in_the_square(make, seed):
+    curve = make(60, inlier_ratio=0.5, noise=0.0, seed=seed)
+    distance = np.abs(curve_distance(make, curve))
+    assert (distance[curve.inliers] < 1e-12).all()
+    assert (distance[~curve.inliers] > 1e-6).all()
+    assert (np.abs(curve.points) <= 1).all()
+
+
+@pytest.mark.parametrize("make", [line_points, circle_points, polynomial_points])
+def test_noise_has_the_asked_deviation_along_curves(make):
+    curve = make(20000, inlier_ratio=1.0, noise=0.05)
+    assert curve_distance(make, curve).std() == pytest.approx(0.05, rel=0.03)
+
+
+def test_noise_has_the_asked_deviation_in_images():
+    clean, noisy = (homography_matches(20000, inlier_ratio=1.0, noise=noise) for noise in (0.0, 2.0))
+    assert (noisy.x2 - clean.x2).std() == pytest.approx(2, rel=0.03)
+    np.testing.assert_array_equal(noisy.x1, clean.x1)
+    clean, noisy = (epipolar_matches(20000, inlier_ratio=1.0, noise=noise) for noise in (0.0, 2.0))
+    assert (noisy.x1 - clean.x1).std() == pytest.approx(2, rel=0.03)
+    assert (noisy.x2 - clean.x2).std() == pytest.approx(2, rel=0.03)
+
+
+@pytest.mark.parametrize("degree", [0, 1, 5])
+def test_polynomial_has_the_asked_degree(degree):
+    curve = polynomial_points(degree=degree)
+    assert curve.model.shape == (degree + 1,)
+    assert (np.abs(curve.model) > 0).all()
+
+
+@pytest.mark.parametrize("make", GENERATORS)
+def test_counts_and_reproducibility(make):
+    first, again, other = (
+        make(101, inlier_ratio=0.25),
+        make(101, inlier_ratio=0.25),
+        make(101, inlier_ratio=0.25, seed=1),
+    )
+    assert first.inliers.shape == (101,)
+    assert first.inliers.sum() == 25
+    name = "points" if hasattr(first, "model") else "x2"
+    np.testing.assert_array_equal(getattr(first, name), getattr(again, name))
+    assert not np.array_equal(getattr(first, name), getattr(other, name))
+    assert make(50, inlier_ratio=0.0).inliers.sum() == 0
+    assert make(50, inlier_ratio=1.0).inliers.all()
+    assert len(make(0).inliers) == 0
+
+
+@pytest.mark.parametrize("make", GENERATORS)
+@pytest.mark.parametrize(
+    ("argument", "value"),
+    [("n", -1), ("inlier_ratio", 1.1), ("inlier_ratio", np.nan), ("noise", -1.0), ("noise", np.inf)],
+)
+def test_bad_arguments_are_named(make, argument, value):
+    with pytest.raises(ValueError, match=f"^{argument} must"):
+        make(**{argument: value})
+
+
+def test_bad_sizes_and_degrees_are_named():
+    with pytest.raises(ValueError, match=r"^size must be"):
+        homography_matches(size=(1, 640))
+    with pytest.raises(ValueError, match=r"^size must be"):
+        epipolar_matches(size=(480, 0))
+    with pytest.raises(ValueError, match=r"^degree must be at least 0, got -1"):
+        polynomial_points(degree=-1)
+
+
+@given(seeds)
+def test_a_turned_camera_has_the_homography_of_its_rotation(seed):
+    scene = rotation_matches(60, inlier_ratio=0.7, noise=0.0, seed=seed)
+    true = scene.inliers
+    turned = np.column_stack([scene.x1, np.ones(60)]) @ np.linalg.inv(scene.K).T @ scene.R.T @ scene.K.T
+    np.testing.assert_allclose((turned[:, :2] / turned[:, 2:])[true], scene.x2[true], atol=1e-8)
+    assert np.linalg.det(scene.R) == pytest.approx(1)
+    H = scene.K @ scene.R @ np.linalg.inv(scene.K)
+    np.testing.assert_allclose(scene.H, H / H[2, 2], atol=1e-9)
