@@ -98,7 +98,7 @@ THRESHOLDS: dict[Kind, tuple[float, ...]] = {
 }
 WEIGHTINGS = (None, "density", "scores", "density+scores")
 EXPONENTS = (1, 2, 4)
-ROUND_LENGTHS = (200, 300, 500)
+RESTART_LENGTHS = (200, 300, 500)
 AGREEMENTS = (2, 3)
 REFINEMENTS = ("least_squares", None)
 STOPS = ("sprt", "bansac+ransac")
@@ -137,9 +137,9 @@ def variants(kind: Kind) -> list[Variant]:
     assert threshold is not None
     found = [
         Variant("default", ""),
-        Variant("rounds", "one, with the whole budget", {"rounds": 1, "round_iterations": None}),
+        Variant("restarts", "one, with the whole budget", {"restarts": 1, "restart_iterations": None}),
         *(_of_setting("agreement", value) for value in AGREEMENTS if value != _OPTIONS.agreement),
-        *(_of_length(value) for value in ROUND_LENGTHS if value != DEFAULT_LENGTH),
+        *(_of_length(value) for value in RESTART_LENGTHS if value != DEFAULT_LENGTH),
         *(_of_setting("weighting", value) for value in WEIGHTINGS if value != problem.default_weighting),
         *(_exponents(dense) if scored else ()),
         *(_of_setting("scoring", value) for value in ("inliers", "magsac++")),
@@ -150,7 +150,7 @@ def variants(kind: Kind) -> list[Variant]:
             for value in (None, "inner", "inner+iterative", "lm")
             if value != problem.default_local_optimization
         ),
-        Variant("visible_gain", "none", fields={"visible_gain": None}),
+        Variant("score_in_front", "none", fields={"score_in_front": None}),
         Variant("sampler", "uniform", {"sampler": "uniform"}, scored=False, weigh=as_by_default),
         _of_setting("sampler", "prosac"),
         _of_setting("verification", None),
@@ -169,10 +169,10 @@ def _of_setting(setting: str, value: Any) -> Variant:
 
 
 def _of_length(iterations: int) -> Variant:
-    """Return rounds of a length; there are as many as the budget allows, a share of it being the least length."""
-    budget = _OPTIONS.rounds * DEFAULT_LENGTH
-    settings = {"round_iterations": iterations, "rounds": max(_OPTIONS.rounds, -(-budget // iterations))}
-    return Variant("round_iterations", str(iterations), settings)
+    """Return restarts of a length; there are as many as the budget allows, a share of it being the least length."""
+    budget = _OPTIONS.restarts * DEFAULT_LENGTH
+    settings = {"restart_iterations": iterations, "restarts": max(_OPTIONS.restarts, -(-budget // iterations))}
+    return Variant("restart_iterations", str(iterations), settings)
 
 
 def _text(value: Any) -> str:
@@ -198,7 +198,7 @@ def choices(kind: Kind) -> dict[str, tuple[str, dict[str, str]]]:
     of: dict[str, tuple[Any, Sequence[Any]]] = {
         "threshold": (problem.default_threshold, THRESHOLDS[kind]),
         "weighting": (problem.default_weighting, WEIGHTINGS),
-        "round_iterations": (DEFAULT_LENGTH, ROUND_LENGTHS),
+        "restart_iterations": (DEFAULT_LENGTH, RESTART_LENGTHS),
         "agreement": (_OPTIONS.agreement, AGREEMENTS),
         "refinement": (_OPTIONS.refinement, (_OPTIONS.refinement, *REFINEMENTS)),
         "stopping": (_OPTIONS.stopping, (_OPTIONS.stopping, *STOPS)),

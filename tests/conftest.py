@@ -53,7 +53,7 @@ def other_defaults(monkeypatch: pytest.MonkeyPatch) -> Callable[[], contextlib.A
         "min_iterations": 400,
         "seed": 7,
         "scoring": "inliers",
-        "rounds": 3,
+        "restarts": 3,
         "weighting": "density",
         "verification": None,
         "local_optimization": "inner",

@@ -163,11 +163,11 @@ def test_every_function_finds_the_model(call, made, is_right, preset, scored):
     assert np.array_equal(result.inliers, result.residuals <= result.threshold)
     assert (result.inliers & made.inliers).sum() > 0.8 * made.inliers.sum()
     if preset == "fast":
-        assert result.rounds == 1
+        assert result.restarts == 1
         assert result.stop_reason in ("bansac", "prosac" if scored else "sprt", "max_iterations")
     else:
         assert result.stop_reason == "agreement"
-        assert result.rounds >= {None: 2, "accurate": 4}[preset] - (result.inlier_ratio > 0.5)
+        assert result.restarts >= {None: 2, "accurate": 4}[preset] - (result.inlier_ratio > 0.5)
 
 
 @calls
@@ -175,14 +175,14 @@ def test_every_function_finds_the_model(call, made, is_right, preset, scored):
 def test_too_few_data_fail_with_the_reason(call, made, is_right, preset):
     result = call(n=1, preset=preset)
     assert (result.model, result.success, result.stop_reason) == (None, False, "no_data")
-    assert (result.iterations, result.rounds) == (0, 0)
+    assert (result.iterations, result.restarts) == (0, 0)
     assert "got 1" in result.message
 
 
 @calls
 def test_a_seed_gives_the_same_bits_over_several_rounds(call, made, is_right):
-    first, second, other = (call(seed=seed, agreement=4, round_iterations=40) for seed in (3, 3, 4))
-    assert first.rounds >= 3
+    first, second, other = (call(seed=seed, agreement=4, restart_iterations=40) for seed in (3, 3, 4))
+    assert first.restarts >= 3
     for field in dataclasses.fields(first):
         if field.name in ("seconds", "loading_seconds"):
             continue
@@ -196,9 +196,9 @@ def test_a_seed_gives_the_same_bits_over_several_rounds(call, made, is_right):
 @calls
 def test_a_problem_that_lacks_optional_functions_leaves_out_their_steps(call, made, is_right):
     # Whatever the problem has, single settings turn every step off.
-    plain = call(rounds=1, local_optimization=None, refinement=None, weighting=None)
+    plain = call(restarts=1, local_optimization=None, refinement=None, weighting=None)
     assert plain.success
-    assert plain.rounds == 1
+    assert plain.restarts == 1
 
 
 # Rounds, from outside.
@@ -211,14 +211,14 @@ def hard(**settings):
 
 
 def test_rounds_share_the_budget_and_the_last_says_why_it_ended():
-    result = hard(round_iterations=30, max_iterations=100, agreement=50, trace=True)
-    assert (result.rounds, result.iterations, result.stop_reason) == (4, 100, "max_iterations")
+    result = hard(restart_iterations=30, max_iterations=100, agreement=50, trace=True)
+    assert (result.restarts, result.iterations, result.stop_reason) == (4, 100, "max_iterations")
     assert len(result.trace) == 100
-    result = hard(rounds=3, round_iterations=30, agreement=50, stopping=None)
-    assert (result.rounds, result.iterations, result.stop_reason) == (3, 90, "rounds")
+    result = hard(restarts=3, restart_iterations=30, agreement=50, stopping=None)
+    assert (result.restarts, result.iterations, result.stop_reason) == (3, 90, "restarts")
     perfect = np.column_stack([np.arange(50.0), np.arange(50.0)])
-    result = bansac.fit_line(perfect, threshold=0.1, rounds=3, agreement=5)  # RANSAC's criterion ends every round
-    assert (result.rounds, result.stop_reason) == (3, "rounds")
+    result = bansac.fit_line(perfect, threshold=0.1, restarts=3, agreement=5)  # RANSAC's criterion ends every restart
+    assert (result.restarts, result.stop_reason) == (3, "restarts")
     assert result.iterations < 300
 
 
@@ -228,51 +228,51 @@ def test_rounds_go_on_until_they_have_the_minimum_of_samples():
     most = bansac.estimate_homography(x, x + 1, min_iterations=1000)
     assert few.iterations < 1000 <= most.iterations
     assert (few.stop_reason, most.stop_reason) == ("agreement", "agreement")
-    result = hard(rounds=3, round_iterations=30, agreement=50, min_iterations=200)
-    assert (result.rounds, result.iterations, result.stop_reason) == (7, 210, "rounds")
+    result = hard(restarts=3, restart_iterations=30, agreement=50, min_iterations=200)
+    assert (result.restarts, result.iterations, result.stop_reason) == (7, 210, "restarts")
 
 
 def test_one_round_ends_by_its_criterion_or_for_want_of_samples():
-    assert bansac.fit_line(POINTS.points, threshold=0.02, rounds=1).stop_reason == "ransac"
+    assert bansac.fit_line(POINTS.points, threshold=0.02, restarts=1).stop_reason == "ransac"
     for preset, iterations in ((None, 4800), ("fast", 600)):
-        result = hard(preset=preset, rounds=1, stopping=None)
-        assert (result.rounds, result.iterations, result.stop_reason) == (1, iterations, "max_iterations")
-    result = hard(rounds=1, round_iterations=50, stopping=None)
-    assert (result.rounds, result.iterations, result.stop_reason) == (1, 50, "rounds")
+        result = hard(preset=preset, restarts=1, stopping=None)
+        assert (result.restarts, result.iterations, result.stop_reason) == (1, iterations, "max_iterations")
+    result = hard(restarts=1, restart_iterations=50, stopping=None)
+    assert (result.restarts, result.iterations, result.stop_reason) == (1, 50, "restarts")
 
 
 def test_the_trace_of_several_rounds_counts_on():
-    result = hard(round_iterations=60, max_iterations=150, agreement=50, stopping=None, trace=True)
+    result = hard(restart_iterations=60, max_iterations=150, agreement=50, stopping=None, trace=True)
     trace = result.trace
     assert len(trace) == result.iterations == 150
     assert set(trace.snapshots) == {0, 2, 4, 9, 10, 11, 14, 100, 150}
     assert (trace.snapshots[0] == 0.5).all()
-    # Every round starts without a model: the best so far grows within each.
+    # Every restart starts without a model: the best so far grows within each.
     for begin, end in ((0, 60), (60, 120), (120, 150)):
         assert (np.diff(trace.best_score[begin:end]) >= 0).all()
-    plain = hard(round_iterations=60, max_iterations=150, agreement=50, stopping=None)
+    plain = hard(restart_iterations=60, max_iterations=150, agreement=50, stopping=None)
     assert np.array_equal(plain.model, result.model)
     assert np.array_equal(plain.beliefs, result.beliefs)
 
 
 def test_the_time_limit_stops_between_rounds(monkeypatch):
-    original = Rounds.end_round
+    original = Rounds.end_restart
 
-    def end_round(rounds, *arguments):
-        """End a round, the second after the deadline."""
-        original(rounds, *arguments)
-        if rounds.count == 2:
+    def end_restart(restarts, *arguments):
+        """End a restart, the second after the deadline."""
+        original(restarts, *arguments)
+        if restarts.count == 2:
             monkeypatch.setattr(search.time, "perf_counter", lambda: 1e9)
 
-    monkeypatch.setattr(Rounds, "end_round", end_round)
-    result = hard(agreement=50, max_seconds=1e6, round_iterations=30)
+    monkeypatch.setattr(Rounds, "end_restart", end_restart)
+    result = hard(agreement=50, max_seconds=1e6, restart_iterations=30)
     assert result.stop_reason == "max_seconds"
-    assert (result.rounds, result.iterations) == (2, 60)
+    assert (result.restarts, result.iterations) == (2, 60)
     assert result.model is not None
 
 
 def test_the_time_limit_leaves_the_model_of_the_rounds_so_far():
-    result = hard(rounds=1_000_000, agreement=1_000_000, max_iterations=2**31 - 1, max_seconds=0.3, stopping=None)
+    result = hard(restarts=1_000_000, agreement=1_000_000, max_iterations=2**31 - 1, max_seconds=0.3, stopping=None)
     assert result.stop_reason == "max_seconds"
     assert result.iterations > 0
     assert result.model is not None
@@ -317,7 +317,7 @@ def test_sizes_of_images_decide_between_models(monkeypatch):
         return Plausibility(count_call, given[-1])
 
     def calls(**settings):
-        hard(max_iterations=300, rounds=1, **settings)
+        hard(max_iterations=300, restarts=1, **settings)
         return given[-1][-1]
 
     monkeypatch.setattr("bansac.estimate.two_views.Plausibility", counted)
@@ -332,10 +332,10 @@ def test_sizes_of_images_decide_between_models(monkeypatch):
 
 
 def test_implausible_focal_lengths_lose():
-    settings = {"rounds": 12, "agreement": 12, "max_iterations": 1200, "round_iterations": 100}
+    settings = {"restarts": 12, "agreement": 12, "max_iterations": 1200, "restart_iterations": 100}
     without = hard(**settings)
     sized = hard(**settings, image_size1=(480, 640), image_size2=(480, 640))
     assert sized.iterations == without.iterations
-    assert sized.rounds == without.rounds
+    assert sized.restarts == without.restarts
     sizes = (480, 640), (480, 640)
     assert focal_lengths.plausibility(sized.model, *sizes) >= focal_lengths.plausibility(without.model, *sizes)

@@ -309,7 +309,7 @@ def planar(**settings):
     return bansac.estimate_fundamental(made.data[:2].T / PIXEL, made.data[2:].T / PIXEL, preset="paper", **settings)
 
 
-def rounds(**settings):
+def restarts(**settings):
     """Estimate with the defaults, and matches whose scores say little."""
     made = epipolar_matches(200, inlier_ratio=0.3, noise=0.5, seed=8)
     scores = np.random.default_rng(0).uniform(0.1, 1.0, len(made.x1))
@@ -322,20 +322,20 @@ def calibrated(**settings):
 
 
 # For every option: what is estimated, the settings that it needs, and a value that must change the result. It is shown
-# on one round with the parts of the paper, but for the options of several rounds.
+# on one restart with the parts of the paper, but for the options of several restarts.
 EFFECTS = {
     "threshold": (hard, {}, 3.0),
     "confidence": (hard, {}, 0.5),
     "max_iterations": (hard, {}, 20),
     "min_iterations": (easy, {}, 900),
-    "rounds": (rounds, {}, 1),
-    "round_iterations": (rounds, {}, 60),
-    "agreement": (rounds, {}, 1),
+    "restarts": (restarts, {}, 1),
+    "restart_iterations": (restarts, {}, 60),
+    "agreement": (restarts, {}, 1),
     "max_seconds": (hard, {"stopping": None, "max_iterations": 50_000}, 1e-6),
     "seed": (hard, {}, 9),
     "sampler": (hard, {}, "uniform"),
     "scoring": (hard, {}, "msac"),
-    "weighting": (rounds, {}, None),
+    "weighting": (restarts, {}, None),
     "verification": (hard, {}, None),
     "stopping": (easy, {}, None),
     "local_optimization": (easy, {}, "inner"),

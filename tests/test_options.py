@@ -15,7 +15,7 @@ from bansac.engine import options as engine
 from bansac.engine.refinement import REFINERS
 from bansac.engine.sampling import SAMPLERS
 from bansac.engine.scoring import SCORES
-from bansac.engine.state import LEARNT, LEARNT_AT_LATEST
+from bansac.engine.state import MIN_CLASSIFICATIONS, MIN_UPDATES
 from bansac.engine.stopping import STOPS
 from bansac.options import PRESETS, Options, Settings, find_preset, resolve_options
 from bansac.problems.circle import CIRCLE as CIRCLE_PROBLEM
@@ -35,9 +35,9 @@ PAPER = {
     "confidence": 0.999,  # "and a confidence of 0.999"
     "max_iterations": None,  # the problem's: "1000 maximum iterations" (E, H), "10000" (F)
     "min_iterations": 0,  # the paper is silent; no floor is needed: stops wait until the network has learnt
-    "rounds": 1,  # the paper has no rounds
-    "round_iterations": None,
-    "agreement": 2,  # of one round: without effect
+    "restarts": 1,  # the paper has no restarts
+    "restart_iterations": None,
+    "agreement": 2,  # of one restart: without effect
     "max_seconds": None,
     "seed": 0,
     "sampler": "bansac",
@@ -89,7 +89,7 @@ def test_the_paper_is_pinned_field_by_field():
         "ar": ("sprt", "sprt"),
     }
     # The paper is silent on how long a run lasts at least.
-    assert (LEARNT, LEARNT_AT_LATEST) == (20, 100)
+    assert (MIN_UPDATES, MIN_CLASSIFICATIONS) == (20, 100)
 
 
 @pytest.mark.parametrize(
@@ -104,7 +104,7 @@ def test_the_paper_has_its_own_thresholds_and_numbers_of_samples(problem, thresh
 
 # What the defaults are; for the rest of the fields they are the paper's.
 DEFAULT = {
-    "rounds": 16,
+    "restarts": 16,
     "agreement": 2,
     "scoring": "msac",
     "weighting": "default",
@@ -114,8 +114,8 @@ DEFAULT = {
     "refinement": "default",
 }
 OTHERS = {
-    "fast": {"rounds": 1, "max_iterations": 600, "stopping": "default"},
-    "accurate": {"rounds": 64, "agreement": 4, "max_iterations": 19_200},
+    "fast": {"restarts": 1, "max_iterations": 600, "stopping": "default"},
+    "accurate": {"restarts": 64, "agreement": 4, "max_iterations": 19_200},
 }
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import bansac
-from bansac.engine.state import LEARNT
+from bansac.engine.state import MIN_UPDATES
 from bansac.matches import load_demo
 from bansac.synthetic import epipolar_matches, homography_matches
 
@@ -67,9 +67,9 @@ def test_low_scores_end_no_run_before_the_network_has_learnt(kind):
     estimate, points, scores = make(kind)
     result = estimate(*points, preset="paper", scores=0.01 * scores, stopping="bansac", trace=True)
     updates = np.cumsum(~np.isnan(result.trace.gamma))
-    assert updates[-1] >= LEARNT
+    assert updates[-1] >= MIN_UPDATES
     first = np.flatnonzero(result.trace.low_probability >= result.trace.outliers)[0]
-    assert updates[first] < LEARNT
+    assert updates[first] < MIN_UPDATES
 
 
 @pytest.mark.parametrize("scale", [1.0, 0.01])

@@ -29,8 +29,8 @@ class Settings(TypedDict, total=False):
     confidence: float
     max_iterations: int | None
     min_iterations: int
-    rounds: int
-    round_iterations: int | None
+    restarts: int
+    restart_iterations: int | None
     agreement: int
     max_seconds: float | None
     seed: int | None
@@ -78,8 +78,8 @@ class Preset:
     motion_of_plane: bool = True
 
 
-_FAST = Options(rounds=1, max_iterations=600, stopping="default")
-_ACCURATE = Options(rounds=64, agreement=4, max_iterations=19_200)
+_FAST = Options(restarts=1, max_iterations=600, stopping="default")
+_ACCURATE = Options(restarts=64, agreement=4, max_iterations=19_200)
 
 PRESETS = {
     # Every field is written out: a change of a default does not change it.
@@ -89,8 +89,8 @@ PRESETS = {
             confidence=0.999,
             max_iterations=None,
             min_iterations=0,
-            rounds=1,
-            round_iterations=None,
+            restarts=1,
+            restart_iterations=None,
             agreement=2,
             max_seconds=None,
             seed=0,

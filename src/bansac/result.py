@@ -78,7 +78,7 @@ class Result:
         outliers that is fitted to the residuals when it is asked for first. None without success, as there is no model
         to be an inlier of.
     beliefs : (N,) ndarray of float or None
-        What the sampler believed of every datum at the end of the run, or of the round whose model is returned: the
+        What the sampler believed of every datum at the end of the run, or of the restart whose model is returned: the
         network's P^k (BaySAC's and AR's are alike).
         They steer the search and are no calibrated probabilities. None with a sampler that keeps none.
     score : float
@@ -89,13 +89,13 @@ class Result:
         Minimal samples drawn.
     models_tested : int
         Models that passed the checks and were scored, in full or in part.
-    rounds : int
-        Rounds of the run, see ``Options.rounds``.
+    restarts : int
+        Restarts of the run, see ``Options.restarts``.
     stop_reason : str
-        What ended the run: ``"agreement"`` of the rounds, ``"rounds"`` where all of them took place without it, or all
-        ``round_iterations`` of a single one, ``"max_iterations"`` or ``"max_seconds"``; with a single round also the
-        name of a stopping criterion, ``"ransac"``, ``"sprt"``, ``"prosac"`` or ``"bansac"``; ``"no_data"`` where there
-        were too few data to draw a sample.
+        What ended the run: ``"agreement"`` of the restarts, ``"restarts"`` where all of them took place without it, or
+        all ``restart_iterations`` of a single one, ``"max_iterations"`` or ``"max_seconds"``; with a single restart
+        also the name of a stopping criterion, ``"ransac"``, ``"sprt"``, ``"prosac"`` or ``"bansac"``; ``"no_data"``
+        where there were too few data to draw a sample.
     success : bool
         True where the model has more support than chance would give.
     message : str
@@ -123,7 +123,7 @@ class Result:
     threshold: float
     iterations: int
     models_tested: int
-    rounds: int
+    restarts: int
     stop_reason: str
     success: bool
     message: str
@@ -144,7 +144,7 @@ class Result:
         threshold: float,
         iterations: int,
         models_tested: int,
-        rounds: int,
+        restarts: int,
         stop_reason: str,
         success: bool,
         message: str,
@@ -162,7 +162,7 @@ class Result:
         fields.update(
             model=model, inliers=inliers, residuals=residuals, probabilities=probabilities,
             beliefs=beliefs, score=score, threshold=threshold, iterations=iterations,
-            models_tested=models_tested, rounds=rounds, stop_reason=stop_reason, success=success,
+            models_tested=models_tested, restarts=restarts, stop_reason=stop_reason, success=success,
             message=message, seed=seed, seconds=seconds, loading_seconds=loading_seconds, trace=trace,
             configuration=configuration,
         )  # fmt: skip

@@ -21,7 +21,7 @@ _REST = "fields"
 _JOIN = "."
 
 _DTYPES = {"inliers": np.bool_, "frame_inliers": np.bool_, "frame_beliefs": np.uint8}
-_DTYPES |= dict.fromkeys(("best_inliers", "low_probability", "outliers", "round", "frames"), np.int64)
+_DTYPES |= dict.fromkeys(("best_inliers", "low_probability", "outliers", "restart", "frames"), np.int64)
 # What null stands for in the arrays of a JSON file: NaN but for these.
 _INFINITE = ("residuals", "required_iterations")
 

@@ -64,7 +64,7 @@ def test_every_pair_has_the_answer_that_it_has_alone(bansac: Any, folder: Path) 
         np.testing.assert_array_equal(found["inliers"][part], alone.inliers)
         probabilities = np.full(len(pair), np.nan) if alone.probabilities is None else alone.probabilities
         np.testing.assert_array_equal(found["probabilities"][part], probabilities.astype(np.float32))
-        for field in ("num_inliers", "iterations", "rounds", "stop_reason", "message", "threshold", "seed"):
+        for field in ("num_inliers", "iterations", "restarts", "stop_reason", "message", "threshold", "seed"):
             assert found[field][k] == getattr(alone, field)
     assert np.isnan(found["model"][-1]).all()
     assert "torn.npz: cannot be read" in found["message"][-1]

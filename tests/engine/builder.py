@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from bansac.engine import runner
 from bansac.engine.options import Options
-from bansac.engine.sampling import Setup
+from bansac.engine.sampling import SamplerInput
 from bansac.engine.state import _RECORDS, State
 from bansac.numeric.arrays import Floats
 from bansac.numeric.jit import kernel
@@ -18,7 +18,7 @@ from bansac.numeric.rng import seed_rng
 from bansac.options import PRESETS
 from bansac.problems.problem import Problem
 
-# One round, and the parts of the paper: what tests of single mechanisms start from.
+# One restart, and the parts of the paper: what tests of single mechanisms start from.
 BASE = PRESETS["paper"].options.replace(threshold=1.0, max_iterations=1000)
 
 
@@ -43,10 +43,10 @@ def make_setup(
     *,
     prior: ArrayLike | None = None,
     quality: ArrayLike | None = None,
-) -> Setup:
+) -> SamplerInput:
     """Return what a sampler gets at the start of a run; the data (channels x N) keep their order and units."""
     values = np.array(data, np.float64, order="C")
-    return Setup(
+    return SamplerInput(
         data=values,
         sample_size=problem.sample_size,
         rng=seed_rng(options.seed),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bansac.engine.cheirality_score import visible_score
+from bansac.engine.cheirality_score import cheirality_score
 from bansac.engine.scoring import SCORES
 from bansac.engine.state import BLOCK, pack_run
 from bansac.engine.verification import evaluate
@@ -33,7 +33,7 @@ def test_without_a_test_of_sight_it_is_the_score(scoring, weighted):
     axis = np.array([0.0, 1.0, 0.0])
     score = full_score(state, axis)
     assert 0 < score < N
-    assert visible_score(LINE, state, pack_run(state), axis, np.empty(N, np.bool_)) == pytest.approx(
+    assert cheirality_score(LINE, state, pack_run(state), axis, np.empty(N, np.bool_)) == pytest.approx(
         score, rel=1e-6
     )  # float32
 
@@ -45,12 +45,12 @@ def test_points_behind_the_cameras_do_not_count(scoring):
     data, R, t = reference.random_scene(rng, N)
     E = (reference.cross_matrix(t) @ R).ravel()
     state = build_run(ESSENTIAL, data, scoring=scoring, threshold=1e-2)
-    assert visible_score(ESSENTIAL, state, pack_run(state), E, mask) == pytest.approx(full_score(state, E), rel=1e-6)
+    assert cheirality_score(ESSENTIAL, state, pack_run(state), E, mask) == pytest.approx(full_score(state, E), rel=1e-6)
     X = reference.triangulate(data, R, t)
     X[:, : N // 3] *= -1
     Y = R @ X + t[:, None]
     state = build_run(ESSENTIAL, np.vstack([X[:2] / X[2], Y[:2] / Y[2]]), scoring=scoring, threshold=1e-2)
-    visible = visible_score(ESSENTIAL, state, pack_run(state), E, mask)
+    visible = cheirality_score(ESSENTIAL, state, pack_run(state), E, mask)
     assert visible < 0.9 * full_score(state, E)
     assert visible >= 0.5 * (N - N // 3)
     assert mask.all()

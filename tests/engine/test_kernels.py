@@ -109,7 +109,7 @@ def half_credit(residuals, weights, squared_threshold):
 
 @pytest.mark.parametrize("settings", [{}, {"local_optimization": "inner+iterative"}, {"sampler": "uniform"}])
 def test_a_score_of_the_users_is_what_the_best_model_has(settings):
-    result = fit(scoring=Score("half credit", SimpleNamespace(gain=half_credit)), **settings)
+    result = fit(scoring=Score("half credit", SimpleNamespace(block_score=half_credit)), **settings)
     assert result.success
     near = np.count_nonzero(result.residuals <= 0.01)
     assert result.score == near + (result.num_inliers - near) / 2
@@ -117,7 +117,7 @@ def test_a_score_of_the_users_is_what_the_best_model_has(settings):
 
 
 def test_a_score_of_the_users_runs_in_both_precisions():
-    score = Score("half credit", SimpleNamespace(gain=half_credit))
+    score = Score("half credit", SimpleNamespace(block_score=half_credit))
     curve = bansac.fit_polynomial(POINTS.points, 1, threshold=0.02, preset="paper", scoring=score)  # double precision
     line = fit(scoring=score)
     assert curve.success
@@ -235,11 +235,11 @@ def test_a_refiner_says_which_problems_it_supports():
     ("settings", "error", "found"),
     [
         ({"sampler": Sampler("mine", SimpleNamespace())}, TypeError, "'mine' needs a function 'draw'"),
-        ({"scoring": Score("mine", SimpleNamespace())}, TypeError, "'mine' needs a function 'gain'"),
+        ({"scoring": Score("mine", SimpleNamespace())}, TypeError, "'mine' needs a function 'block_score'"),
         ({"refinement": Refiner("mine", SimpleNamespace())}, TypeError, "'mine' needs a function 'refine'"),
         ({"stopping": [Stop("mine", SimpleNamespace())]}, TypeError, "'mine' needs a function 'required_iterations'"),
         ({"stopping": [Stop("mine")]}, ValueError, "stopping='mine' needs a module"),
-        ({"scoring": Score("mine")}, ValueError, "scoring='mine' needs a module with the function gain"),
+        ({"scoring": Score("mine")}, ValueError, "scoring='mine' needs a module with the function block_score"),
         ({"sampler": Sampler("mine", own_sampler, stopping=("soon",))}, ValueError, "'mine' must be one of 'bansac'"),
         ({"stopping": ""}, ValueError, "stopping must be one of 'bansac'"),
         ({"stopping": QUARTER}, ValueError, "stopping must be names joined by"),
@@ -260,10 +260,10 @@ def without_weights(residuals, squared_threshold):
 
 
 @compiled
-@pytest.mark.parametrize("gain", [no_such_attribute, without_weights])
-def test_what_does_not_compile_is_named(gain):
-    with pytest.raises(TypeError, match="'mine': gain does not compile"):
-        fit(scoring=Score("mine", SimpleNamespace(gain=gain)))
+@pytest.mark.parametrize("block_score", [no_such_attribute, without_weights])
+def test_what_does_not_compile_is_named(block_score):
+    with pytest.raises(TypeError, match="'mine': block_score does not compile"):
+        fit(scoring=Score("mine", SimpleNamespace(block_score=block_score)))
 
 
 def negative(residuals, weights, squared_threshold):
@@ -285,10 +285,10 @@ def blind_to_weights(residuals, weights, squared_threshold):
     return total
 
 
-@pytest.mark.parametrize("gain", [negative, too_large, blind_to_nan, blind_to_weights])
-def test_a_gain_out_of_its_range_is_named(gain):
-    with pytest.raises(ValueError, match="score 'mine': gain must lie between 0 and the sum of the weights"):
-        fit(scoring=Score("mine", SimpleNamespace(gain=gain)))
+@pytest.mark.parametrize("block_score", [negative, too_large, blind_to_nan, blind_to_weights])
+def test_a_gain_out_of_its_range_is_named(block_score):
+    with pytest.raises(ValueError, match="score 'mine': block_score must lie between 0 and the sum of the weights"):
+        fit(scoring=Score("mine", SimpleNamespace(block_score=block_score)))
 
 
 def test_the_struct_of_a_combination_is_made_once():

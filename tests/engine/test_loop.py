@@ -9,7 +9,7 @@ import pytest
 
 import bansac
 from bansac import Problem
-from bansac.engine.state import LEARNT, LEARNT_AT_LATEST
+from bansac.engine.state import MIN_CLASSIFICATIONS, MIN_UPDATES
 
 
 def solve(data, sample, models, scratch):
@@ -121,7 +121,7 @@ def test_bansac_stops_as_soon_as_there_are_as_many_improbable_data_as_outliers_a
     assert result.stop_reason == "bansac"
     assert result.trace.low_probability[-1] == result.trace.outliers[-1] == 60
     reached = (result.trace.low_probability >= result.trace.outliers) & (result.trace.best_inliers > 0)
-    reached &= np.cumsum(~np.isnan(result.trace.gamma)) >= LEARNT
+    reached &= np.cumsum(~np.isnan(result.trace.gamma)) >= MIN_UPDATES
     assert reached.tolist() == [False] * (result.iterations - 1) + [True]
 
 
@@ -140,9 +140,9 @@ def test_perfect_data_do_not_stop_a_run_before_the_network_has_learnt(stopping):
     perfect = np.full((30, 1), 7.0)
     settings = PAPER | {"stopping": stopping}
     result = bansac.ransac(CONSTANT, perfect, max_iterations=500, **settings)
-    assert (result.iterations, result.stop_reason) == (LEARNT, stopping.split("+")[0])
-    result = bansac.ransac(CONSTANT, perfect, max_iterations=LEARNT - 1, **settings)
-    assert (result.iterations, result.stop_reason) == (LEARNT - 1, "max_iterations")
+    assert (result.iterations, result.stop_reason) == (MIN_UPDATES, stopping.split("+")[0])
+    result = bansac.ransac(CONSTANT, perfect, max_iterations=MIN_UPDATES - 1, **settings)
+    assert (result.iterations, result.stop_reason) == (MIN_UPDATES - 1, "max_iterations")
 
 
 def test_samplers_without_a_network_do_not_wait():
@@ -153,6 +153,6 @@ def test_samplers_without_a_network_do_not_wait():
 def test_degenerate_samples_alone_let_the_bounds_end_a_run_but_not_bansac():
     perfect, degenerate = np.full((30, 1), 7.0), problem(is_always_degenerate)
     result = bansac.ransac(degenerate, perfect, stopping="bansac+ransac", max_iterations=500, **PAPER)
-    assert (result.iterations, result.stop_reason) == (LEARNT_AT_LATEST, "ransac")
+    assert (result.iterations, result.stop_reason) == (MIN_CLASSIFICATIONS, "ransac")
     result = bansac.ransac(degenerate, perfect, stopping="bansac", max_iterations=500, **PAPER)
     assert (result.iterations, result.stop_reason) == (500, "max_iterations")

@@ -1,4 +1,4 @@
-"""The optimised models of a round compete by score times plausibility."""
+"""The optimised models of a restart compete by score times plausibility."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bansac.engine import runner
-from bansac.engine.model_selection import Plausibility, compete, make_contest, weigh
+from bansac.engine.model_selection import Plausibility, make_model_selection, plausibility_of, update_if_better
 from bansac.engine.state import pack_run
 from bansac.numeric.jit import kernel
 from bansac.problems.line import LINE
@@ -37,43 +37,43 @@ def first_number(model, transform, parameters):
     return plausibility
 
 
-def contest_of(*plausibilities):
-    return make_contest(LINE, Plausibility(first_number, np.array(plausibilities)), np.zeros(5), repairs=False)
+def selection_of(*plausibilities):
+    return make_model_selection(LINE, Plausibility(first_number, np.array(plausibilities)), np.zeros(5), repairs=False)
 
 
 def test_a_model_of_less_score_and_more_plausibility_wins(state):
-    packed, (rules, contest) = pack_run(state), contest_of(0.0, 0.5, 1.0)
+    packed, (functions, selection) = pack_run(state), selection_of(0.0, 0.5, 1.0)
     bring(state, 1.0, 50.0, 60)
-    assert compete(packed, rules, contest)
+    assert update_if_better(packed, functions, selection)
     assert state.progress["best_score"] == 25.0  # what the loop has to beat
     bring(state, 2.0, 30.0, 40)
-    assert compete(packed, rules, contest)
+    assert update_if_better(packed, functions, selection)
     bring(state, 1.0, 55.0, 62)
-    assert not compete(packed, rules, contest)
+    assert not update_if_better(packed, functions, selection)
     assert found(state) == [2.0, 30.0, 40, 25.0]
-    assert weigh(rules, contest, np.full(3, 1.0)) == 0.5
+    assert plausibility_of(functions, selection, np.full(3, 1.0)) == 0.5
 
 
 def test_models_are_equally_plausible_if_nothing_is_said(state):
-    packed, (rules, contest) = pack_run(state), make_contest(LINE, None, np.zeros(5), repairs=False)
+    packed, (functions, selection) = pack_run(state), make_model_selection(LINE, None, np.zeros(5), repairs=False)
     bring(state, 1.0, 50.0, 60)
-    assert compete(packed, rules, contest)
+    assert update_if_better(packed, functions, selection)
     bring(state, 2.0, 49.0, 60)
-    assert not compete(packed, rules, contest)
+    assert not update_if_better(packed, functions, selection)
     assert found(state)[:2] == [1.0, 50.0]
 
 
 def test_the_last_step_gets_the_score_and_a_round_begins_without_a_model(state):
-    packed, (rules, contest) = pack_run(state), contest_of(0.0, 0.5, 0.5)
-    contest.settle(state.progress)
+    packed, (functions, selection) = pack_run(state), selection_of(0.0, 0.5, 0.5)
+    selection.restore_score(state.progress)
     assert state.progress["best_score"] == 0.0
     bring(state, 1.0, 50.0, 60)
-    compete(packed, rules, contest)
-    contest.settle(state.progress)
+    update_if_better(packed, functions, selection)
+    selection.restore_score(state.progress)
     assert found(state)[:2] == [1.0, 50.0]
-    contest.reset()
+    selection.reset()
     bring(state, 2.0, 10.0, 20)
-    assert compete(packed, rules, contest)
+    assert update_if_better(packed, functions, selection)
 
 
 denormalize = kernel(LINE.denormalize)
@@ -85,15 +85,15 @@ def below(model, transform, parameters):
     return 0.8 if -model[2] / model[1] > 0.0 else 1.0
 
 
-@pytest.mark.parametrize("rounds", [1, 3])
-def test_plausibility_decides_between_two_lines(rounds):
+@pytest.mark.parametrize("restarts", [1, 3])
+def test_plausibility_decides_between_two_lines(restarts):
     rng = np.random.default_rng(1)
     x = rng.uniform(-1, 1, 200)
     y = np.where(np.arange(200) < 80, 0.1, -0.2) + rng.normal(0, 0.002, 200)
     y[150:] = rng.uniform(-1, 1, 50)
     data = np.vstack([x, y])  # 80 on one line, 70 on the other
     options = BASE.replace(threshold=0.01, scoring="msac", local_optimization="inner", stopping=None)
-    options = options.replace(max_iterations=600, rounds=rounds, sampler="uniform")
+    options = options.replace(max_iterations=600, restarts=restarts, sampler="uniform")
 
     def height(model):
         return -model[2] / model[1]

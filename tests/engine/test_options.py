@@ -26,11 +26,11 @@ from bansac.engine.stopping import STOPS, Stop
         ("max_iterations", 10.5),
         ("max_iterations", True),
         ("min_iterations", -1),
-        ("rounds", 0),
-        ("rounds", 1.5),
-        ("rounds", None),
-        ("round_iterations", 0),
-        ("round_iterations", "many"),
+        ("restarts", 0),
+        ("restarts", 1.5),
+        ("restarts", None),
+        ("restart_iterations", 0),
+        ("restart_iterations", "many"),
         ("agreement", 0),
         ("agreement", True),
         ("max_seconds", 0),
@@ -148,10 +148,10 @@ def test_replace_names_the_options_where_one_does_not_exist():
 
 @pytest.mark.parametrize("seed", [7, 7.0, np.uint8(7), np.int64(7), np.float32(7), np.array(7), np.array(7, np.uint16)])
 def test_whole_numbers_of_any_type(seed):
-    options = Options(seed=seed, max_iterations=1e4, min_iterations=np.array(5.0), rounds=3.0)
-    assert (options.seed, options.max_iterations, options.min_iterations, options.rounds) == (7, 10_000, 5, 3)
+    options = Options(seed=seed, max_iterations=1e4, min_iterations=np.array(5.0), restarts=3.0)
+    assert (options.seed, options.max_iterations, options.min_iterations, options.restarts) == (7, 10_000, 5, 3)
     assert {
-        type(value) for value in (options.seed, options.max_iterations, options.min_iterations, options.rounds)
+        type(value) for value in (options.seed, options.max_iterations, options.min_iterations, options.restarts)
     } == {int}
 
 
@@ -167,5 +167,5 @@ def test_options_are_frozen():
 
 
 def test_the_only_round_must_be_long_enough_for_the_minimum():
-    with pytest.raises(ValueError, match=r"min_iterations must be at most round_iterations \(50\).*got 51"):
-        Options(rounds=1, round_iterations=50, min_iterations=51)
+    with pytest.raises(ValueError, match=r"min_iterations must be at most restart_iterations \(50\).*got 51"):
+        Options(restarts=1, restart_iterations=50, min_iterations=51)

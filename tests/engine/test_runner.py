@@ -10,7 +10,7 @@ import pytest
 from numba import config
 
 from bansac.engine import local_optimization, runner, search
-from bansac.engine.model_selection import compete, repair_sampled
+from bansac.engine.model_selection import repair_sampled, update_if_better
 from bansac.engine.sampling import SAMPLERS
 from bansac.engine.state import OPTIMIZATION
 from bansac.problems.fundamental import FUNDAMENTAL
@@ -46,7 +46,7 @@ def outcome(problem, data, **settings):
 
 
 def assert_same_bits(first, second):
-    for name, a, b in zip(runner.Outcome._fields, first, second, strict=True):
+    for name, a, b in zip(runner.EngineResult._fields, first, second, strict=True):
         if name == "trace":
             assert (a is None) == (b is None)
             if a is not None:
@@ -119,21 +119,21 @@ def follow(monkeypatch):
         log("optimization")
         local_optimization.optimize_locally(packed)
 
-    def optimize(packed, manifold, work, rules, contest):
+    def optimize(packed, manifold, work, functions, selection):
         sampled = states[-1][0].best_model.copy()
         improve(packed)
-        if contest is None:
+        if selection is None:
             return
-        contest.sampled[:] = sampled
-        if compete(packed, rules, contest) and repair_sampled(packed, rules, contest):
+        selection.sampled[:] = sampled
+        if update_if_better(packed, functions, selection) and repair_sampled(packed, functions, selection):
             log("repair")
             improve(packed)
-            compete(packed, rules, contest)
+            update_if_better(packed, functions, selection)
 
-    def iterate(packed, manifold, work, rules, contest, trace, first, end):
+    def iterate(packed, manifold, work, functions, selection, trace, first, end):
         found = search.run_iterations(packed, trace, first, end)
         while states[-1][0].progress["due"] == OPTIMIZATION:
-            optimize(packed, manifold, work, rules, contest)
+            optimize(packed, manifold, work, functions, selection)
             found = search.run_iterations(packed, trace, first, end)
         return found
 

@@ -10,11 +10,11 @@ from bansac.engine.trace import SNAPSHOTS, TRACE_COLUMNS, Recorder
 ORDER = np.array([2, 0, 1])
 
 
-def record(rounds, slice_length):
-    """Record rounds of these lengths; after iteration k the beliefs are (k % 100) / 100 + 0, 0.001, 0.002."""
+def record(restarts, slice_length):
+    """Record restarts of these lengths; after iteration k the beliefs are (k % 100) / 100 + 0, 0.001, 0.002."""
     recorder, done = Recorder(ORDER), 0
-    for length in rounds:
-        recorder.begin_round()
+    for length in restarts:
+        recorder.begin_restart()
         end = done + length
         while done < end:
             granted = recorder.begin(done, min(slice_length, end - done), beliefs_at(0))
@@ -29,20 +29,20 @@ def beliefs_at(k):
     return (k % 100) / 100 + np.array([0, 0.001, 0.002])
 
 
-@pytest.mark.parametrize("rounds", [[1], [30], [7, 5, 1, 9], [300] * 16, [5000], [3] * 200])
-def test_frames_do_not_depend_on_the_slices_and_are_bounded(rounds):
-    traces = [record(rounds, slice_length) for slice_length in (10**6, 13, 1)]
-    first, total, ends = traces[0], sum(rounds), np.cumsum(rounds)
+@pytest.mark.parametrize("restarts", [[1], [30], [7, 5, 1, 9], [300] * 16, [5000], [3] * 200])
+def test_frames_do_not_depend_on_the_slices_and_are_bounded(restarts):
+    traces = [record(restarts, slice_length) for slice_length in (10**6, 13, 1)]
+    first, total, ends = traces[0], sum(restarts), np.cumsum(restarts)
     for trace in traces:
-        for name in ("frames", "frame_beliefs", "frame_inliers", "round", "best_score"):
+        for name in ("frames", "frame_beliefs", "frame_inliers", "restart", "best_score"):
             np.testing.assert_array_equal(getattr(trace, name), getattr(first, name))
         assert trace.snapshots.keys() == first.snapshots.keys()
     assert len(first) == total
-    assert first.round.tolist() == [k + 1 for k, length in enumerate(rounds) for _ in range(length)]
+    assert first.round.tolist() == [k + 1 for k, length in enumerate(restarts) for _ in range(length)]
     frames = set(first.frames.tolist())
     assert sorted(frames) == first.frames.tolist()
     assert {0, total} | set(ends[:64].tolist()) | {at for at in SNAPSHOTS if at <= total} <= frames
-    assert len(frames) <= 65 + len(SNAPSHOTS) + min(len(rounds), 65)
+    assert len(frames) <= 65 + len(SNAPSHOTS) + min(len(restarts), 65)
     assert np.diff(first.frames).max() <= max(1, total / 32)
 
 
@@ -54,4 +54,4 @@ def test_a_frame_has_the_beliefs_and_inliers_in_the_caller_s_order():
         expected[ORDER] = beliefs_at(at)
         np.testing.assert_allclose(trace.frame_beliefs[k] / 255, expected, atol=0.5 / 255 + 1e-12)
         assert trace.frame_inliers[k].tolist() == ([False, at % 2 == 0, True] if at else [False] * 3)
-    assert set(vars(trace)) == {*TRACE_COLUMNS, "snapshots", "round", "frames", "frame_beliefs", "frame_inliers"}
+    assert set(vars(trace)) == {*TRACE_COLUMNS, "snapshots", "restart", "frames", "frame_beliefs", "frame_inliers"}

@@ -43,7 +43,7 @@ def model_error(kind, result, scene, seed):
     F = result.model if kind == "F" else K_inverse.T @ result.model @ K_inverse
     squared = np.empty(len(clean.x1))
     data = np.ascontiguousarray(np.column_stack([clean.x1, clean.x2]).T)
-    FUNDAMENTAL.exact_residuals(data, np.array(F).ravel(), 0, squared.size, squared)
+    FUNDAMENTAL.float64_residuals(data, np.array(F).ravel(), 0, squared.size, squared)
     return float(np.sqrt(squared[clean.inliers]).mean())
 
 
@@ -167,7 +167,7 @@ def test_counts_are_those_of_all_runs():
     last = estimate("H", scene, auto.threshold)
     assert auto.threshold < first.threshold
     assert auto.iterations == first.iterations + last.iterations
-    assert auto.rounds == first.rounds + last.rounds
+    assert auto.restarts == first.restarts + last.restarts
     np.testing.assert_array_equal(auto.model, last.model)
 
 

@@ -44,7 +44,7 @@ def test_residuals_are_reprojection_errors_and_infinite_behind_the_camera(seed):
     model[:4] /= np.linalg.norm(model[:4])
     data = rng.normal(size=(5, 30))
     out = np.empty(20)
-    ABSOLUTE_POSE.exact_residuals(data, model, 5, 25, out)
+    ABSOLUTE_POSE.float64_residuals(data, model, 5, 25, out)
     matrix = matrix_of(model)
     expected = space.reprojection_errors(matrix[:, :3], matrix[:, 3], data[2:, 5:25].T, data[:2, 5:25].T)
     out[~np.isfinite(out)] = np.inf

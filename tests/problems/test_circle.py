@@ -135,6 +135,6 @@ def test_normalised_and_back_gives_the_same_circle(offset):
 
 def test_problem_compiles():
     out = np.empty(1)
-    CIRCLE.exact_residuals(np.ones((2, 1)), np.array([1.0, 0.0, 3.0]), 0, 1, out)
+    CIRCLE.float64_residuals(np.ones((2, 1)), np.array([1.0, 0.0, 3.0]), 0, 1, out)
     assert out[0] == pytest.approx(4.0)
     assert set(CIRCLE.compile_in_loop(degeneracy=True)) == {row.name for row in IN_LOOP}

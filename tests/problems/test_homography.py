@@ -92,7 +92,7 @@ def test_problem_compiles():
     assert HOMOGRAPHY.model_size == 9
     assert set(HOMOGRAPHY.compile_in_loop(degeneracy=True)) == {row.name for row in IN_LOOP}
     out = np.empty(1)
-    HOMOGRAPHY.exact_residuals(np.ones((4, 1)), np.eye(3).ravel(), 0, 1, out)
+    HOMOGRAPHY.float64_residuals(np.ones((4, 1)), np.eye(3).ravel(), 0, 1, out)
     assert out[0] == 0.0
 
 

@@ -136,6 +136,6 @@ def test_points_that_all_coincide_keep_their_scale():
 
 def test_problem_compiles():
     out = np.empty(1)
-    LINE.exact_residuals(np.ones((2, 1)), np.array([0.6, 0.8, 0.6]), 0, 1, out)
+    LINE.float64_residuals(np.ones((2, 1)), np.array([0.6, 0.8, 0.6]), 0, 1, out)
     assert out[0] == pytest.approx(4.0)
     assert set(LINE.compile_in_loop(degeneracy=True)) == {row.name for row in IN_LOOP}

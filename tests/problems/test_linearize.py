@@ -99,7 +99,7 @@ def test_the_squares_of_the_residuals_are_those_of_the_loop(name, seed):
     problem = PROBLEMS[name]
     data, model = rng.uniform(-0.5, 0.5, (problem.channels, 20)), random_model(name, rng)
     squared = np.empty(15)
-    problem.exact_residuals(data, model, 5, 20, squared)
+    problem.float64_residuals(data, model, 5, 20, squared)
     residuals, _ = linearize(problem, data, model, start=5)
     assert (residuals**2).sum(axis=0) == pytest.approx(squared, rel=1e-9, abs=1e-12)
 

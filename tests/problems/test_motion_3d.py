@@ -34,7 +34,7 @@ def scene(scale=1.0, n=150, share=0.5, noise=0.02, seed=0):
 def test_residuals_are_distances(seed):
     rng = np.random.default_rng(seed)
     model, data, out = rng.normal(size=7), rng.normal(size=(6, 9)), np.empty(5)
-    RIGID_3D.exact_residuals(data, model, 2, 7, out)
+    RIGID_3D.float64_residuals(data, model, 2, 7, out)
     expected = space.rotate(model[:4], data[:3, 2:7].T) + model[4:] - data[3:, 2:7].T
     np.testing.assert_allclose(out, (expected**2).sum(axis=1), rtol=1e-9)
 

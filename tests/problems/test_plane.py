@@ -44,7 +44,7 @@ def test_the_plane_of_three_points_contains_them(seed):
     data, models, out = rng.normal(size=(3, 5)), np.empty((1, 4)), np.empty(5)
     assert solve_plane(data, np.array([4, 0, 2]), models, np.empty(0)) == 1
     assert np.linalg.norm(models[0, :3]) == pytest.approx(1)
-    PLANE.exact_residuals(data, models[0], 0, 5, out)
+    PLANE.float64_residuals(data, models[0], 0, 5, out)
     assert out[[4, 0, 2]].max() < 1e-18
     np.testing.assert_allclose(out, (models[0, :3] @ data + models[0, 3]) ** 2, atol=1e-15)
 

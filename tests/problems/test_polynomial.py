@@ -139,7 +139,7 @@ def test_one_problem_a_degree_one_function_for_all():
     assert polynomial(3).solve is polynomial(4).solve
     assert set(polynomial(2).compile_in_loop(degeneracy=True)) == {row.name for row in IN_LOOP}
     out = np.empty(1)
-    polynomial(2).exact_residuals(np.full((2, 1), 2.0), np.array([1.0, 0.0, 1.0]), 0, 1, out)
+    polynomial(2).float64_residuals(np.full((2, 1), 2.0), np.array([1.0, 0.0, 1.0]), 0, 1, out)
     assert out[0] == 9.0
 
 

@@ -106,7 +106,7 @@ def test_one_call_serves_problems_of_different_functions():
 
 def test_exact_residuals_are_those_of_float64():
     out = np.zeros(2)
-    Problem(**FIELDS, precision="float32").exact_residuals(np.array([[0.1, 0.3]]), np.array([0.1]), 0, 2, out)
+    Problem(**FIELDS, precision="float32").float64_residuals(np.array([[0.1, 0.3]]), np.array([0.1]), 0, 2, out)
     np.testing.assert_array_equal(out, [0.0, (0.3 - 0.1) ** 2])
 
 
@@ -196,7 +196,7 @@ assert kernels.solve is solve
 models = np.zeros((1, 1))
 assert kernels.solve(np.array([[7.0]]), np.array([0]), models, np.empty(0)) == 1
 out = np.zeros(1)
-problem.exact_residuals(np.array([[9.0]]), models[0], 0, 1, out)
+problem.float64_residuals(np.array([[9.0]]), models[0], 0, 1, out)
 assert out[0] == 4.0
 assert not kernels.fit(None, None, None, None) and kernels.is_valid(None, None, None)
 
@@ -275,7 +275,7 @@ def too_few(data, sample):
             solve,
             r"repair_degenerate\(data, sample, model, squared_threshold, rng, scratch\)",
         ),
-        ("visible_gain", solve, r"visible_gain\(data, model, gains\), got solve"),
+        ("score_in_front", solve, r"score_in_front\(data, model, scores\), got solve"),
         ("canonical", too_few, r"canonical\(model\), got too_few\(data, sample\)"),
     ],
 )

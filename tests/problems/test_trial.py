@@ -114,13 +114,13 @@ def read_too_far(data, model, start, stop, out):
         out[i] = (data[0, start + i] - data[0, start + i + 1]) ** 2
 
 
-def gains_too_far(data, model, gains):
-    return gains[data.shape[1]]
+def gains_too_far(data, model, scores):
+    return scores[data.shape[1]]
 
 
 def test_a_visible_gain_that_leaves_its_arrays_is_refused():
-    with pytest.raises(ValueError, match="visible_gain reads or writes outside an array: index 40 is out of bounds"):
-        check(visible_gain=gains_too_far)
+    with pytest.raises(ValueError, match="score_in_front reads or writes outside an array: index 40 is out of bounds"):
+        check(score_in_front=gains_too_far)
 
 
 @pytest.mark.parametrize(

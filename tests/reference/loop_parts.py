@@ -42,11 +42,11 @@ def magsac(residuals, weights, squared_threshold):
     return sum(w * (1 - loss(float(r)) / largest) for r, w in pairs if r <= squared_threshold)
 
 
-def evaluate(gain, residuals, weights, squared_threshold, to_beat, order):
+def evaluate(block_score, residuals, weights, squared_threshold, to_beat, order):
     """Score of a model, None as soon as the weights of the blocks to come cannot bring it above ``to_beat``."""
     score, remaining = 0.0, sum(map(float, weights))
     for block in order:
-        score += gain(residuals[block], weights[block], squared_threshold)
+        score += block_score(residuals[block], weights[block], squared_threshold)
         remaining -= sum(map(float, weights[block]))
         if score + remaining <= to_beat:
             return None

@@ -133,7 +133,7 @@ def test_the_slider_replays_the_run(page, case):
     for _ in range(4):
         page.press("#step", keys.ARROW_RIGHT)
     at = int(trace.frames[4])
-    words = f"iteration {at} of {len(trace)}, round 1"
+    words = f"iteration {at} of {len(trace)}, restart 1"
     assert page.text("#step-text") == page.find("#step").get_attribute("aria-valuetext") == words
     counters, row = page.counters(), at - 1
     assert counters["Best model: inliers"] == str(trace.best_inliers[row])
@@ -145,7 +145,7 @@ def test_the_slider_replays_the_run(page, case):
     page.js("select(7)")
     assert f"belief {trace.frame_beliefs[4][7] / 255:.3f}" in page.text("#datum")
     page.press("#step", keys.END, keys.ARROW_LEFT)
-    assert page.text("#step-text") == f"iteration {len(trace)} of {len(trace)}, round {case.result.rounds}"
+    assert page.text("#step-text") == f"iteration {len(trace)} of {len(trace)}, restart {case.result.restarts}"
     page.press("#step", keys.ARROW_RIGHT)
     assert page.find("input[value=posterior]").is_selected()
     assert page.shown() == case.result.num_inliers

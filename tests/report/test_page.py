@@ -43,7 +43,7 @@ def test_the_page_has_the_data_and_the_frames(case, tmp_path):
     bits = np.unpackbits(decode(frames["inliers"], np.uint8), bitorder="little", count=trace.frame_inliers.size)
     np.testing.assert_array_equal(bits.reshape(-1, n), trace.frame_inliers)
     assert frames["counters"]["best_inliers"][1:] == trace.frame_inliers[1:].sum(axis=1).tolist()
-    assert frames["ends"] == [int(np.sum(trace.round <= k)) for k in range(1, result.rounds)]
+    assert frames["ends"] == [int(np.sum(trace.restart <= k)) for k in range(1, result.restarts)]
     for shown in ("success", result.message, result.stop_reason, "sampler", "200 matches"):
         assert shown in text
 
@@ -82,7 +82,7 @@ def test_five_thousand_matches_of_noisy_images_take_five_megabytes_at_most(case,
         **columns,
         **counts,
         required_iterations=rng.uniform(0, 1e9, iterations),
-        round=np.arange(iterations) // 10 + 1,
+        restart=np.arange(iterations) // 10 + 1,
         frames=np.linspace(0, iterations, frames).astype(int),
         frame_beliefs=rng.integers(0, 256, (frames, n)).astype(np.uint8),
         frame_inliers=rng.random((frames, n)) < 0.5,

@@ -12,7 +12,7 @@ from bansac.geometry import apply_transform, normalize_points
 from bansac.problems.essential import ESSENTIAL
 from bansac.problems.fundamental import FUNDAMENTAL
 from bansac.problems.homography import HOMOGRAPHY
-from bansac.significance.configuration import consequence, find_configuration, matches_of_plane
+from bansac.significance.configuration import configuration_message, find_configuration, matches_of_plane
 from bansac.synthetic import epipolar_matches, homography_matches, planar_scene_matches, rotation_matches
 
 SEEDS = range(10)
@@ -134,7 +134,7 @@ def test_the_message_says_what_is_not_determined():
     assert "two motions" in bansac.estimate_essential(scene.x1, scene.x2, scene.K).message
     turned = rotation_matches(500, 0.5, 0.3, seed=1)
     assert "does not determine a translation" in bansac.estimate_essential(turned.x1, turned.x2, turned.K).message
-    assert consequence(FUNDAMENTAL, "general") == consequence(HOMOGRAPHY, "planar") == ""
+    assert configuration_message(FUNDAMENTAL, "general") == configuration_message(HOMOGRAPHY, "planar") == ""
 
 
 def test_rotations_are_told_from_planes_by_rays_alone():

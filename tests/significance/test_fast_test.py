@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bansac.engine import certificate
 from bansac.numeric.rng import seed_rng
 from bansac.problems.circle import CIRCLE
 from bansac.problems.fundamental import FUNDAMENTAL
 from bansac.problems.homography import HOMOGRAPHY
 from bansac.problems.line import LINE
-from bansac.significance.fast_test import _survey, is_clear
+from bansac.significance import fast_test
+from bansac.significance.fast_test import _survey, is_significant_fast
 from bansac.significance.support import SAME_POINT, first_of_equals
 from bansac.synthetic import circle_points, epipolar_matches, homography_matches, line_points
 
@@ -21,31 +21,31 @@ IDENTITY = np.eye(3).ravel()
 def test_right_models_are_clear():
     scene = homography_matches(500, 0.5, 0.5, seed=1)
     data = np.ascontiguousarray(np.column_stack([scene.x1, scene.x2]).T)
-    assert is_clear(HOMOGRAPHY, data, scene.H.ravel(), 2.0, scene.inliers)
+    assert is_significant_fast(HOMOGRAPHY, data, scene.H.ravel(), 2.0, scene.inliers)
     for problem, curve in ((LINE, line_points(500, 0.5, 0.001)), (CIRCLE, circle_points(500, 0.5, 0.001))):
-        assert is_clear(problem, np.ascontiguousarray(curve.points.T), curve.model, 0.005, curve.inliers)
+        assert is_significant_fast(problem, np.ascontiguousarray(curve.points.T), curve.model, 0.005, curve.inliers)
 
 
 def test_of_few_data_each_is_exchanged_with_several(monkeypatch):
     scene = epipolar_matches(40, inlier_ratio=0.6, noise=0.2, seed=0)
     data, F = np.ascontiguousarray(np.column_stack([scene.x1, scene.x2]).T), scene.F.ravel()
-    assert is_clear(FUNDAMENTAL, data, F, 0.5, scene.inliers)
+    assert is_significant_fast(FUNDAMENTAL, data, F, 0.5, scene.inliers)
     few = np.zeros(40, np.bool_)
     few[np.flatnonzero(scene.inliers)[:9]] = True
-    assert not is_clear(FUNDAMENTAL, data, F, 0.5, few)
-    monkeypatch.setattr(certificate, "_PAIRS", 40)
-    assert not is_clear(FUNDAMENTAL, data, F, 0.5, scene.inliers)
+    assert not is_significant_fast(FUNDAMENTAL, data, F, 0.5, few)
+    monkeypatch.setattr(fast_test, "_PAIRS", 40)
+    assert not is_significant_fast(FUNDAMENTAL, data, F, 0.5, scene.inliers)
 
 
 @pytest.mark.parametrize("n", [501, 1000, 3000, 200_000])
 def test_of_many_data_a_part_decides(n):
     scene = homography_matches(n, 0.3, 0.5, seed=2)
     data = np.ascontiguousarray(np.column_stack([scene.x1, scene.x2]).T)
-    assert is_clear(HOMOGRAPHY, data, scene.H.ravel(), 2.0, scene.inliers)
+    assert is_significant_fast(HOMOGRAPHY, data, scene.H.ravel(), 2.0, scene.inliers)
     few = np.zeros(n, np.bool_)
     step = max(n // 1000, 1)
     few[::step] = np.arange(few[::step].size) < 8
-    assert not is_clear(HOMOGRAPHY, data, scene.H.ravel(), 2.0, few)
+    assert not is_significant_fast(HOMOGRAPHY, data, scene.H.ravel(), 2.0, few)
 
 
 def data_of(kind):
@@ -68,13 +68,13 @@ def data_of(kind):
 def test_doubtful_supports_are_not(kind):
     data = data_of(kind)
     inliers = np.hypot(*(data[:2] - data[2:])) <= 3.0
-    assert is_clear(HOMOGRAPHY, data_of("spread"), IDENTITY, 3.0, np.arange(200) < 40)
-    assert not is_clear(HOMOGRAPHY, data, IDENTITY, 3.0, inliers if kind != "noise" else np.arange(200) < 4)
+    assert is_significant_fast(HOMOGRAPHY, data_of("spread"), IDENTITY, 3.0, np.arange(200) < 40)
+    assert not is_significant_fast(HOMOGRAPHY, data, IDENTITY, 3.0, inliers if kind != "noise" else np.arange(200) < 4)
 
 
 def test_rows_of_a_grid_are_not():
     x, y = (axis.ravel() for axis in np.meshgrid(np.arange(20.0), np.arange(20.0)))
-    assert not is_clear(LINE, np.stack([x, y]), np.array([0, 1, -7.0]), 0.1, y == 7)
+    assert not is_significant_fast(LINE, np.stack([x, y]), np.array([0, 1, -7.0]), 0.1, y == 7)
 
 
 def test_it_counts_no_more_than_the_merged_support():

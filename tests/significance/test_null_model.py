@@ -11,19 +11,19 @@ from bansac.problems.line import LINE
 from bansac.problems.polynomial import polynomial
 from bansac.problems.problem import Problem
 from bansac.significance.null_model import (
-    Background,
+    NullModel,
     _neighbours,
     add_neighbours,
     cell_size,
-    measure_background,
     measure_far,
+    measure_null_model,
 )
 
 IDENTITY = np.eye(3).ravel()
 
 
 def probability(problem, data, model, threshold):
-    background = measure_background(problem, np.ascontiguousarray(data), np.asarray(model, float), threshold)
+    background = measure_null_model(problem, np.ascontiguousarray(data), np.asarray(model, float), threshold)
     return background.probability(np.array([threshold]))[0]
 
 
@@ -48,7 +48,7 @@ def test_clusters_of_matches_agree_when_neighbours_are_exchanged():
     rng = np.random.default_rng(0)
     centres = rng.uniform(0, 1000, (2, 50))[:, rng.integers(0, 50, 500)]
     first, second = (centres + rng.normal(0, 2, (2, 500)) for _ in range(2))
-    background = measure_background(HOMOGRAPHY, np.concatenate([first, second]), IDENTITY, 6.0)
+    background = measure_null_model(HOMOGRAPHY, np.concatenate([first, second]), IDENTITY, 6.0)
     far = np.searchsorted(background.far, 6.0) / background.far.size
     assert far < 0.05  # one other datum in 50 is of the same cluster
     assert background.probability(np.array([6.0]))[0] > 0.5
@@ -80,18 +80,18 @@ def test_points_of_a_line_do_not_agree_with_it_when_rearranged():
 
 def test_rows_of_a_grid_are_no_lines():
     x, y = (axis.ravel() for axis in np.meshgrid(np.arange(20.0), np.arange(20.0)))
-    background = measure_background(LINE, np.stack([x, y]), np.array([0, 1, -7.0]), 0.1)
+    background = measure_null_model(LINE, np.stack([x, y]), np.array([0, 1, -7.0]), 0.1)
     assert background.probability(np.array([1e-9]))[0] == pytest.approx(1 / 20)
 
 
 def test_below_the_smallest_residual_it_falls_linearly_and_never_to_zero():
-    background = Background(far=np.array([1.0, 2.0, 4.0]), near=np.empty(0), alone=1.0, resolution=0.0)
+    background = NullModel(far=np.array([1.0, 2.0, 4.0]), near=np.empty(0), alone=1.0, resolution=0.0)
     found = background.probability(np.array([0.0, 0.5, 1.0, 3.0, 9.0]))
     np.testing.assert_allclose(found, [0.25e-3, 0.125, 0.5, 0.75, 1.0])
 
 
 def test_neighbours_count_by_their_share():
-    background = Background(far=np.full(99, 5.0), near=np.full(20, 0.5), alone=0.8, resolution=0.0)
+    background = NullModel(far=np.full(99, 5.0), near=np.full(20, 0.5), alone=0.8, resolution=0.0)
     found = background.probability(np.array([1.0]))[0]
     assert found == pytest.approx(0.8 * (1 / 100) * (1 / 5) + 0.2)
 

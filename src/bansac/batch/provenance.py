@@ -11,7 +11,7 @@ from pathlib import Path
 
 import bansac
 
-PACKAGES = ("engine", "problems", "solvers", "numeric")
+PACKAGES = ("significance", "engine", "problems", "solvers", "numeric")
 """The packages whose source makes the estimates."""
 
 

@@ -30,7 +30,7 @@ class Record:
     score: float = np.nan
     iterations: int = 0
     models_tested: int = 0
-    rounds: int = 0
+    restarts: int = 0
     stop_reason: str = ""
     configuration: str | None = None
     seed: int = 0
@@ -52,7 +52,7 @@ COPIED = (
     "score",
     "iterations",
     "models_tested",
-    "rounds",
+    "restarts",
     "stop_reason",
     "configuration",
     "seed",

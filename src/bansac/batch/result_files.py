@@ -122,7 +122,7 @@ def write_parquet(path: Path, records: Iterable[Record]) -> None:
 
     first = next(iter(records), None)
     images = first is not None and first.images is not None
-    numbers = {"iterations", "models_tested", "rounds", "num_data", "num_inliers"}
+    numbers = {"iterations", "models_tested", "restarts", "num_data", "num_inliers"}
     kinds = {name: pa.int64() if name in numbers else pa.float64() for name in _SCALARS}
     kinds |= dict.fromkeys(("name", "message", "stop_reason", "configuration"), pa.string())
     kinds |= {"success": pa.bool_(), "seed": pa.uint64()}

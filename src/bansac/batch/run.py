@@ -37,7 +37,7 @@ class Sources(Protocol):
 
 
 @dataclass(frozen=True)
-class Outcome:
+class BatchSummary:
     """What a run did: how many pairs there are, were estimated now and have a model; the failed ones and why."""
 
     pairs: int
@@ -70,7 +70,7 @@ def estimate_pairs(
     summary: Path | None = None,
     overwrite: bool = False,
     progress: Progress = silent,
-) -> Outcome:
+) -> BatchSummary:
     """Estimate what is missing, write all results, by default by the suffix of ``out``, and the page of ``summary``.
 
     A file that is there is replaced if this run has written it, going by the journal, or with ``overwrite``; else it is
@@ -101,4 +101,4 @@ def estimate_pairs(
             write_atomically(summary, lambda temporary: write_summary(temporary, records))
         journal.add(_WRITTEN, [], alone=True)
         successes = sum(record.success for record in records)
-    return Outcome(len(sources), missing, successes, failed)
+    return BatchSummary(len(sources), missing, successes, failed)

@@ -23,7 +23,16 @@ from bansac.problems.homography import HOMOGRAPHY
 from bansac.result import RelativePose, Result
 
 # Fields of the result that result.json has under the same names.
-_COUNTS = ("num_inliers", "inlier_ratio", "threshold", "score", "iterations", "models_tested", "rounds", "stop_reason")
+_COUNTS = (
+    "num_inliers",
+    "inlier_ratio",
+    "threshold",
+    "score",
+    "iterations",
+    "models_tested",
+    "restarts",
+    "stop_reason",
+)
 
 # What the coefficients of a curve mean.
 EQUATIONS = {

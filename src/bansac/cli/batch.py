@@ -12,7 +12,7 @@ import numpy as np
 from bansac.batch.job import Cameras, Job, Kind
 from bansac.batch.records import Record
 from bansac.batch.result_files import WRITERS
-from bansac.batch.run import Outcome, check_out, estimate_pairs
+from bansac.batch.run import BatchSummary, check_out, estimate_pairs
 from bansac.batch.sources import find_sources, hloc_sources
 from bansac.cli.arguments import uses_scores
 from bansac.cli.console import note_on_interrupt, notes, print_json, report, show_progress
@@ -81,7 +81,7 @@ def _write_verified(hloc: HlocPairs, path: Path, records: Iterable[Record]) -> N
     hloc.write_verified(path, ((r.name, r.inliers if r.success else nothing) for r in records))
 
 
-def show_outcome(out: Path, outcome: Outcome, *, json: bool, **more: Any) -> None:
+def show_outcome(out: Path, outcome: BatchSummary, *, json: bool, **more: Any) -> None:
     """Print what a run did, as a document or for a reader."""
     if json:
         print_json({"out": str(out), **vars(outcome), **more})

@@ -193,8 +193,8 @@ def verify_pair(pair: PairMatches, options: VerificationOptions) -> PairGeometry
 def _find_models(pair: PairMatches, options: VerificationOptions) -> tuple[Support, Support, Support]:
     """Return what E, F and H have.
 
-    Most pairs are done in one short round. One in which it finds no more than chance gives is searched for longer, and
-    at last for models that stand out within a share of ``max_error``.
+    Most pairs are done in one short restart. One in which it finds no more than chance gives is searched for longer,
+    and at last for models that stand out within a share of ``max_error``.
     """
     seed = derive_seed(options.seed, pair.pair_id)
     supports = NOTHING, NOTHING, NOTHING

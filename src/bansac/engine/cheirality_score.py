@@ -13,14 +13,16 @@ from bansac.numeric.jit import kernel
 from bansac.numeric.linalg import copy
 from bansac.problems.problem import Problem
 
-__all__ = ["score_in_full", "visible_score", "write_gains"]
+__all__ = ["cheirality_score", "score_in_full", "write_point_scores"]
 
 
-def visible_score(problem: Problem, state: State, packed: Any, model: Floats, is_inlier: Bools) -> float:
-    """Return the score of ``model`` over the data that it can see, all of them if the problem has no ``visible_gain``.
+def cheirality_score(problem: Problem, state: State, packed: Any, model: Floats, is_inlier: Bools) -> float:
+    """Return the score of ``model`` over the matches in front of both cameras.
+
+    Without ``score_in_front`` of the problem all points count.
 
     It is never above the score of :func:`bansac.engine.verification.evaluate`, but for rounding; without
-    ``visible_gain`` it is that score.
+    ``score_in_front`` it is that score.
 
     Parameters
     ----------
@@ -40,11 +42,11 @@ def visible_score(problem: Problem, state: State, packed: Any, model: Floats, is
     float
         The score.
     """
-    if problem.gain_in_sight is None:
+    if problem.compiled_score_in_front is None:
         return float(score_in_full(packed, model, is_inlier))
-    gains = np.empty(state.data.shape[1])
-    write_gains(packed, model, gains, is_inlier)
-    return float(problem.gain_in_sight(state.data, model, gains))
+    scores = np.empty(state.data.shape[1])
+    write_point_scores(packed, model, scores, is_inlier)
+    return float(problem.compiled_score_in_front(state.data, model, scores))
 
 
 @kernel
@@ -55,15 +57,15 @@ def score_in_full(run: Run, candidate: Floats, is_inlier: Bools) -> float:
 
 
 @kernel
-def write_gains(run: Run, candidate: Floats, gains: Floats, is_inlier: Bools) -> None:
+def write_point_scores(run: Run, candidate: Floats, scores: Floats, is_inlier: Bools) -> None:
     """Compute what every datum adds to the score of a model, and mark its inliers."""
     kernels, points, model, residuals, weights = run.kernels, run.points, run.model, run.residuals, run.score_weights
     limit = residuals.dtype.type(run.settings.squared_threshold)
     copy(candidate, model)
-    for start in range(0, gains.size, BLOCK):
-        stop = start + BLOCK if start + BLOCK < gains.size else gains.size
+    for start in range(0, scores.size, BLOCK):
+        stop = start + BLOCK if start + BLOCK < scores.size else scores.size
         kernels.residuals(points, model, start, stop, residuals[: stop - start])
         for n in range(start, stop):
             one = residuals[n - start : n - start + 1]
             is_inlier[n] = one[0] <= limit
-            gains[n] = kernels.gain(one, weights_at(weights, n, n + 1, gains.size), limit)
+            scores[n] = kernels.block_score(one, weights_at(weights, n, n + 1, scores.size), limit)

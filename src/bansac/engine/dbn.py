@@ -143,7 +143,7 @@ def find_gamma(table: Floats, inliers: np.int64, n: int) -> float:
 
 
 def gamma_2(inlier_ratio: Floats) -> Floats:
-    """Sigmoid of the inlier ratio (second function); below .3 it turns the evidence round, as printed."""
+    """Sigmoid of the inlier ratio (second function); below .3 it inverts the evidence, as printed."""
     ratio = np.asarray(inlier_ratio, dtype=np.float64)
     return np.asarray(0.5 / (0.5 + np.exp(-10.0 * (ratio - 0.3))))
 

@@ -19,7 +19,7 @@ from numba.experimental import structref
 
 from bansac.engine.dbn import update_first_order, update_higher_order
 from bansac.engine.sampling import Sampler
-from bansac.engine.scoring import SCORES, Score, check_gain
+from bansac.engine.scoring import SCORES, Score, check_block_score
 from bansac.engine.state import PROGRESS_TYPE
 from bansac.engine.stopping import MAX_BOUNDS, Stop
 from bansac.numeric.arrays import Bools, Floats, Ints, Words
@@ -40,9 +40,9 @@ UPDATE = types.FunctionType(void(_ODDS, float64[:, ::1], _MASK, float64, float64
 REQUIRED_ITERATIONS = types.FunctionType(
     float64(_MASK, _INDICES, float64[:, ::1], PROGRESS_TYPE, _INDICES, int64, float64)
 )
-GAIN = {name: types.FunctionType(float64(real[::1], real[::1], real)) for name, real in REALS.items()}
+BLOCK_SCORE = {name: types.FunctionType(float64(real[::1], real[::1], real)) for name, real in REALS.items()}
 
-FIELDS = (*(row.name for row in IN_LOOP), "draw", "learn_from_failure", "gain", "update", "bounds")
+FIELDS = (*(row.name for row in IN_LOOP), "draw", "learn_from_failure", "block_score", "update", "bounds")
 
 
 @register_struct
@@ -60,7 +60,7 @@ _KERNELS = FunctionStruct(_KernelsStruct, _KernelsType, FIELDS, {"bounds": MAX_B
 def _function_types(precision: str) -> list[Any]:
     return [
         *(types.FunctionType(row.signature(REALS[precision])) for row in IN_LOOP if row.signature is not None),
-        *(DRAW, LEARN_FROM_FAILURE, GAIN[precision], UPDATE),
+        *(DRAW, LEARN_FROM_FAILURE, BLOCK_SCORE[precision], UPDATE),
         types.UniTuple(REQUIRED_ITERATIONS, MAX_BOUNDS),
     ]
 
@@ -105,7 +105,7 @@ def _select(
         *problem.compile_in_loop(degeneracy=degeneracy).values(),
         _compile(sampler, "draw", DRAW),
         _compile(sampler, "learn_from_failure", LEARN_FROM_FAILURE, learn_nothing),
-        _compile_gain(score, problem.precision),
+        _compile_block_score(score, problem.precision),
         _compile_function("", update, UPDATE),
     )
     return _KERNELS.pack((*functions, tuple(bounds)), _function_types(problem.precision))
@@ -122,13 +122,13 @@ def find_function(row: Any, name: str, default: Callable[..., Any] | None = None
     return function
 
 
-def _compile_gain(score: Score, precision: str) -> Any:
-    """Compile the gain of a score; one of the user's is tried on a few residuals."""
-    label, function = f"{score.name!r}: gain", find_function(score, "gain")
-    gain = _compile_function(label, function, GAIN[precision], fast=True)
+def _compile_block_score(score: Score, precision: str) -> Any:
+    """Compile the block_score of a score; one of the user's is tried on a few residuals."""
+    label, function = f"{score.name!r}: block_score", find_function(score, "block_score")
+    block_score = _compile_function(label, function, BLOCK_SCORE[precision], fast=True)
     if score not in SCORES.values():
-        check_gain(score.name, find_function(score, "gain"), precision)
-    return gain
+        check_block_score(score.name, find_function(score, "block_score"), precision)
+    return block_score
 
 
 def _compile(row: Any, name: str, function_type: Any, default: Callable[..., Any] | None = None) -> Any:

@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bansac.engine.loop import advance, update_stop
-from bansac.engine.model_selection import Contest, compete, repair_sampled
+from bansac.engine.model_selection import ModelSelection, repair_sampled, update_if_better
 from bansac.engine.refinement.levenberg_marquardt import find_work, select_manifold
 from bansac.engine.refinement.lm import TRUNCATED, move_best_model
 from bansac.engine.state import OPTIMIZATION, Run
@@ -70,44 +70,48 @@ class Optimization(NamedTuple):
 
 
 def select_optimization(
-    name: str, problem: Problem, packed: Any, rules: Any = None, contest: Contest | None = None
+    name: str, problem: Problem, packed: Any, functions: Any = None, selection: ModelSelection | None = None
 ) -> Optimization:
     """Return the functions of an optimisation; ``packed`` is the struct of the run.
 
-    ``optimize()`` improves the best model, which then competes if there is a contest; ``iterate(trace, first, end)`` is
-    ``run_iterations`` with the optimisations that are due, in one call: threads that go back and forth between kernels
-    and Python wait for each other.
+    ``optimize()`` improves the best model, which then competes if there is a selection; ``iterate(trace, first, end)``
+    is ``run_iterations`` with the optimisations that are due, in one call: threads that go back and forth between
+    kernels and Python wait for each other.
     """
     manifold, work = (select_manifold(problem), find_work(problem)) if name == "lm" else (None, None)
-    arguments = packed, manifold, work, rules, contest
+    arguments = packed, manifold, work, functions, selection
     return Optimization(functools.partial(optimize, *arguments), functools.partial(iterate, *arguments))
 
 
 @kernel
 def iterate(
-    run: Run, manifold: Any, work: Any, rules: Any, contest: Any, trace: Floats, first: int, end: int
+    run: Run, manifold: Any, work: Any, functions: Any, selection: Any, trace: Floats, first: int, end: int
 ) -> tuple[int, int, int]:
     """Run the loop with ``optimize`` where it is due; return what ``run_iterations`` does."""
     stop, iterations, due = advance(run, trace, first, end)
     while due == OPTIMIZATION:
-        optimize(run, manifold, work, rules, contest)
+        optimize(run, manifold, work, functions, selection)
         stop, iterations, due = advance(run, trace, first, end)
     return stop, iterations, due
 
 
 @kernel
-def optimize(run: Run, manifold: Any, work: Any, rules: Any, contest: Any) -> None:
+def optimize(run: Run, manifold: Any, work: Any, functions: Any, selection: Any) -> None:
     """Optimise the best model, which then competes, as does its repair, optimised, if its sample is degenerate.
 
-    What is None is not compiled: ``manifold`` and ``work`` but for Levenberg-Marquardt, ``rules`` and ``contest`` if no
-    models compete.
+    What is None is not compiled: ``manifold`` and ``work`` but for Levenberg-Marquardt, ``functions`` and ``selection``
+    if no models compete.
     """
-    if contest is not None:
-        copy(run.best_model, contest.sampled)
+    if selection is not None:
+        copy(run.best_model, selection.sampled)
     _improve(run, manifold, work)
-    if contest is not None and compete(run, rules, contest) and repair_sampled(run, rules, contest):
+    if (
+        selection is not None
+        and update_if_better(run, functions, selection)
+        and repair_sampled(run, functions, selection)
+    ):
         _improve(run, manifold, work)
-        compete(run, rules, contest)
+        update_if_better(run, functions, selection)
 
 
 @inlined
@@ -154,8 +158,8 @@ def optimize_locally(run: Run) -> None:
     progress, settings, work = run.progress, run.settings, _make_work(run)
     best, other = np.empty(run.data.shape[1], np.bool_), np.empty(run.data.shape[1], np.bool_)
     mark_inliers(run, run.best_model, best, settings.squared_threshold)
-    rounds = _ROUNDS if settings.inner else 1
-    for _ in range(rounds):
+    repeats = _ROUNDS if settings.inner else 1
+    for _ in range(repeats):
         copy(run.best_model, work.model)
         if settings.inner and not _fit_to_inliers(run, work, best, progress.best_inliers // 2):
             continue

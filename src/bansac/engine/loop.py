@@ -23,9 +23,9 @@ from bansac.engine.dbn import find_gamma, start_belief, summarize
 from bansac.engine.state import (
     BLOCK,
     FULL_MODELS,
-    LEARNT,
-    LEARNT_AT_LATEST,
     MAX_ITERATIONS,
+    MIN_CLASSIFICATIONS,
+    MIN_UPDATES,
     NOTHING,
     OPTIMIZATION,
     REPAIR,
@@ -222,11 +222,11 @@ def update_stop(run: Run, is_inlier: Bools) -> None:
 def _check_stop(settings: Any, progress: Any, n: int) -> None:
     """Decide whether this iteration was the last one."""
     if progress.iterations >= settings.min_iterations and progress.best_inliers > 0:
-        learnt = progress.updates >= LEARNT
+        learnt = progress.updates >= MIN_UPDATES
         if settings.stop_bansac and learnt and progress.low_probability >= n - progress.best_inliers:
             progress.stop = STOPPED_BANSAC
         elif progress.iterations >= progress.required_iterations and (
-            learnt or progress.classifications >= LEARNT_AT_LATEST or not settings.adaptive
+            learnt or progress.classifications >= MIN_CLASSIFICATIONS or not settings.adaptive
         ):
             progress.stop = STOPPED_BOUND + progress.required_by
     if progress.stop == RUNNING and progress.iterations >= settings.max_iterations:

@@ -1,4 +1,4 @@
-"""The optimised model of a round that has the most support: its score times its plausibility.
+"""The optimised model of a restart that has the most support: its score times its plausibility.
 
 The loop compares scores, and a wrong model may have a higher score than the right one and be less plausible, or have
 been repaired for the worse. So every optimised model of a run competes here. The best score of the run is the support
@@ -23,10 +23,17 @@ from bansac.numeric.linalg import copy
 from bansac.numeric.struct import FunctionStruct, register_struct
 from bansac.problems.problem import DEGENERACY, Problem
 
-__all__ = ["Contest", "Plausibility", "compete", "make_contest", "repair_sampled", "weigh"]
+__all__ = [
+    "ModelSelection",
+    "Plausibility",
+    "make_model_selection",
+    "plausibility_of",
+    "repair_sampled",
+    "update_if_better",
+]
 
-# What is known of the incumbent: its score and its support, and what the loop knows of it apart from its score.
-_SCORE, _SUPPORT, _INLIERS, _REQUIRED, _REQUIRED_BY = range(5)
+# What is saved of the incumbent: its score and its support, and what the loop knows of it apart from its score.
+_SCORE, _WEIGHTED_SCORE, _INLIERS, _REQUIRED, _REQUIRED_BY = range(5)
 
 _PLAUSIBILITY = float64(float64[::1], float64[::1], float64[::1])
 
@@ -34,15 +41,15 @@ FIELDS = ("plausibility", *(row.name for row in DEGENERACY))
 
 
 @register_struct
-class _RulesType(types.StructRef):  # type: ignore[misc]
+class _FunctionsType(types.StructRef):  # type: ignore[misc]
     """Numba type of the struct."""
 
 
-class _RulesStruct(structref.StructRefProxy):  # type: ignore[misc]
+class _FunctionsStruct(structref.StructRefProxy):  # type: ignore[misc]
     """The struct as Python sees it: opaque."""
 
 
-_RULES = FunctionStruct(_RulesStruct, _RulesType, FIELDS)
+_FUNCTIONS = FunctionStruct(_FunctionsStruct, _FunctionsType, FIELDS)
 
 
 class Plausibility(NamedTuple):
@@ -61,8 +68,8 @@ def equally_plausible(model: Floats, transform: Floats, parameters: Floats) -> f
     return 1.0
 
 
-class Contest(NamedTuple):
-    """The arrays of a run whose optimised models compete; a struct of functions goes with them, the rules.
+class ModelSelection(NamedTuple):
+    """The arrays of a run whose optimised models compete; a struct of functions goes with them, the functions.
 
     The struct is not in here: Numba takes 0.1 ms to find the type of a tuple that holds one, at each call.
     """
@@ -70,24 +77,24 @@ class Contest(NamedTuple):
     transform: Floats  # for the plausibility
     parameters: Floats
     sampled: Floats  # the best model before it was optimised
-    room: Floats  # for a model
+    scratch: Floats  # for a model
     model: Floats  # the incumbent
-    known: Floats  # of it
+    saved: Floats  # of it
 
     def reset(self) -> None:
-        """Forget the model: a round begins."""
-        self.known[_SUPPORT] = -np.inf
+        """Forget the model: a restart begins."""
+        self.saved[_WEIGHTED_SCORE] = -np.inf
 
-    def settle(self, progress: Any) -> None:
-        """Bring back the score of the incumbent: the last step of a round compares scores."""
-        if self.known[_SUPPORT] > -np.inf:
-            progress["best_score"] = self.known[_SCORE]
+    def restore_score(self, progress: Any) -> None:
+        """Bring back the score of the incumbent: the last step of a restart compares scores."""
+        if self.saved[_WEIGHTED_SCORE] > -np.inf:
+            progress["best_score"] = self.saved[_SCORE]
 
 
-def make_contest(
+def make_model_selection(
     problem: Problem, plausibility: Plausibility | None, transform: Floats, repairs: bool
-) -> tuple[Any, Contest]:
-    """Return the rules and the contest of a run, before its first model.
+) -> tuple[Any, ModelSelection]:
+    """Return the functions and the selection of a run, before its first model.
 
     Parameters
     ----------
@@ -101,17 +108,17 @@ def make_contest(
         Whether the repairs of models of degenerate samples take part.
     """
     function, parameters = plausibility or Plausibility(equally_plausible, np.empty(0))
-    sampled, room, model = np.empty((3, problem.model_size))
-    contest = Contest(transform, parameters, sampled, room, model, np.empty(5))
-    contest.reset()
-    return _select_rules(problem, function, repairs), contest
+    sampled, scratch, model = np.empty((3, problem.model_size))
+    selection = ModelSelection(transform, parameters, sampled, scratch, model, np.empty(5))
+    selection.reset()
+    return _select_functions(problem, function, repairs), selection
 
 
 # The structs that have been packed.
 _STRUCTS: WeakKeyDictionary[Problem, dict[Any, Any]] = WeakKeyDictionary()
 
 
-def _select_rules(problem: Problem, plausibility: Any, repairs: bool) -> Any:
+def _select_functions(problem: Problem, plausibility: Any, repairs: bool) -> Any:
     """Return the struct of the functions; what is not compiled yet is compiled now."""
     structs = _STRUCTS.setdefault(problem, {})
     key = plausibility, repairs
@@ -120,7 +127,7 @@ def _select_rules(problem: Problem, plausibility: Any, repairs: bool) -> Any:
             plausibility if config.DISABLE_JIT else compile_kernel(plausibility, _PLAUSIBILITY, inner=True, lean=True)
         )
         signatures = [row.signature(float64) for row in DEGENERACY if row.signature is not None]
-        structs[key] = _RULES.pack(
+        structs[key] = _FUNCTIONS.pack(
             (compiled, *problem.compile_degeneracy(repairs=repairs)),
             [types.FunctionType(signature) for signature in (_PLAUSIBILITY, *signatures)],
         )
@@ -128,42 +135,42 @@ def _select_rules(problem: Problem, plausibility: Any, repairs: bool) -> Any:
 
 
 @kernel
-def weigh(rules: Any, contest: Contest, model: Floats) -> float:
+def plausibility_of(functions: Any, selection: ModelSelection, model: Floats) -> float:
     """Return the plausibility of a model in the frame of the run."""
-    return _weigh(rules, contest, model)
+    return _plausibility_of(functions, selection, model)
 
 
 @inner_kernel
-def _weigh(rules: Any, contest: Contest, model: Floats) -> float:
-    copy(model, contest.room)
-    return rules.plausibility(contest.room, contest.transform, contest.parameters)  # type: ignore[no-any-return]
+def _plausibility_of(functions: Any, selection: ModelSelection, model: Floats) -> float:
+    copy(model, selection.scratch)
+    return functions.plausibility(selection.scratch, selection.transform, selection.parameters)  # type: ignore[no-any-return]
 
 
 @inner_kernel
-def compete(run: Run, rules: Any, contest: Contest) -> bool:
+def update_if_better(run: Run, functions: Any, selection: ModelSelection) -> bool:
     """Keep the one with more support of the best model and the incumbent, as both; return whether it is the former."""
-    progress, known = run.progress, contest.known
-    support = progress.best_score * _weigh(rules, contest, run.best_model)
-    won: bool = support > known[_SUPPORT]
+    progress, saved = run.progress, selection.saved
+    weighted_score = progress.best_score * _plausibility_of(functions, selection, run.best_model)
+    won: bool = weighted_score > saved[_WEIGHTED_SCORE]
     if won:
-        copy(run.best_model, contest.model)
-        known[_SCORE], known[_SUPPORT] = progress.best_score, support
-        known[_INLIERS], known[_REQUIRED] = progress.best_inliers, progress.required_iterations
-        known[_REQUIRED_BY] = progress.required_by
+        copy(run.best_model, selection.model)
+        saved[_SCORE], saved[_WEIGHTED_SCORE] = progress.best_score, weighted_score
+        saved[_INLIERS], saved[_REQUIRED] = progress.best_inliers, progress.required_iterations
+        saved[_REQUIRED_BY] = progress.required_by
     else:
-        copy(contest.model, run.best_model)
-        progress.best_inliers, progress.required_iterations = np.int64(known[_INLIERS]), known[_REQUIRED]
-        progress.required_by = np.int64(known[_REQUIRED_BY])
-    progress.best_score = known[_SUPPORT]
+        copy(selection.model, run.best_model)
+        progress.best_inliers, progress.required_iterations = np.int64(saved[_INLIERS]), saved[_REQUIRED]
+        progress.required_by = np.int64(saved[_REQUIRED_BY])
+    progress.best_score = saved[_WEIGHTED_SCORE]
     return won
 
 
 @inner_kernel
-def repair_sampled(run: Run, rules: Any, contest: Contest) -> bool:
+def repair_sampled(run: Run, functions: Any, selection: ModelSelection) -> bool:
     """Make the repair of the sampled model the best one if the sample is degenerate and the repair scores more."""
     threshold, model = run.settings.squared_threshold, run.other_model
-    if not rules.is_degenerate(run.data, run.best_sample, contest.sampled, threshold, run.repair_work):
+    if not functions.is_degenerate(run.data, run.best_sample, selection.sampled, threshold, run.repair_work):
         return False
-    copy(contest.sampled, model)
-    repaired = rules.repair_degenerate(run.data, run.best_sample, model, threshold, run.rng, run.repair_work)
+    copy(selection.sampled, model)
+    repaired = functions.repair_degenerate(run.data, run.best_sample, model, threshold, run.rng, run.repair_work)
     return repaired and take_repaired(run)

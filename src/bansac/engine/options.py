@@ -50,17 +50,17 @@ class Options:
     confidence : float
         Desired probability that the best model was found when the run stops, in (0, 1).
     max_iterations : int, optional
-        Maximum number of minimal samples, of all rounds together. None takes the problem's default.
+        Maximum number of minimal samples, of all restarts together. None takes the problem's default.
     min_iterations : int
-        Minimum number of minimal samples, of each round before a stopping criterion may end it, and of all rounds
+        Minimum number of minimal samples, of each restart before a stopping criterion may end it, and of all restarts
         together: as long as they have fewer, another one follows.
-    rounds : int
-        Most rounds. When a criterion ends a round, the next one starts from the prior probabilities: a network that
+    restarts : int
+        Most restarts. When a criterion ends a restart, the next one starts from the prior probabilities: a network that
         believes a wrong model does not leave it, a new start does. The refined model with the most support is returned.
-    round_iterations : int, optional
-        Maximum number of minimal samples of a round. None is 300, or ``max_iterations / rounds`` if that is more.
+    restart_iterations : int, optional
+        Maximum number of minimal samples of a restart. None is 300, or ``max_iterations / restarts`` if that is more.
     agreement : int
-        The rounds end when so many have led to the model with the most support; one less if it has more than half of
+        The restarts end when so many have led to the model with the most support; one less if it has more than half of
         the data as inliers, and twice as many if the focal lengths of a fundamental matrix are implausible.
     max_seconds : float, optional
         Time limit. A run that it ends depends on the speed of the machine.
@@ -87,11 +87,12 @@ class Options:
         cannot beat the best one.
     stopping : str or sequence of str and Stop, optional
         Any of ``"ransac"``, ``"sprt"``, ``"prosac"`` (which needs ``scores``) and ``"bansac"``, joined by ``"+"`` or as
-        a sequence; the first to be met ends a round. With None a round has all its samples, and with ``rounds=1`` the
-        run has all ``max_iterations``. ``"default"`` is the choice of the paper: ``"bansac+sprt"`` for the ``"bansac"``
-        sampler, ``"bansac+prosac"`` if it has scores or priors, ``"prosac"`` for ``"prosac"``, ``"ransac+sprt"`` for
-        ``"p-napsac"``, ``"sprt"`` for the others; ``"ransac"`` takes the place of ``"sprt"`` without SPRT verification.
-        With the ``"bansac"`` sampler none is asked before the network has learnt (:mod:`bansac.engine.stopping`).
+        a sequence; the first to be met ends a restart. With None a restart has all its samples, and with ``restarts=1``
+        the run has all ``max_iterations``. ``"default"`` is the choice of the paper: ``"bansac+sprt"`` for the
+        ``"bansac"`` sampler, ``"bansac+prosac"`` if it has scores or priors, ``"prosac"`` for ``"prosac"``,
+        ``"ransac+sprt"`` for ``"p-napsac"``, ``"sprt"`` for the others; ``"ransac"`` takes the place of ``"sprt"``
+        without SPRT verification. With the ``"bansac"`` sampler none is asked before the network has learnt
+        (:mod:`bansac.engine.stopping`).
     local_optimization : {"default", "inner", "iterative", "inner+iterative", "lm"} or None
         Local optimisation of a new best model (LO-RANSAC, Chum et al., 2003): least squares on random subsets of its
         inliers, on inliers to a threshold that shrinks, or both; or Levenberg-Marquardt with the loss of MSAC.
@@ -140,8 +141,8 @@ class Options:
     confidence: float = 0.999
     max_iterations: int | None = None
     min_iterations: int = 0
-    rounds: int = 16
-    round_iterations: int | None = None
+    restarts: int = 16
+    restart_iterations: int | None = None
     agreement: int = 2
     max_seconds: float | None = None
     seed: int | None = 0
@@ -175,13 +176,13 @@ class Options:
             raise ValueError(
                 f"min_iterations must be at most max_iterations ({self.max_iterations}), got {self.min_iterations}"
             )
-        self._set_integer("rounds", 1, 1_000_000)
-        if self.round_iterations is not None:
-            self._set_integer("round_iterations", 1, 2**31 - 1)
-            if self.rounds == 1 and self.min_iterations > self.round_iterations:
+        self._set_integer("restarts", 1, 1_000_000)
+        if self.restart_iterations is not None:
+            self._set_integer("restart_iterations", 1, 2**31 - 1)
+            if self.restarts == 1 and self.min_iterations > self.restart_iterations:
                 raise ValueError(
-                    f"min_iterations must be at most round_iterations ({self.round_iterations}) of the only round, got "
-                    f"{self.min_iterations}"
+                    f"min_iterations must be at most restart_iterations ({self.restart_iterations}) of a single search, "
+                    f"got {self.min_iterations}"
                 )
         self._set_integer("agreement", 1, 1_000_000)
         if self.max_seconds is not None:
@@ -191,7 +192,7 @@ class Options:
         _check_row("sampler", self.sampler, SAMPLERS, Sampler)
         _check_row("scoring", self.scoring, SCORES, Score)
         if self.score_row.module is None:
-            raise ValueError(f"scoring={self.score_row.name!r} needs a module with the function gain")
+            raise ValueError(f"scoring={self.score_row.name!r} needs a module with the function block_score")
         _check_name("weighting", self.weighting, ("default", *WEIGHTINGS), optional=True)
         _check_name("verification", self.verification, VERIFICATIONS, optional=True)
         _check_name("local_optimization", self.local_optimization, ("default", *LOCAL_OPTIMIZATIONS), optional=True)

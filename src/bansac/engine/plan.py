@@ -11,7 +11,7 @@ import numpy as np
 from bansac.engine.dbn import pack_cpt
 from bansac.engine.kernels import find_function, select_kernels
 from bansac.engine.options import Options
-from bansac.engine.sampling import Setup
+from bansac.engine.sampling import SamplerInput
 from bansac.engine.scoring import SCORES
 from bansac.engine.state import Sizes, start_records
 from bansac.engine.stopping import Stop
@@ -67,7 +67,7 @@ class Plan:
     kernels: Any
     bounds: tuple[Stop, ...]
     prepare: tuple[Callable[[int, int], Ints], ...]
-    start: Callable[[Setup], tuple[Floats, Ints]]
+    start: Callable[[SamplerInput], tuple[Floats, Ints]]
     probabilities: Callable[[Floats, Ints], Floats | None] | None
     optimization: str | None
     repairs: bool
@@ -174,7 +174,7 @@ def _no_probabilities(numbers: Floats, indices: Ints) -> None:
     return None
 
 
-def _start_nothing(setup: Setup) -> tuple[Floats, Ints]:
+def _start_nothing(setup: SamplerInput) -> tuple[Floats, Ints]:
     return NO_FLOATS, NO_INTS
 
 

@@ -1,11 +1,11 @@
-"""Rounds of a run: each starts from fresh probabilities, and the model with the most support is the answer.
+"""Restarts of a run: each starts from fresh probabilities, and the model with the most support is the answer.
 
 A network that believes a wrong model draws from the inliers of that model, whatever the number of iterations; a second
-start from the prior does not depend on the first. Rounds share the budget of iterations. They end when several of them
-lead to the same model, one less if most of the data are its inliers: easy data need a short round or two, hard ones get
-all.
+start from the prior does not depend on the first. Restarts share the budget of iterations. They end when several of
+them lead to the same model, one less if most of the data are its inliers: easy data need a short restart or two, hard
+ones get all.
 
-What decides between the refined models of the rounds is their support: their score over the data in front of the
+What decides between the refined models of the restarts is their support: their score over the data in front of the
 cameras (``bansac.engine.cheirality_score``) times the plausibility of the model.
 """
 
@@ -20,16 +20,17 @@ from bansac.engine.options import Options
 from bansac.engine.state import State
 from bansac.numeric.arrays import Bools, Floats
 
-__all__ = ["Candidate", "Rounds", "Start"]
+__all__ = ["Candidate", "Restarts", "SavedState"]
 
-# Samples of a round at most, unless the budget allows for more: what a network has not found by then it seldom finds.
-_ROUND = 300
+# Samples of a restart at most, unless the budget allows for more: what a network has not found by then it seldom finds.
+_RESTART_ITERATIONS = 300
 
-# Of a model that is less plausible than this, which is likely to be wrong, so many times as many rounds have to agree.
+# Of a model that is less plausible than this, which is likely to be wrong, so many times as many restarts have to
+# agree.
 _PLAUSIBLE = 0.9
-_IMPLAUSIBLE_ROUNDS = 2
+_IMPLAUSIBLE_RESTARTS = 2
 
-# A model of a larger share of the data is one round more likely to be right: no other one can have as many inliers.
+# A model of a larger share of the data is one restart more likely to be right: no other one can have as many inliers.
 _MAJORITY = 0.5
 
 # Two models are the same if the intersection of their inliers is that share of the union.
@@ -37,18 +38,18 @@ _SAME = 0.95
 
 
 class Candidate(NamedTuple):
-    """The refined model of a round, in the frame of the run."""
+    """The refined model of a restart, in the frame of the run."""
 
     model: Floats
     score: float
-    support: float
+    weighted_score: float
     plausibility: float
     is_inlier: Bools
     inliers: int
 
 
-class Rounds:
-    """The best model of the rounds so far, and the sums over them.
+class Restarts:
+    """The best model of the restarts so far, and the sums over them.
 
     Parameters
     ----------
@@ -60,7 +61,9 @@ class Rounds:
         assert options.max_iterations is not None
         self._options = options
         self._budget = int(options.max_iterations)
-        self._longest = options.round_iterations or max(_ROUND, math.ceil(self._budget / options.rounds))
+        self._longest = options.restart_iterations or max(
+            _RESTART_ITERATIONS, math.ceil(self._budget / options.restarts)
+        )
         self._agreeing = 0
         self.count = 0
         self.iterations = 0
@@ -70,11 +73,11 @@ class Rounds:
         self._best_state: list[tuple[Any, Any]] = []
 
     def iterations_left(self) -> int:
-        """Return the maximum number of iterations of the next round."""
+        """Return the maximum number of iterations of the next restart."""
         return min(self._budget - self.iterations, self._longest)
 
-    def end_round(self, state: State, candidate: Candidate | None) -> None:
-        """Count a round, and keep its model if it has the most support."""
+    def end_restart(self, state: State, candidate: Candidate | None) -> None:
+        """Count a restart, and keep its model if it has the most support."""
         self.count += 1
         self.iterations += int(state.progress["iterations"])
         self.models_tested += int(state.progress["models_tested"])
@@ -83,39 +86,39 @@ class Rounds:
             return
         if self.best is not None and _is_same(candidate, self.best):
             self._agreeing += 1
-        elif self.best is None or candidate.support > self.best.support:
+        elif self.best is None or candidate.weighted_score > self.best.weighted_score:
             self._agreeing = 1
-        self._is_latest = self.best is None or candidate.support > self.best.support
+        self._is_latest = self.best is None or candidate.weighted_score > self.best.weighted_score
         if self._is_latest:
             self.best = candidate
 
     def keep_best(self, state: State) -> None:
-        """Keep what the sampler has learnt, before another round, if the latest one has the best model."""
+        """Keep what the sampler has learnt, before another restart, if the latest one has the best model."""
         if self._is_latest:
             arrays = (state.odds, state.sampler_numbers, state.sampler_indices)
             self._best_state = [(array, array.copy()) for array in arrays]
 
     def restore_best(self) -> None:
-        """Bring back what the sampler had learnt at the end of the round of the best model."""
+        """Bring back what the sampler had learnt at the end of the restart of the best model."""
         if not self._is_latest:
             for array, values in self._best_state:
                 array[...] = values
 
     def agree(self) -> bool:
-        """Whether enough rounds have led to the best model."""
-        if self.best is None or self._options.rounds == 1:
+        """Whether enough restarts have led to the best model."""
+        if self.best is None or self._options.restarts == 1:
             return False
         if self.best.plausibility < _PLAUSIBLE:
-            return self._agreeing >= _IMPLAUSIBLE_ROUNDS * self._options.agreement
+            return self._agreeing >= _IMPLAUSIBLE_RESTARTS * self._options.agreement
         majority = self.best.inliers > _MAJORITY * self.best.is_inlier.size
         return self._agreeing >= self._options.agreement - majority
 
     def over(self) -> bool:
-        """Whether there is no further round; none is the last one before the minimum number of iterations."""
+        """Whether there is no further restart; none is the last one before the minimum number of iterations."""
         if self.iterations >= self._budget:
             return True
         enough = self.iterations >= self._options.min_iterations
-        return enough and (self.agree() or self.count >= self._options.rounds)
+        return enough and (self.agree() or self.count >= self._options.restarts)
 
 
 def _is_same(first: Candidate, second: Candidate) -> bool:
@@ -124,8 +127,8 @@ def _is_same(first: Candidate, second: Candidate) -> bool:
     return both >= _SAME * (first.inliers + second.inliers - both)
 
 
-class Start:
-    """What a round starts from, kept before the first one.
+class SavedState:
+    """What a restart starts from, kept before the first one.
 
     Parameters
     ----------
@@ -138,6 +141,6 @@ class Start:
         self._arrays = [(array, array.copy()) for array in arrays if array.size > 0]
 
     def restore(self) -> None:
-        """Undo what the rounds so far have learnt; the random numbers go on."""
+        """Undo what the restarts so far have learnt; the random numbers go on."""
         for array, first in self._arrays:
             array[...] = first

@@ -11,7 +11,7 @@ from bansac.engine.dbn import tabulate_gamma, write_initial_odds, write_probabil
 from bansac.engine.model_selection import Plausibility
 from bansac.engine.options import Options
 from bansac.engine.plan import NO_FLOATS, NO_INTS, Plan, find_plan
-from bansac.engine.sampling import Setup
+from bansac.engine.sampling import SamplerInput
 from bansac.engine.search import Search, current_beliefs
 from bansac.engine.state import State, open_records
 from bansac.engine.trace import Recorder, Trace
@@ -20,10 +20,10 @@ from bansac.numeric.jit import kernel
 from bansac.numeric.rng import seed_rng, shuffle
 from bansac.problems.problem import Problem, repair_scratch
 
-__all__ = ["Outcome", "run"]
+__all__ = ["EngineResult", "run"]
 
 
-class Outcome(NamedTuple):
+class EngineResult(NamedTuple):
     """What a run found, in the caller's coordinates and order; ``model`` is flat, None if nothing was found."""
 
     model: Floats | None
@@ -33,7 +33,7 @@ class Outcome(NamedTuple):
     models_tested: int
     stop_reason: str
     trace: Trace | None
-    rounds: int = 1
+    restarts: int = 1
 
 
 def run(
@@ -46,13 +46,13 @@ def run(
     quality: Floats | None = None,
     weights: Floats | None = None,
     plausibility: Plausibility | None = None,
-) -> Outcome:
+) -> EngineResult:
     """Search for the best model of ``data`` (channels x N, at least one minimal sample) and refine it.
 
     ``options`` must have a threshold, a number of iterations and a seed; distances in them are ``unit`` times those of
     ``data``. ``prior`` is the inlier probability of every datum, ``quality`` orders the data, larger being better;
     ``weights`` are those of the data in the score, at most 1 (``bansac.engine.scoring.weights``). ``plausibility`` is a
-    factor of the support of a model when optimised models compete, and those of several rounds.
+    factor of the support of a model when optimised models compete, and those of several restarts.
     """
     deadline = np.inf if options.max_seconds is None else time.perf_counter() + options.max_seconds
     n = data.shape[1]
@@ -68,7 +68,7 @@ def run(
     state, plan = _start(
         problem,
         options,
-        Setup(
+        SamplerInput(
             data=shuffled,
             sample_size=problem.sample_size,
             rng=rng,
@@ -83,17 +83,17 @@ def run(
     )
     recorder = Recorder(order) if options.trace else None
     search = Search(problem, options, state, plan, deadline, recorder, transform, plausibility)
-    rounds, stop_reason = search.run()
-    best = rounds.best
-    return Outcome(
+    restarts, stop_reason = search.run()
+    best = restarts.best
+    return EngineResult(
         model=None if best is None else _to_caller(problem, best.model, transform),
         score=0.0 if best is None else best.score,
         beliefs=_beliefs(options, plan, state, order),
-        iterations=rounds.iterations,
-        models_tested=rounds.models_tested,
+        iterations=restarts.iterations,
+        models_tested=restarts.models_tested,
         stop_reason=stop_reason,
         trace=recorder.trace() if recorder is not None else None,
-        rounds=rounds.count,
+        restarts=restarts.count,
     )
 
 
@@ -126,7 +126,7 @@ def _inner_distance(distance: float | None, unit: float, transform: Floats) -> f
 
 
 def _start(
-    problem: Problem, options: Options, setup: Setup, threshold: float | None, weights: Floats | None = None
+    problem: Problem, options: Options, setup: SamplerInput, threshold: float | None, weights: Floats | None = None
 ) -> tuple[State, Plan]:
     """Allocate the state of a run; return it and the plan."""
     assert threshold is not None

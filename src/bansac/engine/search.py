@@ -1,4 +1,4 @@
-"""The search of a run: rounds of the compiled loop, what takes place between its slices, and the last step of each."""
+"""The search of a run: restarts of the compiled loop, the work between its slices, and the refinement."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from bansac.engine.cheirality_score import visible_score
+from bansac.engine.cheirality_score import cheirality_score
 from bansac.engine.dbn import probabilities_from_odds
 from bansac.engine.degeneracy import find_degenerate, score_repaired
 from bansac.engine.loop import run_iterations
-from bansac.engine.model_selection import Contest, Plausibility, make_contest, weigh
+from bansac.engine.model_selection import ModelSelection, Plausibility, make_model_selection, plausibility_of
 from bansac.engine.options import Options
 from bansac.engine.plan import Plan
-from bansac.engine.restarts import Candidate, Rounds, Start
+from bansac.engine.restarts import Candidate, Restarts, SavedState
 from bansac.engine.state import (
     MAX_ITERATIONS,
     NOTHING,
@@ -42,7 +42,7 @@ _FEW = 10_000
 _Loop: TypeAlias = Callable[[Floats, int, int], tuple[int, int, int]]
 
 _NO_TRACE = np.empty((0, len(TRACE_COLUMNS)))
-_NO_MASK = np.empty(0, np.bool_)  # of a round that is compared with none
+_NO_MASK = np.empty(0, np.bool_)  # of a restart that is compared with none
 
 
 class Search:
@@ -81,41 +81,41 @@ class Search:
         self.plan, self.deadline, self.recorder = plan, deadline, recorder
         self.packed = pack_run(state)  # as the kernels take it
         self._slice = _FIRST_SLICE if state.odds.size < _FEW else _SHORT_SLICE
-        # The rules and the arrays of the contest of the optimised models; None if they do not compete.
-        self._contest: tuple[Any, Contest | None] = None, None
+        # The functions and the arrays of the selection of the optimised models; None if they do not compete.
+        self._selection: tuple[Any, ModelSelection | None] = None, None
         if plan.repairs or plausibility is not None:
-            self._contest = make_contest(problem, plausibility, transform, plan.repairs)
+            self._selection = make_model_selection(problem, plausibility, transform, plan.repairs)
 
-    def run(self) -> tuple[Rounds, str]:
-        """Run the rounds, each from the same start, and refine the best model of each; say why the last one ended."""
-        state, (_, contest), (iterate, optimize) = self.state, self._contest, self._loop()
-        rounds = Rounds(self.options)
-        start = Start(state) if self.options.rounds > 1 else None
+    def run(self) -> tuple[Restarts, str]:
+        """Run the restarts, each from the same start, and refine the best model of each; say why the last one ended."""
+        state, (_, selection), (iterate, optimize) = self.state, self._selection, self._loop()
+        restarts = Restarts(self.options)
+        start = SavedState(state) if self.options.restarts > 1 else None
         while True:
-            if contest is not None:
-                contest.reset()
+            if selection is not None:
+                selection.reset()
             if self.recorder is not None:
-                self.recorder.begin_round()
-            state.settings["max_iterations"] = most = rounds.iterations_left()
-            stop = self._iterate(iterate, rounds.iterations, most)
+                self.recorder.begin_restart()
+            state.settings["max_iterations"] = most = restarts.iterations_left()
+            stop = self._iterate(iterate, restarts.iterations, most)
             candidate = None
             if state.progress["best_inliers"] > 0:
                 if optimize is not None and state.progress["unoptimized"]:
                     optimize()
-                if contest is not None:
-                    contest.settle(state.progress)
+                if selection is not None:
+                    selection.restore_score(state.progress)
                 self._refine()
                 candidate = self._candidate()
-            rounds.end_round(state, candidate)
-            if stop == RUNNING or start is None or rounds.over():
+            restarts.end_restart(state, candidate)
+            if stop == RUNNING or start is None or restarts.over():
                 break
-            if time.perf_counter() > self.deadline:  # a round that ended by itself
+            if time.perf_counter() > self.deadline:  # a restart that ended by itself
                 stop = RUNNING
                 break
-            rounds.keep_best(state)
+            restarts.keep_best(state)
             start.restore()
-        rounds.restore_best()
-        return rounds, self._stop_reason(rounds, stop)
+        restarts.restore_best()
+        return restarts, self._stop_reason(restarts, stop)
 
     def _loop(self) -> tuple[_Loop, Callable[[], None] | None]:
         """Return the loop with its local optimisation, and the latter by itself, None if there is none."""
@@ -124,7 +124,7 @@ class Search:
             return functools.partial(run_iterations, self.packed), None
         from bansac.engine.local_optimization import select_optimization
 
-        optimization = select_optimization(name, self.problem, self.packed, *self._contest)
+        optimization = select_optimization(name, self.problem, self.packed, *self._selection)
         return optimization.iterate, optimization.optimize
 
     def _repair(self) -> None:
@@ -139,7 +139,7 @@ class Search:
     def _iterate(self, iterate: _Loop, before: int, most: int) -> int:
         """Call the compiled loop slice by slice until it stops; return what stopped it, ``RUNNING`` for the time limit.
 
-        ``before`` iterations were those of earlier rounds, ``most`` this one may have.
+        ``before`` iterations were those of earlier restarts, ``most`` this one may have.
         """
         recorder, started = self.recorder, time.perf_counter()
         stop, done = RUNNING, 0
@@ -162,7 +162,7 @@ class Search:
         return stop
 
     def _best_inliers(self) -> Bools:
-        """Return the mask of the round's best model so far."""
+        """Return the mask of the restart's best model so far."""
         is_inlier = np.zeros(self.state.odds.size, np.bool_)
         if self.state.progress["best_inliers"] > 0:
             mark_inliers(self.packed, self.state.best_model, is_inlier, self.state.squared_threshold)
@@ -173,28 +173,28 @@ class Search:
             self.plan.refine(self.packed, self.problem)
 
     def _candidate(self) -> Candidate:
-        """Return the model of a round; its support decides between several rounds."""
+        """Return the model of a restart; its support decides between several restarts."""
         state = self.state
         model, score = state.best_model.copy(), float(state.progress["best_score"])
-        if self.options.rounds == 1:
+        if self.options.restarts == 1:
             return Candidate(model, score, score, 1.0, _NO_MASK, int(state.progress["best_inliers"]))
         is_inlier = np.empty(state.odds.size, np.bool_)
-        support = visible_score(self.problem, state, self.packed, model, is_inlier)
-        rules, contest = self._contest
-        plausibility = 1.0 if contest is None else weigh(rules, contest, model)
+        support = cheirality_score(self.problem, state, self.packed, model, is_inlier)
+        functions, selection = self._selection
+        plausibility = 1.0 if selection is None else plausibility_of(functions, selection, model)
         inliers = int(np.count_nonzero(is_inlier))
         return Candidate(model, score, support * plausibility, plausibility, is_inlier, inliers)
 
-    def _stop_reason(self, rounds: Rounds, stop: int) -> str:
-        """Return the name of what ended the run; ``stop`` is what ended the last round."""
-        if rounds.agree():
+    def _stop_reason(self, restarts: Restarts, stop: int) -> str:
+        """Return the name of what ended the run; ``stop`` is what ended the last restart."""
+        if restarts.agree():
             return "agreement"
         if stop == RUNNING:
             return "max_seconds"
-        if stop == MAX_ITERATIONS and rounds.iterations_left() == 0:
+        if stop == MAX_ITERATIONS and restarts.iterations_left() == 0:
             return "max_iterations"
-        if stop == MAX_ITERATIONS or self.options.rounds > 1:
-            return "rounds"
+        if stop == MAX_ITERATIONS or self.options.restarts > 1:
+            return "restarts"
         return "bansac" if stop == STOPPED_BANSAC else self.plan.bounds[stop - STOPPED_BOUND].name
 
 

@@ -24,9 +24,9 @@ __all__ = [
     "CANDIDATE",
     "FULL_MODELS",
     "HISTORY",
-    "LEARNT",
-    "LEARNT_AT_LATEST",
     "MAX_ITERATIONS",
+    "MIN_CLASSIFICATIONS",
+    "MIN_UPDATES",
     "NOTHING",
     "OPTIMIZATION",
     "PROGRESS",
@@ -55,14 +55,14 @@ FULL_MODELS = 20
 
 # No criterion ends a run with a network before that many updates, or that many classifications if degenerate samples,
 # which do not update, are the rule: see ``bansac.engine.stopping``.
-LEARNT = 20
-LEARNT_AT_LATEST = 100
+MIN_UPDATES = 20
+MIN_CLASSIFICATIONS = 100
 
 # One row per sequential test: epsilon, delta, log A, samples tested; and as many tests as are kept.
 HISTORY = 4
 _MAX_TESTS = 256
 
-# Constant during a round; the first three depend on the data.
+# Constant during a restart; the first three depend on the data.
 SETTINGS = np.dtype(
     [
         ("squared_threshold", np.float64),

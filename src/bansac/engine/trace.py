@@ -16,7 +16,7 @@ __all__ = ["SNAPSHOTS", "TRACE_COLUMNS", "Recorder", "Trace"]
 # The iterations after which the paper draws the probabilities (fig:prob_update, fig:curve_example).
 SNAPSHOTS = (0, 2, 4, 9, 10, 11, 14, 100, 1000, 10000)
 
-# Frames of a run: at most so many at equal distances and so many ends of rounds, besides those of the snapshots.
+# Frames of a run: at most so many at equal distances and so many ends of restarts, besides those of the snapshots.
 _FRAMES = 64
 
 # What the loop records of an iteration.
@@ -53,15 +53,15 @@ class Trace:
         Iterations that the counting criteria ask for; inf where there is none.
     snapshots : mapping of int to (N,) ndarray of float
         Beliefs (P^k of the sampler) after 0, 2, 4, 9, 10, 11, 14, 100, 1000, 10000 iterations and after the last one.
-    round : (K,) ndarray of int
+    restart : (K,) ndarray of int
         Round of every iteration, from 1.
     frames : (F,) ndarray of int
         Iterations after which a frame was kept, some dozens: 0, those of the snapshots, others at equal distances, and
-        the last one of each of the first 64 rounds.
+        the last one of each of the first 64 restarts.
     frame_beliefs : (F, N) ndarray of uint8
         Beliefs at the frames, in units of 1 / 255.
     frame_inliers : (F, N) ndarray of bool
-        Inliers of the best model so far of the frame's round.
+        Inliers of the best model so far of the frame's restart.
     """
 
     inlier_ratio: Floats
@@ -72,7 +72,7 @@ class Trace:
     outliers: Ints
     required_iterations: Floats
     snapshots: Mapping[int, Floats] = field(default_factory=dict)
-    round: Ints = field(default_factory=lambda: np.empty(0, np.int64))
+    restart: Ints = field(default_factory=lambda: np.empty(0, np.int64))
     frames: Ints = field(default_factory=lambda: np.empty(0, np.int64))
     frame_beliefs: NDArray[np.uint8] = field(default_factory=lambda: np.empty((0, 0), np.uint8))
     frame_inliers: Bools = field(default_factory=lambda: np.empty((0, 0), np.bool_))
@@ -94,16 +94,16 @@ class Recorder:
     def __init__(self, order: Ints) -> None:
         self._order = order
         self._parts: list[Floats] = []
-        self._lengths: list[int] = []  # of the rounds
+        self._lengths: list[int] = []  # of the restarts
         self._snapshots: dict[int, Floats] = {}
         self._frames: dict[int, tuple[NDArray[np.uint8], Bools]] = {}
         self._distance = 1  # between the frames at equal distances
-        self._ends: set[int] = set()  # of the rounds
+        self._ends: set[int] = set()  # of the restarts
         self._start = 0
         self.rows = np.empty((0, len(TRACE_COLUMNS)))
 
-    def begin_round(self) -> None:
-        """Start a round: the last frame is the end of the one before."""
+    def begin_restart(self) -> None:
+        """Start a restart: the last frame is the end of the one before."""
         if self._frames and len(self._ends) < _FRAMES:
             self._ends.add(max(self._frames))
         self._lengths.append(0)
@@ -136,7 +136,7 @@ class Recorder:
         return Trace(
             **columns,
             snapshots=self._snapshots,
-            round=np.repeat(np.arange(1, len(self._lengths) + 1), self._lengths),
+            restart=np.repeat(np.arange(1, len(self._lengths) + 1), self._lengths),
             frames=np.array(list(self._frames)),
             frame_beliefs=np.array(beliefs),
             frame_inliers=np.array(inliers),

@@ -100,7 +100,7 @@ def evaluate(
         if counts:
             score += np.float64(count)
         else:
-            score += kernels.gain(block_residuals, weights_at(weights, start, stop, n), limit)
+            score += kernels.block_score(block_residuals, weights_at(weights, start, stop, n), limit)
         remaining -= run.block_weights[block]
         if score + remaining <= to_beat:
             return score, np.int64(ABANDONED)

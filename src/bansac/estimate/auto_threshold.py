@@ -59,7 +59,7 @@ def solve_at(
 
     The threshold of the options is where ``"auto"`` starts. If no model is found there, the noise may be larger: the
     largest threshold is tried. What is returned is the last run with success; its numbers of iterations, models and
-    rounds are those of all runs, its trace is its own.
+    restarts are those of all runs, its trace is its own.
     """
     inputs = (scores, priors, weights, watch, unit)
     if threshold != "auto":
@@ -134,7 +134,7 @@ def _with_totals(result: Result, runs: list[Result]) -> Result:
         result,
         iterations=sum(run.iterations for run in runs),
         models_tested=sum(run.models_tested for run in runs),
-        rounds=sum(run.rounds for run in runs),
+        restarts=sum(run.restarts for run in runs),
         seconds=runs[-1].seconds,
         loading_seconds=runs[-1].loading_seconds,
     )

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from bansac.engine.model_selection import Plausibility
 from bansac.engine.options import Options
-from bansac.engine.runner import Outcome, run
+from bansac.engine.runner import EngineResult, run
 from bansac.engine.sampling import SAMPLERS
 from bansac.engine.scoring.weights import density_weights, reliability_weights, scale_weights
 from bansac.estimate.posterior import inlier_probabilities
@@ -19,7 +19,7 @@ from bansac.numeric.clock import Stopwatch
 from bansac.numeric.jit import kernel
 from bansac.problems.problem import Problem
 from bansac.result import Result
-from bansac.significance.configuration import consequence, find_configuration
+from bansac.significance.configuration import configuration_message, find_configuration
 from bansac.significance.verdict import judge
 from bansac.validate import as_weights, check_probabilities, scores_and_range
 
@@ -70,7 +70,7 @@ def solve(
         configuration = find_configuration(problem, data, residuals / unit, threshold / unit, by_chance=not success)
         if configuration is not None:
             success = configuration != "collinear"
-            message += consequence(problem, configuration)
+            message += configuration_message(problem, configuration)
     posterior: Any = functools.partial(inlier_probabilities, residuals, threshold, problem.codimension)
     seconds, loading_seconds = watch.read()
     return Result(
@@ -83,7 +83,7 @@ def solve(
         threshold=threshold,
         iterations=outcome.iterations,
         models_tested=outcome.models_tested,
-        rounds=outcome.rounds,
+        restarts=outcome.restarts,
         stop_reason=outcome.stop_reason,
         success=success,
         message=message,
@@ -110,15 +110,15 @@ def _measure(
     if model is None:
         return np.full(n, np.inf), np.zeros(n, np.bool_), 0
     residuals, inliers = np.empty(n), np.empty(n, np.bool_)
-    return residuals, inliers, _write_distances(problem.exact, data, model, threshold, unit, residuals, inliers)
+    return residuals, inliers, _write_distances(problem.float64, data, model, threshold, unit, residuals, inliers)
 
 
 @kernel
 def _write_distances(
-    exact: Any, data: Floats, model: Floats, threshold: float, unit: float, residuals: Floats, inliers: Bools
+    float64: Any, data: Floats, model: Floats, threshold: float, unit: float, residuals: Floats, inliers: Bools
 ) -> int:
     """Write the residuals times ``unit``, inf for NaN, and which are at most the threshold; return how many are."""
-    exact.residuals(data, model, 0, residuals.size, residuals)
+    float64.residuals(data, model, 0, residuals.size, residuals)
     count = 0
     for n in range(residuals.size):
         root = np.sqrt(residuals[n]) * unit
@@ -177,7 +177,7 @@ def _score_weights(
     return found
 
 
-def _no_data(prior: NDArray[np.float64] | None, n: int, options: Options) -> Outcome:
+def _no_data(prior: NDArray[np.float64] | None, n: int, options: Options) -> EngineResult:
     start = np.full(n, 0.5) if prior is None else prior.copy()
     beliefs = start if options.sampler_row.prior else None
-    return Outcome(None, 0.0, beliefs, 0, 0, "no_data", None, rounds=0)
+    return EngineResult(None, 0.0, beliefs, 0, 0, "no_data", None, restarts=0)

@@ -68,8 +68,8 @@ def estimate_homography(
         Positive weights of the matches in the score, whose scale does not matter; by default those of the option
         ``weighting``.
     preset : str, optional
-        ``"fast"`` takes one short round, ``"accurate"`` more rounds than the default; ``"paper"`` is the pipeline of
-        the paper with its settings and thresholds.
+        ``"fast"`` takes one short restart, ``"accurate"`` more restarts than the default; ``"paper"`` is the pipeline
+        of the paper with its settings and thresholds.
     options : Options, optional
         All options at once.
     **settings
@@ -131,7 +131,7 @@ def estimate_fundamental(
     image_size1, image_size2 : (height, width), optional
         Sizes of the images in pixels. With both, the models that are optimised compete by the focal lengths, too, that
         they imply for cameras whose principal points are the centres of the images; and of a model with implausible
-        ones twice as many rounds have to agree.
+        ones twice as many restarts have to agree.
     scores, priors, weights, preset, options
         As in :func:`bansac.estimate_homography`.
     **settings

@@ -75,7 +75,7 @@ def _quadratic_roots(c: Floats, negligible: float, roots: Floats) -> int:
 
 _MAX_DEGREE = 10
 # The signs are first counted at these points, side by side. About as many roots lie between any two neighbours if a
-# root is the ratio of two coordinates of a random direction. They are no round numbers, which are often roots.
+# root is the ratio of two coordinates of a random direction. They are not round numbers, which are often roots.
 _POINTS = 16
 _GRID = np.tan(np.pi * ((np.arange(_POINTS) + 1.0312) / (_POINTS + 1) - 0.5))
 # Roots that are improved side by side.
@@ -100,7 +100,7 @@ _INTERVALS = _FACTORS + _MAX_DEGREE
 _BRACKETS = _INTERVALS + 4 * (_MAX_DEGREE + 1)
 STURM_SCRATCH = _BRACKETS + 3 * _MAX_DEGREE
 
-# Halvings of intervals, and rounds of Halley's method, after which the search is over.
+# Halvings of intervals, and steps of Halley's method, after which the search is over.
 _MAX_SPLITS = 1000
 _MAX_ROUNDS = 100
 # Halley's method cubes the relative error: after a step of this size only rounding is left.

@@ -13,7 +13,7 @@ from bansac.numeric.arrays import Floats
 from bansac.numeric.jit import inlined
 from bansac.problems.epipolar import second_epipole
 
-__all__ = ["side", "visible_gain"]
+__all__ = ["score_in_front", "side"]
 
 
 @inlined
@@ -29,10 +29,10 @@ def side(a0: float, a1: float, a2: float, x2: float, y2: float, t0: float, t1: f
     return (1 if d1 > 0.0 and d2 > 0.0 else 0) - (1 if d1 < 0.0 and d2 < 0.0 else 0)
 
 
-def visible_gain(data: Floats, model: Floats, gains: Floats) -> float:
-    """Return the sum of the gains of the matches in front of both cameras, of the motion of E for which it is largest.
+def score_in_front(data: Floats, model: Floats, scores: Floats) -> float:
+    """Return the sum of the scores of the matches in front of both cameras, of the motion of E for which it is largest.
 
-    The epipolar constraint says nothing about the side of a camera that a point is on: a wrong model gains from points
+    The epipolar constraint says nothing about the side of a camera that a point is on: a wrong model scores from points
     behind the cameras as much as from points in front of them, the right one does not.
     """
     t0, t1, t2 = second_epipole(model)
@@ -51,17 +51,17 @@ def visible_gain(data: Floats, model: Floats, gains: Floats) -> float:
     c4, c5, c6 = e8 * e3 - e9 * e2, e9 * e1 - e7 * e3, e7 * e2 - e8 * e1
     c7, c8, c9 = e2 * e6 - e3 * e5, e3 * e4 - e1 * e6, e1 * e5 - e2 * e4
     first, first_behind, second, second_behind = 0.0, 0.0, 0.0, 0.0
-    for n in range(gains.size):
-        if not gains[n] > 0.0:
+    for n in range(scores.size):
+        if not scores[n] > 0.0:
             continue
         x1, y1, x2, y2 = data[0, n], data[1, n], data[2, n], data[3, n]
         u, v, w = e1 * x1 + e2 * y1 + e3, e4 * x1 + e5 * y1 + e6, e7 * x1 + e8 * y1 + e9
         a, b, c = c1 * x1 + c2 * y1 + c3, c4 * x1 + c5 * y1 + c6, c7 * x1 + c8 * y1 + c9
         p, q, r = t1 * w - t2 * v, t2 * u - t0 * w, t0 * v - t1 * u
         where = side(a - p, b - q, c - r, x2, y2, t0, t1, t2)
-        first += gains[n] if where == 1 else 0.0
-        first_behind += gains[n] if where == -1 else 0.0
+        first += scores[n] if where == 1 else 0.0
+        first_behind += scores[n] if where == -1 else 0.0
         where = side(a + p, b + q, c + r, x2, y2, t0, t1, t2)
-        second += gains[n] if where == 1 else 0.0
-        second_behind += gains[n] if where == -1 else 0.0
+        second += scores[n] if where == 1 else 0.0
+        second_behind += scores[n] if where == -1 else 0.0
     return max(first, first_behind, second, second_behind)

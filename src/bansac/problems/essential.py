@@ -13,7 +13,7 @@ import numpy as np
 
 from bansac.numeric.arrays import Floats
 from bansac.numeric.jit import inner_kernel, kernel
-from bansac.problems.cheirality import visible_gain
+from bansac.problems.cheirality import score_in_front
 from bansac.problems.epipolar import (
     is_oriented,
     linearize_sampson,
@@ -109,7 +109,7 @@ ESSENTIAL = Problem(
     tangent=span_essential,
     project=project,
     parameters=5,
-    visible_gain=visible_gain,
+    score_in_front=score_in_front,
     max_models=10,
     scratch_size=max(essential_5pt.SCRATCH, _FIT + 9),
     solver_cost=1000.0,

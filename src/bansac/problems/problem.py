@@ -23,7 +23,7 @@ from numba import boolean, config, errors, float32, float64, int64, uint64, void
 
 from bansac.numeric.arrays import Floats, Ints, Words
 from bansac.numeric.jit import compile_kernel, is_ours
-from bansac.problems.exact import pack_exact
+from bansac.problems.float64_problem import pack_float64
 
 __all__ = [
     "CONTRACT",
@@ -137,8 +137,8 @@ _ROWS = (
         in_loop=False,
     ),
     Function(
-        "visible_gain",
-        ("data", "model", "gains"),
+        "score_in_front",
+        ("data", "model", "scores"),
         lambda real: float64(_MATRIX, _VECTOR, _VECTOR),
         in_loop=False,
     ),
@@ -260,9 +260,10 @@ class Problem:
         sample that gave a new best model, with a local optimisation the best optimised one: replace ``model`` by one
         with more support; False if there is none. ``rng`` is the state of the run's random numbers. It needs
         ``is_degenerate``.
-    visible_gain : callable, optional
-        ``visible_gain(data, model, gains) -> float``: the sum of ``gains``, what every datum adds to the score, over
-        the data that the model can see, such as points in front of the cameras. It decides between the best models.
+    score_in_front : callable, optional
+        ``score_in_front(data, model, scores) -> float``: the sum of ``scores``, what every datum adds to the score,
+        over the data that the model can see, such as points in front of the cameras. It decides between the best
+        models.
     linearize : callable, optional
         ``linearize(data, model, start, stop, residuals, jacobian)``: for the Levenberg-Marquardt method. Write the
         residuals of data ``start`` to ``stop`` with their signs, not squared, into ``residuals[k, 0]`` to
@@ -348,7 +349,7 @@ class Problem:
     is_valid: Callable[..., Any] | None = None
     is_degenerate: Callable[..., Any] | None = None
     repair_degenerate: Callable[..., Any] | None = None
-    visible_gain: Callable[..., Any] | None = None
+    score_in_front: Callable[..., Any] | None = None
     linearize: Callable[..., Any] | None = None
     tangent: Callable[..., Any] | None = None
     project: Callable[..., Any] | None = None
@@ -407,9 +408,9 @@ class Problem:
         return tuple(self._compile(row, row.default, self.precision) for row in DEGENERACY)
 
     @functools.cached_property
-    def gain_in_sight(self) -> Any:
-        """The compiled ``visible_gain``, None if there is none."""
-        return self._compile_optional("visible_gain")
+    def compiled_score_in_front(self) -> Any:
+        """The compiled ``score_in_front``, None if there is none."""
+        return self._compile_optional("score_in_front")
 
     def _compile_optional(self, name: str) -> Any:
         function = getattr(self, name)
@@ -421,16 +422,16 @@ class Problem:
         return tuple(self._compile(row, getattr(self, row.name) or row.default, "float64") for row in MANIFOLD)
 
     @functools.cached_property
-    def exact_residuals(self) -> Any:
+    def float64_residuals(self) -> Any:
         """The residuals compiled for float64, for the answer in the caller's coordinates."""
         return self._compile(CONTRACT["residuals"], self.residuals, "float64")
 
     @functools.cached_property
-    def exact(self) -> Any:
-        """``exact_residuals`` as the field ``residuals`` of a struct, for kernels."""
+    def float64(self) -> Any:
+        """``float64_residuals`` as the field ``residuals`` of a struct, for kernels."""
         signature = CONTRACT["residuals"].signature
         assert signature is not None
-        return pack_exact(self.exact_residuals, signature(float64))
+        return pack_float64(self.float64_residuals, signature(float64))
 
     def _compile(self, row: Function, function: Any, precision: str) -> Any:
         """Compile one of the functions; an error names it."""

@@ -74,7 +74,7 @@ class _Trial:
             self._try_residuals(model)
             self._try_manifold(model.copy(), scratch)
             self._try_repair(sample, model)
-            self._call("visible_gain", data=data, model=model, gains=_padded((data.shape[1],)))
+            self._call("score_in_front", data=data, model=model, scores=_padded((data.shape[1],)))
         weights = _padded((data.shape[1],))
         for everything in (True, False):
             weights[:] = 1.0 if everything else 0.0

@@ -42,8 +42,8 @@ function selectByKey(event) {
 
 function stepWords() {
   if (state.step === ANSWER) return `answer, after ${data.iterations} iterations`;
-  const [at, round] = [frames.at[state.step], frames.round[state.step]];
-  return at ? `iteration ${at} of ${frames.at[ANSWER - 1]}, round ${round}` : "start";
+  const [at, restart] = [frames.at[state.step], frames.restart[state.step]];
+  return at ? `iteration ${at} of ${frames.at[ANSWER - 1]}, restart ${restart}` : "start";
 }
 
 function showCounters() {

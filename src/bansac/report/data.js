@@ -19,7 +19,7 @@ const frames = data.frames;
 const frameBeliefs = frames && bytes(frames.beliefs);
 const frameInliers = frames && bytes(frames.inliers);
 
-// The step after the last frame is the answer: the refined model of the best round.
+// The step after the last frame is the answer: the refined model of the best restart.
 const ANSWER = frames ? frames.at.length : 0;
 
 const NOUNS = points.length === 2 ? "matches" : "points";

@@ -69,10 +69,10 @@ def _frames(result: Result, trace: Trace) -> dict[str, Any]:
     rows = trace.frames[1:] - 1  # the first frame is before the first iteration
     counters = {name: [None, *to_plain(getattr(trace, name)[rows])] for name in _COUNTERS}
     course = np.unique(np.linspace(0, len(trace) - 1, _COURSE).astype(int))
-    ends = np.flatnonzero(np.diff(trace.round)) + 1
+    ends = np.flatnonzero(np.diff(trace.restart)) + 1
     return {
         "at": trace.frames,
-        "round": [1, *trace.round[rows].tolist()],
+        "restart": [1, *trace.restart[rows].tolist()],
         "beliefs": None if result.beliefs is None else _encode(trace.frame_beliefs, "u1"),
         "inliers": _encode_bits(trace.frame_inliers.ravel()),
         "counters": counters,

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["html_table", "summary_table", "summary_words"]
 
 _STOPS = {
-    "agreement": "several rounds led to the model with the most support",
+    "agreement": "several restarts led to the model with the most support",
     "max_iterations": "the largest number of iterations was reached",
     "max_seconds": "the time limit was reached",
     "ransac": "enough samples, at the desired confidence, for one of inliers only",
@@ -34,7 +34,7 @@ def summary_words(result: Result) -> dict[str, str]:
         "Inliers": f"{inliers} at threshold {result.threshold:g}",
         "Model": _model_in_words(result.model),
         "Stopped by": f"{result.stop_reason}: {_stop_in_words(result)}",
-        "Run": f"{_counted(result.iterations, 'iteration')} in {_counted(result.rounds, 'round')}, "
+        "Run": f"{_counted(result.iterations, 'iteration')} in {_counted(result.restarts, 'restart')}, "
         f"{_counted(result.models_tested, 'model')} tested",
         "Time": result.timing,
     }
@@ -68,9 +68,9 @@ def html_table(rows: Mapping[str, Any]) -> str:
 
 
 def _stop_in_words(result: Result) -> str:
-    if result.stop_reason != "rounds":
+    if result.stop_reason != "restarts":
         return _STOPS.get(result.stop_reason, "a stopping criterion of this name")
-    return "all rounds took place" if result.rounds > 1 else "all iterations of the round took place"
+    return "all restarts took place" if result.restarts > 1 else "all iterations of the restart took place"
 
 
 def _model_in_words(model: Any) -> str:

@@ -24,7 +24,7 @@ from bansac.problems.problem import Problem
 from bansac.significance.false_alarms import log_binomial_tail, log_choose
 from bansac.solvers import homography_4pt, homography_dlt
 
-__all__ = ["consequence", "find_configuration", "fit_rotation", "matches_of_plane"]
+__all__ = ["configuration_message", "find_configuration", "fit_rotation", "matches_of_plane"]
 
 # A match follows a structure up to this many thresholds, as in DEGENSAC: it then has noise in two directions.
 _TOLERANCE = 3.0
@@ -99,7 +99,7 @@ def find_configuration(
     return "planar"
 
 
-def consequence(problem: Problem, configuration: str) -> str:
+def configuration_message(problem: Problem, configuration: str) -> str:
     """Return what a configuration means for a model, to be added to a message; nothing if it determines the model."""
     if configuration == "collinear":
         return f"; the inliers are collinear in an image, which does not determine the {problem.name}"

@@ -20,7 +20,7 @@ from bansac.significance.false_alarms import SIGNIFICANT, log_choose
 from bansac.significance.null_model import cell_size
 from bansac.significance.support import SAME_POINT, wrap
 
-__all__ = ["is_clear"]
+__all__ = ["is_significant_fast"]
 
 _SLOTS = 2048
 _LINES = 16
@@ -28,7 +28,7 @@ _SAMPLE = 500  # data that are looked at, evenly spaced
 _PAIRS = 500  # of few data each is exchanged with several others, for about so many pairs
 
 
-def is_clear(problem: Problem, data: Floats, model: Floats, threshold: float, inliers: Bools) -> bool:
+def is_significant_fast(problem: Problem, data: Floats, model: Floats, threshold: float, inliers: Bools) -> bool:
     """Return whether the model is significant beyond doubt; False says nothing."""
     n, m = inliers.size, problem.sample_size
     pairs = len(problem.points) == 2
@@ -40,14 +40,14 @@ def is_clear(problem: Problem, data: Floats, model: Floats, threshold: float, in
     width, same = cell_size(problem, threshold), SAME_POINT * threshold
     limit = threshold * threshold
     false_alarms = _bound_false_alarms(
-        problem.exact, data, model, inliers, limit, width, same, others, m, problem.max_models
+        problem.float64, data, model, inliers, limit, width, same, others, m, problem.max_models
     )
     return bool(false_alarms < SIGNIFICANT)
 
 
 @kernel
 def _bound_false_alarms(
-    exact: Any,
+    float64: Any,
     data: Floats,
     model: Floats,
     inliers: Bools,
@@ -66,7 +66,7 @@ def _bound_false_alarms(
     if counts[0] <= m:
         return np.inf
     far = others * counts[1]
-    exact.residuals(rearranged, model, 0, far + counts[2], residuals)
+    float64.residuals(rearranged, model, 0, far + counts[2], residuals)
     return _count_false_alarms(residuals, limit, n, counts, far, m, max_models)
 
 

@@ -23,7 +23,7 @@ from bansac.numeric.rng import seed_rng, shuffle
 from bansac.problems.problem import Problem
 from bansac.significance.support import SAME_POINT, hash_cell
 
-__all__ = ["Background", "add_neighbours", "cell_size", "measure_background", "measure_far", "scales"]
+__all__ = ["NullModel", "add_neighbours", "cell_size", "measure_far", "measure_null_model", "scales"]
 
 # At least that many rearranged data where there are enough pairs of data.
 _PAIRS = 2000
@@ -35,7 +35,7 @@ _CELLS = 4
 
 
 @dataclass(frozen=True)
-class Background:
+class NullModel:
     """Residuals of the model on rearranged data.
 
     Parameters
@@ -77,12 +77,12 @@ def _share_within(residuals: Floats, distance: Floats, extra: float) -> Floats:
     return np.asarray(share)
 
 
-def measure_background(problem: Problem, data: Floats, model: Floats, threshold: float) -> Background:
+def measure_null_model(problem: Problem, data: Floats, model: Floats, threshold: float) -> NullModel:
     """Measure the residuals of ``model`` on rearranged ``data`` (channels x N, N at least 2)."""
     return add_neighbours(measure_far(problem, data, model), problem, data, model, threshold)
 
 
-def measure_far(problem: Problem, data: Floats, model: Floats) -> Background:
+def measure_far(problem: Problem, data: Floats, model: Floats) -> NullModel:
     """Measure them on data exchanged with any others only: probabilities are at most those of the whole background."""
     n, order = data.shape[1], _random_order(data)
     shifts = range(1, min(n - 1, -(-_PAIRS // n)) + 1)
@@ -92,7 +92,7 @@ def measure_far(problem: Problem, data: Floats, model: Floats) -> Background:
     else:
         shuffled = np.take(data, order, axis=1)
         far = np.concatenate([_rearrange(problem, shuffled, np.roll(shuffled, -k, axis=1)) for k in shifts], axis=1)
-    return Background(
+    return NullModel(
         far=_sorted_residuals(problem, far, model),
         near=np.empty(0),
         alone=1.0,
@@ -100,9 +100,7 @@ def measure_far(problem: Problem, data: Floats, model: Floats) -> Background:
     )
 
 
-def add_neighbours(
-    background: Background, problem: Problem, data: Floats, model: Floats, threshold: float
-) -> Background:
+def add_neighbours(background: NullModel, problem: Problem, data: Floats, model: Floats, threshold: float) -> NullModel:
     """Return a background of ``measure_far`` with the residuals of data exchanged with neighbours, too."""
     own, other = _neighbours(problem, np.take(data, _random_order(data), axis=1), threshold)
     near = _sorted_residuals(problem, _rearrange(problem, own, other), model)
@@ -130,7 +128,7 @@ def _exchange_with_others(data: Floats, order: Ints, stays: Bools, exchanged: Fl
 
 def _sorted_residuals(problem: Problem, data: Floats, model: Floats) -> Floats:
     squared = np.empty(data.shape[1])
-    problem.exact_residuals(data, model, 0, squared.size, squared)
+    problem.float64_residuals(data, model, 0, squared.size, squared)
     squared[np.isnan(squared)] = np.inf
     squared.sort()
     return np.sqrt(squared, out=squared)

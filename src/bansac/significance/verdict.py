@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from bansac.engine.runner import Outcome
+from bansac.engine.runner import EngineResult
 from bansac.problems.problem import Problem
 from bansac.significance.false_alarms import SIGNIFICANT, log_nfa
-from bansac.significance.fast_test import is_clear
+from bansac.significance.fast_test import is_significant_fast
 from bansac.significance.null_model import add_neighbours, measure_far
 from bansac.significance.support import count_off_line, first_of_equals
 
@@ -26,7 +26,7 @@ def judge(
     data: NDArray[np.float64],
     threshold: float,
     unit: float,
-    outcome: Outcome,
+    outcome: EngineResult,
     residuals: NDArray[np.float64],
     inliers: NDArray[np.bool_],
     count: int,
@@ -43,7 +43,7 @@ def judge(
         Largest residual of an inlier.
     unit : float
         Unit of the threshold and the residuals over that of the data.
-    outcome : Outcome
+    outcome : EngineResult
         What the run found.
     residuals : (N,) ndarray
         Residuals of its model.
@@ -67,7 +67,7 @@ def judge(
     found = f"{problem.name} with {count} of {n} inliers"
     if count <= m:
         return False, f"{found}, no more than chance gives", False
-    if is_clear(problem, data, model, threshold / unit, inliers):
+    if is_significant_fast(problem, data, model, threshold / unit, inliers):
         return True, found, False
     background = measure_far(problem, data, model)
     extent = _smallest_extent(problem, data)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bansac.engine.sampling import Setup, p_napsac
+from bansac.engine.sampling import SamplerInput, p_napsac
 from bansac.engine.sampling.p_napsac import build_layers, make_neighborhoods, sample_progressive_napsac
 from bansac.engine.sampling.prosac import TOTAL_DRAWS, growth_function, sample_prosac
 from bansac.engine.state import PROGRESS
@@ -231,7 +231,7 @@ def test_the_flat_state_of_a_run_gives_the_same_samples(m):
     rng = np.random.default_rng(m)
     data, ranking = clustered(rng, 4, 60), rng.permutation(60)
     sampler = Sampler(data, ranking, m)
-    setup = Setup(
+    setup = SamplerInput(
         data=data,
         sample_size=m,
         rng=seed_rng(1),

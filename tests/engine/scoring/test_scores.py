@@ -8,32 +8,32 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bansac.engine.kernels import find_function
-from bansac.engine.scoring import SCORES, check_gain, magsac
+from bansac.engine.scoring import SCORES, check_block_score, magsac
 from bansac.numeric.jit import kernel
 from tests.engine.scoring.blocks import residual_lists
 from tests.reference import loop_parts as reference
 
-GAINS = {name: find_function(score, "gain") for name, score in SCORES.items()}
-COMPILED = {name: kernel(gain) for name, gain in GAINS.items()}
+BLOCK_SCORES = {name: find_function(score, "block_score") for name, score in SCORES.items()}
+COMPILED = {name: kernel(block_score) for name, block_score in BLOCK_SCORES.items()}
 REFERENCES = {"inliers": reference.inliers, "msac": reference.msac, "magsac++": reference.magsac}
 
 
 @pytest.mark.parametrize("precision", ["float32", "float64"])
-@pytest.mark.parametrize("name", GAINS)
+@pytest.mark.parametrize("name", BLOCK_SCORES)
 def test_a_gain_is_a_sum_over_the_data_of_at_most_their_weights(name, precision):
-    gain = COMPILED[name]
-    check_gain(name, GAINS[name], precision)
+    block_score = COMPILED[name]
+    check_block_score(name, BLOCK_SCORES[name], precision)
     one = np.dtype(precision).type(1)
     squared = np.append(np.linspace(0, 3, 61), [np.inf, np.nan]).astype(precision)
     ones = np.ones_like(squared)
-    each = np.array([gain(squared[i : i + 1], ones[:1], one) for i in range(squared.size)])
+    each = np.array([block_score(squared[i : i + 1], ones[:1], one) for i in range(squared.size)])
     assert ((each >= 0) & (each <= 1)).all()
     assert (each[~(squared <= 1)] == 0).all()
     assert (np.diff(each[:61]) <= 0).all()
     assert each[0] == 1
-    assert gain(squared, ones, one) == pytest.approx(each.sum(), rel=1e-6)
+    assert block_score(squared, ones, one) == pytest.approx(each.sum(), rel=1e-6)
     weights = np.linspace(1, 0.01, squared.size).astype(precision)
-    assert gain(squared, weights, one) == pytest.approx((weights * each).sum(), rel=1e-6)
+    assert block_score(squared, weights, one) == pytest.approx((weights * each).sum(), rel=1e-6)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -49,5 +49,5 @@ def test_gains_agree_with_the_reference(name, dtype, values, threshold, seed):
 def test_magsac_by_the_incomplete_gamma_functions():
     # (r / t)^2 of 0.01, 0.1, 0.25, 0.5 and 0.9 by the formula with SciPy's gammainc and gammaincc.
     shares = np.array([0.01, 0.1, 0.25, 0.5, 0.9])
-    found = [magsac.gain(shares[i : i + 1], np.ones(1), 1.0) for i in range(shares.size)]
+    found = [magsac.block_score(shares[i : i + 1], np.ones(1), 1.0) for i in range(shares.size)]
     assert found == pytest.approx([0.955209, 0.605837, 0.258212, 0.051452, 0.000708], abs=1e-5)

@@ -34,9 +34,9 @@ CURVES = {
 
 
 @pytest.fixture
-def rounds(monkeypatch: pytest.MonkeyPatch) -> Method:
-    """Return the method of a preset with four rounds of a thousand samples in all, at least 50."""
-    preset = options.Preset(options.Options(rounds=4, max_iterations=1000, min_iterations=50))
+def restarts(monkeypatch: pytest.MonkeyPatch) -> Method:
+    """Return the method of a preset with four restarts of a thousand samples in all, at least 50."""
+    preset = options.Preset(options.Options(restarts=4, max_iterations=1000, min_iterations=50))
     monkeypatch.setitem(options.PRESETS, "four", preset)
     return Method("four", {"preset": "four"})
 
@@ -85,9 +85,9 @@ def test_iterations_stay_within_the_budget(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("budget", "expected"), [(20, 4), (1000, 4), (1001, 5), (4000, 16)])
-def test_rounds_grow_with_the_budget(rounds: Method, budget: int, expected: int) -> None:
-    settings = limit(rounds, budget, "E").settings
-    assert settings["rounds"] == expected
+def test_rounds_grow_with_the_budget(restarts: Method, budget: int, expected: int) -> None:
+    settings = limit(restarts, budget, "E").settings
+    assert settings["restarts"] == expected
     assert settings["max_iterations"] == budget
     assert settings.get("min_iterations", 50) == min(budget, 50)
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from bansac.lab.evaluation.experiment import Setup
-from bansac.lab.evaluation.runner import Outcome, run_experiment
+from bansac.lab.evaluation.runner import RunSummary, run_experiment
 from bansac.lab.evaluation.tables import Section, Table, TableRow
 from bansac.lab.experiments import find_experiment
 from bansac.output_files import OutputFolder
@@ -29,7 +29,7 @@ TABLES = {
 }
 
 
-def run(name: str, data: Path, out: Path, **changes: Any) -> Outcome:
+def run(name: str, data: Path, out: Path, **changes: Any) -> RunSummary:
     settings: dict[str, Any] = {"data": data, "pairs": 1, "repeats": 1}
     return run_experiment(find_experiment(name), Setup(**settings | changes), OutputFolder(out))
 

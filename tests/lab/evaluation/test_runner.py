@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from bansac.lab.evaluation.experiment import Setup, Unit
-from bansac.lab.evaluation.runner import Outcome, run_experiment
+from bansac.lab.evaluation.runner import RunSummary, run_experiment
 from bansac.output_files import OutputFolder
 from tests.lab.evaluation import toy
 
@@ -26,7 +26,7 @@ class Run:
         self.calls = folder / "calls"
         folder.mkdir(exist_ok=True)
 
-    def __call__(self, out: str = "out", *, workers: int = 1, seed: int = 0, **options: Any) -> Outcome:
+    def __call__(self, out: str = "out", *, workers: int = 1, seed: int = 0, **options: Any) -> RunSummary:
         self.calls.write_text("")
         extra = {"calls": str(self.calls), "marks": str(self.folder), **options.pop("extra", {})}
         experiment = toy.make_toy(**options.pop("changes", {}))

@@ -24,8 +24,8 @@ def refine(run: Run, problem: Problem) -> None:
 def refine_to_inliers(run: Run) -> int:
     """Fit the best model to its inliers by the problem's non-minimal solver, again and again; return the fits kept.
 
-    A fit is kept only if its score is no worse; the rounds end when the inliers do not change any more. A minimal model
-    misses many inliers of a homography, which come in round by round: one to three rounds are too few.
+    A fit is kept only if its score is no worse; it ends when the inliers no longer change. A minimal model
+    misses many inliers of a homography, which are added in each iteration: one to three iterations are too few.
     """
     progress, best, fitted, is_inlier = run.progress, run.best_model, run.other_model, run.is_inlier[0]
     weights = np.empty(is_inlier.size)

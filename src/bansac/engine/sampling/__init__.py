@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 from bansac.numeric.arrays import Floats, Ints, Words
 
-__all__ = ["SAMPLERS", "Sampler", "Setup"]
+__all__ = ["SAMPLERS", "Sampler", "SamplerInput"]
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ SAMPLERS = {
 }
 
 
-class Setup(NamedTuple):
+class SamplerInput(NamedTuple):
     """What a sampler knows when a run starts.
 
     Parameters

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from bansac.engine.dbn import MIN_PRIOR
-from bansac.engine.sampling import Setup
+from bansac.engine.sampling import SamplerInput
 from bansac.engine.sampling.baysac import sample_most_probable
 from bansac.numeric.arrays import Floats, Ints, Singles, Words
 from bansac.numeric.jit import inlined, inner_kernel, kernel
@@ -108,7 +108,7 @@ def _perturbation(rng: Words) -> float:
     return PERTURBATION * (2.0 * (np.float64(next_uint64(rng) >> _U11) * _TO_UNIT) - 1.0)
 
 
-def start(setup: Setup) -> tuple[Floats, Ints]:
+def start(setup: SamplerInput) -> tuple[Floats, Ints]:
     """Return the priors and the priorities (2 N), and the failures (N)."""
     n = setup.data.shape[1]
     numbers = np.empty(2 * n)

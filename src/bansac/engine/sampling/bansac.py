@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from bansac.engine.sampling import Setup
+from bansac.engine.sampling import SamplerInput
 from bansac.engine.sampling.distinct import contains
 from bansac.numeric.arrays import Floats, Ints, Singles, Words
 from bansac.numeric.jit import inlined, inner_kernel
@@ -100,7 +100,7 @@ def _draw_exactly(rng: Words, odds: Singles, code: int, floor: float, sample: In
     return last
 
 
-def start(setup: Setup) -> tuple[Floats, Ints]:
+def start(setup: SamplerInput) -> tuple[Floats, Ints]:
     """Return the floor of the weights, and the code of the activation."""
     return np.array([setup.weight_floor]), np.array([ACTIVATION_CODES[setup.activation]])
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from bansac.engine.dbn import MIN_PRIOR
-from bansac.engine.sampling import Setup
+from bansac.engine.sampling import SamplerInput
 from bansac.numeric.arrays import Floats, Ints, Singles, Words
 from bansac.numeric.jit import inlined, inner_kernel
 from bansac.numeric.rng import next_index
@@ -86,7 +86,7 @@ def _clamp(probability: float) -> float:
     return raised if raised < 1.0 - MIN_PRIOR else 1.0 - MIN_PRIOR
 
 
-def start(setup: Setup) -> tuple[Floats, Ints]:
+def start(setup: SamplerInput) -> tuple[Floats, Ints]:
     """Return the prior inlier probabilities, and nothing."""
     n = setup.data.shape[1]
     prior = np.full(n, 0.5) if setup.prior is None else setup.prior.copy()

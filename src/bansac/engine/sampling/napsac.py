@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from bansac.engine.sampling import Setup
+from bansac.engine.sampling import SamplerInput
 from bansac.engine.sampling.uniform import sample_uniform
 from bansac.numeric.arrays import Floats, Ints, Singles, Words
 from bansac.numeric.jit import inlined, inner_kernel
@@ -106,7 +106,7 @@ def _find_neighbors(data: Floats, centre: np.int64, squared_radius: float, neigh
     return found
 
 
-def start(setup: Setup) -> tuple[Floats, Ints]:
+def start(setup: SamplerInput) -> tuple[Floats, Ints]:
     """Return (squared radius), and the centres (N + 1) and room for the neighbours (N)."""
     n = setup.data.shape[1]
     radius = neighborhood_radius(setup.data) if setup.radius is None else setup.radius

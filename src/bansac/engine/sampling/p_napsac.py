@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bansac.engine.sampling import Setup, prosac
+from bansac.engine.sampling import SamplerInput, prosac
 from bansac.engine.sampling.distinct import draw_distinct
 from bansac.engine.sampling.prosac import complete_by_prosac, grow_subset, growth_function
 from bansac.numeric.arrays import Floats, Ints, Singles, Words
@@ -225,7 +225,7 @@ def _draw_neighbors(
         neighborhoods.hits[rank] += 1
 
 
-def start(setup: Setup) -> tuple[Floats, Ints]:
+def start(setup: SamplerInput) -> tuple[Floats, Ints]:
     """Return nothing, and PROSAC's state (N + 3) before the neighbourhoods, field after field."""
     neighborhoods = make_neighborhoods(setup.data, setup.ranking, setup.sample_size)
     _, indices = prosac.start(setup)

@@ -6,7 +6,7 @@ U_n are the n data of highest quality. Among T_N uniform samples of all N data, 
 
 PROSAC draws as many samples from U_n, but the best-ranked first: the samples T'_{n-1} + 1 to T'_n are those that lie in
 U_n and not in U_{n-1}, so they hold the n-th datum and m - 1 of the n - 1 before it. T'_n is T_n with every increase
-rounded up. The paper's listing has the two branches of this rule the other way round, which contradicts
+rounded up. The paper's listing has the two branches of this rule swapped, which contradicts
 its own derivation; here the n-th datum is in the sample while the set grows, and m data of U_n are drawn freely only
 after growth has ended.
 """
@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from bansac.engine.sampling import Setup
+from bansac.engine.sampling import SamplerInput
 from bansac.engine.sampling.distinct import draw_distinct
 from bansac.numeric.arrays import Floats, Ints, Singles, Words
 from bansac.numeric.jit import inlined, inner_kernel, kernel
@@ -106,7 +106,7 @@ def sample_prosac(rng: Words, ranking: Ints, growth: Ints, counts: Ints, limit: 
         sample[i] = ranking[sample[i]]
 
 
-def start(setup: Setup) -> tuple[Floats, Ints]:
+def start(setup: SamplerInput) -> tuple[Floats, Ints]:
     """Return nothing, and t, n, and the growth function (N + 1)."""
     indices = np.zeros(2 + setup.data.shape[1] + 1, np.int64)
     growth_function(setup.sample_size, TOTAL_DRAWS, indices[2:])

@@ -4,7 +4,7 @@ A score grows with quality and gives an inlier at most its weight, so that the b
 of their weights, 1 each unless the run has weights (``bansac.engine.scoring.weights``). The module of a score has a
 function
 
-``gain(residuals, weights, squared_threshold) -> float``
+``block_score(residuals, weights, squared_threshold) -> float``
     Compiled for the problem's number type: the sum over a block of squared residuals, and of the weights of these data,
     of what each datum adds to the score.
 """
@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["SCORES", "Score", "check_gain"]
+__all__ = ["SCORES", "Score", "check_block_score"]
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Score:
     name : str
         Its name.
     module : str or object
-        Name of the module, or object, with the function ``gain``.
+        Name of the module, or object, with the function ``block_score``.
     """
 
     name: str
@@ -46,9 +46,9 @@ SCORES = {
 }
 
 
-def check_gain(name: str, gain: Callable[..., Any], precision: str) -> None:
-    """Raise a ValueError if a gain is not between 0 and the sum of the weights, or not 0 for NaN."""
-    function = getattr(gain, "py_func", gain)
+def check_block_score(name: str, block_score: Callable[..., Any], precision: str) -> None:
+    """Raise a ValueError if a block_score is not between 0 and the sum of the weights, or not 0 for NaN."""
+    function = getattr(block_score, "py_func", block_score)
     one = np.dtype(precision).type(1)
     for weight in (1.0, 0.25):
         weights = np.full(3, weight, precision)
@@ -56,7 +56,7 @@ def check_gain(name: str, gain: Callable[..., Any], precision: str) -> None:
             found = float(function(np.full(3, squared, precision), weights, one))
             if not 0 <= found <= (0 if np.isnan(squared) else 3 * weight):
                 raise ValueError(
-                    f"score {name!r}: gain must lie between 0 and the sum of the weights, and be 0 for NaN; for three "
-                    f"squared residuals of {squared:g}, weights of {weight:g} and a squared threshold of 1 it is "
+                    f"score {name!r}: block_score must lie between 0 and the sum of the weights, and be 0 for NaN; for "
+                    f"three squared residuals of {squared:g}, weights of {weight:g} and a squared threshold of 1 it is "
                     f"{found:g}"
                 )

@@ -1,6 +1,6 @@
 """The number of inliers (Fischler and Bolles, CACM 1981): the paper's score.
 
-The loop counts inliers in any case, so that ``gain`` is called only for data with weights.
+The loop counts inliers in any case, so that ``block_score`` is called only for data with weights.
 """
 
 from __future__ import annotations
@@ -9,10 +9,10 @@ from typing import Any
 
 from bansac.numeric.arrays import Reals
 
-__all__ = ["gain"]
+__all__ = ["block_score"]
 
 
-def gain(residuals: Reals, weights: Reals, squared_threshold: Any) -> float:
+def block_score(residuals: Reals, weights: Reals, squared_threshold: Any) -> float:
     """Return the sum of the weights of the inliers of a block."""
     total = 0.0
     for n in range(residuals.size):

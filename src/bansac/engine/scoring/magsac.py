@@ -7,8 +7,8 @@ loss of a residual r <= k sigma_max is, up to a constant factor,
     rho(u) = gamma((n + 1) / 2, u) + u (Gamma((n - 1) / 2, u) - Gamma((n - 1) / 2, U))
 
 with the lower and the upper incomplete gamma function, and rho(U) beyond. As in the paper n = 4, a match having four
-coordinates, and k is the .99 quantile. Here k sigma_max is the threshold t, so that u = U (r / t)^2, and the gain is
-1 - rho(u) / rho(U), from a table over (r / t)^2.
+coordinates, and k is the .99 quantile. Here k sigma_max is the threshold t, so that u = U (r / t)^2, and the
+block_score is 1 - rho(u) / rho(U), from a table over (r / t)^2.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import numpy as np
 
 from bansac.numeric.arrays import Floats, Reals
 
-__all__ = ["gain"]
+__all__ = ["block_score"]
 
 # U: half the .99 quantile of the chi-square distribution with 4 degrees of freedom.
 _LIMIT = 0.5 * 13.276704135987624
@@ -42,7 +42,7 @@ def _loss(u: float) -> float:
 
 
 def _tabulate() -> Floats:
-    """Return the gain at k / ``_INTERVALS`` for k = 0, ..., and a 0 behind it."""
+    """Return the block_score at k / ``_INTERVALS`` for k = 0, ..., and a 0 behind it."""
     losses = [_loss(_LIMIT * k / _INTERVALS) for k in range(_INTERVALS + 1)]
     return np.array([*(1 - loss / losses[-1] for loss in losses), 0.0])
 
@@ -50,7 +50,7 @@ def _tabulate() -> Floats:
 _TABLE = _tabulate()
 
 
-def gain(residuals: Reals, weights: Reals, squared_threshold: Any) -> float:
+def block_score(residuals: Reals, weights: Reals, squared_threshold: Any) -> float:
     """Return the weighted sum of 1 - rho / rho_max over the inliers of a block (Barath et al., 2020, eq. 7)."""
     scale = _INTERVALS / squared_threshold
     total = 0.0

@@ -6,10 +6,10 @@ from typing import Any
 
 from bansac.numeric.arrays import Reals
 
-__all__ = ["gain"]
+__all__ = ["block_score"]
 
 
-def gain(residuals: Reals, weights: Reals, squared_threshold: Any) -> float:
+def block_score(residuals: Reals, weights: Reals, squared_threshold: Any) -> float:
     """Return the sum over the inliers of a block of w (1 - r^2 / t^2) (Torr and Zisserman, 2000)."""
     inverse = 1 / squared_threshold
     total = 0.0

@@ -1,8 +1,8 @@
 """Accuracy over time: every method is run at several budgets and gives one curve.
 
 A budget is the maximum number of minimal samples. A method may stop earlier by its own criterion, so that the points of
-a curve come together where it is sure of its answer. A preset that runs in rounds has its share of samples a round: up
-to the preset's own number of samples it keeps its number of rounds, beyond that the rounds grow in proportion.
+a curve come together where it is sure of its answer. A preset that runs in restarts has its share of samples a restart:
+up to the preset's own number of samples it keeps its number of restarts, beyond that the restarts grow in proportion.
 """
 
 from __future__ import annotations
@@ -96,9 +96,9 @@ def limit(method: Method, budget: int, kind: Kind) -> Method:
     if method.call is None and "preset" in method.settings:
         options = _options(method, kind)
         assert options.max_iterations is not None  # resolve_options
-        if options.rounds > 1:
-            in_proportion = math.ceil(options.rounds * budget / options.max_iterations)
-            settings["rounds"] = max(options.rounds, in_proportion)
+        if options.restarts > 1:
+            in_proportion = math.ceil(options.restarts * budget / options.max_iterations)
+            settings["restarts"] = max(options.restarts, in_proportion)
         if options.min_iterations > budget:
             settings["min_iterations"] = budget
     return method.changed(_limited_name(method, budget), **settings)

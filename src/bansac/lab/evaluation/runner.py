@@ -35,7 +35,7 @@ _NOTED_FAILURES = 10
 
 
 @dataclass(frozen=True)
-class Outcome:
+class RunSummary:
     """The report of a run, the content of ``run.json``, and the units without rows or times that they should have."""
 
     report: Report
@@ -136,7 +136,7 @@ def run_experiment(
     workers: int = 1,
     executor: str | Executor | None = None,
     progress: Progress = silent,
-) -> Outcome:
+) -> RunSummary:
     """Run an experiment, see :meth:`Run.execute`, and write its results into a folder; no row is a ValueError."""
     started = time.perf_counter()
     with open_run(experiment, setup, folder.path / "journal.sqlite") as run:
@@ -168,7 +168,7 @@ def run_experiment(
         "notes": report.notes,
     }
     folder.write_json("run.json", document)
-    return Outcome(report, document, failed)
+    return RunSummary(report, document, failed)
 
 
 def _write_report(folder: OutputFolder, report: Report) -> None:

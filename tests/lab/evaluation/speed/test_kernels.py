@@ -37,7 +37,7 @@ def test_an_evaluation_is_that_of_the_run():
     model = np.array([[1.0, 0.1, 0.2, 0.0, 1.1, 0.1, 0.0, 0.0, 1.0]])
     data, scale = inner_data(problem, task)
     residuals = np.empty(300)
-    problem.exact_residuals(data, model[0], 0, 300, residuals)
+    problem.float64_residuals(data, model[0], 0, 300, residuals)
     inside = residuals <= (scale * task.threshold) ** 2
     packed = pack_run(run)
     assert kernels._evaluate(packed, np.repeat(model, 3, axis=0)) == 3 * inside.sum()

@@ -8,7 +8,7 @@ import numpy as np
 
 from bansac.batch.job import Kind
 from bansac.engine import runner
-from bansac.engine.sampling import Setup
+from bansac.engine.sampling import SamplerInput
 from bansac.geometry import normalize_points
 from bansac.lab.evaluation.task import DEFAULTS, Task
 from bansac.numeric.arrays import Floats
@@ -73,7 +73,7 @@ def start_run(problem: Problem, task: Task, **settings: Any) -> Any:
     options = PRESETS["paper"].options.replace(
         threshold=task.threshold, max_iterations=task.max_iterations, seed=task.seed, **settings
     )
-    setup = Setup(
+    setup = SamplerInput(
         data=data,
         sample_size=problem.sample_size,
         rng=seed_rng(task.seed),

@@ -25,8 +25,8 @@ def test_a_kernel_gets_the_residuals_of_any_problem(problem):
     rng = np.random.default_rng(0)
     data, model = rng.normal(size=(problem.channels, 9)), rng.normal(size=problem.model_size)
     found, expected = np.empty(6), np.empty(6)
-    call(problem.exact, data, model, found)
-    problem.exact_residuals(data, model, 1, 7, expected)
+    call(problem.float64, data, model, found)
+    problem.float64_residuals(data, model, 1, 7, expected)
     assert np.array_equal(found, expected)
 
 
@@ -35,8 +35,8 @@ def test_a_used_problem_can_be_copied(copied):
     used = dataclasses.replace(LINE)
     data, model = np.arange(8.0).reshape(2, 4), np.array([0.6, 0.8, 1.0])
     found, expected = np.empty(3), np.empty(3)
-    call(used.exact, data, model, expected)
+    call(used.float64, data, model, expected)
     other = copied(used)
     assert other is not used
-    call(other.exact, data, model, found)
+    call(other.float64, data, model, found)
     assert np.array_equal(found, expected)

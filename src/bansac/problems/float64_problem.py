@@ -9,21 +9,21 @@ from numba.experimental import structref
 
 from bansac.numeric.struct import FunctionStruct, register_struct
 
-__all__ = ["pack_exact"]
+__all__ = ["pack_float64"]
 
 
 @register_struct
-class _ExactType(types.StructRef):  # type: ignore[misc]
+class _Float64Type(types.StructRef):  # type: ignore[misc]
     """Numba type of the struct."""
 
 
-class _ExactStruct(structref.StructRefProxy):  # type: ignore[misc]
+class _Float64Struct(structref.StructRefProxy):  # type: ignore[misc]
     """The struct as Python sees it: opaque."""
 
 
-_EXACT = FunctionStruct(_ExactStruct, _ExactType, ("residuals",))
+_FLOAT64 = FunctionStruct(_Float64Struct, _Float64Type, ("residuals",))
 
 
-def pack_exact(residuals: Any, signature: Any) -> Any:
+def pack_float64(residuals: Any, signature: Any) -> Any:
     """Return the struct of a compiled function ``residuals`` with this signature for float64."""
-    return _EXACT.pack((residuals,), [types.FunctionType(signature)])
+    return _FLOAT64.pack((residuals,), [types.FunctionType(signature)])
