@@ -34,23 +34,28 @@ from bansac.datasets.matches import Matches
 
 __all__ = ["CheckPointSet", "LabelledSet", "find_labelled_sets", "missing_files"]
 
-_FILES = ("matches.h5", "labels.h5", "Fgt.h5")
-_CHECK_POINT_FILES = ("matches.h5", "match_conf.h5", "vpts.h5")
-
 
 class _MarkedSet(PairFolder):
-    """What both kinds of sets share: the sizes of the images, where they are known."""
+    """What both kinds of sets share: their files, and the sizes of the images, where they are known."""
+
+    _KIND: str
+    _FILES: tuple[str, ...]
+
+    def __init__(self, folder: str | os.PathLike[str]) -> None:
+        if missing := _missing(folder, self._FILES):
+            raise FileNotFoundError(f"{Path(folder)} is no set {self._KIND}: {missing} is missing")
+        super().__init__(folder)
+
+    def files(self) -> list[Path]:
+        """Return the absolute paths of the files that the pairs are read from."""
+        sizes = (name for name in SIZE_FILES.values() if (self.folder / name).exists())
+        return [self.folder.resolve() / name for name in (*self._FILES, *sizes)]
 
     def _size(self, key: str, which: Which) -> tuple[int, int] | None:
         if not (self.folder / SIZE_FILES[which]).exists():
             return None
         height, width = self._read(SIZE_FILES[which], key, (2,))
         return int(height), int(width)
-
-    def _with_sizes(self, names: tuple[str, ...]) -> list[Path]:
-        """Return the absolute paths of files, and of the files of sizes that are there."""
-        sizes = (name for name in SIZE_FILES.values() if (self.folder / name).exists())
-        return [self.folder.resolve() / name for name in (*names, *sizes)]
 
 
 class LabelledSet(_MarkedSet):
@@ -74,14 +79,8 @@ class LabelledSet(_MarkedSet):
         If h5py is not installed.
     """
 
-    def __init__(self, folder: str | os.PathLike[str]) -> None:
-        if missing := missing_files(folder):
-            raise FileNotFoundError(f"{Path(folder)} is no set of labelled matches: {missing} is missing")
-        super().__init__(folder)
-
-    def files(self) -> list[Path]:
-        """Return the absolute paths of the files that :meth:`pair` reads."""
-        return self._with_sizes(_FILES)
+    _KIND = "of labelled matches"
+    _FILES = ("matches.h5", "labels.h5", "Fgt.h5")
 
     def pair(self, key: str) -> Matches:
         """Read one pair.
@@ -112,54 +111,13 @@ class LabelledSet(_MarkedSet):
 
 
 class CheckPointSet(_MarkedSet):
-    """The pairs of one folder whose truth are points that were marked by hand.
+    """The pairs of one folder whose truth are points that were marked by hand; otherwise as :class:`LabelledSet`."""
 
-    Parameters
-    ----------
-    folder : str or path
-        Folder with the files of one set.
-
-    Attributes
-    ----------
-    folder, name, keys
-        As of a :class:`~bansac.datasets.PairSet`.
-
-    Raises
-    ------
-    OSError
-        If a file is missing, damaged, or holds no pairs; the message names it.
-    ImportError
-        If h5py is not installed.
-    """
-
-    def __init__(self, folder: str | os.PathLike[str]) -> None:
-        missing = [name for name in _CHECK_POINT_FILES if not (Path(folder) / name).exists()]
-        if missing:
-            raise FileNotFoundError(f"{Path(folder)} is no set with check points: {', '.join(missing)} is missing")
-        super().__init__(folder)
-
-    def files(self) -> list[Path]:
-        """Return the absolute paths of the files that the pairs are read from."""
-        return self._with_sizes(_CHECK_POINT_FILES)
+    _KIND = "with check points"
+    _FILES = ("matches.h5", "match_conf.h5", "vpts.h5")
 
     def pair(self, key: str) -> Matches:
-        """Read one pair.
-
-        Parameters
-        ----------
-        key : str
-            Name of the pair, one of ``keys``.
-
-        Returns
-        -------
-        Matches
-            Its matches with their ratios, and the sizes of the images if they are known.
-
-        Raises
-        ------
-        OSError
-            If a file is damaged, lacks the pair, or holds data of another shape.
-        """
+        """Read the matches of a pair with their ratios, and the sizes of the images if they are known."""
         x1, x2, ratios = self._matches(key, "match_conf.h5", "ratios")
         return Matches(x1, x2, key=key, ratios=ratios, size1=self._size(key, 1), size2=self._size(key, 2))
 
@@ -187,7 +145,11 @@ class CheckPointSet(_MarkedSet):
 
 def missing_files(folder: str | os.PathLike[str]) -> str:
     """Return the files that a folder misses to be a set of labelled matches, in words; "" if it is complete."""
-    return ", ".join(name for name in _FILES if not (Path(folder) / name).exists())
+    return _missing(folder, LabelledSet._FILES)
+
+
+def _missing(folder: str | os.PathLike[str], names: tuple[str, ...]) -> str:
+    return ", ".join(name for name in names if not (Path(folder) / name).exists())
 
 
 def find_labelled_sets(root: str | os.PathLike[str]) -> list[LabelledSet]:
