@@ -217,26 +217,24 @@ def stop_figures(name: str, model: str) -> tuple[float, ...]:
 
 def fixed_iterations() -> str:
     """Return figures of fig:ablation_fixed_iters at three numbers of iterations."""
-    ours = table("fixed-iterations")
-    rows = []
-    for count in ("1000", "5000", "10000"):
-        errors = (ours.row(count, section=section) for section in ("Rotation error", "Translation error", "Avg."))
-        cells = (f"{number(R)} / {number(t)}, {number(ms)}" for R, t, ms in zip(*errors, strict=True))
-        rows.append([f"{count} iterations: error R / t, ms", *cells])
-        rates = (ours.row(count, section=f"{what} mAA (10°)") for what in ("Rotation", "Translation"))
-        rows.append(["mAA 10, R / t", *map(shares, zip(*rates, strict=True))])
-    return lines(["F", *METHODS], rows)
+    return _errors_and_rates("fixed-iterations", {count: f"{count} iterations" for count in ("1000", "5000", "10000")})
 
 
 def inlier_ratio() -> str:
     """Return figures of fig:ablation_inlier_rates."""
-    ours = table("inlier-ratio")
+    ratios = table("inlier-ratio").labels("Rotation error")
+    return _errors_and_rates("inlier-ratio", {ratio: f"ratio < {ratio}" for ratio in ratios})
+
+
+def _errors_and_rates(name: str, labels: dict[str, str]) -> str:
+    """Return the errors, times and accuracies of some rows of a table, under other labels."""
+    ours = table(name)
     rows = []
-    for ratio in ours.labels("Rotation error"):
-        errors = (ours.row(ratio, section=section) for section in ("Rotation error", "Translation error", "Avg."))
+    for row, label in labels.items():
+        errors = (ours.row(row, section=section) for section in ("Rotation error", "Translation error", "Avg."))
         cells = (f"{number(R)} / {number(t)}, {number(ms)}" for R, t, ms in zip(*errors, strict=True))
-        rows.append([f"ratio < {ratio}: error R / t, ms", *cells])
-        rates = (ours.row(ratio, section=f"{what} mAA (10°)") for what in ("Rotation", "Translation"))
+        rows.append([f"{label}: error R / t, ms", *cells])
+        rates = (ours.row(row, section=f"{what} mAA (10°)") for what in ("Rotation", "Translation"))
         rows.append(["mAA 10, R / t", *map(shares, zip(*rates, strict=True))])
     return lines(["F", *METHODS], rows)
 

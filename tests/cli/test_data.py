@@ -18,7 +18,6 @@ from rich.console import Console
 
 import bansac as library
 from bansac.cli import data as data_module
-from bansac.lab.sets.download import _CHUNK as CHUNK
 from tests.lab.evaluation.sets import write_homography_set, write_pose_set
 from tests.lab.sets.archives import ArchiveServer, homography_archive, pose_archive, serve
 from tests.lab.sets.test_labelled import write_labelled_set
@@ -155,11 +154,11 @@ def test_fetch_shows_folder_and_sets_and_does_nothing_the_second_time(
         line.split() for line in first.stdout.splitlines()
     ]
     size = len(server.files[ARCHIVE])
-    assert first.stderr == (f"bansac: downloading {size / 1e6:.1f} MB, 0.0 MB are there\nbansac: evd is there now\n")
+    assert first.stderr == (f"bansac: downloading {size / 1e6:.1f} MB\nbansac: evd is there now\n")
     again = bansac(*arguments)
     assert again.stderr == "bansac: evd was there already\n"
     assert again.stdout == first.stdout
-    assert len(server.requests) == 1
+    assert server.requests == 1
 
     document = bansac.json("data", "fetch", "hpatches", "--out", tmp_path / "data", "--url", server.url)
     assert document["was_there"] is True
@@ -181,7 +180,7 @@ def test_fetch_all_scenes(bansac: Any, server: ArchiveServer, tmp_path: Path) ->
         (["nothing"], "nothing"),
         (["evd", "--full"], "full goes with phototourism alone"),
         (["evd", "--url", "ftp://host"], "url must begin with http:// or https://"),
-        (["phototourism"], "the server says 404"),
+        (["phototourism"], "404"),
     ],
 )
 def test_fetch_refuses(bansac: Any, server: ArchiveServer, tmp_path: Path, arguments: list[str], message: str) -> None:
@@ -194,26 +193,22 @@ def test_fetch_cannot_write(bansac: Any, blocked: Path) -> None:
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGINT for another process")
-def test_ctrl_c_keeps_the_part(bansac: Any, server: ArchiveServer, tmp_path: Path) -> None:
+def test_ctrl_c_leaves_nothing_half(bansac: Any, server: ArchiveServer, tmp_path: Path) -> None:
     server.files[ARCHIVE] = homography_archive(tmp_path / "large", padding=300_000)
     server.cuts, server.stall = [200_000], threading.Event()
     arguments = ["data", "fetch", "evd", "--out", str(tmp_path / "data"), "--url", server.url]
     command = [sys.executable, "-m", "bansac.cli", *arguments]
     part = tmp_path / "data" / f"{ARCHIVE}.part"
-    whole_chunks = 200_000 // CHUNK * CHUNK
     with interruptible(command, stderr=subprocess.PIPE, env=os.environ | {"PYTHONPATH": str(SOURCE)}) as process:
-        while process.poll() is None and not (part.exists() and part.stat().st_size == whole_chunks):
+        while process.poll() is None and not (part.exists() and part.stat().st_size):
             time.sleep(0.01)
         process.send_signal(signal.SIGINT)
         _, errors = process.communicate(timeout=60)
     server.stall.set()
     assert process.returncode == 130
-    assert "the same command goes on with it" in errors
     assert "Traceback" not in errors
-    assert part.stat().st_size == whole_chunks
+    assert sorted(path.name for path in (tmp_path / "data").iterdir()) == [".bansac-fetch.lock"]
     bansac(*arguments)
-    assert server.requests == [None, f"bytes={whole_chunks}-"]
-    assert not part.exists()
 
 
 def test_bars_on_a_terminal(
@@ -222,5 +217,5 @@ def test_bars_on_a_terminal(
     shown = io.StringIO()
     monkeypatch.setattr(data_module, "notes", Console(file=shown, force_terminal=True, width=100))
     bansac("data", "fetch", "evd", "--out", tmp_path / "data", "--url", server.url)
-    for stage in ("download", "check", "list", "unpack"):
+    for stage in ("download", "check", "unpack"):
         assert f"{stage} " in shown.getvalue()

@@ -1,45 +1,42 @@
-"""scikit-image's ransac: its shapes, its stops, and models of its own classes."""
+"""scikit-image's ransac: its shapes, what is handed on to it, and models of its own classes."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from bansac.compat.skimage import _required_trials, ransac
+from bansac.compat.skimage import ransac
 from bansac.geometry import apply_transform
 from bansac.synthetic import epipolar_matches, homography_matches
 
+transform = pytest.importorskip("skimage.transform", reason="scikit-image is not installed")
+measure = pytest.importorskip("skimage.measure")
+
 
 class Line:
-    """y = a x + b with the interface of scikit-image up to 0.25."""
+    """y = a x + b."""
 
     fits = 0
 
-    def estimate(self, points):
+    @classmethod
+    def from_estimate(cls, points):
         Line.fits += 1
-        if np.ptp(points[:, 0]) == 0:
-            return False
-        self.params = np.polyfit(points[:, 0], points[:, 1], 1)
-        return True
+        line = cls()
+        line.params = np.polyfit(points[:, 0], points[:, 1], 1)
+        return line
 
     def residuals(self, points):
         return np.polyval(self.params, points[:, 0]) - points[:, 1]
 
 
-class NewLine(Line):
-    """The same with that of 0.26."""
-
-    @classmethod
-    def from_estimate(cls, points):
-        line = cls()
-        return line if line.estimate(points) else False
-
-
 class Shift:
     """A translation between two arrays."""
 
-    def estimate(self, x1, x2):
-        self.by = (x2 - x1).mean(axis=0)
+    @classmethod
+    def from_estimate(cls, x1, x2):
+        shift = cls()
+        shift.by = (x2 - x1).mean(axis=0)
+        return shift
 
     def residuals(self, x1, x2):
         return np.linalg.norm(x1 + self.by - x2, axis=1)
@@ -54,14 +51,12 @@ def points(n=200, inlier_ratio=0.4, seed=0):
     return found, good
 
 
-@pytest.mark.parametrize("model_class", [Line, NewLine])
-def test_the_line_is_found_and_the_mask_is_that_of_the_model(model_class):
+def test_the_line_of_a_class_of_ones_own_is_found():
     data, good = points()
-    model, inliers = ransac(data, model_class, 2, 0.25, max_trials=200)
+    model, inliers = ransac(data, Line, 2, 0.25, max_trials=200)
     assert model.params == pytest.approx([2, 1], abs=0.05)
     assert inliers.dtype == np.bool_
     assert inliers[good].all()
-    np.testing.assert_array_equal(inliers, np.abs(model.residuals(data)) < 0.25)
 
 
 def test_several_arrays_are_arguments_of_their_own():
@@ -80,15 +75,6 @@ def test_the_same_seed_gives_the_same_answer():
         np.testing.assert_array_equal(first[0].params, second[0].params)
     one, other = (ransac(data, Line, 2, 0.25, rng=np.random.default_rng(s), max_trials=2)[0].params for s in (1, 2))
     assert not np.array_equal(one, other)
-
-
-def test_the_trials_that_are_required_are_those_of_fischler_and_bolles():
-    # 1 - (C(50, 2) / C(100, 2)) = 1 - 49 / 198; the smallest power of it below 0.01 is the 17th.
-    assert _required_trials(50, 100, 2, 0.99) == 17
-    assert (149 / 198) ** 17 < 0.01 < (149 / 198) ** 16
-    assert _required_trials(100, 100, 2, 0.99) == 1
-    assert _required_trials(1, 100, 2, 0.99) == np.inf
-    assert _required_trials(50, 100, 2, 1.0) == np.inf
 
 
 def test_stops():
@@ -122,32 +108,19 @@ def test_the_first_sample_and_the_checks():
 
 def test_no_model_is_none_and_a_warning():
     data, _ = points()
-    with pytest.warns(UserWarning, match="no model has an inlier"):
+    with pytest.warns(UserWarning, match="No inliers found"):
         assert ransac(data, Line, 2, 0.25, is_data_valid=lambda x: False) == (None, None)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "name"),
-    [
-        ({"data": 3.0}, "data"),
-        ({"data": (np.zeros(3), np.zeros(4))}, "data"),
-        ({"min_samples": 0}, "min_samples"),
-        ({"min_samples": 1000}, "min_samples"),
-        ({"residual_threshold": -1}, "residual_threshold"),
-        ({"stop_probability": 1.5}, "stop_probability"),
-        ({"max_trials": 0}, "max_trials"),
-        ({"initial_inliers": [True]}, "initial_inliers"),
-    ],
-)
-def test_bad_arguments_are_named(arguments, name):
-    call = {"data": points()[0], "model_class": Line, "min_samples": 2, "residual_threshold": 0.25} | arguments
-    with pytest.raises(ValueError, match=name):
-        ransac(**call)
+@pytest.mark.parametrize("arguments", [{"residual_threshold": -1}, {"stop_probability": 1.5}, {"max_trials": -1}])
+@pytest.mark.parametrize("model_class", [Line, measure.LineModelND])
+def test_bad_arguments_are_refused(arguments, model_class):
+    call = {"data": points()[0], "min_samples": 2, "residual_threshold": 0.25} | arguments
+    with pytest.raises(ValueError, match="must be"):
+        ransac(model_class=model_class, **call)
 
 
 def test_classes_of_scikit_image_are_compiled():
-    transform = pytest.importorskip("skimage.transform", reason="scikit-image is not installed")
-    measure = pytest.importorskip("skimage.measure")
     plane = homography_matches(200, inlier_ratio=0.5, noise=0.2, seed=1)
     model, inliers = ransac((plane.x1, plane.x2), transform.ProjectiveTransform, 4, 2.0)
     assert type(model) is transform.ProjectiveTransform

@@ -17,6 +17,7 @@ from bansac.numeric.jit import kernel
 from bansac.numeric.rng import seed_rng
 from bansac.options import PRESETS
 from bansac.problems.problem import Problem
+from bansac.synthetic import line_points
 
 # One restart, and the parts of the paper: what tests of single mechanisms start from.
 BASE = PRESETS["paper"].options.replace(threshold=1.0, max_iterations=1000)
@@ -29,6 +30,16 @@ def make_record(dtype: np.dtype[np.void], **values: Any) -> Any:
     for name, value in values.items():
         record[name] = value
     return record
+
+
+def blurred_line(seed: int, n: int) -> tuple[Floats, Floats]:
+    """Return n points, half of them about a line, and the line through two of these."""
+    rng = np.random.default_rng(seed)
+    made = line_points(n, inlier_ratio=0.5, noise=0.008, seed=seed)
+    first, second = made.points[made.inliers][rng.choice(n // 2, 2, replace=False)]
+    normal = np.array([first[1] - second[1], second[0] - first[0]])
+    normal /= np.linalg.norm(normal)
+    return made.points, np.append(normal, -normal @ first)
 
 
 def records_of(state: State) -> Any:

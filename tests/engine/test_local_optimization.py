@@ -11,8 +11,7 @@ from bansac.engine.local_optimization import optimize_locally, select_optimizati
 from bansac.engine.state import pack_run
 from bansac.engine.stopping import Stop
 from bansac.problems.line import LINE
-from bansac.synthetic import line_points
-from tests.engine.builder import build_run
+from tests.engine.builder import blurred_line, build_run
 from tests.reference.local_optimization import iterate, line_distances
 
 THRESHOLD = 0.02
@@ -54,20 +53,10 @@ def optimize(points, line, *, inner, iterative, seed=0):
     return run.best_model, run.progress, mask.astype(bool)
 
 
-def blurred_line(seed):
-    """Return points about a line, and the line through two of them."""
-    rng = np.random.default_rng(seed)
-    made = line_points(24, inlier_ratio=0.5, noise=0.008, seed=seed)
-    first, second = made.points[made.inliers][rng.choice(12, 2, replace=False)]
-    normal = np.array([first[1] - second[1], second[0] - first[0]])
-    normal /= np.linalg.norm(normal)
-    return made.points, np.append(normal, -normal @ first)
-
-
 @pytest.mark.parametrize("seed", range(20))
 def test_the_iterative_optimisation_is_the_literal_one(seed):
     # 14 data are the most of one fit of a line: with so few points near it, no random part is drawn.
-    points, line = blurred_line(seed)
+    points, line = blurred_line(seed, 24)
     points = points[np.argsort(line_distances(points, line), kind="stable")[:14]]
     model, progress, _ = optimize(points, line, inner=False, iterative=True)
     expected = iterate(points, line, THRESHOLD)
@@ -80,7 +69,7 @@ def test_the_iterative_optimisation_is_the_literal_one(seed):
 def test_the_support_never_falls_and_the_mask_is_that_of_the_model(inner, iterative):
     gained = []
     for seed in range(20):
-        points, line = blurred_line(seed)
+        points, line = blurred_line(seed, 24)
         before = np.count_nonzero(line_distances(points, line) <= THRESHOLD)
         model, progress, mask = optimize(points, line, inner=inner, iterative=iterative, seed=seed)
         assert np.array_equal(mask, line_distances(points, model) <= THRESHOLD)
@@ -123,7 +112,7 @@ def msac(points, line):
 def test_levenberg_marquardt_raises_the_score_and_the_stops_get_the_mask_of_the_model():
     improved = 0
     for seed in range(20):
-        points, line = blurred_line(seed)
+        points, line = blurred_line(seed, 24)
         before = msac(points, line)
         model, progress, mask = optimize_by_lm(points, line)
         assert progress["best_score"] == pytest.approx(msac(points, model), abs=1e-3)

@@ -225,11 +225,11 @@ class TestDamage:
     def test_claims_of_npy_headers(self, tmp_path, shape, version):
         path = tmp_path / "claims.npy"
         path.write_bytes(self.npy(shape, version))
-        assert "its header claims an array of shape" in self.refused(path)
+        assert "cannot be read" in self.refused(path)
         path = tmp_path / "claims.npz"
         with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
             archive.writestr("matches.npy", self.npy(shape, version))
-        assert "its header claims an array of shape" in self.refused(path)
+        assert "cannot be read" in self.refused(path)
 
     def test_claims_of_zip_entries(self, tmp_path):
         path = tmp_path / "claims.npz"
@@ -237,7 +237,7 @@ class TestDamage:
             archive.writestr("matches.npy", self.npy((10**8, 4)))
         size = struct.pack("<I", len(self.npy((10**8, 4))))
         path.write_bytes(path.read_bytes().replace(size, struct.pack("<I", 0xFFFFFFF0)))
-        assert "its header claims 4.29e+09 bytes" in self.refused(path)
+        assert "cannot be read" in self.refused(path)
 
     @suffixes
     @pytest.mark.parametrize("compressed", [False, True])

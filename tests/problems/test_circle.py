@@ -11,6 +11,7 @@ from bansac.numeric.jit import fast_kernel, kernel
 from bansac.problems import circle
 from bansac.problems.circle import CIRCLE
 from bansac.problems.problem import IN_LOOP
+from tests.problems.points import columns, fit_points, squared_distances
 from tests.reference import curves as reference
 
 solve = kernel(circle.solve)
@@ -20,31 +21,15 @@ fit = kernel(circle.fit)
 seeds = st.integers(0, 2**32 - 1)
 
 
-def columns(points):
-    """Return points as channels x N."""
-    return np.ascontiguousarray(np.asarray(points, dtype=np.float64).T)
-
-
 def solve_points(points):
     """Return the circle through three points, or None."""
     models = np.empty((1, 3))
     return models[0] if solve(columns(points), np.arange(3), models, np.empty(0)) else None
 
 
-def fit_points(points, weights):
+def fit_circle(points, weights):
     """Return the circle fitted to weighted points, or None."""
-    model = np.full(3, np.nan)
-    if not fit(columns(points), weights, model, np.empty(0)):
-        assert np.isnan(model).all()
-        return None
-    return model
-
-
-def squared_distances(model, points, dtype=np.float64):
-    """Return squared residuals of all points."""
-    out = np.empty(len(points), dtype)
-    residuals(columns(points).astype(dtype), np.asarray(model, dtype), 0, len(points), out)
-    return out
+    return fit_points(fit, points, weights, 3)
 
 
 def arc(rng, n, extent, noise):
@@ -56,7 +41,7 @@ def arc(rng, n, extent, noise):
 def test_known_circles():
     np.testing.assert_allclose(solve_points([[1, 0], [0, 1], [-1, 0]]), [0.0, 0.0, 1.0], atol=1e-15)
     np.testing.assert_allclose(solve_points([[0, 0], [6, 0], [0, 8]]), [3.0, 4.0, 5.0])
-    distances = squared_distances([3.0, 4.0, 5.0], [[3.0, 4.0], [3.0, 9.0], [3.0, 16.0]])
+    distances = squared_distances(residuals, [3.0, 4.0, 5.0], [[3.0, 4.0], [3.0, 9.0], [3.0, 16.0]])
     np.testing.assert_allclose(distances, [25.0, 0.0, 49.0])
 
 
@@ -83,8 +68,8 @@ def test_residuals_agree_with_the_reference_in_both_precisions(seed):
     rng = np.random.default_rng(seed)
     points, model = rng.normal(size=(40, 2)), np.abs(rng.normal(size=3))
     wanted = reference.circle_distances(model, points)
-    np.testing.assert_allclose(np.sqrt(squared_distances(model, points)), wanted, atol=1e-12)
-    np.testing.assert_allclose(np.sqrt(squared_distances(model, points, np.float32)), wanted, atol=1e-5)
+    np.testing.assert_allclose(np.sqrt(squared_distances(residuals, model, points)), wanted, atol=1e-12)
+    np.testing.assert_allclose(np.sqrt(squared_distances(residuals, model, points, np.float32)), wanted, atol=1e-5)
 
 
 @settings(deadline=None, max_examples=50)
@@ -92,7 +77,7 @@ def test_residuals_agree_with_the_reference_in_both_precisions(seed):
 def test_fit_minimises_the_geometric_distance(seed, n, extent, offset):
     rng = np.random.default_rng(seed)
     points, weights = arc(rng, n, extent, 0.002), rng.uniform(0.1, 1.0, n)
-    model = fit_points(points + offset, weights)
+    model = fit_circle(points + offset, weights)
     wanted = reference.fit_circle(points, weights, np.array([3.0, -1.0, 2.0]))
     cost, best = (
         (weights * reference.circle_distances(m, points) ** 2).sum() for m in (model - [offset, offset, 0], wanted)
@@ -104,19 +89,19 @@ def test_fit_of_exact_points_is_exact_and_ignores_weight_zero():
     rng = np.random.default_rng(0)
     points = np.vstack([arc(rng, 20, 1.0, 0.0), rng.normal(size=(20, 2))])
     weights = np.where(np.arange(40) < 20, 1.0, 0.0)
-    np.testing.assert_allclose(fit_points(points, weights), [3.0, -1.0, 2.0], atol=1e-9)
+    np.testing.assert_allclose(fit_circle(points, weights), [3.0, -1.0, 2.0], atol=1e-9)
     # A point at the very centre has no direction; it must not spoil the fit of the others.
     points[20] = [3.0, -1.0]
-    assert np.isfinite(fit_points(points, weights)).all()
+    assert np.isfinite(fit_circle(points, weights)).all()
 
 
 def test_fit_is_undetermined_for_collinear_points():
     x = np.linspace(0.0, 1.0, 20)
     for offset in (0.0, 1e6):
-        assert fit_points(np.column_stack([x, 2.0 * x]) + offset, np.ones(20)) is None
-        assert fit_points(np.zeros((20, 2)) + offset, np.ones(20)) is None
-    assert fit_points(np.column_stack([x, x**2]), np.zeros(20)) is None
-    assert fit_points(np.column_stack([x, x**2]), np.where(np.arange(20) < 2, 1.0, 0.0)) is None
+        assert fit_circle(np.column_stack([x, 2.0 * x]) + offset, np.ones(20)) is None
+        assert fit_circle(np.zeros((20, 2)) + offset, np.ones(20)) is None
+    assert fit_circle(np.column_stack([x, x**2]), np.zeros(20)) is None
+    assert fit_circle(np.column_stack([x, x**2]), np.where(np.arange(20) < 2, 1.0, 0.0)) is None
 
 
 @pytest.mark.parametrize("offset", [0.0, 1e6])

@@ -11,6 +11,7 @@ from bansac.numeric.jit import fast_kernel, kernel
 from bansac.problems import line
 from bansac.problems.line import LINE
 from bansac.problems.problem import IN_LOOP
+from tests.problems.points import columns, fit_points, squared_distances
 from tests.reference import curves as reference
 
 solve = kernel(line.solve)
@@ -18,11 +19,6 @@ residuals = fast_kernel(line.residuals)
 fit = kernel(line.fit)
 
 seeds = st.integers(0, 2**32 - 1)
-
-
-def columns(points):
-    """Return points as channels x N."""
-    return np.ascontiguousarray(np.asarray(points, dtype=np.float64).T)
 
 
 def solve_points(points):
@@ -34,28 +30,21 @@ def solve_points(points):
     return models[0]
 
 
-def fit_points(points, weights):
+def fit_line(points, weights):
     """Return the canonical line fitted to weighted points, or None."""
-    model = np.full(3, np.nan)
-    if not fit(columns(points), weights, model, np.empty(0)):
-        assert np.isnan(model).all()
-        return None
-    line.canonical(model)
+    model = fit_points(fit, points, weights, 3)
+    if model is not None:
+        line.canonical(model)
     return model
-
-
-def squared_distances(model, points, dtype=np.float64):
-    """Return squared residuals of all points."""
-    out = np.empty(len(points), dtype)
-    residuals(columns(points).astype(dtype), np.asarray(model, dtype), 0, len(points), out)
-    return out
 
 
 def test_known_lines():
     np.testing.assert_allclose(solve_points([[0, 1], [5, 1]]), [0.0, 1.0, -1.0])
     np.testing.assert_allclose(solve_points([[2, 0], [2, -3]]), [1.0, 0.0, -2.0])
     np.testing.assert_allclose(solve_points([[0, 0], [3, 4]]), [-0.8, 0.6, 0.0], atol=1e-15)
-    np.testing.assert_allclose(squared_distances([-0.8, 0.6, 0.0], [[0.0, 5.0], [3.0, 4.0]]), [9.0, 0.0], atol=1e-15)
+    np.testing.assert_allclose(
+        squared_distances(residuals, [-0.8, 0.6, 0.0], [[0.0, 5.0], [3.0, 4.0]]), [9.0, 0.0], atol=1e-15
+    )
 
 
 @pytest.mark.parametrize("point", [[0.0, 0.0], [1.0, 2.0], [1e6, 1e6], [np.nan, 0.0]])
@@ -80,8 +69,8 @@ def test_residuals_agree_with_the_reference_in_both_precisions(seed):
     points, model = rng.normal(size=(40, 2)), rng.normal(size=3)
     line.canonical(model)
     wanted = reference.line_distances(model, points)
-    np.testing.assert_allclose(np.sqrt(squared_distances(model, points)), wanted, atol=1e-12)
-    np.testing.assert_allclose(np.sqrt(squared_distances(model, points, np.float32)), wanted, atol=1e-5)
+    np.testing.assert_allclose(np.sqrt(squared_distances(residuals, model, points)), wanted, atol=1e-12)
+    np.testing.assert_allclose(np.sqrt(squared_distances(residuals, model, points, np.float32)), wanted, atol=1e-5)
 
 
 @settings(deadline=None, max_examples=50)
@@ -90,21 +79,19 @@ def test_fit_is_total_least_squares(seed, n, offset):
     rng = np.random.default_rng(seed)
     points = rng.normal(size=(n, 2)) * [3.0, 0.5] @ np.linalg.qr(rng.normal(size=(2, 2)))[0] + offset
     weights = rng.uniform(0.1, 1.0, n)
-    model, wanted = fit_points(points, weights), reference.fit_line(points, weights)
+    model, wanted = fit_line(points, weights), reference.fit_line(points, weights)
     np.testing.assert_allclose(
-        squared_distances(model, points), reference.line_distances(wanted, points) ** 2, atol=1e-8
+        squared_distances(residuals, model, points), reference.line_distances(wanted, points) ** 2, atol=1e-8
     )
 
 
 def test_fit_ignores_weight_zero_and_is_undetermined_without_a_direction():
     points = np.array([[0.0, 0.0], [1.0, 1.0], [2.0, 2.0], [5.0, -9.0]])
-    np.testing.assert_allclose(
-        fit_points(points, np.array([1.0, 2.0, 1.0, 0.0])), [-(0.5**0.5), 0.5**0.5, 0], atol=1e-15
-    )
-    assert fit_points(points, np.zeros(4)) is None
-    assert fit_points(points, np.array([0.0, 1.0, 0.0, 0.0])) is None
-    assert fit_points(np.full((4, 2), 1e6 / 3), np.ones(4)) is None
-    assert fit_points([[0, 0], [1, 0], [1, 1], [0, 1]], np.ones(4)) is None
+    np.testing.assert_allclose(fit_line(points, np.array([1.0, 2.0, 1.0, 0.0])), [-(0.5**0.5), 0.5**0.5, 0], atol=1e-15)
+    assert fit_line(points, np.zeros(4)) is None
+    assert fit_line(points, np.array([0.0, 1.0, 0.0, 0.0])) is None
+    assert fit_line(np.full((4, 2), 1e6 / 3), np.ones(4)) is None
+    assert fit_line([[0, 0], [1, 0], [1, 1], [0, 1]], np.ones(4)) is None
 
 
 @pytest.mark.parametrize("offset", [0.0, 1e6])

@@ -12,6 +12,7 @@ from bansac.numeric.jit import fast_kernel, kernel
 from bansac.problems import polynomial as module
 from bansac.problems.polynomial import MAX_DEGREE, polynomial
 from bansac.problems.problem import IN_LOOP
+from tests.problems.points import columns, fit_points, squared_distances
 from tests.reference import curves as reference
 
 solve = kernel(module.solve)
@@ -22,37 +23,21 @@ seeds = st.integers(0, 2**32 - 1)
 degrees = st.integers(1, MAX_DEGREE)
 
 
-def columns(points):
-    """Return points as channels x N."""
-    return np.ascontiguousarray(np.asarray(points, dtype=np.float64).T)
-
-
 def solve_points(points):
     """Return the coefficients of the curve through all ``points``, or None."""
     models = np.empty((1, len(points)))
     return models[0] if solve(columns(points), np.arange(len(points)), models, np.empty(0)) else None
 
 
-def fit_points(points, weights, degree):
+def fit_curve(points, weights, degree):
     """Return the coefficients fitted to weighted points, or None."""
-    model = np.full(degree + 1, np.nan)
-    if not fit(columns(points), weights, model, np.empty(polynomial(degree).scratch_size)):
-        assert np.isnan(model).all()
-        return None
-    return model
-
-
-def squared_distances(model, points, dtype=np.float64):
-    """Return squared residuals of all points."""
-    out = np.empty(len(points), dtype)
-    residuals(columns(points).astype(dtype), np.asarray(model, dtype), 0, len(points), out)
-    return out
+    return fit_points(fit, points, weights, degree + 1, polynomial(degree).scratch_size)
 
 
 def test_known_curves():
     np.testing.assert_allclose(solve_points([[0, 1], [2, 5]]), [1.0, 2.0])
     np.testing.assert_allclose(solve_points([[-1, 1], [0, 0], [2, 4]]), [0.0, 0.0, 1.0], atol=1e-15)
-    np.testing.assert_allclose(squared_distances([1.0, 0.0, 1.0], [[2.0, 5.0], [2.0, 8.0]]), [0.0, 9.0])
+    np.testing.assert_allclose(squared_distances(residuals, [1.0, 0.0, 1.0], [[2.0, 5.0], [2.0, 8.0]]), [0.0, 9.0])
 
 
 @settings(deadline=None, max_examples=50)
@@ -80,8 +65,8 @@ def test_residuals_agree_with_the_reference_in_both_precisions(seed, degree):
     rng = np.random.default_rng(seed)
     points, model = rng.uniform(-1.0, 1.0, (40, 2)), rng.normal(size=degree + 1)
     wanted = reference.polynomial_distances(model, points)
-    np.testing.assert_allclose(np.sqrt(squared_distances(model, points)), wanted, atol=1e-12)
-    np.testing.assert_allclose(np.sqrt(squared_distances(model, points, np.float32)), wanted, atol=1e-5)
+    np.testing.assert_allclose(np.sqrt(squared_distances(residuals, model, points)), wanted, atol=1e-12)
+    np.testing.assert_allclose(np.sqrt(squared_distances(residuals, model, points, np.float32)), wanted, atol=1e-5)
 
 
 @settings(deadline=None, max_examples=50)
@@ -91,7 +76,7 @@ def test_fit_is_numpy_s_weighted_least_squares(seed, degree, n):
     x = np.linspace(2.0, 5.0, n) + rng.uniform(-0.02, 0.02, n)
     points, weights = np.column_stack([x, rng.normal(size=n)]), rng.uniform(0.1, 1.0, n)
     wanted = reference.fit_polynomial(points, weights, degree)
-    np.testing.assert_allclose(Polynomial(fit_points(points, weights, degree))(x), wanted(x), atol=1e-4)
+    np.testing.assert_allclose(Polynomial(fit_curve(points, weights, degree))(x), wanted(x), atol=1e-4)
 
 
 def test_fit_ignores_weight_zero_and_needs_enough_abscissae():
@@ -99,12 +84,12 @@ def test_fit_ignores_weight_zero_and_needs_enough_abscissae():
     points = np.column_stack([x, 1.0 + 2.0 * x - x**2])
     points[7:, 1] += 100.0
     weights = np.where(x < 7, 1.0, 0.0)
-    np.testing.assert_allclose(fit_points(points, weights, 2), [1.0, 2.0, -1.0], atol=1e-12)
-    assert fit_points(points, np.zeros(10), 1) is None
+    np.testing.assert_allclose(fit_curve(points, weights, 2), [1.0, 2.0, -1.0], atol=1e-12)
+    assert fit_curve(points, np.zeros(10), 1) is None
     for degree in range(1, 7):
         too_few = points.copy()
         too_few[:, 0] = x % degree + 1e3
-        assert fit_points(too_few, np.ones(10), degree) is None
+        assert fit_curve(too_few, np.ones(10), degree) is None
 
 
 @pytest.mark.parametrize(

@@ -19,19 +19,10 @@ from bansac.problems.line import LINE
 from bansac.problems.polynomial import polynomial
 from bansac.problems.problem import Problem
 from bansac.problems.trial import try_functions
+from tests.problems.number import residuals, solve
 from tests.reference import epipolar as reference
 
 DATA = np.random.default_rng(0).uniform(-1.0, 1.0, (2, 50))
-
-
-def solve(data, sample, models, scratch):
-    models[0, 0] = data[0, sample[0]]
-    return 1
-
-
-def residuals(data, model, start, stop, out):
-    for i in range(stop - start):
-        out[i] = (data[0, start + i] - model[0]) ** 2
 
 
 def check(data=DATA, **fields):

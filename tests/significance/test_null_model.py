@@ -18,6 +18,7 @@ from bansac.significance.null_model import (
     measure_far,
     measure_null_model,
 )
+from tests.problems.number import residuals, solve
 
 IDENTITY = np.eye(3).ravel()
 
@@ -100,14 +101,6 @@ def test_problems_without_points_and_with_one_channel():
     rng = np.random.default_rng(0)
     points = rng.uniform(-1, 1, (2, 5000))
     assert 0.015 < probability(polynomial(1), points, [0.0, 0.0], 0.02) < 0.03
-
-    def residuals(data, model, start, stop, out):
-        for i in range(start, stop):
-            out[i - start] = (data[0, i] - model[0]) ** 2
-
-    def solve(data, sample, models, scratch):
-        models[0, 0] = data[0, sample[0]]
-        return 1
 
     constant = Problem("constant", 1, 1, (1,), solve, residuals)
     assert probability(constant, rng.uniform(0, 100, (1, 500)), [50.0], 5.0) == pytest.approx(0.1, abs=0.02)

@@ -50,16 +50,12 @@ def fetch_command(
 ) -> None:
     """Download and unpack data of the "RANSAC in 2020" tutorial, as the paper uses them.
 
-    An interrupted download continues at the next call. A complete data set is not downloaded again, but size and
-    SHA-256 of the archive are compared with those of its first use. The archive may be deleted once it is unpacked; an
-    archive that you put there yourself is used.
+    An interrupted download or unpacking starts anew at the next call; a complete archive is not downloaded again. Size
+    and SHA-256 of the archive are compared with those of its first use. The archive may be deleted once it is unpacked.
+    An archive that you put there yourself is used: `curl -C - -O URL` can continue a download that was interrupted.
     """
-    try:
-        with _progress() as listener:
-            fetched = fetch(dataset, out, full=full, url=url, progress=listener)
-    except KeyboardInterrupt:
-        notes.print("bansac: what was downloaded is kept; the same command goes on with it")
-        raise
+    with _progress() as listener:
+        fetched = fetch(dataset, out, full=full, url=url, progress=listener)
     notes.print(f"bansac: {dataset} {'was there already' if fetched.was_there else 'is there now'}")
     summary = _summary(fetched.folder)
     if json:
@@ -180,7 +176,7 @@ def _progress() -> Iterator[Listener]:
             if stage not in tasks:
                 if stage == "download":
                     size = "unknown size" if total is None else f"{total / 1e6:.1f} MB"
-                    notes.print(f"bansac: downloading {size}, {done / 1e6:.1f} MB are there")
+                    notes.print(f"bansac: downloading {size}")
                 tasks[stage] = progress.add_task(stage, total=total, completed=done)
             progress.update(tasks[stage], completed=done, total=total)
 

@@ -26,15 +26,11 @@ def import_h5py() -> Any:
     return h5py
 
 
-def check_claim(claimed: int, stored: int) -> None:
-    """Raise a ValueError if ``stored`` bytes are too few for ``claimed`` ones, however well they are compressed."""
-    if claimed > _COMPRESSION * stored:
-        raise ValueError(f"its header claims {claimed:.3g} bytes, and {stored} are stored")
-
-
 def read_dataset(dataset: Any) -> Any:
     """Return what a dataset of h5py holds; a ValueError if less is stored than its header claims."""
-    check_claim(dataset.nbytes, dataset.id.get_storage_size())
+    claimed, stored = dataset.nbytes, dataset.id.get_storage_size()
+    if claimed > _COMPRESSION * stored:
+        raise ValueError(f"its header claims {claimed:.3g} bytes, and {stored} are stored")
     if dataset.chunks is not None:  # one that is missing would be read as zeros
         chunks = math.prod(-(-n // length) for n, length in zip(dataset.shape, dataset.chunks, strict=True))
         if dataset.id.get_num_chunks() != chunks:

@@ -13,8 +13,7 @@ from bansac.engine.refinement.levenberg_marquardt import make_work, select_manif
 from bansac.engine.refinement.lm import CAUCHY, TRUNCATED, move_best_model
 from bansac.engine.state import pack_run
 from bansac.problems.line import LINE
-from bansac.synthetic import circle_points, line_points
-from tests.engine.builder import build_run, mask_of
+from tests.engine.builder import blurred_line, build_run, mask_of
 from tests.reference import epipolar
 from tests.reference.local_optimization import line_distances
 
@@ -93,16 +92,6 @@ def msac(points, line):
     return np.maximum(1 - (line_distances(points, line) / THRESHOLD) ** 2, 0).sum()
 
 
-def blurred_line(seed):
-    """Return points about a line, and the line through two of them."""
-    rng = np.random.default_rng(seed)
-    made = line_points(60, inlier_ratio=0.5, noise=0.008, seed=seed)
-    first, second = made.points[made.inliers][rng.choice(30, 2, replace=False)]
-    normal = np.array([first[1] - second[1], second[0] - first[0]])
-    normal /= np.linalg.norm(normal)
-    return made.points, np.append(normal, -normal @ first)
-
-
 def move(points, line, loss, tolerance, limit=np.inf, reach=2.0, max_steps=25):
     """Return whether the moved line is kept, and the run."""
     run = build_run(LINE, points.T, threshold=THRESHOLD, scoring="msac", local_optimization=None)
@@ -120,7 +109,7 @@ def move(points, line, loss, tolerance, limit=np.inf, reach=2.0, max_steps=25):
 def test_a_model_is_kept_if_its_score_is_within_the_tolerance(loss):
     outcomes = set()
     for seed in range(30):
-        points, line = blurred_line(seed)
+        points, line = blurred_line(seed, 60)
         _, anyway, _ = move(points, line, loss, 1.0)
         kept, run, found = move(points, line, loss, 0.0)
         change = msac(points, anyway.best_model) - msac(points, line)
@@ -136,7 +125,7 @@ def test_a_model_is_kept_if_its_score_is_within_the_tolerance(loss):
 
 
 def test_the_data_far_away_and_beyond_the_limit_do_not_count():
-    points, line = blurred_line(0)
+    points, line = blurred_line(0, 60)
     distances = line_distances(points, line)
     far = points[distances > 2 * THRESHOLD]
     near = points[distances < 2 * THRESHOLD]

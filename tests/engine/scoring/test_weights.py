@@ -19,6 +19,7 @@ from bansac.problems.line import LINE
 from bansac.synthetic import epipolar_matches
 from tests.engine.builder import build_run
 from tests.engine.scoring.test_scores import REFERENCES
+from tests.problems.number import residuals, solve
 from tests.reference import loop_parts as reference
 
 
@@ -170,14 +171,6 @@ def test_bad_weights_are_named(weights, found):
 
 
 def test_density_is_for_points_of_the_plane():
-    def solve(data, sample, models, scratch):
-        models[0, 0] = data[0, sample[0]]
-        return 1
-
-    def residuals(data, model, start, stop, out):
-        for n in range(start, stop):
-            out[n - start] = (data[0, n] - model[0]) ** 2
-
     constant = bansac.Problem("constant", 1, 1, (1,), solve, residuals)
     with pytest.raises(ValueError, match="weighting='density' is for points and matches, not for 1 channels"):
         bansac.ransac(constant, np.ones((9, 1)), threshold=1.0, weighting="density")

@@ -6,17 +6,14 @@ import contextlib
 import gzip
 import hashlib
 import json
-import logging
 import shutil
 import socket
 import sys
 import tarfile
-import time
 from pathlib import Path
 
 import pytest
 
-from bansac.lab.sets import download as download_module
 from bansac.lab.sets import fetch as module
 from bansac.lab.sets import find_sets
 from bansac.lab.sets.download import download as download_file
@@ -33,10 +30,8 @@ CONTENT = bytes(range(256)) * 4000  # about 1 MB: several reads
 
 @pytest.fixture
 def server(monkeypatch):
-    """Run a server, wait for nothing between attempts, and read chunks of 100 bytes: less is lost at a break."""
+    """Run a server that is reached without a proxy."""
     monkeypatch.setenv("no_proxy", "*")
-    monkeypatch.setattr(time, "sleep", lambda seconds: None)
-    monkeypatch.setattr(download_module, "_CHUNK", 100)
     with serve() as state:
         yield state
 
@@ -71,100 +66,35 @@ def left_over(folder):
 def test_download_is_whole_and_its_progress_is_told(server, download):
     told = []
     assert download(progress=lambda *step: told.append(step)) == CONTENT
-    assert told[0] == ("download", 0, len(CONTENT))
+    assert {(stage, total) for stage, _, total in told} == {("download", len(CONTENT))}
     assert told[-1] == ("download", len(CONTENT), len(CONTENT))
     assert [done for _, done, _ in told] == sorted(done for _, done, _ in told)
-    assert server.requests == [None]
 
 
-def test_broken_connection_goes_on_where_it_was(server, download):
-    server.cuts = [300_000, 200_000]
-    assert download() == CONTENT
-    assert server.requests == [None, "bytes=300000-", "bytes=500000-"]
-
-
-def test_part_of_another_run_goes_on(server, download, tmp_path):
-    server.cuts = [300_000, 0, 0, 0, 0]
-    with pytest.raises(
-        OSError, match=r"broke off after 300000 of 1024000 bytes; 300000 bytes are kept in .*file\.part"
-    ):
+def test_broken_connection_leaves_nothing_and_the_next_call_starts_anew(server, download, tmp_path):
+    server.cuts = [300_000]
+    with pytest.raises(OSError, match=r"cannot download http://.*/file: "):
         download()
-    assert (tmp_path / "file.part").read_bytes() == CONTENT[:300_000]
+    assert list(tmp_path.iterdir()) == []
+    assert download() == CONTENT
+
+
+def test_part_of_a_process_that_was_killed_is_overwritten(download, tmp_path):
+    (tmp_path / "file.part").write_bytes(b"?" * 2 * len(CONTENT))
+    assert download() == CONTENT
+
+
+def test_server_that_tells_no_length(server, download):
+    server.lengths = False
     told = []
     assert download(progress=lambda *step: told.append(step)) == CONTENT
-    assert told[0] == ("download", 300_000, len(CONTENT))
-    assert server.requests[-1] == "bytes=300000-"
+    assert {total for _, _, total in told} == {None}
 
 
-def test_attempts_that_bring_something_do_not_count(server, download):
-    server.cuts = [100_000] * 9
-    assert download(retries=0) == CONTENT
-    assert len(server.requests) == 10
-
-
-def test_whole_part_is_not_asked_for_again(server, download, tmp_path):
-    server.cuts = [len(CONTENT) - 1, 0]
-    with pytest.raises(OSError, match="broke off"):
-        download(retries=0)
-    with (tmp_path / "file.part").open("ab") as file:
-        file.write(CONTENT[(tmp_path / "file.part").stat().st_size :])
-    asked = len(server.requests)
-    shutil.copytree(tmp_path, tmp_path.with_name("copy"))
-    assert download() == CONTENT
-    assert len(server.requests) == asked
-
-    shutil.rmtree(tmp_path)
-    tmp_path.with_name("copy").rename(tmp_path)
-    server.url = server.url.replace("/data", "/mirror")  # where the file may be another one
-    assert download() == CONTENT
-    assert len(server.requests) > asked
-
-
-@pytest.mark.parametrize("change", ["version", "size", "shorter", "ranges", "shift", "note", "url"])
-def test_part_of_something_else_is_thrown_away(server, download, tmp_path, change):
-    server.cuts = [300_000, 0]
-    with pytest.raises(OSError, match="broke off"):
-        download(retries=0)
-    (tmp_path / "file.part").write_bytes(b"?" * 300_000)  # must not be in the result
-    expected = CONTENT
-    if change == "version":
-        server.version = '"2"'
-    elif change == "size":
-        server.files["file"] = expected = CONTENT + b"more"
-    elif change == "shorter":
-        server.files["file"] = expected = CONTENT[:1000]  # the server: 416, nothing is beyond
-    elif change == "ranges":
-        server.ranges = False
-    elif change == "shift":
-        server.shift = 1
-    elif change == "note":
-        (tmp_path / "file.part.json").unlink()
-    else:
-        server.url = server.url.replace("/data", "/mirror")
-    asked = len(server.requests)
-    assert download() == expected
-    assert len(server.requests) - asked <= 2  # for the rest, and then for all
-
-
-@pytest.mark.parametrize("missing", ["lengths", "version"])
-def test_server_that_tells_little(server, download, missing):
-    setattr(server, missing, False)
-    server.cuts = [] if missing == "lengths" else [1000]
-    assert download() == CONTENT
-
-
-def test_passing_failures_of_the_server_are_waited_for(server, download):
-    server.statuses = [503, 429, 500]
-    assert download() == CONTENT
-    server.statuses = [503] * 4
-    with pytest.raises(OSError, match=r"cannot download http://.*/file: the server says 503"):
-        download()
-
-
-def test_missing_file_is_said_at_once(server, tmp_path):
-    with pytest.raises(OSError, match=r"cannot download http://.*/nothing: the server says 404"):
+def test_missing_file_is_named(server, tmp_path):
+    with pytest.raises(OSError, match=r"cannot download http://.*/nothing: 404"):
         download_file(f"{server.url}/nothing", tmp_path / "file")
-    assert len(server.requests) == 1
+    assert server.requests == 1
     assert list(tmp_path.iterdir()) == []
 
 
@@ -176,23 +106,19 @@ def test_no_server(server, tmp_path):
             download_file(url, tmp_path / "file")
 
 
-def test_interrupted_download_keeps_its_part(server, download, tmp_path):
+def test_interrupted_download_leaves_nothing(download, tmp_path):
     def interrupt(stage, done, total):
-        if done > 400_000:
-            raise KeyboardInterrupt
+        raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         download(progress=interrupt)
-    have = (tmp_path / "file.part").stat().st_size
-    assert 400_000 < have < len(CONTENT)
-    assert download() == CONTENT
-    assert server.requests[-1] == f"bytes={have}-"
+    assert list(tmp_path.iterdir()) == []
 
 
-def test_space_is_looked_for_before_the_download(download, tmp_path, monkeypatch):
-    usage = shutil.disk_usage(tmp_path)._replace(free=2 * len(CONTENT) - 1)
+def test_space_is_looked_for_when_the_download_begins(download, tmp_path, monkeypatch):
+    usage = shutil.disk_usage(tmp_path)._replace(free=len(CONTENT))
     monkeypatch.setattr(shutil, "disk_usage", lambda folder: usage)
-    with pytest.raises(OSError, match=r"downloading and unpacking http://.*/file takes 2\.0 MB or more, but 2\.0 MB"):
+    with pytest.raises(OSError, match=r"/file: downloading and unpacking .* takes 2\.0 MB or more, but 1\.0 MB"):
         download()
     assert list(tmp_path.iterdir()) == []
     monkeypatch.setattr(shutil, "disk_usage", lambda folder: usage._replace(free=2 * len(CONTENT)))
@@ -203,7 +129,7 @@ def test_space_is_looked_for_before_the_download(download, tmp_path, monkeypatch
 def test_full_disk_is_named(server, tmp_path):
     server.files["file"] = CONTENT
     (tmp_path / "file.part").symlink_to("/dev/full")
-    with pytest.raises(OSError, match=r"cannot write .*file\.part: No space left"):
+    with pytest.raises(OSError, match=r"cannot download .*/file: .*No space left"):
         download_file(f"{server.url}/file", tmp_path / "file")
 
 
@@ -217,7 +143,7 @@ def test_fetch_gives_sets_that_can_be_read(server, homography):
     hpatches = fetch("hpatches", homography, url=server.url)
     assert [pairs.name for pairs in find_sets(hpatches.folder)] == ["HPatchesSeq-val"]
     assert hpatches.was_there
-    assert server.requests == [None]  # they share the archive
+    assert server.requests == 1  # they share the archive
     assert left_over(homography) == ["homography", ARCHIVE, f"{ARCHIVE}.json"]
 
 
@@ -236,36 +162,27 @@ def test_default_folder_is_the_cache(server, homography, monkeypatch):
     assert fetch("evd", url=server.url).archive == homography / "bansac" / ARCHIVE
 
 
-def test_fetch_keeps_pooch_quiet(server, homography):
-    import pooch
-
-    logger, records = pooch.get_logger(), []
-    listener = logging.Handler()
-    listener.emit = records.append
-    logger.addHandler(listener)
-    level = logger.level
-    try:
+def test_broken_fetch_starts_anew(server, homography, capfd):
+    server.cuts = [500]
+    with pytest.raises(OSError, match="cannot download"):
         fetch("evd", homography, url=server.url)
-    finally:
-        logger.removeHandler(listener)
-    assert records == []
-    assert logger.level == level
-
-
-def test_broken_fetch_goes_on(server, homography):
-    server.cuts = [500, 0, 0, 0, 0]
-    with pytest.raises(OSError, match="are kept in"):
-        fetch("evd", homography, url=server.url)
-    assert left_over(homography) == [f"{ARCHIVE}.part", f"{ARCHIVE}.part.json"]
+    assert left_over(homography) == []
     assert find_sets(fetch("evd", homography, url=server.url).folder)
-    assert server.requests[-1] == "bytes=500-"
+    assert capfd.readouterr() == ("", "")
+
+
+def test_contents_without_a_record_get_one(server, homography):
+    fetch("evd", homography, url=server.url)
+    (homography / f"{ARCHIVE}.json").unlink()  # as if the process had been killed before it was written
+    assert fetch("evd", homography, url=server.url).was_there
+    assert (homography / f"{ARCHIVE}.json").exists()
 
 
 def test_archive_that_was_put_there_is_used(server, homography):
     homography.mkdir()
     (homography / ARCHIVE).write_bytes(server.files[ARCHIVE])
     assert not fetch("evd", homography, url=server.url).was_there
-    assert server.requests == []
+    assert server.requests == 0
 
 
 def test_contents_are_enough(server, homography):
@@ -274,7 +191,7 @@ def test_contents_are_enough(server, homography):
     again = fetch("evd", homography, url=server.url)
     assert again.was_there
     assert (again.size, again.sha256) == (first.size, first.sha256)
-    assert len(server.requests) == 1
+    assert server.requests == 1
 
 
 def test_lost_contents_are_unpacked_again(server, homography):
@@ -286,7 +203,7 @@ def test_lost_contents_are_unpacked_again(server, homography):
     fetched = fetch("evd", homography, url=server.url)
     assert find_sets(fetched.folder)
     assert not fetched.was_there
-    assert len(server.requests) == 1
+    assert server.requests == 1
 
 
 @pytest.mark.parametrize("unpacked", [True, False])
@@ -307,7 +224,7 @@ def test_another_archive_than_at_first_use_is_an_error_with_both(server, homogra
     assert (homography / "homography").exists() == unpacked
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"size": "1", "sha256": "", "files": 1, "contents": 1}'])
+@pytest.mark.parametrize("text", ["", "{", "[]", "{}"])
 def test_damaged_record_is_named(server, homography, text):
     fetch("evd", homography, url=server.url)
     (homography / f"{ARCHIVE}.json").write_text(text)
@@ -321,7 +238,7 @@ def test_damaged_record_is_named(server, homography, text):
 def test_bad_archive_is_not_remembered(server, homography):
     good = server.files[ARCHIVE]
     server.files[ARCHIVE] = b"<!DOCTYPE html><p>Please log in"
-    with pytest.raises(OSError, match=r"homography\.tar\.gz is no tar archive, it begins with b'<!DOCTYPE html><'"):
+    with pytest.raises(OSError, match=r"cannot unpack .*homography\.tar\.gz: file could not be opened"):
         fetch("evd", homography, url=server.url)
     assert left_over(homography) == [ARCHIVE]
     server.files[ARCHIVE] = good
@@ -357,18 +274,20 @@ def test_without_pooch_it_is_named(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("mode", ["w", "w:gz", "w:bz2"])
-def test_unpack_counts_files_and_tells_progress(tmp_path, mode):
+def test_unpack_tells_progress(tmp_path, mode):
     (tmp_path / "a.tar").write_bytes(tar({"x/a": b"123", "x/y/b": b"", "c": b"4567"}, mode))
     (tmp_path / ".out.unpacking").mkdir()  # of a process that was killed
     (tmp_path / ".out.unpacking" / "old").write_text("")
     told = []
-    assert unpack(tmp_path / "a.tar", tmp_path / "out", progress=lambda *step: told.append(step)) == (3, 7)
+    unpack(tmp_path / "a.tar", tmp_path / "out", progress=lambda *step: told.append(step))
     files = {path.relative_to(tmp_path / "out").as_posix(): path for path in (tmp_path / "out").rglob("*")}
     assert sorted(files) == ["c", "x", "x/a", "x/y", "x/y/b"]
     assert files["x/a"].read_bytes() == b"123"
-    assert told[-1] == ("unpack", 7, 7)
-    with pytest.raises(FileExistsError, match="out is there already"):
+    size = (tmp_path / "a.tar").stat().st_size
+    assert told[-1] == ("unpack", size, size)
+    with pytest.raises(OSError, match="cannot unpack"):
         unpack(tmp_path / "a.tar", tmp_path / "out")
+    assert left_over(tmp_path) == ["a.tar", "out"]
 
 
 def refuse(tmp_path, content, message):
@@ -390,27 +309,22 @@ def special(name, kind, target=""):
 
 
 @pytest.mark.parametrize(
-    "name", ["/evil", "../evil", "x/../../evil", "..", "..\\evil", "x\\..\\..\\evil", "C:\\evil", "C:evil", "\\evil"]
-)
-def test_path_out_of_the_folder_is_refused(tmp_path, name):
-    content = tar({"good": b"1", name: b"2"})
-    refuse(tmp_path, content, r"not safe to unpack: its member .* is not below the folder")
-
-
-@pytest.mark.parametrize(
-    ("kind", "what"),
+    ("name", "message"),
     [
-        (tarfile.SYMTYPE, "a link"),
-        (tarfile.LNKTYPE, "a link"),
-        (tarfile.CHRTYPE, "neither"),
-        (tarfile.BLKTYPE, "neither"),
-        (tarfile.FIFOTYPE, "neither"),
-        (tarfile.GNUTYPE_SPARSE, "neither"),
+        ("/evil", "absolute path"),
+        ("\\evil", "absolute path"),
+        ("../evil", "outside the destination"),
+        ("x/../../evil", "outside the destination"),
     ],
 )
-def test_what_is_no_file_is_refused(tmp_path, kind, what):
+def test_path_out_of_the_folder_is_refused(tmp_path, name, message):
+    refuse(tmp_path, tar({"good": b"1", name: b"2"}), f"cannot unpack .* {message}")
+
+
+@pytest.mark.parametrize("kind", [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.CHRTYPE, tarfile.BLKTYPE, tarfile.FIFOTYPE])
+def test_what_is_no_file_is_refused(tmp_path, kind):
     content = tar({"good": b"1", "bad": special("bad", kind, "good")})
-    refuse(tmp_path, content, f"not safe to unpack: its member 'bad' is {what}")
+    refuse(tmp_path, content, "cannot unpack .* its member 'bad' is a link, a device or")
 
 
 @pytest.mark.parametrize("mode", ["w", "w:gz"])
@@ -419,13 +333,13 @@ def test_truncated_archive_is_refused(tmp_path, mode, share):
     noise = bytes(hashlib.sha256(str(i).encode()).digest()[0] for i in range(30_000))
     content = tar({"a": noise[:10_000], "b": noise[10_000:20_000], "c": noise[20_000:]}, mode)
     end = content.rstrip(b"\0") if mode == "w" else content
-    refuse(tmp_path, content[: int(len(end) * share)], r"is no tar archive|cannot unpack .* at member")
+    refuse(tmp_path, content[: int(len(end) * share)], "cannot unpack")
 
 
 def test_archive_cut_between_members_is_refused(tmp_path):
     content = tar({"a": b"1" * 512, "b": b"2" * 512})
-    refuse(tmp_path, content[:1024], "at member 'a': the next member is missing or damaged")
-    refuse(tmp_path, content[:1024] + b"?" * 2048, "at member 'a': the next member is missing or damaged")
+    refuse(tmp_path, content[:1024], "the next member is missing or damaged")
+    refuse(tmp_path, content[:1024] + b"?" * 2048, "the next member is missing or damaged")
 
 
 def test_damaged_check_sum_is_refused(tmp_path):
@@ -437,26 +351,18 @@ def test_damaged_check_sum_is_refused(tmp_path):
 def test_archive_without_files_is_refused(tmp_path):
     refuse(tmp_path, tar({}), "holds no files")
     refuse(tmp_path, tar({"x": special("x", tarfile.DIRTYPE)}), "holds no files")
-    refuse(tmp_path, b"", "is no tar archive, it begins with b''")
-    refuse(tmp_path, gzip.compress(b"no archive"), "is no tar archive")
+    refuse(tmp_path, b"", "cannot unpack")
+    refuse(tmp_path, gzip.compress(b"no archive"), "cannot unpack")
 
 
 def test_file_in_the_way_of_a_folder_is_named(tmp_path):
-    refuse(tmp_path, tar({"x": b"1", "x/y": b"2"}), "cannot unpack .* at member 'x/y'")
+    refuse(tmp_path, tar({"x": b"1", "x/y": b"2"}), "cannot unpack .*x/y")
 
 
 def test_size_that_is_made_up_is_refused(tmp_path):
     info = tarfile.TarInfo("bomb")
     info.size = 1 << 60
-    refuse(tmp_path, info.tobuf() + bytes(1024), "cannot unpack .* at member|is no tar archive")
-
-
-def test_contents_that_do_not_fit_are_refused(tmp_path, monkeypatch):
-    usage = shutil.disk_usage(tmp_path)._replace(free=10**7)
-    monkeypatch.setattr(shutil, "disk_usage", lambda folder: usage)
-    content = tar({"zeros": bytes(10**7 + 1)}, "w:gz")
-    assert len(content) < 10**5
-    refuse(tmp_path, content, r"unpacking .* takes 10\.0 MB or more, but 10\.0 MB are free")
+    refuse(tmp_path, info.tobuf() + bytes(1024), "cannot unpack")
 
 
 def test_interrupted_unpacking_leaves_nothing(tmp_path):
@@ -472,5 +378,5 @@ def test_interrupted_unpacking_leaves_nothing(tmp_path):
 
 
 def test_missing_archive_is_named(tmp_path):
-    with pytest.raises(FileNotFoundError, match=r"nowhere\.tar"):
+    with pytest.raises(OSError, match=r"nowhere\.tar"):
         unpack(tmp_path / "nowhere.tar", tmp_path / "out")

@@ -2,15 +2,14 @@
 
 Beside an archive ``A.tar`` lie, in the same folder:
 
-===================  ===========================================================================
-``A.tar.part``       the bytes received so far of a download that is not complete
-``A.tar.part.json``  the file on the server that they are a part of
-``A.tar.json``       size and SHA-256 of the archive when it was first used, and what was unpacked
-``A/``               the contents, complete or not there at all
-===================  ===========================================================================
+==============  ===========================================================================
+``A.tar.part``  the bytes received so far of a download; it starts anew if it is interrupted
+``A.tar.json``  size and SHA-256 of the archive when it was first used, and what was unpacked
+``A/``          the contents, complete or not there at all
+==============  ===========================================================================
 
-An archive that is put there by other means is used like one that was downloaded. Once the contents are there the
-archive may be deleted.
+An archive that is put there by other means is used like one that was downloaded: ``curl -C - -O URL`` can continue a
+download that was interrupted. Once the contents are there the archive may be deleted.
 """
 
 from __future__ import annotations
@@ -20,12 +19,12 @@ import json
 import os
 import sys
 from collections.abc import Iterator
-from dataclasses import asdict, astuple, dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Self
 
 from bansac.lab.sets.download import download, import_pooch
-from bansac.lab.sets.unpack import Progress, be_silent, inspect, unpack
+from bansac.lab.sets.unpack import Progress, be_silent, unpack
 
 __all__ = ["BASE_URL", "DATASETS", "Dataset", "Fetched", "fetch"]
 
@@ -69,7 +68,7 @@ def fetch(
     url: str = BASE_URL,
     progress: Progress | None = None,
 ) -> Fetched:
-    """Download and unpack a data set, a key of ``DATASETS``, unless it is there; an interrupted download continues.
+    """Download and unpack a data set, a key of ``DATASETS``, unless it is there; an interrupted step starts anew.
 
     Size and SHA-256 of the archive are recorded when it is first used, and checked from then on. ``folder`` is by
     default the user's cache folder, ``pooch.os_cache("bansac")``; ``full`` asks for all scenes of PhotoTourism (86 GB)
@@ -100,25 +99,30 @@ def _prepare(archive: Path, target: Path, url: str, progress: Progress) -> _Reco
     record_path = archive.with_name(f"{archive.name}.json")
     record = _Record.read(record_path)
     if record is not None and target.is_dir() and not archive.exists():
-        _check_contents(target, record)
-        return record
-    if not archive.exists():
-        download(url, archive, progress=progress)
-    size = archive.stat().st_size
-    progress("check", 0, None)
-    sha256 = import_pooch().file_hash(str(archive), alg="sha256")
-    progress("check", size, size)
+        size, sha256 = record.size, record.sha256
+    else:
+        if not archive.exists():
+            download(url, archive, progress=progress)
+        size = archive.stat().st_size
+        progress("check", 0, None)
+        sha256 = import_pooch().file_hash(str(archive), alg="sha256")
+        progress("check", size, size)
     if record is not None and (size, sha256) != (record.size, record.sha256):
         raise OSError(
             f"{archive} has size {size} and SHA-256 {sha256}, but had {record.size} and {record.sha256} when it was "
             f"first used; delete it to download it again, and {record_path.name} too to accept another version"
         )
-    if target.is_dir():
-        record = record or _Record(size, sha256, *inspect(archive, progress))
-        _check_contents(target, record)
-    else:
-        record = _Record(size, sha256, *unpack(archive, target, progress=progress))
-    record.write(record_path)
+    if not target.is_dir():
+        unpack(archive, target, progress=progress)
+    sizes = [path.stat().st_size for path in target.rglob("*") if path.is_file()]
+    if record is None:
+        record = _Record(size, sha256, len(sizes), sum(sizes))
+        record.write(record_path)
+    elif len(sizes) < record.files or sum(sizes) < record.contents:  # more may have been added
+        raise OSError(
+            f"{target} holds {len(sizes)} files of {sum(sizes)} bytes, but {record.files} of {record.contents} bytes "
+            "were unpacked there; delete the folder to unpack them again"
+        )
     return record
 
 
@@ -140,16 +144,6 @@ def _folder_of(dataset: Dataset, target: Path) -> Path:
         return target
     named = [path for path in target.rglob("*") if path.is_dir() and path.name.lower().startswith(dataset.folder)]
     return min(named, key=lambda path: (len(path.parts), path), default=target)
-
-
-def _check_contents(target: Path, record: _Record) -> None:
-    """Raise an OSError if fewer files, or bytes, are there than were unpacked; more may have been added."""
-    sizes = [path.stat().st_size for path in target.rglob("*") if path.is_file()]
-    if len(sizes) < record.files or sum(sizes) < record.contents:
-        raise OSError(
-            f"{target} holds {len(sizes)} files of {sum(sizes)} bytes, but {record.files} of {record.contents} bytes "
-            "were unpacked there; delete the folder to unpack them again"
-        )
 
 
 @contextlib.contextmanager
@@ -186,14 +180,11 @@ class _Record:
     def read(cls, path: Path) -> Self | None:
         """Return the record in a JSON file, None if there is no such file."""
         try:
-            record = cls(**json.loads(path.read_text(encoding="utf-8")))
-            if [type(value) for value in astuple(record)] != [int, str, int, int]:
-                raise TypeError
+            return cls(**json.loads(path.read_text(encoding="utf-8")))
         except FileNotFoundError:
             return None
-        except (ValueError, TypeError, RecursionError):  # no UTF-8, no JSON, or other fields
+        except (ValueError, TypeError):  # no UTF-8, no JSON, or other fields
             raise OSError(f"{path} is damaged; delete it, and the archive that it describes counts as new") from None
-        return record
 
     def write(self, path: Path) -> None:
         """Write the file, complete or not at all."""

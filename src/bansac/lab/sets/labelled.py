@@ -33,17 +33,22 @@ from bansac.matches.pair_folder import SIZE_FILES, PairFolder, folders_with
 
 __all__ = ["CheckPointSet", "LabelledSet", "find_labelled_sets", "missing_files"]
 
-_FILES = ("matches.h5", "labels.h5", "Fgt.h5")
-_CHECK_POINT_FILES = ("matches.h5", "match_conf.h5", "vpts.h5")
-
 
 class _MarkedSet(PairFolder):
     """Both kinds of sets."""
 
-    def _with_sizes(self, names: tuple[str, ...]) -> list[Path]:
-        """Return the absolute paths of files, and of the files of sizes that are there."""
+    _KIND: str
+    _FILES: tuple[str, ...]
+
+    def __init__(self, folder: str | os.PathLike[str]) -> None:
+        if missing := _missing(folder, self._FILES):
+            raise FileNotFoundError(f"{Path(folder)} is no set {self._KIND}: {missing} is missing")
+        super().__init__(folder)
+
+    def files(self) -> list[Path]:
+        """Return the absolute paths of the files that the pairs are read from."""
         sizes = (name for name in SIZE_FILES.values() if (self.folder / name).exists())
-        return [self.folder.resolve() / name for name in (*names, *sizes)]
+        return [self.folder.resolve() / name for name in (*self._FILES, *sizes)]
 
 
 class LabelledSet(_MarkedSet):
@@ -67,14 +72,8 @@ class LabelledSet(_MarkedSet):
         If h5py is not installed.
     """
 
-    def __init__(self, folder: str | os.PathLike[str]) -> None:
-        if missing := missing_files(folder):
-            raise FileNotFoundError(f"{Path(folder)} is no set of labelled matches: {missing} is missing")
-        super().__init__(folder)
-
-    def files(self) -> list[Path]:
-        """Return the absolute paths of the files that :meth:`pair` reads."""
-        return self._with_sizes(_FILES)
+    _KIND = "of labelled matches"
+    _FILES = ("matches.h5", "labels.h5", "Fgt.h5")
 
     def pair(self, key: str) -> Matches:
         """Read one pair.
@@ -111,54 +110,13 @@ class LabelledSet(_MarkedSet):
 
 
 class CheckPointSet(_MarkedSet):
-    """The pairs of one folder whose truth are points that were marked by hand.
+    """The pairs of one folder whose truth are points that were marked by hand; otherwise as :class:`LabelledSet`."""
 
-    Parameters
-    ----------
-    folder : str or path
-        Folder with the files of one set.
-
-    Attributes
-    ----------
-    folder, name, keys
-        As of a :class:`~bansac.lab.sets.PairSet`.
-
-    Raises
-    ------
-    OSError
-        If a file is missing, damaged, or holds no pairs; the message names it.
-    ImportError
-        If h5py is not installed.
-    """
-
-    def __init__(self, folder: str | os.PathLike[str]) -> None:
-        missing = [name for name in _CHECK_POINT_FILES if not (Path(folder) / name).exists()]
-        if missing:
-            raise FileNotFoundError(f"{Path(folder)} is no set with check points: {', '.join(missing)} is missing")
-        super().__init__(folder)
-
-    def files(self) -> list[Path]:
-        """Return the absolute paths of the files that the pairs are read from."""
-        return self._with_sizes(_CHECK_POINT_FILES)
+    _KIND = "with check points"
+    _FILES = ("matches.h5", "match_conf.h5", "vpts.h5")
 
     def pair(self, key: str) -> Matches:
-        """Read one pair.
-
-        Parameters
-        ----------
-        key : str
-            Name of the pair, one of ``keys``.
-
-        Returns
-        -------
-        Matches
-            Its matches with their ratios, and the sizes of the images if they are known.
-
-        Raises
-        ------
-        OSError
-            If a file is damaged, lacks the pair, or holds data of another shape.
-        """
+        """Read the matches of a pair with their ratios, and the sizes of the images if they are known."""
         x1, x2, ratios = self._matches(key, "match_conf.h5", "ratios")
         return Matches(x1, x2, key=key, ratios=ratios, size1=self._stored_size(key, 1), size2=self._stored_size(key, 2))
 
@@ -186,7 +144,11 @@ class CheckPointSet(_MarkedSet):
 
 def missing_files(folder: str | os.PathLike[str]) -> str:
     """Return the files that a folder misses to be a set of labelled matches, in words; "" if it is complete."""
-    return ", ".join(name for name in _FILES if not (Path(folder) / name).exists())
+    return _missing(folder, LabelledSet._FILES)
+
+
+def _missing(folder: str | os.PathLike[str], names: tuple[str, ...]) -> str:
+    return ", ".join(name for name in names if not (Path(folder) / name).exists())
 
 
 def find_labelled_sets(root: str | os.PathLike[str]) -> list[LabelledSet]:
