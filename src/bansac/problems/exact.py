@@ -5,23 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from numba import types
-from numba.experimental import structref
 
-from bansac.numeric.struct import FunctionStruct, register_struct
+from bansac.numeric.struct import FunctionStruct
 
 __all__ = ["pack_exact"]
 
 
-@register_struct
-class _ExactType(types.StructRef):  # type: ignore[misc]
-    """Numba type of the struct."""
-
-
-class _ExactStruct(structref.StructRefProxy):  # type: ignore[misc]
-    """The struct as Python sees it: opaque."""
-
-
-_EXACT = FunctionStruct(_ExactStruct, _ExactType, ("residuals",))
+_EXACT = FunctionStruct(__name__, "_Exact", ("residuals",))
 
 
 def pack_exact(residuals: Any, signature: Any) -> Any:
