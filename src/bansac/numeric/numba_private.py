@@ -16,10 +16,6 @@ Structs that kernels without reference counts read (``register_struct``)
     Assumes: the data model of a structref is one pointer ``meminfo``, to a record whose field 3 is the address of the
     contents; ``infer_getattr`` and the like keep their signatures.
     Without: ``structref.register``, whose getter refuses to compile without reference counts.
-The type of a struct as a memory slot (``define_struct``)
-    Earns: SLOT
-    Assumes: ``StructRefProxy`` has a slot ``_type``, which its property ``_numba_type_`` returns.
-    Without: the property is called.
 Kernels without wrappers (target options ``no_cpython_wrapper``, ``no_cfunc_wrapper``)
     Earns: WRAP
     Assumes: code without a wrapper is never called from Python, which would end the process: ``_InnerDispatcher``.
@@ -280,8 +276,6 @@ def define_struct(proxy: type, struct: type, fields: Sequence[str]) -> None:
     ``proxy`` and ``struct`` are subclasses of ``StructRefProxy`` and ``types.StructRef``.
     """
     _register(struct)
-    # Numba reads this at every call that takes the struct: the slot itself, in place of a property of Python.
-    proxy._numba_type_ = structref.StructRefProxy._type  # type: ignore[attr-defined]
     structref.define_proxy(proxy, struct, list(fields))
 
 
