@@ -1,4 +1,4 @@
-"""An untested version of Numba, or one whose private parts have changed: the same answers by public parts alone."""
+"""With an untested version of Numba, or changed private parts, public parts give the same answers."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def run(folder, code, change):
     command = [sys.executable, module, change]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    slower = "RuntimeWarning: bansac computes more slowly, without private parts of Numba: "
+    slower = "RuntimeWarning: kernels use public parts of Numba only and run slower: "
     assert (slower in done.stderr) == (change != UNCHANGED)
     return done.stdout.splitlines()
 

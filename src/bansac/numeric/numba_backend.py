@@ -1,4 +1,4 @@
-"""The parts of Numba that kernels are made of: private ones, or public ones alone if a private one may have changed."""
+"""What kernels need of Numba: ``numba_private``, or ``numba_plain`` if a private part may have changed."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ try:
         define_struct,
         make_dispatcher,
     )
-except Exception as error:  # an untested version, or whatever a changed part raises
-    warnings.warn(f"bansac computes more slowly, without private parts of Numba: {error}", RuntimeWarning, stacklevel=2)
+except Exception as error:  # an untested version, or any error of a changed part
+    warnings.warn(f"kernels use public parts of Numba only and run slower: {error}", RuntimeWarning, stacklevel=2)
     from bansac.numeric.numba_plain import (
         COMPILER_LOCK,
         KERNELS,

@@ -1,7 +1,7 @@
-"""What ``numba_private`` has, by public parts of Numba alone: for versions that the package is not tested with.
+"""The functions of ``numba_private``, made of public parts of Numba only, for untested versions.
 
-Results are correct and repeat. They may differ in the last bits from those of a tested version, since no arithmetic is
-reordered, and they take longer (``numba_private`` says what each part earns).
+Results are correct and reproducible. Their last bits may differ from those with ``numba_private``, because no
+arithmetic is reordered. Runs are slower, and the first call is slower still; ``numba_private`` has the figures.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ def make_dispatcher(
 ) -> Any:
     """Return the dispatcher of a plain Python function, or its compiled code for one signature.
 
-    It always has exact arithmetic, wrappers and reference counts: Numba's cache does not tell copies with other options
-    apart.
+    The other options are ignored: arithmetic is exact, and code has wrappers and reference counts. Numba's cache could
+    not distinguish copies of one function with different options.
     """
     flags = {"nogil": True, "error_model": "numpy"}
     signatures = () if signature is None else (signature,)
