@@ -20,6 +20,9 @@ import nox
 
 PYTHONS = ["3.11", "3.12", "3.13", "3.14"]
 
+# The oldest and the newest that pyproject.toml allows, see ``bansac.numeric.numba_private``.
+NUMBAS = ["0.61", "0.68"]
+
 # The rooms of the kernels, which run without compilation, too.
 KERNEL_ROOMS = ["numeric", "solvers", "problems", "engine"]
 
@@ -34,9 +37,9 @@ nox.options.sessions = ["lint", "tests", "interpreted", "bench", "docs"]
 nox.options.error_on_missing_interpreters = False
 
 
-def prepare(session: nox.Session) -> dict[str, str]:
+def prepare(session: nox.Session, *requirements: str) -> dict[str, str]:
     """Install this tree, and return the environment in which it is what ``import bansac`` finds."""
-    session.install("-e", ".[dev]")
+    session.install("-e", ".[dev]", *requirements)
     cache = os.environ.get("NUMBA_CACHE_DIR")
     if cache is None:
         cache = str(Path(session.create_tmp(), "numba"))
@@ -58,6 +61,14 @@ def lint(session: nox.Session) -> None:
 def tests(session: nox.Session) -> None:
     """Run the tests and the doctests with compiled kernels."""
     session.run("pytest", "-n", "2", "--dist", "loadfile", *session.posargs, env=prepare(session))
+
+
+@nox.session
+@nox.parametrize("version", NUMBAS, ids=NUMBAS)
+def numba(session: nox.Session, version: str) -> None:
+    """Run the tests and the doctests with the oldest and with the newest version of Numba."""
+    environment = prepare(session, f"numba=={version}.*")
+    session.run("pytest", "-n", "2", "--dist", "loadfile", *session.posargs, env=environment)
 
 
 @nox.session

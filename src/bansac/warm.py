@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from bansac.engine.sampling import SAMPLERS
 from bansac.engine.scoring import SCORES
-from bansac.numeric.checked_cache import KERNELS
+from bansac.numeric.numba_backend import KERNELS
 
 __all__ = ["DEFAULTS", "OPTIONS", "Warmed", "warm_cache"]
 

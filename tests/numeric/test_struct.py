@@ -7,24 +7,14 @@ import sys
 import numpy as np
 import pytest
 from numba import config, float64, types
-from numba.experimental import structref
 
 from bansac.numeric.jit import compile_kernel, inner_kernel, kernel
-from bansac.numeric.struct import FunctionStruct, define_struct, register_struct
+from bansac.numeric.struct import FunctionStruct, make_struct
 
 interpreted = bool(config.DISABLE_JIT)
 
 
-@register_struct
-class PairType(types.StructRef):
-    pass
-
-
-class Pair(structref.StructRefProxy):
-    pass
-
-
-define_struct(Pair, PairType, ("first", "second"))
+Pair, _ = make_struct(__name__, "Pair", ("first", "second"))
 
 
 @kernel
@@ -44,16 +34,7 @@ def add(pair):
     return pair.first
 
 
-@register_struct
-class FunctionsType(types.StructRef):
-    pass
-
-
-class Functions(structref.StructRefProxy):
-    pass
-
-
-FUNCTIONS = FunctionStruct(Functions, FunctionsType, ("one", "several"), {"several": 2})
+FUNCTIONS = FunctionStruct(__name__, "Functions", ("one", "several"), {"several": 2})
 SIGNATURE = float64(float64)
 
 

@@ -51,22 +51,9 @@ def _fail(message: str, code: int) -> NoReturn:
 @contextmanager
 def announce_compilation() -> Iterator[None]:
     """Print a note, once, when Numba compiles: the first run on a machine takes seconds longer than later ones."""
-    from numba.core import event
+    from bansac.numeric import numba_backend
 
-    class Announcer(event.Listener):  # type: ignore[misc]
-        """Prints at the first compilation; loading a kernel from the cache is none."""
-
-        said = False
-
-        def on_start(self, event: Any) -> None:
-            if not self.said:
-                self.said = True
-                notes.print("bansac: compiling kernels, first run only ...")
-
-        def on_end(self, event: Any) -> None:
-            pass
-
-    with event.install_listener("numba:compile", Announcer()):
+    with numba_backend.announce_compilation(lambda: notes.print("bansac: compiling kernels, first run only ...")):
         yield
 
 

@@ -15,7 +15,6 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 from numba import boolean, config, errors, float32, float64, int64, types, uint64, void
-from numba.experimental import structref
 
 from bansac.engine.dbn import update_first_order, update_higher_order
 from bansac.engine.sampling import Sampler
@@ -25,7 +24,7 @@ from bansac.engine.stopping import MAX_BOUNDS, Stop
 from bansac.numeric.arrays import Bools, Floats, Ints, Words
 from bansac.numeric.clock import loading
 from bansac.numeric.jit import COMPILER_LOCK, compile_kernel
-from bansac.numeric.struct import FunctionStruct, register_struct
+from bansac.numeric.struct import FunctionStruct
 from bansac.problems.problem import IN_LOOP, REALS, Problem
 
 __all__ = ["find_function", "select_kernels"]
@@ -45,16 +44,7 @@ BLOCK_SCORE = {name: types.FunctionType(float64(real[::1], real[::1], real)) for
 FIELDS = (*(row.name for row in IN_LOOP), "draw", "learn_from_failure", "block_score", "update", "bounds")
 
 
-@register_struct
-class _KernelsType(types.StructRef):  # type: ignore[misc]
-    """Numba type of the struct."""
-
-
-class _KernelsStruct(structref.StructRefProxy):  # type: ignore[misc]
-    """The struct as Python sees it: opaque."""
-
-
-_KERNELS = FunctionStruct(_KernelsStruct, _KernelsType, FIELDS, {"bounds": MAX_BOUNDS})
+_KERNELS = FunctionStruct(__name__, "_Kernels", FIELDS, {"bounds": MAX_BOUNDS})
 
 
 def _function_types(precision: str) -> list[Any]:

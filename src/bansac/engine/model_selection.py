@@ -13,14 +13,13 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 from numba import config, float64, types
-from numba.experimental import structref
 
 from bansac.engine.degeneracy import take_repaired
 from bansac.engine.state import Run
 from bansac.numeric.arrays import Floats
 from bansac.numeric.jit import compile_kernel, inner_kernel, kernel
 from bansac.numeric.linalg import copy
-from bansac.numeric.struct import FunctionStruct, register_struct
+from bansac.numeric.struct import FunctionStruct
 from bansac.problems.problem import DEGENERACY, Problem
 
 __all__ = [
@@ -40,16 +39,7 @@ _PLAUSIBILITY = float64(float64[::1], float64[::1], float64[::1])
 FIELDS = ("plausibility", *(row.name for row in DEGENERACY))
 
 
-@register_struct
-class _FunctionsType(types.StructRef):  # type: ignore[misc]
-    """Numba type of the struct."""
-
-
-class _FunctionsStruct(structref.StructRefProxy):  # type: ignore[misc]
-    """The struct as Python sees it: opaque."""
-
-
-_FUNCTIONS = FunctionStruct(_FunctionsStruct, _FunctionsType, FIELDS)
+_FUNCTIONS = FunctionStruct(__name__, "_Functions", FIELDS)
 
 
 class Plausibility(NamedTuple):

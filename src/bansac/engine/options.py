@@ -181,7 +181,7 @@ class Options:
             self._set_integer("restart_iterations", 1, 2**31 - 1)
             if self.restarts == 1 and self.min_iterations > self.restart_iterations:
                 raise ValueError(
-                    f"min_iterations must be at most restart_iterations ({self.restart_iterations}) of a single search, "
+                    f"min_iterations must be at most restart_iterations ({self.restart_iterations}) of one search, "
                     f"got {self.min_iterations}"
                 )
         self._set_integer("agreement", 1, 1_000_000)

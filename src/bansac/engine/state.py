@@ -7,17 +7,15 @@ Python.
 
 from __future__ import annotations
 
-from collections import namedtuple
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import config, from_dtype, types
-from numba.experimental import structref
+from numba import config, from_dtype
 from numpy.typing import NDArray
 
 from bansac.numeric.arrays import Bools, Bytes, Floats, Ints, Reals, Singles, Words
 from bansac.numeric.jit import inlined, inner_kernel, kernel
-from bansac.numeric.struct import define_struct, register_struct
+from bansac.numeric.struct import make_struct
 
 __all__ = [
     "BLOCK",
@@ -254,17 +252,7 @@ class Run:
 _FIELDS = tuple(Run.__annotations__)
 
 
-@register_struct
-class _RunType(types.StructRef):  # type: ignore[misc]
-    """Numba type of the struct."""
-
-
-class _RunStruct(structref.StructRefProxy):  # type: ignore[misc]
-    """The struct as Python sees it: opaque."""
-
-
-define_struct(_RunStruct, _RunType, _FIELDS)
-_CONTEXT: Any = namedtuple("_CONTEXT", _FIELDS) if config.DISABLE_JIT else _RunStruct
+_CONTEXT, _ = make_struct(__name__, "_Run", _FIELDS)
 
 
 def pack_run(state: State) -> Any:

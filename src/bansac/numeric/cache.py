@@ -89,14 +89,12 @@ def clear_cache() -> CacheInfo:
 
 def _cache_folder(module: Path) -> Path | None:
     """Ask Numba where it caches the functions of ``module``."""
-    from numba.core.caching import FunctionCache
+    from bansac.numeric.numba_backend import make_dispatcher
 
     # A function that claims to live in the module: importing the module for a real one would load all of it.
     code = compile("lambda: None", str(module), "eval").co_consts[0]
-    try:
-        return Path(FunctionCache(FunctionType(code, {"__name__": "bansac"})).cache_path)
-    except RuntimeError:  # no place that can be written to
-        return None
+    folder = make_dispatcher(FunctionType(code, {"__name__": "bansac"})).stats.cache_path
+    return Path(folder) if folder else None  # there may be no place that can be written to
 
 
 def _cache_files(folders: tuple[Path, ...]) -> list[Path]:

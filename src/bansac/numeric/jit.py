@@ -27,17 +27,12 @@ An ``inner_kernel`` has no reference counts. Others count whenever they read a f
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Callable
 from typing import Any, TypeVar
 
 from numba import config, njit
-from numba.core.compiler_lock import global_compiler_lock
-from numba.core.registry import CPUDispatcher
-from numba.core.typeinfer import register_dispatcher
 
-from bansac.numeric.checked_cache import CheckedCache
-from bansac.numeric.clock import loading
+from bansac.numeric.numba_backend import COMPILER_LOCK, make_dispatcher
 
 __all__ = [
     "COMPILER_LOCK",
@@ -53,18 +48,12 @@ __all__ = [
 
 FAST_MATH = {"reassoc", "contract", "arcp", "nsz"}
 
-# Numba's own: one thread compiles at a time, the others wait and find what it has compiled. It can be taken again.
-COMPILER_LOCK = global_compiler_lock
-
 Function = TypeVar("Function", bound=Callable[..., Any])
-
-# A wrapper for calls from Python is some 50 ms of a compilation.
-_NO_WRAPPERS = {"no_cpython_wrapper": True}
 
 
 def kernel(function: Function) -> Function:
     """Compile ``function`` on its first call, with exact floating-point semantics."""
-    return _dispatcher(_Dispatcher, function)
+    return _dispatcher(function)
 
 
 def allocating_kernel(function: Function) -> Function:
@@ -72,17 +61,17 @@ def allocating_kernel(function: Function) -> Function:
 
     A call from Python (a test) compiles another copy, which has one.
     """
-    return _dispatcher(_InnerDispatcher, function, **_NO_WRAPPERS, no_cfunc_wrapper=True)
+    return _dispatcher(function, from_python=False, by_address=False)
 
 
 def inner_kernel(function: Function) -> Function:
     """Compile ``function`` with a kernel that calls it, without a wrapper for Python and without reference counts."""
-    return _dispatcher(_InnerDispatcher, function, **_NO_WRAPPERS, no_cfunc_wrapper=True, _nrt=False)
+    return _dispatcher(function, from_python=False, by_address=False, counts=False)
 
 
 def fast_kernel(function: Function) -> Function:
     """Compile ``function`` on its first call, letting the compiler reorder its arithmetic."""
-    return _dispatcher(_Dispatcher, function, fastmath=FAST_MATH)
+    return _dispatcher(function, fastmath=FAST_MATH)
 
 
 def inlined(function: Function) -> Function:
@@ -94,55 +83,11 @@ def inlined(function: Function) -> Function:
     return njit(inline="always", error_model="numpy")(function)  # type: ignore[no-any-return]
 
 
-class _Dispatcher(CPUDispatcher):  # type: ignore[misc]
-    """Numba's dispatcher with a checked cache; garbage is not collected while it compiles, a tenth of the time."""
-
-    def enable_caching(self) -> None:
-        """Keep compiled code on disk if the function lives in a file; one typed into a prompt has none."""
-        try:
-            self._cache = CheckedCache(self.py_func, self.targetoptions)
-        except RuntimeError as error:
-            if "cannot cache function" not in str(error):
-                raise
-
-    # What Numba calls for arguments of types that it has not met: counted as loading, not as the run.
-    typeof_pyval = loading()(CPUDispatcher.typeof_pyval)
-    _compile_for_args = loading()(CPUDispatcher._compile_for_args)
-
-    @loading()
-    def compile(self, signature: Any) -> Any:
-        """Compile or load the code for a signature."""
-        with COMPILER_LOCK:  # two threads must not switch the collector on and off at once
-            enabled = gc.isenabled()
-            gc.disable()
-            try:
-                return super().compile(signature)
-            finally:
-                if enabled:
-                    gc.enable()
-
-
-class _InnerDispatcher(_Dispatcher):
-    """A dispatcher whose compiled code has no wrapper for Python; called from Python it runs a copy that has one."""
-
-    def __call__(self, *arguments: Any) -> Any:
-        """Run the copy."""
-        if "_copy" not in self.__dict__:
-            self.__dict__["_copy"] = kernel(self.py_func)
-        return self.__dict__["_copy"](*arguments)
-
-
-def _dispatcher(kind: Any, function: Function, **options: Any) -> Function:
+def _dispatcher(function: Function, **options: Any) -> Function:
     """Return a dispatcher of a function; one of another dispatcher, with options of its own, is of its function."""
     if config.DISABLE_JIT:
         return function
-    dispatcher = kind(getattr(function, "py_func", function), targetoptions=_FLAGS | options)
-    dispatcher.enable_caching()
-    return dispatcher  # type: ignore[no-any-return]
-
-
-# Numba hands flags that are not set down from a caller to what it calls: reference counts are among them.
-_FLAGS: dict[str, Any] = {"nopython": True, "boundscheck": None, "nogil": True, "error_model": "numpy", "_nrt": True}
+    return make_dispatcher(getattr(function, "py_func", function), **options)  # type: ignore[no-any-return]
 
 
 def is_ours(function: Callable[..., Any]) -> bool:
@@ -175,15 +120,10 @@ def compile_kernel(
     """
     python_function = getattr(function, "py_func", function)
     fast = fast or "fastmath" in getattr(function, "targetoptions", {})
-    options: dict[str, Any] = _NO_WRAPPERS.copy() if inner else {}
-    if fast:
-        options["fastmath"] = FAST_MATH
-    if lean and is_ours(function):
-        options["_nrt"] = False
-    kind = _InnerDispatcher if inner else _Dispatcher
-    dispatcher = kind(python_function, targetoptions=_FLAGS | options)
-    dispatcher.enable_caching()
-    with COMPILER_LOCK, register_dispatcher(dispatcher):  # it may call itself; Numba finds it by its name alone
-        dispatcher.compile(signature)
-    dispatcher.disable_compile()
-    return dispatcher
+    return make_dispatcher(
+        python_function,
+        signature,
+        fastmath=FAST_MATH if fast else None,
+        from_python=not inner,
+        counts=not (lean and is_ours(function)),
+    )

@@ -5,23 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from numba import types
-from numba.experimental import structref
 
-from bansac.numeric.struct import FunctionStruct, register_struct
+from bansac.numeric.struct import FunctionStruct
 
 __all__ = ["pack_float64"]
 
 
-@register_struct
-class _Float64Type(types.StructRef):  # type: ignore[misc]
-    """Numba type of the struct."""
-
-
-class _Float64Struct(structref.StructRefProxy):  # type: ignore[misc]
-    """The struct as Python sees it: opaque."""
-
-
-_FLOAT64 = FunctionStruct(_Float64Struct, _Float64Type, ("residuals",))
+_FLOAT64 = FunctionStruct(__name__, "_Float64", ("residuals",))
 
 
 def pack_float64(residuals: Any, signature: Any) -> Any:

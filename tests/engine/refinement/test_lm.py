@@ -13,6 +13,7 @@ from bansac.engine.refinement.levenberg_marquardt import make_work, select_manif
 from bansac.engine.refinement.lm import CAUCHY, TRUNCATED, move_best_model
 from bansac.engine.state import pack_run
 from bansac.problems.line import LINE
+from bansac.synthetic import circle_points, line_points
 from tests.engine.builder import blurred_line, build_run, mask_of
 from tests.reference import epipolar
 from tests.reference.local_optimization import line_distances

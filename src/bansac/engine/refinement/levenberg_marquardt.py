@@ -22,13 +22,12 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 from numba import boolean, config, float64, int64, types
-from numba.experimental import structref
 
 from bansac.engine.state import BLOCK
 from bansac.numeric.arrays import Floats
 from bansac.numeric.jit import compile_kernel, inlined, inner_kernel
 from bansac.numeric.linalg import copy, solve_positive_definite
-from bansac.numeric.struct import FunctionStruct, register_struct
+from bansac.numeric.struct import FunctionStruct
 from bansac.problems.problem import MANIFOLD, Problem
 
 __all__ = ["Work", "find_work", "make_work", "minimize", "select_manifold"]
@@ -46,16 +45,7 @@ _NEGLIGIBLE = 1e-12
 FIELDS = (*(row.name for row in MANIFOLD), "accumulate")
 
 
-@register_struct
-class _ManifoldType(types.StructRef):  # type: ignore[misc]
-    """Numba type of the struct."""
-
-
-class _ManifoldStruct(structref.StructRefProxy):  # type: ignore[misc]
-    """The struct as Python sees it: opaque."""
-
-
-_MANIFOLD = FunctionStruct(_ManifoldStruct, _ManifoldType, FIELDS)
+_MANIFOLD = FunctionStruct(__name__, "_Manifold", FIELDS)
 
 _ACCUMULATE = float64(float64[:, ::1], float64[:, ::1], int64, boolean, float64, float64[:, ::1], float64[:, ::1])
 

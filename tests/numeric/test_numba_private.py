@@ -12,15 +12,15 @@ import numba
 import pytest
 from numba import config
 
-from bansac.numeric.checked_cache import CheckedCache, _CheckedFile
 from bansac.numeric.jit import kernel
+from bansac.numeric.numba_private import CheckedCache, _CheckedFile
 
 pytestmark = pytest.mark.skipif(bool(config.DISABLE_JIT), reason="interpreted: nothing is compiled")
 
 MODULE = """
 from numba import float64
-from bansac.numeric.checked_cache import KERNELS
 from bansac.numeric.jit import compile_kernel, inner_kernel, kernel
+from bansac.numeric.numba_backend import KERNELS
 
 
 @inner_kernel

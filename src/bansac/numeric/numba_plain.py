@@ -1,0 +1,59 @@
+"""The functions of ``numba_private``, made of public parts of Numba only, for untested versions.
+
+Results are correct and reproducible. Their last bits may differ from those with ``numba_private``, because no
+arithmetic is reordered. Runs are slower, and the first call is slower still; ``numba_private`` has the figures.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from numba import njit
+from numba.experimental import structref
+
+__all__ = ["COMPILER_LOCK", "KERNELS", "announce_compilation", "define_struct", "make_dispatcher"]
+
+COMPILER_LOCK: Any = threading.RLock()
+
+# Nothing is counted.
+KERNELS: Counter[str] = Counter()
+
+
+def make_dispatcher(
+    function: Callable[..., Any],
+    signature: Any = None,
+    *,
+    fastmath: set[str] | None = None,
+    from_python: bool = True,
+    by_address: bool = True,
+    counts: bool = True,
+) -> Any:
+    """Return the dispatcher of a plain Python function, or its compiled code for one signature.
+
+    The other options are ignored: arithmetic is exact, and code has wrappers and reference counts. Numba's cache could
+    not distinguish copies of one function with different options.
+    """
+    flags = {"nogil": True, "error_model": "numpy"}
+    signatures = () if signature is None else (signature,)
+    try:
+        return njit(*signatures, cache=True, **flags)(function)
+    except RuntimeError as error:  # typed into a prompt
+        if "cannot cache function" not in str(error):
+            raise
+        return njit(*signatures, **flags)(function)
+
+
+def define_struct(proxy: type, struct: type, fields: Sequence[str]) -> None:
+    """Let kernels make a struct by calling ``proxy`` with its fields, read them, and return the struct to Python."""
+    structref.register(struct)
+    structref.define_proxy(proxy, struct, list(fields))
+
+
+@contextmanager
+def announce_compilation(announce: Callable[[], None]) -> Iterator[None]:
+    """Announce nothing."""
+    yield

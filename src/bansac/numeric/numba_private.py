@@ -1,0 +1,347 @@
+"""Everything that the package uses of Numba's private parts. No other module imports or overrides them.
+
+Importing this module raises an error if the version of Numba is untested or a private part has changed. Then
+``numba_backend`` uses ``numba_plain`` instead: the same functions, made of public parts only, which run slower. Public
+parts may be used anywhere: ``njit``, ``numba.types``, ``numba.errors``, ``numba.experimental.structref``.
+
+For each part: its gain, its assumptions, and what happens without it. The figures are for ``estimate_homography`` on
+one core: 54 s of CPU for the first call with an empty cache, 0.40 ms for 30 points, 1.2 ms for 1000 iterations on 500
+points.
+
+Kernels without reference counts (target option ``_nrt``)
+    Gain: 30 points take 0.40 ms instead of 0.48 ms, 1000 iterations 1.2 ms instead of 2.1 ms.
+    Assumption: ``_nrt=False`` forbids allocation. Callees inherit ``_nrt`` if it is unset.
+    Without: each read of a struct's field and each row view of an array is counted.
+Structs that these kernels can read (``define_struct``)
+    Gain: kernels without reference counts cannot read other structs.
+    Assumption: a structref is one pointer ``meminfo`` to a record whose field 3 is the address of the contents.
+    ``infer_getattr``, ``lower_getattr_generic`` and ``lower_setattr_generic`` keep their signatures.
+    Without: ``structref.register``, whose fields only kernels with reference counts can read.
+Kernels without wrappers (target options ``no_cpython_wrapper``, ``no_cfunc_wrapper``)
+    Gain: 3 s of the first call, 50 ms for each kernel.
+    Assumption: Python never calls code without a wrapper; such a call would crash. ``_InnerDispatcher`` prevents it.
+    Without: each kernel is compiled with wrappers for Python and C.
+Subclasses of ``CPUDispatcher``
+    Gain: 3 s of the first call, because the garbage collector is off during compilation. ``Result.seconds`` excludes
+    compilation and loading: 20 ms instead of 1.4 s in the first call of a process. They hold ``CheckedCache``.
+    Assumption: Numba reads ``_cache`` and calls ``enable_caching``, ``compile``, ``_compile_for_args`` and
+    ``typeof_pyval``. ``CPUDispatcher(function, targetoptions=...)`` makes a dispatcher.
+    Without: ``Result.seconds`` and ``max_seconds`` of the first call include most of the compilation.
+The cache (``FunctionCache``, ``IndexDataCacheFile``)
+    Gain: safety, no speed. A damaged file counts as missing; Numba reads its files unchecked, so that a truncated index
+    raises an error in every process and a changed byte of machine code is executed. A full disk is a warning. The
+    options belong to the key; with Numba's key, a copy with fast-math or without wrappers could replace another.
+    Assumption: the methods that ``CheckedCache`` and ``_CheckedFile`` override read and write all files.
+    Without: the cache of ``njit(cache=True)``. Its files have other names, because neither can read the other's.
+The lock of the compiler (``global_compiler_lock``)
+    Gain: if several threads need a kernel, one compiles and the others wait. Another lock could deadlock, because
+    Numba calls ``_Dispatcher.compile`` during a compilation, too.
+    Assumption: the lock is reentrant and a context manager.
+    Without: a lock of the package, which is never taken during a compilation.
+Registration of a dispatcher (``register_dispatcher``)
+    Gain: a function that is compiled for one signature may call itself.
+    Assumption: ``njit(signature)`` uses it in the same way.
+    Without: ``njit(signature)`` calls it.
+The event of a compilation (``numba.core.event``)
+    Gain: the command line says that it compiles; otherwise it is silent for up to a minute.
+    Assumption: ``"numba:compile"`` starts if a kernel is compiled, not if it is loaded.
+    Without: the command line does not say it.
+
+Dropped: the type of a struct in a memory slot instead of a property saved 0.16 us a call, below 1 % of any run.
+"""
+
+from __future__ import annotations
+
+import gc
+import glob
+import hashlib
+import pickle
+import uuid
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numba
+from numba import types
+from numba.core import cgutils, event
+from numba.core.caching import FunctionCache, IndexDataCacheFile
+from numba.core.compiler_lock import global_compiler_lock
+from numba.core.datamodel import default_manager, models
+from numba.core.extending import infer_getattr, lower_getattr_generic, lower_setattr_generic
+from numba.core.imputils import impl_ret_borrowed
+from numba.core.registry import CPUDispatcher
+from numba.core.runtime.nrtdynmod import _meminfo_struct_type
+from numba.core.typeinfer import register_dispatcher
+from numba.core.typing.templates import AttributeTemplate
+from numba.experimental import structref
+
+from bansac.numeric.clock import loading
+
+__all__ = [
+    "COMPILER_LOCK",
+    "KERNELS",
+    "CheckedCache",
+    "announce_compilation",
+    "define_struct",
+    "make_dispatcher",
+]
+
+# The versions of Numba that the tests run with, as in pyproject.toml: the assumptions hold from the first to the last.
+TESTED = (0, 61), (0, 68)
+
+if not TESTED[0] <= numba.version_info.short <= TESTED[1]:
+    raise ImportError(f"Numba {numba.__version__} is not a tested version")
+
+# One thread compiles at a time, the others wait and find what it has compiled. It can be taken again.
+COMPILER_LOCK = global_compiler_lock
+
+KERNELS: Counter[str] = Counter()
+"""How many kernels this process has ``"compiled"`` and ``"loaded"`` so far."""
+
+_DIGEST_SIZE = 16
+
+# Where the address of the contents stands in the head of what Numba allocates.
+_DATA = 3
+
+# Numba hands flags that are not set down from a caller to what it calls: reference counts are among them.
+_FLAGS: dict[str, Any] = {"nopython": True, "boundscheck": None, "nogil": True, "error_model": "numpy", "_nrt": True}
+
+
+def make_dispatcher(
+    function: Callable[..., Any],
+    signature: Any = None,
+    *,
+    fastmath: set[str] | None = None,
+    from_python: bool = True,
+    by_address: bool = True,
+    counts: bool = True,
+) -> Any:
+    """Return the dispatcher of a plain Python function, whose compiled code is cached if the function lives in a file.
+
+    Parameters
+    ----------
+    function : callable
+        The function.
+    signature : Signature, optional
+        Compile it for this signature now, and for no other ever.
+    fastmath : set of str, optional
+        How its arithmetic may be changed.
+    from_python : bool
+        Its compiled code has a wrapper for Python. Without it a call from Python compiles a copy that has one.
+    by_address : bool
+        Its compiled code has a wrapper for first-class functions: fields of a struct.
+    counts : bool
+        It has reference counts; without them it must not allocate.
+    """
+    options = dict(_FLAGS)
+    if fastmath:
+        options["fastmath"] = fastmath
+    if not from_python:
+        options["no_cpython_wrapper"] = True
+    if not by_address:
+        options["no_cfunc_wrapper"] = True
+    if not counts:
+        options["_nrt"] = False
+    dispatcher = (_Dispatcher if from_python else _InnerDispatcher)(function, targetoptions=options)
+    dispatcher.enable_caching()
+    if signature is not None:
+        with COMPILER_LOCK, register_dispatcher(dispatcher):  # it may call itself; Numba finds it by its name alone
+            dispatcher.compile(signature)
+        dispatcher.disable_compile()
+    return dispatcher
+
+
+class _Dispatcher(CPUDispatcher):  # type: ignore[misc]
+    """Numba's dispatcher with a checked cache; garbage is not collected while it compiles."""
+
+    def enable_caching(self) -> None:
+        """Keep compiled code on disk if the function lives in a file; one typed into a prompt has none."""
+        try:
+            self._cache = CheckedCache(self.py_func, self.targetoptions)
+        except RuntimeError as error:
+            if "cannot cache function" not in str(error):
+                raise
+
+    # What Numba calls for arguments of types that it has not met: counted as loading, not as the run.
+    typeof_pyval = loading()(CPUDispatcher.typeof_pyval)
+    _compile_for_args = loading()(CPUDispatcher._compile_for_args)
+
+    @loading()
+    def compile(self, signature: Any) -> Any:
+        """Compile or load the code for a signature."""
+        with COMPILER_LOCK:  # two threads must not switch the collector on and off at once
+            enabled = gc.isenabled()
+            gc.disable()
+            try:
+                return super().compile(signature)
+            finally:
+                if enabled:
+                    gc.enable()
+
+
+class _InnerDispatcher(_Dispatcher):
+    """A dispatcher whose compiled code has no wrapper for Python; called from Python it runs a copy that has one."""
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Run the copy."""
+        if "_copy" not in self.__dict__:
+            self.__dict__["_copy"] = make_dispatcher(self.py_func)
+        return self.__dict__["_copy"](*arguments)
+
+
+class CheckedCache(FunctionCache):  # type: ignore[misc]
+    """The cache of one function with one set of target options, for ``Dispatcher._cache``."""
+
+    def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
+        super().__init__(function)
+        self._options = [
+            (name, sorted(value) if isinstance(value, set) else value) for name, value in sorted(options.items())
+        ]
+        name, stamp = f"{self._impl.filename_base}-checked", self._impl.locator.get_source_stamp()
+        self._cache_file = _CheckedFile(self._cache_path, name, stamp)
+
+    def load_overload(self, signature: Any, target_context: Any) -> Any:
+        """Load compiled code; None if there is none."""
+        found = super().load_overload(signature, target_context)
+        KERNELS["loaded"] += found is not None
+        return found
+
+    def save_overload(self, signature: Any, data: Any) -> None:
+        """Save compiled code; where that fails (a full disk, a folder that is gone) it is only said: the code runs."""
+        KERNELS["compiled"] += 1
+        try:
+            super().save_overload(signature, data)
+        except OSError as error:
+            warnings.warn(f"a compiled kernel cannot be cached: {error}", RuntimeWarning, stacklevel=2)
+
+    def _index_key(self, signature: Any, codegen: Any) -> Any:
+        return (*super()._index_key(signature, codegen), repr(self._options))
+
+
+class _CheckedFile(IndexDataCacheFile):  # type: ignore[misc]
+    """An index, which finds the data of a signature, and the data.
+
+    Each file begins with a checksum of Numba's version and of the rest of the file.
+    """
+
+    def _load_index(self) -> dict[Any, str]:
+        try:
+            stamp, overloads = self._read(self._index_path)
+        except OSError:
+            return {}
+        return overloads if stamp == self._source_stamp else {}
+
+    def _save_index(self, overloads: dict[Any, str]) -> None:
+        """Write the index, and delete what no index names any more: data of an older source or of a damaged index."""
+        self._write(self._index_path, (self._source_stamp, overloads))
+        base = Path(self._index_path)
+        for data in base.parent.glob(f"{glob.escape(base.stem)}.*.nbc"):
+            if data.name not in overloads.values():
+                data.unlink(missing_ok=True)
+
+    def _load_data(self, name: str) -> Any:
+        return self._read(self._data_path(name))
+
+    def _save_data(self, name: str, data: Any) -> None:
+        self._write(self._data_path(name), data)
+
+    def _data_name(self, number: int) -> str:
+        """Name a file for data that no other process uses: two that compile at once must not share one."""
+        name: str = super()._data_name(number)
+        return f"{name.removesuffix('.nbc')}.{uuid.uuid4().hex[:8]}.nbc"
+
+    def _read(self, path: str) -> Any:
+        """Return what a file holds; OSError, which Numba takes for a missing file, if that is not what was written."""
+        content = Path(path).read_bytes()
+        if content[:_DIGEST_SIZE] != self._checksum(content[_DIGEST_SIZE:]):
+            raise OSError(f"{path} is damaged")
+        try:
+            return pickle.loads(content[_DIGEST_SIZE:])
+        except Exception as error:  # of an older version, whose classes are no more
+            raise OSError(f"{path} cannot be read") from error
+
+    def _write(self, path: str, value: Any) -> None:
+        payload = self._dump(value)
+        with self._open_for_write(path) as file:
+            file.write(self._checksum(payload) + payload)
+
+    def _checksum(self, payload: bytes) -> bytes:
+        return hashlib.blake2b(self._version.encode() + payload, digest_size=_DIGEST_SIZE).digest()
+
+
+def define_struct(proxy: type, struct: type, fields: Sequence[str]) -> None:
+    """Let kernels make a struct by calling ``proxy`` with its fields, read them, and return the struct to Python.
+
+    ``proxy`` and ``struct`` are subclasses of ``StructRefProxy`` and ``types.StructRef``.
+    """
+    _register(struct)
+    structref.define_proxy(proxy, struct, list(fields))
+
+
+def _register(struct: type) -> None:
+    """Do what ``structref.register`` does; but kernels without reference counts can read the fields, too."""
+    default_manager.register(struct, models.StructRefModel)
+
+    @infer_getattr
+    class _Fields(AttributeTemplate):  # type: ignore[misc]
+        key = struct
+
+        def generic_resolve(self, struct_type: Any, field: str) -> Any:
+            return struct_type.field_dict.get(field)
+
+    @lower_getattr_generic(struct)  # type: ignore[untyped-decorator]
+    def read_field(context: Any, builder: Any, struct_type: Any, value: Any, field: str) -> Any:
+        found = getattr(_contents(context, builder, struct_type, value), field)
+        return impl_ret_borrowed(context, builder, struct_type.field_dict[field], found)
+
+    @lower_setattr_generic(struct)  # type: ignore[untyped-decorator]
+    def write_field(context: Any, builder: Any, signature: Any, arguments: Any, field: str) -> None:
+        """Set a field, as the constructor does."""
+        (struct_type, given), (value, content) = signature.args, arguments
+        field_type, contents = struct_type.field_dict[field], _contents(context, builder, struct_type, value)
+        content = context.cast(builder, content, given, field_type)
+        context.nrt.incref(builder, field_type, content)
+        context.nrt.decref(builder, field_type, getattr(contents, field))
+        setattr(contents, field, content)
+
+
+def _contents(context: Any, builder: Any, struct_type: Any, value: Any) -> Any:
+    """Return the fields of a struct."""
+    head = cgutils.create_struct_proxy(struct_type)(context, builder, value=value).meminfo
+    head = builder.bitcast(head, _meminfo_struct_type.as_pointer())
+    data = builder.load(cgutils.gep(builder, head, 0, _DATA))
+    content_type = struct_type.get_data_type()
+    data = builder.bitcast(data, context.data_model_manager[content_type].get_value_type().as_pointer())
+    return cgutils.create_struct_proxy(content_type)(context, builder, ref=data)
+
+
+@contextmanager
+def announce_compilation(announce: Callable[[], None]) -> Iterator[None]:
+    """Call ``announce`` once, when Numba compiles the first kernel; loading one from the cache is no compilation."""
+
+    class Announcer(event.Listener):  # type: ignore[misc]
+        said = False
+
+        def on_start(self, event: Any) -> None:
+            if not self.said:
+                self.said = True
+                announce()
+
+        def on_end(self, event: Any) -> None:
+            pass
+
+    with event.install_listener("numba:compile", Announcer()):
+        yield
+
+
+def _define_probes() -> None:
+    """Define a struct and a dispatcher: what Numba refuses is refused now, while there still is a choice."""
+    proxy, struct = type("_Proxy", (structref.StructRefProxy,), {}), type("_Struct", (types.StructRef,), {})
+    define_struct(proxy, struct, ("field",))
+    make_dispatcher(_define_probes)
+
+
+_define_probes()
