@@ -19,6 +19,8 @@ from tests.clusters import worker_processes
 from tests.evaluation import toy
 from tests.evaluation.sets import write_homography_set
 
+pytestmark = pytest.mark.slow
+
 
 def load(path: Path) -> dict[str, Any]:
     with np.load(path) as archive:

@@ -15,7 +15,10 @@ from numba import config
 from bansac.numeric.checked_cache import CheckedCache, _CheckedFile
 from bansac.numeric.jit import kernel
 
-pytestmark = pytest.mark.skipif(bool(config.DISABLE_JIT), reason="interpreted: nothing is compiled")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(bool(config.DISABLE_JIT), reason="interpreted: nothing is compiled"),
+]
 
 MODULE = """
 from numba import float64
