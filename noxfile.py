@@ -33,7 +33,7 @@ METHODS = "bansac,p-bansac,uniform,opencv"
 # The smallest measurement that runs every part.
 SPEED = ["--peers", "", "--seconds", "0.001", "--max-points", "1000"]
 
-nox.options.sessions = ["lint", "tests", "interpreted", "bench", "docs"]
+nox.options.sessions = ["lint", "tests", "slow", "interpreted", "bench", "docs"]
 nox.options.error_on_missing_interpreters = False
 
 
@@ -63,6 +63,12 @@ def tests(session: nox.Session) -> None:
     session.run("pytest", "-n", "2", "--dist", "loadfile", *session.posargs, env=prepare(session))
 
 
+@nox.session(python=PYTHONS)
+def slow(session: nox.Session) -> None:
+    """Run the tests that are marked as slow, which ``tests`` leaves out."""
+    session.run("pytest", "-m", "slow", "-n", "2", "--dist", "loadfile", *session.posargs, env=prepare(session))
+
+
 @nox.session
 @nox.parametrize("version", NUMBAS, ids=NUMBAS)
 def numba(session: nox.Session, version: str) -> None:
@@ -76,7 +82,7 @@ def interpreted(session: nox.Session) -> None:
     """Run the tests of the kernels as plain Python, and report their branch coverage."""
     environment = prepare(session) | {"NUMBA_DISABLE_JIT": "1"}
     folders = [f"tests/{room}" for room in KERNEL_ROOMS]
-    session.run("coverage", "run", "-m", "pytest", "-q", *folders, env=environment)
+    session.run("coverage", "run", "-m", "pytest", "-q", "-m", "", *folders, env=environment)
     session.run("coverage", "report", "--include", ",".join(f"src/bansac/{room}/*" for room in KERNEL_ROOMS))
 
 

@@ -76,6 +76,7 @@ def lightglue() -> dict[str, Any]:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", [page for page in PAGES if program(page).strip()])
 def test_the_examples_of_a_page_run(
     page: str, folder: Path, lightglue: dict[str, Any], monkeypatch: pytest.MonkeyPatch
@@ -137,6 +138,7 @@ def test_a_notebook_is_stored_without_outputs(path: Path) -> None:
     assert all(cell["outputs"] == [] and cell["execution_count"] is None for cell in cells)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:Proactor event loop:RuntimeWarning")  # of ZeroMQ on Windows
 @pytest.mark.parametrize("path", notebooks(), ids=lambda path: path.stem)
 def test_a_notebook_runs(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

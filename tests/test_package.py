@@ -39,6 +39,7 @@ def test_import_loads_neither_numba_nor_numpy() -> None:
     assert heavy.strip() == "[]"
 
 
+@pytest.mark.slow
 def test_estimating_needs_none_of_the_extras() -> None:
     code = """
 import sys
@@ -87,6 +88,7 @@ def test_a_user_s_program_runs(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out.endswith(f"30 {bansac.__version__}\n")
 
 
+@pytest.mark.slow
 def test_a_user_s_program_passes_mypy_strict() -> None:
     """The configuration, and so the cache, is that of ``nox -s lint``; an installed package needs py.typed besides."""
     assert (ROOT / "src" / "bansac" / "py.typed").is_file()

@@ -15,6 +15,8 @@ from bansac.engine.stopping import STOPS
 from bansac.options import find_preset
 from bansac.problems.line import LINE
 
+pytestmark = pytest.mark.slow
+
 
 def test_every_part_is_compiled_by_a_task():
     calls = [

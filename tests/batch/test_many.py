@@ -222,6 +222,7 @@ def test_no_more_pairs_are_read_than_may_be_pending(planes: list[Matches], worke
     stream.close()
 
 
+@pytest.mark.slow
 def test_memory_does_not_grow_with_the_number_of_pairs() -> None:
     x = np.random.default_rng(0).uniform(0, 500, (2000, 2))
     pairs = ((x + index, x + 2.0 * index) for index in range(200))
@@ -343,6 +344,7 @@ except KeyboardInterrupt:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(bool(config.DISABLE_JIT), reason="interpreted: a slice of the loop may last for seconds")
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows sends Ctrl-C to all processes of a console")
 @pytest.mark.parametrize("what", ["busy", "hanging", "blocked"])
@@ -391,6 +393,7 @@ print(len(compiled) > 20, len(compiled) == len(set(compiled)), gc.isenabled())
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(bool(config.DISABLE_JIT), reason="interpreted: nothing is compiled")
 def test_first_calls_from_several_threads_compile_everything_once(tmp_path: Path) -> None:
     script = tmp_path / "script.py"

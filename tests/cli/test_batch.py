@@ -157,6 +157,7 @@ def test_an_interrupted_run_goes_on(bansac: Any, folder: Path, tmp_path: Path, m
             np.testing.assert_array_equal(values, expected[name])
 
 
+@pytest.mark.slow
 def test_a_killed_run_goes_on(bansac: Any, folder: Path, tmp_path: Path) -> None:
     out, journal = tmp_path / "r.npz", tmp_path / "r.sqlite"
     for seed in range(3, 200):
@@ -168,6 +169,7 @@ def test_a_killed_run_goes_on(bansac: Any, folder: Path, tmp_path: Path) -> None
     assert len(load(out)["name"]) == 205
 
 
+@pytest.mark.slow
 def test_parquet_has_the_same(bansac: Any, folder: Path, tmp_path: Path) -> None:
     parquet = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not installed")
     run(bansac, folder, tmp_path / "r.npz")

@@ -42,6 +42,7 @@ def test_report(bansac: Any, sets: Path, tmp_path: Path) -> None:
     assert document["mean"]["p-bansac"]["AUC@10"] > 0.8
 
 
+@pytest.mark.slow
 def test_tables(bansac: Any, sets: Path) -> None:
     shown = bansac("bench", sets, "--model", "F", "--methods", "bansac", "--repeats", "1", "--exclude", "yard").stdout
     assert "room (2 pairs)" in shown
@@ -76,6 +77,7 @@ def test_a_report_is_replaced_only_if_that_is_asked_for(bansac: Any, sets: Path,
     assert bansac.json(*arguments, "--overwrite") == json.loads(out.read_text())
 
 
+@pytest.mark.slow
 def test_budgets_give_curves(bansac: Any, sets: Path, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib", reason="figures need Matplotlib")
     out = tmp_path / "reports" / "F.json"
@@ -126,6 +128,7 @@ def test_interrupted_run_goes_on(
     assert "going on with" not in bansac(*arguments, "--overwrite").stderr
 
 
+@pytest.mark.slow
 def test_workers_give_the_same_figures(bansac: Any, sets: Path) -> None:
     arguments = ("bench", sets, "--model", "F", "--methods", "bansac,uniform")
     alone, beside = bansac.json(*arguments), bansac.json(*arguments, "--workers", "2")

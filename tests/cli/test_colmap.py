@@ -54,6 +54,7 @@ def test_summary_and_second_run(bansac: Any, database: Path) -> None:
     assert "6 uncalibrated; 480 inlier matches, 0 failed" in anew.stdout
 
 
+@pytest.mark.slow
 def test_a_cluster_writes_the_same_geometries(bansac: Any, database: Path, cluster: str) -> None:
     other = database.with_name("other.db")
     shutil.copy(database, other)
@@ -94,6 +95,7 @@ def test_ctrl_c_keeps_what_is_done(bansac: Any, database: Path, monkeypatch: pyt
     assert "what is done is kept" in bansac("colmap", "verify", database, code=INTERRUPTED).stderr
 
 
+@pytest.mark.slow
 def test_the_command_line_starts_without_pycolmap() -> None:
     program = "import sys; sys.modules['pycolmap'] = None; import bansac.cli.app"
     subprocess.run([sys.executable, "-c", program], check=True)
@@ -116,6 +118,7 @@ def write_hloc(folder: Path) -> None:
         matches["1.jpg/2.jpg/matching_scores0"] = np.full(100, 0.5, np.float16)
 
 
+@pytest.mark.slow
 def test_the_page_on_colmap_runs(bansac: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
     page = (Path(__file__).parents[2] / "docs" / "colmap.md").read_text(encoding="utf-8")
     monkeypatch.chdir(tmp_path)

@@ -44,6 +44,7 @@ def test_help_of_bench_is_that_of_its_first_command(bansac: Any) -> None:
     assert "bansac bench speed" in shown
 
 
+@pytest.mark.slow
 def test_both_packages_are_the_command() -> None:
     environment = os.environ | {"PYTHONPATH": str(SOURCE)}
     for module in ("bansac", "bansac.cli"):
@@ -66,6 +67,7 @@ def test_unknown_command(bansac: Any) -> None:
     assert "no-such" in bansac.refused("no-such")
 
 
+@pytest.mark.slow
 def test_first_run_says_that_it_compiles_and_the_cache_can_be_cleared(tmp_path: Path, matches_csv: Path) -> None:
     cache = str(tmp_path / "numba")
     line = matches_csv.with_name("line.csv")
@@ -108,6 +110,7 @@ def test_clearing_leaves_other_files(monkeypatch: pytest.MonkeyPatch, tmp_path: 
     assert len(cache_folders()) > 1
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGINT for another process")
 def test_ctrl_c_ends_at_once_with_130(tmp_path: Path) -> None:
     path = tmp_path / "noise.npz"

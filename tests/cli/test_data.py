@@ -192,6 +192,7 @@ def test_fetch_cannot_write(bansac: Any, blocked: Path) -> None:
     assert "cannot write into the folder" in bansac.refused("data", "fetch", "evd", "--out", blocked)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGINT for another process")
 def test_ctrl_c_leaves_nothing_half(bansac: Any, server: ArchiveServer, tmp_path: Path) -> None:
     server.files[ARCHIVE] = homography_archive(tmp_path / "large", padding=300_000)

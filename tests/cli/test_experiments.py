@@ -126,6 +126,7 @@ def test_bad_argument_is_named(bansac: Any, sets: Path, tmp_path: Path, argument
     assert message in bansac.refused("experiments", "run", *given, "--out", tmp_path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [1, 2])
 def test_damaged_pair_is_reported_and_the_others_run(bansac: Any, tmp_path: Path, workers: int) -> None:
     folder, out = write_pose_set(tmp_path / "sets" / "cellar", pairs=2), tmp_path / "out"
@@ -156,6 +157,7 @@ def test_bad_folder_is_named(bansac: Any, sets: Path, tmp_path: Path, blocked: P
     )
 
 
+@pytest.mark.slow
 class TestKilled:
     """A run is killed half way and started again; it has to end as one that was not."""
 

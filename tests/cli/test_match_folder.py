@@ -84,6 +84,7 @@ def test_the_same_images_have_their_features_once(bansac: Any, images: Path, tmp
     assert "(deleted, they are computed again)" in torn["failed"]["img 2.jpg img 10.jpg"]
 
 
+@pytest.mark.slow
 def test_an_interrupted_run_goes_on(bansac: Any, images: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     out = tmp_path / "r.npz"
     add, added = batch.Journal.add, []
@@ -138,6 +139,7 @@ def test_readers_are_told(bansac: Any, images: Path, tmp_path: Path) -> None:
     assert "bad/grey.png: " in shown.stderr
 
 
+@pytest.mark.slow
 def test_a_killed_run_goes_on(bansac: Any, images: Path, tmp_path: Path) -> None:
     out, journal = tmp_path / "r.npz", tmp_path / "r.sqlite"
     command = [sys.executable, "-m", "bansac.cli", "match", str(images), *SMALL, "--out", str(out)]

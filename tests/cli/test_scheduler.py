@@ -20,6 +20,8 @@ from tests.clusters import worker_processes
 from tests.lab.evaluation import toy
 from tests.lab.evaluation.sets import write_homography_set
 
+pytestmark = pytest.mark.slow
+
 
 def load(path: Path) -> dict[str, Any]:
     with np.load(path) as archive:

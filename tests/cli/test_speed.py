@@ -17,6 +17,7 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(calls, "_RATIOS", (0.5,))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("short")
 def test_speed_is_measured_and_shown(bansac: Any, tmp_path: Path) -> None:
     out = tmp_path / "reports" / "speed.json"
@@ -72,6 +73,7 @@ def test_a_folder_may_be_named_as_a_command(bansac: Any, tmp_path: Path, monkeyp
         assert set(bansac.json("bench", *arguments, *options)["sets"]) == {"speed"}
 
 
+@pytest.mark.slow
 def test_real_pairs_are_measured(tmp_path: Path) -> None:
     write_pose_set(tmp_path / "EF" / "room", pairs=2)
     write_homography_set(tmp_path / "H" / "wall", pairs=2)

@@ -101,6 +101,7 @@ verify_database(Path(sys.argv[1]), workers=2, batch_size=1, progress=progress)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL")
 def test_runs_that_are_killed_leave_a_valid_file_and_change_nothing(database, tmp_path):
     undisturbed = Path(shutil.copy(database, tmp_path / "undisturbed.db"))

@@ -19,6 +19,8 @@ pytest.importorskip("distributed", reason="dask.distributed is not installed")
 from bansac.executors import cluster as module
 from bansac.executors.cluster import ClusterExecutor
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def executor(cluster: str) -> ClusterExecutor:

@@ -17,6 +17,8 @@ from bansac.executors.processes import ATTEMPTS
 from bansac.lab.evaluation.experiment import Experiment, Setup
 from tests.lab.evaluation import toy
 
+pytestmark = pytest.mark.slow
+
 
 def run(experiment: Experiment, workers: int = 2, executor: str = "processes", **extra: Any) -> dict[str, Any]:
     setup = Setup(extra=extra)

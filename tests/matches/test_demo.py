@@ -84,6 +84,7 @@ def test_script_has_the_truth_of_the_package(script):
     np.testing.assert_allclose(load_demo().H, script.true_homography(), rtol=1e-6, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_script_draws_the_same_pair_every_time(script):
     (first1, first2, _), (again1, again2, _) = script.render_pair(), script.render_pair()
     assert first1.shape == first2.shape == (480, 640, 3)

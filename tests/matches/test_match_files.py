@@ -262,12 +262,13 @@ class TestDamage:
 
     def test_flipped_bytes_of_h5_without_check_sums(self, tmp_path):
         path = write_arrays(tmp_path / "flipped.h5", x1=TABLE[:, :2], x2=TABLE[:, 2:4])
-        whole, draw = path.read_bytes(), random.Random(0)
+        whole, draw, refused = path.read_bytes(), random.Random(0), 0
         for _ in range(500):
             damaged = bytearray(whole)
             damaged[draw.randrange(len(damaged))] ^= draw.randrange(1, 256)
             path.write_bytes(damaged)
-            self.refused_or_read(path, False)
+            refused += self.refused_or_read(path, False)
+        assert refused > 20
 
     def refused_or_read(self, path, checked):
         """Read a file that may be damaged; return whether it was refused."""
@@ -286,12 +287,13 @@ class TestDamage:
     def test_flipped_bytes_of_npy(self, tmp_path):
         path, buffer = tmp_path / "flipped.npy", io.BytesIO()
         np.save(buffer, TABLE)
-        draw = random.Random(0)
+        draw, refused = random.Random(0), 0
         for _ in range(300):
             damaged = bytearray(buffer.getvalue())
             damaged[draw.randrange(128)] ^= draw.randrange(1, 256)
             path.write_bytes(damaged)
-            self.refused_or_read(path, False)
+            refused += self.refused_or_read(path, False)
+        assert refused > 100
 
     def test_text_of_random_bytes(self, tmp_path):
         path = tmp_path / "noise.csv"

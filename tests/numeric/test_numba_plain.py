@@ -12,10 +12,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from bansac.synthetic import epipolar_matches, homography_matches, line_points
 from numba import config
 
 import bansac
+from bansac.synthetic import epipolar_matches, homography_matches, line_points
 
 pytestmark = pytest.mark.skipif(bool(config.DISABLE_JIT), reason="interpreted: nothing is compiled")
 

@@ -15,7 +15,10 @@ from numba import config
 from bansac.numeric.jit import kernel
 from bansac.numeric.numba_private import CheckedCache, _CheckedFile
 
-pytestmark = pytest.mark.skipif(bool(config.DISABLE_JIT), reason="interpreted: nothing is compiled")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(bool(config.DISABLE_JIT), reason="interpreted: nothing is compiled"),
+]
 
 MODULE = """
 from numba import float64

@@ -81,6 +81,11 @@ def distance_up_to_scale(A, B):
     return min(np.abs(a - b).max(), np.abs(a + b).max())
 
 
+def farthest(models, others):
+    """Largest distance up to scale of a model to the nearest of the others; infinite if there are no others."""
+    return max((min((distance_up_to_scale(A, B) for B in others), default=np.inf) for A in models), default=0.0)
+
+
 def triangulate(data, R, t):
     """Points X = d x1 with cross(x2, d R x1 + t) = 0, for matches without noise."""
     x1, x2 = homogeneous(data)

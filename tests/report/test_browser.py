@@ -10,6 +10,8 @@ import pytest
 
 import bansac
 
+pytestmark = pytest.mark.slow
+
 pytest.importorskip("cv2", reason="images of a report need OpenCV")
 webdriver = pytest.importorskip("selenium.webdriver", reason="the browser is driven by Selenium")
 support = pytest.importorskip("selenium.webdriver.support.wait", reason="the browser is driven by Selenium")

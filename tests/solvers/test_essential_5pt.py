@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import cv2
 import numpy as np
 import pytest
 from hypothesis import given
@@ -36,6 +37,31 @@ def test_every_model_is_essential_and_agrees_with_its_sample(seed):
         trace_constraint = 2 * E @ E.T @ E - np.trace(E @ E.T) * E
         # The worst root of a random sample has lost half of the digits.
         assert np.abs(trace_constraint).max() < 1e-3
+
+
+def opencv_models(x1, x2):
+    """Return the matrices of five rays by OpenCV, whose findEssentialMat gives all of them for five points."""
+    models = cv2.findEssentialMat(x1[:, :2] / x1[:, 2:], x2[:, :2] / x2[:, 2:], np.eye(3))[0]
+    return [] if models is None else models.reshape(-1, 3, 3)
+
+
+def poselib_models(x1, x2):
+    poselib = pytest.importorskip("poselib", reason="the peer poselib is not installed")
+    return poselib.essential_matrix_5pt(x1, x2)
+
+
+@pytest.mark.parametrize(("solve", "share"), [(opencv_models, 0.97), (poselib_models, 0.93)], ids=["cv2", "poselib"])
+def test_the_models_are_those_of_another_library(solve, share):
+    # The share of samples for which the digits of the other library suffice.
+    rng = np.random.default_rng(3)
+    agree = np.zeros(300, bool)
+    for k in range(300):
+        data = reference.random_scene(rng, 5)[0] if k % 2 else rng.uniform(-1, 1, (4, 5))
+        x1, x2 = (x.T / np.linalg.norm(x, axis=0)[:, None] for x in reference.homogeneous(data))
+        models, others = essential_5pt(x1, x2), solve(x1, x2)
+        if len(models) == len(others):
+            agree[k] = max(reference.farthest(models, others), reference.farthest(others, models)) < 1e-6
+    assert agree.mean() >= share
 
 
 def test_number_of_models_has_the_parity_and_the_mean_of_nisters_polynomial():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import cv2
 import numpy as np
 import pytest
 from hypothesis import given
@@ -61,6 +62,21 @@ def test_fundamental_7pt_gives_the_models_of_pixels(seed):
         assert np.linalg.norm(F) == pytest.approx(1)
         assert np.linalg.svd(F)[1][2] < 1e-7
         assert np.sqrt(reference.sampson(pixels, F)).max() < 1e-3
+
+
+def test_fundamental_7pt_gives_the_models_of_opencv():
+    # OpenCV has half of the digits of some samples.
+    rng = np.random.default_rng(3)
+    distances = []
+    for k in range(300):
+        data = reference.random_scene(rng, 7)[0] if k % 2 else rng.uniform(-1, 1, (4, 7))
+        x1, x2 = data[:2].T.copy(), data[2:].T.copy()
+        models = fundamental_7pt(x1, x2)
+        others = cv2.findFundamentalMat(x1, x2, cv2.FM_7POINT)[0].reshape(-1, 3, 3)
+        assert len(models) == len(others)
+        distances.append(max(reference.farthest(models, others), reference.farthest(others, models)))
+    assert np.mean(np.array(distances) < 1e-4) >= 0.98
+    assert max(distances) < 0.05
 
 
 def test_fundamental_7pt_has_no_model_of_a_degenerate_sample():

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import cv2
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from skimage.transform import FundamentalMatrixTransform
 
 from bansac.numeric.jit import kernel
 from bansac.solvers import fundamental_8pt as module
@@ -60,6 +62,26 @@ def test_fundamental_8pt_agrees_with_the_reference_at_map_coordinates(seed):
     assert np.sqrt(reference.sampson(pixels, F)).max() < 1e-3
     K = np.array([[800.0, 0, 1e6], [0, 800, 2e6], [0, 0, 1]])
     assert reference.distance_up_to_scale(K.T @ F @ K, reference.cross_matrix(t) @ R) < 1e-3
+
+
+@given(seeds)
+def test_fundamental_8pt_is_that_of_opencv_for_exact_matches(seed):
+    data, _, _ = reference.random_scene(np.random.default_rng(seed), 30)
+    x1, x2 = data[:2].T.copy(), data[2:].T.copy()
+    expected = cv2.findFundamentalMat(x1, x2, cv2.FM_8POINT)[0]
+    assert reference.distance_up_to_scale(fundamental_8pt(x1, x2), expected) < 1e-4
+
+
+@given(seeds, st.integers(9, 60))
+def test_fundamental_8pt_is_that_of_scikit_image_for_noisy_matches(seed, n):
+    # Both take the least singular value off; they do so in the same coordinates if the points are normalised already.
+    rng = np.random.default_rng(seed)
+    data, _, _ = reference.random_scene(rng, n)
+    data += rng.normal(0, 1e-3, data.shape)
+    centred = [rows.T - rows.mean(axis=1) for rows in (data[:2], data[2:])]
+    x1, x2 = (x * np.sqrt(2 * n / (x**2).sum()) for x in centred)
+    expected = FundamentalMatrixTransform.from_estimate(x1, x2).params
+    assert reference.distance_up_to_scale(fundamental_8pt(x1, x2), expected) < 1e-6
 
 
 def test_fundamental_8pt_declines_seven_matches():

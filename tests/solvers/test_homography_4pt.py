@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import cv2
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -51,6 +52,20 @@ def test_solve_maps_the_sample_onto_itself_or_rejects_two_sided_samples(seed):
     if H is not None:
         assert np.linalg.norm(H) == pytest.approx(1.0)
         np.testing.assert_allclose(reference.unit(H), reference.dlt(x1, x2, np.ones(4)), atol=1e-6)
+
+
+def test_homography_4pt_is_that_of_opencv_or_none_if_its_depths_have_both_signs():
+    rng = np.random.default_rng(2)
+    found = 0
+    for _ in range(1000):
+        x1, x2 = rng.uniform(-1.0, 1.0, (2, 4, 2)).astype(np.float32)  # what OpenCV takes
+        H, expected = homography_4pt(x1, x2), cv2.getPerspectiveTransform(x1, x2)
+        depth = np.column_stack([x1, np.ones(4)]) @ expected[2]
+        assert (H is not None) == ((depth > 0).all() or (depth < 0).all())
+        if H is not None:
+            found += 1
+            np.testing.assert_allclose(reference.unit(H), reference.unit(expected), atol=1e-5)
+    assert found > 100
 
 
 @settings(deadline=None, max_examples=30)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import cv2
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -85,6 +86,22 @@ def test_homography_dlt_agrees_with_the_kernel_and_survives_an_offset(offset):
     assert H[2, 2] == 1.0
     mapped = reference.apply(fit_matches(x1, x2, weights), x1) - offset
     np.testing.assert_allclose(reference.apply(H, x1 + offset), mapped, atol=1e-8 if offset == 0.0 else 1e-4)
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.5])
+def test_homography_dlt_is_that_of_opencv_but_for_the_noise(noise):
+    # OpenCV goes on to the least transfer error, which no other homography can have.
+    rng = np.random.default_rng(9)
+    for _ in range(50):
+        n = int(rng.integers(8, 40))
+        x1 = rng.uniform(0.0, 500.0, (n, 2))
+        truth = np.array([[1.1, 0.1, 30.0], [-0.1, 0.9, 20.0], [1e-4, 2e-4, 1.0]]) + rng.uniform(-5e-5, 5e-5, (3, 3))
+        x2 = reference.apply(truth, x1) + rng.normal(0.0, noise, (n, 2))
+        H, best = homography_dlt(x1, x2), cv2.findHomography(x1, x2, 0)[0]
+        np.testing.assert_allclose(reference.apply(H, x1), reference.apply(best, x1), atol=1e-3 + 0.2 * noise)
+        if noise:
+            ratio = reference.transfer_error(H, x1, x2).sum() / reference.transfer_error(best, x1, x2).sum()
+            assert 1 - 1e-6 < ratio < 1.01
 
 
 def test_homography_dlt_weighs_all_matches_alike_by_default():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import cv2
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -54,6 +55,37 @@ def test_the_poses_are_those_of_grunert_s_quartic(seed):
     poses = p3p(X, x)
     for pose in expected:
         assert nearest(pose, poses) < 1e-4 * (1 + np.abs(pose).max())
+
+
+def opencv_poses(X, x):
+    """Return the poses by OpenCV's solver of Ke and Roumeliotis."""
+    _, turns, shifts = cv2.solveP3P(X, x, np.eye(3), None, cv2.SOLVEPNP_AP3P)
+    return [np.column_stack([cv2.Rodrigues(r)[0], t]) for r, t in zip(turns, shifts, strict=True)]
+
+
+def poselib_poses(X, x):
+    poselib = pytest.importorskip("poselib", reason="the peer poselib is not installed")
+    rays = np.column_stack([x, np.ones(3)])
+    rays /= np.linalg.norm(rays, axis=1, keepdims=True)
+    return [np.column_stack([pose.R, pose.t]) for pose in poselib.p3p(rays, X)]
+
+
+@pytest.mark.parametrize("solve", [opencv_poses, poselib_poses], ids=["cv2", "poselib"])
+def test_the_poses_are_those_of_another_library(solve):
+    rng = np.random.default_rng(0)
+    counts = []
+    for k in range(500):
+        _, X, x = three_points(rng)
+        if k % 2:
+            x = x + rng.normal(0, 0.05, x.shape)
+        poses = p3p(X, x)
+        # The others give points behind the camera, too, and numbers that are none if there is no pose.
+        others = [pose for pose in solve(X, x) if space.reprojection_errors(pose[:, :3], pose[:, 3], X, x).max() < 1e-6]
+        assert len(poses) == len(others)
+        assert max((nearest(pose, others) for pose in poses), default=0.0) < 1e-5
+        assert max((nearest(pose, poses) for pose in others), default=0.0) < 1e-5
+        counts.append(len(poses))
+    assert set(counts) >= {0, 1, 2, 3, 4}
 
 
 def test_symmetric_views_have_their_pose():

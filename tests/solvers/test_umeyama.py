@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import cv2
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.spatial.transform import Rotation
 
 from bansac.geometry import rotation_matrix
 from bansac.solvers.umeyama import umeyama
@@ -29,6 +31,23 @@ def test_the_fit_is_umeyama_s(seed):
         cost = [(weights * np.sum((x1 @ m[:, :3].T + m[:, 3] - x2) ** 2, axis=1)).sum() for m in (found, expected)]
         assert cost[0] <= cost[1] * (1 + 1e-9) + 1e-18
         np.testing.assert_allclose(np.linalg.det(found[:, :3]) > 0, True)
+
+
+@settings(max_examples=60)
+@given(seed=seeds)
+def test_the_fit_is_that_of_opencv_and_without_scale_that_of_scipy(seed):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(4, 12))
+    x1, weights = rng.normal(size=(n, 3)), rng.uniform(0.1, 1, n)
+    x2 = rng.uniform(0.1, 10) * x1 @ rotation_matrix(rng.normal(size=3)).T + rng.normal(size=3)
+    x2 += 0.05 * rng.normal(size=(n, 3))
+    motion, scale = cv2.estimateAffine3D(x1, x2, force_rotation=True)
+    expected = np.column_stack([scale * motion[:, :3], motion[:, 3]])
+    np.testing.assert_allclose(umeyama(x1, x2), expected, atol=1e-9)
+    m1, m2 = weights @ x1 / weights.sum(), weights @ x2 / weights.sum()
+    R = Rotation.align_vectors(x2 - m2, x1 - m1, weights=weights)[0].as_matrix()
+    expected = np.column_stack([R, m2 - R @ m1])
+    np.testing.assert_allclose(umeyama(x1, x2, weights, with_scale=False), expected, atol=1e-9)
 
 
 def test_a_known_motion_is_found():

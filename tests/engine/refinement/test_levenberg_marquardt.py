@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.optimize import least_squares
+from scipy.spatial.transform import Rotation
 
 from bansac.engine.refinement.levenberg_marquardt import accumulate, make_work, minimize, select_manifold
 from bansac.engine.state import BLOCK
@@ -15,7 +17,7 @@ from bansac.problems.essential import ESSENTIAL
 from bansac.problems.fundamental import FUNDAMENTAL
 from bansac.problems.homography import HOMOGRAPHY
 from bansac.problems.line import LINE
-from tests.reference import epipolar
+from tests.reference import epipolar, homography
 from tests.reference import levenberg_marquardt as reference
 
 seeds = st.integers(0, 2**32)
@@ -142,6 +144,151 @@ def test_it_ends_at_a_minimum(name, cauchy, seed):
     assert cost <= conditions(problem, data, start, scale, cauchy)[0] * (1 + 1e-9)
     assert promise <= 1e-3 * cost
     assert conditions(problem, data, truth, scale, cauchy)[0] >= cost * (1 - 1e-3) or not cauchy
+
+
+# The same costs by other libraries: SciPy minimises over as few parameters as a model has, from literal residuals.
+
+
+def rotation(turn):
+    return Rotation.from_rotvec(turn).as_matrix()
+
+
+def pose_of(parameters):
+    """Return R, and the translation that two angles turn the axis z to."""
+    return rotation(parameters[2:]), rotation(np.append(parameters[:2], 0))[:, 2]
+
+
+def essential_of(parameters):
+    R, t = pose_of(parameters)
+    return epipolar.cross_matrix(t) @ R
+
+
+def essential_parameters(E):
+    """Return the parameters of one of the poses of E."""
+    U, _, Vt = np.linalg.svd(E)
+    t = U[:, 2] * np.sign(U[2, 2])
+    R = U @ np.array([[0, -1, 0], [1, 0, 0], [0, 0, 1]]) @ Vt
+    turn = np.array([-t[1], t[0]]) / np.hypot(t[0], t[1]) * np.arccos(t[2])
+    return np.append(turn, Rotation.from_matrix(R * np.sign(np.linalg.det(R))).as_rotvec())
+
+
+def fundamental_of(parameters):
+    U, V = rotation(parameters[:3]), rotation(parameters[3:6])
+    return U @ np.diag([np.cos(parameters[6]), np.sin(parameters[6]), 0]) @ V.T
+
+
+def fundamental_parameters(F):
+    U, s, Vt = np.linalg.svd(F)
+    turns = [Rotation.from_matrix(M * np.sign(np.linalg.det(M))).as_rotvec() for M in (U, Vt.T)]
+    return np.concatenate([*turns, [np.arctan2(s[1], s[0])]])
+
+
+def sampson(data, F):
+    x1, x2 = epipolar.homogeneous(data)
+    return np.sign(np.einsum("in,in->n", x2, F @ x1)) * np.sqrt(epipolar.sampson(data, F))
+
+
+# The parameters of a model, the model of parameters, and the residuals of the data, n or n x 2.
+LITERAL = {
+    "essential": (lambda m: essential_parameters(m.reshape(3, 3)), essential_of, sampson),
+    "fundamental": (lambda m: fundamental_parameters(m.reshape(3, 3)), fundamental_of, sampson),
+    "homography": (
+        lambda m: m[:8] / m[8],
+        lambda p: np.append(p, 1).reshape(3, 3),
+        lambda data, H: homography.apply(H, data[:2].T) - data[2:].T,
+    ),
+    "line": (
+        lambda m: np.array([np.arctan2(m[1], m[0]), m[2]]),
+        lambda p: np.array([np.cos(p[0]), np.sin(p[0]), p[1]]),
+        lambda data, line: line[:2] @ data + line[2],
+    ),
+    "circle": (np.copy, np.copy, lambda data, circle: np.hypot(data[0] - circle[0], data[1] - circle[1]) - circle[2]),
+}
+POSELIB = ("essential", "fundamental", "homography")
+
+
+def literal_residuals(name, data, model):
+    """Return residuals (n x components)."""
+    model = model.reshape(3, 3) if model.size == 9 else model
+    return LITERAL[name][2](data, model).reshape(data.shape[1], -1)
+
+
+def literal_cost(name, data, model, scale, cauchy):
+    return reference.cost((literal_residuals(name, data, model) ** 2).sum(axis=1), scale**2, cauchy)
+
+
+def by_scipy(name, data, start, scale):
+    """Return the model of least Cauchy cost near the start: residuals whose squares are the losses."""
+    parameters, model_of, _ = LITERAL[name]
+
+    def residuals(p):
+        r = literal_residuals(name, data, model_of(p))
+        q = (r**2).sum(axis=1, keepdims=True) / scale**2 + 1e-300
+        return (r * np.sqrt(np.log1p(q) / q)).ravel()
+
+    return model_of(least_squares(residuals, parameters(start), xtol=1e-12, ftol=1e-12, gtol=1e-12).x)
+
+
+def by_poselib(name, data, start, scale):
+    poselib = pytest.importorskip("poselib", reason="the peer poselib is not installed")
+    options = {"loss_type": "CAUCHY", "loss_scale": scale, "max_iterations": 1000}
+    x1, x2 = data[:2].T, data[2:].T
+    if name == "essential":
+        pose = poselib.CameraPose()
+        pose.R, pose.t = pose_of(essential_parameters(start.reshape(3, 3)))
+        camera = {"model": "PINHOLE", "width": 1, "height": 1, "params": [1.0, 1.0, 0.0, 0.0]}
+        found = poselib.refine_relative_pose(x1, x2, pose, camera, camera, options)[0]
+        return epipolar.cross_matrix(found.t) @ found.R
+    refine = poselib.refine_fundamental if name == "fundamental" else poselib.refine_homography
+    return refine(x1, x2, start.reshape(3, 3), options)[0]
+
+
+def run_from_near_the_truth(name, seed, cauchy):
+    """Return the data, the start, the model found and the scale."""
+    rng = np.random.default_rng(seed)
+    problem, data, truth = make_scene(name, rng)
+    # Farther away, the truncated loss sees no datum.
+    start = truth + (3e-3 if cauchy else 5e-4) * rng.normal(size=truth.size)
+    assert problem.manifold[2](start, np.empty(problem.scratch_size))
+    return data, start, run_kernel(problem, data, start, 3 * NOISE, cauchy, max_steps=200)[0], 3 * NOISE
+
+
+@pytest.mark.parametrize(
+    ("name", "other"),
+    [*((name, by_scipy) for name in SCENES), *((name, by_poselib) for name in POSELIB)],
+)
+def test_the_cauchy_cost_is_that_of_another_library_from_the_same_start(name, other):
+    excess = []
+    for seed in range(12):
+        data, start, model, scale = run_from_near_the_truth(name, seed, True)
+        found, expected = (literal_cost(name, data, m, scale, True) for m in (model, other(name, data, start, scale)))
+        assert found < literal_cost(name, data, start, scale, True)
+        excess.append(found / expected - 1)
+    assert_small(excess)
+
+
+@pytest.mark.parametrize("name", SCENES)
+def test_scipy_finds_no_lower_truncated_cost_with_the_data_within_the_scale(name):
+    parameters, model_of, _ = LITERAL[name]
+    excess = []
+    for seed in range(12):
+        data, start, model, scale = run_from_near_the_truth(name, seed, False)
+        near = data[:, (literal_residuals(name, data, model) ** 2).sum(axis=1) < scale**2]
+        fitted = least_squares(
+            lambda p, near: literal_residuals(name, near, model_of(p)).ravel(), parameters(model), args=(near,)
+        )
+        found, expected, before = (
+            literal_cost(name, data, m, scale, False) for m in (model, model_of(fitted.x), start)
+        )
+        assert found < before
+        excess.append(found / expected - 1)
+    assert_small(excess)
+
+
+def assert_small(excess):
+    """The steps end where one gains little, which is a little before the minimum if they are short."""
+    assert np.median(excess) < 1e-4
+    assert max(excess) < 1e-2
 
 
 @pytest.mark.parametrize("name", SCENES)

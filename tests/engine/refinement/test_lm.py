@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import dataclasses
 
+import cv2
 import numpy as np
 import pytest
 from numba import config
+from scipy.optimize import least_squares
 
 import bansac
 from bansac.engine.refinement.levenberg_marquardt import make_work, select_manifold
 from bansac.engine.refinement.lm import CAUCHY, TRUNCATED, move_best_model
 from bansac.engine.state import pack_run
 from bansac.problems.line import LINE
-from bansac.synthetic import circle_points, line_points
-from tests.engine.builder import blurred_line, build_run, mask_of
-from tests.reference import epipolar
+from bansac.synthetic import circle_points, homography_matches, line_points
+from tests.engine.builder import build_run, mask_of
+from tests.reference import epipolar, homography
 from tests.reference.local_optimization import line_distances
 
 THRESHOLD = 0.02
@@ -123,6 +125,43 @@ def test_a_model_is_kept_if_its_score_is_within_the_tolerance(loss):
             assert run.progress["best_inliers"] == mask.sum()
         outcomes.add(kept)
     assert True in outcomes
+
+
+@pytest.mark.parametrize("loss", [TRUNCATED, CAUCHY])
+def test_scipy_finds_no_line_of_lower_cost(loss):
+    def distances(parameters, near):
+        return near @ [np.cos(parameters[0]), np.sin(parameters[0])] + parameters[1]
+
+    for seed in range(30):
+        points, line = blurred_line(seed)
+        _, run, _ = move(points, line, loss, 1.0)
+        near = points[line_distances(points, line) < 2 * THRESHOLD]  # the data that take part
+        if loss == CAUCHY:
+            settings = {"loss": "cauchy", "f_scale": THRESHOLD / 2}
+        else:  # at the minimum of the truncated loss, the squares of the data within the threshold have theirs
+            near, settings = near[line_distances(near, run.best_model) < THRESHOLD], {}
+        a, b, c = run.best_model
+        own, found = (
+            least_squares(distances, [np.arctan2(b, a), c], args=(near,), max_nfev=steps, **settings).cost
+            for steps in (1, 100)
+        )
+        assert own <= found * (1 + 1e-3)
+
+
+def test_the_homography_has_no_higher_cauchy_cost_than_that_of_opencv_for_the_same_inliers():
+    def cost(H, x1, x2):
+        squares = homography.transfer_error(H, x1, x2)
+        return np.log1p(squares[squares < 4] / 0.25).sum() + np.log1p(4 / 0.25) * (squares >= 4).sum()
+
+    gains = []
+    for seed in range(10):
+        made = homography_matches(150, inlier_ratio=0.6, noise=0.4, seed=seed)
+        result = bansac.estimate_homography(made.x1, made.x2, threshold=1.0, refinement="lm", scoring="msac")
+        x1, x2 = made.x1[result.inliers], made.x2[result.inliers]
+        best = cv2.findHomography(x1, x2, 0)[0]
+        gains.append(cost(best, made.x1, made.x2) / cost(result.model, made.x1, made.x2) - 1)
+    assert min(gains) > -1e-4
+    assert max(gains) > 1e-4
 
 
 def test_the_data_far_away_and_beyond_the_limit_do_not_count():

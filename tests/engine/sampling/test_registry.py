@@ -80,6 +80,7 @@ def test_those_that_start_from_a_prior_have_probabilities_and_no_others(name):
 @samplers
 def test_default_criteria_exist_and_fit_the_sampler(name):
     row = SAMPLERS[name]
+    assert row.stopping
     for stop in row.stopping:
         assert row.adaptive or not STOPS[stop].adaptive
         assert row.order or not STOPS[stop].order

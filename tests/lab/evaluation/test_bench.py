@@ -221,6 +221,7 @@ def test_calls_that_were_not_timed_do_not_count_for_the_time() -> None:
     assert summary["mAA_R@5"] == pytest.approx(0.5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [1, 2])
 def test_errors_do_not_depend_on_the_number_of_workers(poses: Path, workers: int) -> None:
     methods = [METHODS["p-bansac"], METHODS["uniform"]]

@@ -86,6 +86,7 @@ def test_outputs(run: Run, tmp_path: Path) -> None:
     assert outcome.document["units"] == 6
 
 
+@pytest.mark.slow
 def test_workers_give_the_same_errors_and_times_of_repeat_0(run: Run) -> None:
     run("one", workers=1)
     run("two", workers=2)
@@ -95,12 +96,14 @@ def test_workers_give_the_same_errors_and_times_of_repeat_0(run: Run) -> None:
     assert all(row["seconds"] for row in run.rows("one"))
 
 
+@pytest.mark.slow
 def test_times_are_taken_one_after_the_other_in_this_process(run: Run) -> None:
     run(workers=2)
     assert run.made()[-3:] == [0, 2, 4]
     assert len(run.made()) == 1 + 6 + 3  # the warm-up, the units, the times
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [1, 2])
 def test_interrupted_run_goes_on(run: Run, workers: int) -> None:
     run("whole", workers=workers)
@@ -112,6 +115,7 @@ def test_interrupted_run_goes_on(run: Run, workers: int) -> None:
     assert without_seconds(run.rows("broken")) == without_seconds(run.rows("whole"))
 
 
+@pytest.mark.slow
 def test_interrupted_pass_for_the_times_goes_on(run: Run) -> None:
     run(workers=2, extra={"units": 4})
 
@@ -140,6 +144,7 @@ def test_finished_run_is_not_run_again_but_other_settings_are(run: Run) -> None:
     assert run.made() == [], "and the first one is still there"
 
 
+@pytest.mark.slow
 def test_progress_tells_what_is_done(run: Run) -> None:
     seen: list[tuple[str, int, int]] = []
 
@@ -154,6 +159,7 @@ def test_progress_tells_what_is_done(run: Run) -> None:
     assert seen == [("units", 6, 2), ("times", 3, 0)]
 
 
+@pytest.mark.slow
 def test_failed_unit_is_reported_and_tried_again_later(run: Run, tmp_path: Path) -> None:
     extra = {"deaths": {"3": 3}}
     outcome = run(workers=2, extra=extra)
@@ -166,6 +172,7 @@ def test_failed_unit_is_reported_and_tried_again_later(run: Run, tmp_path: Path)
     assert "3" in {row["number"] for row in run.rows()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [1, 2])
 def test_exception_of_a_unit_stops_the_run_and_keeps_what_is_done(run: Run, workers: int) -> None:
     mark = run.folder / "raises-5"
@@ -181,6 +188,7 @@ def test_exception_of_a_unit_stops_the_run_and_keeps_what_is_done(run: Run, work
     assert len(run.rows()) == 12
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [1, 2])
 def test_unit_with_bad_data_is_reported_and_the_others_go_on(run: Run, workers: int) -> None:
     extra = {"refuses": (0, 3)}
@@ -204,6 +212,7 @@ def test_notes_name_some_failures_and_count_the_others(run: Run) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_unit_that_fails_when_its_times_are_taken_keeps_its_rows(run: Run) -> None:
     outcome = run(workers=2, changes={"run_unit": fails_in_this_process})
     assert outcome.failed == {f"unit {i}": "when its times were taken: the disk has gone" for i in (0, 2, 4)}
@@ -256,6 +265,7 @@ def test_warm_up_is_done_once_in_this_process(run: Run) -> None:
     assert len(run.made()) == 6
 
 
+@pytest.mark.slow
 def test_executor_can_be_named(run: Run) -> None:
     run("one", executor="processes")
     assert run.made()[-3:] == [0, 2, 4], "the times are taken afterwards, in this process"

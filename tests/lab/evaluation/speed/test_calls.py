@@ -45,6 +45,7 @@ def test_a_slope_needs_two_large_sizes(grow):
     assert found["slope"] is None
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the resident set is read from /proc")
 @pytest.mark.parametrize("name", ["ten", "default"])
 def test_memory_of_a_call_is_in_proportion_to_the_matches(name):

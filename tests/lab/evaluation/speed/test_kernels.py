@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from bansac.engine.loop import run_iterations
 from bansac.engine.state import pack_run
+from bansac.engine.trace import TRACE_COLUMNS
 from bansac.lab.evaluation.methods import METHODS
 from bansac.lab.evaluation.speed import iterations, kernels
 from bansac.lab.evaluation.speed.scenes import KINDS, PROBLEMS, inner_data, make_task, start_run
@@ -34,12 +36,14 @@ def test_tasks_can_be_estimated_and_scores_say_something(kind):
 def test_an_evaluation_is_that_of_the_run():
     task, problem = make_task("H", 300, 0.6), PROBLEMS["H"]
     run = start_run(problem, task, sampler="uniform")
-    model = np.array([[1.0, 0.1, 0.2, 0.0, 1.1, 0.1, 0.0, 0.0, 1.0]])
+    packed = pack_run(run)
+    run_iterations(packed, np.empty((0, len(TRACE_COLUMNS))), 0, 200)
+    model = run.best_model[None].copy()
     data, scale = inner_data(problem, task)
     residuals = np.empty(300)
     problem.float64_residuals(data, model[0], 0, 300, residuals)
     inside = residuals <= (scale * task.threshold) ** 2
-    packed = pack_run(run)
+    assert 100 < inside.sum() < 200
     assert kernels._evaluate(packed, np.repeat(model, 3, axis=0)) == 3 * inside.sum()
     np.testing.assert_array_equal(masks_of(packed)[0], inside)
     first_of_last_block = kernels._residuals(packed, model.astype(run.points.dtype))
@@ -50,7 +54,7 @@ def test_updates_and_draws_change_the_run():
     run = start_run(PROBLEMS["H"], make_task("H", 300, 0.6), sampler="bansac")
     votes = np.zeros((5, 300), bool)
     votes[:, ::2] = True
-    assert kernels._update(pack_run(run), votes) > 0
+    assert kernels._update(pack_run(run), votes) == 150  # low after the last update only
     assert (run.odds[::2] > 10).all()
     assert (run.odds[1::2] < 0.1).all()
     packed = pack_run(run)

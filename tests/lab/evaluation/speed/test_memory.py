@@ -35,6 +35,7 @@ print(peak_of_call(lambda: make(5_000_000)))
 """
 
 
+@pytest.mark.slow
 @LINUX
 def test_memory_of_numpy_and_of_kernels_counts(tmp_path, monkeypatch):
     # in processes of their own: this one may have freed that much before, and takes it again without growing
