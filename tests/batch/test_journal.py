@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from bansac.batch.journal import Journal, Rows
-from bansac.lab.evaluation.experiment import Row, Unit
+from bansac.batch.journal import Journal, Row, Rows, Unit
 
 A, B, C = Unit("a"), Unit("b"), Unit("c", timed=False)
 
@@ -44,7 +43,7 @@ KILLED_WHILE_WRITING = """
 import os, signal, sys
 from pathlib import Path
 from bansac.batch.journal import Journal
-from tests.lab.evaluation.test_journal import A, B, C, rows_of
+from tests.batch.test_journal import A, B, C, rows_of
 
 journal = Journal(Path(sys.argv[1]), "0123")
 journal.add(A, rows_of(A), alone=True)

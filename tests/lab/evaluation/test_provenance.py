@@ -12,12 +12,13 @@ import numpy as np
 import pytest
 
 import bansac
+from bansac.batch.provenance import PACKAGES, installed_versions, source_digest
 from bansac.lab.evaluation import pairs
 from bansac.lab.evaluation.experiment import Setup
 from bansac.lab.evaluation.grid import Grid
 from bansac.lab.evaluation.methods import RANSAC
 from bansac.lab.evaluation.pairs import Configuration
-from bansac.lab.evaluation.provenance import _BLOCK, ROOMS, data_fingerprint, installed_versions, source_digest
+from bansac.lab.evaluation.provenance import _BLOCK, data_fingerprint
 from bansac.lab.evaluation.provenance import fingerprint as run_fingerprint
 from bansac.lab.evaluation.runner import run_experiment
 from bansac.lab.experiments import EXPERIMENTS, degenerate_sampling, find_experiment
@@ -176,10 +177,10 @@ class TestRunFingerprint:
         source_digest.cache_clear()
         return run_fingerprint(toy.make_toy(**changes), Setup(), {})
 
-    @pytest.mark.parametrize("room", ROOMS)
-    def test_source_of_the_estimators(self, package: Path, room: str) -> None:
+    @pytest.mark.parametrize("package_name", PACKAGES)
+    def test_source_of_the_estimators(self, package: Path, package_name: str) -> None:
         before = self.digest()
-        module = sorted((package / room).rglob("*.py"))[-1]
+        module = sorted((package / package_name).rglob("*.py"))[-1]
         module.write_text(module.read_text() + "\n# edited\n")
         assert self.digest() != before
 

@@ -217,9 +217,9 @@ def test_missing_image_is_an_error_where_its_size_is_asked_for(tmp_path):
         pairs.image_path("a-b", 2)
     with pytest.raises(ValueError, match="which must be 1 or 2, got 3"):
         pairs.image_path("a-b", 3)
-    with pytest.raises(ValueError, match="the set walls has no pair 'c'"):
+    with pytest.raises(ValueError, match="walls has no pair 'c'"):
         pairs.image_path("c")
-    with pytest.raises(ValueError, match="the set walls has no pair 'b-a'"):
+    with pytest.raises(ValueError, match="walls has no pair 'b-a'"):
         pairs.image_size("b-a")
 
 
@@ -336,7 +336,7 @@ def test_a_set_without_pairs_is_named(ef_folder):
 
 def test_bad_arguments_are_named(h_folder):
     pairs = PairSet(h_folder)
-    with pytest.raises(ValueError, match="the set walls has no pair 'p10-q'"):
+    with pytest.raises(ValueError, match="walls has no pair 'p10-q'"):
         pairs.pair("p10-q")
     with pytest.raises(ValueError, match="limit must be at least 1, got 0"):
         pairs.pairs(0)
