@@ -174,7 +174,7 @@ def _folder_of(dataset: Dataset, target: Path) -> Path:
 def _alone_in(folder: Path) -> Iterator[None]:
     """Create the folder and lock it, so that two processes do not write to the same part file.
 
-    The operating system releases the lock when the process ends.
+    The operating system releases the lock when the process ends. On Windows the folder is not locked.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -32,7 +32,7 @@ def unpack(archive: Path, target: Path, *, progress: Progress = be_silent) -> No
     ------
     OSError
         If the archive is missing, damaged, unsafe, empty or not a tar archive, if the disk is too small, or if the
-        target is a folder with files. The message names the archive.
+        target exists and is not an empty folder. The message names the archive.
     """
     temporary = target.with_name(f".{target.name}.unpacking")
     shutil.rmtree(temporary, ignore_errors=True)  # left by a killed process
