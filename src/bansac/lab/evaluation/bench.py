@@ -1,4 +1,4 @@
-"""``bansac bench``: a comparison of methods on the same pairs, matches, settings and seeds; only the calls are timed."""
+"""``bansac bench``: comparison of methods on the same pairs, matches, settings and seeds; only the calls are timed."""
 
 from __future__ import annotations
 

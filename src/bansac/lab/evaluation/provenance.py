@@ -32,8 +32,9 @@ def fingerprint(experiment: Experiment, setup: Setup, data: Mapping[str, Any]) -
     (:data:`bansac.batch.provenance.PACKAGES`) and the source of the module of ``run_unit``.
 
     The source of the command line, the tables and the figures is excluded, so that an edit there does not discard a
-    long run. The packages ``options``, ``estimate``, ``significance``, ``metrics`` and ``sets`` are excluded as well.
-    If an edit there changes results without a new version of this package, use another output folder.
+    long run. Other source, such as ``options``, ``estimate``, ``metrics`` and ``sets``, is covered only if
+    ``experiment.values`` includes it. If an edit there changes results without a new version of this package, use
+    another output folder.
     """
     settings = plain_settings(setup) | {"data": data.get("sha256")}
     parts = [experiment.name, settings, experiment.run_unit, experiment.values, source_digest(), installed_versions()]

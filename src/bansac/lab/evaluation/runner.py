@@ -69,7 +69,7 @@ class Run:
             Executor or its name, a key of :data:`bansac.executors.EXECUTORS`. The default is "serial" for one worker
             and "processes" for several.
         progress : callable, optional
-            Context manager that shows the progress.
+            Function that returns a context manager to show the progress, see :data:`bansac.executors.Progress`.
 
         Returns
         -------
