@@ -109,7 +109,7 @@ POSE_METRICS = (ROTATION_5, ROTATION_10, TRANSLATION_5, TRANSLATION_10, TIME)
 """The rows of the paper's tables on poses."""
 
 HOMOGRAPHY_METRICS = (VISIBLE_5, VISIBLE_10, CORNERS_5, CORNERS_10, TIME)
-"""The rows of the paper's table on homographies (error over the visible area, as in the tutorial), and corner errors."""
+"""The rows of the paper's table on homographies (the tutorial's error over the visible area), and corner errors."""
 
 EXTRA_POSE_METRICS = (AUC_10, ITERATIONS)
 """Rows that are not in the paper: the usual AUC of poses, and the number of iterations."""

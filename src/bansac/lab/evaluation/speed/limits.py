@@ -8,10 +8,10 @@ times, which assumes that they overlap perfectly:
 - one read and write of the data at the bandwidth measured for an array of the size of all data of the run.
 
 The number of evaluated points depends on the inlier ratio w and the number of models M of a sample. A model can be
-rejected only when it has more outliers than the best model, after at least (1 - w) N points. Uniform sampling needs no
-complete evaluation: M (1 - w) N points for each iteration. BANSAC's network needs the classification C^k of all N points
-in a share c of the iterations: c N + (M - c) (1 - w) N evaluated points and c N updated points. The sequential test
-(SPRT) may reject a good model and evaluates fewer points.
+rejected only when its number of outliers reaches that of the best model, (1 - w) N. This takes at least (1 - w) N
+points. Uniform sampling needs no complete evaluation: M (1 - w) N points for each iteration. BANSAC's network needs the
+classification C^k of all N points in a share c of the iterations: c N + (M - c) (1 - w) N evaluated points and c N
+updated points. The sequential test (SPRT) may reject a good model and evaluates fewer points.
 """
 
 from __future__ import annotations
@@ -143,7 +143,7 @@ def measure_peaks(seconds: float, points: int) -> dict[str, Any]:
 
 
 def point_limit(work: PointWork, peaks: Mapping[str, Any], points: int) -> dict[str, float]:
-    """Return the times of ``operations``, ``divisions`` and ``bytes`` of one point in ns; the bound is their maximum."""
+    """Return the times of ``operations``, ``divisions`` and ``bytes`` for a point in ns; the bound is their maximum."""
     return {
         "operations": work.operations / peaks["operations"][work.precision],
         "divisions": work.divisions / peaks["divisions"][work.precision],
