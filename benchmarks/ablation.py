@@ -4,10 +4,10 @@
 
 ``FOLDER`` contains the sets in ``EF`` and ``H``. Each variant removes or replaces one part of the default pipeline. All
 variants run on the same pairs, with the same matches and seeds. The accuracy is AUC@10 of the larger pose error (E, F)
-or mAA@10 of the mean corner error (H), for each set and as the mean over the sets. ``difference`` is the difference to
-the default, with a standard error from the pairs. ``leave_one_out`` selects the value of a setting on all sets except
-one, and gives the accuracy on that set beside the default's. ``ms`` is the processor time of the calling thread. It is
-only an indication if the machine has other load.
+or mAA@10 of the mean corner error (H). It is given for each set and as the mean over the sets. ``difference`` is the
+difference to the default, with a standard error from the pairs. ``leave_one_out`` selects the value of a setting on all
+sets except one, and gives the accuracy on that set beside the default's. ``ms`` is the processor time of the calling
+thread. It is only an indication if the machine has other load.
 
 With ``--json``, the measured problems replace those in the file; the others are kept.
 """

@@ -2,10 +2,10 @@
 
     python benchmarks/absolute_pose.py [--runs 20] [--points 500] [--json FILE]
 
-A camera with 1280 x 960 px and a focal length of 1000 px sees a cloud at depths of 4 to 12, a street at depths of 2 to
-100, an object of size 1 at depth 5, or a plane. The image noise is .5 px for four of five points and 2 px for the
-others. The noise of 3D points is .1 % of their depth, as for triangulated points. Half of the outliers are images of
-other points, the other half are uniform in the image.
+The camera has 1280 x 960 px and a focal length of 1000 px. The scene is a cloud at depths of 4 to 12, a street at
+depths of 2 to 100, an object of size 1 at depth 5, or a plane. The image noise is .5 px for four of five points and
+2 px for the others. The noise of 3D points is .1 % of their depth, as for triangulated points. Half of the outliers are
+images of other points, the other half are uniform in the image.
 
 All methods run in turn on every scene, three times. The shortest time counts. The errors are the angle of the relative
 rotation, and the distance between the camera centres divided by the median depth. A run has failed if it returns no

@@ -4,10 +4,10 @@
 
 ``FOLDER`` contains sets in the format of the "RANSAC in 2020" tutorial (``EF`` and ``H``) and, in ``F_labelled``, sets
 of labelled matches. Every pair is estimated with the default options, without scores (BANSAC) and with scores
-(P-BANSAC). A match is true if its distance to the true model is at most 2 pixels (Sampson distance for F, transfer
-error for H), or by its label. Limits of 1 and 3 pixels show the effect of this choice. The benchmark evaluates
-``probabilities``, the posterior, and ``beliefs``, the P^k of the network. Only successful runs have a posterior, and
-only they count.
+(P-BANSAC). A match is true if its distance to the true model is at most 2 pixels. The distance is the Sampson distance
+for F and the transfer error for H. Labelled matches are true by their label. Limits of 1 and 3 pixels show the effect
+of this choice. The benchmark evaluates ``probabilities``, the posterior, and ``beliefs``, the P^k of the network. Only
+successful runs have a posterior, and only they count.
 
 ECE is the expected calibration error over ten bins: the mean absolute difference between the mean probability and the
 share of true matches in a bin, weighted by the number of matches. The Brier score is the mean squared error.

@@ -9,8 +9,8 @@ pixel of noise and additional random matches.
 ``bansac.colmap.verify_database`` and ``pycolmap.geometric_verification`` verify each database in turn, with the same
 number of threads. ``pycolmap.incremental_mapping`` reconstructs with its default options on one thread. Each repeat has
 its own seed for verification and mapping. Results are means over the repeats; times are minima. The error of the camera
-centres is computed after alignment by a similarity, and divided by the mean distance of the true centres from their
-mean. The benchmark needs pycolmap: ``pip install "bansac[colmap,data]"``.
+centres is computed after alignment by a similarity. Its unit is the mean distance of the true centres from their mean.
+The benchmark needs pycolmap: ``pip install "bansac[colmap,data]"``.
 """
 
 from __future__ import annotations

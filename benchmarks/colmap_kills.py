@@ -4,9 +4,9 @@
 
 Processes verify a synthetic database of 190 pairs. Each receives SIGKILL at a random moment after its first batch. The
 file must then pass SQLite's ``PRAGMA integrity_check`` and contain only geometries of the undisturbed run.
-When all pairs are done, the geometries must equal those of the undisturbed run byte by byte, and the work restarts with
-a new database. The same check follows a final run that is not killed. The exit code is 1 if a check fails. The script
-needs pycolmap.
+When all pairs are done, the geometries must equal those of the undisturbed run byte by byte. The work then restarts
+with a new database. The same check follows a final run that is not killed. The exit code is 1 if a check fails. The
+script needs pycolmap.
 """
 
 from __future__ import annotations

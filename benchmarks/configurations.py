@@ -7,8 +7,8 @@ ratios and noise levels. F has its default threshold, the relative pose a thresh
 pairs are added. The EF sets have depth and should be classified as general. The H sets show planes or have rotating
 cameras, and F should not be classified as general.
 
-For planar scenes, the benchmark also measures the share of translations with an error above 10 degrees, for this
-package, PoseLib and OpenCV, at a threshold of 1 pixel. The other libraries have at most 1000 iterations.
+For planar scenes, the benchmark also measures the share of translations with an error above 10 degrees. It compares
+this package, PoseLib and OpenCV at a threshold of 1 pixel. The other libraries have at most 1000 iterations.
 """
 
 from __future__ import annotations

@@ -125,7 +125,7 @@ def _report_curves(
                 [Series(method, values, y) for method, y in curves[metric].items()],
                 xlabel=label,
                 ylabel=metric.label,
-                yscale="linear" if metric is TIME else "log",  # NAPSAC's errors would flatten all others
+                yscale="linear" if metric is TIME else "log",  # log: NAPSAC's errors are much larger
             )
             for metric in _PANELS
         ]

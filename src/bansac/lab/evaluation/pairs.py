@@ -65,8 +65,8 @@ def run_pair(configurations: Sequence[Configuration], protocol: Protocol, unit: 
     Returns
     -------
     list of Row
-        One row for each configuration, in the given order. The list is empty if the pair has too few matches for at
-        least one of them, so that all configurations see the same pairs.
+        One row for each configuration, in the given order. If the pair has too few matches for one of them, the list is
+        empty, so that all configurations see the same pairs.
 
     Raises
     ------

@@ -27,9 +27,9 @@ _BLOCK = 1 << 20
 def fingerprint(experiment: Experiment, setup: Setup, data: Mapping[str, Any]) -> str:
     """Compute a digest of everything that the rows of a run depend on.
 
-    The digest covers the settings, the content of the data (not its path), and ``experiment.values``. It also covers
-    the versions of Python, NumPy, Numba and this package, the source of the estimators
-    (:data:`bansac.batch.provenance.PACKAGES`) and the source of the module of ``run_unit``.
+    The digest covers the settings, the content of the data (not its path), and ``experiment.values``. It covers the
+    versions of Python, NumPy, Numba and this package. It also covers the source of the estimators
+    (:data:`bansac.batch.provenance.PACKAGES`) and of the module of ``run_unit``.
 
     The source of the command line, the tables and the figures is excluded, so that an edit there does not discard a
     long run. Other source, such as ``options``, ``estimate``, ``metrics`` and ``sets``, is covered only if

@@ -68,7 +68,7 @@ class Metric:
 
     @property
     def heading(self) -> str:
-        """The label with an arrow for the better values."""
+        """Label with an arrow for the better direction."""
         return with_arrow(self.label, self.better)
 
 

@@ -117,9 +117,10 @@ def judge(model: Array | None, task: Task, pair: Matches) -> dict[str, float]:
     Returns
     -------
     dict
-        For F and E ``rotation_error`` and ``translation_error`` in degrees. For H ``corner_error``, the mean over the
-        corners of image 1, and ``visible_area_error``, the mean over the pixels of image 1 that are visible in image 2,
-        as in the tutorial. Both are in pixels. The latter is NaN if the size of image 2 is unknown.
+        For F and E: ``rotation_error`` and ``translation_error`` in degrees. For H: ``corner_error`` and
+        ``visible_area_error`` in pixels. The corner error is the mean over the corners of image 1. The other one is the
+        tutorial's: the mean over the pixels of image 1 that are visible in image 2. It is NaN if the size of image 2 is
+        unknown.
 
     Raises
     ------

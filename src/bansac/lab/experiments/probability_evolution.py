@@ -3,8 +3,8 @@
 The run uses the settings of the paper's main experiments. It has no stopping criterion and ends at the last iteration
 of the figure. Without data, the experiment runs on the demo pair of the package, a homography. With data, it runs on
 one pair with a homography and one with poses. The option ``pair`` names the pair. Otherwise the pair is selected from
-the set ``sacre_coeur`` or, if it is missing, from all sets, among at most ``SEARCHED`` pairs of each set. The selection
-prefers pairs with at least ``DRAWN`` matches, then the share of true matches closest to ``TYPICAL``.
+the set ``sacre_coeur`` or, if it is missing, from all sets. The selection examines at most ``SEARCHED`` pairs of each
+set. It prefers pairs with at least ``DRAWN`` matches, then the share of true matches closest to ``TYPICAL``.
 
 A match is true if its distance to the true model is at most ``TRUE_WITHIN``. For poses this is the Sampson distance,
 which is small by chance for some wrong matches.

@@ -31,7 +31,7 @@ def unpack(archive: Path, target: Path, *, progress: Progress = be_silent) -> No
     Raises
     ------
     OSError
-        If the archive is missing, damaged, unsafe, empty or not a tar archive, if the disk is too small, or if the
+        If the archive is missing, damaged, unsafe, empty or not a tar archive; if the disk is too small; or if the
         target exists and is not an empty folder. The message names the archive.
     """
     temporary = target.with_name(f".{target.name}.unpacking")

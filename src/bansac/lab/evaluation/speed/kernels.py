@@ -49,7 +49,8 @@ def point_costs(seconds: float) -> dict[str, Any]:
     """Measure the time for one point in ns, by problem.
 
     ``residual`` is the squared residual. ``evaluate`` adds the classification, the inlier count and the checks of every
-    block. ``msac`` is the same with the MSAC score. ``lm_step`` is one Levenberg-Marquardt step with the Cauchy loss.
+    block. ``msac`` is the same with the MSAC score, the default. ``lm_step`` is one Levenberg-Marquardt step with the
+    Cauchy loss.
     ``update`` is the network's update, which is the same for all problems.
     """
     costs: dict[str, Any] = {}

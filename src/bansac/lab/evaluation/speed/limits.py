@@ -119,7 +119,7 @@ def measure_peaks(seconds: float, points: int) -> dict[str, Any]:
     """Measure the peak rates of one core, per nanosecond.
 
     ``operations`` and ``divisions`` are given by number type. ``bytes`` read are given by the number of points of a
-    run, ``points`` and one million, because the bandwidth depends on the size of the data.
+    run: ``points`` and one million. The bandwidth depends on the size of the data.
     """
     rates: dict[str, Any] = {"operations": {}, "divisions": {}, "bytes": {}}
     for name, real in (("float32", np.float32), ("float64", np.float64)):
