@@ -1,15 +1,15 @@
-"""Measure what every part of the default pipeline adds, and whether its choices depend on a single scene.
+"""Measure the contribution of each part of the default pipeline, and whether its settings depend on a single scene.
 
     python benchmarks/ablation.py --data FOLDER [--problems E F "H small" "H exact"] [--json benchmarks/ablation.json]
 
-``FOLDER`` holds the sets in ``EF`` and ``H``. Each variant differs from the default in one part: taken away, or
-replaced. All run on the same pairs, with the same matches and seeds. The figure is AUC@10 of the larger error of
-the pose (E, F) or mAA@10 of the mean corner error (H), by set and as the mean over the sets; ``difference`` is to the
-default, with a standard error from the pairs. ``leave_one_out`` chooses the values of a setting on all sets but one and
-has the accuracy on that one beside the default's. ``ms`` is the processor time of the calling thread, on a machine that
-may have other work: an indication only.
+``FOLDER`` contains the sets in ``EF`` and ``H``. Each variant removes or replaces one part of the default pipeline. All
+variants run on the same pairs, with the same matches and seeds. The accuracy is AUC@10 of the larger pose error (E, F)
+or mAA@10 of the mean corner error (H). It is given for each set and as the mean over the sets. ``difference`` is the
+difference to the default, with a standard error from the pairs. ``leave_one_out`` selects the value of a setting on all
+sets except one, and gives the accuracy on that set beside the default's. ``ms`` is the processor time of the calling
+thread. It is only an indication if the machine has other load.
 
-With ``--json`` the problems that are run replace those of the file; the others stay.
+With ``--json``, the measured problems replace those in the file; the others are kept.
 """
 
 from __future__ import annotations

@@ -1,15 +1,16 @@
-"""Absolute poses of synthetic scenes: error and time beside PoseLib and OpenCV, in one run.
+"""Measure errors and times of absolute poses of synthetic scenes, compared with PoseLib and OpenCV.
 
     python benchmarks/absolute_pose.py [--runs 20] [--points 500] [--json FILE]
 
-A camera of 1280 x 960 px with a focal length of 1000 px sees a cloud 4 to 12 away, a street with depths of 2 to 100, an
-object of the size 1 at 5, or a plane. Images have errors of .5 px, one of five of 2 px; points of space have errors of
-.1 % of their depth, as triangulated ones have. Of the outliers half are images of other points, half anything.
+The camera has 1280 x 960 px and a focal length of 1000 px. The scene is a cloud at depths of 4 to 12, a street at
+depths of 2 to 100, an object of size 1 at depth 5, or a plane. The image noise is .5 px for four of five points and
+2 px for the others. The noise of 3D points is .1 % of their depth, as for triangulated points. Half of the outliers are
+images of other points, the other half are uniform in the image.
 
-Every scene is solved by all methods in turn, three times; the shortest time counts. The errors are the angle of the
-rotation and the distance of the camera's centre over the median depth. A run fails that returns no pose, or one with
-more than 1 degree or 2 %. All have a threshold of 4 px, and our limits: 4800 samples, confidence .999. PoseLib comes
-with its own limits, too, of which 1000 samples at least are one.
+All methods run in turn on every scene, three times. The shortest time counts. The errors are the angle of the relative
+rotation, and the distance between the camera centres divided by the median depth. A run has failed if it returns no
+pose, or if an error exceeds 1 degree or 2 %. The threshold is 4 px. The other libraries have limits of 4800 samples and
+a confidence of .999. PoseLib also runs with its default limits, which include a minimum of 1000 samples.
 """
 
 from __future__ import annotations

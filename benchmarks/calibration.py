@@ -1,15 +1,16 @@
-"""Measure how well calibrated the probabilities of matches are, against the truth of real image pairs.
+"""Measure the calibration of the probabilities of matches on real image pairs with ground truth.
 
     python benchmarks/calibration.py --data FOLDER [--pairs 43] [--json FILE] [--figure FILE]
 
-``FOLDER`` holds sets in the format of the "RANSAC in 2020" tutorial (EF and H). Every pair is estimated with the
-default options, without scores (BANSAC) and with them (P-BANSAC). A match is true if its distance from the true model
-is at most 2 pixels (Sampson distance from F, transfer error from H); 1 and 3 pixels show how much that matters. Two
-figures are judged: ``probabilities``, the posterior, and ``beliefs``, the P^k of the network. Only runs with success
-have a posterior, and only they count; no pair is left out for another reason.
+``FOLDER`` contains sets in the format of the "RANSAC in 2020" tutorial (``EF`` and ``H``) and, in ``F_labelled``, sets
+of labelled matches. Every pair is estimated with the default options, without scores (BANSAC) and with scores
+(P-BANSAC). A match is true if its distance to the true model is at most 2 pixels. The distance is the Sampson distance
+for F and the transfer error for H. Labelled matches are true by their label. Limits of 1 and 3 pixels show the effect
+of this choice. The benchmark evaluates ``probabilities``, the posterior, and ``beliefs``, the P^k of the network. Only
+successful runs have a posterior, and only they count.
 
-ECE is the expected calibration error over ten bins: the mean difference between the probability and the share of true
-matches in a bin, weighted by the number of matches. The Brier score is the mean squared error.
+ECE is the expected calibration error over ten bins: the mean absolute difference between the mean probability and the
+share of true matches in a bin, weighted by the number of matches. The Brier score is the mean squared error.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""Measure what many pairs cost, and what a cluster adds: the figures of docs/scaling.md.
+"""Measure the cost of many pairs and the overhead of a cluster: the numbers of docs/scaling.md.
 
     OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 python benchmarks/cluster.py --data FOLDER --json FILE
 
-``FOLDER/EF`` holds sets of pairs, whose matches with an SNN ratio below 0.85 are estimated; without it pairs are
-synthetic. All times are seconds of processor time, of one thread or, of the cluster, of the process that has both the
-caller and the scheduler: what a pair costs there bounds the number of cores that one caller keeps busy. The cluster has
-two worker processes on this machine.
+``FOLDER/EF`` contains sets of pairs. Matches with an SNN ratio below 0.85 are used. Without ``--data``, the pairs are
+synthetic. All times are processor times in seconds. Times without a cluster are those of one thread. Times with a
+cluster are those of the process that contains the caller and the scheduler. Its time for a pair bounds the number of
+cores that one caller can keep busy. The cluster has two worker processes on this machine.
 """
 
 from __future__ import annotations

@@ -1,14 +1,16 @@
-"""Reconstruct from our two-view geometries and from COLMAP's own, and compare the reconstructions with the truth.
+"""Compare COLMAP reconstructions from two-view geometries of this package and of COLMAP with ground truth.
 
     python benchmarks/colmap.py --data FOLDER [--json FILE] [--repeats 3]
 
-Databases: fountain-P11 and Herz-Jesus-P8 of ``FOLDER/EF`` (mutual matches with an SNN ratio below .85, keypoints
-united per image), and three synthetic ones of ``pycolmap.synthesize_dataset`` with noise of one pixel and random
-matches added. Each is verified by ``bansac.colmap.verify_database`` and by ``pycolmap.geometric_verification``, in
-turn, with the same number of threads, and reconstructed by ``pycolmap.incremental_mapping`` with its defaults on one
-thread. A repeat has its own seed, for verification and mapper alike; figures are means over the repeats, times the
-least of them. Centres of the cameras are compared after alignment by a similarity; the unit is the mean distance of the
-true centres from their mean. Needs pycolmap: ``pip install "bansac[colmap,data]"``.
+Two databases contain the sets fountain-P11 and Herz-Jesus-P8 of ``FOLDER/EF``: mutual matches with an SNN ratio below
+.85, with keypoints merged for each image. Three synthetic databases come from ``pycolmap.synthesize_dataset``, with one
+pixel of noise and additional random matches.
+
+``bansac.colmap.verify_database`` and ``pycolmap.geometric_verification`` verify each database in turn, with the same
+number of threads. ``pycolmap.incremental_mapping`` reconstructs with its default options on one thread. Each repeat has
+its own seed for verification and mapping. Results are means over the repeats; times are minima. The error of the camera
+centres is computed after alignment by a similarity. Its unit is the mean distance of the true centres from their mean.
+The benchmark needs pycolmap: ``pip install "bansac[colmap,data]"``.
 """
 
 from __future__ import annotations

@@ -1,11 +1,12 @@
-"""Kill ``bansac colmap verify`` at random moments, and compare what is left with an undisturbed run.
+"""Kill COLMAP database verification at random moments, and compare the database with that of an undisturbed run.
 
     python benchmarks/colmap_kills.py [--kills 20] [--json FILE]
 
-A synthetic database of 190 pairs is verified in processes of their own, each of which gets SIGKILL at a random moment
-after its first batch. After each the file has to pass SQLite's ``PRAGMA integrity_check`` and hold geometries of an
-undisturbed run only. Whenever all pairs are done, and at the end after a run that is not killed, the geometries have to
-be those of the undisturbed run, byte by byte; then the work begins anew. Returns 1 if not. Needs pycolmap.
+Processes verify a synthetic database of 190 pairs. Each receives SIGKILL at a random moment after its first batch. The
+file must then pass SQLite's ``PRAGMA integrity_check`` and contain only geometries of the undisturbed run.
+When all pairs are done, the geometries must equal those of the undisturbed run byte by byte. The work then restarts
+with a new database. The same check follows a final run that is not killed. The exit code is 1 if a check fails. The
+script needs pycolmap.
 """
 
 from __future__ import annotations

@@ -1,12 +1,14 @@
-"""Measure which configurations of two views are recognised, and how good the motion from a planar scene is.
+"""Measure the detection of two-view configurations, and the accuracy of the relative pose of planar scenes.
 
     python benchmarks/configurations.py [--data FOLDER] [--scenes 100] [--pairs 43] [--json FILE]
 
-Synthetic scenes (general, planar, a camera that only turns, points on a line) with several numbers of matches, inlier
-ratios and noises; F at its default threshold, the relative pose at 1 pixel. With ``--data`` real pairs too: scenes with
-depth (the EF sets), which should be called general, and planes or turned cameras (the H sets), F of which should not.
-For the motion of planar scenes: the share of translations that are more than 10 degrees wrong, for this package,
-PoseLib and OpenCV, all at a threshold of 1 pixel and 1000 iterations.
+Synthetic scenes are general, planar, collinear or seen by a rotating camera, with several numbers of matches, inlier
+ratios and noise levels. F has its default threshold, the relative pose a threshold of 1 pixel. With ``--data``, real
+pairs are added. The EF sets have depth and should be classified as general. The H sets show planes or have rotating
+cameras, and F should not be classified as general.
+
+For planar scenes, the benchmark also measures the share of translations with an error above 10 degrees. It compares
+this package, PoseLib and OpenCV at a threshold of 1 pixel. The other libraries have at most 1000 iterations.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
-"""Digests of many runs, to show that a change of the code has not changed a single bit of the answers.
+"""Compute digests of many runs, to verify that a change of the code leaves all results bit-identical.
 
     python benchmarks/digests.py --out before.json [--data FOLDER]
     python benchmarks/digests.py --compare before.json [--data FOLDER]
 
-Every run is a problem, a scene and a set of options; its digests cover the model, the mask, the beliefs, the
-residuals, the counts and, where there is one, the trace. The bits depend on the processor and on the versions of NumPy
-and Numba: compare on one machine. ``--data`` adds real pairs, from a folder with sets in the format of the "RANSAC in
-2020" tutorial.
+A run is defined by a problem, a scene and a set of options. Its digests cover the model, the inlier mask, the beliefs,
+the residuals, the counts and, if present, the trace. The bits depend on the processor and on the versions of NumPy and
+Numba. Compare digests of one machine only. ``--data`` adds real pairs from a folder with sets in the format of the
+"RANSAC in 2020" tutorial.
 """
 
 from __future__ import annotations

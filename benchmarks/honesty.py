@@ -1,14 +1,18 @@
-"""Check that success means success: no model in noise, none missed where it is right, the same bits every time.
+"""Check the ``success`` flag: no success on noise, success for correct models, identical bits in every process.
 
     python benchmarks/honesty.py [--runs 300] [--processes 20] [--data DIR] [--json FILE] [--only PART ...]
 
-False success: data without a model, a different seed each run, over problem, number of data, threshold and kind of
-data, and over samplers; counted are the runs with ``success=True``. Power: the runs in which the returned model is
-right, and those of them with ``success=True``. Photographs: all ordered pairs of photographs of different scenes in
-scikit-image. Real: the sets of DIR with ground truth, the right models that are called failure. Repetition: the same
-call in separate processes; counted are the different answers.
+The parts are:
 
-The report is written after every cell; a run with the same settings goes on where one has stopped.
+- false success: number of runs with ``success=True`` on data without a model, by problem, number of points, threshold
+  and kind of data. Each run has its own seed.
+- samplers: the same by sampler.
+- power: number of runs with a correct model, and number of these with ``success=True``.
+- photographs: number of successes on all ordered pairs of photographs of different scenes in scikit-image.
+- real: number of correct models without success, on the sets of DIR with ground truth.
+- repetition: number of different results of the same call in separate processes.
+
+The report is written after every cell. A run with the same settings resumes an interrupted one.
 """
 
 from __future__ import annotations

@@ -1,13 +1,16 @@
-"""Judge fundamental matrices by hand-marked truth: check points (kusvod2) and labelled matches (AdelaideRMF).
+"""Evaluate fundamental matrices on hand-marked ground truth: check points (kusvod2), labelled matches (AdelaideRMF).
 
     python benchmarks/labelled.py --data F_labelled [--repeats 5] [--json benchmarks/labelled.json]
 
-``F_labelled`` holds ``kusvod2_strechamvs`` and ``adelaidermf``. Every method gets the same matches: those of kusvod2 of
-an SNN ratio below .85, all of AdelaideRMF, which have no ratios. All have the same threshold, at first 0.5 pixel. This
-package's presets have their own limits and the sizes of the images; the other libraries have a confidence of .999 and
-10,000 iterations, unless their limits are said to be their own. The error of a pair is the median Sampson distance of
-its check points, in pixels, and of the repeats the median. What is found of the labelled inliers is the share of them
-within a distance of the model that is the same for all methods; of the repeats it is the mean.
+``F_labelled`` contains ``kusvod2_strechamvs`` and ``adelaidermf``. All methods get the same matches: those of kusvod2
+with an SNN ratio below .85, and all matches of AdelaideRMF, which have no ratios. All methods have the same threshold,
+0.5 pixel in one run and 1 pixel in another. This package's presets have their own limits and get the image sizes. The
+other libraries have a confidence of .999 and at most 10,000 iterations, except the methods named "own", which have
+their default limits.
+
+The error of a pair is the median Sampson distance of its check points in pixels; the median over the repeats is
+reported. For AdelaideRMF the measure is the share of labelled inliers within a fixed distance of the model, equal for
+all methods; the mean over the repeats is reported.
 """
 
 from __future__ import annotations

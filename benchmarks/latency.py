@@ -1,11 +1,11 @@
-"""Measure what a user waits for outside of the estimation: importing, loading cached kernels, compiling.
+"""Measure the latency besides the estimation: import, loading of cached kernels, and compilation.
 
     python benchmarks/latency.py [--runs 7] [--before PATH] [--json FILE]
 
-Every figure is the median over fresh processes, whose standard library and NumPy are in the disk cache. The first call
-ever has a folder of its own for the compiled kernels each time, and is measured in seconds on the clock and in seconds
-of processor time, which other work on the machine disturbs less. With ``--before`` a second source tree (the root of a
-checkout, or its ``src``) is measured in turn with this one. Run it on an idle machine.
+Every number is a median over new processes, with the standard library and NumPy in the disk cache. The "first call
+ever" has an empty folder for the compiled kernels each time. Wall time and processor time are measured. Other load on
+the machine has less effect on processor time. With ``--before``, a second source tree (the root of a checkout, or its
+``src``) is measured in turn with this one. Run the script on an idle machine.
 """
 
 from __future__ import annotations

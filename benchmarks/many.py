@@ -1,15 +1,16 @@
-"""Measure many pairs on several cores: pairs a second, beside thread pools over OpenCV and PoseLib, and peak memory.
+"""Measure throughput and peak memory for many pairs on several cores, compared with OpenCV and PoseLib in thread pools.
 
-    python benchmarks/many.py --data FOLDER [--times 10] [--rounds 3] [--json FILE]
+    python benchmarks/many.py --data FOLDER [--times 10] [--rounds 2] [--json FILE]
 
-``FOLDER/EF`` holds the sets; every pair of them is estimated ``--times`` times with each number of ``--workers``. The
-methods and the numbers of workers take turns, and of each the fastest round counts. Matches have an SNN ratio below
-0.85; all methods have the paper's threshold, confidence and number of iterations, ours its default options and the
-scores. "speedup" is the rate with the most workers over that with the fewest. "compiled loop" is a loop of some ms
-without Python and without memory in a pool of threads: the speedup that the machine itself has at that time.
+``FOLDER/EF`` contains the sets. Every pair with enough matches is estimated ``--times`` times with each number of
+``--workers``. The methods and the numbers of workers alternate, and the fastest round of each counts. Matches have an
+SNN ratio below 0.85. All methods have the paper's threshold, confidence and number of iterations. This package has
+otherwise its default options, and gets the scores. "speedup" is the rate with the most workers divided by the rate with
+the fewest. "compiled loop" is a loop of some ms in a thread pool, without Python code and memory access. It shows the
+speedup of the machine itself.
 
-Peak memory (resident set) is that of a process of its own that estimates so many pairs with two workers, with at most
-100 iterations each, read one by one.
+Peak memory (resident set) is measured in a separate process. It estimates each number of ``--memory`` pairs with two
+workers and at most 100 iterations, and reads the pairs one by one.
 """
 
 from __future__ import annotations

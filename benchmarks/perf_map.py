@@ -1,10 +1,10 @@
-"""Run a script, then name the functions that Numba compiled or loaded, so that ``perf`` shows them.
+"""Run a script, then write the names of the functions compiled or loaded by Numba for ``perf``.
 
     perf record -e cpu-clock -F 4000 -D 5000 -o perf.data python benchmarks/perf_map.py SCRIPT [ARGUMENT ...]
     perf report -i perf.data --stdio --sort symbol
 
-``perf report`` looks the addresses of generated code up in ``/tmp/perf-PID.map``, a text file with a line for each
-function: its address, its size and its name. Linux only.
+``perf report`` looks up the addresses of generated code in ``/tmp/perf-PID.map``. This text file has one line for each
+function with its address, its size and its name. Linux only.
 """
 
 from __future__ import annotations

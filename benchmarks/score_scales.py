@@ -1,10 +1,10 @@
-"""Measure what the scale of scores does to P-BANSAC (preset "paper"), and a floor of iterations in place of updates.
+"""Measure the effect of the scale of the scores, and of a minimum number of iterations, on P-BANSAC (preset "paper").
 
     python benchmarks/score_scales.py --data DIR [--json FILE]
 
-DIR holds sets of pairs with poses. For every pair the median number of inliers over five seeds is compared with that
-of the scores as they are: scores times .1 and .01, their ranks, and five other seeds. Counted are the pairs within 3 %.
-And AUC@10 with at least 100 iterations.
+DIR contains sets of pairs with poses. The variants are scores times .1 and .01, ranks of the scores, and five other
+seeds. For every pair, the median number of inliers over five seeds is compared with that of the original scores. The
+report gives the share of pairs within 3 %, and AUC@10 with and without a minimum of 100 iterations.
 """
 
 from __future__ import annotations

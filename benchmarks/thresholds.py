@@ -1,11 +1,11 @@
-"""Measure accuracy and time over thresholds, given ones and ``threshold="auto"``, beside MAGSAC++ and PoseLib.
+"""Measure accuracy and time over the threshold, including ``threshold="auto"``, compared with MAGSAC++ and PoseLib.
 
     python benchmarks/thresholds.py --data FOLDER [--models E,F,H,exact_warp] [--pairs 43] [--repeats N] [--json FILE]
 
-``FOLDER`` holds sets in the format of the "RANSAC in 2020" tutorial (EF and H). Pairs, matches, seeds, budgets and
-errors are those of ``bansac bench``; this package gets scores and, for F, the sizes of the images. Thresholds are in
-pixels: for E they are divided by the mean focal length of the pair. The methods run in turn on every pair, in shuffled
-order, on one thread; the calls alone are timed. A figure is AUC@10 (E, F) or mAA@10 (H), the mean over the sets.
+``FOLDER`` contains sets in the format of the "RANSAC in 2020" tutorial (EF and H). Pairs, matches, seeds, budgets and
+errors are those of ``bansac bench``. This package gets the scores and, for F, the image sizes. Thresholds are in
+pixels; for E they are divided by the mean focal length of the pair. All methods run on every pair in shuffled order on
+one thread, and only the calls are timed. The accuracy is AUC@10 (E, F) or mAA@10 (H), averaged over the sets.
 """
 
 from __future__ import annotations

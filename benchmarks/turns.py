@@ -1,10 +1,11 @@
-"""Compare the speed and accuracy of two source trees: the benchmark of both in turn, before, after, before, after.
+"""Compare the speed and accuracy of two source trees, whose benchmarks alternate.
 
     python benchmarks/turns.py --before PATH --data FOLDER [--rounds 3] [--json FILE]
 
-``PATH`` is the root of another checkout. Each turn is a process of its own with the kernels cached. Of every set and
-method the fastest turn counts; what is printed is the mean time over the sets, the ratio after / before, and AUC@10 (E,
-F) or mAA@10 (H) of the two.
+``PATH`` is the root of another checkout ("before"). Each benchmark runs in a new process with cached kernels. Both
+trees run once in each round, in alternating order: before, after; after, before. For every set and method, the fastest
+round counts. The output has the mean times over the sets, the ratio after / before, and AUC@10 (E, F) or mAA@10 (H) of
+both.
 """
 
 from __future__ import annotations

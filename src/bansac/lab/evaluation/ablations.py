@@ -1,4 +1,4 @@
-"""The two kinds of the paper's ablations: an option with a few values in a table, and one with many as curves."""
+"""The paper's two kinds of ablations: a table over a few values of an option, and curves over many values."""
 
 from __future__ import annotations
 
@@ -45,10 +45,11 @@ def ablation(
     extra: Sequence[Metric] = EXTRA_POSE_METRICS,
     **described: Any,
 ) -> Experiment:
-    """Return the experiment that gives an option the values in ``headings``, with a table of metrics by values.
+    """Return an experiment over the values of an option, reported as a table of metrics by value.
 
-    With several methods there is a group of columns for each. ``label`` makes the name of a configuration of a value,
-    ``extra`` are the rows besides the paper's; the other arguments are those of :meth:`.Grid.experiment`.
+    ``headings`` maps each value to its column heading. Several methods have a group of columns each. ``label`` formats
+    a value into the name of its configuration. ``extra`` lists rows besides the paper's. The other arguments are those
+    of :meth:`.Grid.experiment`.
     """
     configurations, columns = [], {}
     for method in methods:
@@ -69,7 +70,7 @@ def ablation(
 def report_table(
     setup: Setup, rows: Iterable[Row], *, name: str, make: Callable[..., Table] = metric_table, **described: Any
 ) -> Report:
-    """Return the report with the table that ``make`` makes of the means."""
+    """Return a report with the table that ``make`` builds from the means."""
     summary = Summary(rows)
     return Report(tables={name: make(summary, **described)}, notes=summary.notes())
 
@@ -83,10 +84,10 @@ def sweep(
     label: str,
     **described: Any,
 ) -> Experiment:
-    """Return the experiment that shows a figure and a table for each model: means against values, a curve a method.
+    """Return an experiment over many values, reported as a figure and a table for each model.
 
-    ``configure(method, value)`` returns a configuration, ``label`` is what the values are; the others are those of
-    :meth:`.Grid.experiment`.
+    The figure shows means over the values, one curve for each method. ``configure(method, value)`` returns a
+    configuration. ``label`` is the name of the values' axis. The other arguments are those of :meth:`.Grid.experiment`.
     """
     names = {method.label: [configure(method, value).name for value in values] for method in PAPER_METHODS}
     configurations = tuple(configure(method, value) for value in values for method in PAPER_METHODS)
@@ -124,7 +125,7 @@ def _report_curves(
                 [Series(method, values, y) for method, y in curves[metric].items()],
                 xlabel=label,
                 ylabel=metric.label,
-                yscale="linear" if metric is TIME else "log",  # NAPSAC's errors would flatten all others
+                yscale="linear" if metric is TIME else "log",  # log: NAPSAC's errors are much larger
             )
             for metric in _PANELS
         ]

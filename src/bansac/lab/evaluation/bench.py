@@ -1,4 +1,4 @@
-"""``bansac bench``: the same pairs, matches, settings and seeds for every method, the calls alone timed."""
+"""``bansac bench``: comparison of methods on the same pairs, matches, settings and seeds; only the calls are timed."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Bench:
-    """A comparison of methods with settings that its user chooses; the methods have to be importable in workers."""
+    """Comparison of methods with the user's settings; worker processes must be able to import the methods."""
 
     methods: tuple[Method, ...]
     protocol: Protocol
 
     def experiment(self) -> Experiment:
-        """Return the experiment that the runner runs; its rows are what :func:`build_report` takes."""
+        """Return the experiment for the runner; :func:`build_report` takes its rows."""
         return Experiment(
             name="bench",
             title="Accuracy and time of estimators",
@@ -53,9 +53,9 @@ class Bench:
         )
 
     def sets(self, setup: Setup) -> list[PairSet]:
-        """Return the sets that ``setup`` chooses and that have the truth of the model.
+        """Return the sets selected by ``setup`` that have ground truth for the model.
 
-        No such set, or one without it that is named, is a ValueError.
+        If there is no such set, or a set named in ``setup.sets`` has other ground truth, a ValueError is raised.
         """
         assert setup.data is not None  # Experiment.check
         chosen = choose_sets(find_sets(setup.data), setup.sets, setup.exclude)
@@ -69,7 +69,10 @@ class Bench:
         return judging
 
     def units(self, setup: Setup) -> list[Unit]:
-        """Return one unit for each set, pair with matches enough, and repeat; a set without any is a ValueError."""
+        """Return one unit for each set, repeat and pair with enough matches.
+
+        A set without such a pair raises a ValueError.
+        """
         units = []
         for pair_set in self.sets(setup):
             keys = self._keys(pair_set)
@@ -92,7 +95,7 @@ class Bench:
         return run_pair(self._configurations(), self.protocol, unit, seed=setup.seed)
 
     def warm_up(self, setup: Setup, units: Sequence[Unit]) -> None:
-        """Call every method once: loading and compiling code is not what is measured."""
+        """Run every method on one pair, so that the times do not include loading and compiling."""
         warm_up(self._configurations(), self.protocol, units, setup.seed)
 
     def _configurations(self) -> list[Configuration]:
@@ -100,7 +103,7 @@ class Bench:
 
 
 def measured_rows(run: Run, **settings: Any) -> Rows:
-    """Return the rows of :meth:`.Run.execute` with these settings; failed units are an OSError that names the first."""
+    """Return the rows of :meth:`.Run.execute`; if units have failed, an OSError names the first one."""
     rows, failed = run.execute(**settings)
     if failed:
         unit, reason = next(iter(failed.items()))
@@ -109,12 +112,12 @@ def measured_rows(run: Run, **settings: Any) -> Rows:
 
 
 def summarise(runs: DataFrame) -> dict[str, float]:
-    """Return the means over the calls of one method on one set, at least one.
+    """Summarise the calls of one method on one set; there must be at least one call.
 
-    For poses ``mAA_R@5``, ``mAA_R@10``, ``mAA_t@5``, ``mAA_t@10``, ``AUC@5``, ``AUC@10``, ``AUC@20`` (degrees); for
-    homographies ``mAA@5``, ``mAA@10`` of the corner error and ``mAA_visible@5``, ``mAA_visible@10`` of the error over
-    the visible area (pixels), NaN if no size of image 2 is known. And ``ms_mean`` and ``ms_median`` over the calls that
-    were timed.
+    Poses have ``mAA_R@5``, ``mAA_R@10``, ``mAA_t@5``, ``mAA_t@10``, ``AUC@5``, ``AUC@10`` and ``AUC@20`` (degrees).
+    Homographies have ``mAA@5`` and ``mAA@10`` of the corner error, and ``mAA_visible@5`` and ``mAA_visible@10`` of the
+    error over the visible area (pixels). The latter two are NaN if no size of image 2 is known. ``ms_mean`` and
+    ``ms_median`` are the mean and the median over the timed calls.
     """
     milliseconds = 1e3 * runs["seconds"].dropna().to_numpy()
     times = {"ms_mean": float(np.mean(milliseconds)), "ms_median": float(np.median(milliseconds))}
@@ -133,10 +136,11 @@ def summarise(runs: DataFrame) -> dict[str, float]:
 def build_report(
     rows: Iterable[Row], methods: Sequence[Method], protocol: Protocol, *, seconds: float
 ) -> dict[str, Any]:
-    """Return all figures of a run, and what they were measured with.
+    """Return all results of a run with its settings and environment.
 
-    ``date``, ``versions``, ``machine``, ``protocol``, ``seconds`` (of the whole run), ``sets`` (``pairs`` and
-    ``methods``, set by set) and ``mean`` (over the sets, method by method). All but the times can be reproduced.
+    The keys are ``date``, ``versions``, ``machine``, ``protocol``, ``seconds`` (of the whole run), ``sets`` (``pairs``
+    and ``methods`` for each set) and ``mean`` (over the sets, by method). All results except the times are
+    reproducible.
     """
     sets: dict[str, Any] = {}
     for name, of_set in frame_of(rows).groupby("set", sort=False, observed=True):

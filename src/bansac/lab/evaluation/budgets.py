@@ -1,8 +1,8 @@
-"""Accuracy over time: every method is run at several budgets and gives one curve.
+"""Accuracy over time: one curve for each method, one point for each budget.
 
-A budget is the maximum number of minimal samples. A method may stop earlier by its own criterion, so that the points of
-a curve come together where it is sure of its answer. A preset that runs in restarts has its share of samples a restart:
-up to the preset's own number of samples it keeps its number of restarts, beyond that the restarts grow in proportion.
+A budget is a maximum number of minimal samples. A method may stop earlier by its own criterion, so that the points of
+a curve converge at large budgets. Some presets divide their samples among restarts. Their number of restarts stays
+constant up to the preset's own number of samples. Beyond it the number grows in proportion to the budget.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Points = Sequence[Mapping[str, float]]
-"""One curve: for every budget ``max_iterations`` and the figures of :func:`bansac.lab.evaluation.bench.summarise`."""
+"""One curve. Each point has ``max_iterations`` and the values of :func:`bansac.lab.evaluation.bench.summarise`."""
 
 ACCURACY: Mapping[Kind, str] = {"E": "AUC@10", "F": "AUC@10", "H": "mAA@10"}
-"""What the curves show, a key of the figures."""
+"""Accuracy measure of the curves by model."""
 
 TIMES = (0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0)
 """Columns of the table, in milliseconds."""
@@ -35,14 +35,14 @@ _NAMES: Mapping[Kind, str] = {"E": "Essential matrix", "F": "Fundamental matrix"
 
 @dataclass(frozen=True)
 class Sweep:
-    """Methods at budgets.
+    """Methods and budgets of a set of curves.
 
     Parameters
     ----------
     kind : {"E", "F", "H"}
-        The model that is estimated.
+        Model to estimate.
     methods : tuple of Method
-        One curve each.
+        Methods, one curve each.
     budgets : tuple of int
         Maximum numbers of minimal samples, at least 1, without repetition.
     """
@@ -62,14 +62,15 @@ class Sweep:
                 raise ValueError(f"budgets: {budget} is given twice")
 
     def limited_methods(self) -> tuple[Method, ...]:
-        """Return every method at every budget: the methods of the bench whose report :meth:`curves` takes."""
+        """Return every method at every budget. :meth:`curves` takes the report of a bench with these methods."""
         return tuple(limit(method, budget, self.kind) for method in self.methods for budget in self.budgets)
 
     def curves(self, report: Mapping[str, Any]) -> dict[str, Any]:
-        """Return a report of :func:`bansac.lab.evaluation.bench.build_report` with curves in place of single figures.
+        """Replace the values in a report of :func:`bansac.lab.evaluation.bench.build_report` by curves.
 
-        ``settings`` (what each method has besides the protocol), ``budgets``; ``sets`` (``pairs`` and ``curves``, set
-        by set) and ``mean`` (over the sets): a list of points for each method, in the order of the budgets.
+        A curve is a list of points in the order of the budgets. The new report has the ``settings`` of each method
+        besides the protocol and the ``budgets``. ``sets`` gives ``pairs`` and ``curves`` for each set, and ``mean``
+        gives the curves averaged over the sets, both by method.
         """
         protocol = {name: value for name, value in report["protocol"].items() if name != "max_iterations"}
         settings = {method.name: dict(method.settings) for method in self.methods}
@@ -91,11 +92,11 @@ class Sweep:
 
 
 def limit(method: Method, budget: int, kind: Kind) -> Method:
-    """Return a method with a budget in place of its own or the protocol's number of iterations."""
+    """Return the method with a budget as its maximum number of iterations."""
     settings = {"max_iterations": budget}
     if method.call is None and "preset" in method.settings:
         options = _options(method, kind)
-        assert options.max_iterations is not None  # resolve_options
+        assert options.max_iterations is not None  # set by resolve_options
         if options.restarts > 1:
             in_proportion = math.ceil(options.restarts * budget / options.max_iterations)
             settings["restarts"] = max(options.restarts, in_proportion)
@@ -105,12 +106,12 @@ def limit(method: Method, budget: int, kind: Kind) -> Method:
 
 
 def best_within(points: Points, milliseconds: float, accuracy: str) -> float:
-    """Return the best accuracy of the points of a curve that take no longer on average; NaN if none does."""
+    """Return the best accuracy among the points of a curve within a mean time; NaN if there is no such point."""
     return max((point[accuracy] for point in points if point["ms_mean"] <= milliseconds), default=math.nan)
 
 
 def time_table(curves: Mapping[str, Points], kind: Kind) -> Table:
-    """Return what each method reaches within given times: the best of its points, nothing being interpolated.
+    """Tabulate the best accuracy of each method within given mean times, without interpolation.
 
     Examples
     --------
@@ -130,7 +131,7 @@ def time_table(curves: Mapping[str, Points], kind: Kind) -> Table:
 
 
 def budget_table(curves: Mapping[str, Points], kind: Kind) -> Table:
-    """Return accuracy and mean time of each method at each budget, all curves having the same.
+    """Tabulate the accuracy and the mean time of each method at each budget; the budgets are the same for all curves.
 
     Examples
     --------
@@ -149,7 +150,7 @@ def _point(point: Mapping[str, float], kind: Kind) -> str:
 
 
 def plot_curves(curves: Mapping[str, Points], kind: Kind) -> Figure:
-    """Draw accuracy over mean time, one line a method, its points in the order of their times."""
+    """Plot accuracy over mean time, one line for each method, its points sorted by time."""
     series = []
     for name, points in curves.items():
         in_order = sorted(points, key=lambda point: point["ms_mean"])
@@ -163,7 +164,7 @@ def _limited_name(method: Method, budget: int) -> str:
 
 
 def _options(method: Method, kind: Kind) -> Options:
-    """Return the options that a method of a preset has."""
+    """Return the resolved options of a method's preset."""
     from bansac.problems.essential import ESSENTIAL
     from bansac.problems.fundamental import FUNDAMENTAL
     from bansac.problems.homography import HOMOGRAPHY

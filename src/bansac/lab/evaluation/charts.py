@@ -1,4 +1,4 @@
-"""Charts of means with their standard errors, in rows and columns, with one legend for all."""
+"""Grids of charts of means with standard errors and a common legend."""
 
 from __future__ import annotations
 
@@ -27,28 +27,28 @@ STYLES: dict[str, tuple[str, str, str]] = {
     "BANSAC": ("#d62728", "P", "-"),
     "P-BANSAC": ("#1f77b4", "X", "--"),
 }
-"""Colour, marker and line of a method, the same in every figure; with precomputed scores the line is dashed."""
+"""Colour, marker and line style of a method in every figure; methods with precomputed scores have dashed lines."""
 
-# For lines that are no method of the paper: distinct for colour-blind readers (Okabe and Ito, Color universal design,
-# 2008), and by their marks.
+# Styles of other lines. The colours are distinct for colour-blind readers (Okabe and Ito, Color universal design,
+# 2008), and the markers differ as well.
 _COLORS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#d55e00", "#56b4e9", "#000000")
 _MARKS = "osD^vPX"
-_LINES = ("-", "--", ":")  # the second seven are dashed, the third dotted
-# The legend: width of a chart and of what stands between two labels, in characters, and height of a line in inches.
+_LINES = ("-", "--", ":")  # the second seven lines are dashed, the third seven dotted
+# Legend: width of a chart and of a marker with its spacing, in characters; height of a line in inches.
 _CHART_CHARACTERS = 68
 _MARK_CHARACTERS = 8
 _LEGEND_LINE = 0.2
 
-# Labels of a logarithmic axis in each decade: the first of these that give at least so many labels.
+# Tick labels of a logarithmic axis in each decade. The first entry with at least _FEWEST_TICKS labels is used.
 _LOG_STEPS = ((1.0,), (1.0, 2.0, 5.0), (1.0, 1.5, 2.0, 3.0, 5.0, 7.0))
 _FEWEST_TICKS, _MOST_TICKS = 4, 12
 
 
 @dataclass(frozen=True, eq=False)
 class Series:
-    """One line of a chart; NaN leaves a gap."""
+    """Line of a chart; NaN leaves a gap."""
 
-    label: str  # looks the same in all charts, and as in the other figures if it is a method's
+    label: str  # determines the style: the same in all charts, and in all figures for a method of STYLES
     x: ArrayLike
     y: ArrayLike
     error: ArrayLike | None = None  # standard errors of y, drawn as bars
@@ -56,7 +56,7 @@ class Series:
 
 @dataclass(frozen=True, eq=False)
 class Chart:
-    """One chart; ``level`` is a height to compare with, drawn as a thin dashed line."""
+    """Chart of several lines; ``level`` is a reference value of y, drawn as a thin dashed line."""
 
     series: Sequence[Series]
     title: str = ""
@@ -68,7 +68,9 @@ class Chart:
 
 
 def plot_charts(charts: Sequence[Sequence[Chart]]) -> Figure:
-    """Draw rows of charts, all of one length; the figure is made without pyplot.
+    """Draw a grid of charts, given as rows of equal length.
+
+    The figure is created without pyplot.
 
     Examples
     --------
@@ -112,13 +114,13 @@ def plot_charts(charts: Sequence[Sequence[Chart]]) -> Figure:
 
 
 def _legend_columns(labels: Sequence[str], charts: int) -> int:
-    """Return how many labels fit side by side below a row of charts, at most three a chart."""
+    """Return the number of legend columns that fit below a row of charts, at most three for each chart."""
     fitting = charts * _CHART_CHARACTERS // (max(map(len, labels), default=0) + _MARK_CHARACTERS)
     return max(1, min(len(labels), 3 * charts, fitting))
 
 
 def import_figure() -> type[Figure]:
-    """Import Matplotlib, which only figures need."""
+    """Import Matplotlib's Figure; Matplotlib is needed for figures only."""
     try:
         from matplotlib.figure import Figure
     except ModuleNotFoundError:
@@ -127,7 +129,7 @@ def import_figure() -> type[Figure]:
 
 
 def _styles(labels: Sequence[str]) -> dict[str, dict[str, str]]:
-    """Return colour, mark and line of each label: those of the methods in all figures, others in turn."""
+    """Return the style of each label: fixed for the methods of ``STYLES``, cyclic for other labels."""
     looks_of_others = [(*look, line) for line in _LINES for look in zip(_COLORS, _MARKS, strict=True)]
     others = itertools.cycle(looks_of_others)
     looks = {label: STYLES[label] if label in STYLES else next(others) for label in labels}
@@ -135,7 +137,7 @@ def _styles(labels: Sequence[str]) -> dict[str, dict[str, str]]:
 
 
 def _frame(ax: Axes, chart: Chart) -> None:
-    """Label a chart and put a light grid behind it."""
+    """Set the labels, the scales and the grid of a chart."""
     if chart.level is not None:
         ax.axhline(chart.level, color="#8a8a8a", linestyle="--", linewidth=0.8, zorder=0)
     ax.set(xlabel=chart.xlabel, ylabel=chart.ylabel, xscale=chart.xscale, yscale=chart.yscale)
@@ -150,7 +152,10 @@ def _frame(ax: Axes, chart: Chart) -> None:
 
 
 def _label_plainly(axis: Axis, limits: tuple[float, float]) -> None:
-    """Label a logarithmic axis by 1, 10, ... instead of by powers; by more, or evenly, if these are too few."""
+    """Label a logarithmic axis with plain numbers (1, 10, ...) instead of powers.
+
+    If there are too few labels, add labels within the decades, or else space them evenly.
+    """
     from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter, NullLocator
 
     low, high = limits

@@ -1,7 +1,8 @@
-"""What an experiment is: units of work that do not depend on each other, and a report over all their rows.
+"""Definition of an experiment: independent units of work and a report over all their rows.
 
-A unit is computed by :attr:`Experiment.run_unit` from its payload and the setup alone, in whichever process: the runner
-may hand units to several workers, repeat one whose worker has died, and go on after an interruption.
+:attr:`Experiment.run_unit` computes a unit from its payload and the setup alone, in any process. The runner may
+therefore distribute the units over several workers, repeat a unit after its worker has died, and resume an interrupted
+run.
 """
 
 from __future__ import annotations
@@ -27,16 +28,16 @@ Setting = Literal["pairs", "repeats"]
 
 @dataclass(frozen=True, kw_only=True)
 class Setup:
-    """What a reader may set of an experiment; None stands for the paper's value."""
+    """User settings of an experiment; None stands for the paper's value."""
 
-    data: Path | None = None  # a set of pairs, or a folder with sets below
-    model: Kind | None = None  # only this model
-    pairs: int | None = None  # maximum number of pairs of a set, evenly spaced over those that the paper takes
+    data: Path | None = None  # a set of pairs, or a folder with sets at any depth
+    model: Kind | None = None  # run this model only
+    pairs: int | None = None  # maximum number of pairs of a set, evenly spaced over the paper's pairs
     repeats: int | None = None  # runs of every pair, or trials of a synthetic experiment
-    seed: int = 0  # that of repeat 0; repeat r has seed + r
-    sets: tuple[str, ...] = ()  # names of the sets to be taken; empty for all
-    exclude: tuple[str, ...] = ()  # names of the sets to be left out
-    extra: Mapping[str, Any] = field(default_factory=dict)  # options of one experiment alone: Experiment.options
+    seed: int = 0  # seed of repeat 0; repeat r has seed + r
+    sets: tuple[str, ...] = ()  # names of the sets to use; empty for all
+    exclude: tuple[str, ...] = ()  # names of the sets to skip
+    extra: Mapping[str, Any] = field(default_factory=dict)  # options of a single experiment, see Experiment.options
 
     def __post_init__(self) -> None:
         """Check every value."""
@@ -50,7 +51,7 @@ class Setup:
 
 @dataclass(kw_only=True)
 class Report:
-    """What an experiment shows: tables, figures and records (further rows) by the names of their files, and notes."""
+    """Output of an experiment: tables, figures and records (additional rows) by file name, and notes."""
 
     tables: dict[str, Table] = field(default_factory=dict)
     figures: dict[str, Figure] = field(default_factory=dict)
@@ -60,43 +61,45 @@ class Report:
 
 @dataclass(frozen=True, kw_only=True)
 class Experiment:
-    """One experiment of the paper. Its functions live at the top of a module, so that they can be pickled.
+    """Experiment. Its functions must be picklable for use in worker processes.
 
     Parameters
     ----------
     name : str
         Name on the command line.
     title : str
-        What it compares, in a line.
+        Subject of the comparison, in one line.
     reference : str
         Label of the table or figure in the paper.
     needs_data : bool
-        Whether it needs ``setup.data``.
+        The experiment requires ``setup.data``.
     defaults : str
-        What is run without further options, in a line.
+        Description of a run with default options, in one line.
     units : callable
-        ``units(setup)``: all units, in the order of the rows. Bad settings and data raise here.
+        ``units(setup)`` returns all units in the order of the rows. It raises if settings or data are invalid.
     run_unit : callable
-        ``run_unit(setup, unit)``: the rows of a unit. A row that holds ``seconds`` has its time taken. If it raises an
-        OSError or a ValueError the unit has failed and the others go on.
+        ``run_unit(setup, unit)`` returns the rows of a unit. ``seconds`` in a row is a measured time. If an OSError or
+        a ValueError is raised, the unit has failed and the run continues with the others.
     report : callable
-        ``report(setup, rows)``: tables and figures. ``rows`` can be gone through several times; the rows of failed
-        units are missing.
+        ``report(setup, rows)`` returns a :class:`Report`. ``rows`` can be iterated several times and lacks the rows of
+        failed units.
     sets : callable, optional
-        ``sets(setup)``: the sets of ``setup.data`` that the rows depend on. None if it takes no data.
+        ``sets(setup)`` returns the sets of ``setup.data`` that the rows depend on; None if the experiment uses no data.
     settings : tuple of {"pairs", "repeats"}
-        Which of these settings it uses; others are refused, as are ``sets`` and ``exclude`` without data.
+        Settings that the experiment uses. Any other one raises a ValueError, and so do ``sets`` and ``exclude``
+        without data.
     models : tuple of {"E", "F", "H"}
-        What ``setup.model`` may be; empty if there is no choice.
+        Allowed values of ``setup.model``; empty if there is no choice.
     options : tuple of str
-        Keys that ``setup.extra`` may have.
+        Allowed keys of ``setup.extra``.
     warm_up : callable, optional
-        ``warm_up(setup, units)``: loads or compiles every kernel that the units need, before workers start. Without it
-        the first unit that does not fail is run and its rows dropped.
+        ``warm_up(setup, units)`` loads or compiles all kernels of the units before the workers start. If None, the
+        runner executes the first unit that does not fail and drops its rows.
     values : object
-        What the rows depend on besides ``setup``, the data, the module of ``run_unit`` and the estimators' source:
-        settings of the experiment, functions (with the source of their modules), in dataclasses and containers. It is
-        part of the fingerprint, see :func:`bansac.lab.evaluation.provenance.fingerprint`.
+        Further dependencies of the rows: settings of the experiment, and functions (which stand for the source of
+        their modules), in dataclasses and containers. The setup, the data, the module of ``run_unit`` and the
+        estimators' source are included already. It is part of the fingerprint, see
+        :func:`bansac.lab.evaluation.provenance.fingerprint`.
     """
 
     name: str
@@ -115,7 +118,7 @@ class Experiment:
     values: Any = ()
 
     def check(self, setup: Setup) -> None:
-        """Raise a ValueError if the data are missing, or a setting is not used by this experiment."""
+        """Raise a ValueError if required data is missing, or a setting is not used by this experiment."""
         takes = self._takes()
         for name in ("data", "sets", "exclude", "pairs", "repeats", "model"):
             if getattr(setup, name) not in (None, ()) and name not in takes:
@@ -135,7 +138,7 @@ class Experiment:
                 raise ValueError(f"{_flag(option)}: {self.name} takes no such option; it takes {_flags(takes)}")
 
     def _takes(self) -> list[str]:
-        """Return the names of everything that may be set, the seed apart."""
+        """Return the names of all allowed settings except the seed."""
         of_data = ("data", "sets", "exclude") if self.sets is not None else ()
         model = ("model",) if self.models else ()
         return [*of_data, *self.settings, *model, *self.options]
@@ -150,7 +153,10 @@ def _flags(names: Iterable[str]) -> str:
 
 
 def choose_sets(found: Sequence[Set], wanted: Sequence[str], unwanted: Sequence[str]) -> list[Set]:
-    """Return the sets that ``--sets`` (empty: all) and ``--exclude`` leave, in their order; names must differ."""
+    """Return the sets selected by ``--sets`` (empty for all) and ``--exclude``, in the given order.
+
+    An unknown name, an empty selection or two selected sets of the same name raise a ValueError.
+    """
     names = [pair_set.name for pair_set in found]
     for option, listed in (("--sets", wanted), ("--exclude", unwanted)):
         for name in listed:

@@ -1,4 +1,4 @@
-"""Experiments of the paper over image pairs: a list of configurations, all of them on every pair and repeat."""
+"""The paper's experiments over image pairs: every configuration of a list on every pair and repeat."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from bansac.lab.sets.tutorial import MAX_RATIO
 from bansac.matches.pair_folder import evenly_spaced
 
 PAIRS_OF_A_SCENE = 4000
-"""The paper takes the first 4,000 pairs of a scene (E, F), and all pairs of a homography set."""
+"""The paper uses the first 4,000 pairs of a scene (E, F), and all pairs of a homography set."""
 
 REPEATS: dict[Kind, int] = {"E": 5, "F": 5, "H": 10}
-"""The paper's repeats."""
+"""Number of repeats in the paper, by model."""
 
 ABLATION_SET = "sacre_coeur"
-"""The scene of the paper's ablations, which take all of its pairs."""
+"""Scene of the paper's ablations, which use all of its pairs."""
 
 MAX_RATIO_OPTION = "max_ratio"
 
-# Iterations of a call that only has to load or compile the kernels.
+# Number of iterations of a call that only loads or compiles the kernels.
 _WARM_UP_ITERATIONS = 30
 
 _KINDS = {"E": "EF", "F": "EF", "H": "H"}
@@ -35,15 +35,15 @@ _KINDS = {"E": "EF", "F": "EF", "H": "H"}
 
 @dataclass(frozen=True)
 class Grid:
-    """Configurations on image pairs; they are sent to workers, so that their functions have to be importable."""
+    """Configurations on image pairs; worker processes must be able to import their functions."""
 
-    models: tuple[Kind, ...]  # those for which there are data and which ``setup.model`` allows are estimated
+    models: tuple[Kind, ...]  # allowed models; a model without data is skipped
     configurations: tuple[Configuration, ...]
-    ablation: bool = False  # all pairs of ABLATION_SET, unless it is missing or other sets are asked for
-    default_models: tuple[Kind, ...] = ()  # what is estimated if ``setup.model`` is None; empty for all of ``models``
+    ablation: bool = False  # use all pairs of ABLATION_SET only, unless it is missing or other sets are selected
+    default_models: tuple[Kind, ...] = ()  # models to estimate if ``setup.model`` is None; empty for all of ``models``
 
     def experiment(self, *, options: tuple[str, ...] = (MAX_RATIO_OPTION,), **described: Any) -> Experiment:
-        """Return the experiment that runs this grid, ``described`` by further fields of :class:`.Experiment`."""
+        """Return the experiment of this grid; ``described`` are further fields of :class:`.Experiment`."""
         return Experiment(
             needs_data=True,
             units=self.units,
@@ -58,7 +58,10 @@ class Grid:
         )
 
     def units(self, setup: Setup) -> list[Unit]:
-        """Return one unit for each model, set, pair and repeat; a ValueError if no set has the truth that is needed."""
+        """Return one unit for each model, set, pair and repeat.
+
+        If no set has ground truth for the models, a ValueError is raised.
+        """
         check_max_ratio(setup)
         chosen = self._choose_sets(setup)
         models = self._models(setup, chosen)
@@ -74,7 +77,7 @@ class Grid:
         return units
 
     def sets(self, setup: Setup) -> list[PairSet]:
-        """Return the sets that the pairs of :meth:`units` are of."""
+        """Return the sets whose pairs :meth:`units` includes."""
         chosen = self._choose_sets(setup)
         kinds = {_KINDS[model] for model in self._models(setup, chosen)}
         return [pair_set for pair_set in chosen if pair_set.kind in kinds]
@@ -91,7 +94,7 @@ class Grid:
             warm_up(self.configurations, protocol, of_model, setup.seed, max_iterations=_WARM_UP_ITERATIONS)
 
     def _choose_sets(self, setup: Setup) -> list[PairSet]:
-        """Return the sets that ``setup`` chooses, whatever their truth."""
+        """Return the sets selected by ``setup``, with any kind of ground truth."""
         assert setup.data is not None  # Experiment.check
         found = find_sets(setup.data)
         wanted = setup.sets
@@ -101,7 +104,7 @@ class Grid:
         return choose_sets(found, wanted, setup.exclude)
 
     def _models(self, setup: Setup, sets: Sequence[PairSet]) -> list[Kind]:
-        """Return the models that are asked for and that the sets have truth for."""
+        """Return the requested models for which the sets have ground truth."""
         asked = (self.default_models or self.models) if setup.model is None else (setup.model,)
         kinds = {pair_set.kind for pair_set in sets}
         models = [model for model in asked if _KINDS[model] in kinds]
@@ -127,7 +130,7 @@ def check_max_ratio(setup: Setup) -> None:
 
 
 def _check_any_size(pair_set: PairSet, keys: Sequence[str]) -> None:
-    """Raise an OSError if the size that homographies are judged by is known of no pair."""
+    """Raise an OSError if no pair has the image size needed for the errors of homographies."""
     first_error: OSError | None = None
     for key in keys:
         try:
@@ -141,5 +144,5 @@ def _check_any_size(pair_set: PairSet, keys: Sequence[str]) -> None:
 
 
 def protocol_of(setup: Setup, kind: Kind) -> Protocol:
-    """Return the paper's settings, with the ratio of the matches that are used: one for E, F and H."""
+    """Return the paper's settings with the maximum SNN ratio of ``setup``, by default the same for E, F and H."""
     return dataclasses.replace(DEFAULTS[kind], max_ratio=setup.extra.get(MAX_RATIO_OPTION, MAX_RATIO))

@@ -1,4 +1,4 @@
-"""A method: settings of this package's functions, or a function that calls another library."""
+"""Estimation methods to compare: settings of this package's functions, or a call of another library."""
 
 from __future__ import annotations
 
@@ -24,34 +24,35 @@ def _nothing() -> None:
 
 @dataclass(frozen=True)
 class Method:
-    """One estimator.
+    """Estimation method.
 
     Parameters
     ----------
     name : str
         Name on the command line.
     settings : mapping
-        Keyword arguments of this package's estimate functions. With a ``preset`` among them, threshold, confidence and
-        numbers of iterations are the preset's, else they are the protocol's and the preset is "paper". For another
-        library: fields of the task (``threshold``, ``confidence``, ``max_iterations``) in place of the protocol's.
+        Keyword arguments of this package's estimate functions. If they include ``preset``, the preset gives the
+        threshold, the confidence and the numbers of iterations. Otherwise the protocol gives them, and the preset is
+        "paper". For another library: fields of the task (``threshold``, ``confidence``, ``max_iterations``) that
+        override the protocol's.
     scored : bool
-        Whether this package's functions get the scores of the matches.
+        Pass the scores of the matches to this package's functions.
     sized : bool
-        Whether :func:`bansac.estimate_fundamental` gets the sizes of the images, where they are known.
+        Pass the image sizes to :func:`bansac.estimate_fundamental` if they are known.
     label : str
         Name in the paper's tables; by default ``name``.
     call : callable, optional
-        ``call(task)`` estimates by another library; None for this package.
+        ``call(task)`` estimates with another library; None for this package.
     matrix : callable
-        ``matrix(answer)``: the 3 x 3 matrix, or None, of what ``call`` returned; not timed.
+        ``matrix(answer)`` returns the 3 x 3 matrix in the return value of ``call``, or None; not timed.
     prepare : callable
-        ``prepare()`` is called before the calls of a pair, not timed: it limits a library to one thread.
+        ``prepare()`` is called before the calls of a pair, for example to limit a library to one thread; not timed.
     package : str
-        Module that has to be installed.
+        Module that must be installed.
     kinds : tuple of str
-        Models that it can estimate.
+        Models that the method can estimate.
     sort : bool
-        Whether it expects the best matches first.
+        The method expects the matches in descending order of their scores.
     """
 
     name: str
@@ -67,25 +68,25 @@ class Method:
     sort: bool = False
 
     def __post_init__(self) -> None:
-        """Fill in the label."""
+        """Set the default label."""
         if not self.label:
             object.__setattr__(self, "label", self.name)
 
     def changed(self, name: str, **settings: Any) -> Method:
-        """Return the method with further settings and another name."""
+        """Return a copy with another name and additional settings."""
         return dataclasses.replace(self, name=name, settings={**self.settings, **settings})
 
     def arrange(self, task: Task) -> Task:
-        """Return the task as the method gets it; not timed."""
+        """Return the task with the method's settings and order of the matches; not timed."""
         if self.call is not None and self.settings:
             task = dataclasses.replace(task, **self.settings)
         return best_first(task) if self.sort else task
 
     def run(self, task: Task, **settings: Any) -> Any:
-        """Estimate the model of a task of :meth:`arrange`; this call is what is timed.
+        """Estimate the model of a task from :meth:`arrange`; the benchmarks time this call.
 
-        ``settings`` override those of the method and the task. It returns a :class:`bansac.Result`, or what the other
-        library returns.
+        ``settings`` override those of the method and the task. The return value is a :class:`bansac.Result` or that
+        of the other library.
         """
         if self.call is not None:
             return self.call(task, **settings)
@@ -111,7 +112,7 @@ class Method:
         return function(task.x1, task.x2, **{**arguments, **self.settings, **settings})
 
     def model(self, answer: Any) -> NDArray[np.float64] | None:
-        """Return the matrix of what :meth:`run` returned; None if there is none."""
+        """Return the matrix in the return value of :meth:`run`; None if there is no model."""
         if self.call is not None:
             return self.matrix(answer)
         model: NDArray[np.float64] | None = answer.model

@@ -1,10 +1,9 @@
-"""The methods that can be compared, by name: this package's in one table, other libraries' in :mod:`.peers`.
+"""Methods by name: this package's in one table, those of other libraries in :mod:`.peers`.
 
-A method of this package is the settings of the estimate functions by which it differs from ``preset="paper"``. "Only
-the sampling and the stopping criterion vary between all methods" (the paper's Sec. 5): the sampler is named here, its
-stop is the default that goes with it. The other presets are methods too, with their own thresholds and limits, and what
-a caller with real data has: scores and sizes of the images. A method of another library is a function of a
-:class:`.Task`.
+A method of this package is a set of options that differ from ``preset="paper"``. "Only the sampling and the stopping
+criterion vary between all methods" (the paper's Sec. 5). The table names the sampler. The stopping criterion is the
+sampler's default. The other presets are methods as well: they have their own thresholds and limits, and get the scores
+and the image sizes that a caller with real data has. A method of another library is a function of a :class:`.Task`.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from bansac.lab.evaluation.peers import find_peers
 from bansac.options import PRESETS
 
 LOCAL_OPTIMIZATION: Mapping[str, Any] = {"local_optimization": "inner+iterative"}
-"""What turns on the local optimisation of LO-RANSAC."""
+"""Options that enable the local optimisation of LO-RANSAC."""
 
 _OURS = (
     Method("bansac", {"sampler": "bansac"}, label="BANSAC"),
@@ -39,7 +38,7 @@ PRESET_METHODS = (
     Method("default", {"preset": None}, scored=True, sized=True),
     *(Method(name, {"preset": name}, scored=True, sized=True) for name in PRESETS if name != "paper"),
 )
-"""What the public functions do with the defaults, and with the presets other than the paper's."""
+"""The public functions with their defaults and with all presets except "paper"."""
 
 _WITH_LESS = (
     Method("default-unscored", {"preset": None}, sized=True),
@@ -56,10 +55,10 @@ PAPER_METHODS = (RANSAC, METHODS["napsac"], METHODS["p-napsac"], METHODS["prosac
 
 
 def select_methods(names: Sequence[str], kind: Kind) -> list[Method]:
-    """Return the methods of these names, in their order; their packages have to be installed.
+    """Return the methods with these names, in the given order; their packages must be installed.
 
-    ``NAME@THRESHOLD`` is the method at another threshold than the protocol's or its preset's, in the same unit;
-    ``NAME@auto`` is one of this package that estimates it.
+    ``NAME@THRESHOLD`` overrides the threshold of the protocol or the preset, in the same unit. ``NAME@auto`` estimates
+    the threshold; it is available for this package's methods only.
     """
     if not names:
         raise ValueError(f"methods must name at least one of {', '.join(METHODS)}")
@@ -77,7 +76,7 @@ def select_methods(names: Sequence[str], kind: Kind) -> list[Method]:
 
 
 def _find_method(text: str) -> Method:
-    """Return the method of ``NAME`` or ``NAME@THRESHOLD``."""
+    """Return the method for ``NAME``, ``NAME@THRESHOLD`` or ``NAME@auto``."""
     name, at, value = text.partition("@")
     if name not in METHODS:
         raise ValueError(f"methods: unknown method {name!r}; the methods are {', '.join(METHODS)}")

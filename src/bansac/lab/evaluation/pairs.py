@@ -1,7 +1,8 @@
-"""The unit of work over image pairs: several configurations of methods on one pair, in shuffled order.
+"""Unit of work over image pairs: several configurations of methods on one pair, in shuffled order.
 
-What comes after a method that moves much memory finds the caches cold, and a machine that slows down should slow all
-methods: so each unit has an order of its own, drawn from its key, the same in every run.
+A method that uses much memory evicts the caches for its successor. A temporary slowdown of the machine should affect
+all methods equally. Therefore each unit has its own random order. The seed is the unit's key, so that the order is the
+same in every run.
 """
 
 from __future__ import annotations
@@ -26,14 +27,14 @@ from bansac.matches import Matches
 
 @dataclass(frozen=True)
 class Configuration:
-    """A method with settings: one column of a table, or one point of a curve."""
+    """Method with settings: one column of a table, or one point of a curve."""
 
-    name: str  # its name in the rows, different for every configuration of a list
+    name: str  # name in the rows, unique within a list of configurations
     method: Method
     settings: Mapping[str, Any] = field(default_factory=dict)  # keyword arguments that override the method's
-    columns: Mapping[str, str | int | float | bool | None] = field(default_factory=dict)  # name the settings in rows
-    prior: float | None = None  # P^0 of every match, also if the method has scores
-    max_ratio: float | None = None  # SNN ratio below which matches are used, if it is not that of the protocol
+    columns: Mapping[str, str | int | float | bool | None] = field(default_factory=dict)  # added to every row
+    prior: float | None = None  # P^0 of every match, even if the method has scores
+    max_ratio: float | None = None  # matches with a lower SNN ratio are used; None for the protocol's ratio
 
     def estimate(self, task: Task, **settings: Any) -> Any:
         """Estimate the model of a task; ``settings`` override the configuration's."""
@@ -42,17 +43,35 @@ class Configuration:
 
 
 def pair_unit(kind: Kind, pair_set: PairSet, key: str, repeat: int) -> Unit:
-    """Return the unit of one repeat of one pair."""
+    """Return the unit for one repeat of one pair."""
     payload = (kind, str(pair_set.folder), key, repeat)
     return Unit(f"{kind}/{pair_set.name}/{key}/{repeat}", payload, timed=repeat == 0)
 
 
 def run_pair(configurations: Sequence[Configuration], protocol: Protocol, unit: Unit, *, seed: int = 0) -> list[Row]:
-    """Run all configurations on a pair; the estimates alone are timed.
+    """Run all configurations on a pair; only the estimation is timed.
 
-    The unit is of :func:`pair_unit`; ``seed`` is that of repeat 0, repeat r has ``seed + r``. There is a row for each
-    configuration, in their order; none if the pair has too few matches for any of them, so that all see the same pairs.
-    A pair that cannot be read, or whose size is needed to judge it and is not known, is an OSError.
+    Parameters
+    ----------
+    configurations : sequence of Configuration
+        Configurations to run.
+    protocol : Protocol
+        Settings that they share.
+    unit : Unit
+        Unit from :func:`pair_unit`.
+    seed : int, optional
+        Seed of repeat 0; repeat r has ``seed + r``.
+
+    Returns
+    -------
+    list of Row
+        One row for each configuration, in the given order. If the pair has too few matches for one of them, the list is
+        empty, so that all configurations see the same pairs.
+
+    Raises
+    ------
+    OSError
+        If the pair cannot be read, or an image size for the error of a homography is unknown.
     """
     kind, folder, key, repeat = unit.payload
     tasks = _tasks(configurations, protocol, unit, seed)
@@ -65,7 +84,7 @@ def run_pair(configurations: Sequence[Configuration], protocol: Protocol, unit: 
     answers = {}
     for which in random.Random(unit.key).sample(range(len(tasks)), len(tasks)):
         answers[which] = _run(configurations[which], tasks[which][1])
-    rows: list[Row] = []  # judging moves much memory: it waits until all have been timed
+    rows: list[Row] = []  # compute the errors after all calls are timed, because they use much memory
     for which, (configuration, (pair, task)) in enumerate(zip(configurations, tasks, strict=True)):
         answer, seconds = answers[which]
         row: Row = {
@@ -87,7 +106,7 @@ def run_pair(configurations: Sequence[Configuration], protocol: Protocol, unit: 
 
 
 def _run(configuration: Configuration, task: Task) -> tuple[Any, float]:
-    """Return the answer, and how many seconds it took."""
+    """Return the return value of the method and its time in seconds."""
     arranged = configuration.method.arrange(task)
     started = time.perf_counter()
     answer = configuration.estimate(arranged)
@@ -95,7 +114,7 @@ def _run(configuration: Configuration, task: Task) -> tuple[Any, float]:
 
 
 def _counts(method: Method, answer: Any) -> Row:
-    """Return what the answer says of the run; nothing if it is another library's."""
+    """Return the counts of this package's result; an empty row for another library."""
     if method.call is not None:
         return {}
     return {
@@ -108,7 +127,7 @@ def _counts(method: Method, answer: Any) -> Row:
 
 
 def check_size(pair_set: PairSet, key: str) -> None:
-    """Raise an OSError that says what was looked for if the size that a homography is judged by is not known."""
+    """Raise an OSError if the set is of homographies and the size of image 1, needed for the errors, is unknown."""
     if pair_set.kind == "H":
         pair_set.image_size(key)
 
@@ -120,14 +139,14 @@ def warm_up(
     seed: int = 0,
     **settings: Any,
 ) -> None:
-    """Load or compile what every configuration needs, by calls with ``settings`` on the first undamaged pair.
+    """Load or compile the kernels of every configuration by calls with ``settings`` on the first readable pair.
 
-    A second call has its points in another order: the kernels that judge a model of chance are needed there.
+    A second call has wrong matches, because the test of a model that fits by chance needs further kernels.
     """
     for unit in units:
         try:
             tasks = _tasks(configurations, protocol, unit, seed)
-        except (OSError, ValueError):  # the unit will fail and say why
+        except (OSError, ValueError):  # the unit itself will report the error
             continue
         if _enough(tasks, protocol):
             for configuration, (_, task) in zip(configurations, tasks, strict=True):
@@ -139,7 +158,7 @@ def warm_up(
 
 
 UNIT_CODE = (run_pair, judge, Method.run)
-"""The functions whose modules the rows depend on, for :attr:`.Experiment.values`."""
+"""Functions whose modules the rows depend on, for :attr:`.Experiment.values`."""
 
 
 def _tasks(
@@ -164,7 +183,7 @@ def _enough(tasks: Sequence[tuple[Matches, Task]], protocol: Protocol) -> bool:
 
 @functools.lru_cache(maxsize=64)
 def open_set(folder: str) -> PairSet:
-    """Return the set of a folder, the same one each time."""
+    """Open the set of a folder; the object is cached."""
     return PairSet(folder)
 
 

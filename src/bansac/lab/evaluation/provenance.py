@@ -1,4 +1,4 @@
-"""What rows depend on (the fingerprint of a run), and what a report says of where they come from."""
+"""Provenance of the rows of a run: the fingerprint of their dependencies, and the machine for the report."""
 
 from __future__ import annotations
 
@@ -20,19 +20,21 @@ from bansac.lab.evaluation.experiment import Experiment, Setup
 from bansac.lab.sets import PairSet
 from bansac.lab.sets.labelled import LabelledSet
 
-# Of a file larger than three blocks the first, the middle and the last block are read: the archives have gigabytes.
+# The digest of a file covers at most three blocks, the first, the middle and the last: a file may have gigabytes.
 _BLOCK = 1 << 20
 
 
 def fingerprint(experiment: Experiment, setup: Setup, data: Mapping[str, Any]) -> str:
-    """Return a digest of what the rows of a run depend on.
+    """Compute a digest of everything that the rows of a run depend on.
 
-    These are the settings, the content of the data (not their path), the values that the experiment names, the
-    versions of Python, NumPy, Numba and this package, the source of the estimators
-    (:data:`bansac.batch.provenance.PACKAGES`) and the source of the module of ``run_unit``. The source of the command
-    line, of tables and of figures is not included: an edit there does not discard a run of a week. If ``options``,
-    ``estimate``, ``significance``, ``metrics`` or ``sets`` change so that results change, without a new version of the
-    package, use another folder.
+    The digest covers the settings, the content of the data (not its path), and ``experiment.values``. It covers the
+    versions of Python, NumPy, Numba and this package. It also covers the source of the estimators
+    (:data:`bansac.batch.provenance.PACKAGES`) and of the module of ``run_unit``.
+
+    The source of the command line, the tables and the figures is excluded, so that an edit there does not discard a
+    long run. Other source, such as ``options``, ``estimate``, ``metrics`` and ``sets``, is covered only if
+    ``experiment.values`` includes it. If an edit there changes results without a new version of this package, use
+    another output folder.
     """
     settings = plain_settings(setup) | {"data": data.get("sha256")}
     parts = [experiment.name, settings, experiment.run_unit, experiment.values, source_digest(), installed_versions()]
@@ -40,13 +42,13 @@ def fingerprint(experiment: Experiment, setup: Setup, data: Mapping[str, Any]) -
 
 
 def plain_settings(setup: Setup) -> dict[str, Any]:
-    """Return the settings by name."""
+    """Return the settings as plain values by name."""
     settings = {field.name: getattr(setup, field.name) for field in dataclasses.fields(setup)}
     return settings | {"data": str(setup.data) if setup.data is not None else None, "extra": dict(setup.extra)}
 
 
 def _by_value(value: Any) -> Any:
-    """Return what stands for a value in JSON: a function is its name and the source of its module."""
+    """Convert a value for JSON; a function becomes its name and the digest of its module's source."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
     if isinstance(value, functools.partial):
@@ -60,11 +62,14 @@ def _by_value(value: Any) -> Any:
 
 
 def data_fingerprint(folder: Path | None, sets: Sequence[PairSet | LabelledSet]) -> dict[str, Any]:
-    """Return what identifies the data of a run, wherever they are.
+    """Identify the data of a run independently of its location.
 
-    Name of the ``folder``, number of ``files``, their ``bytes`` and a ``sha256`` over the names of the sets and over
-    names, sizes and content of the files that their pairs are read from; of files larger than 3 MiB, over the first,
-    the middle and the last MiB. Empty without data.
+    Returns
+    -------
+    dict
+        Name of the ``folder``, number of ``files``, their total ``bytes`` and a ``sha256``; empty without data. The
+        digest covers the names of the sets and the names, sizes and contents of the files with their pairs. For a
+        file larger than 3 MiB it covers the first, the middle and the last MiB.
     """
     if folder is None:
         return {}
@@ -98,7 +103,7 @@ def machine() -> dict[str, Any]:
 
 
 def _processor() -> str:
-    """Return the model of the processor, which platform.processor() does not know on Linux."""
+    """Return the processor's model name; on Linux platform.processor() does not provide it."""
     try:
         with open("/proc/cpuinfo", encoding="utf-8") as file:
             return next(line.split(":", 1)[1].strip() for line in file if line.startswith("model name"))

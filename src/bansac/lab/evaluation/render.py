@@ -1,7 +1,8 @@
-r"""Tables as Markdown, and as LaTeX with booktabs, the best value bold and the second best underlined; and as JSON.
+r"""Rendering of tables as Markdown, LaTeX (with booktabs) and JSON.
 
-Labels are plain text. What the paper's labels hold beyond ASCII (``°``, Greek letters, subscripts, arrows, check marks)
-is written as the Unicode character and turned into LaTeX by :func:`escape_latex`.
+In Markdown and LaTeX the best value is bold and the second best underlined. Labels are plain text. Their characters
+beyond ASCII (``°``, Greek letters, subscripts, arrows, check marks) are Unicode, which :func:`escape_latex` converts to
+LaTeX.
 """
 
 from __future__ import annotations
@@ -26,9 +27,10 @@ _EMPHASIS = "\\*<"
 
 
 def to_markdown(table: Table) -> str:
-    """Return caption and table in Markdown, padded so that the source reads as a table too.
+    """Return the caption and the table in Markdown, with aligned columns in the source.
 
-    Groups are in the heading, the columns' own headings below them: Markdown has one line of headings.
+    Markdown has a single line of headings. If there are groups, it has their headings, and the first row of the table
+    has the headings of the columns.
 
     Examples
     --------
@@ -57,7 +59,7 @@ def to_markdown(table: Table) -> str:
 
 
 def to_document(table: Table) -> dict[str, Any]:
-    """Return the table as plain values for JSON: numbers with six digits, one line of the table an entry of ``rows``.
+    """Return the table as plain values for JSON; floating-point numbers have six significant digits.
 
     Examples
     --------
@@ -87,9 +89,9 @@ def _plain(cell: Cell) -> Any:
 
 
 def to_latex(table: Table) -> str:
-    r"""Return the table in LaTeX, as ``table`` or, with more than eight columns, ``table*``.
+    r"""Return the table as a LaTeX ``table``, or as ``table*`` if it has more than eight columns.
 
-    It needs ``\usepackage{amssymb, booktabs, graphicx}``.
+    The document needs ``\usepackage{amssymb, booktabs, graphicx}``.
     """
     width = len(table.stub) + len(table.columns)
     environment = "table*" if width > 8 else "table"
@@ -131,7 +133,7 @@ def _headings(table: Table) -> list[tuple[str, Better | None]]:
 
 
 def _labels(row: TableRow) -> list[str]:
-    """Return a row's labels, the last one with its arrow."""
+    """Return a row's labels, with an arrow at the last one if the row has a better direction."""
     return [*row.labels[:-1], with_arrow(row.labels[-1], row.better if row.arrow else None)]
 
 
@@ -157,7 +159,7 @@ def _mark_markdown(text: str, mark: Mark | None) -> str:
 
 
 def _pad(lines: list[list[str]], stub: int) -> str:
-    """Return the lines of a Markdown table: labels to the left, values to the right."""
+    """Return a Markdown table with labels aligned to the left and values to the right."""
     widths = [max(3, *(len(line[j]) for line in lines)) for j in range(len(lines[0]))]
     rule = [":" + "-" * (w - 1) if j < stub else "-" * (w - 1) + ":" for j, w in enumerate(widths)]
 
@@ -192,7 +194,7 @@ _LATEX = {
 
 
 def escape_latex(text: str) -> str:
-    r"""Return plain text as LaTeX: its own characters escaped, the Unicode ones of labels as commands.
+    r"""Convert plain text to LaTeX: escape special characters and replace the Unicode characters of labels.
 
     Examples
     --------

@@ -1,12 +1,15 @@
-"""Runs the units of an experiment: by an executor, the times in a pass of their own, a journal throughout.
+"""Execution of the units of an experiment, with a journal of the finished units.
 
-In this process, one unit after the other, errors and times come from the same pass. Beside others, the machine is busy:
-the seconds of that pass are dropped, and the units of repeat 0 run again afterwards, one after the other, for their
-seconds alone. Errors do not depend on the executor, nor on where an earlier run was interrupted.
+The serial executor measures errors and times in one pass. Parallel units disturb each other's times. Their times are
+therefore dropped, and the units of repeat 0 run again serially to measure the times alone. Errors depend neither on the
+executor nor on interruptions of earlier runs.
 
-The folder of a run has every single run in ``runs.csv``, tables as ``.json``, ``.md`` and ``.tex``, figures as
-``.png`` and ``.svg``, further numbers as ``.csv``, settings, versions and notes in ``run.json``, and
-``journal.sqlite``.
+The output folder of a run contains
+
+- ``runs.csv`` with all rows,
+- tables as ``.json``, ``.md`` and ``.tex``, figures as ``.png`` and ``.svg``, and further records as ``.csv``,
+- ``run.json`` with settings, versions and notes, and
+- ``journal.sqlite``.
 """
 
 from __future__ import annotations
@@ -30,13 +33,13 @@ from bansac.lab.evaluation.render import to_document, to_latex, to_markdown
 from bansac.lab.evaluation.summary import import_pandas
 from bansac.output_files import OutputFolder
 
-# The notes name the reasons of so many failed units.
+# Maximum number of failed units whose reasons are in the notes.
 _NOTED_FAILURES = 10
 
 
 @dataclass(frozen=True)
 class RunSummary:
-    """The report of a run, the content of ``run.json``, and the units without rows or times that they should have."""
+    """Report of a run, content of ``run.json``, and failed units with their reasons."""
 
     report: Report
     document: dict[str, Any]
@@ -45,7 +48,7 @@ class RunSummary:
 
 @dataclass(frozen=True)
 class Run:
-    """The units of an experiment, what is known of its data, and the journal; see :func:`open_run`."""
+    """Units of an experiment, identification of its data, and journal; see :func:`open_run`."""
 
     experiment: Experiment
     setup: Setup
@@ -56,10 +59,24 @@ class Run:
     def execute(
         self, *, workers: int = 1, executor: str | Executor | None = None, progress: Progress = silent
     ) -> tuple[Rows, dict[str, str]]:
-        """Run what the journal lacks; return the rows of all finished units, and the failed units and why.
+        """Run the units that the journal lacks.
 
-        A unit without the times that it should have has failed too. ``executor`` is a key of
-        :data:`bansac.executors.EXECUTORS`, by default "serial" for one worker, else "processes"; or an executor.
+        Parameters
+        ----------
+        workers : int, optional
+            Number of workers.
+        executor : str or Executor, optional
+            Executor or its name, a key of :data:`bansac.executors.EXECUTORS`. The default is "serial" for one worker
+            and "processes" for several.
+        progress : callable, optional
+            Function that returns a context manager to show the progress, see :data:`bansac.executors.Progress`.
+
+        Returns
+        -------
+        rows : Rows
+            Rows of all finished units, including those of earlier runs.
+        failed : dict of str to str
+            Key and reason of each failed unit. A unit has also failed if its times could not be measured.
         """
         if workers < 1:
             raise ValueError(f"workers must be at least 1, got {workers}")
@@ -76,7 +93,7 @@ class Run:
         keep = functools.partial(self.journal.add, alone=chosen.alone)
         failed = _collect(chosen.run(work, pending, workers), keep, shown)
         untimed = [unit for unit in self.units if self.journal.lacks_times(unit)]
-        if untimed:  # they ran beside others: once more, one after the other
+        if untimed:  # they ran in parallel, so measure their times serially
             if not pending:
                 self._warm_up(work, untimed)
             answers = find_executor("serial").run(work, untimed, 1)
@@ -86,7 +103,7 @@ class Run:
         return Rows(self.journal, self.units), in_order
 
     def _warm_up(self, work: Work[Unit, list[Row]], units: Sequence[Unit]) -> None:
-        """Load or compile the kernels here: for the times, and so that workers find them in Numba's cache."""
+        """Load or compile the kernels, so that the times exclude it and workers find the kernels in Numba's cache."""
         if self.experiment.warm_up is not None:
             self.experiment.warm_up(self.setup, units)
         else:
@@ -98,7 +115,7 @@ def _collect(
     keep: Callable[[Unit, list[Row]], None],
     shown: AbstractContextManager[Callable[[], None]],
 ) -> dict[str, str]:
-    """Keep the rows of the units as they come; return the units that failed, and why."""
+    """Store the rows of the units as they arrive; return the failed units with their reasons."""
     failed = {}
     with shown as advance, contextlib.closing(answers):
         for unit, answer in answers:
@@ -112,13 +129,13 @@ def _collect(
 
 @contextlib.contextmanager
 def open_run(experiment: Experiment, setup: Setup, journal: Path | None) -> Iterator[Run]:
-    """Prepare a run: check the settings, list the units, open the journal and close it afterwards.
+    """Prepare a run: check the settings, list the units, and open the journal; the journal is closed at the end.
 
-    Without a file the journal is in memory. One that a run with the same fingerprint has left is taken over. Settings
-    that make no sense are a ValueError; data that cannot be read, or a journal that cannot be used, an OSError.
+    If ``journal`` is None, the journal is in memory. Finished units of an earlier run with the same fingerprint are
+    reused. Invalid settings raise a ValueError. Unreadable data or an unusable journal raises an OSError.
     """
     experiment.check(setup)
-    import_pandas()  # before the work, not after it
+    import_pandas()  # fail before the work, not after it
     units = experiment.units(setup)
     if len({unit.key for unit in units}) < len(units):
         raise ValueError(f"{experiment.name}: the keys of the units must all be different")
@@ -137,7 +154,10 @@ def run_experiment(
     executor: str | Executor | None = None,
     progress: Progress = silent,
 ) -> RunSummary:
-    """Run an experiment, see :meth:`Run.execute`, and write its results into a folder; no row is a ValueError."""
+    """Run an experiment with :meth:`Run.execute` and write its results into a folder.
+
+    If there are no rows, a ValueError is raised.
+    """
     started = time.perf_counter()
     with open_run(experiment, setup, folder.path / "journal.sqlite") as run:
         resumed = len(run.journal)

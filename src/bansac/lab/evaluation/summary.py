@@ -1,6 +1,6 @@
-"""Means of experiments over image pairs: set by set, then over the sets; and the tables that show them.
+"""Means of experiments over image pairs, by set and over the sets, and the tables that show them.
 
-A mean over sets is the average of their figures, whatever their numbers of pairs, as in the paper.
+As in the paper, a mean over sets gives every set the same weight, independent of its number of pairs.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ _BLOCK = 100_000
 
 
 def frame_of(rows: Iterable[Row]) -> DataFrame:
-    """Return what figures are made of, one line a run; numbers that a row does not have are NaN.
+    """Convert rows of :func:`bansac.lab.evaluation.pairs.run_pair` to a data frame.
 
-    The rows of :func:`bansac.lab.evaluation.pairs.run_pair` are taken in blocks: a full run has millions. The texts are
-    categories, the numbers float64.
+    Texts are categories, numbers float64. Missing numbers are NaN. The rows are converted in blocks, because a full
+    run has millions.
     """
     pandas = import_pandas()
     left = iter(rows)
@@ -50,7 +50,7 @@ def frame_of(rows: Iterable[Row]) -> DataFrame:
 
 
 def import_pandas() -> Any:
-    """Import pandas, which only reports need."""
+    """Import pandas, which is needed for reports only."""
     try:
         import pandas
     except ModuleNotFoundError:
@@ -60,7 +60,7 @@ def import_pandas() -> Any:
 
 @dataclass(frozen=True)
 class Metric:
-    """A figure of merit of one configuration on one set, NaN if there is none; ``better`` is "higher" or "lower"."""
+    """Performance measure of one configuration on one set; its value is NaN if there is no data."""
 
     label: str
     better: Better
@@ -68,7 +68,7 @@ class Metric:
 
     @property
     def heading(self) -> str:
-        """The label with an arrow for the better values."""
+        """Label with an arrow for the better direction."""
         return with_arrow(self.label, self.better)
 
 
@@ -109,14 +109,14 @@ POSE_METRICS = (ROTATION_5, ROTATION_10, TRANSLATION_5, TRANSLATION_10, TIME)
 """The rows of the paper's tables on poses."""
 
 HOMOGRAPHY_METRICS = (VISIBLE_5, VISIBLE_10, CORNERS_5, CORNERS_10, TIME)
-"""The rows of the paper's table on homographies: its error is the tutorial's, of the visible area; corners besides."""
+"""The rows of the paper's table on homographies (the tutorial's error over the visible area), and corner errors."""
 
 EXTRA_POSE_METRICS = (AUC_10, ITERATIONS)
-"""Rows that are not in the paper: the usual figure for poses, and what the stop does."""
+"""Rows that are not in the paper: the usual AUC of poses, and the number of iterations."""
 
 
 class Summary:
-    """The figures of all configurations, from the rows of :func:`bansac.lab.evaluation.pairs.run_pair`."""
+    """Metrics of all configurations, from the rows of :func:`bansac.lab.evaluation.pairs.run_pair`."""
 
     def __init__(self, rows: Iterable[Row]) -> None:
         frame = frame_of(rows)
@@ -131,21 +131,21 @@ class Summary:
         return [model for model in order if model in self._of_model]
 
     def sets(self, model: str) -> list[str]:
-        """Return the names of the sets."""
+        """Return the names of the sets of a model."""
         return [str(name) for name in self._of_model[model]["set"].unique()]
 
     def of_set(self, metric: Metric, model: str, set_name: str, configuration: str) -> float:
-        """Return a figure on one set; NaN if there is none."""
+        """Return a metric on one set; NaN if there is no data."""
         runs = self._runs.get((model, set_name, configuration))
         return metric.compute(runs) if runs is not None else math.nan
 
     def mean(self, metric: Metric, model: str, configuration: str) -> float:
-        """Return the average of the sets' figures; NaN if one is missing."""
+        """Return the average of a metric over the sets; NaN if one value is missing."""
         figures = [self.of_set(metric, model, name, configuration) for name in self.sets(model)]
         return float(np.mean(figures))
 
     def notes(self) -> list[str]:
-        """Say what the figures are means over."""
+        """Return notes on the pairs and repeats that the means include."""
         notes = []
         for model, runs in self._of_model.items():
             counts = runs.groupby("set", sort=False, observed=True)["pair"].nunique()
@@ -163,10 +163,10 @@ def metric_table(
     extra: Sequence[Metric] = EXTRA_POSE_METRICS,
     extra_h: Sequence[Metric] = (),
 ) -> Table:
-    """Return a table of means over the sets: metrics down, configurations across, a section for each model.
+    """Return a table of means over the sets: one row for each metric, one column for each configuration.
 
-    ``columns`` are headings by the names of the configurations, ``extra`` and ``extra_h`` the rows besides the
-    paper's, for poses and homographies.
+    There is a section for each model. ``columns`` maps the names of the configurations to headings. ``extra`` and
+    ``extra_h`` list rows besides the paper's, for poses and homographies.
     """
     rows: list[TableRow | Section] = []
     for model in summary.models:
@@ -184,7 +184,10 @@ _GROUPS = (("Rotation", 2), ("Translation", 2), ("Time", 1), ("Iterations", 1))
 def settings_table(
     summary: Summary, title: str, stub: tuple[str, ...], labels: Mapping[str, tuple[str, ...]], iterations: str
 ) -> Table:
-    """Return a table with metrics across and configurations, which ``labels`` names below ``stub``, down."""
+    """Return a table with one column for each metric and one row for each configuration.
+
+    ``labels`` maps the names of the configurations to row labels, whose headings are ``stub``.
+    """
     lines: list[TableRow | Section] = []
     for model in summary.models:
         lines.append(Section(MODEL_TITLES[model]))

@@ -1,7 +1,8 @@
-"""Tables in the paper's layout: what is in them, and which values are the best and second best.
+"""Tables in the paper's layout: their contents, and the ranks of the best and second best values.
 
-:mod:`.render` writes them. They are not pandas' own: its Styler has neither lines across the table that name sections,
-nor a direction for each row, nor equal ranks for values that are equal when they are rounded.
+:mod:`.render` writes them. The Styler of pandas is not used because it lacks three features: section lines across the
+table, a direction ("higher" or "lower" is better) for each row, and equal ranks for values that are equal after
+rounding.
 """
 
 from __future__ import annotations
@@ -20,39 +21,52 @@ _ARROWS = {"higher": "↑", "lower": "↓"}
 
 @dataclass(frozen=True)
 class Measured:
-    """A value with its standard error; it is ranked by the value."""
+    """Value with its standard error; the rank depends on the value only."""
 
     value: float
     error: float
 
 
 Cell = float | int | str | Measured | None
-"""A number, a text, or None if there is no value."""
+"""Number, text, or None for a missing value."""
 
 
 @dataclass(frozen=True)
 class Section:
-    """A line across the table that names the rows below it."""
+    """Line across the table with a title for the rows below it."""
 
     title: str
 
 
 @dataclass(frozen=True)
 class TableRow:
-    """One row: labels in the stub, and a value for each column."""
+    """Row of a table: labels in the stub columns, and one value for each other column."""
 
     labels: tuple[str, ...]
     values: tuple[Cell, ...]
-    better: Better | None = None  # best and second best are marked within each group of columns
-    arrow: bool = True  # whether the last label ends in an arrow for ``better``
+    better: Better | None = None  # if given, best and second best are marked within each group of columns
+    arrow: bool = True  # append an arrow for ``better`` to the last label
 
 
 @dataclass(frozen=True)
 class Table:
-    """A caption, the headings of labels (``stub``) and values (``columns``), and the lines.
+    """Table with a caption.
 
-    ``groups`` are headings over the columns and how many each spans, from the left. ``better`` is for tables that
-    compare their rows: which values of each column are better, best and second best being marked between two sections.
+    Parameters
+    ----------
+    title : str
+        Caption.
+    stub : tuple of str
+        Headings of the label columns.
+    columns : tuple of str
+        Headings of the value columns.
+    rows : tuple of TableRow or Section
+        Lines of the table.
+    groups : tuple of (str, int), optional
+        Headings over groups of value columns and the number of columns that each spans, from left to right.
+    better : tuple of {"higher", "lower", None}, optional
+        Better direction of each value column, for tables that compare rows. Best and second best are marked within
+        each section.
 
     Examples
     --------
@@ -69,7 +83,7 @@ class Table:
     better: tuple[Better | None, ...] = ()
 
     def __post_init__(self) -> None:
-        """Check that the lengths fit together."""
+        """Check that the lengths are consistent."""
         width = len(self.columns)
         for row in self.rows:
             if isinstance(row, TableRow) and (len(row.labels), len(row.values)) != (len(self.stub), width):
@@ -82,10 +96,10 @@ class Table:
             raise ValueError(f"better must have {width} entries, got {self.better}")
 
     def marks(self) -> list[list[Mark | None]]:
-        """Return "best", "second" or None for every value, row by row; a section counts as a row without values.
+        """Return "best", "second" or None for every value, row by row; a section is a row without values.
 
-        Values that look alike rank alike. If several are best, or only two values are compared, there is no second; if
-        all are best, nothing is marked.
+        Values that are equal after rounding have the same rank. If several values are best, or only two are compared,
+        there is no second best. If all values are best, none is marked.
         """
         values = [row.values if isinstance(row, TableRow) else () for row in self.rows]
         marks: list[list[Mark | None]] = [[None] * len(of_row) for of_row in values]
@@ -95,7 +109,7 @@ class Table:
         return marks
 
     def _contests(self) -> list[tuple[list[tuple[int, int]], Better]]:
-        """Return the cells (row, column) that are compared with each other, and which of them are better."""
+        """Return the groups of cells (row, column) to compare, each with its better direction."""
         contests: list[tuple[list[tuple[int, int]], Better]] = []
         for i, row in enumerate(self.rows):
             if isinstance(row, TableRow) and row.better is not None:
@@ -106,7 +120,7 @@ class Table:
         return contests
 
     def column_groups(self) -> list[range]:
-        """Return the places of the columns below each group, or of all columns."""
+        """Return the indices of the columns of each group; without groups, of all columns."""
         spans = [span for _, span in self.groups] or [len(self.columns)]
         starts = [sum(spans[:k]) for k in range(len(spans))]
         return [range(start, start + span) for start, span in zip(starts, spans, strict=True)]
@@ -117,7 +131,7 @@ class Table:
 
 
 def format_number(value: float) -> str:
-    """Format a number with three significant digits, as the paper's tables do; whole digits are never cut off.
+    """Format a number with three significant digits, as in the paper's tables; integer digits are never dropped.
 
     Examples
     --------
@@ -131,13 +145,13 @@ def format_number(value: float) -> str:
     if value == 0:
         return "0.000"
     decimals = max(0, 2 - math.floor(math.log10(abs(value))))
-    # Rounding may carry into the next power of ten: 0.9996 is 1.00, not 1.000.
+    # Rounding may carry into the next power of ten: 0.9996 becomes 1.00, not 1.000.
     rounded = round(value, decimals)
     return f"{rounded:.{max(0, 2 - math.floor(math.log10(abs(rounded))))}f}"
 
 
 def _rank(cells: Sequence[Cell], better: Better) -> list[Mark | None]:
-    """Return the marks of values that compete, as they look when they are rounded."""
+    """Return the marks of a group of values, ranked after rounding."""
     values = [_rounded(cell) for cell in cells]
     known = sorted({value for value in values if value is not None}, reverse=better == "higher")
     if len(known) < 2:
@@ -155,12 +169,12 @@ def _rounded(cell: Cell) -> float | None:
 
 
 def percent(share: float) -> int:
-    """Return a share in whole per cent."""
+    """Return a share in per cent, rounded to an integer."""
     return round(100 * share)
 
 
 def with_arrow(label: str, better: Better | None) -> str:
-    """Return a label with an arrow up or down if there is a direction.
+    """Append an up or down arrow to a label if there is a better direction.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The settings of a comparison, one pair of images as a method gets it, and the errors of what it answers."""
+"""Settings of a comparison, input of a method for one image pair, and errors of the estimated model."""
 
 from __future__ import annotations
 
@@ -19,23 +19,25 @@ from bansac.matches import Matches
 
 Array = NDArray[np.float64]
 
-# Of the visible area every fourth row and column is looked at, which saves time: the error of a homography varies
-# slowly over an image.
+# Evaluate every fourth row and column of the visible area: the error of a homography varies slowly over an image.
 _PIXEL_STEP = 4
 
 
 @dataclass(frozen=True, kw_only=True)
 class Protocol:
-    """Settings of a comparison; a value out of its range is a ValueError here, and not one of each method."""
+    """Settings of a comparison.
+
+    The values are checked once here, so that an invalid one raises a single ValueError instead of one for each method.
+    """
 
     kind: Kind
     threshold: float  # pixels for H and F, normalised units for E
     max_iterations: int
     confidence: float = 0.999
     max_ratio: float  # matches with an SNN ratio below this are used
-    min_matches: int = 26  # pairs with fewer are left out
-    pairs: int = 43  # maximum number of pairs of a set, evenly spaced over its sorted keys; the bench's
-    repeats: int  # runs of every pair, with the seeds 0, 1, ...; the bench's
+    min_matches: int = 26  # pairs with fewer matches are skipped
+    pairs: int = 43  # maximum number of pairs of a set, evenly spaced over its sorted keys; used by the bench only
+    repeats: int  # runs of every pair, with the seeds 0, 1, ...; used by the bench only
 
     def __post_init__(self) -> None:
         """Check every value."""
@@ -54,11 +56,11 @@ DEFAULTS: dict[Kind, Protocol] = {
     "F": Protocol(kind="F", threshold=0.5, max_iterations=10000, max_ratio=0.85, repeats=2),
     "E": Protocol(kind="E", threshold=1e-3, max_iterations=1000, max_ratio=0.85, repeats=2),
 }
-"""The paper's settings; ratios, numbers of pairs and repeats are the bench's."""
+"""The paper's settings by model. The ratios and the numbers of pairs and repeats are defaults of the bench."""
 
 
 def usable_pairs(pair_set: PairSet, protocol: Protocol) -> Iterator[Matches]:
-    """Yield the pairs of a set that a protocol takes: their matches below its ratio, where there are enough."""
+    """Yield the pairs of a set with enough matches below the protocol's ratio, filtered to these matches."""
     for pair in pair_set.pairs(protocol.pairs):
         chosen = pair.filtered(protocol.max_ratio)
         if len(chosen) >= protocol.min_matches:
@@ -67,22 +69,22 @@ def usable_pairs(pair_set: PairSet, protocol: Protocol) -> Iterator[Matches]:
 
 @dataclass(frozen=True)
 class Task:
-    """What a method gets: the matches of one pair, and the settings."""
+    """Input of a method: the matches of one pair, and the settings."""
 
     kind: Kind
     x1: Array  # (N, 2) float64, in pixels; for E in normalised units (K^-1 applied)
     x2: Array
     scores: Array  # (N,): 1 - SNN ratio
     threshold: float  # largest residual of an inlier, in the unit of the points
-    confidence: float  # desired probability of having seen the best model
+    confidence: float  # desired probability of having sampled the best model
     max_iterations: int  # maximum number of minimal samples
     seed: int
-    size1: tuple[int, int] | None = None  # height and width of the images, where they are known; not for E
+    size1: tuple[int, int] | None = None  # height and width of the images in pixels, None if unknown or for E
     size2: tuple[int, int] | None = None
 
 
 def make_task(pair: Matches, protocol: Protocol, seed: int) -> Task:
-    """Return the task of a pair whose matches have passed the ratio test, for E on the normalised image planes."""
+    """Return the task of a pair that has been filtered by the ratio test; for E the points are normalised."""
     if pair.scores is None:
         raise ValueError(f"the pair {pair.key} has no scores")
     calibrated = protocol.kind == "E"
@@ -102,18 +104,28 @@ def make_task(pair: Matches, protocol: Protocol, seed: int) -> Task:
 
 
 def best_first(task: Task) -> Task:
-    """Return the task with the matches of the highest scores first."""
+    """Return the task with its matches sorted by descending score."""
     order = np.argsort(-task.scores, kind="stable")
     return dataclasses.replace(task, x1=task.x1[order], x2=task.x2[order], scores=task.scores[order])
 
 
 def judge(model: Array | None, task: Task, pair: Matches) -> dict[str, float]:
-    """Return the errors of a 3 x 3 model, in the coordinates of the task, against the truth of the pair.
+    """Compute the errors of a 3 x 3 model, in the coordinates of the task, against the ground truth of the pair.
 
-    For F and E ``rotation_error`` and ``translation_error`` in degrees. For H in pixels ``corner_error``, the mean over
-    the corners of image 1, and ``visible_area_error``, the tutorial's: the mean over the pixels of image 1 that image 2
-    sees, NaN if the size of image 2 is not known. None, another shape or NaN is a failure: 180 degrees or inf. A pair
-    without the truth or the size of image 1 is a ValueError.
+    A model that is None, not finite or of another shape is a failure: its errors are 180 degrees or inf.
+
+    Returns
+    -------
+    dict
+        For F and E: ``rotation_error`` and ``translation_error`` in degrees. For H: ``corner_error`` and
+        ``visible_area_error`` in pixels. The corner error is the mean over the corners of image 1. The other one is the
+        tutorial's: the mean over the pixels of image 1 that are visible in image 2. It is NaN if the size of image 2 is
+        unknown.
+
+    Raises
+    ------
+    ValueError
+        If the pair has no ground truth or, for H, no size of image 1.
     """
     usable = model if model is not None and model.shape == (3, 3) and np.all(np.isfinite(model)) else None
     if task.kind == "H":
@@ -128,7 +140,7 @@ def judge(model: Array | None, task: Task, pair: Matches) -> dict[str, float]:
 
 
 def squared_distances(model: Array, pair: Matches, kind: Literal["H", "F"]) -> Array:
-    """Return the squared distance of every match to H (transfer error) or F (Sampson distance), in pixels."""
+    """Return the squared distance of every match to H (transfer error) or F (Sampson distance), in squared pixels."""
     from bansac.problems.fundamental import FUNDAMENTAL
     from bansac.problems.homography import HOMOGRAPHY
 
@@ -149,7 +161,7 @@ def _homography_errors(H: Array | None, pair: Matches) -> dict[str, float]:
 
 
 def _normalised_points(pair: Matches) -> tuple[Array, Array]:
-    """Return the points with K^-1 applied."""
+    """Return the points in normalised coordinates (K^-1 applied)."""
     if pair.K1 is None or pair.K2 is None:
         raise ValueError(f"the pair {pair.key} has no camera matrices")
     return normalize_points(pair.K1, pair.x1), normalize_points(pair.K2, pair.x2)

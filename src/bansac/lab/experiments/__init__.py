@@ -1,8 +1,8 @@
-"""The paper's experiments, one module each, by the names that they have on the command line.
+"""The paper's experiments, one module each, by their names on the command line.
 
-A module has the settings of an experiment, its table and its figure, and an ``EXPERIMENT``; what they share is in
-:mod:`bansac.lab.evaluation`. A new experiment is a module here and a row in ``EXPERIMENTS``. It may import
-:mod:`bansac.lab.evaluation` and what is below it.
+A module defines the settings, the tables and the figures of an experiment, and its ``EXPERIMENT``. Common code is in
+:mod:`bansac.lab.evaluation`. To add an experiment, add a module here and an entry to ``EXPERIMENTS``. The package may
+import :mod:`bansac.lab.evaluation` and the packages below it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from bansac.lab.evaluation.experiment import Experiment
 
 __all__ = ["EXPERIMENTS", "find_experiment"]
 
-# In the order of the paper, what is not in it at the end. Each module has an EXPERIMENT.
+# In the order of the paper; experiments that are not in the paper come last.
 EXPERIMENTS: dict[str, str] = {
     "markov-order": "bansac.lab.experiments.markov_order",
     "fixed-iterations": "bansac.lab.experiments.fixed_iterations",
@@ -31,11 +31,11 @@ EXPERIMENTS: dict[str, str] = {
     "verification": "bansac.lab.experiments.verification",
     "scoring": "bansac.lab.experiments.scoring",
 }
-"""Module of every experiment, by its name."""
+"""Name of each experiment -> its module, which has an ``EXPERIMENT``."""
 
 
 def find_experiment(name: str) -> Experiment:
-    """Return an experiment by its name, a key of ``EXPERIMENTS``; any other name is a ValueError.
+    """Return an experiment by its name, a key of ``EXPERIMENTS``; an unknown name raises a ValueError.
 
     Examples
     --------

@@ -1,8 +1,8 @@
-"""Slight variations of the conditional probability tables of order 1: a claim that the paper has no table for.
+"""Slight variations of the conditional probability tables of order 1, for a claim without a table in the paper.
 
 "We found that probability update is robust to slight variations of the reported parameters" (supplement, on
-tab:prob_C). Each entry of P(x^k | c^k, x^{k-1}) is moved by 0.05 and 0.1 as far as it stays a probability, and
-gamma_1, which makes up P(c^k | x^{k-1}), by 0.05 up and down.
+tab:prob_C). Each entry of P(x^k | c^k, x^{k-1}) changes by +-0.05 and +-0.1 if the result is a probability. The
+function gamma_1 of P(c^k | x^{k-1}) changes by +-0.05.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _ACCURACIES = (ROTATION_5, ROTATION_10, TRANSLATION_5, TRANSLATION_10)
 
 
 def shifted_gamma(shift: float, inlier_ratio: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return gamma_1, moved and kept a probability."""
+    """Return gamma_1 plus a constant, clipped to [0, 1]."""
     return np.clip(gamma_1(inlier_ratio) + shift, 0.0, 1.0)
 
 
@@ -65,7 +65,7 @@ GRID = Grid(("E", "F"), tuple(_configurations()), ablation=True)
 
 
 def report(setup: Setup, rows: Iterable[Row]) -> Report:
-    """Return a table with a row for each variation, and the largest difference that any makes."""
+    """Return a table with a row for each variation, and notes with the largest differences."""
     summary = Summary(rows)
     labels = {}
     for configuration in GRID.configurations:

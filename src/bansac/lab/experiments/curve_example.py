@@ -1,10 +1,10 @@
-"""One run of BANSAC on a curve, panel by panel: fig:curve_fitting_example of the supplement.
+"""Panels of one run of BANSAC on a curve: fig:curve_fitting_example of the supplement.
 
-The points are those of the ``synthetic`` experiment, half of them inliers; they are coloured by their probability after
-0, 2, 4, 9, 11 and 14 iterations, with the true curve and the best model so far, a minimal one: nothing is refined here.
-That model is the answer of a run that ends there, since a run with the same seed takes the same course however long it
-is. The table goes on to 100 iterations: the first models are bad ones, and what they vote lowers the probabilities of
-inliers, too.
+The points are those of the ``synthetic`` experiment with 50 % inliers. The panels show them after 0, 2, 4, 9, 11 and 14
+iterations, coloured by probability, with the true curve and the best model. Without refinement, the best model comes
+from a minimal sample. It is the result of a separate run that ends at this iteration. Runs with the same seed are
+identical up to the shorter length. The table continues to 100 iterations. The first models are bad, so that their
+classifications lower the probabilities of inliers as well.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ _ALONG = 201
 
 
 def units(setup: Setup) -> list[Unit]:
-    """Return the one run that there is."""
+    """Return the only unit."""
     return [Unit(key=f"{curve_of(setup)}/{setup.seed}", timed=False)]
 
 
 def run_unit(setup: Setup, unit: Unit) -> list[Row]:
-    """Run BANSAC as far as each of the iterations and return one row for each iteration and point."""
+    """Run BANSAC up to each of ``ITERATIONS`` and return one row for each iteration and point."""
     import bansac
 
     degree = CURVES[curve_of(setup)]
@@ -66,7 +66,7 @@ def run_unit(setup: Setup, unit: Unit) -> list[Row]:
 
 
 def report(setup: Setup, rows: Iterable[Row]) -> Report:
-    """Draw the panels and average the probabilities."""
+    """Draw the panels and tabulate the mean probabilities."""
     degree = CURVES[curve_of(setup)]
     steps = dict(iter(import_pandas().DataFrame(list(rows)).groupby("iteration")))
     data = polynomial_points(POINTS, degree, INLIER_RATE, NOISE, setup.seed)

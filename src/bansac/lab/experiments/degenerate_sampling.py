@@ -1,20 +1,20 @@
-"""Does BANSAC drift towards a dominant plane, and does it come back? The paper's "Degenerative configurations".
+"""Bias of BANSAC's sampling towards a dominant plane: the paper's "Degenerative configurations".
 
-Seven matches of which five or more lie on one plane give a fundamental matrix that fits the plane and little else. The
-paper says that BANSAC can "create a bias towards degenerative sampling", but "can reverse that bias as soon as new
-non-degenerative solutions are obtained", and that probabilities are not updated on hypotheses found degenerate. It has
-no experiment on it; this is one.
+A sample of seven matches with five or more on one plane gives a fundamental matrix that fits the plane and few other
+matches. The paper says that BANSAC can "create a bias towards degenerative sampling", but "can reverse that bias as
+soon as new non-degenerative solutions are obtained". It also says that degenerate hypotheses do not update the
+probabilities. The paper has no experiment on it.
 
-Scenes: 500 matches, half of them true (noise .25 pixel), of which 50 to 95 % lie on a plane; with data, labelled sets
-too (:mod:`bansac.lab.sets.labelled`), where the plane is that of the homography with most true matches. F is estimated
-with the paper's settings, with and without DEGENSAC,
+A synthetic scene has 500 matches. Half of them are true (noise .25 pixel), and 50 to 95 % of these lie on a plane. With
+data, labelled sets are used as well (:mod:`bansac.lab.sets.labelled`). Their plane is the homography estimated from the
+true matches. F is estimated with the paper's settings, with and without DEGENSAC:
 
-- once up to the stopping criterion of each method: how often is F wrong off the plane?
-- once without any, for 10, 30, ..., 10000 iterations: the bias is the mean sampling weight of the true matches on the
-  plane over that of those off the plane; 1 is none, 100 the most there can be. A run of k iterations is the beginning
-  of every longer one with the same seed.
+- With each method's stopping criterion, the table shows the share of runs in which F is wrong off the plane.
+- Without a stopping criterion, the tables show the bias after 10, 30, ..., 10000 iterations. The bias is the mean
+  sampling weight of the true matches on the plane divided by the mean weight of those off the plane. A value of 1 means
+  no bias, 100 is the maximum. A run of k iterations equals the beginning of every longer run with the same seed.
 
-F is wrong off the plane if the median Sampson distance of the true matches there is above ``WRONG_ABOVE`` pixels.
+F is wrong off the plane if the median Sampson distance of the true matches there exceeds ``WRONG_ABOVE`` pixels.
 """
 
 from __future__ import annotations
@@ -51,23 +51,23 @@ if TYPE_CHECKING:
     from pandas import Series as Column
 
 WRONG_ABOVE = 2.0
-# Above this the plane is drawn noticeably more often than its share.
+# Above this bias, matches on the plane are drawn noticeably more often than their share.
 BIASED = 2.0
 
 _Place = tuple[str, str]
 _Stopped = dict[tuple[str, str, str], "DataFrame"]
-"""By set, scene and method."""
+"""Runs with a stopping criterion, by set, scene and method."""
 _Open = dict[tuple[str, str, str, int], "DataFrame"]
-"""By set, scene, method and number of iterations."""
+"""Runs without a stopping criterion, by set, scene, method and number of iterations."""
 
 
 def report(setup: Setup, rows: Iterable[Row]) -> Report:
-    """Average over the scenes of each share of the plane, and over the repeats of each pair."""
+    """Report means over the scenes of each share of the plane, and over the repeats of each pair."""
     pandas = import_pandas()
     frame = pandas.DataFrame(list(rows))
     numbers = {"off_plane_error": float, "translation_error": float, "bias": float}
     frame = frame.reindex(columns=list(dict.fromkeys([*frame.columns, *numbers]))).astype(numbers)
-    frame["wrong"] = ~(frame["off_plane_error"] <= WRONG_ABOVE)  # without a model, too
+    frame["wrong"] = ~(frame["off_plane_error"] <= WRONG_ABOVE)  # True for NaN, which is a run without a model
     by = ["set", "scene", "method"]
     is_open = frame["open"].astype(bool)
     stopped: _Stopped = dict(iter(frame[~is_open].groupby(by, sort=False)))
@@ -85,7 +85,7 @@ def report(setup: Setup, rows: Iterable[Row]) -> Report:
 
 
 def _error_table(stopped: _Stopped, places: list[_Place]) -> Table:
-    """Show what each method answers when it stops."""
+    """Tabulate the errors and iterations of each method with its stopping criterion."""
     lines: list[TableRow | Section] = []
     for set_name, of_set in itertools.groupby(places, key=lambda place: place[0]):
         lines.append(Section(_section_title(set_name)))
@@ -105,7 +105,10 @@ def _error_table(stopped: _Stopped, places: list[_Place]) -> Table:
 def _lines(
     runs: _Open, places: list[_Place], cells: Callable[[dict[int, DataFrame]], Iterable[Cell]]
 ) -> tuple[TableRow | Section, ...]:
-    """Return a section for each adaptive method with a row for each place, made of its runs by their length."""
+    """Return a section for each adaptive method with a row for each place.
+
+    ``cells`` computes the values of a row from the runs of each length.
+    """
     lines: list[TableRow | Section] = []
     for method in ADAPTIVE:
         lines.append(Section(method))
@@ -116,7 +119,7 @@ def _lines(
 
 
 def _bias_table(runs: _Open, places: list[_Place]) -> Table:
-    """Show the bias over the iterations of runs that no criterion stops."""
+    """Tabulate the bias over the number of iterations, for runs without a stopping criterion."""
     lines = _lines(runs, places, lambda steps: [_median(steps[k]["bias"]) for k in STEPS])
     title = "Median bias towards the plane after a number of iterations, no stopping criterion; 1 is none"
     groups = ((with_arrow("Bias after so many iterations", "lower"), len(STEPS)),)
@@ -136,7 +139,7 @@ _RETURN_COLUMNS = tuple(
 
 
 def _return_table(runs: _Open, places: list[_Place]) -> Table:
-    """Show whether runs that were biased come back."""
+    """Tabulate whether biased runs recover."""
 
     def cells(steps: dict[int, DataFrame]) -> Iterable[Cell]:
         biased = np.array([steps[k]["bias"].to_numpy() for k in STEPS]) > BIASED
@@ -197,7 +200,7 @@ def _notes(stopped: _Stopped) -> list[str]:
 
 
 def _share_error(wrong: Column[Any]) -> Measured:
-    """Return the share of wrong F with its binomial standard error."""
+    """Return the share of wrong fundamental matrices with its binomial standard error."""
     share = _mean(wrong)
     return Measured(share, math.sqrt(share * (1 - share) / len(wrong)))
 

@@ -1,6 +1,6 @@
-"""The runs of the ``degenerate-sampling`` experiment: scenes with a dominant plane, and F estimated on them.
+"""Units of the ``degenerate-sampling`` experiment: estimation of F on scenes with a dominant plane.
 
-Its own module: an edit of the tables does not discard a run.
+They are in a separate module so that an edit of the tables does not discard a run.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ METHODS: dict[str, dict[str, Any]] = {
 ADAPTIVE = ("BANSAC", "BANSAC + DEGENSAC")
 MATCHES, INLIER_RATIO, NOISE = 500, 0.5, 0.25
 SCENES, REPEATS = 50, 5
-PLANE_THRESHOLD = 3.0  # pixels; of real scenes
+PLANE_THRESHOLD = 3.0  # pixels; for real scenes
 SYNTHETIC = "synthetic"
 
 
 @dataclass(frozen=True, eq=False)
 class _Scene:
-    """Matches, which of them are true and which of these lie on the dominant plane."""
+    """Matches with masks of the true matches on and off the dominant plane."""
 
     pair: Matches
     on_plane: NDArray[np.bool_]
@@ -48,7 +48,7 @@ class _Scene:
 
 
 def units(setup: Setup) -> list[Unit]:
-    """Return one unit for every scene: synthetic ones, and pairs of labelled sets with each seed."""
+    """Return one unit for each synthetic scene, and one for each pair and repeat of the labelled sets."""
     scenes = SCENES if setup.repeats is None else setup.repeats
     of_scenes = [
         Unit(f"{SYNTHETIC}/{percent(share)}/{scene}", (None, share, scene), timed=scene == 0)
@@ -65,7 +65,7 @@ def units(setup: Setup) -> list[Unit]:
 
 
 def sets(setup: Setup) -> list[LabelledSet]:
-    """Return the labelled sets that ``setup`` chooses."""
+    """Return the labelled sets selected by ``setup``."""
     assert setup.data is not None
     found = find_labelled_sets(setup.data)
     if not found:
@@ -76,7 +76,7 @@ def sets(setup: Setup) -> list[LabelledSet]:
 
 
 def run_unit(setup: Setup, unit: Unit) -> list[Row]:
-    """Run all methods on a scene."""
+    """Run all methods on a scene; there are no rows if all true matches of a real scene lie on its plane."""
     folder, which, repeat = unit.payload
     seed = setup.seed + repeat
     scene = _synthetic_scene(which, seed) if folder is None else _labelled_scene(folder, which)
@@ -96,7 +96,7 @@ def run_unit(setup: Setup, unit: Unit) -> list[Row]:
 
 
 def _run(scene: _Scene, method: str, seed: int, iterations: int | None = None) -> Row:
-    """Estimate up to the method's stopping criterion or, without any, for a number of iterations."""
+    """Estimate F with the method's stopping criterion or, if given, with a fixed number of iterations."""
     import bansac
 
     protocol = DEFAULTS["F"]
@@ -124,7 +124,7 @@ def _run(scene: _Scene, method: str, seed: int, iterations: int | None = None) -
 
 
 def _errors(scene: _Scene, result: Any, seed: int) -> Row:
-    """Return the distance of the true matches off the plane and, if the cameras are known, the pose errors."""
+    """Return the median error of the true matches off the plane and, if the pose is known, the pose errors."""
     errors: Row = {"off_plane_error": _median_distance(result.model, scene.pair, scene.off_plane)}
     if scene.pair.R is not None:
         errors |= judge(result.model, make_task(scene.pair, DEFAULTS["F"], seed), scene.pair)
@@ -132,15 +132,15 @@ def _errors(scene: _Scene, result: Any, seed: int) -> Row:
 
 
 def _median_distance(F: _Array | None, pair: Matches, which: NDArray[np.bool_]) -> float | None:
-    """Return the median Sampson distance of some matches in pixels; None without a model."""
+    """Return the median Sampson distance of the selected matches in pixels; None without a model."""
     return None if F is None else float(np.sqrt(np.median(squared_distances(F, pair, "F")[which])))
 
 
 def sampling_bias(beliefs: _Array | None, on_plane: NDArray[np.bool_], off_plane: NDArray[np.bool_]) -> float | None:
-    """Return how much likelier BANSAC draws a match on the plane than one off it.
+    """Compute the bias of BANSAC's sampling towards matches on the plane.
 
-    It is the ratio of the mean sampling weights, max(100 p, 1) as the paper draws; None for a sampler that keeps no
-    beliefs.
+    It is the mean sampling weight on the plane divided by the mean weight off the plane. The weight of a match is
+    max(100 p, 1), as in the paper. The result is None for a sampler without beliefs.
 
     Examples
     --------
@@ -162,7 +162,7 @@ def _synthetic_scene(share: float, seed: int) -> _Scene:
 
 
 def _labelled_scene(folder: str, key: str) -> _Scene | None:
-    """Read a labelled pair and find its dominant plane; None if all true matches lie on it."""
+    """Read a labelled pair and find its dominant plane; None if there are no true matches on it or off it."""
     import bansac
 
     pair = LabelledSet(folder).pair(key)

@@ -1,4 +1,4 @@
-"""Six methods with a fixed number of iterations and no stop (fig:ablation_fixed_iters)."""
+"""Six methods with a fixed number of iterations and no stopping criterion (fig:ablation_fixed_iters)."""
 
 from __future__ import annotations
 

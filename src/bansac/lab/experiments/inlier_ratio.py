@@ -1,4 +1,4 @@
-"""Six methods on matches filtered less and less, so that the inlier ratio falls (fig:ablation_inlier_rates)."""
+"""Six methods on matches with increasing SNN limits and thus decreasing inlier ratios (fig:ablation_inlier_rates)."""
 
 from __future__ import annotations
 

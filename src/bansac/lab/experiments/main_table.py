@@ -1,4 +1,4 @@
-"""Six methods, with and without local optimisation, on E, F and H (tab:results_E_F_H_LO)."""
+"""Six methods on E, F and H, with and without local optimisation (tab:results_E_F_H_LO)."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ _METRICS = (ROTATION_10, TRANSLATION_10, TIME)
 
 
 def scene_table(summary: Summary) -> Table:
-    """Return the paper's table: scenes down, methods across, a section for each metric."""
+    """Return the paper's table: one row for each scene, one column for each method, a section for each metric."""
     names = [method.label for method in PAPER_METHODS]
     scenes = list(dict.fromkeys(scene for model in summary.models for scene in summary.sets(model)))
     lines: list[Section | TableRow] = []

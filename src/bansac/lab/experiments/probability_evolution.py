@@ -1,13 +1,15 @@
 """Matches coloured by their probability over a run of BANSAC: fig:teaser (H) and fig:prob_update_fundamental (F).
 
-The run goes on to the last iteration of the figure whatever the stopping criteria say, with the settings of the paper's
-main experiments. Without data it is that of the pair inside the package, a homography. Of data it is one pair with a
-homography and one with poses: that named by the option ``pair``, else, of the set ``sacre_coeur`` or of all sets, the
-one with matches enough for the figure whose share of true ones is nearest to ``TYPICAL``, among at most ``SEARCHED``
-pairs of every set. A match is true if its distance to the true model is at most ``TRUE_WITHIN``; for poses that is
-the Sampson distance, which some wrong matches have by chance.
+The run uses the settings of the paper's main experiments. It has no stopping criterion and ends at the last iteration
+of the figure. Without data, the experiment runs on the demo pair of the package, a homography. With data, it runs on
+one pair with a homography and one with poses. The option ``pair`` names the pair. Otherwise the pair is selected from
+the set ``sacre_coeur`` or, if it is missing, from all sets. The selection examines at most ``SEARCHED`` pairs of each
+set. It prefers pairs with at least ``DRAWN`` matches, then the share of true matches closest to ``TYPICAL``.
 
-If the images are not there, the matches are drawn on empty ones.
+A match is true if its distance to the true model is at most ``TRUE_WITHIN``. For poses this is the Sampson distance,
+which is small by chance for some wrong matches.
+
+If the images are missing, the matches are drawn on empty images.
 """
 
 from __future__ import annotations
@@ -34,14 +36,14 @@ from bansac.plotting import plot_probability_evolution
 
 _Array = NDArray[np.float64]
 
-# After how many iterations the probabilities are drawn; the last is the length of the run.
+# Iterations after which the probabilities are drawn; the last one is the length of the run.
 ITERATIONS: dict[Kind, tuple[int, ...]] = {
     "H": (0, 10, 100, 1000),
     "F": (0, 10, 100, 1000, 10000),
     "E": (0, 10, 100, 1000),
 }
 TRUE_WITHIN: dict[Kind, float] = {"H": 3.0, "F": 1.0, "E": 1.0}  # pixels
-# Of a plane more than half, for with fewer another plane of the pictures could have more.
+# For H more than half: otherwise another plane in the images could have more matches.
 TYPICAL: dict[Kind, float] = {"H": 0.6, "F": 0.4, "E": 0.4}
 SEARCHED = 43
 DRAWN = 250
@@ -49,14 +51,14 @@ DEMO = "demo"
 
 
 def units(setup: Setup) -> list[Unit]:
-    """Choose the pairs: one for every kind of model."""
+    """Choose one pair for each kind of model."""
     check_max_ratio(setup)
     if setup.data is None:
         if "pair" in setup.extra:
             raise ValueError("pair needs data to choose from: without data the pair inside the package is taken")
         if setup.model not in (None, "H"):
             raise ValueError(f"model: the pair inside the package is of a plane, H; model {setup.model!r} needs data")
-        _load(_protocol(setup, "H"), None, DEMO)  # raises if too few matches are left
+        _load(_protocol(setup, "H"), None, DEMO)  # raises an error if there are too few matches
         return [Unit(f"H/{DEMO}/{DEMO}", ("H", None, DEMO), timed=False)]
     chosen = []
     for model, of_model in _sets_by_model(setup).items():
@@ -66,12 +68,12 @@ def units(setup: Setup) -> list[Unit]:
 
 
 def sets(setup: Setup) -> list[PairSet]:
-    """Return the sets that the pairs are chosen from."""
+    """Return the sets from which the pairs are chosen."""
     return [pair_set for of_model in _sets_by_model(setup).values() for pair_set in of_model]
 
 
 def _sets_by_model(setup: Setup) -> dict[Kind, list[PairSet]]:
-    """Return the sets to choose from, by what is estimated on them."""
+    """Return the sets to choose from, by the model to estimate."""
     assert setup.data is not None
     wanted = setup.extra.get("pair")
     with_pose: Kind = "E" if setup.model == "E" else "F"
@@ -88,13 +90,13 @@ def _sets_by_model(setup: Setup) -> dict[Kind, list[PairSet]]:
 
 
 def _protocol(setup: Setup, model: Kind) -> Protocol:
-    """Return the paper's settings, with the length of the run."""
+    """Return the paper's settings with the length of the run as the maximum number of iterations."""
     return dataclasses.replace(protocol_of(setup, model), max_iterations=ITERATIONS[model][-1])
 
 
 def _choose_pair(found: list[PairSet], model: Kind, protocol: Protocol, wanted: str | None) -> tuple[PairSet, str]:
     if wanted is not None:
-        _load(protocol, str(found[0].folder), wanted)  # raises if too few matches are left
+        _load(protocol, str(found[0].folder), wanted)  # raises an error if there are too few matches
         return found[0], wanted
     ranked: list[tuple[tuple[bool, float], PairSet, str]] = []
     for pair_set in [pair_set for pair_set in found if pair_set.name == ABLATION_SET] or found:
@@ -111,7 +113,7 @@ def _choose_pair(found: list[PairSet], model: Kind, protocol: Protocol, wanted: 
 
 
 def run_unit(setup: Setup, unit: Unit) -> list[Row]:
-    """Run BANSAC on one pair; one row a match, with its probability after each of the iterations."""
+    """Run BANSAC on one pair; each match has a row with its probabilities after each of ``ITERATIONS``."""
     model, folder, key = unit.payload
     protocol = _protocol(setup, model)
     pair = _load(protocol, folder, key)
@@ -146,7 +148,7 @@ def _load(protocol: Protocol, folder: str | None, key: str) -> Matches:
 
 
 def _true_matches(pair: Matches, model: Kind) -> NDArray[np.bool_]:
-    """Return which matches agree with the truth."""
+    """Return the mask of the true matches."""
     truth = pair.H if model == "H" else pair.F
     assert truth is not None
     squared = squared_distances(truth, pair, "H" if model == "H" else "F")
@@ -154,7 +156,7 @@ def _true_matches(pair: Matches, model: Kind) -> NDArray[np.bool_]:
 
 
 def _images(folder: str | None, pair: Matches) -> tuple[Any, Any]:
-    """Return the images of the pair, or empty ones if they are not there."""
+    """Return the images of the pair, or empty images if they are missing."""
     if folder is None:
         demo = load_demo()
         return demo.image1, demo.image2
@@ -166,7 +168,7 @@ def _images(folder: str | None, pair: Matches) -> tuple[Any, Any]:
 
 
 def _canvas(points: _Array, size: tuple[int, int] | None) -> _Array:
-    """Return an empty grey image, as large as the image was or as the points need."""
+    """Return an empty grey image of the given size or, if None, large enough for the points."""
     if size is None:
         width, height = (points.max(axis=0, initial=1.0) + 1).astype(int).tolist()
         size = height, width
@@ -174,7 +176,7 @@ def _canvas(points: _Array, size: tuple[int, int] | None) -> _Array:
 
 
 def report(setup: Setup, rows: Iterable[Row]) -> Report:
-    """Draw every pair and average the probabilities of its true and its wrong matches."""
+    """Draw every pair and tabulate the mean probabilities of its true and its wrong matches."""
     frame = import_pandas().DataFrame(list(rows))
     folders = {} if setup.data is None else {pair_set.name: str(pair_set.folder) for pair_set in sets(setup)}
     figures, notes = {}, []
@@ -191,7 +193,7 @@ def report(setup: Setup, rows: Iterable[Row]) -> Report:
             pair.x1,
             pair.x2,
             snapshots,
-            # The paper's figure of the fundamental matrix leaves the start out.
+            # The paper's figure of the fundamental matrix omits the initial probabilities.
             iterations=ITERATIONS[model][-4:],
             H_true=pair.H if model == "H" else None,
             H_estimated=matrix if model == "H" and np.isfinite(matrix).all() else None,
@@ -217,10 +219,10 @@ def _row(iteration: int, probabilities: _Array, true: NDArray[np.bool_]) -> Tabl
 
 
 def rank_probability(values: _Array, positive: NDArray[np.bool_]) -> float | None:
-    """Return how probably a random positive has a larger value than a random negative, ties counting half.
+    """Return the probability that a random positive has a larger value than a random negative.
 
-    It is the area under the ROC curve: .5 if the values say nothing, 1 if they separate the two; None if one kind is
-    missing.
+    Ties count half. It is the area under the ROC curve: .5 for uninformative values, 1 for perfect separation. The
+    result is None if there are no positives or no negatives.
 
     Examples
     --------

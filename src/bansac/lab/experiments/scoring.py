@@ -1,7 +1,7 @@
-"""RANSAC and BANSAC with local optimisation, by count of inliers and by MSAC's score, which is not in the paper.
+"""RANSAC and BANSAC with and without local optimisation, scored by the inlier count and by MSAC (not in the paper).
 
-The more models a run looks at, and LO makes many, the more it matters whether the best score is that of the true model.
-The count of inliers, the paper's, is larger for a wrong model wherever that has one chance inlier more.
+The paper scores a model by its inlier count. A wrong model wins if it has one more inlier by chance. This matters more
+for a run that scores more models, and local optimisation adds many.
 """
 
 from __future__ import annotations

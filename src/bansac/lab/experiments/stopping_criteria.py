@@ -1,7 +1,7 @@
 """BANSAC with seven combinations of stopping criteria (tab:stopping_criteria).
 
-PROSAC's criterion needs an order of the matches. BANSAC gets it from the scores, and keeps its own P^0 = 0.5 and tau =
-0.01: the sampling is the same in all rows.
+PROSAC's criterion needs an order of the matches, which BANSAC gets from the scores. BANSAC keeps P^0 = 0.5 and tau =
+0.01, so that the sampling is the same in all rows.
 """
 
 from __future__ import annotations

@@ -1,20 +1,20 @@
 """Curve and circle fitting on synthetic points: fig:results_synthetic_data of the supplement.
 
-Every trial draws 300 points of the square [-1, 1] x [-1, 1], some on the model with Gaussian noise, the others spread
-evenly. RANSAC, BaySAC and BANSAC fit the model to the same points. As in the paper: threshold .02, at most 3000
-iterations, confidence .99, P^0 = .5, tau = .01; and no verification, since for this experiment its authors
-wrote the methods from scratch.
+Every trial draws 300 points in the square [-1, 1] x [-1, 1]. Inliers lie on the model with Gaussian noise, outliers are
+uniform. RANSAC, BaySAC and BANSAC fit the model to the same points. As in the paper, the threshold is .02, the maximum
+number of iterations 3000, the confidence .99, P^0 = .5, and tau = .01. There is no verification, because the authors
+wrote the methods of this experiment from scratch.
 
-The choices that the paper leaves:
+The paper leaves some choices open:
 
-- It does not say which curve. Here it is a parabola; ``curve`` takes any other of ``CURVES``. A cubic needs so many
-  samples that at 15 % inliers every method runs into the 3000 iterations, and the paper shows a gain there.
-- Noise of "variance 0.02" has a standard deviation of .14, seven times the threshold, which would then find one inlier
-  in nine. So .02 is taken as the standard deviation; ``noise_is_variance`` takes it as printed, ``noise`` changes it.
-- BANSAC stops by its own criterion or RANSAC's, whichever fires first. Its own one alone runs beside it.
-- The error is the root mean square distance from points spread evenly along the estimated model, as far as it lies in
-  the square, to the nearest point of the true model. A trial without a model there counts with the diagonal of the
-  square, 2.83, as its error.
+- It does not name the curve. Here it is a parabola; the option ``curve`` selects another of ``CURVES``. A cubic needs
+  more samples: at 15 % inliers every method reaches the 3000 iterations, whereas the paper shows a gain there.
+- Noise of "variance 0.02" has a standard deviation of .14, seven times the threshold. Only one inlier in nine would lie
+  within the threshold. Therefore .02 is the standard deviation here. The option ``noise_is_variance`` treats it as the
+  variance, and ``noise`` changes its value.
+- BANSAC stops by its own criterion or by RANSAC's, whichever fires first. A further method has its own criterion alone.
+- The error is the root mean square distance to the true model. It is taken over evenly spaced points of the estimated
+  model within the square. A trial without a model in the square has the diagonal of the square, 2.83, as its error.
 """
 
 from __future__ import annotations
@@ -51,11 +51,11 @@ if TYPE_CHECKING:
 
 _Array = NDArray[np.float64]
 _Runs = dict[tuple[str, float, str], "DataFrame"]
-"""The trials in their order, by problem, inlier rate and method."""
+"""Trials sorted by number, by problem, inlier rate and method."""
 
 
 def report(setup: Setup, rows: Iterable[Row]) -> Report:
-    """Average over the trials."""
+    """Report means over the trials."""
     frame = import_pandas().DataFrame(list(rows)).sort_values("trial", kind="stable")
     runs: _Runs = dict(iter(frame.groupby(["problem", "inlier_rate", "method"])))
     tables = {"synthetic": _table(runs), "synthetic_ratios": _ratio_table(runs), "synthetic_stop": _stop_table(runs)}
@@ -71,7 +71,7 @@ def _rates(runs: _Runs) -> dict[str, list[float]]:
 def _lines(
     runs: _Runs, cells: Callable[[str, float], Iterable[Cell]], *, ranked: bool = False
 ) -> tuple[TableRow | Section, ...]:
-    """Return a section for each problem with a row for each inlier rate; if ranked, the lowest values are marked."""
+    """Return a section for each problem with a row for each inlier rate; ``ranked`` marks the lowest values."""
     better: Better | None = "lower" if ranked else None
     lines: list[TableRow | Section] = []
     for problem, rates in _rates(runs).items():
@@ -101,9 +101,9 @@ def _mean(values: _Array) -> Measured:
 
 
 def ratio_of_means(numerator: _Array, denominator: _Array) -> Measured:
-    """Return the ratio of the means of paired samples, and its standard error (delta method).
+    """Compute the ratio of the means of paired samples, with its standard error (delta method).
 
-    That is mean(a) / mean(b) with the standard error of mean(a - ratio b) / mean(b).
+    The ratio is mean(a) / mean(b). Its standard error is that of mean(a - ratio b) / mean(b).
 
     Examples
     --------
@@ -138,7 +138,7 @@ _STOP_COLUMNS = ("fired", "O~ / O*", "outliers below tau", "inliers missed by th
 
 
 def _stop_table(runs: _Runs) -> Table:
-    """Show how near BANSAC's criterion, O~ >= O*, came to firing."""
+    """Tabulate how close BANSAC's criterion, O~ >= O*, came to firing."""
 
     def cells(problem: str, rate: float) -> Iterable[Cell]:
         alone = runs[problem, rate, OWN_STOP]
@@ -154,7 +154,7 @@ def _stop_table(runs: _Runs) -> Table:
 
 
 def _stop_shares(runs: DataFrame, rate: float) -> tuple[float, float, float, float]:
-    """Return the values of the first four of ``_STOP_COLUMNS``."""
+    """Return the values of the first four columns of ``_STOP_COLUMNS``."""
     true = round(rate * POINTS)
     sums = runs[["low", "inliers", "low_true_outliers", "missed_inliers"]].astype(float).sum()
     return (
@@ -166,7 +166,7 @@ def _stop_shares(runs: DataFrame, rate: float) -> tuple[float, float, float, flo
 
 
 def _missed_probability(runs: Iterable[DataFrame]) -> float | None:
-    """Return the mean probability of all true inliers that the best models miss; None if they miss none."""
+    """Return the mean probability of the true inliers that the best models miss; None if they miss none."""
     numbers = import_pandas().concat(runs)[["missed_inliers", "missed_probability"]].astype(float)
     count = float(numbers["missed_inliers"].sum())
     return float(numbers.prod(axis=1, skipna=False).sum()) / count if count else None  # NaN if none is missed

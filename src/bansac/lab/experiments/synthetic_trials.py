@@ -1,6 +1,6 @@
-"""The trials of the ``synthetic`` experiment: settings, points, and the methods that are run on them.
+"""Trials of the ``synthetic`` experiment: settings, points and methods.
 
-Its own module: an edit of the tables does not discard the trials of a run.
+They are in a separate module so that an edit of the tables does not discard a run.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ SHARED: dict[str, Any] = {
 }
 POINTS, TRIALS, NOISE = 300, 1000, 0.02
 
-# One unit holds so many trials: a second or so of work.
+# Number of trials of a unit, about one second of work.
 _CHUNK = 20
 
 
 def units(setup: Setup) -> list[Unit]:
-    """Cut the trials of every problem and inlier rate into chunks, problem by problem."""
+    """Split the trials of every problem and inlier rate into units of ``_CHUNK`` trials."""
     curve_of(setup)
     noise_of(setup)
     trials = TRIALS if setup.repeats is None else setup.repeats
@@ -61,13 +61,13 @@ def units(setup: Setup) -> list[Unit]:
 
 
 def run_unit(setup: Setup, unit: Unit) -> list[Row]:
-    """Run all methods on the trials of a chunk."""
+    """Run all methods on the trials of a unit."""
     problem, rate, start, stop = unit.payload
     return [row for trial in range(start, stop) for row in _run_trial(setup, problem, rate, trial)]
 
 
 def warm_up(setup: Setup, units: Sequence[Unit]) -> None:
-    """Load or compile the kernels of both problems by one trial each."""
+    """Load or compile the kernels of both problems with one trial each."""
     for problem in PROBLEMS:
         _run_trial(setup, problem, RATES[-1], 0)
 
@@ -108,9 +108,9 @@ def _run_trial(setup: Setup, problem: str, rate: float, trial: int) -> list[Row]
 def _counters(
     data: CurvePoints, inliers: NDArray[np.bool_], beliefs: _Array | None, tau: float | None
 ) -> dict[str, int | float | None]:
-    """Count what BANSAC's criterion compares, in total and by what the points really are.
+    """Return the counts of BANSAC's criterion and their split by ground truth.
 
-    ``missed_probability`` is the mean belief in the true inliers that the best model leaves outside.
+    ``missed_probability`` is the mean belief of the true inliers that the best model misses.
     """
     if tau is None or beliefs is None:
         return dict.fromkeys(("low", "low_true_outliers", "missed_inliers", "missed_probability"))

@@ -1,8 +1,8 @@
-"""RANSAC, BANSAC and P-BANSAC with and without SPRT verification, which is not in the paper.
+"""RANSAC, BANSAC and P-BANSAC with and without SPRT verification (not in the paper).
 
-With SPRT the network is not updated if every model of an iteration was rejected: hundreds of bad models would
-otherwise push all probabilities down. Without it the update runs at every iteration, as in Algorithm 1. SPRT's stop
-needs SPRT's tests; in its place comes RANSAC's: the default stop of a method follows the verification.
+With SPRT, an iteration whose models are all rejected does not update the network. Otherwise hundreds of bad models
+would lower all probabilities. Without SPRT, the update runs at every iteration, as in Algorithm 1. SPRT's stopping
+criterion needs its tests. Without them the default uses RANSAC's criterion instead.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Averages of errors over many pairs: the paper's mAA (Sec. 5), and the area under the recall curve."""
+"""Averages of errors over many pairs: the paper's mAA (Sec. 5) and the area under the recall curve (AUC)."""
 
 from __future__ import annotations
 
@@ -9,12 +9,14 @@ from bansac.numeric.arrays import as_floats
 
 
 def mean_average_accuracy(errors: ArrayLike, threshold: float, steps: int = 100) -> float:
-    """Mean share of errors within a threshold, over evenly spaced thresholds from 1 up (the paper's mAA).
+    """Compute the mean average accuracy (the paper's mAA).
+
+    It is the share of errors within a threshold, averaged over evenly spaced thresholds from 1 to ``threshold``.
 
     Parameters
     ----------
     errors : (N,) array_like
-        Errors, in the units of the threshold; inf and NaN are failures.
+        Errors, in the unit of the threshold; inf and NaN are failures.
     threshold : float
         Largest threshold, at least 1.
     steps : int, optional
@@ -45,17 +47,17 @@ def mean_average_accuracy(errors: ArrayLike, threshold: float, steps: int = 100)
 
 
 def auc(errors: ArrayLike, threshold: float) -> float:
-    """Area under the recall curve up to a threshold, divided by that threshold.
+    """Compute the area under the recall curve (AUC) up to a threshold, divided by that threshold.
 
-    Recall at e is the share of errors <= e. The curve joins the points (error, recall) by straight lines, from (0, 0),
-    as is usual for pose errors (Sarlin et al., SuperGlue, CVPR 2020).
+    Recall at e is the share of errors <= e. The curve is piecewise linear: it starts at (0, 0) and passes through the
+    points (error, recall). This is the usual definition for pose errors (Sarlin et al., SuperGlue, CVPR 2020).
 
     Parameters
     ----------
     errors : (N,) array_like
-        Errors, in the units of the threshold; inf and NaN are failures.
+        Errors, in the unit of the threshold; inf and NaN are failures.
     threshold : float
-        End of the curve.
+        Upper limit of the integral.
 
     Returns
     -------
@@ -83,7 +85,7 @@ def auc(errors: ArrayLike, threshold: float) -> float:
 
 
 def _errors(errors: ArrayLike) -> NDArray[np.float64]:
-    """Return errors in ascending order, failures as inf."""
+    """Check the errors and sort them; failures become inf."""
     values = as_floats("errors", errors)
     if values.ndim != 1 or not values.size:
         raise ValueError(f"errors must be a non-empty list of numbers, got an array of shape {values.shape}")

@@ -1,4 +1,4 @@
-"""Errors of curves and circles in the square [-1, 1] x [-1, 1] against the truth."""
+"""Errors of estimated curves and circles in the square [-1, 1] x [-1, 1]."""
 
 from __future__ import annotations
 
@@ -10,26 +10,28 @@ from numpy.typing import NDArray
 _Array = NDArray[np.float64]
 
 FAILED_CURVE = 2 * math.sqrt(2)
-"""Error of a curve or circle that was not found: the diagonal of the square [-1, 1] x [-1, 1]."""
+"""Error of a failed curve or circle fit: the diagonal of the square [-1, 1] x [-1, 1]."""
 
-# Points along the estimated model, and along the true curve to start the search for the nearest one.
+# Number of points along the estimated model, and along the true curve to start the search for the nearest point.
 _ALONG, _COARSE = 181, 121
 
 
 def curve_rmse(model: _Array | None, true: _Array) -> float:
-    """Return the root mean square distance of a polynomial y = p(x), within the square [-1, 1]^2, to another one.
+    """Compute the root mean square distance from a polynomial y = p(x) to the true one.
+
+    The mean runs over points of the estimated curve within the square [-1, 1] x [-1, 1].
 
     Parameters
     ----------
     model : (d + 1,) ndarray or None
-        Coefficients of the estimated curve, the constant first.
+        Coefficients of the estimated curve, the constant first; None is a failure.
     true : (d + 1,) ndarray
         Coefficients of the true curve.
 
     Returns
     -------
     float
-        Geometric distance; the diagonal of the square if the curve misses it or there is none.
+        Geometric distance; :data:`FAILED_CURVE` for a failure or a curve outside the square.
 
     Examples
     --------
@@ -45,19 +47,21 @@ def curve_rmse(model: _Array | None, true: _Array) -> float:
 
 
 def circle_rmse(model: _Array | None, true: _Array) -> float:
-    """Return the root mean square distance of a circle, within the square [-1, 1]^2, to another one.
+    """Compute the root mean square distance from a circle to the true one.
+
+    The mean runs over points of the estimated circle within the square [-1, 1] x [-1, 1].
 
     Parameters
     ----------
     model : (3,) ndarray or None
-        Centre and radius of the estimated circle.
+        Centre and radius of the estimated circle; None is a failure.
     true : (3,) ndarray
         Centre and radius of the true circle.
 
     Returns
     -------
     float
-        Geometric distance; the diagonal of the square if the circle misses it or there is none.
+        Geometric distance; :data:`FAILED_CURVE` for a failure or a circle outside the square.
 
     Examples
     --------
@@ -66,8 +70,8 @@ def circle_rmse(model: _Array | None, true: _Array) -> float:
     """
     if model is None:
         return FAILED_CURVE
-    # A circle much larger than the square passes it on a short arc: spread the points over the arc within the circle
-    # around the square, whose angles are nearest to the direction from the centre to the origin.
+    # Only a short arc of a large circle lies in the square. Spread the points over the arc inside the square's
+    # circumscribed circle. That arc is centred on the direction from the circle's centre to the origin.
     centre, radius = np.asarray(model[:2]), float(model[2])
     away = math.hypot(*centre)
     half = math.pi
@@ -80,16 +84,16 @@ def circle_rmse(model: _Array | None, true: _Array) -> float:
 
 
 def _distances_to_curve(points: _Array, coefficients: _Array) -> _Array:
-    """Return the distance of every point to the nearest one of a polynomial's curve."""
+    """Return the distance from each point to the nearest point of a polynomial's curve."""
     polyval = np.polynomial.polynomial.polyval
     x, y = points.T
-    # The nearest point may lie beyond the end of the square.
+    # The nearest point of the curve may lie outside the square.
     start = np.linspace(-1.5, 1.5, _COARSE)
     squared = (start - x[:, None]) ** 2 + (polyval(start, coefficients) - y[:, None]) ** 2
     foot, nearest = start[squared.argmin(axis=1)], squared.min(axis=1)
     slope, bend = (np.polynomial.polynomial.polyder(coefficients, k) for k in (1, 2))
     for _ in range(4):
-        # Newton's method for the zero of half the derivative of the squared distance, (t - x) + (p(t) - y) p'(t).
+        # Newton's method for the zero of half the derivative of the squared distance: (t - x) + (p(t) - y) p'(t).
         height, first = polyval(foot, coefficients) - y, polyval(foot, slope)
         curvature = np.maximum(1 + first**2 + height * polyval(foot, bend), 0.1)
         foot = foot - (foot - x + height * first) / curvature

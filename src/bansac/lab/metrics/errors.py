@@ -1,6 +1,6 @@
-"""Errors of poses and homographies against the truth.
+"""Errors of estimated poses and homographies.
 
-The rotation and translation errors and the error over the visible area are those of the "RANSAC in 2020" tutorial.
+The rotation error, the translation error and the error over the visible area follow the "RANSAC in 2020" tutorial.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ from bansac.geometry import apply_transform
 from bansac.numeric.arrays import as_floats
 
 FAILED_POSE = 180.0
-"""Error, in degrees, of a pose that was not found."""
+"""Error of a failed pose estimate, in degrees."""
 
 
 def rotation_error(R: ArrayLike | None, R_gt: ArrayLike) -> float:
-    """Angle of the rotation between two rotations.
+    """Compute the angle of the relative rotation between two rotations.
 
     Parameters
     ----------
     R : (3, 3) array_like or None
-        Estimated rotation; None, or one with NaN or inf, is a failure.
+        Estimated rotation; None, NaN or inf is a failure.
     R_gt : (3, 3) array_like
         True rotation.
 
@@ -46,7 +46,7 @@ def rotation_error(R: ArrayLike | None, R_gt: ArrayLike) -> float:
     if estimate is None:
         return FAILED_POSE
     between = estimate @ true.T
-    # sin and cos together: either alone loses half the digits at one end of the range.
+    # Use both sine and cosine: either one alone loses half the digits at one end of the range.
     twice_sine = np.linalg.norm(
         [between[2, 1] - between[1, 2], between[0, 2] - between[2, 0], between[1, 0] - between[0, 1]]
     )
@@ -54,12 +54,12 @@ def rotation_error(R: ArrayLike | None, R_gt: ArrayLike) -> float:
 
 
 def translation_error(t: ArrayLike | None, t_gt: ArrayLike) -> float:
-    """Angle between two directions of translation, whatever their signs and lengths.
+    """Compute the angle between two translation directions, ignoring sign and length.
 
     Parameters
     ----------
     t : (3,) or (3, 1) array_like, or None
-        Estimated translation; None, zero, or one with NaN or inf is a failure.
+        Estimated translation; None, zero, NaN or inf is a failure.
     t_gt : (3,) or (3, 1) array_like
         True translation.
 
@@ -89,14 +89,14 @@ def translation_error(t: ArrayLike | None, t_gt: ArrayLike) -> float:
 
 
 def pose_error(R: ArrayLike | None, t: ArrayLike | None, R_gt: ArrayLike, t_gt: ArrayLike) -> float:
-    """Return the larger of the rotation and the translation error.
+    """Compute the larger of the rotation and the translation error.
 
     Parameters
     ----------
     R, t : (3, 3) and (3,) array_like, or None
-        Estimated motion; None is a failure.
+        Estimated relative pose; None is a failure.
     R_gt, t_gt : (3, 3) and (3,) array_like
-        True motion.
+        True relative pose.
 
     Returns
     -------
@@ -106,7 +106,7 @@ def pose_error(R: ArrayLike | None, t: ArrayLike | None, R_gt: ArrayLike, t_gt: 
     Raises
     ------
     ValueError
-        As :func:`rotation_error` and :func:`translation_error` do.
+        As for :func:`rotation_error` and :func:`translation_error`.
 
     Examples
     --------
@@ -120,15 +120,15 @@ def pose_error(R: ArrayLike | None, t: ArrayLike | None, R_gt: ArrayLike, t_gt: 
 
 
 def corner_error(H: ArrayLike | None, H_gt: ArrayLike, size: tuple[int, int] | ArrayLike) -> float:
-    """Mean distance between the corners of image 1 mapped by two homographies.
+    """Compute the mean distance between the corners of image 1 mapped by two homographies.
 
-    The corners are the centres of the four corner pixels: (0, 0), (w - 1, 0), (w - 1, h - 1) and (0, h - 1), where
-    pixel centres have whole coordinates.
+    The corners are the centres of the four corner pixels: (0, 0), (w - 1, 0), (w - 1, h - 1) and (0, h - 1). Pixel
+    centres have integer coordinates.
 
     Parameters
     ----------
     H : (3, 3) array_like or None
-        Estimated homography from image 1 to image 2; None, or one with NaN or inf, is a failure.
+        Estimated homography from image 1 to image 2; None, NaN or inf is a failure.
     H_gt : (3, 3) array_like
         True homography.
     size : (h, w)
@@ -137,12 +137,12 @@ def corner_error(H: ArrayLike | None, H_gt: ArrayLike, size: tuple[int, int] | A
     Returns
     -------
     float
-        Distance in pixels of image 2; inf for a failure or a corner that goes to infinity.
+        Distance in pixels of image 2; inf for a failure or a corner mapped to infinity.
 
     Raises
     ------
     ValueError
-        If a matrix is not 3 x 3, the true one is not finite or sends a corner to infinity, or the size is not two
+        If a matrix is not 3 x 3, the true one is not finite or maps a corner to infinity, or the size is not two
         positive numbers.
 
     Examples
@@ -172,10 +172,10 @@ def visible_area_error(
     size2: tuple[int, int] | ArrayLike,
     step: int = 1,
 ) -> float:
-    """Mean distance between the pixels of image 1 that image 2 sees, mapped by two homographies (tutorial).
+    """Compute the mean distance between the visible pixels of image 1 mapped by two homographies.
 
-    Pixel centres have whole coordinates. A pixel is visible if the true homography maps its centre into a pixel of
-    image 2, [-0.5, w - 0.5) by [-0.5, h - 0.5).
+    Pixel centres have integer coordinates. A pixel is visible if the true homography maps its centre into image 2,
+    that is [-0.5, w - 0.5) by [-0.5, h - 0.5).
 
     Parameters
     ----------
@@ -184,12 +184,12 @@ def visible_area_error(
     size1, size2 : (h, w)
         Height and width of the images in pixels.
     step : int, optional
-        Use every ``step``-th row and column of image 1, from the first on.
+        Use every ``step``-th row and column of image 1, starting with the first.
 
     Returns
     -------
     float
-        Distance in pixels of image 2; inf for a failure or a visible pixel that goes to infinity.
+        Distance in pixels of image 2; inf for a failure or a visible pixel mapped to infinity.
 
     Raises
     ------
@@ -211,7 +211,7 @@ def visible_area_error(
     estimate = _estimate("H", H, (3, 3))
     x = np.arange(0, width1, step)
     total, visible_pixels = 0.0, 0
-    for y in np.arange(0, height1, step):  # row by row: large images take little memory
+    for y in np.arange(0, height1, step):  # row by row to limit the memory for large images
         points = np.column_stack([x, np.full_like(x, y), np.ones_like(x)])
         expected = _project(true, points)
         with np.errstate(invalid="ignore"):
@@ -226,7 +226,7 @@ def visible_area_error(
 
 
 def _project(H: NDArray[np.float64], points: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Map homogeneous points (N, 3) to (N, 2); inf or NaN at infinity."""
+    """Map homogeneous points (N, 3) to (N, 2); points at infinity become inf or NaN."""
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         return apply_transform(H / max(np.abs(H).max(), np.finfo(float).tiny), points)
 
@@ -239,7 +239,7 @@ def _size(name: str, size: tuple[int, int] | ArrayLike) -> tuple[float, float]:
 
 
 def _truth(name: str, value: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.float64]:
-    """Return a true value as finite float64 of a shape."""
+    """Convert a true value to float64; raise if it is not finite or has another shape."""
     array = _estimate(name, value, shape)
     if array is None:
         raise ValueError(f"{name} must be finite, got {value!r}")
@@ -247,7 +247,7 @@ def _truth(name: str, value: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.fl
 
 
 def _estimate(name: str, value: ArrayLike | None, shape: tuple[int, ...]) -> NDArray[np.float64] | None:
-    """Return an estimate as float64 of a shape, None if it is missing or not finite."""
+    """Convert an estimate to float64; return None if it is missing or not finite."""
     if value is None:
         return None
     array = as_floats(name, value)

@@ -2,12 +2,12 @@
 
 ==================  ==========================================================================
 ``tutorial``        sets of the "RANSAC in 2020" tutorial; ``image_finder`` finds their images
-``labelled``        sets whose matches are labelled, or whose ground truth is check points
-``survey``          all sets below a folder
-``fetch``           download of the tutorial's sets; ``download`` and ``unpack`` serve it
+``labelled``        sets with labelled matches, or with check points as ground truth
+``survey``          search for all sets below a folder
+``fetch``           download of the tutorial's sets, by means of ``download`` and ``unpack``
 ==================  ==========================================================================
 
-It imports ``matches`` and the rooms below, nothing that estimates.
+The package imports ``matches`` and the packages below it, but no estimator.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Download of one large file by pooch, in one piece: an interrupted download starts anew."""
+"""Download of one large file with pooch. An interrupted download restarts from the beginning."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _CHUNK = 1 << 16  # bytes
 
 
 def import_pooch() -> Any:
-    """Return the module pooch; an ImportError that names the extra if it is not installed."""
+    """Import pooch; if it is missing, the ImportError names the extra to install."""
     try:
         import pooch
     except ImportError as error:
@@ -24,43 +24,44 @@ def import_pooch() -> Any:
 
 
 def download(url: str, target: Path, *, progress: Progress = be_silent) -> None:
-    """Download a file by http or https; ``target.part`` holds the bytes until it is complete.
+    """Download a file over http or https.
 
-    A file that cannot be downloaded, or for which there is no space, is an OSError that names the address.
+    ``target.part`` holds the bytes until the file is complete. If the download fails or the disk is too small, an
+    OSError names the URL.
     """
     part = target.with_name(f"{target.name}.part")
     bar = _Bar(part.parent, progress)
     with contextlib.ExitStack() as stack:
         stack.callback(part.unlink, missing_ok=True)
 
-        def close_later(response: Any, **_: object) -> None:  # pooch leaves it open if the download fails
+        def close_later(response: Any, **_: object) -> None:  # if the download fails, pooch leaves the response open
             stack.callback(response.close)
 
         settings = {"headers": {"Accept-Encoding": "identity"}, "hooks": {"response": close_later}}
         try:
             import_pooch().HTTPDownloader(bar, _CHUNK, timeout=_TIMEOUT, **settings)(url, str(part), None)
             part.replace(target)
-        except OSError as error:  # those of requests as well
+        except OSError as error:  # the base class of the errors of requests as well
             raise OSError(f"cannot download {url}: {error}") from error
 
 
 class _Bar:
-    """A progress bar as pooch expects it, which reports to a function and checks the space at the first step."""
+    """Progress bar for pooch: it forwards the progress to a function and checks the disk space at the first step."""
 
-    total = 0  # set by pooch; 0 if it is not known
+    total = 0  # bytes, set by pooch; 0 if unknown
 
     def __init__(self, folder: Path, progress: Progress) -> None:
         self._folder, self._progress = folder, progress
         self._done = 0
 
     def update(self, step: int) -> None:
-        if not self._done:  # compressed contents are larger than the archive, by how much is known only later
+        if not self._done:  # the archive and its contents: at least twice the archive's size
             check_space(self._folder, 2 * self.total - step, "downloading and unpacking the file")
         self._done = min(self._done + step, self.total) if self.total else self._done + step
         self._progress("download", self._done, self.total or None)
 
     def reset(self) -> None:
-        """Do nothing: the step that pooch makes after it is at most the rest."""
+        """Do nothing: the step that pooch makes afterwards covers at most the remaining bytes."""
 
     def close(self) -> None:
-        """Do nothing: who called ``download`` has the bar."""
+        """Do nothing: the caller of ``download`` owns the bar."""

@@ -1,15 +1,15 @@
-"""The archives of the "RANSAC in 2020" tutorial, the source of the paper's data (Sec. 5): downloaded once, checked.
+"""Download and check the archives of the "RANSAC in 2020" tutorial, the source of the paper's data (Sec. 5).
 
-Beside an archive ``A.tar`` lie, in the same folder:
+The folder of an archive ``A.tar`` also contains:
 
-==============  ===========================================================================
-``A.tar.part``  the bytes received so far of a download; it starts anew if it is interrupted
-``A.tar.json``  size and SHA-256 of the archive when it was first used, and what was unpacked
-``A/``          the contents, complete or not there at all
-==============  ===========================================================================
+==============  ============================================================================
+``A.tar.part``  bytes of an unfinished download; an interrupted download restarts
+``A.tar.json``  size and SHA-256 of the archive at its first use; number and size of its files
+``A/``          the unpacked contents, either complete or absent
+==============  ============================================================================
 
-An archive that is put there by other means is used like one that was downloaded: ``curl -C - -O URL`` can continue a
-download that was interrupted. Once the contents are there the archive may be deleted.
+An archive placed there by other means is used like a downloaded one. For example, ``curl -C - -O URL`` can resume an
+interrupted download. The archive may be deleted after it is unpacked.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ BASE_URL = "http://cmp.felk.cvut.cz/~mishkdmy/CVPR-RANSAC-Tutorial-2020/"
 
 @dataclass(frozen=True)
 class Dataset:
-    """The archive of a data set, and the one with all of it if the first holds a part only."""
+    """Archive of a data set."""
 
     archive: str
-    full_archive: str | None = None
-    folder: str | None = None  # how its name in the archive begins, in lower case; None for the whole archive
+    full_archive: str | None = None  # archive of the whole data set, if ``archive`` holds a part of it
+    folder: str | None = None  # prefix of the folder's name in the archive, in lower case; None for the whole archive
 
 
 DATASETS = {
@@ -46,18 +46,18 @@ DATASETS = {
     "evd": Dataset("homography.tar.gz", folder="evd"),
     "hpatches": Dataset("homography.tar.gz", folder="hpatches"),
 }
-"""The data sets by name: the validation scene of PhotoTourism is 2 GB, all scenes are 86 GB."""
+"""Data sets by name. The validation scene of PhotoTourism is 2 GB, all scenes are 86 GB."""
 
 
 @dataclass(frozen=True)
 class Fetched:
-    """A data set that is there: its folder, for :func:`bansac.lab.sets.find_sets`, and its archive."""
+    """Data set on disk."""
 
-    folder: Path
+    folder: Path  # for :func:`bansac.lab.sets.find_sets`
     archive: Path  # may have been deleted
     size: int  # of the archive, in bytes
     sha256: str  # of the archive, in hexadecimal digits
-    was_there: bool  # whether there was nothing left to do
+    was_there: bool  # whether the contents existed before the call
 
 
 def fetch(
@@ -68,14 +68,38 @@ def fetch(
     url: str = BASE_URL,
     progress: Progress | None = None,
 ) -> Fetched:
-    """Download and unpack a data set, a key of ``DATASETS``, unless it is there; an interrupted step starts anew.
+    """Download and unpack a data set unless it exists.
 
-    Size and SHA-256 of the archive are recorded when it is first used, and checked from then on. ``folder`` is by
-    default the user's cache folder, ``pooch.os_cache("bansac")``; ``full`` asks for all scenes of PhotoTourism (86 GB)
-    in place of the validation scene (2 GB); ``progress`` is called with the stage, the bytes done and the bytes in
-    total, None if that is not known. A wrong argument is a ValueError. An archive that cannot be downloaded, is not the
-    one that was first used, is damaged or not safe to unpack, or for which there is no space, is an OSError that names
-    the file.
+    The size and the SHA-256 of the archive are recorded at its first use and checked at every later use. An
+    interrupted step restarts from its beginning.
+
+    Parameters
+    ----------
+    dataset : str
+        Key of ``DATASETS``.
+    folder : str or path, optional
+        Folder of the archive and its contents; by default the user's cache folder, ``pooch.os_cache("bansac")``.
+    full : bool, optional
+        Fetch all scenes of PhotoTourism (86 GB) instead of the validation scene (2 GB).
+    url : str, optional
+        Address of the folder of the archives, http or https.
+    progress : callable, optional
+        Called with the stage, the number of bytes done and the total number of bytes, None if unknown.
+
+    Returns
+    -------
+    Fetched
+        Folder and archive of the data set.
+
+    Raises
+    ------
+    ValueError
+        If an argument is invalid.
+    OSError
+        If the archive cannot be downloaded, differs from its first use, is damaged or is unsafe to unpack; if unpacked
+        files are missing; or if the disk is too small. The message names the file.
+    ImportError
+        If pooch is needed and not installed.
 
     Examples
     --------
@@ -95,7 +119,7 @@ def fetch(
 
 
 def _prepare(archive: Path, target: Path, url: str, progress: Progress) -> _Record:
-    """Download, check and unpack an archive, as far as that is not done."""
+    """Download, check and unpack an archive; skip the steps that are already done."""
     record_path = archive.with_name(f"{archive.name}.json")
     record = _Record.read(record_path)
     if record is not None and target.is_dir() and not archive.exists():
@@ -118,7 +142,7 @@ def _prepare(archive: Path, target: Path, url: str, progress: Progress) -> _Reco
     if record is None:
         record = _Record(size, sha256, len(sizes), sum(sizes))
         record.write(record_path)
-    elif len(sizes) < record.files or sum(sizes) < record.contents:  # more may have been added
+    elif len(sizes) < record.files or sum(sizes) < record.contents:  # the user may have added files
         raise OSError(
             f"{target} holds {len(sizes)} files of {sum(sizes)} bytes, but {record.files} of {record.contents} bytes "
             "were unpacked there; delete the folder to unpack them again"
@@ -139,7 +163,7 @@ def _choose(dataset: str, full: bool) -> tuple[Dataset, str]:
 
 
 def _folder_of(dataset: Dataset, target: Path) -> Path:
-    """Return the folder of a data set in the contents of its archive; all of them if no folder has its name."""
+    """Return the folder of a data set within the unpacked archive; the whole contents if no folder has its name."""
     if dataset.folder is None:
         return target
     named = [path for path in target.rglob("*") if path.is_dir() and path.name.lower().startswith(dataset.folder)]
@@ -148,7 +172,10 @@ def _folder_of(dataset: Dataset, target: Path) -> Path:
 
 @contextlib.contextmanager
 def _alone_in(folder: Path) -> Iterator[None]:
-    """Make the folder and lock it: two processes would write to one part file. The lock ends with the process."""
+    """Create the folder and lock it, so that two processes do not write to the same part file.
+
+    The operating system releases the lock when the process ends. On Windows the folder is not locked.
+    """
     try:
         folder.mkdir(parents=True, exist_ok=True)
         file = (folder / ".bansac-fetch.lock").open("w")
@@ -162,32 +189,32 @@ def _alone_in(folder: Path) -> Iterator[None]:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 raise OSError(f"another process is fetching data into {folder}") from None
-            except OSError:  # some network file systems know no locks
+            except OSError:  # some network file systems do not support locks
                 pass
         yield
 
 
 @dataclass(frozen=True)
 class _Record:
-    """An archive as it was when it was first used, and what was unpacked."""
+    """Archive at its first use, and the files unpacked from it."""
 
-    size: int
+    size: int  # of the archive, in bytes
     sha256: str
-    files: int
-    contents: int  # bytes of the files together
+    files: int  # number of unpacked files
+    contents: int  # total size of the unpacked files, in bytes
 
     @classmethod
     def read(cls, path: Path) -> Self | None:
-        """Return the record in a JSON file, None if there is no such file."""
+        """Read a record from a JSON file; return None if the file does not exist."""
         try:
             return cls(**json.loads(path.read_text(encoding="utf-8")))
         except FileNotFoundError:
             return None
-        except (ValueError, TypeError):  # no UTF-8, no JSON, or other fields
+        except (ValueError, TypeError):  # not UTF-8, not JSON, or wrong fields
             raise OSError(f"{path} is damaged; delete it, and the archive that it describes counts as new") from None
 
     def write(self, path: Path) -> None:
-        """Write the file, complete or not at all."""
+        """Write the file atomically."""
         temporary = path.with_name(f".{path.name}.new")
         temporary.write_text(json.dumps(asdict(self), indent=2) + "\n", encoding="utf-8")
         temporary.replace(path)

@@ -1,13 +1,15 @@
-"""The images of a set, which have the sizes of its pairs if the set has no file of sizes.
+"""Search for the image files of a set.
 
-Image 1 of the pair "a-b" is a file called
+If a set has no file of sizes, the sizes are read from its images. The path of image 1 of the pair "a-b" is, with any
+usual suffix, one of
 
-1. ``1/a``, in a folder of all first images (EVD: ``1/adam.png`` and ``2/adam.png``), or
-2. ``a``, or whose path ends in ``a`` with "/" for "_" or "-" (HPatches: ``v_dogman/1.ppm`` for "v_dogman_1"), or
-3. ``a/1``, or ``1/x`` for "x1" and "x_1",
+1. ``1/a``, in a folder of all first images (EVD: ``1/adam.png`` and ``2/adam.png``);
+2. ``a``, or a path that ends in ``a`` with "/" for "_" or "-" (HPatches: ``v_dogman/1.ppm`` for "v_dogman_1");
+3. ``a/1``, or ``1/x`` for "x1" and "x_1".
 
-with any usual suffix; for image 2 put 2 and b. If several files fit, those in the folder of the other image count.
-It is searched below the set, then in the folders imgs, images, img, image, 1, 2 and ``<parent's name>`` beside it.
+Image 2 has the same rules with 2 and b. If several files match, those in the folder of the other image are preferred.
+The search covers the folder of the set with its subfolders. After it come the folders imgs, images, img, image, 1, 2
+and ``<parent's name>`` in the parent folder.
 """
 
 from __future__ import annotations
@@ -25,14 +27,14 @@ _IMAGE_SUFFIXES = (".png", ".jpg", ".jpeg", ".ppm", ".pgm", ".bmp", ".tif", ".ti
 
 
 class ImageFinder:
-    """The images of the set in a folder, found by the names in its keys."""
+    """Find the images of a set by the names in its keys."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder.resolve()
         self._sizes: dict[Path, tuple[int, int]] = {}
 
     def size(self, key: str, which: Which) -> tuple[int, int]:
-        """Return height and width of an image."""
+        """Return the height and width of an image."""
         path = self.find(key, which)
         if path not in self._sizes:
             height, width = read_image(path).shape
@@ -41,9 +43,9 @@ class ImageFinder:
 
     def find(self, key: str, which: Which) -> Path:
         """Return the file of image 1 or 2 of a pair."""
-        pairs_of_names = cuts(key) or [(key, key)]  # one without hyphens names both images
+        pairs_of_names = cuts(key) or [(key, key)]  # a key without hyphens names both images
         found = [self._fitting(name1, name2) for name1, name2 in pairs_of_names]
-        # The key may be cut at several hyphens: best where that gives both images.
+        # The key may be split at several hyphens. Prefer a split that gives both images.
         found.sort(key=lambda both: (not all(both), len(both[which - 1]) != 1))
         wanted = next((both[which - 1] for both in found if both[which - 1]), [])
         if len(wanted) == 1:
@@ -57,14 +59,14 @@ class ImageFinder:
         )
 
     def _fitting(self, name1: str, name2: str) -> tuple[list[Path], list[Path]]:
-        """Return the files that fit the names of both images, best one each."""
+        """Return the files that match the names of both images, ideally one file each."""
         fit1, fit2 = self._candidates(name1, 1), self._candidates(name2, 2)
         folders1, folders2 = {path.parent for path in fit1}, {path.parent for path in fit2}
         near1, near2 = [p for p in fit1 if p.parent in folders2], [p for p in fit2 if p.parent in folders1]
         return (near1 or fit1) if len(fit1) > 1 else fit1, (near2 or fit2) if len(fit2) > 1 else fit2
 
     def _candidates(self, name: str, which: Which) -> list[Path]:
-        """Return the files that fit a name best."""
+        """Return the files that best match a name."""
         for files in self._files:
             for wanted in (f"{which}_{name}", name, f"{name}_{which}"):
                 if found := files.get(_plain(wanted)):
@@ -74,7 +76,7 @@ class ImageFinder:
 
     @cached_property
     def _files(self) -> list[dict[str, list[Path]]]:
-        """Files by each of their names: those below the set, then those beside it."""
+        """Files below the set and files of the folders beside it, both indexed by :func:`_by_name`."""
         own, *beside = ([path for path in root.rglob("*") if _is_image(path)] for root in self._roots())
         return [_by_name(self._folder, own), _by_name(self._folder.parent, [p for paths in beside for p in paths])]
 
@@ -85,7 +87,7 @@ class ImageFinder:
 
 
 def cuts(key: str) -> list[tuple[str, str]]:
-    """Return all ways to cut a key into two names at a hyphen."""
+    """Return all splits of a key into two names at a hyphen."""
     parts = key.split("-")
     return [("-".join(parts[:cut]), "-".join(parts[cut:])) for cut in range(1, len(parts))]
 
@@ -99,7 +101,7 @@ def _is_image(path: Path) -> bool:
 
 
 def _by_name(root: Path, paths: list[Path]) -> dict[str, list[Path]]:
-    """Return files by name: "b", "a_b" and so on for ``a/b.png``, and "x1" and "x_1" for ``1/x.png``."""
+    """Index files by name: "b", "a_b" and so on for ``a/b.png``, and "x1" and "x_1" for ``1/x.png``."""
     files: dict[str, list[Path]] = {}
     for path in sorted(paths):
         parts = path.relative_to(root).with_suffix("").parts

@@ -1,7 +1,7 @@
-"""Matches with a truth that was marked by hand: labels of the matches (AdelaideRMF), or check points (kusvod2).
+"""Matches with hand-marked ground truth: labels of the matches (AdelaideRMF) or check points (kusvod2).
 
-A folder is one set; each file in it is an HDF5 file keyed by pair. Labelled matches have a true fundamental matrix but
-no cameras:
+A folder is one set. Each file in it is an HDF5 file keyed by pair. A set of labelled matches has a true fundamental
+matrix but no cameras:
 
 =========================  ===========================================
 ``matches.h5``             (N, 4): x1 y1 x2 y2 in pixels
@@ -10,7 +10,8 @@ no cameras:
 ``size.h5``, ``size2.h5``  optional: height and width of the images
 =========================  ===========================================
 
-A set with check points has the points of both images that were marked, which a fundamental matrix is judged by:
+A set with check points has corresponding points of both images, marked by hand, that measure the error of a
+fundamental matrix:
 
 =========================  ===========================================================
 ``matches.h5``             (N, 4): x1 y1 x2 y2 in pixels
@@ -35,7 +36,7 @@ __all__ = ["CheckPointSet", "LabelledSet", "find_labelled_sets", "missing_files"
 
 
 class _MarkedSet(PairFolder):
-    """Both kinds of sets."""
+    """Base class of both kinds of sets."""
 
     _KIND: str
     _FILES: tuple[str, ...]
@@ -46,13 +47,13 @@ class _MarkedSet(PairFolder):
         super().__init__(folder)
 
     def files(self) -> list[Path]:
-        """Return the absolute paths of the files that the pairs are read from."""
+        """Return the absolute paths of the files with the pairs."""
         sizes = (name for name in SIZE_FILES.values() if (self.folder / name).exists())
         return [self.folder.resolve() / name for name in (*self._FILES, *sizes)]
 
 
 class LabelledSet(_MarkedSet):
-    """The pairs of one folder; files are read when a pair is asked for.
+    """Pairs with labelled matches in one folder. A pair is read from the files when it is requested.
 
     Parameters
     ----------
@@ -62,7 +63,7 @@ class LabelledSet(_MarkedSet):
     Attributes
     ----------
     folder, name, keys
-        As of a :class:`~bansac.lab.sets.PairSet`.
+        As in :class:`~bansac.lab.sets.PairSet`.
 
     Raises
     ------
@@ -86,12 +87,12 @@ class LabelledSet(_MarkedSet):
         Returns
         -------
         Matches
-            Its matches, ``inliers``, ``F`` of unit norm, and the sizes of the images if they are known.
+            Matches with ``inliers``, ``F`` of unit norm, and the image sizes if the set has them.
 
         Raises
         ------
         OSError
-            If a file is damaged, lacks the pair, or holds data of another shape.
+            If a file is damaged, lacks the pair, or has arrays of another shape.
         """
         x1, x2, labels = self._matches(key, "labels.h5", "labels")
         F = self._read("Fgt.h5", key, (3, 3))
@@ -110,13 +111,13 @@ class LabelledSet(_MarkedSet):
 
 
 class CheckPointSet(_MarkedSet):
-    """The pairs of one folder whose truth are points that were marked by hand; otherwise as :class:`LabelledSet`."""
+    """Pairs with hand-marked check points in one folder; parameters and errors as for :class:`LabelledSet`."""
 
     _KIND = "with check points"
     _FILES = ("matches.h5", "match_conf.h5", "vpts.h5")
 
     def pair(self, key: str) -> Matches:
-        """Read the matches of a pair with their ratios, and the sizes of the images if they are known."""
+        """Read the matches of a pair with their SNN ratios, and the image sizes if the set has them."""
         x1, x2, ratios = self._matches(key, "match_conf.h5", "ratios")
         return Matches(x1, x2, key=key, ratios=ratios, size1=self._stored_size(key, 1), size2=self._stored_size(key, 2))
 
@@ -136,14 +137,14 @@ class CheckPointSet(_MarkedSet):
         Raises
         ------
         OSError
-            If the file is damaged, lacks the pair, or holds data of another shape.
+            If the file is damaged, lacks the pair, or has an array of another shape.
         """
         points = self._read("vpts.h5", key, (-1, 4))
         return points[:, :2].copy(), points[:, 2:].copy()
 
 
 def missing_files(folder: str | os.PathLike[str]) -> str:
-    """Return the files that a folder misses to be a set of labelled matches, in words; "" if it is complete."""
+    """Name the missing files of a set of labelled matches; "" if the folder is complete."""
     return _missing(folder, LabelledSet._FILES)
 
 
@@ -152,9 +153,9 @@ def _missing(folder: str | os.PathLike[str], names: tuple[str, ...]) -> str:
 
 
 def find_labelled_sets(root: str | os.PathLike[str]) -> list[LabelledSet]:
-    """Find the sets of labelled matches in a folder and below it, sorted by path; there may be none.
+    """Find the sets of labelled matches in a folder and its subfolders, sorted by path.
 
-    No such folder, or a damaged file, is an OSError.
+    The list may be empty. A missing folder or a damaged file raises an OSError.
     """
     folders = folders_with(root, "labels.h5")
     return [LabelledSet(folder) for folder in folders if (folder / "Fgt.h5").exists()]

@@ -1,4 +1,4 @@
-"""All sets in a folder: sets of pairs, sets of labelled matches, and folders with matches that are neither."""
+"""Search of a folder for sets of pairs, sets of labelled matches, and folders with matches that are neither."""
 
 from __future__ import annotations
 
@@ -16,15 +16,18 @@ __all__ = ["Survey", "find_sets", "survey"]
 
 @dataclass(frozen=True)
 class Survey:
-    """The sets in a folder and below it, each list sorted by path."""
+    """Sets in a folder and its subfolders, each list sorted by path."""
 
     pair_sets: list[PairSet]
     labelled_sets: list[LabelledSet]
-    skipped: dict[Path, str]  # folders with matches that are no set, and the reason
+    skipped: dict[Path, str]  # folder with matches that is not a set -> reason
 
 
 def survey(root: str | os.PathLike[str]) -> Survey:
-    """Find all sets in a folder and below it, and the folders with matches that are none; no set is an OSError."""
+    """Find all sets in a folder and its subfolders, and the folders with matches that are not sets.
+
+    If there is no set, an OSError gives the reasons.
+    """
     labelled_sets = labelled.find_labelled_sets(root)
     taken = {labelled_set.folder for labelled_set in labelled_sets}
     folders = folders_with(root, "matches.h5")
@@ -37,16 +40,16 @@ def survey(root: str | os.PathLike[str]) -> Survey:
 
 
 def find_sets(root: str | os.PathLike[str]) -> list[PairSet]:
-    """Find the sets in a folder and below it.
+    """Find the sets of pairs in a folder and its subfolders.
 
-    A folder is a set if it holds ``matches.h5``, ``match_conf.h5`` and truth (``Hgt.h5``, ``R.h5`` or ``T.h5``); one
-    of them whose other files are missing is an error. Other folders are skipped, such as the test sets of the tutorial,
-    which have cameras but no poses.
+    A folder is a set if it contains ``matches.h5``, ``match_conf.h5`` and ground truth (``Hgt.h5``, ``R.h5`` or
+    ``T.h5``). If other files of such a folder are missing, an OSError is raised. All other folders are skipped, for
+    example the tutorial's test sets, which have cameras but no poses.
 
     Parameters
     ----------
     root : str or path
-        A set, or a folder with sets somewhere below.
+        A set, or a folder with sets at any depth.
 
     Returns
     -------
@@ -56,7 +59,7 @@ def find_sets(root: str | os.PathLike[str]) -> list[PairSet]:
     Raises
     ------
     OSError
-        If there is no such folder, no set in it, or a set is incomplete or damaged.
+        If the folder does not exist or has no set, or if a set is incomplete or damaged.
     ImportError
         If h5py is not installed.
     """
@@ -68,7 +71,7 @@ def find_sets(root: str | os.PathLike[str]) -> list[PairSet]:
 
 
 def _looks_like_a_set(folder: Path) -> bool:
-    """Return whether a folder with matches is meant as a set of pairs, complete or not."""
+    """Return whether a folder with matches is a set of pairs, possibly an incomplete one."""
     has_truth = any((folder / name).exists() for name in ("Hgt.h5", "R.h5", "T.h5"))
     return has_truth and (folder / "match_conf.h5").exists()
 

@@ -1,9 +1,9 @@
-"""Matches with true poses or homographies, as the "RANSAC in 2020" tutorial stores them.
+"""Matches with true poses or homographies in the file format of the "RANSAC in 2020" tutorial.
 
-A folder is one set; each file in it is an HDF5 file keyed by pair ("img1-img2") or by image:
+A folder is one set. Each file in it is an HDF5 file keyed by pair ("img1-img2") or by image:
 
 ==================  =========================================================================
-``matches.h5``      (N, 4): x1 y1 x2 y2 in pixels, pixel centres at whole coordinates
+``matches.h5``      (N, 4): x1 y1 x2 y2 in pixels, pixel centres at integer coordinates
 ``match_conf.h5``   (N,): ratio of the nearest to the second nearest distance (SNN), lower is better
 ``K1_K2.h5``        EF: camera matrices (1, 2, 3, 3)
 ``R.h5``, ``T.h5``  EF, by image: rotation (3, 3) and translation (3, 1), ``x_camera = R X + T``
@@ -12,12 +12,12 @@ A folder is one set; each file in it is an HDF5 file keyed by pair ("img1-img2")
 ``size2.h5``        optional: height and width of image 2
 ==================  =========================================================================
 
-The same names serve the tutorial's own sets: PhotoTourism in ``val/<scene>`` and ``train/<scene>``, EVD and HPatches in
-``<name>/val`` and the like. E and F are computed from the poses. The matches are one-way nearest neighbours. The
-scripts of the tutorial keep ratios < 0.85 (:data:`MAX_RATIO`, :meth:`Matches.filtered`), and so do our experiments, for
-homographies too: of those the paper takes "all the available pairs".
+The tutorial stores PhotoTourism in ``val/<scene>`` and ``train/<scene>``, and EVD and HPatches in folders such as
+``<name>/val``. E and F are computed from the poses. The matches are one-way nearest neighbours. The tutorial's scripts
+keep matches with a ratio < 0.85 (:data:`MAX_RATIO`, :meth:`Matches.filtered`). Our experiments use the same limit,
+also for homographies. For these the paper uses "all the available pairs".
 
-If there is no ``size.h5``, the sizes come from the images (:mod:`bansac.lab.sets.image_finder`).
+Without ``size.h5``, the sizes are read from the images (:mod:`bansac.lab.sets.image_finder`).
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ from bansac.matches.pair_folder import SIZE_FILES, PairFolder, Which, evenly_spa
 __all__ = ["MAX_RATIO", "PairSet", "missing_files"]
 
 MAX_RATIO = 0.85
-"""SNN ratio below which the scripts of the tutorial keep matches."""
+"""The tutorial's scripts keep matches with an SNN ratio below this value."""
 
 _MATCH_FILES = ("matches.h5", "match_conf.h5")
 _TRUTH_FILES = {"EF": ("K1_K2.h5", "R.h5", "T.h5"), "H": ("Hgt.h5",)}
 
 
 class PairSet(PairFolder):
-    """The pairs of one folder; files are read when a pair is asked for.
+    """Pairs in one folder. A pair is read from the files when it is requested.
 
     Parameters
     ----------
@@ -59,9 +59,9 @@ class PairSet(PairFolder):
     folder : Path
         The folder.
     name : str
-        Its name; the tutorial's ``EVD/val`` is "EVD-val".
+        Name of the set; the tutorial's ``EVD/val`` is "EVD-val".
     kind : {"EF", "H"}
-        Whether the truth is a pose or a homography.
+        Ground truth: poses ("EF") or homographies ("H").
     keys : tuple of str
         Names of the pairs, sorted.
 
@@ -83,7 +83,7 @@ class PairSet(PairFolder):
         self._images = ImageFinder(self.folder)
 
     def __repr__(self) -> str:
-        """Name the set."""
+        """Show the name, the kind and the number of pairs."""
         return f"PairSet({self.name!r}, kind={self.kind!r}, {len(self)} pairs)"
 
     def pair(self, key: str) -> Matches:
@@ -97,14 +97,14 @@ class PairSet(PairFolder):
         Returns
         -------
         Matches
-            Its matches and truth.
+            Matches and ground truth of the pair.
 
         Raises
         ------
         ValueError
             If the set has no such pair.
         OSError
-            If a file is damaged, lacks the pair, or holds data of another shape.
+            If a file is damaged, lacks the pair, or has an array of another shape.
         """
         self._check(key)
         x1, x2, ratios = self._matches(key, "match_conf.h5", "ratios")
@@ -120,14 +120,14 @@ class PairSet(PairFolder):
         )
 
     def pairs(self, limit: int | None = 43, *, first: int | None = None) -> Iterator[Matches]:
-        """Read pairs one after the other, evenly spaced over the sorted keys.
+        """Read pairs lazily, evenly spaced over the sorted keys.
 
         Parameters
         ----------
         limit : int or None, optional
-            Largest number of pairs; None for all.
+            Maximum number of pairs; None for all.
         first : int or None, optional
-            Choose among this many keys, the first ones; None for all. The paper takes the first 4000 of a scene.
+            Choose among the first ``first`` keys; None for all. The paper uses the first 4000 pairs of a scene.
 
         Yields
         ------
@@ -139,26 +139,28 @@ class PairSet(PairFolder):
         ValueError
             If the limit or ``first`` is below 1.
         OSError
-            As :meth:`pair` does.
+            As for :meth:`pair`.
         """
         if first is not None and first < 1:
             raise ValueError(f"first must be at least 1, got {first}")
         return map(self.pair, evenly_spaced(self.keys[:first], limit))
 
     def match_counts(self, max_ratio: float = MAX_RATIO, limit: int | None = 50) -> NDArray[np.int64]:
-        """Count matches below a ratio, for pairs evenly spaced over the sorted keys; only the ratios are read.
+        """Count the matches below a ratio, for pairs evenly spaced over the sorted keys.
+
+        Only the file of the ratios is read.
 
         Parameters
         ----------
         max_ratio : float, optional
-            Matches of a lower SNN ratio count; by default the tutorial's, :data:`MAX_RATIO`.
+            Count matches with a lower SNN ratio; by default the tutorial's limit, :data:`MAX_RATIO`.
         limit : int or None, optional
-            Largest number of pairs; None for all.
+            Maximum number of pairs; None for all.
 
         Returns
         -------
         (P,) ndarray of int64
-            Number of matches by pair.
+            Number of matches of each pair.
 
         Raises
         ------
@@ -172,7 +174,7 @@ class PairSet(PairFolder):
         return np.array(counts, dtype=np.int64)
 
     def image_size(self, key: str, which: Which = 1) -> tuple[int, int]:
-        """Return the size of an image, from the set's file of sizes or else from the image itself.
+        """Return the size of an image, from the set's file of sizes or, without one, from the image itself.
 
         Parameters
         ----------
@@ -187,15 +189,15 @@ class PairSet(PairFolder):
         Raises
         ------
         ValueError, OSError
-            As :meth:`image_path` does, or if a file cannot be read.
+            As for :meth:`image_path`, or if a file cannot be read.
         ImportError
-            If an image has to be read and OpenCV is not installed.
+            If the image must be read and OpenCV is not installed.
         """
         self._check_image(key, which)
         return self._stored_size(key, which) or self._images.size(key, which)
 
     def image_path(self, key: str, which: Which = 1) -> Path:
-        """Return the file of an image; :mod:`bansac.lab.sets.image_finder` says where it is searched.
+        """Find the file of an image; :mod:`bansac.lab.sets.image_finder` documents the search.
 
         Parameters
         ----------
@@ -214,15 +216,15 @@ class PairSet(PairFolder):
         ValueError
             If the set has no such pair, or ``which`` is neither 1 nor 2.
         OSError
-            If the image is not there, or several fit. The message names what was searched.
+            If no file or several files match. The message lists the searched names and folders, or the files.
         """
         self._check_image(key, which)
         return self._images.find(key, which)
 
     def files(self) -> list[Path]:
-        """Return the absolute paths of the files that :meth:`pair` reads, each once.
+        """Return the absolute paths of the files that :meth:`pair` reads, without duplicates.
 
-        They are those of the set and, if sizes come from them, images; images that are not there are left out.
+        If the sizes come from the images, the list includes the images that exist.
         """
         names = (*_MATCH_FILES, *_TRUTH_FILES[self.kind], *SIZE_FILES.values())
         paths = [path for name in names if (path := self.folder.resolve() / name).exists()]
@@ -233,7 +235,7 @@ class PairSet(PairFolder):
         return list(dict.fromkeys(paths))
 
     def size_source(self) -> Literal["files", "images"] | None:
-        """Return where the size of image 1 comes from, judged by the first pair; no image is read."""
+        """Return the source of the size of image 1; only the first pair is checked, and no image is read."""
         if (self.folder / SIZE_FILES[1]).exists():
             return "files"
         try:
@@ -265,9 +267,9 @@ class PairSet(PairFolder):
         return {"K1": K1, "K2": K2, "R": R, "t": t, "E": E / np.linalg.norm(E), "F": F / np.linalg.norm(F)}
 
     def _size_if_known(self, key: str, which: Which) -> tuple[int, int] | None:
-        """Return the size of an image, None if it is not known: not everyone needs it."""
+        """Return the size of an image; None if it is unknown, because many callers do not need it."""
         stored = self._stored_size(key, which)
-        if stored is not None or self.kind == "EF":  # the errors of poses do not need it
+        if stored is not None or self.kind == "EF":  # pose errors do not need the size
             return stored
         try:
             return self._images.size(key, which)
@@ -276,7 +278,7 @@ class PairSet(PairFolder):
 
 
 def missing_files(folder: str | os.PathLike[str]) -> str:
-    """Return the files that a folder misses to be a set of pairs, in words; "" if it is complete."""
+    """Name the missing files of a set of pairs; "" if the folder is complete."""
     names = _MATCH_FILES + _TRUTH_FILES["H" if (Path(folder) / "Hgt.h5").exists() else "EF"]
     missing = [name for name in names if not (Path(folder) / name).exists()]
     alternative = " (or Hgt.h5)" if set(_TRUTH_FILES["EF"]) <= set(missing) else ""
@@ -284,7 +286,7 @@ def missing_files(folder: str | os.PathLike[str]) -> str:
 
 
 def _split_key(key: str, images: list[str], path: Path) -> tuple[str, str]:
-    """Split "img1-img2" into two known images; the names may contain hyphens themselves."""
+    """Split "img1-img2" into two image names of the set; the names may contain hyphens."""
     for image1, image2 in cuts(key):
         if image1 in images and image2 in images:
             return image1, image2

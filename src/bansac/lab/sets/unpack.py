@@ -1,6 +1,6 @@
-"""Unpacking a tar archive from the internet, by tarfile with its ``data`` filter: all of it or nothing.
+"""Safe and atomic extraction of a downloaded tar archive, by tarfile with its ``data`` filter.
 
-pooch.Untar is not used: below Python 3.12 it extracts without a filter.
+pooch.Untar is not used because it extracts without a filter below Python 3.12.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Literal, TypeAlias
 
 Stage: TypeAlias = Literal["download", "check", "unpack"]
 Progress: TypeAlias = Callable[[Stage, int, int | None], None]
-"""Called with the stage, the bytes done and the bytes in total, None if that is not known."""
+"""Function of the stage, the number of bytes done and the total number of bytes, None if unknown."""
 
 _CHUNK = 1 << 17  # bytes
 
@@ -23,14 +23,19 @@ def be_silent(stage: Stage, done: int, total: int | None) -> None:
 
 
 def unpack(archive: Path, target: Path, *, progress: Progress = be_silent) -> None:
-    """Unpack a tar archive, plain or compressed, into a new folder: all of it or nothing.
+    """Unpack a plain or compressed tar archive into a new folder, completely or not at all.
 
-    The contents are written to a hidden folder beside the target, which is renamed when they are complete. An archive
-    with links, devices, absolute paths or paths out of the folder is refused. An archive that is missing, no tar
-    archive, damaged, not safe or larger than the free space, or a target that exists, is an OSError that names it.
+    The contents are written to a hidden folder beside the target. The folder is renamed when it is complete. An
+    archive with links, devices, absolute paths or paths out of the folder is refused.
+
+    Raises
+    ------
+    OSError
+        If the archive is missing, damaged, unsafe, empty or not a tar archive; if the disk is too small; or if the
+        target exists and is not an empty folder. The message names the archive.
     """
     temporary = target.with_name(f".{target.name}.unpacking")
-    shutil.rmtree(temporary, ignore_errors=True)  # of a process that was killed
+    shutil.rmtree(temporary, ignore_errors=True)  # left by a killed process
     try:
         with archive.open("rb") as file, tarfile.open(fileobj=file) as tar:
             size = archive.stat().st_size
@@ -54,18 +59,18 @@ def unpack(archive: Path, target: Path, *, progress: Progress = be_silent) -> No
 
 
 def _check_end(tar: tarfile.TarFile) -> None:
-    """Raise TarError unless the archive ends as it should: tarfile takes a broken header for the end."""
+    """Raise a TarError unless the archive ends with an empty block: tarfile takes a broken header for the end."""
     file = tar.fileobj
     assert file is not None
     file.seek(tar.offset)
     if file.read(tarfile.BLOCKSIZE) != bytes(tarfile.BLOCKSIZE):
         raise tarfile.ReadError("the next member is missing or damaged")
-    while file.read(_CHUNK):  # the check sum of a compressed archive comes last
+    while file.read(_CHUNK):  # read on to verify the checksum at the end of a compressed archive
         pass
 
 
 def check_space(folder: Path, needed: int, purpose: str) -> None:
-    """Raise an OSError if fewer than ``needed`` bytes are free in a folder."""
+    """Raise an OSError if the folder's disk has fewer than ``needed`` free bytes."""
     free = shutil.disk_usage(folder).free
     if needed > free:
         raise OSError(f"{purpose} takes {needed / 1e6:.1f} MB or more, but {free / 1e6:.1f} MB are free in {folder}")

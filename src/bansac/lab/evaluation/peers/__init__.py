@@ -1,6 +1,7 @@
-"""Other libraries' estimators, one module each with a tuple ``METHODS``; the library is imported when it is called.
+"""Estimators of other libraries, one module for each library.
 
-A new peer is a module here, its name in ``PEERS``, and its package in the extra ``peers`` of ``pyproject.toml``.
+A module has a tuple ``METHODS``. It imports its library when a method is called. To add a library, add its module
+here, its name to ``PEERS``, and its package to the extra ``peers`` of ``pyproject.toml``.
 """
 
 from __future__ import annotations
@@ -10,10 +11,10 @@ import importlib
 from bansac.lab.evaluation.method import Method
 
 PEERS = ("opencv", "poselib", "pycolmap", "pydegensac")
-"""Names of the modules."""
+"""Names of the modules of this package."""
 
 
 def find_peers() -> list[Method]:
-    """Return the methods of all peers, whether their packages are installed or not."""
+    """Return the methods of all libraries, including those that are not installed."""
     modules = (importlib.import_module(f"{__name__}.{peer}") for peer in PEERS)
     return [method for module in modules for method in module.METHODS]

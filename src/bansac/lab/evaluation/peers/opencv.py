@@ -1,4 +1,4 @@
-"""OpenCV's USAC, with settings named one by one and by its ready-made flags."""
+"""OpenCV's USAC, with individual settings (UsacParams) and with its predefined flags."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from bansac.lab.evaluation.task import Task
 
 
 def _estimate(sampler: str, local: bool, task: Task) -> Any:
-    """Score by the inlier count without local optimisation, by MSAC with it."""
+    """Estimate with UsacParams; the score is MSAC with local optimisation, otherwise the inlier count."""
     import cv2
 
     params = cv2.UsacParams()
@@ -33,7 +33,7 @@ def _estimate(sampler: str, local: bool, task: Task) -> Any:
 
 
 def _estimate_by_flag(flag: str, task: Task) -> Any:
-    """Estimate by a ready-made method; these take no seed."""
+    """Estimate with a predefined flag; these methods have no seed."""
     import cv2
 
     method = getattr(cv2, flag)

@@ -1,4 +1,4 @@
-"""PoseLib, which optimises locally; with and without PROSAC, at the limits of the protocol and at its own."""
+"""PoseLib's LO-RANSAC, with and without PROSAC, with the protocol's limits and with its default limits."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from bansac.lab.evaluation.task import Task
 _CAMERA = {"model": "SIMPLE_PINHOLE", "width": 1, "height": 1, "params": [1.0, 0.0, 0.0]}
 
 
-# Its default limits, beside at least 1000 iterations.
+# PoseLib's default limits, besides its minimum of 1000 iterations.
 _OWN = {"max_iterations": 100_000, "confidence": 0.9999}
 
 
 def _estimate(progressive: bool, fewest: int, task: Task) -> Any:
-    """Estimate with at least ``fewest`` iterations, its default being 1000."""
+    """Estimate with at least ``fewest`` iterations; PoseLib's default is 1000."""
     import poselib
 
     options = {
@@ -41,7 +41,7 @@ def _estimate(progressive: bool, fewest: int, task: Task) -> Any:
 
 
 def _model(answer: Any) -> NDArray[np.float64]:
-    """Return the matrix, for E the essential matrix of the pose."""
+    """Return the matrix; a pose is converted to its essential matrix."""
     if isinstance(answer, np.ndarray):
         return answer
     return essential_from_pose(answer.R, answer.t)
@@ -53,7 +53,7 @@ def _method(name: str, settings: Mapping[str, Any], *, fewest: int, progressive:
 
 
 METHODS = (
-    # At the protocol's limits it may stop as early as the others.
+    # With the protocol's limits PoseLib may stop as early as the other methods.
     _method("poselib", {}, fewest=10),
     _method("poselib-prosac", {}, fewest=10, progressive=True),
     _method("poselib-own", _OWN, fewest=1000),

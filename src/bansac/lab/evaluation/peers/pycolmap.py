@@ -1,4 +1,4 @@
-"""pycolmap: COLMAP's LO-RANSAC."""
+"""COLMAP's LO-RANSAC through pycolmap."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from bansac.lab.evaluation.task import Task
 
 
 def _estimate(task: Task) -> Any:
-    """Estimate with at least 10 iterations as PoseLib does, its default being 1000."""
+    """Estimate with at least 10 iterations, as for PoseLib; pycolmap's default is 1000."""
     import pycolmap
 
     options = pycolmap.RANSACOptions()

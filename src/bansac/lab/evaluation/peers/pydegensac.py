@@ -1,4 +1,4 @@
-"""pydegensac: LO-RANSAC, for F with DEGENSAC."""
+"""LO-RANSAC of pydegensac, for F with DEGENSAC."""
 
 from __future__ import annotations
 

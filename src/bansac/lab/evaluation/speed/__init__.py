@@ -1,18 +1,19 @@
-"""``bansac bench speed``: what everything costs on one thread, beside other libraries, in one run.
+"""``bansac bench speed``: single-thread times of this package and other libraries, measured in one run.
 
 =====================  ==============================================================================
-:mod:`~.timing`        the least time of calls that take turns
-:mod:`~.scenes`        synthetic matches, and the state of a run over them
+:mod:`~.timing`        minimum time of calls that alternate
+:mod:`~.memory`        peak memory of a call
+:mod:`~.scenes`        synthetic matches, and the state of a run on them
 :mod:`~.solvers`       minimal solvers
-:mod:`~.kernels`       parts of an iteration: residuals, evaluation, update, draws; a step of refinement
-:mod:`~.limits`        what an iteration must cost at least on this core
-:mod:`~.iterations`    a fixed number of iterations, and the distance to that limit
-:mod:`~.calls`         whole calls, over the number of matches and the share of outliers
+:mod:`~.kernels`       parts of an iteration: residuals, evaluation, update, draws; a refinement step
+:mod:`~.limits`        lower bound of the time of an iteration on this core
+:mod:`~.iterations`    a fixed number of iterations, compared with that bound
+:mod:`~.calls`         whole calls over the number of matches and over the inlier ratio
 :mod:`~.pairs`         whole calls on real pairs
-:mod:`~.report`        everything in one document, with the targets
+:mod:`~.report`        all measurements in one document, with the targets
 :mod:`~.tables`        the document as tables
 =====================  ==============================================================================
 
-A time is the least of many in turn with the others of its comparison; compare the ratios of one run, not the times of
-two runs.
+A time is the minimum of many measurements that alternate with the other calls of the comparison. Compare ratios within
+one run, not times of two runs.
 """

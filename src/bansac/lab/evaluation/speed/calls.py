@@ -1,4 +1,4 @@
-"""Whole calls from Python, from 30 to a million matches, and over the share of outliers, beside other libraries."""
+"""Times of whole calls from Python, for 30 to one million matches and several inlier ratios, with other libraries."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ __all__ = ["SIZES", "outlier_costs", "size_costs"]
 
 SIZES = (30, 100, 500, 1_000, 10_000, 100_000, 1_000_000)
 
-# Inlier ratios, and the matches and seeds of a mean.
+# Inlier ratios; number of matches and of seeds of each mean.
 _RATIOS = (0.9, 0.7, 0.5, 0.3, 0.2, 0.1)
 _MATCHES = 2000
 _SEEDS = 3
 
-# A method that is expected to take longer at the next size is left out from there on.
+# Maximum expected time in seconds. A method that would exceed it at a size is skipped from there on.
 _LONGEST = 4.0
 
-# Memory beyond the input is that of the data, and not of fixed arrays and of Python, from so many matches on.
+# With at least this number of matches, arrays of the size of the data dominate the memory, not fixed arrays and Python.
 _MANY = 10_000
 
 _EASY = 0.8
@@ -39,13 +39,17 @@ _DEFAULT_PEERS = {"opencv": "opencv-magsac", "poselib": "poselib-prosac"}
 
 
 def size_costs(seconds: float, peers: Sequence[str], max_points: int) -> dict[str, Any]:
-    """Return the cost of a call over the number of matches, 80 % of them inliers, by problem.
+    """Measure the cost of a call over the number of matches, of which 80 % are inliers.
 
-    ``ten``: ten samples of uniform sampling with ``preset="paper"`` (``bansac``), and of OpenCV; what a call costs
-    around the search. ``default``: the default options with scores, beside USAC_MAGSAC and PoseLib with PROSAC. Each
-    has ``ms``, a mapping of numbers of matches by method, ``slope``, that of log time over log N between the last two
-    numbers of ``bansac``, from 10,000 on, and ``bytes`` of memory that a call of ``bansac`` takes for each match beyond
-    its input, at the largest number.
+    ``ten`` has ten samples of uniform sampling with ``preset="paper"`` (``bansac``) and with OpenCV. It shows the cost
+    of a call besides the search. ``default`` has the default options with scores, USAC_MAGSAC, and PoseLib with PROSAC.
+
+    Returns
+    -------
+    dict
+        For each problem and each of ``ten`` and ``default``: ``ms``, the times by method and number of matches N;
+        ``slope``, the slope of log time over log N of ``bansac`` between its last two sizes of at least 10,000; and
+        ``bytes``, the memory of a call of ``bansac`` at the largest N, beyond its input, per match.
     """
     costs: dict[str, Any] = {}
     for kind in KINDS:
@@ -59,7 +63,7 @@ def size_costs(seconds: float, peers: Sequence[str], max_points: int) -> dict[st
 
 
 def outlier_costs(seconds: float, peers: Sequence[str]) -> dict[str, Any]:
-    """Return the mean ms of a call over the inlier ratio among 2000 matches, of three seeds, by problem and method."""
+    """Measure the mean time of a call on 2000 matches in ms, over three seeds, by problem, method and inlier ratio."""
     costs: dict[str, Any] = {}
     methods = _default_methods(peers)
     for kind in KINDS:
@@ -84,7 +88,7 @@ _METHODS = {"ten": _ten_methods, "default": _default_methods}
 
 
 def _task(kind: Kind, n: int, name: str) -> Task:
-    """Return the task of a number of matches for one of ``_METHODS``."""
+    """Return the task of ``n`` matches for a key of ``_METHODS``."""
     task = make_task(kind, n, _EASY)
     return replace(task, max_iterations=_TEN) if name == "ten" else task
 
@@ -94,7 +98,7 @@ def _chosen(methods: Mapping[str, str], peers: Sequence[str]) -> dict[str, Metho
 
 
 def _call(method: Method, tasks: Sequence[Task]) -> Call:
-    """Return a call that estimates the tasks, arranged as the method wants them."""
+    """Return a call that estimates all tasks, arranged for the method in advance."""
     method.prepare()
     arranged = [method.arrange(task) for task in tasks]
 
@@ -118,7 +122,7 @@ def _over_sizes(tasks: Sequence[Task], methods: Mapping[str, Method], seconds: f
 
 
 def _expected(times: Mapping[int, float], n: int) -> float:
-    """Return the time at ``n`` matches if it grew in proportion from the last size; 0 at the first."""
+    """Extrapolate the time linearly from the last size to ``n`` matches; 0 without measurements."""
     if not times:
         return 0.0
     last = max(times)
@@ -126,7 +130,7 @@ def _expected(times: Mapping[int, float], n: int) -> float:
 
 
 def _slope(times: Mapping[int, float]) -> float | None:
-    """Return the slope of log time over log N between the last two sizes; None with fewer large ones."""
+    """Return the slope of log time over log N between the last two large sizes; None if there are fewer than two."""
     sizes = [n for n in times if n >= _MANY][-2:]
     if len(sizes) < 2:
         return None
@@ -134,13 +138,13 @@ def _slope(times: Mapping[int, float]) -> float | None:
 
 
 def _bytes(kind: Kind, n: int, name: str) -> dict[str, float]:
-    """Return the bytes of a call for each of ``n`` matches, nothing where they are few or the system does not tell."""
+    """Return the bytes of a call per match; empty for few matches or if the system does not report memory."""
     found = peak_in_process(__name__, kind, str(n), name) if n >= _MANY else None
     return {} if found is None else {str(n): found / n}
 
 
 def main(kind: Kind, n: int, name: str) -> None:
-    """Print the bytes of a call, after one on few matches that loads the kernels."""
+    """Print the peak memory of a call in bytes, after a call on few matches that loads the kernels."""
     method = _METHODS[name](())["bansac"]
     few, many = (functools.partial(method.run, _task(kind, count, name)) for count in (SIZES[1], n))
     few()

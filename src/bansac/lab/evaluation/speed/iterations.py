@@ -1,4 +1,4 @@
-"""A fixed number of iterations, uniform and of BANSAC, beside other libraries and the least that they cost."""
+"""Times of a fixed number of iterations of RANSAC and BANSAC, compared with other libraries and a lower bound."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ __all__ = ["ITERATIONS", "fixed_iterations", "iteration_costs"]
 
 ITERATIONS = 1000
 
-# Nothing stops before: the largest confidence below 1.
+# The largest confidence below 1, so that no method stops early.
 _CONFIDENCE = math.nextafter(1.0, 0.0)
 
-# PoseLib's own least number of iterations is 1000.
+# "poselib-own" has PoseLib's default minimum of 1000 iterations.
 _PEERS = {"opencv": "opencv", "poselib": "poselib-own"}
 
 _FIXED: Mapping[str, Any] = {"stopping": None}
@@ -32,10 +32,10 @@ _UNVERIFIED: Mapping[str, Any] = {"stopping": None, "verification": None}
 
 
 def fixed_iterations(seconds: float, peers: Sequence[str]) -> dict[str, dict[str, float]]:
-    """Return the ms of 1000 iterations over 2000 matches, 40 % of them inliers, by problem and method.
+    """Measure 1000 iterations on 2000 matches with 40 % inliers, in ms by problem and method.
 
-    ``uniform`` and ``bansac`` are those of ``preset="paper"``, ``-unverified`` the same without sequential test;
-    ``opencv`` is UsacParams with uniform sampling and without local optimisation, ``poselib`` optimises locally.
+    ``uniform`` and ``bansac`` use ``preset="paper"``; ``-unverified`` is the same without the sequential test.
+    ``opencv`` uses UsacParams with uniform sampling and no local optimisation. ``poselib`` has local optimisation.
     """
     times: dict[str, dict[str, float]] = {}
     for kind in KINDS:
@@ -55,11 +55,12 @@ def fixed_iterations(seconds: float, peers: Sequence[str]) -> dict[str, dict[str
 def iteration_costs(
     seconds: float, solvers: Mapping[str, Mapping[str, float]], peaks: Mapping[str, Any]
 ) -> dict[str, dict[str, dict[str, float]]]:
-    """Return what an iteration costs and must cost, by problem and sampler.
+    """Measure the time of an iteration and compute its lower bound, by problem and sampler.
 
-    ``ns`` with the sequential test and ``unverified_ns`` without it, from calls of 1000 and of 3000 iterations, so that
-    what a call costs once is not in it; ``limit_ns`` (:mod:`.limits`) for the ``models`` that a sample gives and the
-    ``classified`` share of iterations with a classification.
+    ``ns`` is the time with the sequential test, ``unverified_ns`` without it. Both are differences between calls of
+    1000 and of 3000 iterations, which exclude the constant time of a call. ``models`` is the mean number of models of
+    a sample. ``classified`` is the share of iterations with a classification. ``limit_ns`` is the lower bound for
+    these numbers (:mod:`.limits`).
     """
     costs: dict[str, dict[str, dict[str, float]]] = {}
     for kind in KINDS:
@@ -82,7 +83,7 @@ def iteration_costs(
 
 
 def _increase(kind: Kind, sampler: str, settings: Mapping[str, Any], seconds: float) -> float:
-    """Return by how many ns a further iteration makes a call longer."""
+    """Return the additional time of one more iteration in ns."""
     calls: dict[str, Call] = {
         str(iterations): functools.partial(METHODS[sampler].run, _task(kind, iterations), **settings)
         for iterations in (ITERATIONS, 3 * ITERATIONS)

@@ -1,6 +1,6 @@
-"""What the parts of an iteration cost: each is repeated in a compiled loop, as the loop of a run calls it.
+"""Times of the parts of an iteration, each in a compiled loop that calls it like the loop of a run.
 
-The fields of the run are read before the loop: the loop of a run has no reference counts, these kernels have.
+These kernels read the fields of the run before the loop. Unlike the loop of a run, they have reference counts.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ from bansac.numeric.linalg import copy
 
 __all__ = ["draw_costs", "point_costs", "solve_call"]
 
-# Points and share of inliers of the runs.
+# Number of points and inlier ratio of the runs.
 POINTS = 2000
 INLIER_RATIO = 0.4
 
 _SAMPLES = 200
 _PASSES = 8  # over all points
 _DRAWS = 500
-# Iterations before the draws are measured, so that the network has learnt.
+# Iterations before the draws are measured, so that the network has updated its probabilities.
 _LEARNING = 200
 
 
 def solve_call(run: Any) -> tuple[Call, int]:
-    """Return a call that solves minimal samples of a run's data, and how many."""
+    """Return a call that solves minimal samples of a run's data, and the number of samples."""
     size = run.sizes.sample
     rng = np.random.default_rng(0)
     samples = np.array([rng.choice(run.data.shape[1], size, replace=False) for _ in range(_SAMPLES)])
@@ -46,10 +46,12 @@ def solve_call(run: Any) -> tuple[Call, int]:
 
 
 def point_costs(seconds: float) -> dict[str, Any]:
-    """Return what one point costs, in ns, for each problem, and the update of the network, which is the same for all.
+    """Measure the time for one point in ns, by problem.
 
-    ``residual``; ``evaluate``, that is residual, classification, count and the checks of every block; ``msac``, with
-    the score of the default options; ``lm_step``, one step of Levenberg-Marquardt with the loss of Cauchy.
+    ``residual`` is the squared residual. ``evaluate`` adds the classification, the inlier count and the checks of every
+    block. ``msac`` is the same with the MSAC score, the default. ``lm_step`` is one Levenberg-Marquardt step with the
+    Cauchy loss.
+    ``update`` is the network's update, which is the same for all problems.
     """
     costs: dict[str, Any] = {}
     for kind in KINDS:
@@ -71,9 +73,9 @@ def point_costs(seconds: float) -> dict[str, Any]:
 
 
 def draw_costs(seconds: float) -> dict[str, dict[str, float]]:
-    """Return what a draw of each sampler costs, with what it learns from a failure, in ns, for each problem.
+    """Measure the time in ns of a draw and of the sampler's update after a failure, by problem and sampler.
 
-    BANSAC draws by probabilities that it has learnt in some hundred iterations.
+    BANSAC draws with the probabilities of its network after 200 iterations.
     """
     costs: dict[str, dict[str, float]] = {}
     for kind in KINDS:
@@ -90,7 +92,7 @@ def _draw_call(kind: Kind, sampler: str) -> Call:
 
 
 def _step_call(kind: Kind) -> Call:
-    """Return a call that takes steps over as many points, all inliers, from a model near them."""
+    """Return a call of Levenberg-Marquardt steps on ``POINTS`` inliers, starting from the best model of a short run."""
     problem, task = PROBLEMS[kind], make_task(kind, POINTS, 1.0)
     data, scale = inner_data(problem, task)
     run = start_run(problem, task, sampler="uniform")

@@ -1,14 +1,17 @@
-"""What one iteration must cost at least on this core, from measured peaks and counted arithmetic.
+"""Lower bound of the time of one iteration on this core, from measured peak rates and operation counts.
 
-The solver counts as measured in a loop of its own. For what is done for every point the least is the longest of three
-times, as if they overlapped perfectly: that of its multiplications, additions and fused pairs of them at the measured
-peak, that of its divisions, and that of reading and writing its data once at the measured bandwidth for an array as
-large as all data of the run.
+The solver contributes its time measured in a separate loop. The bound of the work for one point is the maximum of three
+times, which assumes that they overlap perfectly:
 
-Points that must be looked at, with an inlier ratio w and M models a sample: a model can be abandoned only after as many
-outliers as the best one has, (1 - w) N. Uniform sampling needs no model in full, M (1 - w) N points an iteration. A
-network needs the classification C^k, N points in the share c of iterations that have one: c N + (M - c) (1 - w) N, and
-the update of c N points. The sequential test (SPRT), which may reject a good model, looks at fewer.
+- multiplications, additions and fused multiply-adds at the measured peak rate,
+- divisions at the measured peak rate,
+- one read and write of the data at the bandwidth measured for an array of the size of all data of the run.
+
+The number of evaluated points depends on the inlier ratio w and the number of models M of a sample. A model can be
+rejected only when its number of outliers reaches that of the best model, (1 - w) N. This takes at least (1 - w) N
+points. Uniform sampling needs no complete evaluation: M (1 - w) N points for each iteration. BANSAC's network needs the
+classification C^k of all N points in a share c of the iterations: c N + (M - c) (1 - w) N evaluated points and c N
+updated points. The sequential test (SPRT) may reject a good model and evaluates fewer points.
 """
 
 from __future__ import annotations
@@ -34,16 +37,16 @@ __all__ = ["UPDATE", "PointWork", "count_evaluation", "iteration_limits", "measu
 
 @dataclass(frozen=True)
 class PointWork:
-    """What is done for one point.
+    """Work for one point.
 
     Parameters
     ----------
     operations : int
-        Multiplications, additions and fused pairs of them.
+        Number of multiplications, additions and fused multiply-adds.
     divisions : int
-        Divisions.
+        Number of divisions.
     bytes : int
-        Bytes that are read and written.
+        Number of bytes read and written.
     precision : {"float32", "float64"}
         Number type.
     """
@@ -54,13 +57,13 @@ class PointWork:
     precision: str
 
 
-# The odds are read and written, the mask is read; the map a r + b is a fused pair.
+# The odds (4 bytes) are read and written, the mask (1 byte) is read. The map a r + b is a fused multiply-add.
 UPDATE = PointWork(1, 0, 9, "float32")
-"""Of the update of the network of first order, with the paper's table."""
+"""Work of the update of the first-order network with the paper's probability table."""
 
 
 class _Counted:
-    """A number that counts what is done with it."""
+    """Number that records the operations on it."""
 
     def __init__(self, additions: list[Any], products: list[Any], denominators: list[Any]) -> None:
         self._tally = additions, products, denominators
@@ -83,10 +86,11 @@ class _Counted:
 
 
 def count_evaluation(problem: Problem) -> PointWork:
-    """Return the work of the squared residual of a point and of its classification.
+    """Count the work of the squared residual of a point and of its classification.
 
-    The residual is computed once on numbers that count. Every addition may be fused with a multiplication; quotients of
-    one denominator are one division and a multiplication each. The channels are read, a truth value is written.
+    The residual function runs once on numbers that record the operations. Every addition may be fused with a
+    multiplication. Quotients with a common denominator count as one division and one multiplication each. The channels
+    are read, and one byte is written for the classification.
     """
     additions, products, denominators = list[Any](), list[Any](), list[Any]()
 
@@ -105,17 +109,17 @@ def count_evaluation(problem: Problem) -> PointWork:
     )
 
 
-_SIZE = 1024  # numbers of the arrays that stay in the first cache
+_SIZE = 1024  # length of an array that stays in the L1 cache
 _CHAIN = 32
 _DIVISIONS = 4
 _REPEATS = 100
 
 
 def measure_peaks(seconds: float, points: int) -> dict[str, Any]:
-    """Return what one core does in a nanosecond.
+    """Measure the peak rates of one core, per nanosecond.
 
-    ``operations`` and ``divisions`` by number type, and ``bytes`` read by the number of points of a run whose data are
-    read: ``points`` and a million.
+    ``operations`` and ``divisions`` are given by number type. ``bytes`` read are given by the number of points of a
+    run: ``points`` and one million. The bandwidth depends on the size of the data.
     """
     rates: dict[str, Any] = {"operations": {}, "divisions": {}, "bytes": {}}
     for name, real in (("float32", np.float32), ("float64", np.float64)):
@@ -139,7 +143,7 @@ def measure_peaks(seconds: float, points: int) -> dict[str, Any]:
 
 
 def point_limit(work: PointWork, peaks: Mapping[str, Any], points: int) -> dict[str, float]:
-    """Return the least times of one point in ns, ``operations``, ``divisions`` and ``bytes``; the longest counts."""
+    """Return the times of ``operations``, ``divisions`` and ``bytes`` for a point in ns; the bound is their maximum."""
     return {
         "operations": work.operations / peaks["operations"][work.precision],
         "divisions": work.divisions / peaks["divisions"][work.precision],
@@ -157,10 +161,10 @@ def iteration_limits(
     models: float,
     classified: float,
 ) -> dict[str, float]:
-    """Return the least cost of an iteration in ns, ``uniform`` and ``bansac``.
+    """Return the lower bound of the time of an iteration in ns, for ``uniform`` and ``bansac``.
 
-    ``solver`` is the cost of a sample, ``models`` are those of a sample, ``classified`` is the share of iterations with
-    a classification.
+    ``solver`` is the time to solve a sample in ns, and ``models`` the mean number of models of a sample. ``classified``
+    is the share of iterations with a classification.
     """
     evaluation = max(point_limit(count_evaluation(PROBLEMS[kind]), peaks, points).values())
     update = max(point_limit(UPDATE, peaks, points).values())

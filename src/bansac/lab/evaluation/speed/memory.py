@@ -1,4 +1,7 @@
-"""The memory of a call: its resident set, what kernels allocate included, which Python's own count does not see."""
+"""Peak memory of a call, measured as resident set size.
+
+The resident set includes the memory that kernels allocate, which tracemalloc does not count.
+"""
 
 from __future__ import annotations
 
@@ -13,15 +16,16 @@ __all__ = ["peak_in_process", "peak_of_call", "status_bytes"]
 
 _PROCESS = Path("/proc/self")
 
-# The C library gives freed memory of at least so many bytes back at once, so that a call cannot use it again unseen.
+# The C library returns freed blocks of at least this size (bytes) to the system at once. Otherwise a call could reuse
+# freed memory without an increase of the resident set.
 _ENVIRONMENT = {"MALLOC_MMAP_THRESHOLD_": "65536"}
 
 
 def peak_of_call(call: Call) -> int | None:
-    """Return by how many bytes the resident set grows at most during a call, None where the system does not tell."""
+    """Return the maximum growth of the resident set during a call in bytes; None if the system does not report it."""
     try:
         before, _ = status_bytes("VmRSS"), status_bytes("VmHWM")
-        (_PROCESS / "clear_refs").write_text("5")  # the peak starts anew
+        (_PROCESS / "clear_refs").write_text("5")  # reset the peak (VmHWM)
     except OSError:
         return None
     call()
@@ -29,7 +33,7 @@ def peak_of_call(call: Call) -> int | None:
 
 
 def peak_in_process(module: str, *arguments: str) -> int | None:
-    """Return what a module prints, run as a program in a process of its own: bytes, or nothing if it does not know."""
+    """Run a module as a program in a new process and return the bytes that it prints; None if it prints nothing."""
     done = subprocess.run(
         [sys.executable, "-m", module, *arguments],
         env=os.environ | _ENVIRONMENT,
@@ -41,7 +45,10 @@ def peak_in_process(module: str, *arguments: str) -> int | None:
 
 
 def status_bytes(name: str) -> int:
-    """Return a size of this process in bytes, by its name in /proc; an OSError where the system does not tell."""
+    """Return a memory size of this process in bytes by its name in ``/proc/self/status``.
+
+    If the system does not report it, an OSError is raised.
+    """
     for line in (_PROCESS / "status").read_text().splitlines():
         if line.startswith(f"{name}:"):
             return 1024 * int(line.split()[1])

@@ -1,4 +1,4 @@
-"""Times on real pairs with ground truth, beside accuracy: ``bansac bench`` over the groups of the tutorial's sets."""
+"""Times and accuracy on real pairs with ground truth: ``bansac bench`` on groups of the tutorial's sets."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ __all__ = ["PairGroup", "find_pairs"]
 
 
 class _Group(NamedTuple):
-    """Sets that are measured together."""
+    """Sets that are averaged."""
 
     kind: Kind
-    folder: str  # below the data
+    folder: str  # below the data folder
     max_ratio: float
     name: str  # of a set
-    alone: bool  # that set alone, or all others
+    alone: bool  # True for that set alone, False for all other sets
 
     def takes(self, name: str) -> bool:
         return (name == self.name) == self.alone
@@ -45,13 +45,13 @@ _PEERS = {"opencv": ("opencv", "opencv-magsac"), "poselib": ("poselib-prosac",)}
 
 @dataclasses.dataclass(frozen=True)
 class PairGroup:
-    """A group of sets that is there, as a benchmark."""
+    """Benchmark of a group of sets with data."""
 
     bench: Bench
     setup: Setup
 
     def times(self) -> dict[str, dict[str, float]]:
-        """Return the means over the sets of :func:`.bench.summarise`, by method."""
+        """Run the benchmark and return the means over the sets of :func:`.bench.summarise`, by method."""
         with open_run(self.bench.experiment(), self.setup, None) as run:
             rows = measured_rows(run)
             report = build_report(rows, self.bench.methods, self.bench.protocol, seconds=0.0)
@@ -60,14 +60,14 @@ class PairGroup:
 
 
 def find_pairs(folder: Path, peers: Sequence[str], pairs: int) -> dict[str, PairGroup]:
-    """Return the groups of sets in ``EF`` and ``H`` below ``folder``, at most ``pairs`` pairs of a set, one repetition.
+    """Return the groups of sets in ``EF`` and ``H`` below ``folder``, for one repeat of at most ``pairs`` pairs a set.
 
     Raises
     ------
     OSError
-        If a folder is not there or a set cannot be read.
+        If a folder does not exist or a set cannot be read.
     ValueError
-        If a set has the truth of another model, or ``pairs`` is below 1.
+        If a set has ground truth for another model, or ``pairs`` is below 1.
     """
     import_pandas()
     names = [*_OURS, *(name for peer in peers for name in _PEERS[peer])]
@@ -78,6 +78,6 @@ def find_pairs(folder: Path, peers: Sequence[str], pairs: int) -> dict[str, Pair
         found = [pair_set.name for pair_set in find_sets(folder / group.folder)]
         setup = Setup(data=folder / group.folder, sets=tuple(filter(group.takes, found)))
         if setup.sets:
-            bench.sets(setup)  # they have the truth of the model
+            bench.sets(setup)  # check the kind of ground truth
             groups[name] = PairGroup(bench, setup)
     return groups

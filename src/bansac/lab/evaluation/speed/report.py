@@ -1,4 +1,4 @@
-"""All measurements of one run, put together, and the targets that they are held against."""
+"""Report of all measurements of one run, compared with targets."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ from bansac.lab.evaluation.speed.solvers import solver_costs
 __all__ = ["PEERS", "check_settings", "measure_speed", "targets"]
 
 PEERS = {"opencv": "cv2", "poselib": "poselib"}
-"""The libraries beside which times are taken, and their modules."""
+"""Name of each library for comparison -> its module."""
 
 
 def check_settings(peers: Sequence[str] | None, seconds: float, max_points: int) -> tuple[str, ...]:
-    """Return the peers, by default those that are installed; a setting that makes no sense is an error.
+    """Check the settings and return the libraries to compare, by default the installed ones.
 
     Raises
     ------
     ValueError
-        If a peer is unknown, ``seconds`` is not positive, or ``max_points`` is below the smallest size.
+        If a library is unknown, ``seconds`` is not positive and finite, or ``max_points`` is below the smallest size.
     ModuleNotFoundError
-        If a peer that is named is not installed.
+        If a requested library is not installed.
     """
     if not 0 < seconds < float("inf"):
         raise ValueError(f"seconds must be > 0, got {seconds}")
@@ -59,33 +59,33 @@ def measure_speed(
     pairs: int = 20,
     progress: Progress = silent,
 ) -> dict[str, Any]:
-    """Measure everything on this thread and return the report.
+    """Run all measurements on this thread and return the report.
 
     Parameters
     ----------
     peers : sequence of str, optional
-        Of :data:`PEERS`; by default those that are installed.
+        Libraries to compare, keys of :data:`PEERS`; by default the installed ones.
     seconds : float
-        For so long the calls of each comparison take turns.
+        Duration of each comparison in seconds.
     max_points : int
-        Largest number of matches of a call.
+        Maximum number of matches of a call.
     data : Path, optional
-        Folder with the sets of the tutorial in ``EF`` and ``H``: times of whole estimates on real pairs.
+        Folder with the tutorial's sets in ``EF`` and ``H``. If given, whole calls on real pairs are timed.
     pairs : int
-        Largest number of pairs of a set.
+        Maximum number of pairs of a set.
     progress : callable
-        As that of :meth:`.Run.execute`.
+        As in :meth:`.Run.execute`.
 
     Returns
     -------
     dict
-        ``date``, ``versions``, ``machine``, ``settings``, ``seconds`` of the whole run, one entry for each part, and
+        ``date``, ``versions``, ``machine``, ``settings``, ``seconds`` (of the whole run), one entry for each part, and
         ``targets``.
 
     Raises
     ------
     ValueError, ModuleNotFoundError, OSError
-        As :func:`check_settings` and :func:`.find_pairs`.
+        As for :func:`check_settings` and :func:`.find_pairs`.
     """
     chosen = check_settings(peers, seconds, max_points)
     groups = {} if data is None else find_pairs(data, chosen, pairs)
@@ -123,7 +123,7 @@ def measure_speed(
     }
 
 
-# Ratios of times on real pairs: ours, another library's, and the largest ratio by group.
+# Targets of time ratios on real pairs: this package's method, another library's, and the maximum ratio by group.
 _PAIR_RATIOS = (
     ("bansac", "opencv", {"E": 0.3, "F": 0.5, "H": 0.9, "H exact": 0.9}),
     ("default", "poselib-prosac", {"F": 0.12, "E": 0.35}),
@@ -132,9 +132,9 @@ _PAIR_RATIOS = (
 
 
 def targets(found: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield what the package should reach: ``what``, the measured ``value`` and its largest ``target``.
+    """Yield the targets: description (``what``), measured ``value``, and maximum value (``target``).
 
-    What has not been measured, for want of a library or of data, is left out.
+    Targets without a measurement, for lack of a library or of data, are omitted.
     """
     for kind, target in {"H": 0.8, "F": 0.7, "E": 0.3}.items():
         times = found["fixed"][kind]

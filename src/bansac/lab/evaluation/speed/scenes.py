@@ -1,4 +1,4 @@
-"""Synthetic matches as methods get them, and the state of a run over them as the engine makes it."""
+"""Synthetic matches as input of methods, and the engine's state of a run on them."""
 
 from __future__ import annotations
 
@@ -24,16 +24,17 @@ __all__ = ["KINDS", "PROBLEMS", "inner_data", "make_task", "start_run"]
 
 KINDS: tuple[Kind, ...] = ("H", "F", "E")
 
-# Those of preset="paper".
+# The problems of preset="paper".
 PROBLEMS: dict[Kind, Problem] = {"H": HOMOGRAPHY, "F": FUNDAMENTAL, "E": ESSENTIAL_SYMMETRIC}
 
 _NOISE = 0.3  # pixels
 
 
 def make_task(kind: Kind, n: int, inlier_ratio: float, *, noise: float = _NOISE, seed: int = 1, **changes: Any) -> Task:
-    """Return the task of ``n`` matches with the paper's settings; ``changes`` are fields of it.
+    """Return a task of ``n`` matches with the paper's settings; ``changes`` overrides fields of the task.
 
-    Scores are even in [.3, 1] for inliers and in [0, .7] for outliers.
+    Scores are uniform in [.3, 1] for inliers and in [0, .7] for outliers. The standard deviation ``noise`` is in
+    pixels.
     """
     flat = kind == "H"
     matches = (homography_matches if flat else epipolar_matches)(n, inlier_ratio=inlier_ratio, noise=noise, seed=seed)
@@ -56,7 +57,7 @@ def make_task(kind: Kind, n: int, inlier_ratio: float, *, noise: float = _NOISE,
 
 
 def inner_data(problem: Problem, task: Task) -> tuple[Floats, float]:
-    """Return the matches of a task as channels x N in the frame of a run, and the factor of distances."""
+    """Return the normalised (channels, N) data of a run, and the scale factor of distances."""
     data = np.ascontiguousarray(np.column_stack([task.x1, task.x2]).T)
     transform = np.ones(1 + 2 * problem.channels)
     if problem.normalize is not None:
@@ -65,9 +66,9 @@ def inner_data(problem: Problem, task: Task) -> tuple[Floats, float]:
 
 
 def start_run(problem: Problem, task: Task, **settings: Any) -> Any:
-    """Return what ``pack_run`` takes: a run of ``preset="paper"`` before its first iteration.
+    """Return a run of ``preset="paper"`` before its first iteration, as input of ``pack_run``.
 
-    ``settings`` are options in place of the preset's.
+    ``settings`` override options of the preset.
     """
     data, scale = inner_data(problem, task)
     options = PRESETS["paper"].options.replace(

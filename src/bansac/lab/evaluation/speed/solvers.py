@@ -1,4 +1,4 @@
-"""Speed and accuracy of the minimal solvers: in a compiled loop, and from Python beside PoseLib's where it has one."""
+"""Speed and accuracy of the minimal solvers, in a compiled loop and from Python, compared with PoseLib's for E."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ __all__ = ["solver_costs"]
 
 _SOLVERS = {"H": homography_4pt, "F": fundamental_7pt, "E": essential_5pt}
 
-# Largest difference of a right model to the truth, both of unit norm.
+# Maximum difference between a correct model and the true one, both of unit norm.
 _TOLERANCE = 1e-6
 _SCENES = 20
-_SAMPLES = 25  # of each scene
+_SAMPLES = 25  # per scene
 
-# Takes the place of K for planes.
+# Normalisation of plane points, instead of K.
 _PIXELS = np.diag([640.0, 640.0, 1.0])
 
 
 def solver_costs(seconds: float, peers: Collection[str]) -> dict[str, dict[str, float]]:
-    """Return a row for each minimal solver.
+    """Measure the minimal solvers and return a row for each.
 
-    ``loop_ns`` in a compiled loop over noisy samples with outliers; ``python_us`` and ``poselib_us`` from Python, on
-    exact samples; ``share_of_truth`` of exact samples for which one of the models is the truth, ``mean_models`` of a
-    sample.
+    ``loop_ns`` is the time in a compiled loop over noisy samples with outliers. ``python_us`` and ``poselib_us`` are
+    the times from Python on noise-free samples. ``share_of_truth`` is the share of noise-free samples with the true
+    model among their models. ``mean_models`` is the mean number of models of such a sample.
     """
     rows: dict[str, dict[str, float]] = {}
     for kind in KINDS:
@@ -53,11 +53,11 @@ def solver_costs(seconds: float, peers: Collection[str]) -> dict[str, dict[str, 
 
 
 Sample = tuple[Any, Any, Any]
-"""Points of both images, and the true model of unit norm."""
+"""Points in image 1, points in image 2, and the true model of unit norm."""
 
 
 def _exact_samples(kind: Kind) -> list[Sample]:
-    """Return minimal samples without noise, on normalised image planes, and their truth."""
+    """Return noise-free minimal samples in normalised coordinates with their true models."""
     size = PROBLEMS[kind].sample_size
     samples = []
     for seed in range(_SCENES):
@@ -80,13 +80,13 @@ def _solve_all(solve: Callable[..., Any], samples: list[Sample]) -> None:
 
 
 def _poselib_call(samples: list[Sample]) -> Call:
-    """Return a call of PoseLib's five-point solver with rays."""
+    """Return a call of PoseLib's five-point solver, which takes rays."""
     rays = [(homogeneous(x1), homogeneous(x2), truth) for x1, x2, truth in samples]
     return functools.partial(_solve_all, importlib.import_module("poselib").essential_matrix_5pt, rays)
 
 
 def _accuracy(kind: Kind, samples: list[Sample]) -> dict[str, float]:
-    """Count the models, and the samples with a true one, up to scale and sign."""
+    """Return the share of samples whose models include the true one, up to scale and sign, and the mean count."""
     solve: Callable[..., Any] = _SOLVERS[kind]
     found = returned = 0
     for x1, x2, truth in samples:

@@ -1,4 +1,4 @@
-"""The report of ``bansac bench speed`` as tables: the command prints them, the documentation shows them."""
+"""Tables of the report of ``bansac bench speed``, for the command and the documentation."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _NAMES = {
 
 
 def targets(document: Document) -> Table:
-    """Return what the package should reach."""
+    """Return the table of the targets."""
     rows = tuple(
         TableRow((row["what"],), (row["value"], f"<= {row['target']:g}", "yes" if row["met"] else "no"))
         for row in document["targets"]
@@ -32,7 +32,7 @@ def targets(document: Document) -> Table:
 
 
 def solvers(document: Document) -> Table:
-    """Return speed and accuracy of the minimal solvers."""
+    """Return the table of speed and accuracy of the minimal solvers."""
     columns = {
         "ns in a compiled loop": "loop_ns",
         "us from Python": "python_us",
@@ -47,7 +47,7 @@ def solvers(document: Document) -> Table:
 
 
 def points(document: Document) -> Table:
-    """Return what one point costs in each part of a run."""
+    """Return the table of the times for one point in the parts of an iteration."""
     found = document["points"]
     columns = {
         "residual": "residual",
@@ -63,7 +63,7 @@ def points(document: Document) -> Table:
 
 
 def draws(document: Document) -> Table:
-    """Return what the draw of a minimal sample costs."""
+    """Return the table of the times to draw a minimal sample."""
     found = document["draws"]
     samplers = next(iter(found.values()))
     rows = tuple(TableRow((name,), tuple(found[kind][name] for kind in found)) for name in samplers)
@@ -71,7 +71,7 @@ def draws(document: Document) -> Table:
 
 
 def fixed(document: Document) -> Table:
-    """Return the times of a fixed number of iterations, and their ratios."""
+    """Return the table of the times of a fixed number of iterations, and their ratios."""
     rows: list[TableRow | Section] = []
     for kind, times in document["fixed"].items():
         rows.append(Section(kind))
@@ -84,7 +84,7 @@ def fixed(document: Document) -> Table:
 
 
 def limits(document: Document) -> Table:
-    """Return the cost of an iteration beside the least that it can cost."""
+    """Return the table of the times of an iteration and their lower bounds."""
     rows: list[TableRow | Section] = []
     for kind, samplers in document["iterations"].items():
         for name, row in samplers.items():
@@ -96,7 +96,7 @@ def limits(document: Document) -> Table:
 
 
 def peaks(document: Document) -> Table:
-    """Return the measured peaks of the core."""
+    """Return the table of the measured peak rates of the core."""
     found = document["peaks"]
     rows = [
         TableRow((f"{name}, {precision}",), (rate,))
@@ -108,7 +108,7 @@ def peaks(document: Document) -> Table:
 
 
 def sizes(document: Document, settings: str, title: str) -> Table:
-    """Return the time of a call over the number of matches."""
+    """Return the table of the times of a call over the number of matches."""
     found = document["sizes"]
     columns = tuple(next(iter(found.values()))[settings]["ms"]["bansac"])
     rows: list[TableRow | Section] = []
@@ -124,7 +124,7 @@ def sizes(document: Document, settings: str, title: str) -> Table:
 
 
 def outliers(document: Document) -> Table:
-    """Return the time of a call over the share of inliers."""
+    """Return the table of the times of a call over the inlier ratio."""
     rows: list[TableRow | Section] = []
     ratios: tuple[str, ...] = ()
     for kind, methods in document["outliers"].items():
@@ -136,7 +136,7 @@ def outliers(document: Document) -> Table:
 
 
 def pairs(document: Document) -> Table:
-    """Return times and accuracy on real pairs."""
+    """Return the table of times and accuracy on real pairs."""
     rows: list[TableRow | Section] = []
     for group, methods in document["pairs"].items():
         rows.append(Section(group))
@@ -162,11 +162,11 @@ TABLES: dict[str, Callable[[Document], Table]] = {
     "outliers": outliers,
     "pairs": pairs,
 }
-"""Name of a table -> its function."""
+"""Name of each table -> its function."""
 
 
 def tables_of(document: Document) -> dict[str, Table]:
-    """Return the tables of what a report has."""
+    """Return all tables of a report; the table of real pairs is optional."""
     return {name: table(document) for name, table in TABLES.items() if name != "pairs" or "pairs" in document}
 
 

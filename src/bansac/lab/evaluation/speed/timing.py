@@ -1,4 +1,4 @@
-"""The least processor time of calls that take turns, so that a busy moment of the machine hits all of them."""
+"""Minimum processor time of alternating calls, so that other load on the machine affects all calls equally."""
 
 from __future__ import annotations
 
@@ -10,23 +10,22 @@ __all__ = ["Call", "least_seconds"]
 
 Call = Callable[[], Any]
 
-# A short call is repeated for so many seconds before the clock is read again.
+# Duration in seconds of a batch of short calls between two readings of the clock.
 _BATCH = 0.002
 
-# A call of so many seconds hardly depends on what the caches hold when it begins.
+# A call of at least this duration, in seconds, hardly depends on the state of the caches at its start.
 _LONG = 0.05
 
 
 def least_seconds(calls: Mapping[str, Call], seconds: float) -> dict[str, float]:
-    """Return the least time of each call, in seconds of processor time of this thread.
+    """Measure the minimum processor time of each call, in seconds of this thread.
 
     Parameters
     ----------
     calls : mapping of str to callable
-        Calls without arguments. Each is made once before, which loads or compiles what it needs, and at least once for
-        its time.
+        Functions without parameters. Each is called once to load or compile its code, and timed at least once.
     seconds : float
-        For so long all of them run, batch by batch in turn; a batch that has begun is completed.
+        Total duration in seconds. The calls alternate in batches, and a round that has begun is completed.
 
     Examples
     --------
@@ -40,7 +39,7 @@ def least_seconds(calls: Mapping[str, Call], seconds: float) -> dict[str, float]
     while time.perf_counter() < end:
         for name, call in calls.items():
             if counts[name] == 1 and least[name] < _LONG:
-                call()  # not timed: else it would begin with the caches as the call before it left them
+                call()  # untimed: restore the caches after the other calls
             least[name] = min(least[name], _time(call, counts[name]))
     return least
 
