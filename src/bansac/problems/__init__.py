@@ -1,5 +1,5 @@
-"""What can be estimated, one module a problem: its residuals, checks, defaults and its ``Problem``.
+"""The estimation problems, one per module: residuals, checks, defaults and a ``Problem``.
 
-``problem`` is the contract between a problem and the loop, ``trial`` tries a user's functions before they are compiled.
-Imports ``solvers`` and ``numeric`` only.
+``problem`` defines the contract between a problem and the loop. ``trial`` tests user functions before they are
+compiled. The package imports ``solvers`` and ``numeric`` only.
 """

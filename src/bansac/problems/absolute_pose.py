@@ -1,9 +1,8 @@
-"""The pose of a calibrated camera that sees points of space: x ~ R X + t.
+"""The absolute pose of a calibrated camera from matches of image points and 3D points: x ~ R X + t.
 
-The data are points of the image in normalised units (K^-1 applied) and the points of space that are seen there,
-channels x, y, X, Y, Z. A model is a unit quaternion and a translation (``bansac.numeric.quaternion``). The residual is
-the reprojection error, infinite for a point behind the camera (Hartley and Zisserman, Multiple View Geometry, 2nd ed.,
-sections 7.1 to 7.3).
+The data are image points in normalised units (K^-1 applied) and their 3D points, channels x, y, X, Y, Z. A model is a
+unit quaternion and a translation (``bansac.numeric.quaternion``). The residual is the reprojection error; it is
+infinite for a point behind the camera (Hartley and Zisserman, Multiple View Geometry, 2nd ed., sections 7.1 to 7.3).
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from bansac.solvers import p3p
 
 __all__ = ["ABSOLUTE_POSE"]
 
-# The image of a point behind the camera is that far from all others.
+# Distance from the image point that stands for a projection behind the camera.
 _BEHIND = 1e6
 
 
@@ -41,9 +40,9 @@ def residuals(data: Reals, model: Reals, start: int, stop: int, out: Reals) -> N
 
 
 def linearize(data: Floats, model: Floats, start: int, stop: int, residuals: Floats, jacobian: Floats) -> None:
-    """Compute the differences of both coordinates, and their derivatives by the quaternion and the translation.
+    """Compute both components of the reprojection error and their derivatives by quaternion and translation.
 
-    A point behind the camera has a large difference and no derivatives: it is no inlier of any model nearby.
+    A point behind the camera has a large error and zero derivatives, because it is no inlier of any model nearby.
     """
     x, y = data[0, start:stop], data[1, start:stop]
     px, py, pz = data[2, start:stop], data[3, start:stop], data[4, start:stop]
@@ -75,9 +74,9 @@ def linearize(data: Floats, model: Floats, start: int, stop: int, residuals: Flo
 
 
 def normalize(data: Floats, transform: Floats) -> None:
-    """Bring the points of space to median 0 and unit median distance, in place; far outliers do not matter.
+    """Shift and scale the 3D points to median 0 and unit median absolute coordinate, in place.
 
-    ``transform`` is (1, scale, centre): the images stay as they are.
+    Medians make the result robust to far outliers. ``transform`` is (1, scale, centre); the image points do not change.
     """
     points = data[2:]
     centre = _median(points)
@@ -90,20 +89,20 @@ def normalize(data: Floats, transform: Floats) -> None:
 
 
 def _median(rows: Floats) -> Floats:
-    """Return the upper medians of rows; ``np.median`` takes several times as long."""
+    """Return the upper medians of rows; this is several times faster than ``np.median``."""
     middle = rows.shape[1] // 2
     return np.asarray(np.partition(rows, middle, axis=1)[:, middle])
 
 
 def denormalize(model: Floats, transform: Floats) -> None:
-    """Undo ``normalize``: R scale (X - c) + t has the image of R X + t / scale - R c."""
+    """Undo ``normalize``: R scale (X - c) + t and R X + t / scale - R c project to the same image point."""
     model[4:] = model[4:] / transform[1] - matrix_of(model)[:, :3] @ transform[2:5]
 
 
 def evidence(data: Floats, model: Floats) -> tuple[Problem, Floats, Floats]:
-    """Return the points of the image matched with the images of their points of space, and the map that moves nothing.
+    """Return the image points matched with the projections of their 3D points, and the identity map.
 
-    Points of space have another unit than the threshold; their images say which of them are one point to the camera.
+    3D points have another unit than the threshold. Their projections show which of them coincide for the camera.
     """
     matrix = matrix_of(model)
     seen = matrix[:, :3] @ data[2:] + matrix[:, 3:]
@@ -141,6 +140,6 @@ ABSOLUTE_POSE = Problem(
     points=((0, 1), (2, 3, 4)),
 )
 
-# What the test of significance sees: an affine map of as many data, that nothing is fitted to.
+# The significance test treats the matches as those of a fixed affine map, with the same sample size of 3.
 _REPROJECTION = dataclasses.replace(AFFINE, name=ABSOLUTE_POSE.name, max_models=ABSOLUTE_POSE.max_models)
 _UNMOVED = np.array([1.0, 0.0, 0.0, 0.0, 1.0, 0.0])

@@ -2,7 +2,7 @@
 
 The data are matches, channels x1, y1, x2, y2. The residual is the transfer error, the distance in the second image
 between x2 and A x1 + b (Hartley and Zisserman, Multiple View Geometry, 2nd ed., sections 2.4.3 and 4.2). It is linear
-in the model, so that the weighted fit is the maximum of the likelihood.
+in the model, so the weighted fit is the maximum-likelihood estimate.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from bansac.solvers.normalization import normalize
 
 __all__ = ["AFFINE", "denormalize", "linearize", "residuals"]
 
-# Three points are collinear if their triangle has less than this share of the area of its own bounding square.
+# Three points with sides u and v are collinear if |u x v| <= _COLLINEAR (|u|^2 + |v|^2).
 _COLLINEAR = 1e-6
-# A scatter whose determinant is below this share of its squared trace is that of points on a line.
+# Points are collinear if the determinant of their scatter is at most this fraction of its squared trace.
 _FLAT = 1e-12
 
 
 def solve(data: Floats, sample: Ints, models: Floats, scratch: Floats) -> int:
-    """Map a triangle onto a triangle; collinear points, in either image, determine no invertible map.
+    """Map a triangle to a triangle; collinear points in either image give no model.
 
-    Seen from the third match, A takes u to p and v to q.
+    Relative to the third match, A maps u to p and v to q.
     """
     x, y, s, t = data[0], data[1], data[2], data[3]
     i, j, k = sample[0], sample[1], sample[2]
@@ -56,7 +56,7 @@ def residuals(data: Reals, model: Reals, start: int, stop: int, out: Reals) -> N
 
 
 def linearize(data: Floats, model: Floats, start: int, stop: int, residuals: Floats, jacobian: Floats) -> None:
-    """Compute A x1 + b - x2, both coordinates, and their derivatives by the entries of the matrix."""
+    """Compute both coordinates of A x1 + b - x2 and their derivatives by the entries of the matrix."""
     x1, y1, x2, y2 = data[0, start:stop], data[1, start:stop], data[2, start:stop], data[3, start:stop]
     a, b, c = model[0], model[1], model[2]
     d, e, f = model[3], model[4], model[5]
@@ -74,7 +74,7 @@ def linearize(data: Floats, model: Floats, start: int, stop: int, residuals: Flo
 
 
 def fit(data: Floats, weights: Floats, model: Floats, scratch: Floats) -> bool:
-    """Minimise the weighted sum of squared transfer errors: linear regression about the centroids."""
+    """Minimise the weighted sum of squared transfer errors by linear regression about the centroids."""
     x, y, s, t = data[0], data[1], data[2], data[3]
     total, mx, my = weighted_centroid(x, y, weights)
     if not total > 0.0:
@@ -106,13 +106,13 @@ def fit(data: Floats, weights: Floats, model: Floats, scratch: Floats) -> bool:
 def _write(
     model: Floats, a: float, b: float, d: float, e: float, x: float, y: float, s: float, t: float
 ) -> None:  # fmt: skip
-    """Write the map with the linear part (a, b; d, e) that takes (x, y) to (s, t)."""
+    """Write the map with the linear part (a, b; d, e) that maps (x, y) to (s, t)."""
     model[0], model[1], model[2] = a, b, s - a * x - b * y
     model[3], model[4], model[5] = d, e, t - d * x - e * y
 
 
 def denormalize(model: Floats, transform: Floats) -> None:
-    """Undo ``normalize``, which scales both images by one factor: A stays, and b moves with the centroids."""
+    """Undo ``normalize``, which scales both images by the same factor: only b changes."""
     scale, x1, y1, x2, y2 = transform.tolist()[:5]
     a, b, c, d, e, f = model.tolist()
     model[2] = c / scale + x2 - a * x1 - b * y1

@@ -1,8 +1,8 @@
-"""Cheirality: which matches of calibrated cameras are in front of both of them.
+"""Cheirality: which matches of two calibrated cameras lie in front of both cameras.
 
-An essential matrix has four motions, (R1, t), (R1, -t), (R2, t) and (R2, -t) (Hartley and Zisserman, section 9.6). With
-E = [t]x R scaled so that |t| = 1, and its cofactors C = t t^T R, the rotations are C - [t]x E and C + [t]x E (Horn,
-"Recovering baseline and orientation from essential matrix", 1990).
+An essential matrix has four possible motions, (R1, t), (R1, -t), (R2, t) and (R2, -t) (Hartley and Zisserman,
+section 9.6). Let E = [t]x R be scaled so that |t| = 1, with the cofactors C = t t^T R. The rotations are C - [t]x E and
+C + [t]x E (Horn, "Recovering baseline and orientation from essential matrix", 1990).
 """
 
 from __future__ import annotations
@@ -18,9 +18,10 @@ __all__ = ["score_in_front", "side"]
 
 @inlined
 def side(a0: float, a1: float, a2: float, x2: float, y2: float, t0: float, t1: float, t2: float) -> int:
-    """Return 1 for a match in front of both cameras, -1 for one behind both, as it is in front for -t, else 0.
+    """Return 1 for a match in front of both cameras, -1 for a match behind both, else 0.
 
-    a = R (x1, y1, 1). The depths d1, d2 solve d2 (x2, y2, 1) = d1 a + t in the least-squares sense.
+    A match behind both cameras for t is in front of both for -t. ``a`` is R (x1, y1, 1). The depths d1 and d2 solve
+    d2 (x2, y2, 1) = d1 a + t in the least-squares sense.
     """
     aa, bb = a0 * a0 + a1 * a1 + a2 * a2, x2 * x2 + y2 * y2 + 1.0
     ab = a0 * x2 + a1 * y2 + a2
@@ -30,10 +31,10 @@ def side(a0: float, a1: float, a2: float, x2: float, y2: float, t0: float, t1: f
 
 
 def score_in_front(data: Floats, model: Floats, scores: Floats) -> float:
-    """Return the sum of the scores of the matches in front of both cameras, of the motion of E for which it is largest.
+    """Return the summed scores of the matches in front of both cameras, maximised over the four motions of E.
 
-    The epipolar constraint says nothing about the side of a camera that a point is on: a wrong model scores from points
-    behind the cameras as much as from points in front of them, the right one does not.
+    The epipolar constraint does not depend on the side of a camera on which a point lies. A wrong model therefore
+    scores from points behind the cameras as much as from points in front of them; the correct model does not.
     """
     t0, t1, t2 = second_epipole(model)
     length = math.sqrt(t0 * t0 + t1 * t1 + t2 * t2)

@@ -1,4 +1,4 @@
-"""The circle (c_x, c_y, r): the distance of a point p is | |p - c| - r |."""
+"""The circle (c_x, c_y, r); the residual of a point p is its distance | |p - c| - r |."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from bansac.problems.problem import Problem
 
 __all__ = ["CIRCLE"]
 
-# Three points are collinear if their triangle has less than this share of the area of its own bounding square.
+# Three points with sides u and v are collinear if |u x v| <= _COLLINEAR (|u|^2 + |v|^2).
 _COLLINEAR = 1e-6
-# Keeps the direction of a point at the very centre finite (it is 0 then).
+# Keeps the direction of a point at the centre finite; it is then 0.
 _TINY = 1e-300
 _NEWTON_STEPS = 20
 _GEOMETRIC_STEPS = 10
 
 
 def solve(data: Floats, sample: Ints, models: Floats, scratch: Floats) -> int:
-    """Circumscribe a triangle; collinear points give no circle.
+    """Compute the circumcircle of three points; collinear points give no circle.
 
-    Seen from the third point, the centre c has 2 u.c = |u|^2 and 2 v.c = |v|^2 for the other two, u and v.
+    Relative to the third point, the centre c satisfies 2 u.c = |u|^2 and 2 v.c = |v|^2 for the other points u and v.
     """
     x3, y3 = data[0, sample[2]], data[1, sample[2]]
     ux, uy = data[0, sample[0]] - x3, data[1, sample[0]] - y3
@@ -53,7 +53,7 @@ def residuals(data: Reals, model: Reals, start: int, stop: int, out: Reals) -> N
 
 
 def linearize(data: Floats, model: Floats, start: int, stop: int, residuals: Floats, jacobian: Floats) -> None:
-    """Compute geometric distances, positive outside of the circle, and their derivatives by its centre and radius."""
+    """Compute signed distances, positive outside the circle, and their derivatives by centre and radius."""
     x, y = data[0, start:stop], data[1, start:stop]
     cx, cy, r = model[0], model[1], model[2]
     distance, by_cx, by_cy, by_r = residuals[0], jacobian[0], jacobian[1], jacobian[2]
@@ -69,8 +69,8 @@ def linearize(data: Floats, model: Floats, start: int, stop: int, residuals: Flo
 def fit(data: Floats, weights: Floats, model: Floats, scratch: Floats) -> bool:
     """Minimise the weighted sum of squared distances: Taubin's algebraic fit, then Gauss-Newton.
 
-    For a given centre the best radius is the mean distance, so that the steps are in the centre alone. A step that does
-    not lower the cost ends them.
+    The best radius for a given centre is the mean distance, so only the centre is iterated. The iteration ends at the
+    first step that does not lower the cost.
     """
     found, cx, cy = _taubin_centre(data, weights)
     if not found:
@@ -91,11 +91,11 @@ def fit(data: Floats, weights: Floats, model: Floats, scratch: Floats) -> bool:
 
 @inner_kernel
 def _taubin_centre(data: Floats, weights: Floats) -> tuple[bool, float, float]:
-    """Centre of the circle that fits the weighted points in the sense of Taubin (PAMI 1991), and whether there is one.
+    """Return whether Taubin's circle fit (PAMI 1991) to the weighted points exists, and its centre.
 
-    In coordinates about the centroid, with z = x^2 + y^2, it minimises mean(f^2) / mean(|grad f|^2) where
-    f = A z + B x + C y + D. The minimum is the smallest root of a cubic in the moments, which Newton's method reaches
-    from 0 without overshooting (Chernov, Circular and linear regression, 2010, section 5.10).
+    In coordinates about the centroid, with z = x^2 + y^2, the fit minimises mean(f^2) / mean(|grad f|^2) where
+    f = A z + B x + C y + D. The minimum is the smallest root of a cubic whose coefficients are moments. Newton's method
+    converges to it from 0 without overshooting (Chernov, Circular and linear regression, 2010, section 5.10).
     """
     x, y = data[0], data[1]
     total, mx, my = weighted_centroid(x, y, weights)
@@ -114,7 +114,7 @@ def _taubin_centre(data: Floats, weights: Floats) -> tuple[bool, float, float]:
     sz = (sxx + syy) / total
     if not sz > 0.0:
         return False, np.nan, np.nan
-    # Moments of points scaled to unit spread, so that every threshold below is free of scale.
+    # Scale the moments to points of unit spread, so that the thresholds below do not depend on scale.
     sxx, sxy, syy = sxx / (total * sz), sxy / (total * sz), syy / (total * sz)
     unit = math.sqrt(sz)
     sxz, syz, szz = sxz / (total * sz * unit), syz / (total * sz * unit), szz / (total * sz * sz)
@@ -145,10 +145,10 @@ def _taubin_centre(data: Floats, weights: Floats) -> tuple[bool, float, float]:
 
 @inner_kernel
 def _geometric_step(data: Floats, weights: Floats, cx: float, cy: float) -> tuple[float, float, float, float]:
-    """Return the cost and the radius that are best for a centre, and the Gauss-Newton step (x, y) of the centre.
+    """Return the cost and the best radius for a centre, and the Gauss-Newton step (x, y) of the centre.
 
-    With the radius eliminated the residual of a point at distance d_i in direction u_i from the centre is
-    d_i - mean(d), its Jacobian -(u_i - mean(u)).
+    The radius is eliminated. The residual of a point at distance d_i in direction u_i from the centre is
+    d_i - mean(d); its Jacobian is -(u_i - mean(u)).
     """
     x, y = data[0], data[1]
     total, mean_d, mean_u, mean_v = 0.0, 0.0, 0.0, 0.0

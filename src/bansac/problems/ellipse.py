@@ -1,7 +1,7 @@
 """The ellipse A x^2 + B x y + C y^2 + D x + E y + F = 0, with Sampson's distance |f| / |grad f| as residual.
 
-A model is the six coefficients, of unit norm and with f < 0 inside. The distance is to first order that of the point
-from the ellipse (Sampson, Fitting conic sections to "very scattered" data, 1982).
+A model holds the six coefficients, with unit norm and f < 0 inside. The residual is the distance from the ellipse to
+first order (Sampson, Fitting conic sections to "very scattered" data, 1982).
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from bansac.solvers.normalization import normalize
 
 __all__ = ["ELLIPSE", "centre_and_axes"]
 
-# 4 A C - B^2 of an ellipse, over A^2 + B^2 + C^2: one of a ratio of axes of 1 to 500 has more.
+# Least (4 A C - B^2) / (A^2 + B^2 + C^2) of an ellipse. Axis ratios up to 1 to 500 pass.
 _ROUND = 1e-5
-# The normal matrix of the coefficients with what its eigenvector needs.
+# The 6 x 6 normal matrix of the coefficients and the scratch for its eigenvector.
 _SCRATCH = 2 * 36 + 6
 
 
 def solve(data: Floats, sample: Ints, models: Floats, scratch: Floats) -> int:
-    """Compute the conic through five points; a parabola or a hyperbola, and points that have several, give none."""
+    """Compute the ellipse through five points; 0 if the conic is no ellipse or is not unique."""
     for i in range(36):
         scratch[i] = 0.0
     for i in range(5):
@@ -34,7 +34,7 @@ def solve(data: Floats, sample: Ints, models: Floats, scratch: Floats) -> int:
 
 
 def fit(data: Floats, weights: Floats, model: Floats, scratch: Floats) -> bool:
-    """Minimise the weighted sum of f^2 over coefficients of unit norm; False if that is no ellipse."""
+    """Minimise the weighted sum of f^2 over coefficients of unit norm; False if the result is no ellipse."""
     for i in range(36):
         scratch[i] = 0.0
     for i in range(weights.size):
@@ -54,7 +54,7 @@ def _add(x: float, y: float, weight: float, normal: Floats) -> None:
 
 @inner_kernel
 def _find_ellipse(model: Floats, scratch: Floats) -> bool:
-    """Write the coefficients that the normal matrix in the scratch determines; False, and no change, if no ellipse."""
+    """Write the coefficients from the normal matrix in the scratch; False without a change if they are no ellipse."""
     for i in range(6):
         for j in range(i):
             scratch[6 * j + i] = scratch[6 * i + j]
@@ -67,7 +67,7 @@ def _find_ellipse(model: Floats, scratch: Floats) -> bool:
 
 @inner_kernel
 def orient(model: Floats) -> bool:
-    """Give coefficients the sign that makes f negative inside; False if they are those of no ellipse."""
+    """Choose the sign of the coefficients so that f is negative inside; False if they are no ellipse."""
     a, b, c = model[0], model[1], model[2]
     if not 4.0 * a * c - b * b > _ROUND * (a * a + b * b + c * c):
         return False
@@ -75,7 +75,7 @@ def orient(model: Floats) -> bool:
         for i in range(6):
             model[i] = -model[i]
     a, b, c, d, e, f = model[0], model[1], model[2], model[3], model[4], model[5]
-    # f at the centre, times B^2 - 4 A C
+    # The difference of both sides is f at the centre times B^2 - 4 A C.
     inside: bool = a * e * e + c * d * d - b * d * e > f * (4.0 * a * c - b * b)
     return inside
 
@@ -92,7 +92,7 @@ def residuals(data: Reals, model: Reals, start: int, stop: int, out: Reals) -> N
 
 
 def linearize(data: Floats, model: Floats, start: int, stop: int, residuals: Floats, jacobian: Floats) -> None:
-    """Compute f / |grad f|, positive outside of the ellipse, and its derivatives by the coefficients."""
+    """Compute f / |grad f|, positive outside the ellipse, and its derivatives by the coefficients."""
     x, y = data[0, start:stop], data[1, start:stop]
     a, b, c, d, e, f = model[0], model[1], model[2], model[3], model[4], model[5]
     distance, by_a, by_b, by_c = residuals[0], jacobian[0], jacobian[1], jacobian[2]
@@ -113,12 +113,12 @@ def linearize(data: Floats, model: Floats, start: int, stop: int, residuals: Flo
 
 
 def tangent(model: Floats, basis: Floats) -> None:
-    """Write the 5 directions in which the coefficients can move: those orthogonal to them, as their scale is free."""
+    """Write the 5 tangent directions, orthogonal to the coefficients because their scale is free."""
     span_complement(model, basis)
 
 
 def project(model: Floats, scratch: Floats) -> bool:
-    """Scale the coefficients to unit norm; False if they are those of no ellipse."""
+    """Scale the coefficients to unit norm; False if they are no ellipse."""
     return normalize_vector(model) and orient(model)
 
 
@@ -137,9 +137,9 @@ def canonical(model: Floats) -> None:
 
 
 def centre_and_axes(model: Floats) -> Floats:
-    """Return (x, y, a, b, angle): the centre, the semi-axes, the longer one first, and the angle of that one.
+    """Return (x, y, a, b, angle): the centre, the semi-axes with a >= b, and the angle of the longer one.
 
-    The angle from the x axis towards the y axis is in [0, pi).
+    The angle is measured from the x axis towards the y axis and is in [0, pi).
     """
     a, b, c, d, e, f = model.tolist()
     matrix = np.array([[a, 0.5 * b], [0.5 * b, c]])

@@ -1,4 +1,4 @@
-"""What the fundamental and the essential matrix share: x2^T F x1 = 0.
+"""Functions of the epipolar constraint x2^T F x1 = 0, for fundamental and essential matrices.
 
 The data are matches, channels x1, y1, x2, y2; models are flat, row by row.
 """
@@ -26,8 +26,8 @@ __all__ = [
 def sampson_residuals(data: Reals, model: Reals, start: int, stop: int, out: Reals) -> None:
     """Compute squared Sampson distances, (x2^T F x1)^2 / (|F x1|^2 + |F^T x2|^2) over the first two coordinates.
 
-    The distance to the nearest pair of points that agrees with F, to first order (Sampson, 1982; Hartley and Zisserman,
-    section 11.4.3). NaN if x1 and x2 are both epipoles.
+    This is the squared distance to the nearest pair of points that agrees with F, to first order (Sampson, 1982;
+    Hartley and Zisserman, section 11.4.3). NaN if x1 and x2 are both epipoles.
     """
     x1, y1, x2, y2 = data[0, start:stop], data[1, start:stop], data[2, start:stop], data[3, start:stop]
     f11, f12, f13 = model[0], model[1], model[2]
@@ -46,9 +46,10 @@ def sampson_residuals(data: Reals, model: Reals, start: int, stop: int, out: Rea
 def symmetric_residuals(data: Reals, model: Reals, start: int, stop: int, out: Reals) -> None:
     """Compute squared symmetric epipolar distances, (x2^T F x1)^2 (1 / |F x1|^2 + 1 / |F^T x2|^2).
 
-    The squared distances of x2 to the line F x1 and of x1 to the line F^T x2, added (Hartley and Zisserman, eq. 11.10);
-    the norms are of the first two coordinates. At least four times the squared Sampson distance, and four times where
-    the two norms are equal. NaN if x1 or x2 is an epipole, which has no line in the other image.
+    This is the sum of the squared distances of x2 to the line F x1 and of x1 to the line F^T x2 (Hartley and Zisserman,
+    eq. 11.10). The norms are over the first two coordinates. The sum is at least four times the squared Sampson
+    distance, with equality if both norms are equal. NaN if x1 or x2 is an epipole, because an epipole has no epipolar
+    line in the other image.
     """
     x1, y1, x2, y2 = data[0, start:stop], data[1, start:stop], data[2, start:stop], data[3, start:stop]
     f11, f12, f13 = model[0], model[1], model[2]
@@ -66,9 +67,9 @@ def symmetric_residuals(data: Reals, model: Reals, start: int, stop: int, out: R
 
 
 def linearize_sampson(data: Floats, model: Floats, start: int, stop: int, residuals: Floats, jacobian: Floats) -> None:
-    """Compute Sampson distances with their sign, C / g, and their derivatives by the entries of F.
+    """Compute signed Sampson distances C / g and their derivatives by the entries of F.
 
-    With C = x2^T F x1 and g^2 = |F x1|^2 + |F^T x2|^2 they are (dC - C / (2 g^2) d(g^2)) / g.
+    With C = x2^T F x1 and g^2 = |F x1|^2 + |F^T x2|^2 the derivatives are (dC - C / (2 g^2) d(g^2)) / g.
     """
     x1, y1, x2, y2 = data[0, start:stop], data[1, start:stop], data[2, start:stop], data[3, start:stop]
     f11, f12, f13 = model[0], model[1], model[2]
@@ -103,18 +104,18 @@ def linearize_sampson(data: Floats, model: Floats, start: int, stop: int, residu
 def linearize_symmetric(
     data: Floats, model: Floats, start: int, stop: int, residuals: Floats, jacobian: Floats
 ) -> None:
-    """Compute the distances of x1 to F^T x2 and of x2 to F x1 with their signs, and their derivatives by F's entries.
+    """Compute the signed distances of x1 to F^T x2 and of x2 to F x1, and their derivatives by the entries of F.
 
-    With l = F^T x2 and r = C / |l| the derivatives of r are x2 (x1 - r n)^T / |l| with the unit normal n of the line
-    l; those of the other distance likewise.
+    Let l = F^T x2, n the unit normal of the line l, and r = C / |l|. The derivatives of r are x2 (x1 - r n)^T / |l|.
+    The other distance is analogous.
     """
     x1, y1, x2, y2 = data[0, start:stop], data[1, start:stop], data[2, start:stop], data[3, start:stop]
     f11, f12, f13 = model[0], model[1], model[2]
     f21, f22, f23 = model[3], model[4], model[5]
     f31, f32, f33 = model[6], model[7], model[8]
     first, second = residuals[0], residuals[1]
-    u1, v1, w1 = jacobian[6], jacobian[7], jacobian[8]  # where x2 has its third coordinate, 1
-    u2, v2, w2 = jacobian[11], jacobian[14], jacobian[17]  # where x1 has it
+    u1, v1, w1 = jacobian[6], jacobian[7], jacobian[8]  # third coordinate of x2, which is 1
+    u2, v2, w2 = jacobian[11], jacobian[14], jacobian[17]  # third coordinate of x1
     for i in range(stop - start):
         a2 = f11 * x1[i] + f12 * y1[i] + f13
         b2 = f21 * x1[i] + f22 * y1[i] + f23
@@ -141,7 +142,7 @@ def linearize_symmetric(
 
 @inner_kernel
 def second_epipole(f: Floats) -> tuple[float, float, float]:
-    """Return e2 with e2^T F = 0: the cross product of two columns of F, of the pair for which it is largest."""
+    """Return e2 with e2^T F = 0, the longest cross product of two columns of F."""
     ex, ey, ez, size = 0.0, 0.0, 0.0, 0.0
     for j in range(3):
         k = j + 1 if j < 2 else 0
@@ -158,8 +159,8 @@ def second_epipole(f: Floats) -> tuple[float, float, float]:
 def orientation(data: Floats, f: Floats, ex: float, ey: float, ez: float, i: int | np.int64) -> float:
     """Return (e2 x x2) . F x1 of match i (Chum, Werner and Matas, ICPR 2004).
 
-    The epipolar line F x1 and the line through the epipole e2 and x2 are the same line; the sign says on which side of
-    e2 the point is.
+    The epipolar line F x1 and the line through the epipole e2 and x2 coincide. The sign tells on which side of e2 the
+    point lies.
     """
     x1, y1, x2, y2 = data[0, i], data[1, i], data[2, i], data[3, i]
     a = f[0] * x1 + f[1] * y1 + f[2]
@@ -170,9 +171,9 @@ def orientation(data: Floats, f: Floats, ex: float, ey: float, ez: float, i: int
 
 
 def is_oriented(data: Floats, model: Floats, sample: Ints) -> bool:
-    """Check that the sample's points can all lie in front of both cameras (Chum, Werner and Matas, ICPR 2004).
+    """Return whether all points of the sample can lie in front of both cameras (Chum, Werner and Matas, ICPR 2004).
 
-    The orientation must have one sign for all of them.
+    The orientation must have the same sign for all matches of the sample.
     """
     ex, ey, ez = second_epipole(model)
     positive, negative = False, False

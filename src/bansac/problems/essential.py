@@ -1,7 +1,7 @@
 """The essential matrix: x2^T E x1 = 0 for rays x1, x2 of calibrated cameras, with singular values (1, 1, 0).
 
-The data are normalised image coordinates (K^-1 applied). The residual, in these units, is the Sampson distance or the
-symmetric epipolar distance: the same problem with two measures of the error, ``ESSENTIAL`` and ``ESSENTIAL_SYMMETRIC``.
+The data are normalised image coordinates (K^-1 applied). The residual, in these units, is the Sampson distance for
+``ESSENTIAL`` and the symmetric epipolar distance for ``ESSENTIAL_SYMMETRIC``.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ from bansac.solvers.normalization import fix_sign
 
 __all__ = ["ESSENTIAL", "ESSENTIAL_SYMMETRIC"]
 
-# ``fit`` needs a matrix beside the scratch of the eight-point algorithm.
+# Offset of the matrix that ``fit`` stores after the scratch of the eight-point algorithm.
 _FIT = fundamental_8pt.SCRATCH
 
-# s1 s2 / (s1^2 + s2^2) of a matrix of rank 1.
+# Largest s1 s2 / (s1^2 + s2^2) of a matrix that counts as rank 1.
 _RANK_ONE = 1e-9
 
 
 def fit(data: Floats, weights: Floats, model: Floats, scratch: Floats) -> bool:
-    """Fit E to weighted matches: eight-point algorithm, then the nearest matrix of singular values (1, 1, 0).
+    """Fit E to weighted matches: eight-point algorithm, then the nearest matrix with singular values (1, 1, 0).
 
-    False, and the model as it was, if the matches determine no E or one of rank 1.
+    Return False and leave the model unchanged if the matches determine no E or a matrix of rank 1.
     """
     f = scratch[_FIT:]
     if not (fit_eight_point(data, weights, f, scratch) and _equalize(f, scratch)):
@@ -51,10 +51,10 @@ def fit(data: Floats, weights: Floats, model: Floats, scratch: Floats) -> bool:
 
 @inner_kernel
 def _equalize(e: Floats, scratch: Floats) -> bool:
-    """Replace E = U S V^T by U diag(1, 1, 0) V^T; False if E has no two singular values.
+    """Replace E = U S V^T by U diag(1, 1, 0) V^T; False if E has fewer than two non-zero singular values.
 
-    With the third singular value removed and H = (E^T E)^(1/2) in the plane that is left, the matrix is E H^-1. By the
-    theorem of Cayley and Hamilton H = (E^T E + s I) / t and H^-1 = (t I - H) / s, where s = s1 s2 and t = s1 + s2.
+    The third singular value is removed first. With H = (E^T E)^(1/2) on the remaining plane, the result is E H^-1. By
+    the Cayley-Hamilton theorem H = (E^T E + s I) / t and H^-1 = (t I - H) / s, where s = s1 s2 and t = s1 + s2.
     """
     remove_smallest_singular_value(e, scratch)
     trace, square = 0.0, 0.0  # of E^T E, and of its square
@@ -78,18 +78,18 @@ def _equalize(e: Floats, scratch: Floats) -> bool:
 
 
 def project(model: Floats, scratch: Floats) -> bool:
-    """Replace a matrix by the nearest one of singular values (1, 1, 0)."""
+    """Replace a matrix by the nearest one with singular values (1, 1, 0)."""
     return _equalize(model, scratch)
 
 
 @kernel
 def _equalize_twice(e: Floats, scratch: Floats) -> bool:
-    """Make the singular values of E equal to rounding: what the first step leaves the second one takes."""
+    """Make the singular values of E equal up to rounding; the second step removes the error of the first."""
     return bool(_equalize(e, scratch) and _equalize(e, scratch))
 
 
 def canonical(model: Floats) -> None:
-    """Give E the singular values (1, 1, 0), to rounding, and the sign of ``fix_sign``."""
+    """Give E the singular values (1, 1, 0), up to rounding, and the sign of ``fix_sign``."""
     if not _equalize_twice(model, np.empty(fundamental_8pt.SCRATCH)):
         U, _, Vt = np.linalg.svd(model.reshape(3, 3))
         model[:] = (U[:, :2] @ Vt[:2]).ravel()

@@ -1,4 +1,4 @@
-"""The residuals of a problem in float64, as kernels take them: a struct of one function, the same type for all."""
+"""The float64 residuals of a problem for kernels: a struct of one function, of the same type for all problems."""
 
 from __future__ import annotations
 
@@ -15,5 +15,5 @@ _FLOAT64 = FunctionStruct(__name__, "_Float64", ("residuals",))
 
 
 def pack_float64(residuals: Any, signature: Any) -> Any:
-    """Return the struct of a compiled function ``residuals`` with this signature for float64."""
+    """Return the struct of a compiled function ``residuals`` with this float64 signature."""
     return _FLOAT64.pack((residuals,), [types.FunctionType(signature)])

@@ -12,33 +12,33 @@ from bansac.solvers.normalization import denormalize_fundamental
 
 __all__ = ["focal_plausibility", "squared_focals"]
 
-# Of the terms of a denominator, what is left after cancellation and is no more than rounding.
+# A denominator below this fraction of its terms is rounding error left by cancellation.
 _ROUNDING = 1e-9
 
-# Focal lengths of cameras in image diagonals: the median, the standard deviation of their logarithm, and what a score
-# is multiplied by if the focal lengths are impossible.
+# Focal lengths of cameras in image diagonals: the median and the standard deviation of the logarithm. The score of a
+# model with impossible focal lengths is multiplied by ``_LEAST_PLAUSIBLE``.
 _USUAL_FOCAL = 0.85
 _FOCAL_SPREAD = 0.6
 _LEAST_PLAUSIBLE = 0.8
 
-# With the principal points this close to being a match, in image diagonals, focal lengths are not determined.
+# Focal lengths are not determined if the Sampson distance of the principal points, in image diagonals, is at most this.
 _MEETING_AXES = 0.004
 
 
 def focal_plausibility(model: Floats, transform: Floats, cameras: Floats) -> float:
-    """Return how plausible the focal lengths of a fundamental matrix are, a factor of its score in [0.8, 1].
+    """Return the plausibility of the focal lengths of a fundamental matrix, a factor of its score in [0.8, 1].
 
-    The principal points are taken to be the centres of the images. Evidence, not a veto: the images may have been
-    cropped, and wrong matrices can have usual focal lengths. 1 where F does not determine them.
+    The principal points are assumed at the image centres. The factor is evidence and excludes no model: images may be
+    cropped, and wrong matrices can have usual focal lengths. It is 1 if F does not determine the focal lengths.
 
     Parameters
     ----------
     model : (9,) ndarray
-        F in the normalised frame, row by row; it is changed.
+        F in the normalised frame, row by row; it is overwritten.
     transform : (5,) ndarray
-        What ``normalize`` has written.
+        The transform from ``normalize``.
     cameras : (6,) ndarray
-        Of each image the centre and the length of the diagonal, in pixels.
+        Centre (x, y) and length of the diagonal of both images, in pixels.
     """
     diagonal1, diagonal2 = cameras[2], cameras[5]
     unit = 0.5 * (diagonal1 + diagonal2)
@@ -55,14 +55,14 @@ def focal_plausibility(model: Floats, transform: Floats, cameras: Floats) -> flo
 
 @kernel
 def squared_focals(F: Floats, x1: float, y1: float, x2: float, y2: float) -> tuple[float, float]:
-    """Return the squares of the focal lengths of F (9 numbers, changed) for these principal points."""
+    """Return the squared focal lengths of F (9 numbers, overwritten) for these principal points."""
     _move_centers(F, x1, y1, x2, y2, 1.0)
     return _squared_focal(F, 3, 1), _squared_focal(F, 1, 3)
 
 
 @inner_kernel
 def _factor(square: float, unit: float, diagonal: float) -> float:
-    """Return how plausible a focal length is whose square, in squares of ``unit``, is given."""
+    """Return the plausibility of a focal length, given its square in squares of ``unit``."""
     if square <= 0.0:
         return _LEAST_PLAUSIBLE
     if not square > 0.0:
@@ -73,7 +73,7 @@ def _factor(square: float, unit: float, diagonal: float) -> float:
 
 @inner_kernel
 def _move_centers(F: Floats, x1: float, y1: float, x2: float, y2: float, unit: float) -> None:
-    """Replace F by that of coordinates relative to a point in each image, in another unit of length."""
+    """Transform F to coordinates relative to a point in each image, in another unit of length."""
     for k in range(0, 9, 3):
         a, b, c = F[k], F[k + 1], F[k + 2]
         F[k], F[k + 1], F[k + 2] = unit * a, unit * b, a * x1 + b * y1 + c
@@ -84,13 +84,13 @@ def _move_centers(F: Floats, x1: float, y1: float, x2: float, y2: float, unit: f
 
 @inner_kernel
 def _squared_focal(F: Floats, row: int, column: int) -> float:
-    """Return the square of the focal length of one camera of F; NaN if it is not determined.
+    """Return the squared focal length of one camera of F; NaN if it is not determined.
 
-    The principal points are at the origin: Bougnoux's formula (1998) with p1 = p2 = (0, 0, 1), where
-    p2^T [e2]x = (-y, x, 0) for the epipole (x, y, z). From one row of the matrix to the next it is ``row`` numbers,
-    from one column to the next ``column``: 3 and 1 for the first camera; 1 and 3, of the transpose, for the second.
+    The principal points are at the origin. This is Bougnoux's formula (1998) with p1 = p2 = (0, 0, 1), where
+    p2^T [e2]x = (-y, x, 0) for the epipole (x, y, z). ``row`` and ``column`` are the strides of the rows and columns:
+    3 and 1 for the first camera; 1 and 3, the strides of the transpose, for the second camera.
     """
-    # The epipole is orthogonal to the columns of F: the longest cross product of two of them.
+    # The epipole is orthogonal to the columns of F. Take the longest cross product of two columns.
     x, y, longest = 0.0, 0.0, -1.0
     for j in range(3):
         first, second = column * j, column * ((j + 1) % 3)

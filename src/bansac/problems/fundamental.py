@@ -16,7 +16,7 @@ __all__ = ["FUNDAMENTAL"]
 
 
 def project(model: Floats, scratch: Floats) -> bool:
-    """Replace a matrix by the nearest one of rank 2, of unit norm."""
+    """Replace a matrix by the nearest matrix of rank 2, scaled to unit norm."""
     remove_smallest_singular_value(model, scratch)
     return normalize_vector(model)
 

@@ -16,7 +16,7 @@ __all__ = ["HOMOGRAPHY"]
 
 
 def residuals(data: Reals, model: Reals, start: int, stop: int, out: Reals) -> None:
-    """Compute squared forward transfer errors; inf or NaN for a point that H takes to infinity."""
+    """Compute squared forward transfer errors; inf or NaN for a point that H maps to infinity."""
     x1, y1, x2, y2 = data[0, start:stop], data[1, start:stop], data[2, start:stop], data[3, start:stop]
     h11, h12, h13 = model[0], model[1], model[2]
     h21, h22, h23 = model[3], model[4], model[5]
@@ -29,7 +29,7 @@ def residuals(data: Reals, model: Reals, start: int, stop: int, out: Reals) -> N
 
 
 def linearize(data: Floats, model: Floats, start: int, stop: int, residuals: Floats, jacobian: Floats) -> None:
-    """Compute H x1 - x2, both coordinates, and their derivatives by the entries of H."""
+    """Compute both coordinates of H x1 - x2 and their derivatives by the entries of H."""
     x1, y1, x2, y2 = data[0, start:stop], data[1, start:stop], data[2, start:stop], data[3, start:stop]
     h11, h12, h13 = model[0], model[1], model[2]
     h21, h22, h23 = model[3], model[4], model[5]
@@ -54,7 +54,7 @@ def linearize(data: Floats, model: Floats, start: int, stop: int, residuals: Flo
 
 
 def tangent(model: Floats, basis: Floats) -> None:
-    """Write the 8 directions in which H can move: those orthogonal to it, since its scale is free."""
+    """Write the 8 tangent directions, orthogonal to H because its scale is free."""
     span_complement(model, basis)
 
 

@@ -1,4 +1,4 @@
-"""The line a x + b y + c = 0 in the plane, with a^2 + b^2 = 1: the distance of a point is |a x + b y + c|."""
+"""The line a x + b y + c = 0 with a^2 + b^2 = 1; the residual of a point is its distance |a x + b y + c|."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from bansac.problems.problem import Problem
 
 __all__ = ["LINE"]
 
-# Points nearer to each other than this share of their distance from the origin are taken for one point.
+# Points coincide if their distance is at most this fraction of the sum of their distances from the origin.
 _COINCIDENT = 1e-12
-# The points have no direction if the axes of their scatter differ by less than this share.
+# A scatter has no major axis if the relative difference of its eigenvalues is at most this.
 _ISOTROPIC = 1e-12
 
 
 def solve(data: Floats, sample: Ints, models: Floats, scratch: Floats) -> int:
-    """Join two points; coincident points give no line."""
+    """Compute the line through two points; coincident points give no line."""
     x1, y1 = data[0, sample[0]], data[1, sample[0]]
     x2, y2 = data[0, sample[1]], data[1, sample[1]]
     a, b = y1 - y2, x2 - x1
@@ -67,10 +67,10 @@ def project(model: Floats, scratch: Floats) -> bool:
 
 
 def fit(data: Floats, weights: Floats, model: Floats, scratch: Floats) -> bool:
-    """Minimise the weighted sum of squared distances: total least squares.
+    """Minimise the weighted sum of squared distances (total least squares).
 
-    The line runs through the weighted centroid along the major axis of the scatter, whose angle is
-    atan2(2 s_xy, s_xx - s_yy) / 2. A scatter without a major axis (no two distinct points, a square) determines none.
+    The line runs through the weighted centroid along the major axis of the scatter. The angle of this axis is
+    atan2(2 s_xy, s_xx - s_yy) / 2. False if there is no major axis, as for coincident points or a square.
     """
     x, y = data[0], data[1]
     total, mx, my = weighted_centroid(x, y, weights)
@@ -96,7 +96,7 @@ def fit(data: Floats, weights: Floats, model: Floats, scratch: Floats) -> bool:
 
 @inner_kernel
 def weighted_centroid(x: Floats, y: Floats, weights: Floats) -> tuple[float, float, float]:
-    """Return the sum of the weights and the weighted mean of the points, NaN if all weights are 0."""
+    """Return the sum of the weights and the weighted mean of the points; the mean is NaN if all weights are 0."""
     total, mx, my = 0.0, 0.0, 0.0
     for i in range(weights.size):
         total += weights[i]
@@ -108,7 +108,7 @@ def weighted_centroid(x: Floats, y: Floats, weights: Floats) -> tuple[float, flo
 
 
 def normalize(data: Floats, transform: Floats) -> None:
-    """Bring the points to centroid 0 and unit spread, in place; ``transform`` is (scale, centroid, unused)."""
+    """Shift and scale the points to centroid 0 and unit spread; ``transform`` is (scale, centroid, unused)."""
     n = data.shape[1]
     centroid = np.cumsum(data / n, axis=1)[:, -1]
     data -= centroid[:, None]
@@ -120,12 +120,12 @@ def normalize(data: Floats, transform: Floats) -> None:
 
 
 def denormalize(model: Floats, transform: Floats) -> None:
-    """Insert x -> scale (x - centroid) into the line, and divide by the scale to keep the normal's length."""
+    """Insert p -> scale (p - centroid) into the equation and divide by the scale to keep the normal's length."""
     model[2] = model[2] / transform[0] - model[0] * transform[1] - model[1] * transform[2]
 
 
 def canonical(model: Floats) -> None:
-    """Scale the normal to unit length and turn it so that b > 0, or a > 0 if b = 0."""
+    """Scale the normal to unit length with b > 0, or a > 0 if b = 0."""
     a, b = model[0], model[1]
     length = math.hypot(a, b)
     if length > 0.0:

@@ -1,9 +1,9 @@
-"""Rigid motions and similarities of space: x2 = s R x1 + t, with s = 1 for a rigid motion.
+"""3D rigid motions and similarities: x2 = s R x1 + t, with s = 1 for a rigid motion.
 
-The data are matches of points of space, channels x1, y1, z1, x2, y2, z2. A model is a quaternion and a translation
+The data are matches of 3D points, channels x1, y1, z1, x2, y2, z2. A model is a quaternion and a translation
 (``bansac.numeric.quaternion``); the quaternion of a rigid motion has unit length. The residual is the distance between
-x2 and the image of x1. A sample is fitted by least squares, too: three matches have more equations than a motion has
-parameters.
+x2 and s R x1 + t. Minimal samples are also fitted by least squares, because three matches give more equations than a
+motion has parameters.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def fit_similarity(data: Floats, weights: Floats, model: Floats, scratch: Floats
 
 
 def residuals(data: Reals, model: Reals, start: int, stop: int, out: Reals) -> None:
-    """Compute squared distances of x2 from the images of x1."""
+    """Compute squared distances between x2 and the transformed x1."""
     x1, y1, z1 = data[0, start:stop], data[1, start:stop], data[2, start:stop]
     x2, y2, z2 = data[3, start:stop], data[4, start:stop], data[5, start:stop]
     m11, m12, m13, m21, m22, m23, m31, m32, m33 = entries(model)
@@ -56,7 +56,7 @@ def residuals(data: Reals, model: Reals, start: int, stop: int, out: Reals) -> N
 
 
 def linearize(data: Floats, model: Floats, start: int, stop: int, residuals: Floats, jacobian: Floats) -> None:
-    """Compute the differences of all coordinates, and their derivatives by the quaternion and the translation."""
+    """Compute the coordinate differences and their derivatives by the quaternion and the translation."""
     x1, y1, z1 = data[0, start:stop], data[1, start:stop], data[2, start:stop]
     x2, y2, z2 = data[3, start:stop], data[4, start:stop], data[5, start:stop]
     qw, qx, qy, qz = model[0], model[1], model[2], model[3]
@@ -83,13 +83,13 @@ def linearize(data: Floats, model: Floats, start: int, stop: int, residuals: Flo
 
 
 def denormalize(model: Floats, transform: Floats) -> None:
-    """Undo ``normalize``, which scales both sets by one factor: t moves with the centroids."""
+    """Undo ``normalize``, which scales both point sets by the same factor: only t changes."""
     first, second = transform[1:4], transform[4:7]
     model[4:] = model[4:] / transform[0] + second - matrix_of(model)[:, :3] @ first
 
 
 def evidence(data: Floats, model: Floats) -> tuple[Problem, Floats, Floats]:
-    """Return the images of x1 matched with x2, and the motion that moves nothing: x1 may have another unit than x2."""
+    """Return the transformed x1 matched with x2, and the identity motion, since x1 may have another unit than x2."""
     matrix, moved = matrix_of(model), data.copy()
     moved[:3] = matrix[:, :3] @ data[:3] + matrix[:, 3:]
     return _MOVED, moved, _UNMOVED
@@ -129,6 +129,6 @@ SIMILARITY_3D = dataclasses.replace(
     evidence=evidence,
 )
 
-# What the test of significance sees of a similarity.
+# Problem and model of the significance test of a similarity.
 _MOVED = dataclasses.replace(RIGID_3D, name=SIMILARITY_3D.name)
 _UNMOVED = np.array([1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0])

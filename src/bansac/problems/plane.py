@@ -1,6 +1,6 @@
-"""The plane a x + b y + c z + d = 0 in space, with a^2 + b^2 + c^2 = 1.
+"""The plane a x + b y + c z + d = 0 with a^2 + b^2 + c^2 = 1.
 
-The distance of a point is |a x + b y + c z + d|.
+The residual of a point is its distance |a x + b y + c z + d|.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from bansac.solvers.normalization import fix_sign, normalize
 
 __all__ = ["PLANE"]
 
-# Three points are collinear if their triangle has less than this share of the area of its own bounding square.
+# Three points with sides u and v are collinear if |u x v| <= _COLLINEAR (|u|^2 + |v|^2).
 _COLLINEAR = 1e-9
-# ``fit`` has the centroid, and the scatter with what its eigenvector needs.
+# Scratch of ``fit``: the centroid, the 3 x 3 scatter matrix and the scratch for its eigenvector.
 _SCATTER = 3
 _SCRATCH = _SCATTER + 2 * 9 + 3
 
 
 def solve(data: Floats, sample: Ints, models: Floats, scratch: Floats) -> int:
-    """Join three points; collinear points give no plane."""
+    """Compute the plane through three points; collinear points give no plane."""
     x, y, z = data[0], data[1], data[2]
     i, j, k = sample[0], sample[1], sample[2]
     ux, uy, uz = x[j] - x[i], y[j] - y[i], z[j] - z[i]
@@ -72,10 +72,10 @@ def project(model: Floats, scratch: Floats) -> bool:
 
 
 def fit(data: Floats, weights: Floats, model: Floats, scratch: Floats) -> bool:
-    """Minimise the weighted sum of squared distances: total least squares.
+    """Minimise the weighted sum of squared distances (total least squares).
 
-    The plane runs through the weighted centroid, across the direction in which the points scatter least. Points on a
-    line determine none.
+    The plane contains the weighted centroid. Its normal is the direction of the least scatter. False if the points lie
+    on a line.
     """
     total = 0.0
     for i in range(weights.size):
@@ -104,7 +104,7 @@ def fit(data: Floats, weights: Floats, model: Floats, scratch: Floats) -> bool:
 
 
 def denormalize(model: Floats, transform: Floats) -> None:
-    """Insert x -> scale (x - centroid) into the plane, and divide by the scale to keep the normal's length."""
+    """Insert p -> scale (p - centroid) into the equation and divide by the scale to keep the normal's length."""
     model[3] = model[3] / transform[0] - model[:3] @ transform[1:4]
 
 

@@ -1,7 +1,7 @@
-"""The curve y = c_0 + c_1 x + ... + c_d x^d; the distance of a point is measured along y.
+"""The curve y = c_0 + c_1 x + ... + c_d x^d; the residual of a point is its distance along y.
 
 The coefficients are in the order of ``numpy.polynomial``. All degrees share their functions, which read the degree from
-the length of the model, so that nothing is compiled for a second degree.
+the length of the model. The functions are therefore compiled once for all degrees.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from bansac.problems.problem import Problem
 
 __all__ = ["MAX_DEGREE", "polynomial"]
 
-# Beyond this the powers of x are too nearly dependent for the coefficients to mean much.
+# At higher degrees the powers of x are nearly dependent, and the coefficients are ill-conditioned.
 MAX_DEGREE = 8
-# Abscissae nearer than this share of the sample's largest are one.
+# Abscissae coincide if their difference is at most this fraction of the largest abscissa.
 _REPEATED = 1e-12
-# Arrays of d + 1 numbers that ``fit`` needs.
+# Number of scratch arrays of d + 1 numbers in ``fit``.
 _WORK_ARRAYS = 6
 
 
@@ -39,7 +39,7 @@ def solve(data: Floats, sample: Ints, models: Floats, scratch: Floats) -> int:
             if not abs(step) > _REPEATED * largest:
                 return 0
             c[i] = (c[i] - c[i - 1]) / step
-    # From Newton's form to powers of x: multiply out (x - x_i) from the innermost.
+    # Convert Newton's form to powers of x: multiply by (x - x_i), from the innermost factor outwards.
     for i in range(n - 2, -1, -1):
         for j in range(i, n - 1):
             c[j] -= data[0, sample[i]] * c[j + 1]
@@ -47,7 +47,7 @@ def solve(data: Floats, sample: Ints, models: Floats, scratch: Floats) -> int:
 
 
 def residuals(data: Reals, model: Reals, start: int, stop: int, out: Reals) -> None:
-    """Compute squared distances along y, by Horner's scheme for all points at once."""
+    """Compute squared distances along y, with Horner's scheme over all points at once."""
     x, y = data[0, start:stop], data[1, start:stop]
     for i in range(stop - start):
         out[i] = model[model.size - 1]
@@ -61,7 +61,7 @@ def residuals(data: Reals, model: Reals, start: int, stop: int, out: Reals) -> N
 
 
 def linearize(data: Floats, model: Floats, start: int, stop: int, residuals: Floats, jacobian: Floats) -> None:
-    """Compute p(x) - y, and its derivatives by the coefficients, the powers of x."""
+    """Compute p(x) - y and its derivatives by the coefficients, which are the powers of x."""
     x, y = data[0, start:stop], data[1, start:stop]
     difference = residuals[0]
     for i in range(stop - start):
@@ -74,12 +74,12 @@ def linearize(data: Floats, model: Floats, start: int, stop: int, residuals: Flo
 
 
 def fit(data: Floats, weights: Floats, model: Floats, scratch: Floats) -> bool:
-    """Minimise the weighted sum of squared distances in polynomials that are orthogonal on these very points.
+    """Minimise the weighted sum of squared distances, in polynomials that are orthogonal on the weighted points.
 
-    With x mapped to t in [-1, 1] the monic polynomials p_{k+1} = (t - alpha_k) p_k - beta_k p_{k-1}, where
-    alpha_k = <t p_k, p_k> / <p_k, p_k> and beta_k = <p_k, p_k> / <p_{k-1}, p_{k-1}>, make the normal matrix diagonal
-    (Forsythe, Generation and use of orthogonal polynomials for data-fitting with a digital computer, 1957). A p_k that
-    vanishes on all points means that there are only k different x.
+    x is mapped to t in [-1, 1]. The monic polynomials are p_{k+1} = (t - alpha_k) p_k - beta_k p_{k-1}, where
+    alpha_k = <t p_k, p_k> / <p_k, p_k> and beta_k = <p_k, p_k> / <p_{k-1}, p_{k-1}>. In this basis the normal matrix is
+    diagonal (Forsythe, Generation and use of orthogonal polynomials for data-fitting with a digital computer, 1957). If
+    p_k vanishes on all points, there are only k different x, and the result is False.
     """
     x, y = data[0], data[1]
     n = model.size
@@ -126,7 +126,7 @@ def fit(data: Floats, weights: Floats, model: Floats, scratch: Floats) -> bool:
 
 @kernel
 def _substitute(c: Floats, scale: float, centre: float) -> None:
-    """Turn the coefficients of a polynomial in t = scale (x - centre) into those in x, in place."""
+    """Convert the coefficients of a polynomial in t = scale (x - centre) to coefficients in x, in place."""
     power = 1.0
     for j in range(1, c.size):
         power *= scale
@@ -152,10 +152,10 @@ def normalize(data: Floats, transform: Floats) -> None:
 
 
 def denormalize(model: Floats, transform: Floats) -> None:
-    """Undo ``normalize``, the substitution in x by the binomial theorem.
+    """Undo ``normalize``; the powers of the shifted x are expanded.
 
-    Far from x = 0 the powers of x cancel: with x near 1e6 the coefficients of a polynomial of degree 3 or more cannot
-    hold its values in double precision.
+    Far from x = 0 the powers of x cancel. With x near 1e6, coefficients in double precision cannot represent the values
+    of a polynomial of degree 3 or more.
     """
     model /= transform[0]
     model[0] += transform[1]
@@ -163,7 +163,7 @@ def denormalize(model: Floats, transform: Floats) -> None:
 
 
 def polynomial(degree: int) -> Problem:
-    """Return the problem of fitting a polynomial of one degree.
+    """Return the problem of fitting a polynomial of a given degree.
 
     Parameters
     ----------
@@ -173,7 +173,8 @@ def polynomial(degree: int) -> Problem:
     Returns
     -------
     Problem
-        The same object for the same degree. The data have channels x and y; the model is c_0, ..., c_degree.
+        The problem; calls with the same degree return the same object. The channels of the data are x and y. The model
+        is c_0, ..., c_degree.
 
     Raises
     ------

@@ -1,10 +1,10 @@
-"""What the loop needs to know about a problem: a few small functions with fixed signatures, listed in one table.
+"""The contract between a problem and the loop: a few small functions with fixed signatures, listed in one table.
 
-One compiled loop serves every problem. The functions of a problem reach it as Numba first-class functions in the
-fields of one struct, so the loop is compiled and cached once and not for each problem, and a model that a user writes
-in Python runs nearly as fast as the built-in ones.
+One compiled loop serves every problem. It calls the functions of a problem as Numba first-class functions, which are
+the fields of one struct. The loop is therefore compiled and cached only once. User models written in Python run nearly
+as fast as the built-in ones.
 
-A further optional function is one row of ``CONTRACT`` and one field of ``Problem``: checks, messages, compilation and
+To add an optional function, add one row to ``CONTRACT`` and one field to ``Problem``. Checks, messages, compilation and
 the struct follow from the table.
 """
 
@@ -40,12 +40,12 @@ __all__ = [
 
 
 def repair_scratch(n: int) -> int:
-    """Return the length of the scratch that ``is_degenerate`` and ``repair_degenerate`` get for ``n`` data."""
+    """Return the scratch length of ``is_degenerate`` and ``repair_degenerate`` for ``n`` points."""
     return 4 * n + 128
 
 
 def never_fit(data: Floats, weights: Floats, model: Floats, scratch: Floats) -> bool:
-    """Decline to fit."""
+    """Report that there is no fit."""
     return False
 
 
@@ -55,7 +55,7 @@ def always_valid(data: Floats, model: Floats, sample: Ints) -> bool:
 
 
 def never_degenerate(data: Floats, sample: Ints, model: Floats, squared_threshold: float, scratch: Floats) -> bool:
-    """Take no sample for degenerate."""
+    """Treat every sample as non-degenerate."""
     return False
 
 
@@ -67,18 +67,18 @@ def never_repaired(
 
 
 def span_everything(model: Floats, basis: Floats) -> None:
-    """Let every number of a model move by itself."""
+    """Write the standard basis, so that every parameter of the model is free."""
     for row in range(basis.shape[0]):
         for i in range(basis.shape[1]):
             basis[row, i] = 1.0 if i == row else 0.0
 
 
 def keep(model: Floats, scratch: Floats) -> bool:
-    """Keep a model as it is."""
+    """Leave the model unchanged."""
     return True
 
 
-# What the options of these names may be, and a problem's defaults.
+# Values of the options ``weighting`` and ``local_optimization``, also for the defaults of a problem.
 WEIGHTINGS = ("density", "scores", "density+scores")
 LOCAL_OPTIMIZATIONS = ("inner", "iterative", "inner+iterative", "lm")
 
@@ -91,20 +91,20 @@ class Function(NamedTuple):
 
     name: str
     parameters: tuple[str, ...]
-    # For a number type of the residuals; None for a function that is called from Python, once a run.
+    # Maps the number type of the residuals to a Numba signature; None for a function called from Python, once per run.
     signature: Callable[[Any], Any] | None = None
-    # In place of an optional function that a problem does not have.
+    # Replaces an optional function that the problem does not define.
     default: Callable[..., Any] | None = None
     fast: bool = False  # compiled with FAST_MATH
-    in_loop: bool = True  # the loop calls it through the struct; else the runner or a refiner does
+    in_loop: bool = True  # called by the loop through the struct; otherwise by the runner or a refiner
 
     @property
     def required(self) -> bool:
-        """Whether every problem must have it."""
+        """Whether every problem must define the function."""
         return self.in_loop and self.signature is not None and self.default is None
 
     def __str__(self) -> str:
-        """Return the function's head, as messages show it."""
+        """Return the name and the parameters, for messages."""
         return f"{self.name}({', '.join(self.parameters)})"
 
 
@@ -227,94 +227,98 @@ def _check_points(points: Any, channels: int) -> None:
 class Problem:
     """A geometric model that can be estimated from data with outliers.
 
-    The functions are plain Python that Numba can compile. They get the data as ``channels x N`` float64 (structure of
-    arrays: ``data[0]`` holds the first coordinate of every datum), and models as flat float64 arrays.
+    The functions are plain Python that Numba can compile. The data are a float64 array of shape ``(channels, N)``:
+    ``data[0]`` holds the first coordinate of every point. Models are flat float64 arrays.
 
     Parameters
     ----------
     name : str
-        Shown in messages.
+        Name of the model, shown in messages.
     channels : int
-        Coordinates of one datum, for example 4 for a match of two image points.
+        Number of coordinates of a point, for example 4 for a match of two image points.
     sample_size : int
-        Number of data in a minimal sample.
+        Number of points in a minimal sample.
     model_shape : tuple of int
         Shape in which a model is returned to the caller.
     solve : callable
-        ``solve(data, sample, models, scratch) -> int``: compute the models through the data ``sample`` (indices), write
-        them into the rows of ``models`` and return how many there are; 0 means a degenerate sample.
+        ``solve(data, sample, models, scratch) -> int``: compute the models from the points with the indices ``sample``.
+        Write them into the rows of ``models`` and return their number; 0 means a degenerate sample.
     residuals : callable
-        ``residuals(data, model, start, stop, out)``: write the squared residuals of data ``start`` to ``stop`` into
-        ``out[0]`` to ``out[stop - start - 1]``. Take row views first (``x = data[0, start:stop]``): that vectorises.
+        ``residuals(data, model, start, stop, out)``: write the squared residuals of the points ``start`` to
+        ``stop - 1`` into ``out[0]`` to ``out[stop - start - 1]``. Row views such as ``x = data[0, start:stop]`` let the
+        compiler vectorise the loop.
     fit : callable, optional
-        ``fit(data, weights, model, scratch) -> bool``: weighted least-squares fit to all data with non-zero weight,
-        written into ``model``; False if it is not determined. Without it no refinement takes place.
+        ``fit(data, weights, model, scratch) -> bool``: write the weighted least-squares fit to all points with non-zero
+        weight into ``model``. Return False if the points do not determine a model. Without ``fit`` there is no
+        least-squares refinement.
     is_valid : callable, optional
-        ``is_valid(data, model, sample) -> bool``: a cheap check of a model before it is scored.
+        ``is_valid(data, model, sample) -> bool``: check a model cheaply before it is scored.
     is_degenerate : callable, optional
-        ``is_degenerate(data, sample, model, squared_threshold, scratch) -> bool``: whether the sample does not
-        determine ``model``; such samples do not change the probabilities (with ``repair_degenerate`` and a local
-        optimisation only those of optimised models are tested). ``scratch`` has ``4 N + 128`` float64.
+        ``is_degenerate(data, sample, model, squared_threshold, scratch) -> bool``: return True if the sample does not
+        determine ``model``. Degenerate samples do not change the probabilities. With ``repair_degenerate`` and a local
+        optimisation, only the samples of optimised models are tested. ``scratch`` has ``4 N + 128`` float64.
     repair_degenerate : callable, optional
-        ``repair_degenerate(data, sample, model, squared_threshold, rng, scratch) -> bool``: called for a degenerate
-        sample that gave a new best model, with a local optimisation the best optimised one: replace ``model`` by one
-        with more support; False if there is none. ``rng`` is the state of the run's random numbers. It needs
-        ``is_degenerate``.
+        ``repair_degenerate(data, sample, model, squared_threshold, rng, scratch) -> bool``: replace ``model`` by one
+        with more support; return False if there is none. It is called for a degenerate sample that gave a new best
+        model. With a local optimisation this is a new best optimised model. ``rng`` is the state of the random number
+        generator of the run. ``repair_degenerate`` needs ``is_degenerate``.
     score_in_front : callable, optional
-        ``score_in_front(data, model, scores) -> float``: the sum of ``scores``, what every datum adds to the score,
-        over the data that the model can see, such as points in front of the cameras. It decides between the best
-        models.
+        ``score_in_front(data, model, scores) -> float``: return the cheirality score, the sum of ``scores`` over the
+        points in front of the cameras. ``scores`` holds the contribution of every point to the score. The cheirality
+        score decides between the best models.
     linearize : callable, optional
-        ``linearize(data, model, start, stop, residuals, jacobian)``: for the Levenberg-Marquardt method. Write the
-        residuals of data ``start`` to ``stop`` with their signs, not squared, into ``residuals[k, 0]`` to
-        ``residuals[k, stop - start - 1]`` for every component ``k``, and their derivatives by the number ``j`` of the
-        model into the row ``k * model_size + j`` of ``jacobian``. Without it there is no such refinement.
+        ``linearize(data, model, start, stop, residuals, jacobian)``: linearise the residuals for the
+        Levenberg-Marquardt method. Write the signed residuals, not squared, of the points ``start`` to ``stop - 1``
+        into ``residuals[k, 0]`` to ``residuals[k, stop - start - 1]`` for every component ``k``. Write their
+        derivatives with respect to ``model[j]`` into the row ``k * model_size + j`` of ``jacobian``. Without
+        ``linearize`` there is no Levenberg-Marquardt refinement.
     tangent : callable, optional
-        ``tangent(model, basis)``: write the ``parameters`` directions in which a model can move, each a row of
+        ``tangent(model, basis)``: write a basis of the tangent space at ``model``, ``parameters`` rows of
         ``model_size`` numbers. Without it all numbers of a model are free.
     project : callable, optional
-        ``project(model, scratch) -> bool``: replace a model that has moved along its tangents by the nearest one that
-        satisfies the constraints, in place; False if there is none.
+        ``project(model, scratch) -> bool``: replace a model that has moved in its tangent space by the nearest model
+        that satisfies the constraints, in place. Return False if there is none.
     parameters : int, optional
-        Number of directions; goes with ``tangent``.
+        Dimension of the tangent space; required with ``tangent`` and only allowed with it.
     residual_size : int
-        Number of components of the residual of one datum in ``linearize``; their squares add up to ``residuals``.
+        Number of components of the residual of a point in ``linearize``. Their squares add up to ``residuals``.
     max_models : int
-        Largest number of models that one sample can give.
+        Largest number of models from one sample.
     scratch_size : int
-        Length of the float64 scratch that ``solve``, ``fit`` and ``project`` get.
+        Length of the float64 array ``scratch`` of ``solve``, ``fit`` and ``project``.
     solver_cost : float
-        Time of ``solve`` over the time of one residual, for the design of the sequential test (SPRT).
+        Time of ``solve`` divided by the time of one residual, for the design of the sequential test (SPRT).
     precision : {"float64", "float32"}
         Number type in which the loop evaluates ``residuals``.
     normalize : callable, optional
-        ``normalize(data, transform)``: bring ``data`` to a well-conditioned frame in place and write how into
-        ``transform`` (``1 + 2 * channels`` float64): ``transform[0]`` is the factor by which residual distances change.
+        ``normalize(data, transform)``: transform ``data`` to a well-conditioned frame in place. Write the
+        transformation into ``transform`` (``1 + 2 * channels`` float64). ``transform[0]`` is the factor by which
+        residual distances change.
     denormalize : callable, optional
-        ``denormalize(model, transform)``: take ``model`` back to the caller's coordinates in place.
+        ``denormalize(model, transform)``: transform ``model`` back to the caller's coordinates in place.
     canonical : callable, optional
-        ``canonical(model)``: fix the scale and sign of a model that has a free one, in place.
+        ``canonical(model)``: fix the free scale and sign of a model in place.
     evidence : callable, optional
-        ``evidence(data, model) -> (problem, data, model)``: in whose terms the test of significance is made, in place
-        of the problem's own. For data that have points in another unit than the threshold's.
+        ``evidence(data, model) -> (problem, data, model)``: return the problem, data and model for the significance
+        test, instead of the problem's own. It is for data with points in another unit than the threshold.
     codimension : int
-        Components of the error whose length is the residual: 1 for the distance from a line or a curve, 2 for the
-        distance between two points of the plane.
+        Number of components of the error vector whose length is the residual: 1 for the distance from a line or a
+        curve, 2 for the distance between two points of the plane.
     default_threshold : float, optional
-        Largest distance of an inlier if the caller gives none; without it the caller has to.
+        Default threshold, the largest residual distance of an inlier. Without it the caller must give a threshold.
     default_max_iterations : int
-        Largest number of samples if the caller gives none.
+        Default of the largest number of samples.
     default_local_optimization : str, optional
-        What ``local_optimization="default"`` is for this problem if it has ``fit``, for ``"lm"`` if it has
-        ``linearize``, see :class:`bansac.Options`.
+        Meaning of ``local_optimization="default"`` for this problem, see :class:`bansac.Options`. It applies if the
+        problem has ``fit``, or for ``"lm"`` if it has ``linearize``.
     default_weighting : str, optional
-        What ``weighting="default"`` is for this problem, see :class:`bansac.Options`.
+        Meaning of ``weighting="default"`` for this problem, see :class:`bansac.Options`.
     unit : {"data", "pixels", "normalised"}
-        Unit of residuals and threshold: that of the data, pixels, or pixels over the focal length.
+        Unit of residuals and threshold: the unit of the data, pixels, or pixels divided by the focal length.
     points : tuple of tuple of int
         Channels that are the coordinates of one point, in the unit of the threshold: ``((0, 1), (2, 3))`` for a match
-        of two image points. Data that share a point count once in the test of significance, which exchanges the points
-        of matches to see what chance gives. By default no channels belong together.
+        of two image points. Matches that share a point count once in the significance test. The test exchanges the
+        points of matches to measure the support under chance. By default no channels belong together.
 
     Raises
     ------
@@ -372,7 +376,7 @@ class Problem:
     points: tuple[tuple[int, ...], ...] = ()
 
     def __post_init__(self) -> None:
-        """Check every field, so that a mistake is named here and not by the compiler."""
+        """Check every field, so that mistakes are reported here and not by the compiler."""
         _check_fields(self)
 
     @functools.cached_property
@@ -381,7 +385,7 @@ class Problem:
         return math.prod(self.model_shape)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the fields alone, for copies and pickles: what has been compiled stays behind."""
+        """Return the fields for copies and pickles, without compiled functions."""
         return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
 
     def compile_in_loop(self, *, degeneracy: bool) -> dict[str, Any]:
@@ -393,23 +397,23 @@ class Problem:
 
     @functools.cached_property
     def degenerate(self) -> Any:
-        """The compiled ``is_degenerate``, None if there is none."""
+        """The compiled ``is_degenerate``; None if it is not defined."""
         return self._compile_optional("is_degenerate")
 
     @functools.cached_property
     def repair(self) -> Any:
-        """The compiled ``repair_degenerate``, None if there is none."""
+        """The compiled ``repair_degenerate``; None if it is not defined."""
         return self._compile_optional("repair_degenerate")
 
     def compile_degeneracy(self, *, repairs: bool) -> tuple[Any, ...]:
-        """Return ``degenerate`` and ``repair``, without ``repairs`` functions that find no sample degenerate."""
+        """Return ``degenerate`` and ``repair``, or functions that find no sample degenerate if not ``repairs``."""
         if repairs:
             return self.degenerate, self.repair
         return tuple(self._compile(row, row.default, self.precision) for row in DEGENERACY)
 
     @functools.cached_property
     def compiled_score_in_front(self) -> Any:
-        """The compiled ``score_in_front``, None if there is none."""
+        """The compiled ``score_in_front``; None if it is not defined."""
         return self._compile_optional("score_in_front")
 
     def _compile_optional(self, name: str) -> Any:
@@ -418,23 +422,23 @@ class Problem:
 
     @functools.cached_property
     def manifold(self) -> tuple[Any, ...]:
-        """``linearize``, ``tangent`` and ``project``, compiled; the problem must have ``linearize``."""
+        """The compiled ``linearize``, ``tangent`` and ``project``; the problem must define ``linearize``."""
         return tuple(self._compile(row, getattr(self, row.name) or row.default, "float64") for row in MANIFOLD)
 
     @functools.cached_property
     def float64_residuals(self) -> Any:
-        """The residuals compiled for float64, for the answer in the caller's coordinates."""
+        """The residuals compiled for float64, for the result in the caller's coordinates."""
         return self._compile(CONTRACT["residuals"], self.residuals, "float64")
 
     @functools.cached_property
     def float64(self) -> Any:
-        """``float64_residuals`` as the field ``residuals`` of a struct, for kernels."""
+        """A struct for kernels with ``float64_residuals`` as the field ``residuals``."""
         signature = CONTRACT["residuals"].signature
         assert signature is not None
         return pack_float64(self.float64_residuals, signature(float64))
 
     def _compile(self, row: Function, function: Any, precision: str) -> Any:
-        """Compile one of the functions; an error names it."""
+        """Compile one of the functions; error messages name it."""
         if config.DISABLE_JIT:
             return getattr(function, "py_func", function)
         assert row.signature is not None
@@ -448,14 +452,14 @@ class Problem:
         return kernel
 
     def check_on(self, data: Floats) -> None:
-        """Try the functions on a few of ``data`` (channels x N) with every index checked, once for a problem.
+        """Test the functions on a few points of ``data`` (channels x N) with bounds checks, once per problem.
 
-        Nothing is tried if all functions are those of the package.
+        Problems whose functions all belong to the package are not tested.
 
         Raises
         ------
         ValueError
-            If a function reads or writes outside an array or returns what it may not.
+            If a function reads or writes outside an array or returns an invalid value.
         """
         functions = (getattr(self, row.name) for row in _ROWS)
         own = any(function is not None and not is_ours(function) for function in functions)

@@ -1,10 +1,15 @@
-"""The manifolds of fundamental and of essential matrices: matrices of rank 2 up to scale, 7 and 5 parameters.
+"""Tangent spaces of fundamental and essential matrices: rank 2 up to scale, 7 and 5 parameters.
 
-With orthonormal bases U = (U2, u3) and V = (V2, v3), where u3 and v3 span the null spaces, F = U2 A V2^T with a 2 x 2
-matrix A. To first order F moves on its manifold by turning v3 (U2 b v3^T) and u3 (u3 b^T V2^T), two parameters each,
-and by changes of A that are orthogonal to it, three parameters (Bartoli and Sturm, PAMI 2004, with U diag(1, s, 0) V^T,
-whose parameters are dependent for s = 1). For an essential matrix A stays a rotation or a reflection times a scale,
-which leaves one of the three, a rotation of the rows of E about v3 (Helmke, Hueper, Lee and Moore, IJCV 2007).
+Let U = (U2, u3) and V = (V2, v3) be orthonormal bases, where u3 and v3 span the null spaces. Then F = U2 A V2^T with a
+2 x 2 matrix A. The tangent directions of F have three parts:
+
+- rotations of v3 (U2 b v3^T), two parameters;
+- rotations of u3 (u3 b^T V2^T), two parameters;
+- changes of A orthogonal to A, three parameters.
+
+Bartoli and Sturm (PAMI 2004) use U diag(1, s, 0) V^T instead, whose parameters are dependent for s = 1. For an
+essential matrix A stays a rotation or a reflection times a scale. This leaves one of the three changes of A, a rotation
+of the rows of E about v3 (Helmke, Hueper, Lee and Moore, IJCV 2007).
 """
 
 from __future__ import annotations
@@ -18,12 +23,12 @@ __all__ = ["span_essential", "span_fundamental"]
 
 
 def span_essential(model: Floats, basis: Floats) -> None:
-    """Write the 5 directions in which E can move, each a row of 9 numbers."""
+    """Write the 5 tangent directions of E, rows of 9 numbers."""
     _span(model, basis)
 
 
 def span_fundamental(model: Floats, basis: Floats) -> None:
-    """Write the 7 directions in which F can move."""
+    """Write the 7 tangent directions of F, rows of 9 numbers."""
     ux, uy, uz, vx, vy, vz = _span(model, basis)
     px, py, pz, qx, qy, qz = complete(ux, uy, uz)
     rx, ry, rz, sx, sy, sz = complete(vx, vy, vz)
@@ -33,7 +38,7 @@ def span_fundamental(model: Floats, basis: Floats) -> None:
     fs = model[0] * sx + model[1] * sy + model[2] * sz
     gs = model[3] * sx + model[4] * sy + model[5] * sz
     hs = model[6] * sx + model[7] * sy + model[8] * sz
-    # A = (a b; c d), and with (-b a; -d c), the last row of _span, an orthogonal basis of the 2 x 2 matrices.
+    # A = (a b; c d), the last row of _span (-b a; -d c), and these two rows are orthogonal 2 x 2 matrices.
     a, b = px * fr + py * gr + pz * hr, px * fs + py * gs + pz * hs
     c, d = qx * fr + qy * gr + qz * hr, qx * fs + qy * gs + qz * hs
     left, right = (px, py, pz, qx, qy, qz), (rx, ry, rz, sx, sy, sz)
@@ -47,7 +52,7 @@ def span_fundamental(model: Floats, basis: Floats) -> None:
 
 @inner_kernel
 def _span(f: Floats, basis: Floats) -> tuple[float, float, float, float, float, float]:
-    """Write the directions that both manifolds have; return the null vectors u3 and v3: u3^T F = 0 and F v3 = 0."""
+    """Write the tangent directions that both manifolds share; return u3 and v3 with u3^T F = 0 and F v3 = 0."""
     ux, uy, uz = null_vector(f, 3, 1)
     vx, vy, vz = null_vector(f, 1, 3)
     px, py, pz, qx, qy, qz = complete(ux, uy, uz)
@@ -67,9 +72,10 @@ def _span(f: Floats, basis: Floats) -> tuple[float, float, float, float, float, 
 
 @inner_kernel
 def null_vector(f: Floats, along: int, across: int) -> tuple[float, float, float]:
-    """Return a unit vector that is orthogonal to the columns of F, or with the steps exchanged to its rows.
+    """Return a unit vector orthogonal to the columns of F, or to its rows if the strides are exchanged.
 
-    The longest cross product of two of them; the entries of one are ``along`` apart, the vectors ``across``.
+    It is the longest cross product of two columns. ``along`` is the stride within a column, ``across`` the stride
+    between columns.
     """
     x, y, z, best = 0.0, 0.0, 0.0, 0.0
     for j in range(3):
@@ -86,7 +92,7 @@ def null_vector(f: Floats, along: int, across: int) -> tuple[float, float, float
 
 @inner_kernel
 def complete(x: float, y: float, z: float) -> tuple[float, float, float, float, float, float]:
-    """Return two unit vectors that make an orthonormal basis with the unit vector (x, y, z) (Duff et al., 2017)."""
+    """Return two unit vectors that complete the unit vector (x, y, z) to an orthonormal basis (Duff et al., 2017)."""
     sign = 1.0 if z >= 0.0 else -1.0
     a = -1.0 / (sign + z)
     b = x * y * a

@@ -1,7 +1,8 @@
 """The similarity of the plane, x2 = s R x1 + t, stored as the 2 x 3 matrix (s R | t) = (a, -b, c; b, a, d).
 
-It is an affine map of four parameters, without reflection: rotation, scale and translation. With points as complex
-numbers it is z2 = p z1 + q, p = a + b i, which is linear in the model. Residuals and data are those of the affine map.
+It is an affine map with four parameters for rotation, scale and translation; reflections are excluded. With points as
+complex numbers it is z2 = p z1 + q with p = a + b i, which is linear in the model. Data and residuals are the same as
+for the affine map.
 """
 
 from __future__ import annotations
@@ -17,12 +18,12 @@ from bansac.solvers.normalization import normalize
 
 __all__ = ["SIMILARITY"]
 
-# Points nearer to each other than this share of their distance from the origin are taken for one point.
+# Points coincide if their distance is at most this fraction of the sum of their distances from the origin.
 _COINCIDENT = 1e-12
 
 
 def solve(data: Floats, sample: Ints, models: Floats, scratch: Floats) -> int:
-    """Map one segment onto another: p = (z2 - z2') / (z1 - z1'); coincident points, in either image, give none."""
+    """Map a segment to a segment, p = (z2 - z2') / (z1 - z1'); coincident points in either image give no model."""
     x, y, s, t = data[0], data[1], data[2], data[3]
     i, j = sample[0], sample[1]
     ux, uy, vx, vy = x[i] - x[j], y[i] - y[j], s[i] - s[j], t[i] - t[j]
@@ -36,7 +37,7 @@ def solve(data: Floats, sample: Ints, models: Floats, scratch: Floats) -> int:
 
 
 def fit(data: Floats, weights: Floats, model: Floats, scratch: Floats) -> bool:
-    """Minimise the weighted sum of squared transfer errors: complex linear regression about the centroids."""
+    """Minimise the weighted sum of squared transfer errors by complex linear regression about the centroids."""
     x, y, s, t = data[0], data[1], data[2], data[3]
     total, mx, my = weighted_centroid(x, y, weights)
     if not total > 0.0:
@@ -56,13 +57,13 @@ def fit(data: Floats, weights: Floats, model: Floats, scratch: Floats) -> bool:
 
 @inner_kernel
 def _write(model: Floats, a: float, b: float, x: float, y: float, s: float, t: float) -> None:
-    """Write the similarity with p = a + b i that takes (x, y) to (s, t)."""
+    """Write the similarity with p = a + b i that maps (x, y) to (s, t)."""
     model[0], model[1], model[2] = a, -b, s - a * x + b * y
     model[3], model[4], model[5] = b, a, t - b * x - a * y
 
 
 def tangent(model: Floats, basis: Floats) -> None:
-    """Write the 4 directions in which the matrix can move: scaling, turning and two translations."""
+    """Write the 4 tangent directions: scaling, rotation and two translations."""
     basis[:] = 0.0
     half = math.sqrt(0.5)
     basis[0, 0], basis[0, 4] = half, half
@@ -72,7 +73,7 @@ def tangent(model: Floats, basis: Floats) -> None:
 
 
 def project(model: Floats, scratch: Floats) -> bool:
-    """Take rounding out of the two pairs of entries that depend on each other."""
+    """Average the two pairs of dependent entries, to remove rounding errors; False if scale and rotation vanish."""
     a, b = 0.5 * (model[0] + model[4]), 0.5 * (model[3] - model[1])
     model[0] = model[4] = a
     model[1] = -b

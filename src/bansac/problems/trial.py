@@ -1,8 +1,9 @@
-"""A trial of a user's functions on a few data, interpreted, so that every index is checked.
+"""A test of user functions on a few points in interpreted Python, with bounds checks.
 
-Compiled code checks no index: a function that writes outside an array ends the interpreter or spoils results. Here the
-functions, and the compiled functions that they call, run as plain Python on arrays of just the sizes that the contract
-promises. The arrays lie inside larger ones, whose margins show what a function that stays compiled writes there.
+Compiled code has no bounds checks. A function that writes outside an array crashes the interpreter or corrupts results.
+Here the functions, and the compiled functions that they call, run as plain Python. Their arrays have exactly the sizes
+of the contract. Each array lies inside a larger buffer, whose margins reveal out-of-bounds writes of functions that
+remain compiled.
 """
 
 from __future__ import annotations
@@ -28,13 +29,15 @@ _UNTOUCHED = -7777.0
 
 
 def try_functions(problem: Problem, data: Floats) -> None:
-    """Call the functions of a problem on a few of ``data`` (channels x N, at least one sample) as the loop does.
+    """Call the functions of a problem as the loop does, on a few points of ``data`` (channels x N).
+
+    ``data`` must have at least ``problem.sample_size`` points.
 
     Raises
     ------
     ValueError
-        If a function reads or writes outside an array or returns what it may not. Other exceptions are passed: a
-        division by zero, for example, is an exception in plain Python and infinity in compiled code.
+        If a function reads or writes outside an array or returns an invalid value. Other exceptions are ignored. A
+        division by zero, for example, raises an exception in plain Python but gives infinity in compiled code.
     """
     rng = np.random.default_rng(0)
     n = min(data.shape[1], max(_DATA, problem.sample_size))
@@ -46,7 +49,7 @@ def try_functions(problem: Problem, data: Floats) -> None:
 
 
 class _Trial:
-    """Calls the functions of a problem with arrays by the names of the contract's parameters."""
+    """Calls the functions of a problem; arguments are given by the parameter names of the contract."""
 
     def __init__(self, problem: Problem, data: Floats) -> None:
         self._problem = problem
@@ -60,7 +63,7 @@ class _Trial:
         self._points[:] = self._data
 
     def run(self, sample: Ints) -> None:
-        """Solve for one sample and hand the model to the other functions."""
+        """Solve for one sample and call the other functions with the model."""
         problem, data = self._problem, self._data
         scratch, model = _padded((problem.scratch_size,)), _padded((problem.model_size,))
         models = _padded((problem.max_models, problem.model_size))
@@ -121,7 +124,7 @@ class _Trial:
         self._call("repair_degenerate", **arguments, rng=seed_rng(0), scratch=scratch)
 
     def _call(self, name: str, **values: Any) -> tuple[bool, Any]:
-        """Call a function if the problem has it; return whether it came to its end, and what it returned."""
+        """Call a function if the problem defines it; return whether it finished, and its return value."""
         function = getattr(self._problem, name)
         if function is None:
             return False, None
@@ -142,20 +145,20 @@ class _Trial:
 
 
 def _padded(shape: tuple[int, ...], dtype: str = "float64") -> Reals:
-    """Return an array with a margin on both sides."""
+    """Return an array inside a buffer with a margin on both sides."""
     buffer = np.full(int(np.prod(shape)) + 2 * _MARGIN, _UNTOUCHED, dtype)
     return buffer[_MARGIN : buffer.size - _MARGIN].reshape(shape)
 
 
 def _margins_untouched(array: Reals) -> bool:
     buffer = array.base
-    if buffer is None:  # not one of ours
+    if buffer is None:  # not made by _padded
         return True
     return bool((buffer[:_MARGIN] == _UNTOUCHED).all() and (buffer[-_MARGIN:] == _UNTOUCHED).all())
 
 
 def _interpret(function: Any, done: dict[Any, FunctionType]) -> Callable[..., Any]:
-    """Return the plain Python of a function; the compiled functions that it knows by name are plain Python too."""
+    """Return the plain Python function; compiled functions that it refers to by name are replaced as well."""
     source: FunctionType = getattr(function, "py_func", function)
     if source not in done:
         scope = dict(source.__globals__)
@@ -171,7 +174,7 @@ def _interpret(function: Any, done: dict[Any, FunctionType]) -> Callable[..., An
 
 
 def _place(error: Exception) -> str:
-    """Name the line in which an exception was raised."""
+    """Return the line where an exception was raised, for messages."""
     frame = traceback.extract_tb(error.__traceback__)[-1]
     return f" in {frame.name}, line {frame.lineno} of {Path(frame.filename).name}: {frame.line}".rstrip(": ")
 
