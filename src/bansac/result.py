@@ -1,4 +1,4 @@
-"""What a run answers: the model, the mask, the posterior of every datum, and why it stopped."""
+"""The result of a run: the model, the inlier mask, the posterior of every point and the reason for the stop."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ class RelativePose(NamedTuple):
 
 
 class AbsolutePose(NamedTuple):
-    """Pose of a camera: a point X of space is ``R @ X + t`` in the coordinates of the camera.
+    """Pose of a camera: a 3D point ``X`` has the camera coordinates ``R @ X + t``.
 
     Attributes
     ----------
     R : (3, 3) ndarray
         Rotation.
     t : (3,) ndarray
-        Translation, in the unit of the points; the camera is at ``-R.T @ t``.
+        Translation, in the unit of the 3D points; the camera centre is ``-R.T @ t``.
     """
 
     R: NDArray[np.float64]
@@ -61,57 +61,60 @@ _POSES = {pose.__name__: pose for pose in (RelativePose, AbsolutePose)}
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
 class Result:
-    """Answer of a robust estimation; unpacks as ``model, inliers``.
+    """Result of a robust estimation; unpacks as ``model, inliers``.
 
-    Its arrays are read-only, and its numbers are those of Python; :meth:`save` writes all of it to a file.
+    Arrays are read-only, and scalars are Python numbers. :meth:`save` writes all fields to a file.
 
     Parameters
     ----------
     model : ndarray, RelativePose, AbsolutePose or None
-        The model; None where no model was found at all.
+        The model; None if no model was found.
     inliers : (N,) ndarray of bool
         ``residuals <= threshold`` of this model.
     residuals : (N,) ndarray of float
-        Distance of every datum to the model, in the units of ``threshold``; inf where there is no model.
+        Distance of every point from the model, in the unit of ``threshold``; inf if there is no model.
     probabilities : (N,) ndarray of float or None
-        Probability of every datum of being an inlier, given the model: the posterior of a mixture of inliers and
-        outliers that is fitted to the residuals when it is asked for first. None without success, as there is no model
-        to be an inlier of.
+        Posterior probability of every point of being an inlier of the model. It is computed on first access, from a
+        mixture of inliers and outliers fitted to the residuals. None without success.
     beliefs : (N,) ndarray of float or None
-        What the sampler believed of every datum at the end of the run, or of the restart whose model is returned: the
-        network's P^k (BaySAC's and AR's are alike).
-        They steer the search and are no calibrated probabilities. None with a sampler that keeps none.
+        Beliefs of the sampler in every point at the end of the run, or of the restart whose model is returned: the
+        network's P^k, or the corresponding values of BaySAC and AR. Beliefs guide the search; unlike ``probabilities``
+        they are not calibrated. None if the sampler has no beliefs.
     score : float
-        Score of the model in the run's measure: larger is better.
+        Score of the model with the scoring of the run; larger is better.
     threshold : float
-        The threshold that was used.
+        Threshold of the run.
     iterations : int
-        Minimal samples drawn.
+        Number of minimal samples drawn.
     models_tested : int
-        Models that passed the checks and were scored, in full or in part.
+        Number of models that passed the checks and were scored, fully or partly.
     restarts : int
-        Restarts of the run, see ``Options.restarts``.
+        Number of restarts of the run, see ``Options.restarts``.
     stop_reason : str
-        What ended the run: ``"agreement"`` of the restarts, ``"restarts"`` where all of them took place without it, or
-        all ``restart_iterations`` of a single one, ``"max_iterations"`` or ``"max_seconds"``; with a single restart
-        also the name of a stopping criterion, ``"ransac"``, ``"sprt"``, ``"prosac"`` or ``"bansac"``; ``"no_data"``
-        where there were too few data to draw a sample.
+        Reason for the end of the run:
+
+        - ``"agreement"``: enough restarts agreed;
+        - ``"restarts"``: all restarts ended without agreement, or a single one used all its ``restart_iterations``;
+        - ``"max_iterations"`` or ``"max_seconds"``: a limit was reached;
+        - ``"ransac"``, ``"sprt"``, ``"prosac"`` or ``"bansac"``: this stopping criterion ended a single restart;
+        - ``"no_data"``: there are fewer points than a sample needs.
     success : bool
-        True where the model has more support than chance would give.
+        True if the model has significantly more support than expected by chance.
     message : str
-        What happened, in words.
+        Description of the outcome.
     seed : int
-        The seed that was used.
+        Seed of the run.
     seconds : float
-        Time from call to answer, without ``loading_seconds``.
+        Time of the call in seconds, without ``loading_seconds``.
     loading_seconds : float
-        Time in which kernels were compiled, or loaded from the cache; 0 where all of them were in memory.
+        Time to compile kernels or load them from the cache; 0 if all of them were in memory.
     trace : Trace or None
-        The course of the run, with ``trace=True``.
+        Record of the iterations, with ``trace=True``.
     configuration : {"general", "planar", "pure_rotation", "collinear"} or None
-        How the inliers of two views lie. "planar" and "pure_rotation" do not determine a fundamental matrix, which
-        cannot tell the two apart and calls both planar; "pure_rotation" leaves the translation of E and the pose open;
-        "collinear" is no success. The plane of a homography is "planar". None without a model and for other models.
+        Configuration of the inliers of two views. Planar points and a pure rotation do not determine a fundamental
+        matrix; for this problem both are "planar". With "pure_rotation" the translation of E and of the pose is
+        undetermined. With "collinear" the run has no success. The plane of a homography is "planar". None without a
+        model and for other models.
     """
 
     model: Any
@@ -154,9 +157,10 @@ class Result:
         trace: Trace | None = None,
         configuration: str | None = None,
     ) -> None:
-        """Make the arrays read-only and the scalars of NumPy numbers of Python; probabilities may be a function.
+        """Set the fields; arrays become read-only and NumPy scalars Python numbers.
 
-        The constructor that a frozen dataclass gets of itself sets one field after the other, which takes longer.
+        ``probabilities`` may be a function, which is called on first access. The constructor generated for a frozen
+        dataclass is slower, because it sets the fields one by one.
         """
         fields = self.__dict__
         fields.update(
@@ -173,7 +177,7 @@ class Result:
             fields["_posterior"] = fields.pop("probabilities")
 
     def __getattr__(self, name: str) -> Any:
-        """Compute the probabilities, if they were given as a function, when they are asked for first."""
+        """Compute the probabilities on first access, if they were given as a function."""
         fields = self.__dict__
         if name == "probabilities" and "_posterior" in fields:
             fields[name] = _frozen(fields["_posterior"]())
@@ -181,7 +185,7 @@ class Result:
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the fields alone, for copies and pickles."""
+        """Return the fields, for copies and pickles."""
         return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
 
     def __iter__(self) -> Iterator[Any]:
@@ -189,11 +193,11 @@ class Result:
         return iter((self.model, self.inliers))
 
     def __len__(self) -> int:
-        """Return 2: ``model, inliers``."""
+        """Return 2, the length of ``model, inliers``."""
         return 2
 
     def __getitem__(self, index: int) -> Any:
-        """Return the model for 0, the inliers for 1."""
+        """Return the model for index 0 and the inliers for index 1."""
         return (self.model, self.inliers)[index]
 
     @property
@@ -203,12 +207,12 @@ class Result:
 
     @property
     def inlier_ratio(self) -> float:
-        """Share of the data that are inliers; 0 where there are no data."""
+        """Fraction of inliers; 0 if there are no points."""
         return self.num_inliers / max(len(self.inliers), 1)
 
     @property
     def timing(self) -> str:
-        """Time of the run in words, and apart from it that of compiling or loading kernels, if there was any."""
+        """Time of the run for messages, with the time to load or compile kernels, if any, given separately."""
         loading = f" (and {self.loading_seconds:.2f} s to load or compile kernels)" if self.loading_seconds else ""
         return f"{1e3 * self.seconds:.2f} ms{loading}"
 
@@ -229,12 +233,12 @@ class Result:
         return summary_table(self)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all fields in the types of JSON, for ``json.dumps``.
+        """Return all fields as JSON types, for ``json.dumps``.
 
         Returns
         -------
         dict
-            Arrays are lists, a pose and the trace are dicts, and numbers that are not finite are None.
+            Arrays become lists, a pose and the trace become dicts, and non-finite numbers become None.
 
         Examples
         --------
@@ -247,17 +251,17 @@ class Result:
         return {name: to_plain(value) for name, value in self._fields().items()}
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the result to a file, which :meth:`load` reads; a file of this name is replaced as a whole.
+        """Write the result to a file for :meth:`load`; an existing file is replaced atomically.
 
         Parameters
         ----------
         path : str or path
-            ``.npz`` keeps the arrays as they are; ``.json`` is what :meth:`to_dict` returns.
+            File name. ``.npz`` stores binary arrays; ``.json`` stores the dict from :meth:`to_dict`.
 
         Raises
         ------
         ValueError
-            If the path ends otherwise.
+            If the path has another extension.
         OSError
             If the file cannot be written.
         """
@@ -265,7 +269,7 @@ class Result:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Read a result that :meth:`save` has written.
+        """Read a result written by :meth:`save`.
 
         Parameters
         ----------
@@ -275,12 +279,12 @@ class Result:
         Returns
         -------
         Result
-            The same result.
+            The saved result.
 
         Raises
         ------
         ValueError
-            If the path ends otherwise, or the file holds no result.
+            If the path has another extension, or the file holds no result.
         OSError
             If the file cannot be read.
 
@@ -309,17 +313,17 @@ class Result:
         return fields | {"trace": None if self.trace is None else vars(self.trace)}
 
     def plot(self) -> Figure:
-        """Draw the course of the run.
+        """Plot the trace of the run.
 
         Returns
         -------
         matplotlib.figure.Figure
-            Inlier ratio, gamma and the stop counters over the iterations.
+            Plots of inlier ratio, gamma and the stop counters over the iterations.
 
         Raises
         ------
         ValueError
-            If the run was not traced.
+            If the result has no trace.
         ImportError
             If Matplotlib is not installed.
         """
@@ -341,7 +345,7 @@ class Result:
         title: str | None = None,
         ax: Axes | None = None,
     ) -> Figure:
-        """Draw the two images and the matches, coloured by their probability; lines of inliers are thick.
+        """Draw the two images and the matches, coloured by their probability; inliers have thick lines.
 
         Parameters
         ----------
@@ -358,7 +362,7 @@ class Result:
         OSError
             If an image cannot be read.
         ValueError
-            If there is not one match for each of the result's data.
+            If the number of matches differs from that of the result.
         ImportError
             If Matplotlib is not installed.
         """
@@ -379,22 +383,23 @@ class Result:
         settings: Mapping[str, Any] | None = None,
         title: str | None = None,
     ) -> None:
-        """Write one HTML page: the data coloured by their posterior, the verdict, and with a trace the run replayed.
+        """Write an HTML page with the points coloured by their posterior, a summary and, with a trace, a replay.
 
-        The page has everything in itself, loads nothing, and is replaced as a whole if it is there.
+        The page is self-contained. An existing file is replaced atomically.
 
         Parameters
         ----------
         path : str or path
             The file to write.
         x1, x2 : (N, 2) array_like
-            The matches of this result; the points alone, without ``x2``, for lines, circles and polynomials.
+            The matches of this result. For lines, circles and polynomials ``x1`` holds the points, and ``x2`` is
+            omitted.
         image1, image2 : path or (H, W[, 3 or 4]) array_like, optional
-            Images; large ones are scaled down. Without them the points are drawn alone.
+            Images; large ones are scaled down. Without images only the points are drawn.
         trace : Trace or None, optional
-            In place of the result's own (``trace=True``), that of another run on the same data.
+            Trace of another run on the same data, instead of the trace of this result (``trace=True``).
         settings : mapping of str to object, optional
-            Further settings of the run, which the page lists.
+            Further settings of the run, to be listed on the page.
         title : str or None, optional
             Heading of the page; by default the names of the images.
 
@@ -403,9 +408,9 @@ class Result:
         OSError
             If an image cannot be read or the file cannot be written.
         ValueError
-            If there is not one point for each of the result's data, or the trace is that of other data.
+            If the number of points differs from that of the result, or the trace is from other data.
         ImportError
-            If there are images and OpenCV is not installed.
+            If images are given and OpenCV is not installed.
 
         Examples
         --------
@@ -425,7 +430,7 @@ class Result:
 
 
 def _loaded(name: str, value: Any) -> Any:
-    """Return a field as it was before it was saved."""
+    """Restore the value of a field after loading."""
     if name == "trace" and value is not None:
         snapshots = {int(at): as_array("snapshots", p) for at, p in value.pop("snapshots", {}).items()}
         return Trace(**{name: as_array(name, column) for name, column in value.items()}, snapshots=snapshots)
@@ -436,7 +441,7 @@ def _loaded(name: str, value: Any) -> Any:
 
 
 def _frozen(value: Any) -> Any:
-    """Return arrays as views that cannot be written to, and scalars of NumPy as numbers of Python."""
+    """Return arrays as read-only views and NumPy scalars as Python numbers."""
     if isinstance(value, np.ndarray):
         view = value.view()
         view.setflags(write=False)

@@ -1,4 +1,4 @@
-"""The ``bansac`` command, a module for each of its commands. May import everything; nothing imports it."""
+"""The ``bansac`` command line, one module per command. It may import all packages; no package imports it."""
 
 from __future__ import annotations
 

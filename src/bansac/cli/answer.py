@@ -1,4 +1,4 @@
-"""The answer of an estimation as the commands show it, print it as JSON, save it and draw it."""
+"""Output of an estimation by the commands: text, JSON, files and figures."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from bansac.problems.fundamental import FUNDAMENTAL
 from bansac.problems.homography import HOMOGRAPHY
 from bansac.result import RelativePose, Result
 
-# Fields of the result that result.json has under the same names.
+# Fields of the result with the same names in result.json.
 _COUNTS = (
     "num_inliers",
     "inlier_ratio",
@@ -34,7 +34,7 @@ _COUNTS = (
     "stop_reason",
 )
 
-# What the coefficients of a curve mean.
+# Meaning of the coefficients of a curve.
 EQUATIONS = {
     "line": "a x + b y + c = 0",
     "circle": "centre (x, y), radius r",
@@ -43,13 +43,13 @@ EQUATIONS = {
 }
 _LABELS = {"line": ["a", "b", "c"], "circle": ["x", "y", "r"], "ellipse": ["x", "y", "a", "b", "angle"]}
 
-# Probability from which a datum counts as surely an inlier, or an outlier, in the summary of the posterior.
+# Smallest probability of a sure inlier, or of a sure outlier, in the posterior summary.
 SURE = 0.9
 
 
 @dataclass(frozen=True)
 class Answer:
-    """A result: the name of the model, its matrix or coefficients, the threshold's unit and, for E, the motion."""
+    """A result with the name of the model, its matrix or coefficients, the threshold's unit and, for E, the motion."""
 
     name: str
     result: Result
@@ -59,11 +59,11 @@ class Answer:
 
     @property
     def exit_code(self) -> int:
-        """0 if a model was found that chance does not explain."""
+        """0 if the run was successful, else ``NO_MODEL``."""
         return 0 if self.result.success else NO_MODEL
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the answer in the form of ``result.json``."""
+        """Return the content of ``result.json``."""
         result = self.result
         document: dict[str, Any] = {
             "model": self.name,
@@ -81,13 +81,13 @@ class Answer:
         return document
 
     def coefficients(self) -> dict[str, float]:
-        """Return the coefficients of a curve by their names in ``EQUATIONS``."""
+        """Return the coefficients of a curve, keyed by their names in ``EQUATIONS``."""
         assert self.model is not None
         labels = _LABELS.get(self.name, [f"c{k}" for k in range(len(self.model))])
         return dict(zip(labels, self.model.tolist(), strict=True))
 
     def posterior_summary(self) -> dict[str, int] | None:
-        """Count the data that are surely inliers, surely outliers and undecided; None without a posterior."""
+        """Count the sure inliers, the sure outliers and the undecided points; None without a posterior."""
         p = self.result.probabilities
         if p is None:
             return None
@@ -95,7 +95,7 @@ class Answer:
         return {"inlier": inliers, "outlier": outliers, "undecided": len(p) - inliers - outliers}
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """Return the results per datum."""
+        """Return the results per point or match."""
         arrays: dict[str, NDArray[Any]] = {"inliers": self.result.inliers, "residuals": self.result.residuals}
         for name in ("probabilities", "beliefs"):
             if getattr(self.result, name) is not None:
@@ -103,7 +103,7 @@ class Answer:
         return arrays
 
     def show(self) -> None:
-        """Print the answer for a reader."""
+        """Print the result as text."""
         result = self.result
         outcome = "" if result.success else "[bold red]failure:[/] "
         report.print(f"{outcome}{result.message}")
@@ -134,7 +134,7 @@ def estimate_two_view(
     K2: NDArray[np.float64] | None,
     **settings: Any,
 ) -> Answer:
-    """Estimate H, F or E; E comes with the motion, and without K1 and K2 takes points in normalised units."""
+    """Estimate H, F or E; E includes the motion. Without K1 and K2 the points for E are in normalised units."""
     x1, x2 = matches.x1, matches.x2
     if name == "H":
         result = bansac.estimate_homography(x1, x2, **settings)
@@ -149,7 +149,7 @@ def estimate_two_view(
 
 
 def settings_in_words(name: str, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options of an estimation of H, F or E for a reader, those given and the defaults."""
+    """Return all options of an estimation of H, F or E, given and default ones, for display."""
     problem = {"H": HOMOGRAPHY, "F": FUNDAMENTAL, "E": ESSENTIAL}[name]
     given = {"max_iterations": problem.default_max_iterations, **settings}
     fields = dataclasses.fields(bansac.Options)
@@ -164,7 +164,7 @@ def _print_array(name: str, array: NDArray[np.float64]) -> None:
 
 
 def figure_names(prefix: str = "") -> list[str]:
-    """Return the names of the figures that :func:`write_figures` may write."""
+    """Return the names of the figures of :func:`write_figures`."""
     return [f"{prefix}{name}.png" for name in ("matches", "trace", "beliefs")]
 
 
@@ -179,9 +179,9 @@ def write_figures(
     prefix: str = "",
     H_true: NDArray[np.float64] | None = None,
 ) -> list[str]:
-    """Draw the matches by their posterior and, if there is a trace, the course of the run; return the files' names.
+    """Draw the matches, coloured by their posterior, and the trace if there is one; return the names of the files.
 
-    With ``H_true`` the outlines of image 1 by the true and the estimated homography are drawn.
+    With ``H_true`` the figure of the beliefs shows the outlines of image 1 under the true and the estimated homography.
     """
     matches, course, evolution = figure_names(prefix)
     if importlib.util.find_spec("matplotlib") is None:
@@ -210,7 +210,7 @@ def write_figures(
 
 
 def _shrunk(image: Any, x: NDArray[np.float64]) -> tuple[NDArray[np.uint8], NDArray[np.float64], NDArray[np.float64]]:
-    """Scale a large image down for a figure; return it, its points and the map from the given coordinates."""
+    """Scale a large image down; return the image, its points and the map from the original coordinates."""
     pixels, scale = shrink(read_image(image, color=True), MAX_SIZE)
-    shift = (scale - 1) / 2  # pixel centres have whole coordinates
+    shift = (scale - 1) / 2  # pixel centres have integer coordinates
     return pixels, x * scale + shift, np.array([[scale[0], 0, shift[0]], [0, scale[1], shift[1]], [0, 0, 1]])

@@ -1,4 +1,4 @@
-"""The commands of ``bansac``, put together."""
+"""The ``bansac`` application, which collects all commands."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Arguments and options that several commands share."""
+"""Arguments and options shared by several commands."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ OverwriteFlag = Annotated[
 
 
 def _parse_threshold(text: str) -> float | str:
-    """Return a number, or "auto"."""
+    """Return the threshold as a number or "auto"."""
     if text == "auto":
         return text
     try:
@@ -93,7 +93,10 @@ ThreadsOption = Annotated[int | None, typer.Option(help="Threads, for many pairs
 
 
 def choose_executor(name: str | None, workers: int, scheduler: str | None) -> str | Executor | None:
-    """Return the cluster of --scheduler, or what --executor names; both, or --workers with a cluster, are refused."""
+    """Return the cluster of --scheduler or the name from --executor.
+
+    Raise a ValueError for --scheduler together with --executor or --workers.
+    """
     if scheduler is None:
         return name
     if name is not None:
@@ -102,13 +105,13 @@ def choose_executor(name: str | None, workers: int, scheduler: str | None) -> st
 
 
 def pair_executor(scheduler: str | None, workers: int | None, **settings: Any) -> tuple[Executor, int]:
-    """Return the cluster of --scheduler, or else threads, and the number of workers."""
+    """Return the cluster of --scheduler, or threads without it, and the number of workers."""
     count = count_workers(workers)
     return (EXECUTOR if scheduler is None else connect(scheduler, workers, **settings)), count
 
 
 def connect(scheduler: str, workers: int | None, **settings: Any) -> Executor:
-    """Return the cluster of --scheduler with the settings of the executor; --workers with it is refused."""
+    """Return the executor for the cluster of --scheduler; raise a ValueError if --workers is given."""
     if workers is not None:
         raise ValueError("--workers does not go with --scheduler: the cluster has its own workers")
     from bansac.executors.cluster import ClusterExecutor
@@ -117,26 +120,26 @@ def connect(scheduler: str, workers: int | None, **settings: Any) -> Executor:
 
 
 def split_names(names: str) -> tuple[str, ...]:
-    """Return the names that are joined by commas."""
+    """Split a comma-separated list of names."""
     return tuple(name.strip() for name in names.split(",") if name.strip())
 
 
 def given(**options: Any) -> dict[str, Any]:
-    """Return the options by name, without those that were left out."""
+    """Return the options that are not None, by name."""
     return {name: value for name, value in options.items() if value is not None}
 
 
 def refuse(why: str, **options: Any) -> None:
-    """Raise a ValueError that says why if one of the options was given."""
+    """Raise a ValueError with the reason ``why`` if one of the options is given."""
     for name in given(**options):
         raise ValueError(f"--{name} {why}")
 
 
 def uses_scores(sampler: str, no_scores: bool) -> bool:
-    """Return whether scores are wanted and the sampler has a use for them."""
+    """Return whether the sampler uses scores and --no-scores is not given."""
     return not no_scores and sampler in SAMPLERS and (SAMPLERS[sampler].prior or SAMPLERS[sampler].order)
 
 
 def sampling_settings(sampler: str, scores: NDArray[np.float64] | None, no_scores: bool) -> dict[str, Any]:
-    """Return the sampler and, if there are any, they are wanted and it uses them, the scores as keyword arguments."""
+    """Return the keyword arguments for the sampler and, if there are scores and it uses them, for the scores."""
     return {"sampler": sampler} | ({"scores": scores} if scores is not None and uses_scores(sampler, no_scores) else {})

@@ -1,4 +1,4 @@
-"""``bansac estimate`` on a folder or a list of files: many pairs on all cores, in one file of results."""
+"""``bansac estimate`` for a folder or a list of files: many pairs on all cores, with one results file."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from bansac.cli.console import note_on_interrupt, notes, print_json, report, sho
 from bansac.executors import Executor
 from bansac.matches import HlocPairs
 
-# Failures that are shown; the file has all.
+# Number of failures shown; the results file has all.
 _SHOWN = 10
 
 
 def wants_batch(file: Path, pair: str | None, out: Path | None, features: Path | None) -> bool:
-    """Return whether the arguments of the command mean many pairs."""
+    """Return whether the arguments of the command describe many pairs."""
     return features is not None or (file.is_dir() and pair is None) or (out is not None and out.suffix in WRITERS)
 
 
 def make_job(
     model: Kind, cameras: Cameras | None, sampler: str, no_scores: bool, seed: int, given: Mapping[str, Any]
 ) -> Job:
-    """Return the settings of a run as the options of a command give them."""
+    """Return the settings of a run from the options of a command."""
     settings = {**given, "sampler": sampler}
     return Job(model=model, cameras=cameras, scores=uses_scores(sampler, no_scores), seed=seed, settings=settings)
 
@@ -47,9 +47,9 @@ def estimate_files(
     overwrite: bool,
     json: bool,
 ) -> None:
-    """Estimate the pairs of a folder or a list and write the results; pairs that cannot be read are in the summary.
+    """Estimate the pairs of a folder or a list and write the results; the summary lists unreadable pairs.
 
-    With hloc's ``features`` the file has hloc's matches, and a .h5 file of results is one, too.
+    If hloc's ``features`` are given, ``file`` has hloc's matches, and a .h5 results file has hloc's format.
     """
     path = check_out(out, " (--pair chooses one of a set)")
     write = None
@@ -76,13 +76,13 @@ def estimate_files(
 
 
 def _write_verified(hloc: HlocPairs, path: Path, records: Iterable[Record]) -> None:
-    """Write the inliers of the pairs with a model as matches of hloc."""
+    """Write the inliers of the pairs as matches of hloc; pairs without a model have none."""
     nothing = np.empty(0, np.bool_)
     hloc.write_verified(path, ((r.name, r.inliers if r.success else nothing) for r in records))
 
 
 def show_outcome(out: Path, outcome: BatchSummary, *, json: bool, **more: Any) -> None:
-    """Print what a run did, as a document or for a reader."""
+    """Print the summary of a run as JSON or text."""
     if json:
         print_json({"out": str(out), **vars(outcome), **more})
         return

@@ -1,4 +1,4 @@
-"""``bansac bench``: accuracy and time of estimators over folders of pairs with ground truth; or speed alone."""
+"""``bansac bench``: accuracy and time of estimators on folders of pairs with ground truth, or speed only."""
 
 from __future__ import annotations
 
@@ -42,10 +42,13 @@ OUR_PRESETS = ",".join(method.name for method in PRESET_METHODS)
 
 
 class _FoldersByDefault(TyperGroup):
-    """``bansac bench DIR`` is ``bansac bench folders DIR``; a folder named as a command is ``./speed``."""
+    """Interprets ``bansac bench DIR`` as ``bansac bench folders DIR``.
+
+    Write a folder with the name of a command as a path, for example ``./speed``.
+    """
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Put the name of the command before its arguments where it is left out."""
+        """Insert the command ``folders`` if the first argument is no command."""
         return super().parse_args(ctx, args if args[:1] and args[0] in self.commands else ["folders", *args])
 
 
@@ -101,11 +104,12 @@ def folders(
 ) -> None:
     """Compare estimators on folders of image pairs with ground truth (RANSAC tutorial format).
 
-    The calls alone are timed, on one thread; the methods run in another order on each pair. Poses are judged by
+    Only the calls are timed, on one thread. The order of the methods changes from pair to pair. Poses are evaluated by
     rotation and translation error (mAA and AUC, degrees), homographies by the mean error over the corners and over the
-    visible area (mAA, pixels). Of a folder with sets of both kinds those of the model are run.
-    The presets (default and the like) have their own thresholds and limits, the other methods those of the options.
-    "bansac bench DIR" is "bansac bench folders DIR"; "bansac bench speed" measures solvers, iterations and calls.
+    visible area (mAA, pixels). If a folder has sets of both kinds, only the sets for the model are used.
+    Presets such as default have their own thresholds and limits. The other methods use those of the options.
+    "bansac bench DIR" is short for "bansac bench folders DIR". "bansac bench speed" measures solvers, iterations and
+    calls.
     """
     changes = given(pairs=pairs, repeats=repeats, max_ratio=max_ratio, threshold=threshold)
     changes |= given(confidence=confidence, max_iterations=max_iterations)
@@ -137,7 +141,7 @@ def folders(
             if sweep is not None:
                 _write_curves(document, out)
     if journal is not None:
-        journal.unlink()  # the next run measures anew
+        journal.unlink()  # the next run starts from the beginning
     if json:
         print_json(document)
     elif sweep is not None:
@@ -157,14 +161,14 @@ def _parse_budgets(text: str) -> tuple[int, ...]:
 
 
 def _check_curves(out: Path) -> None:
-    """Raise an error before the work if the chart and the table cannot be written beside the report."""
+    """Raise an error before the run if the chart and the table cannot be written beside the report."""
     if out.suffix in (".md", ".png", ".svg"):
         raise ValueError(f"--out: the report must not be a {out.suffix} file, which --budgets writes beside it")
     import_figure()
 
 
 def _write_curves(document: dict[str, Any], out: Path) -> None:
-    """Write the tables and the chart of the means beside the report."""
+    """Write the tables and the chart of the mean values beside the report."""
     text = _curve_tables(document)
     write_atomically(out.with_suffix(".md"), lambda path: path.write_text(text, encoding="utf-8"))
     figure = plot_curves(document["mean"], document["protocol"]["kind"])
@@ -203,7 +207,7 @@ def _print_table(title: str, methods: dict[str, dict[str, float]]) -> None:
 
 
 def _cells(figures: dict[str, float]) -> dict[str, str]:
-    """Join the figures of one measure in one cell: ``AUC 5/10/20`` and ``.613/.716/.811``."""
+    """Join the values of a measure into one cell, such as ``AUC 5/10/20`` and ``.613/.716/.811``."""
     cells: dict[str, list[str]] = {}
     headings: dict[str, list[str]] = {}
     for name, value in figures.items():

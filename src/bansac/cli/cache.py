@@ -18,7 +18,7 @@ app = typer.Typer(no_args_is_help=True, help="Show, compile or delete the compil
 @app.command()
 @command
 def info(json: JsonFlag = False) -> None:
-    """Show where Numba keeps the compiled kernels, and their size."""
+    """Show the folders and the size of the compiled kernels."""
     found = inspect_cache()
     if json:
         print_json(_as_dict(found))
@@ -31,7 +31,7 @@ def info(json: JsonFlag = False) -> None:
 @app.command()
 @command
 def clear(json: JsonFlag = False) -> None:
-    """Delete the compiled kernels; the next run compiles them again. Those of your own problems stay."""
+    """Delete the compiled kernels, except those of user-defined problems. The next run compiles them again."""
     deleted = clear_cache()
     if json:
         print_json(_as_dict(deleted))
@@ -47,7 +47,7 @@ def warm(
         bool, typer.Option("--all", help="What presets, samplers, scores and the other options need, too.")
     ] = False,
 ) -> None:
-    """Compile what default options need now, so that no later call has to wait: for containers and installations."""
+    """Compile the kernels for the default options in advance, for containers and installations."""
     compiled = loaded = 0
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=report) as progress:

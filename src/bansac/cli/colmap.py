@@ -1,4 +1,4 @@
-"""``bansac colmap``: COLMAP's databases."""
+"""``bansac colmap``: verification of the matches in COLMAP databases."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ app = typer.Typer(no_args_is_help=True, help="Verify the matches of COLMAP's dat
 
 _DEFAULTS = VerificationOptions()
 
-# Reasons of failures, and pairs of each, that are shown; --json has all.
+# Number of pairs shown for each reason of failure; --json has all.
 _SHOWN = 5
 
 
@@ -47,10 +47,10 @@ def verify(
 ) -> None:
     """Verify the matches of a COLMAP database: two-view geometries and inlier matches for COLMAP's mappers.
 
-    F and H are estimated for every pair of images with matches, E if both cameras have a prior focal length; COLMAP's
-    rules choose the configuration. Pairs that have a geometry are left as they are. The geometries are written in
-    batches: an interrupted run goes on where it was. Pairs that cannot be verified are named at the end by the reason,
-    and the exit code is 0. Needs pycolmap: pip install 'bansac[colmap]'.
+    F and H are estimated for every pair of images with matches, and E if both cameras have a prior focal length.
+    COLMAP's rules choose the configuration. Pairs that already have a geometry are skipped. Geometries are written in
+    batches, so an interrupted run can be resumed. Pairs that cannot be verified are listed at the end by reason, and
+    the exit code is 0. Needs pycolmap: pip install 'bansac[colmap]'.
     """
     options = VerificationOptions(
         max_error=max_error, min_num_inliers=min_num_inliers, model_selection=model_selection, seed=seed
@@ -68,7 +68,7 @@ def verify(
 
 
 class _Bar:
-    """Shows how many pairs are done, from the first call on."""
+    """A progress bar of the pairs, shown from the first call on."""
 
     def __init__(self, stack: contextlib.ExitStack) -> None:
         self._stack = stack

@@ -1,4 +1,4 @@
-"""Output of a command: reports on standard output, notes on standard error, and exit codes."""
+"""Output of the commands: reports on standard output, notes on standard error, exit codes."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ Parameters = ParamSpec("Parameters")
 
 
 def command(function: Callable[Parameters, None]) -> Callable[Parameters, None]:
-    """Turn the errors of bad input, a missing package and Ctrl-C into one line and an exit code."""
+    """Report bad input, missing packages and Ctrl-C in one line and with an exit code."""
 
     @functools.wraps(function)
     def run(*args: Parameters.args, **kwargs: Parameters.kwargs) -> None:
         try:
             with announce_compilation():
                 function(*args, **kwargs)
-        except BrokenPipeError:  # the reader of a pipe has left
+        except BrokenPipeError:  # the reader closed the pipe
             raise
         except (ValueError, OSError, ImportError) as error:
             _fail(str(error), BAD_INPUT)
@@ -50,7 +50,7 @@ def _fail(message: str, code: int) -> NoReturn:
 
 @contextmanager
 def announce_compilation() -> Iterator[None]:
-    """Print a note, once, when Numba compiles: the first run on a machine takes seconds longer than later ones."""
+    """Print a note once when Numba compiles, because the first run on a machine takes seconds longer."""
     from bansac.numeric import numba_backend
 
     with numba_backend.announce_compilation(lambda: notes.print("bansac: compiling kernels, first run only ...")):
@@ -64,7 +64,7 @@ def print_json(document: dict[str, Any]) -> None:
 
 @contextmanager
 def show_progress(what: str, total: int, done: int) -> Iterator[Callable[[], None]]:
-    """Show how many units are done; the function that is given is called at each further one."""
+    """Show a progress bar; call the yielded function after each further unit."""
     if done:
         notes.print(f"bansac: going on with an interrupted run: {done} of {total} {what} are done")
     columns = (
@@ -81,7 +81,7 @@ def show_progress(what: str, total: int, done: int) -> Iterator[Callable[[], Non
 
 @contextmanager
 def note_on_interrupt() -> Iterator[None]:
-    """Say on Ctrl-C that what is done is kept."""
+    """Print on Ctrl-C that finished work is kept."""
     try:
         yield
     except KeyboardInterrupt:

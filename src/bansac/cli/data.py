@@ -1,4 +1,4 @@
-"""``bansac data``: download the paper's data, and show what a folder with data holds."""
+"""``bansac data``: download the paper's data and show the content of data folders."""
 
 from __future__ import annotations
 
@@ -48,11 +48,11 @@ def fetch_command(
     url: Annotated[str, typer.Option(help="Address of the folder with the archives, for a mirror.")] = BASE_URL,
     json: JsonFlag = False,
 ) -> None:
-    """Download and unpack data of the "RANSAC in 2020" tutorial, as the paper uses them.
+    """Download and unpack the data of the "RANSAC in 2020" tutorial that the paper uses.
 
-    An interrupted download or unpacking starts anew at the next call; a complete archive is not downloaded again. Size
-    and SHA-256 of the archive are compared with those of its first use. The archive may be deleted once it is unpacked.
-    An archive that you put there yourself is used: `curl -C - -O URL` can continue a download that was interrupted.
+    An interrupted download or unpacking starts again at the next call. A complete archive is not downloaded again. The
+    size and SHA-256 of the archive are compared with those of its first use. The archive may be deleted after
+    unpacking. You can also place the archive there yourself: `curl -C - -O URL` continues an interrupted download.
     """
     with _progress() as listener:
         fetched = fetch(dataset, out, full=full, url=url, progress=listener)
@@ -74,13 +74,13 @@ def info(
 ) -> None:
     """Show the sets of image pairs in a folder (RANSAC tutorial format, and labelled matches).
 
-    Kind EF has poses, kind H homographies, kind labelled a label for each match. Scenes: 1 for EF, the number of
-    different first images for H. Matches: smallest, median and largest number below the paper's SNN ratio, of at most
-    50 evenly spaced pairs. Sizes: whether the image sizes come from files, from images, or are unknown (judging
-    homographies needs them).
+    Kind: EF has poses, H has homographies, labelled has a label for each match. Scenes: 1 for EF, the number of
+    different first images for H. Matches: smallest, median and largest number below the paper's SNN ratio, in at most
+    50 evenly spaced pairs. Sizes: the source of the image sizes (files or images), or unknown. The evaluation of
+    homographies needs the sizes.
 
-    For labelled sets all matches are counted; inliers: smallest, median and largest share of true ones. Folders with
-    matches that are no set are named at the end, with the files that they miss.
+    For labelled sets all matches are counted. Inliers: smallest, median and largest ratio of true matches. Folders with
+    matches that are not a set are listed at the end with their missing files.
     """
     summary = _summary(folder)
     if json:
@@ -124,7 +124,7 @@ def _spread(values: NDArray[Any]) -> dict[str, Any]:
 
 
 def _first_image(key: str) -> str:
-    """Return the name of image 1; names may contain hyphens, and are taken to have the same number of them."""
+    """Return the name of image 1; both names are assumed to have the same number of hyphens."""
     parts = key.split("-")
     return "-".join(parts[: max(1, len(parts) // 2)])
 
@@ -167,7 +167,7 @@ def _spread_cells(row: dict[str, Any]) -> list[str]:
 
 @contextmanager
 def _progress() -> Iterator[Listener]:
-    """Show a progress bar for each stage on a terminal, and a line when a download begins."""
+    """Show a progress bar for each stage on a terminal, and print a line when a download starts."""
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
     with Progress(*columns, console=notes, transient=True, disable=not notes.is_terminal) as progress:
         tasks: dict[Stage, TaskID] = {}

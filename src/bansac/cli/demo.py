@@ -1,4 +1,4 @@
-"""``bansac demo``: the pair of images that is part of the package, estimated and compared with its exact truth."""
+"""``bansac demo``: estimation on the bundled pair of images and comparison with the ground truth."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from bansac.geometry import apply_transform
 from bansac.matches import Matches
 from bansac.matches.demo import StereoPair, load_demo, load_motorcycle, plane_inliers
 
-# The methods are compared on the matches from this SNN ratio on, which Lowe discards: few are true. Of all every method
-# finds the homography.
+# The methods are compared on the matches with at least this SNN ratio. Lowe's ratio test rejects them; few are true.
+# With all matches every method finds the homography.
 SMALLEST_RATIO = 0.8
 RUNS = 10
 RIGHT = 5.0  # pixels of corner error
 
-# SNN ratio of the matches of the stereo pair, the paper's for fundamental matrices.
+# Largest SNN ratio of the matches of the stereo pair; the paper's value for fundamental matrices.
 STEREO_RATIO = 0.85
 
 _PREFIXES = ("demo_", "stereo_")
 
 
 class Stereo(NamedTuple):
-    """The real pair, its matches and what was found."""
+    """The real image pair, its matches and the estimate."""
 
     pair: StereoPair
     matches: Matches
@@ -39,11 +39,11 @@ class Stereo(NamedTuple):
 
 
 def demo(out: OutOption = None, overwrite: OverwriteFlag = False, seed: SeedOption = 0, json: JsonFlag = False) -> None:
-    """Estimate the homography of a pair of images that is part of the package and compare it with the truth.
+    """Estimate the homography of a bundled pair of images and compare it with the ground truth.
 
-    Uniform sampling (RANSAC), BANSAC, and P-BANSAC, which starts from the scores of the matches, solve the same
-    problem with 10 seeds: matches of an SNN ratio of 0.8 and more, few of which are true. With scikit-image and OpenCV
-    a real stereo pair follows. With --out and Matplotlib: figures.
+    Uniform sampling (RANSAC), BANSAC and P-BANSAC, which starts from the scores of the matches, solve the same problem
+    with 10 seeds. It has the matches with an SNN ratio of at least 0.8, and few of them are true. If scikit-image and
+    OpenCV are installed, a real stereo pair follows. With --out and Matplotlib the command also writes figures.
     """
     names = [name for prefix in _PREFIXES for name in figure_names(prefix)]
     folder = ResultFolder(out, names, overwrite=overwrite) if out is not None else None
@@ -87,7 +87,7 @@ def _estimate(pair: Matches, seed: int, **settings: Any) -> Answer:
 
 
 def _compare(pair: Matches, answers: dict[str, list[Answer]]) -> dict[str, Any]:
-    """Return the figures of the methods: medians over the runs, and how many of the runs are right."""
+    """Return the statistics of the methods: medians over the runs and the number of correct runs."""
     assert pair.H is not None
     assert pair.size1 is not None
     threshold = answers["p-bansac"][0].result.threshold
@@ -113,7 +113,7 @@ def _compare(pair: Matches, answers: dict[str, list[Answer]]) -> dict[str, Any]:
 
 
 def _corner_error(H: NDArray[np.float64] | None, pair: Matches) -> float:
-    """Return the mean distance in pixels between the corners of image 1 mapped by H and by the true homography."""
+    """Return the mean distance in pixels between the corners of image 1 under H and under the true homography."""
     if H is None or pair.H is None or pair.size1 is None:
         return np.inf
     height, width = pair.size1
@@ -146,7 +146,7 @@ def _show(comparison: dict[str, Any], best: Answer, loading: float) -> None:
 
 
 def _estimate_stereo(seed: int, *, traced: bool, json: bool) -> Stereo | None:
-    """Match and estimate the stereo pair if scikit-image has it here and OpenCV is installed."""
+    """Match and estimate the stereo pair; None if OpenCV or the images of scikit-image are not available."""
     try:
         from bansac.matches.image_matching import match_images
 

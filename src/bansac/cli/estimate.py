@@ -1,4 +1,4 @@
-"""``bansac estimate``: a model from a file of matches or points; :mod:`bansac.cli.batch` has that of many files."""
+"""``bansac estimate``: a model from a file of matches or points; see :mod:`bansac.cli.batch` for many files."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from bansac.cli.console import print_json, report
 from bansac.cli.output import RESULT, ResultFolder
 from bansac.matches.match_files import read_calibration, read_matches, read_points
 
-# The file of --out with the data and the results per datum.
+# File in --out with the data and the results per point or match.
 DATA = "data.npz"
 
 Model = Literal["H", "F", "E", "line", "circle", "ellipse", "polynomial"]
@@ -57,19 +57,20 @@ def estimate(
 ) -> None:
     """Estimate a model from a file of matches (H, F, E) or points (line, circle, ellipse, polynomial).
 
-    csv, tsv, txt and npy: columns x1 y1 x2 y2 [score], or x y [score]; a header line of a text may name them in any
-    order. npz and h5: arrays x1 and x2 (N x 2), or matches (N x 4), or keypoints1, keypoints2 and matches (N x 2, their
-    indices), or points (N x 2); if there are any scores (N), and K, or K1 and K2. Scores in [0, 1] are taken as prior
-    probabilities. E without camera matrices takes points in normalised units. With --out: result.json and data.npz (the
-    data, inliers, probabilities, residuals), which can be read again.
+    csv, tsv, txt and npy: columns x1 y1 x2 y2 [score], or x y [score]. A header line of a text file may name the
+    columns in any order. npz and h5: arrays x1 and x2 (N x 2), or matches (N x 4), or keypoints1, keypoints2 and
+    matches (N x 2, their indices), or points (N x 2). Optional arrays: scores (N), and K, or K1 and K2. Scores in
+    [0, 1] are used as prior probabilities. Without camera matrices the points for E are in normalised units. With --out
+    the command writes result.json and data.npz (data, inliers, probabilities, residuals). data.npz can be used as FILE
+    again.
 
     Many pairs (H, F, E): FILE is a folder with h5 sets or with csv, npz and h5 files, or a txt file with the names of
-    files, and --out a .npz, .h5 or .parquet file: name, success, message, model and so on, one row a pair; in npz and
-    h5, inliers and probabilities of pair k lie from offsets[k] to offsets[k + 1]. Every pair has the answer that it has
-    alone, whatever --workers and --scheduler. A pair that cannot be read is named at the end, and the exit code is 0.
-    The journal beside --out (.sqlite) has what is done: an interrupted run goes on, and a second one estimates what is
-    new or has changed. Delete it to start anew. A file that such a run with other settings has written, or anything
-    else, is replaced only with --overwrite.
+    files. --out is a .npz, .h5 or .parquet file with one row per pair: name, success, message, model and so on. In npz
+    and h5, the inliers and probabilities of pair k lie from offsets[k] to offsets[k + 1]. The result of a pair is the
+    same as in a run of its own, for any --workers and --scheduler. Pairs that cannot be read are listed at the end, and
+    the exit code is 0. The journal beside --out (.sqlite) records the finished pairs. An interrupted run can be
+    resumed, and a second run estimates only new or changed pairs. Delete the journal to start again. A file written
+    with other settings, or any other file, is replaced only with --overwrite.
     """
     given = arguments.given(threshold=threshold, confidence=confidence, max_iterations=max_iterations)
     if wants_batch(file, pair, out, features):

@@ -1,4 +1,4 @@
-"""``bansac experiments``: the tables and figures of the paper, one command each."""
+"""``bansac experiments``: the tables and figures of the paper."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ app = typer.Typer(no_args_is_help=True, help="Run the experiments of the paper."
 @app.command("list")
 @command
 def list_command() -> None:
-    """List the experiments, where they are in the paper, and what they run by default."""
+    """List the experiments with their place in the paper and their default settings."""
     width = max(map(len, EXPERIMENTS))
     for name in EXPERIMENTS:
         experiment = find_experiment(name)
@@ -72,15 +72,15 @@ def run(
 ) -> None:
     """Run an experiment: runs.csv, tables (Markdown and LaTeX), figures (PNG and SVG) and run.json.
 
-    Results are kept as they come: the same command goes on where an interrupted one was. The same seed gives the same
-    errors whatever the number of workers. Options that an experiment does not use are refused. Exit code 1: units
-    have failed, their data being damaged or their workers having died again and again; run.json says why.
+    Results are saved as they are computed, and the same command resumes an interrupted run. The same seed gives the
+    same errors for any number of workers. Options that an experiment does not use are rejected. Exit code 1: units
+    failed, because their data are damaged or their workers died repeatedly. run.json has the reasons.
     """
     variance = True if noise_is_variance else None
     extra = given(max_ratio=max_ratio, pair=pair, curve=curve, noise=noise, noise_is_variance=variance)
     experiment = find_experiment(name)
     if scheduler is not None and data is not None:
-        data = data.absolute()  # workers may be in other folders
+        data = data.absolute()  # workers may have other working directories
     settings = given(data=data, model=model, pairs=pairs, repeats=repeats)
     setup = Setup(seed=seed, sets=split_names(sets), exclude=split_names(exclude), extra=extra, **settings)
     experiment.check(setup)
@@ -99,7 +99,7 @@ def run(
 
 
 def _refuse_another(folder: Path, name: str) -> None:
-    """Raise a ValueError if a folder holds the results of another experiment, which would be mixed up."""
+    """Raise a ValueError if the folder holds results of another experiment, to keep results apart."""
     try:
         found = json.loads((folder / "run.json").read_text(encoding="utf-8"))["experiment"]
     except (OSError, ValueError, KeyError, TypeError):

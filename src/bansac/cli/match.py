@@ -1,4 +1,4 @@
-"""``bansac match``: two images in, the geometry between them out; :mod:`bansac.cli.match_folder` has that of many."""
+"""``bansac match``: the geometry between two images; see :mod:`bansac.cli.match_folder` for many images."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from bansac.cli.output import RESULT, ResultFolder, check_page
 from bansac.images import MAX_SIZE
 from bansac.matches.match_files import read_calibration
 
-# The file of --out with the matches and the results per match.
+# File in --out with the matches and the results per match.
 MATCHES = "matches.npz"
 
-# Ratio test of Lowe's matches, by model.
+# Thresholds of Lowe's ratio test, by model.
 DEFAULT_RATIOS = {"H": 0.8, "F": 0.85, "E": 0.85}
 
 
@@ -78,18 +78,18 @@ def match(
 ) -> None:
     """Match two images (RootSIFT) and estimate the geometry between them.
 
-    The scores 1 - ratio of the matches are taken as prior probabilities (P-BANSAC). E needs --calib; its threshold is
-    in pixels. Coordinates and thresholds are those of the images in the files, whatever --max-size. With --out:
-    result.json, matches.npz (x1, x2, scores, inliers, probabilities, beliefs,
-    residuals) and figures.
+    The scores 1 - ratio of the matches are used as prior probabilities (P-BANSAC). E needs --calib; its threshold is in
+    pixels. Coordinates and thresholds refer to the images in the files, for any --max-size. With --out the command
+    writes result.json, matches.npz (x1, x2, scores, inliers, probabilities, beliefs, residuals) and figures.
 
-    A folder: the features of its images are computed once and kept beside --out, then the --pairs are matched and
-    estimated on all cores. --out has one row a pair: image1, image2, success, message, model and so on; features1 and
-    features2 name the npz files in bansac-features with the points of an image, of which the matches of pair k are
-    index1 and index2 from offsets[k] to offsets[k + 1], as are inliers and probabilities (lists in Parquet). The
-    journal beside --out (.sqlite) has what is done: an interrupted run goes on, and a second one matches what is new,
-    has changed or has failed. A file that a run with other settings has written, or anything else, is replaced only
-    with --overwrite. Images that cannot be read are named at the end, and the exit code is 0.
+    For a folder, the features of the images are computed once and stored beside --out. The --pairs are then matched and
+    estimated on all cores. --out has one row per pair: image1, image2, success, message, model and so on. features1 and
+    features2 are the names of npz files in bansac-features with the points of the images. index1 and index2, from
+    offsets[k] to offsets[k + 1], are the indices of the matched points of pair k. inliers and probabilities have the
+    same order (lists in Parquet). The journal beside --out (.sqlite) records the finished pairs. An interrupted run can
+    be resumed, and a second run matches only pairs that are new, changed or failed. A file written with other settings,
+    or any other file, is replaced only with --overwrite. Images that cannot be read are listed at the end, and the exit
+    code is 0.
     """
     if model == "E" and calib is None:
         raise ValueError("--calib must be given for --model E: it needs the camera matrices")
@@ -162,7 +162,7 @@ def match(
 
 
 def _same_camera(calib: Path) -> Cameras:
-    """Return the camera matrix of all images of a folder, twice."""
+    """Return the camera matrix shared by all images of a folder, twice."""
     K1, K2 = read_calibration(calib)
     if not np.array_equal(K1, K2):
         raise ValueError(f"{calib}: the images of a folder have one camera matrix, and here are two")

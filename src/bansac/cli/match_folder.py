@@ -1,4 +1,4 @@
-"""``bansac match`` on a folder of images: features once an image, then many pairs into one file of results."""
+"""``bansac match`` for a folder of images: features once per image, many pairs, one results file."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from bansac.images import import_opencv
 from bansac.matches.image_matching import check_matching
 from bansac.output_files import check_file
 
-# The folder of the features beside --out.
+# Folder beside --out with the features.
 FEATURES = "bansac-features"
 
 
@@ -37,7 +37,7 @@ def match_folder(
     overwrite: bool,
     json: bool,
 ) -> None:
-    """Match the images of a folder and write the results; images that cannot be read are named at the end."""
+    """Match the images of a folder and write the results; list unreadable images at the end."""
     check_matching(ratio, max_features, max_size)
     import_opencv()
     path = check_out(out)
@@ -70,7 +70,7 @@ def match_folder(
 def compute_features(
     store: FeatureStore, folder: Path, images: list[str], executor: Executor, workers: int
 ) -> dict[str, str | Failure]:
-    """Return the file of the features of every image, or why it has none."""
+    """Return the name of the feature file of every image, or the failure."""
     paths = {folder.absolute() / image: image for image in images}
     found: dict[str, str | Failure] = {}
     answers = executor.run(store.add, paths, workers)

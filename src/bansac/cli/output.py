@@ -1,4 +1,4 @@
-"""The folder of ``--out``: a result goes in as a whole, and replaces an earlier one only if that is asked for."""
+"""The folder of ``--out``: results are written as a whole and replace earlier ones only with ``--overwrite``."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ class ResultFolder(OutputFolder):
     Parameters
     ----------
     path : Path
-        The folder; it is made if it is not there.
+        The folder; it is created if necessary.
     names : collection of str
-        The files, besides ``result.json``, that may be written.
+        Names of the files that may be written in addition to ``result.json``.
     inputs : collection of Path
-        The files that are read: they are never replaced.
+        Input files, which are never replaced.
     overwrite : bool
-        Replace an earlier result, all of its files, the figures included.
+        Replace an earlier result with all its files, including figures.
 
     Raises
     ------
     OSError
         If files cannot be written into the folder.
     ValueError
-        If one of the files is there and may not be replaced.
+        If one of the files exists and may not be replaced.
     """
 
     def __init__(self, path: Path, names: Collection[str], *, inputs: Collection[Path] = (), overwrite: bool) -> None:
@@ -52,7 +52,7 @@ class ResultFolder(OutputFolder):
 
     @contextmanager
     def replacing(self) -> Iterator[None]:
-        """Collect the files that are written inside, and put them in the place of an earlier result at the end."""
+        """Collect the files written in this context and replace an earlier result by them at the end."""
         target = self.path
         with tempfile.TemporaryDirectory(dir=target, prefix=".bansac-") as stage:
             self.path = Path(stage)
@@ -68,7 +68,7 @@ class ResultFolder(OutputFolder):
         self.files = [str(target / name) for name in new]
 
     def _earlier(self) -> set[str]:
-        """Return the files of the earlier result, as it names them, but for those that are read."""
+        """Return the files listed in the earlier result, except the input files."""
         try:
             names = json.loads((self.path / RESULT).read_text(encoding="utf-8"))["files"]
             files = {Path(name).name for name in names}
@@ -85,7 +85,7 @@ def check_page(path: Path, overwrite: bool) -> None:
 
 
 def check_new_file(path: Path, overwrite: bool, option: str = "--out") -> None:
-    """Raise an OSError or ValueError unless a file can be written, and may be replaced if it is there."""
+    """Raise an OSError or ValueError unless the file can be written and, if it exists, may be replaced."""
     check_file(path, option)
     if path.exists():
         check_replaceable(f"{path} is there already", overwrite, option)

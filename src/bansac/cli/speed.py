@@ -1,4 +1,4 @@
-"""``bansac bench speed``: what everything costs on one thread, beside other libraries."""
+"""``bansac bench speed``: run times on one thread, compared with other libraries."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ def speed(
     overwrite: OverwriteFlag = False,
     json: JsonFlag = False,
 ) -> None:
-    """Measure the cost of solvers, iterations and calls on one thread, beside other libraries.
+    """Measure the time of solvers, iterations and calls on one thread, compared with other libraries.
 
-    Takes about three minutes. Run it on an idle machine, and compare ratios of one run, not times of two.
+    This takes about three minutes. Use an idle machine, and compare ratios within one run, not times of two runs.
     """
     if out is not None:
         check_new_file(out, overwrite)

@@ -1,6 +1,7 @@
 """The public functions: check the input, choose the options, run the engine, build the result.
 
-This room may import the options, results and checks beside it, and the engine, problems, solvers and numeric rooms.
+This package may import the modules for options, results and validation, and the packages ``engine``, ``problems``,
+``solvers`` and ``numeric``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The pose of a calibrated camera from points of space and their images."""
+"""The absolute pose of a calibrated camera from 3D points and their images."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from bansac.validate import as_camera
 
 __all__ = ["estimate_absolute_pose"]
 
-# Default threshold where a camera matrix is given.
+# Default threshold if a camera matrix is given, in pixels.
 _DEFAULT_PIXELS = 4.0
 
 
@@ -34,24 +34,23 @@ def estimate_absolute_pose(
     options: Options | None = None,
     **settings: Unpack[Settings],
 ) -> Result:
-    """Estimate the pose of a calibrated camera from points of space and their images, with outliers.
+    """Estimate the pose of a calibrated camera from 3D points and their images, with outliers.
 
-    Poses of three points (P3P), refined by Levenberg-Marquardt over the reprojection errors. Points behind the camera
-    are no inliers.
+    Poses are computed from three points (P3P) and refined by Levenberg-Marquardt on the reprojection errors. Points
+    behind the camera are never inliers.
 
     Parameters
     ----------
     points3D : (N, 3) array_like
-        Points of space, in any unit.
+        3D points, in any unit.
     points2D : (N, 2) array_like
-        Their images: in pixels where ``K`` is given, else in normalised units (``K^-1`` applied). Images of a lens with
-        distortion have to be undistorted.
+        Image points without lens distortion: in pixels if ``K`` is given, else in normalised units (``K^-1`` applied).
     K : (3, 3) array_like, optional
         Camera matrix.
     threshold : float or "auto", optional
-        Largest reprojection error of an inlier: in pixels where ``K`` is given (it is divided by the mean of the two
-        focal lengths), else in normalised units; 4 pixels or 4e-3 by default. With ``preset="paper"`` it is in
-        normalised units. ``"auto"`` estimates it from the data as :func:`bansac.estimate_homography` does.
+        Largest reprojection error of an inlier: in pixels if ``K`` is given, else in normalised units; 4 pixels or 4e-3
+        by default. A threshold in pixels is divided by the mean of the two focal lengths. With ``preset="paper"`` it is
+        in normalised units. ``"auto"`` estimates it from the data, as in :func:`bansac.estimate_homography`.
     scores, priors, weights, preset, options
         As in :func:`bansac.estimate_homography`.
     **settings

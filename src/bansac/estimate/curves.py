@@ -1,4 +1,4 @@
-"""Lines, circles, ellipses and polynomials through points of the plane, and planes through points of space."""
+"""Fits of lines, circles, ellipses and polynomials to 2D points, and of planes to 3D points."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ def fit_line(
     options: Options | None = None,
     **settings: Unpack[Settings],
 ) -> Result:
-    """Fit a line to points of the plane with outliers.
+    """Fit a line to 2D points with outliers.
 
     Parameters
     ----------
     points : (N, 2) array_like
         The points.
     threshold : float
-        Largest orthogonal distance of an inlier; it has to be given, here or in ``options``; with
-        ``"auto"`` here, the one in ``options`` is where its estimation starts.
+        Largest orthogonal distance of an inlier; required here or in ``options``. With ``"auto"`` here, the estimation
+        starts from the threshold in ``options``.
     scores, priors, weights, preset, options, **settings
         As in :func:`bansac.estimate_homography`; ``max_iterations`` is 3000 by default.
 
@@ -73,22 +73,22 @@ def fit_circle(
     options: Options | None = None,
     **settings: Unpack[Settings],
 ) -> Result:
-    """Fit a circle to points of the plane with outliers.
+    """Fit a circle to 2D points with outliers.
 
     Parameters
     ----------
     points : (N, 2) array_like
         The points.
     threshold : float
-        Largest distance of an inlier to the circle; it has to be given, here or in ``options``; with
-        ``"auto"`` here, the one in ``options`` is where its estimation starts.
+        Largest distance of an inlier to the circle; required here or in ``options``. With ``"auto"`` here, the
+        estimation starts from the threshold in ``options``.
     scores, priors, weights, preset, options, **settings
         As in :func:`bansac.estimate_homography`; ``max_iterations`` is 3000 by default.
 
     Returns
     -------
     Result
-        ``model`` is (x, y, r): centre and radius.
+        ``model`` is (x, y, r), centre and radius.
 
     Raises
     ------
@@ -121,23 +121,23 @@ def fit_ellipse(
     options: Options | None = None,
     **settings: Unpack[Settings],
 ) -> Result:
-    """Fit an ellipse to points of the plane with outliers.
+    """Fit an ellipse to 2D points with outliers.
 
     Parameters
     ----------
     points : (N, 2) array_like
         The points.
     threshold : float
-        Largest Sampson distance of an inlier, to first order its distance from the ellipse; it has to be given, here or
-        in ``options``; with ``"auto"`` here, the one in ``options`` is where its estimation starts.
+        Largest Sampson distance of an inlier, to first order its distance from the ellipse; required here or in
+        ``options``. With ``"auto"`` here, the estimation starts from the threshold in ``options``.
     scores, priors, weights, preset, options, **settings
         As in :func:`bansac.estimate_homography`; ``max_iterations`` is 3000 by default.
 
     Returns
     -------
     Result
-        ``model`` is (x, y, a, b, angle): the centre, the semi-axes ``a >= b``, and the angle of the longer one from the
-        x axis towards the y axis, in [0, pi).
+        ``model`` is (x, y, a, b, angle): the centre, the semi-axes ``a >= b``, and the angle of the longer one, from
+        the x axis towards the y axis, in [0, pi).
 
     Raises
     ------
@@ -173,7 +173,7 @@ def fit_polynomial(
     options: Options | None = None,
     **settings: Unpack[Settings],
 ) -> Result:
-    """Fit a polynomial curve y = c0 + c1 x + ... + cd x^d to points of the plane with outliers.
+    """Fit a polynomial curve y = c0 + c1 x + ... + cd x^d to 2D points with outliers.
 
     Parameters
     ----------
@@ -182,15 +182,15 @@ def fit_polynomial(
     degree : int
         Degree d of the polynomial, 1 to 8.
     threshold : float
-        Largest vertical distance of an inlier; it has to be given, here or in ``options``; with
-        ``"auto"`` here, the one in ``options`` is where its estimation starts.
+        Largest vertical distance of an inlier; required here or in ``options``. With ``"auto"`` here, the estimation
+        starts from the threshold in ``options``.
     scores, priors, weights, preset, options, **settings
         As in :func:`bansac.estimate_homography`; ``max_iterations`` is 3000 by default.
 
     Returns
     -------
     Result
-        ``model`` is (c0, ..., cd), the order of :mod:`numpy.polynomial`.
+        ``model`` is (c0, ..., cd), in the order of :mod:`numpy.polynomial`.
 
     Raises
     ------
@@ -223,15 +223,15 @@ def fit_plane(
     options: Options | None = None,
     **settings: Unpack[Settings],
 ) -> Result:
-    """Fit a plane to points of space with outliers.
+    """Fit a plane to 3D points with outliers.
 
     Parameters
     ----------
     points : (N, 3) array_like
         The points.
     threshold : float
-        Largest orthogonal distance of an inlier; it has to be given, here or in ``options``; with
-        ``"auto"`` here, the one in ``options`` is where its estimation starts.
+        Largest orthogonal distance of an inlier; required here or in ``options``. With ``"auto"`` here, the estimation
+        starts from the threshold in ``options``.
     scores, priors, weights, preset, options, **settings
         As in :func:`bansac.estimate_homography`; ``max_iterations`` is 3000 by default.
 

@@ -1,4 +1,4 @@
-"""Any model, built in or the user's."""
+"""The estimation of any problem, built in or user-defined."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ def ransac(
     options: Options | None = None,
     **settings: Unpack[Settings],
 ) -> Result:
-    """Estimate any model, built in or the user's, from data with outliers.
+    """Estimate any model, built in or user-defined, from data with outliers.
 
     Parameters
     ----------
     problem : Problem
-        The model: see :class:`bansac.Problem`.
+        The problem, see :class:`bansac.Problem`.
     data : (N, channels) array_like
-        One row a datum.
+        The data, one point or match per row.
     threshold : float or "auto"
-        Largest residual of an inlier, a distance; it has to be given, here or in ``options``, unless the problem has a
-        default. ``"auto"`` estimates it from the data, between .1 and 6 times the one of ``options`` or the default.
+        Largest residual of an inlier, a distance; required here or in ``options``, unless the problem has a default.
+        ``"auto"`` estimates it from the data, between .1 and 6 times the threshold of ``options`` or the default.
     scores, priors, weights, preset, options
         As in :func:`bansac.estimate_homography`.
     **settings
@@ -82,7 +82,7 @@ def estimate(
     options: Options | None,
     settings: Settings,
 ) -> Result:
-    """Estimate a model from data that the caller's function has as ``argument``."""
+    """Estimate a model; ``argument`` is the name of the data in error messages."""
     watch = Stopwatch()
     resolved = resolve_options(problem, options, preset, threshold, settings)
     columns = np.ascontiguousarray(as_points(argument, data, problem.channels).T)

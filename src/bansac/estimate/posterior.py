@@ -1,12 +1,14 @@
-"""The probability that a datum is an inlier of a model, from a mixture of inliers and outliers fitted to the residuals.
+"""Posterior inlier probabilities, from a mixture of inliers and outliers fitted to the residuals.
 
-A residual of an inlier is the length of a vector of errors with as many components as the problem's codimension: 1 for
-the distance from a line or a curve, 2 for the distance between two points. Errors of matches have heavier tails than
-the normal distribution, so they follow the contaminated normal distribution (Tukey, 1960): of standard deviation sigma
-in most cases, of several times sigma in the others. Outliers are uniform near the model. The share of inliers and sigma
-are those of the greatest likelihood, found by expectation maximisation (Dempster, Laird and Rubin, 1977; for geometric
-models: Torr and Zisserman, MLESAC, 2000) on the residuals below some times the threshold. There the density of the
-outliers is measured and not taken from the size of the image, so that outliers may cluster.
+The residual of an inlier is the length of an error vector. The codimension of the problem is the number of components
+of this vector: 1 for the distance from a line or a curve, 2 for the distance between two points. Errors of matches have
+heavier tails than the normal distribution. They are modelled by the contaminated normal distribution (Tukey, 1960).
+Most errors have the standard deviation sigma, the others several times sigma. Outliers are uniform near the model.
+
+The inlier ratio and sigma are maximum-likelihood estimates. They are computed by expectation maximisation (Dempster,
+Laird and Rubin, 1977; for geometric models: Torr and Zisserman, MLESAC, 2000) from the residuals below a multiple of
+the threshold. The density of the outliers is measured there and not derived from the image size, so outliers may be
+clustered.
 """
 
 from __future__ import annotations
@@ -21,13 +23,13 @@ from bansac.numeric.jit import inlined, inner_kernel, kernel
 
 __all__ = ["inlier_probabilities", "inlier_scale"]
 
-# Of ten inliers eight have the standard deviation sigma and two four times as much. Residuals count up to six
-# thresholds. Chosen on real matches, where neither matters much (docs/calibration.md).
+# 80% of the inliers have the standard deviation sigma, 20% have four times sigma. Residuals up to six thresholds are
+# used. Both were chosen on real matches, where neither matters much (docs/calibration.md).
 _WIDE_SHARE = 0.2
 _WIDE = 4
 _WINDOW = 6.0
 
-# Sigma in thresholds: exact data have some, and a threshold is no smaller than sigma.
+# Limits of sigma in thresholds. The lower limit keeps sigma positive for exact data. The threshold is at least sigma.
 _SMALLEST_SIGMA, _LARGEST_SIGMA = 0.02, 1.0
 
 _BINS = 64
@@ -36,21 +38,21 @@ _CONVERGED = 0.01
 
 
 def inlier_probabilities(residuals: NDArray[np.float64], threshold: float, codimension: int = 1) -> NDArray[np.float64]:
-    """Return the probability of every datum of being an inlier.
+    """Return the probability of every point of being an inlier.
 
     Parameters
     ----------
     residuals : (N,) ndarray
-        Distances from the model; inf for a datum that cannot be an inlier.
+        Distances from the model; inf for a point that cannot be an inlier.
     threshold : float
-        The distance up to which the search took data for inliers: the unit in which the noise is expected.
+        Largest distance of an inlier in the search, which sets the scale of the noise.
     codimension : int
         Number of components of the error whose length is the residual.
 
     Returns
     -------
     (N,) ndarray
-        The probabilities, which fall as the residuals grow.
+        The probabilities; they decrease with the residuals.
 
     Examples
     --------
@@ -67,15 +69,15 @@ def inlier_probabilities(residuals: NDArray[np.float64], threshold: float, codim
 def inlier_scale(residuals: NDArray[np.float64], threshold: float, codimension: int = 1) -> tuple[float, float]:
     """Return the standard deviation of the errors of most inliers, and the number of inliers.
 
-    It is that of the narrow one of the two normal distributions, of .02 to 1 thresholds. The parameters are those of
-    :func:`inlier_probabilities`.
+    The standard deviation is that of the narrow normal distribution, between .02 and 1 thresholds. The parameters are
+    the same as for :func:`inlier_probabilities`.
     """
     share, sigma, total = _measure_scale(residuals, threshold, codimension, _peak(codimension), np.zeros((2, _BINS)))
     return sigma * threshold, share * total
 
 
 def _peak(codimension: int) -> float:
-    """Return the density of errors of a standard deviation of one threshold where they vanish, over the outliers'."""
+    """Return the ratio of the inlier density at zero error, for a sigma of one threshold, to the outlier density."""
     unit_ball = math.pi ** (codimension / 2) / math.gamma(codimension / 2 + 1)
     return float((2.0 * math.pi) ** (-codimension / 2) * unit_ball * _WINDOW**codimension)
 
@@ -84,10 +86,10 @@ def _peak(codimension: int) -> float:
 def _write_posterior(
     residuals: Floats, threshold: float, codimension: int, peak: float, bins: Floats, probabilities: Floats
 ) -> None:
-    """Fit the mixture to the residuals near the model and write the posterior of all data.
+    """Fit the mixture to the residuals near the model and write the posterior of all points.
 
-    ``peak`` is the density of errors of a standard deviation of one threshold where they vanish, over the density of
-    the outliers of the window. ``bins``, all 0, has room for two numbers a bin.
+    ``peak`` is the inlier density at zero error, for a sigma of one threshold, divided by the outlier density in the
+    window. ``bins``, all 0, has shape (2, number of bins).
     """
     _fill_bins(residuals, threshold, bins)
     share, sigma = _fit_mixture(bins[0], bins[1], codimension, peak)
@@ -105,7 +107,7 @@ def _write_posterior(
 def _measure_scale(
     residuals: Floats, threshold: float, codimension: int, peak: float, bins: Floats
 ) -> tuple[float, float, float]:
-    """Fit the mixture; return the share of inliers in the window, their sigma in thresholds, and the data there."""
+    """Fit the mixture; return the inlier ratio in the window, sigma in thresholds and the number of points there."""
     _fill_bins(residuals, threshold, bins)
     share, sigma = _fit_mixture(bins[0], bins[1], codimension, peak)
     return share, sigma, bins[0].sum()
@@ -113,7 +115,7 @@ def _measure_scale(
 
 @inner_kernel
 def _fill_bins(residuals: Floats, threshold: float, bins: Floats) -> None:
-    """Add the residuals of the window, in thresholds, to the numbers and the sums of squares of the bins."""
+    """Add the residuals in the window, in thresholds, to the counts and the sums of squares of the bins."""
     counts, squares = bins[0], bins[1]
     per_bin = _BINS / _WINDOW
     for i in range(residuals.size):
@@ -126,14 +128,14 @@ def _fill_bins(residuals: Floats, threshold: float, bins: Floats) -> None:
 
 @inner_kernel
 def _fit_mixture(counts: Floats, squares: Floats, codimension: int, peak: float) -> tuple[float, float]:
-    """Return the share of inliers in the window, and their sigma in thresholds, by expectation maximisation.
+    """Return the inlier ratio in the window and sigma in thresholds, by expectation maximisation.
 
-    A bin has a number of residuals and the sum of their squares; all of a bin have one posterior.
+    Each bin has the number of its residuals and the sum of their squares. All residuals of a bin share one posterior.
     """
     total = 0.0
     for k in range(counts.size):
         total += counts[k]
-    most = total / (total + 1.0)  # there may be an outlier that was not seen
+    most = total / (total + 1.0)  # allows for one unobserved outlier
     share, sigma = 0.5, 1.0 / 3.0
     for _ in range(_ROUNDS):
         exponent = -0.5 / (_WIDE * _WIDE * sigma * sigma)
@@ -159,7 +161,7 @@ def _fit_mixture(counts: Floats, squares: Floats, codimension: int, peak: float)
 
 @inlined
 def _narrow(wide: float) -> float:
-    """Return the exponential of the narrow distribution, that of the wide one to the power of ``_WIDE`` squared."""
+    """Return the exponential of the narrow distribution, ``wide`` to the power of ``_WIDE`` squared."""
     second = wide * wide
     fourth = second * second
     eighth = fourth * fourth

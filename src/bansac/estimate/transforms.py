@@ -27,7 +27,7 @@ def estimate_affine(
     options: Options | None = None,
     **settings: Unpack[Settings],
 ) -> Result:
-    """Estimate the affine map between two sets of points of the plane from matches with outliers.
+    """Estimate the affine map between two sets of 2D points from matches with outliers.
 
     Parameters
     ----------
@@ -35,8 +35,7 @@ def estimate_affine(
         Matched points in the first and the second image, in pixels; (N, 1, 2) works too.
     threshold : float or "auto", optional
         Largest transfer error ``|x2 - A x1 - b|`` of an inlier, in pixels; 2 by default.
-        ``"auto"`` estimates it from the data as
-        :func:`bansac.estimate_homography` does.
+        ``"auto"`` estimates it from the data, as in :func:`bansac.estimate_homography`.
     scores, priors, weights, preset, options
         As in :func:`bansac.estimate_homography`.
     **settings
@@ -82,7 +81,7 @@ def estimate_similarity(
     options: Options | None = None,
     **settings: Unpack[Settings],
 ) -> Result:
-    """Estimate the similarity between two sets of points of the plane from matches with outliers.
+    """Estimate the similarity between two sets of 2D points from matches with outliers.
 
     Parameters
     ----------
@@ -90,8 +89,7 @@ def estimate_similarity(
         Matched points in the first and the second image, in pixels; (N, 1, 2) works too.
     threshold : float or "auto", optional
         Largest transfer error ``|x2 - s R x1 - t|`` of an inlier, in pixels; 2 by default.
-        ``"auto"`` estimates it from the data as
-        :func:`bansac.estimate_homography` does.
+        ``"auto"`` estimates it from the data, as in :func:`bansac.estimate_homography`.
     scores, priors, weights, preset, options
         As in :func:`bansac.estimate_homography`.
     **settings

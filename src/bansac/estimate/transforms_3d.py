@@ -1,4 +1,4 @@
-"""Rigid motions and similarities of space."""
+"""3D rigid motions and similarities."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ def estimate_rigid_3d(
     options: Options | None = None,
     **settings: Unpack[Settings],
 ) -> Result:
-    """Estimate the rigid motion between two sets of points of space from matches with outliers.
+    """Estimate the rigid motion between two sets of 3D points from matches with outliers.
 
     Parameters
     ----------
     x1, x2 : (N, 3) array_like
-        Matched points of the first and the second set, in one unit.
+        Matched points of the first and the second set, in the same unit.
     threshold : float or "auto"
-        Largest distance ``|x2 - R x1 - t|`` of an inlier; it has to be given, here or in ``options``; with ``"auto"``
-        here, the one in ``options`` is where its estimation starts.
+        Largest distance ``|x2 - R x1 - t|`` of an inlier; required here or in ``options``. With ``"auto"`` here, the
+        estimation starts from the threshold in ``options``.
     scores, priors, weights, preset, options, **settings
         As in :func:`bansac.estimate_homography`; ``max_iterations`` is 3000 by default.
 
@@ -81,14 +81,14 @@ def estimate_similarity_3d(
     options: Options | None = None,
     **settings: Unpack[Settings],
 ) -> Result:
-    """Estimate the similarity between two sets of points of space from matches with outliers.
+    """Estimate the similarity between two sets of 3D points from matches with outliers.
 
     Parameters
     ----------
     x1, x2 : (N, 3) array_like
         Matched points of the first and the second set.
     threshold : float or "auto"
-        Largest distance ``|x2 - s R x1 - t|`` of an inlier, in the unit of ``x2``; it has to be given as for
+        Largest distance ``|x2 - s R x1 - t|`` of an inlier, in the unit of ``x2``; required as for
         :func:`bansac.estimate_rigid_3d`.
     scores, priors, weights, preset, options, **settings
         As in :func:`bansac.estimate_homography`; ``max_iterations`` is 3000 by default.
@@ -132,7 +132,7 @@ def _estimate(
     options: Options | None,
     settings: Settings,
 ) -> Result:
-    """Estimate one of the motions, and return its matrix."""
+    """Estimate the motion of ``problem`` and convert the model to its matrix."""
     watch = Stopwatch()
     resolved = resolve_options(problem, options, preset, threshold, settings)
     data = as_matches(x1, x2, channels=(3, 3))

@@ -32,7 +32,7 @@ __all__ = [
     "estimate_relative_pose",
 ]
 
-# Default threshold of the essential matrix where cameras are given, in pixels.
+# Default threshold of the essential matrix if camera matrices are given, in pixels.
 _DEFAULT_PIXELS = 0.5
 
 
@@ -56,19 +56,19 @@ def estimate_homography(
         Matched points in the first and the second image, in pixels; (N, 1, 2) works too.
     threshold : float or "auto", optional
         Largest transfer error ``|x2 - H x1|`` of an inlier, in pixels; 2 by default, 1 with
-        ``preset="paper"``. ``"auto"`` estimates it from the data, by two runs or three, between .1 and 6 times the
-        default; ``Result.threshold`` is what was found.
+        ``preset="paper"``. ``"auto"`` estimates it from the data in two or three runs, between .1 and 6 times the
+        default; ``Result.threshold`` is the estimate.
     scores : (N,) array_like, optional
-        Quality of the matches, larger is better: the order of PROSAC and P-NAPSAC, and of PROSAC's stop. Samplers that
-        start from probabilities (BANSAC, BaySAC, AR) take scores for prior inlier probabilities, which have to lie in
-        [0, 1], unless ``priors`` are given too.
+        Quality of the matches, larger is better. Scores define the order of PROSAC, P-NAPSAC and PROSAC's stopping
+        criterion. Samplers that start from probabilities (BANSAC, BaySAC, AR) use the scores as prior inlier
+        probabilities if ``priors`` is not given; the scores must then lie in [0, 1].
     priors : (N,) array_like, optional
         Prior inlier probabilities in [0, 1].
     weights : (N,) array_like, optional
-        Positive weights of the matches in the score, whose scale does not matter; by default those of the option
-        ``weighting``.
+        Positive weights of the matches in the model score; their scale has no effect. By default they follow from the
+        option ``weighting``.
     preset : str, optional
-        ``"fast"`` takes one short restart, ``"accurate"`` more restarts than the default; ``"paper"`` is the pipeline
+        ``"fast"`` runs one short restart, ``"accurate"`` more restarts than the default. ``"paper"`` runs the pipeline
         of the paper with its settings and thresholds.
     options : Options, optional
         All options at once.
@@ -78,8 +78,8 @@ def estimate_homography(
     Returns
     -------
     Result
-        ``model`` is H (3 x 3) with ``x2 ~ H x1`` and ``H[2, 2] = 1``; of unit norm where ``H[2, 2]`` vanishes, which
-        is where H takes the origin of image 1 to infinity.
+        ``model`` is H (3 x 3) with ``x2 ~ H x1`` and ``H[2, 2] = 1``. If ``H[2, 2]`` vanishes, because H maps the
+        origin of image 1 to infinity, H has unit norm.
 
     Raises
     ------
@@ -126,12 +126,12 @@ def estimate_fundamental(
     x1, x2 : (N, 2) array_like
         Matched points in the first and the second image, in pixels; (N, 1, 2) works too.
     threshold : float or "auto", optional
-        Largest Sampson distance of an inlier, in pixels; 0.5 by default. ``"auto"`` estimates it from the data as
-        :func:`bansac.estimate_homography` does.
+        Largest Sampson distance of an inlier, in pixels; 0.5 by default. ``"auto"`` estimates it from the data, as in
+        :func:`bansac.estimate_homography`.
     image_size1, image_size2 : (height, width), optional
-        Sizes of the images in pixels. With both, the models that are optimised compete by the focal lengths, too, that
-        they imply for cameras whose principal points are the centres of the images; and of a model with implausible
-        ones twice as many restarts have to agree.
+        Sizes of the images in pixels. If both are given, optimised models are also compared by the focal lengths they
+        imply, with the principal points at the image centres. Models with implausible focal lengths need twice as many
+        agreeing restarts.
     scores, priors, weights, preset, options
         As in :func:`bansac.estimate_homography`.
     **settings
@@ -172,7 +172,7 @@ def estimate_fundamental(
 def _focal_plausibility(
     image_size1: tuple[int, int] | None, image_size2: tuple[int, int] | None
 ) -> Plausibility | None:
-    """Return how plausible the focal lengths of a fundamental matrix are, None if a size is not known."""
+    """Return the plausibility of models by their focal lengths; None if a size is missing."""
     sizes = [
         as_size(name, size)
         for name, size in (("image_size1", image_size1), ("image_size2", image_size2))
@@ -203,15 +203,15 @@ def estimate_essential(
     Parameters
     ----------
     x1, x2 : (N, 2) array_like
-        Matched points: in pixels where ``K1`` is given, else in normalised units (``K^-1`` applied).
+        Matched points: in pixels if ``K1`` is given, else in normalised units (``K^-1`` applied).
     K1, K2 : (3, 3) array_like, optional
-        Camera matrices; ``K2`` is ``K1`` if it is not given.
+        Camera matrices; ``K2`` defaults to ``K1``.
     threshold : float or "auto", optional
-        Largest distance of an inlier: in pixels where ``K1`` is given (it is divided by the mean focal length), else
-        in normalised units; 0.5 pixels or 5e-4 by default. It is the Sampson distance, with
-        ``epipolar_error="symmetric"`` the symmetric epipolar one. With ``preset="paper"`` it is in normalised units,
-        1e-3 by default, and symmetric.
-        ``"auto"`` estimates it from the data as :func:`bansac.estimate_homography` does.
+        Largest distance of an inlier: in pixels if ``K1`` is given, else in normalised units; 0.5 pixels or 5e-4 by
+        default. A threshold in pixels is divided by the mean focal length. The distance is the Sampson distance, or the
+        symmetric epipolar distance with ``epipolar_error="symmetric"``. With ``preset="paper"`` the distance is
+        symmetric and the threshold is in normalised units, 1e-3 by default. ``"auto"`` estimates it from the data, as
+        in :func:`bansac.estimate_homography`.
     scores, priors, weights, preset, options
         As in :func:`bansac.estimate_homography`.
     **settings
@@ -220,8 +220,8 @@ def estimate_essential(
     Returns
     -------
     Result
-        ``model`` is E (3 x 3, singular values 1, 1, 0) with ``x2^T K2^-T E K1^-1 x1 = 0``; ``residuals`` have the unit
-        of the threshold.
+        ``model`` is E (3 x 3, singular values 1, 1, 0) with ``x2^T K2^-T E K1^-1 x1 = 0``. ``residuals`` are in
+        the unit of the threshold.
 
     Raises
     ------
@@ -262,11 +262,13 @@ def estimate_relative_pose(
 ) -> Result:
     """Estimate the motion between two calibrated cameras from matches with outliers.
 
-    The essential matrix of :func:`bansac.estimate_essential`, taken apart; of its four motions the one that puts most
-    of the inliers in front of both cameras is returned. Inliers on a plane leave the translation of a linear essential
-    matrix to noise; there the motion is that of the plane's homography, unless it has fewer inliers or
-    ``preset="paper"``. Two motions agree with a plane: if both put it in front of the cameras, the one is returned that
-    sees it less obliquely.
+    The essential matrix of :func:`bansac.estimate_essential` is decomposed into four motions. The motion with most
+    inliers in front of both cameras is returned.
+
+    If the inliers lie on a plane, noise determines the translation of a linearly estimated essential matrix. The motion
+    is then computed from the homography of the plane, unless it has fewer inliers or ``preset="paper"``. Two motions
+    agree with a plane. If both have the plane in front of the cameras, the motion with the less oblique view is
+    returned.
 
     Parameters
     ----------
@@ -317,7 +319,7 @@ def estimate_relative_pose(
 def _resolve_essential(
     options: Options | None, preset: str | None, threshold: Threshold | None, settings: Settings, unit: float
 ) -> tuple[Problem, Options]:
-    """Return the problem of the essential matrix with the measure of the error that is chosen, and the options."""
+    """Return the essential matrix problem with the chosen epipolar error, and the options."""
     from bansac.problems.essential import ESSENTIAL, ESSENTIAL_SYMMETRIC
 
     resolved = resolve_options(
@@ -330,7 +332,7 @@ def _resolve_essential(
 def as_matches(
     x1: ArrayLike, x2: ArrayLike, names: tuple[str, str] = ("x1", "x2"), channels: tuple[int, int] = (2, 2)
 ) -> NDArray[np.float64]:
-    """Check matched points and lay them out as 4 x N, or as many rows as both have ``channels``."""
+    """Check matched points and return them as a ``sum(channels)`` x N array."""
     first = as_points(names[0], x1, channels[0], finite=False)
     second = as_points(names[1], x2, channels[1], finite=False)
     check_same_length(names[0], first, names[1], second)
@@ -343,7 +345,7 @@ def as_matches(
 
 @kernel
 def _lay_out(x1: Floats, x2: Floats, data: Floats) -> bool:
-    """Write the coordinates of points (N x D) into the rows of ``data``; return whether none is too large or NaN."""
+    """Write the coordinates of points (N x D) into the rows of ``data``; False if one is too large or NaN."""
     d, good = x1.shape[1], True
     for c in range(data.shape[0]):
         row = data[c]
@@ -356,7 +358,7 @@ def _lay_out(x1: Floats, x2: Floats, data: Floats) -> bool:
 def _as_rays(
     x1: ArrayLike, x2: ArrayLike, K1: ArrayLike | None, K2: ArrayLike | None, preset: str | None
 ) -> tuple[NDArray[np.float64], float]:
-    """Check matched points and bring them to normalised units (4 x N); return them and the unit of the threshold."""
+    """Check matched points; return them in normalised units (4 x N) with the unit of the threshold."""
     data = as_matches(x1, x2)
     if K1 is None:
         if K2 is not None:
@@ -371,7 +373,10 @@ def _as_rays(
 
 
 def _with_hint(result: Result, data: NDArray[np.float64]) -> Result:
-    """Say in the message if matches without cameras look like pixels: half of them lie beyond a view of 140 degrees."""
+    """Add a hint to the message if matches without camera matrices look like pixels.
+
+    They do if the median absolute coordinate is outside a field of view of 140 degrees.
+    """
     if not _is_wide(data) or np.median(np.abs(data)) < _WIDEST:
         return result
     hint = "these look like pixels, and normalised coordinates are expected where no camera matrices are given"
@@ -380,7 +385,7 @@ def _with_hint(result: Result, data: NDArray[np.float64]) -> Result:
 
 @kernel
 def _is_wide(data: Floats) -> bool:
-    """Return whether any coordinate is beyond a view of 140 degrees."""
+    """Return whether any coordinate is outside a field of view of 140 degrees."""
     wide = False
     for row in data:
         for x in row:
