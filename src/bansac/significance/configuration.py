@@ -145,7 +145,7 @@ def fit_rotation(rays: Floats) -> Floats:
 
 @kernel
 def _on_line(data: Floats, residuals: Floats, threshold: float, codimension: int) -> bool:
-    """Say whether the support is on a line in one of the images, but for what chance gives."""
+    """Return whether the inliers are on a line in one of the images, except those that chance explains."""
     counts = np.empty((2, 3), np.int64)
     n = _examine_lines(data, residuals, threshold, fixed_rng(), counts)
     few, found = (1.0 - _FEWEST) * n, n == 0
@@ -156,10 +156,9 @@ def _on_line(data: Floats, residuals: Floats, threshold: float, codimension: int
 
 @kernel
 def _on_plane(data: Floats, residuals: Floats, threshold: float, codimension: int, follows: Floats) -> bool:
-    """Say whether the support follows the homography of most of it, but for what chance gives.
+    """Return whether the inliers follow the homography of most of them, except those that chance explains.
 
-    ``follows`` is 1 for the data that follow it and 0 for the others. None are said to follow it if it is far from
-    having all of the support.
+    ``follows`` gets 1 for the matches that follow it and 0 for the others; all 0 if it has few of the inliers.
     """
     counts = np.empty(3, np.int64)
     _mark_plane_of_support(data, residuals, threshold, fixed_rng(), follows, counts)
@@ -168,10 +167,10 @@ def _on_plane(data: Floats, residuals: Floats, threshold: float, codimension: in
 
 @inner_kernel
 def _is_chance(counts: Ints, free: int, codimension: int) -> bool:
-    """Say whether chance gives the support among the data off a structure.
+    """Return whether chance explains the inliers among the matches off a line or plane.
 
-    Such a datum fits the model with the rate that the residuals beyond the threshold have, and ``free`` data fit it
-    whatever they are: the bound of the probability is multiplied by the number of their choices.
+    Such a match is an inlier at the rate of residuals beyond the threshold, and any ``free`` matches fit the model: the
+    bound of the probability is multiplied by the number of their choices.
     """
     support, near, n = counts[0], counts[1], counts[2]
     if support <= free:
@@ -190,7 +189,7 @@ def _is_rotation(data: Floats, plane: Floats, threshold: float) -> bool:
 
 @kernel
 def _count_following(data: Floats, H: Floats, threshold: float, follows: Floats) -> int:
-    """Mark the data that follow a homography by 1, the others by 0; return how many do."""
+    """Mark the matches that follow a homography by 1, the others by 0; return how many do."""
     return mark_plane(data[0], data[1], data[2], data[3], H, _squared_tolerance(threshold), follows)
 
 
@@ -201,10 +200,10 @@ def _squared_tolerance(threshold: float) -> float:
 
 @allocating_kernel
 def _examine_lines(data: Floats, residuals: Floats, threshold: float, rng: Words, counts: Ints) -> int:
-    """Find the line in each image that most of the inliers are on, and count the data that are not.
+    """Find the line in each image that most of the inliers are on, and count the matches off it.
 
-    ``counts`` gets a row for each image: such data of the support, those with a residual beyond the threshold but near
-    it, and all of them. What is returned is the size of the support.
+    ``counts`` gets a row for each image: inliers off the line, matches off it with a residual beyond the threshold but
+    near it, and all matches off it. Returns the number of inliers.
     """
     tolerance, low, high = _TOLERANCE * threshold, _NEAR * threshold, _FAR * threshold
     members, size = np.empty(residuals.size, np.int64), 0
@@ -242,7 +241,7 @@ def _examine_lines(data: Floats, residuals: Floats, threshold: float, rng: Words
 def _mark_plane_of_support(
     data: Floats, residuals: Floats, threshold: float, rng: Words, follows: Floats, counts: Ints
 ) -> None:
-    """Mark the data of the plane, and count the others: those of the support, those near it, and all of them."""
+    """Mark the matches of the plane, and count the others: inliers, those near the threshold, and all of them."""
     support = 0
     for k in range(residuals.size):
         support += 1 if residuals[k] <= threshold else 0

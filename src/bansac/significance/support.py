@@ -1,4 +1,4 @@
-"""Which data count as evidence: distinct ones, that do not lie on one line."""
+"""Inliers that share no point, and points on a line."""
 
 from __future__ import annotations
 
