@@ -19,7 +19,6 @@ from bansac.numeric.clock import Stopwatch
 from bansac.numeric.jit import kernel
 from bansac.problems.problem import Problem
 from bansac.result import Result
-from bansac.significance.configuration import configuration_message, find_configuration
 from bansac.significance.verdict import judge
 from bansac.validate import as_weights, check_probabilities, scores_and_range
 
@@ -64,20 +63,14 @@ def solve(
             plausibility=plausibility,
         )
     residuals, inliers, count = _measure(problem, data, outcome.model, threshold, unit)
-    success, message, on_line = judge(problem, data, threshold, unit, outcome, residuals, inliers, count)
-    configuration = "collinear" if on_line else None
-    if two_views and not on_line and outcome.model is not None:
-        configuration = find_configuration(problem, data, residuals / unit, threshold / unit, by_chance=not success)
-        if configuration is not None:
-            success = configuration != "collinear"
-            message += configuration_message(problem, configuration)
+    verdict = judge(problem, data, threshold, unit, outcome, residuals, inliers, count, two_views=two_views)
     posterior: Any = functools.partial(inlier_probabilities, residuals, threshold, problem.codimension)
     seconds, loading_seconds = watch.read()
     return Result(
         model=None if outcome.model is None else outcome.model.reshape(problem.model_shape),
         inliers=inliers,
         residuals=residuals,
-        probabilities=posterior if success else None,
+        probabilities=posterior if verdict.success else None,
         beliefs=outcome.beliefs,
         score=outcome.score,
         threshold=threshold,
@@ -85,13 +78,13 @@ def solve(
         models_tested=outcome.models_tested,
         restarts=outcome.restarts,
         stop_reason=outcome.stop_reason,
-        success=success,
-        message=message,
+        success=verdict.success,
+        message=verdict.message,
         seed=options.seed,
         seconds=seconds,
         loading_seconds=loading_seconds,
         trace=outcome.trace,
-        configuration=configuration,
+        configuration=verdict.configuration,
     )
 
 
