@@ -133,7 +133,7 @@ class Search:
         if repair is None:
             return
         sample, model, work = find_degenerate(self.packed)
-        if repair(state.data, sample, model, state.squared_threshold, state.rng, work):
+        if repair(state.data, sample, model, state.settings["squared_threshold"], state.rng, work):
             score_repaired(self.packed)
 
     def _iterate(self, iterate: _Loop, before: int, most: int) -> int:
@@ -165,7 +165,7 @@ class Search:
         """Return the mask of the restart's best model so far."""
         is_inlier = np.zeros(self.state.odds.size, np.bool_)
         if self.state.progress["best_inliers"] > 0:
-            mark_inliers(self.packed, self.state.best_model, is_inlier, self.state.squared_threshold)
+            mark_inliers(self.packed, self.state.best_model, is_inlier, self.state.settings["squared_threshold"])
         return is_inlier
 
     def _refine(self) -> None:

@@ -16,7 +16,7 @@ from bansac.engine.refinement.lm import CAUCHY, TRUNCATED, move_best_model
 from bansac.engine.state import pack_run
 from bansac.problems.line import LINE
 from bansac.synthetic import circle_points, homography_matches, line_points
-from tests.engine.builder import build_run, mask_of
+from tests.engine.builder import blurred_line, build_run, mask_of
 from tests.reference import epipolar, homography
 from tests.reference.local_optimization import line_distances
 
