@@ -26,7 +26,7 @@ from bansac.engine.sampling import SamplerInput, prosac
 from bansac.engine.sampling.distinct import draw_distinct
 from bansac.engine.sampling.prosac import complete_by_prosac, grow_subset, growth_function
 from bansac.numeric.arrays import Floats, Ints, Singles, Words
-from bansac.numeric.jit import inlined, inner_kernel
+from bansac.numeric.jit import inlined, inner_kernel, plain
 from bansac.numeric.rng import next_index
 
 __all__ = [
@@ -38,6 +38,7 @@ __all__ = [
     "make_neighborhoods",
     "sample_progressive_napsac",
     "start",
+    "views",
 ]
 
 # Local samples for every datum, and T_N / N of the growth functions of the centre and of its neighbourhood.
@@ -48,6 +49,9 @@ MAX_NEIGHBORS = 10
 
 # Cells an axis, the finest layer first; each is half of the one before, so its cells are unions of finer ones.
 CELLS = (16, 8, 4, 2)
+
+# Numbers of ``Neighborhoods`` for each match.
+_NUMBERS_A_MATCH = 3 * len(CELLS) + 3
 
 # Cells are numbered below this.
 _MAX_CELLS = 2**62
@@ -225,29 +229,28 @@ def _draw_neighbors(
         neighborhoods.hits[rank] += 1
 
 
+@inlined
+def views(indices: Ints) -> Neighborhoods:
+    """Return the neighbourhoods that ``indices`` holds: three fields of layers x N, and three of N."""
+    layers, n = len(CELLS), indices.size // _NUMBERS_A_MATCH
+    cells = indices[: 3 * layers * n].reshape(3, layers, n)
+    matches = indices[3 * layers * n :].reshape(3, n)
+    return Neighborhoods(cells[0], cells[1], cells[2], matches[0], matches[1], matches[2])
+
+
 def start(setup: SamplerInput) -> tuple[Floats, Ints]:
-    """Return nothing, and PROSAC's state (N + 3) before the neighbourhoods, field after field."""
-    neighborhoods = make_neighborhoods(setup.data, setup.ranking, setup.sample_size)
-    _, indices = prosac.start(setup)
-    return np.empty(0), np.concatenate([indices, *(array.ravel() for array in neighborhoods)])
+    """Return nothing, and the neighbourhoods before the memory of PROSAC."""
+    indices = np.empty(_NUMBERS_A_MATCH * setup.data.shape[1], np.int64)
+    made = make_neighborhoods(setup.data, setup.ranking, setup.sample_size)
+    for view, array in zip(plain(views)(indices), made, strict=True):
+        view[...] = array
+    return np.empty(0), np.concatenate([indices, prosac.start(setup)[1]])
 
 
 def draw(
     rng: Words, data: Floats, odds: Singles, ranking: Ints, progress: Any, numbers: Floats, indices: Ints, sample: Ints
 ) -> None:
     """Draw the next sample."""
-    n, layers = ranking.size, len(CELLS)
-    members = n + 3
-    starts, counts = members + layers * n, members + 2 * layers * n
-    hits = members + 3 * layers * n
-    neighborhoods = Neighborhoods(
-        indices[members:starts].reshape(layers, n),
-        indices[starts:counts].reshape(layers, n),
-        indices[counts:hits].reshape(layers, n),
-        indices[hits : hits + n],
-        indices[hits + n : hits + 2 * n],
-        indices[hits + 2 * n :],
-    )
-    sample_progressive_napsac(
-        rng, ranking, indices[2:members], indices[:2], progress.subset_limit, neighborhoods, sample
-    )
+    end = _NUMBERS_A_MATCH * ranking.size
+    neighborhoods, memory = views(indices[:end]), prosac.views(indices[end:])
+    sample_progressive_napsac(rng, ranking, memory.growth, memory.counts, progress.subset_limit, neighborhoods, sample)
