@@ -50,9 +50,9 @@ def run(
     """Search for the best model of ``data`` (channels x N, at least one minimal sample) and refine it.
 
     ``options`` must have a threshold, a number of iterations and a seed; distances in them are ``unit`` times those of
-    ``data``. ``prior`` is the inlier probability of every datum, ``quality`` orders the data, larger being better;
+    ``data``. ``prior`` is the inlier probability of every point, ``quality`` orders the data, larger being better;
     ``weights`` are those of the data in the score, at most 1 (``bansac.engine.scoring.weights``). ``plausibility`` is a
-    factor of the support of a model when optimised models compete, and those of several restarts.
+    factor of the score of a model in the comparison of optimised models and of restarts.
     """
     deadline = np.inf if options.max_seconds is None else time.perf_counter() + options.max_seconds
     n = data.shape[1]

@@ -178,7 +178,7 @@ class Sizes(NamedTuple):
 
     sample_size: int
     max_models: int  # of one sample
-    beliefs: int  # states of a match above order 1, else 0
+    beliefs: int  # states of a point above order 1, else 0
     repair_size: int  # numbers of scratch for the repair of degenerate samples
     scratch_size: int  # of the solvers
 
@@ -195,7 +195,7 @@ class State(NamedTuple):
     points: Reals  # the same in the number type of the residuals
     rng: Words
     best_model: Floats
-    odds: Singles  # inlier over outlier, per match
+    odds: Singles  # inlier over outlier, per point
     gamma: Floats  # by number of inliers; empty for gamma_1
     cpt: Floats
     ranking: Ints  # data by decreasing quality; empty if it is not known

@@ -1,7 +1,7 @@
 """AR, the adaptive reordering sampler: data that keep failing move back (Wei, Matas and Barath, ICCV 2023).
 
-The inlier probability of a datum has a Beta prior, whose mean is the given one and whose variance is the same for all
-data. An unsuccessful sample counts as one failed trial of every datum in it, so that after n of them the posterior is
+The inlier probability of a point has a Beta prior, whose mean is the given one and whose variance is the same for all
+data. An unsuccessful sample counts as one failed trial of every point in it, so that after n of them the posterior is
 Beta(a, b + n), with the mean (arXiv 2111.14093)::
 
     E(mu | n failures) = a / (a + b + n)
@@ -41,7 +41,7 @@ __all__ = [
 VARIANCE = 0.01
 
 # A Beta distribution of mean mu has a variance below mu (1 - mu). Towards 0 and 1, where VARIANCE is too much for that,
-# a + b is this: at its first failure a sure datum falls to 4 / 5, as by Bayes' rule in a sample of five (see baysac).
+# a + b is this: at its first failure a sure point falls to 4 / 5, as by Bayes' rule in a sample of five (see baysac).
 _MIN_CONCENTRATION = 4.0
 
 # Priorities are perturbed by up to this much, up or down.
@@ -59,7 +59,7 @@ def posterior_probabilities(prior: Floats, draws: Ints) -> Floats:
     prior : (N,) ndarray
         Prior inlier probabilities in [0, 1]; they are kept off 0 and 1 as the priors of BANSAC are.
     draws : (N,) ndarray of int
-        Unsuccessful samples that held the datum.
+        Unsuccessful samples that held the point.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""NAPSAC: a random datum and data near it, since inliers are closer to each other than to outliers.
+"""NAPSAC: a random point and data near it, since inliers are closer to each other than to outliers.
 
 Myatt, Torr, Nasuto, Bishop and Craddock, BMVC 2002. Distances are those of the joint space of all channels: for matches
 the four coordinates of both images, so that neighbours are close in both and move alike.

@@ -5,9 +5,9 @@ U_n are the n data of highest quality. Among T_N uniform samples of all N data, 
     T_n = T_N prod_{i < m} (n - i) / (N - i)
 
 PROSAC draws as many samples from U_n, but the best-ranked first: the samples T'_{n-1} + 1 to T'_n are those that lie in
-U_n and not in U_{n-1}, so they hold the n-th datum and m - 1 of the n - 1 before it. T'_n is T_n with every increase
+U_n and not in U_{n-1}, so they hold the n-th point and m - 1 of the n - 1 before it. T'_n is T_n with every increase
 rounded up. The paper's listing has the two branches of this rule swapped, which contradicts
-its own derivation; here the n-th datum is in the sample while the set grows, and m data of U_n are drawn freely only
+its own derivation; here the n-th point is in the sample while the set grows, and m data of U_n are drawn freely only
 after growth has ended.
 """
 
