@@ -106,6 +106,6 @@ def write_function(module: str, name: str, parameters: Sequence[str], *lines: st
     """
     source = "\n    ".join([f"def {name}({', '.join(parameters)}):", *lines])
     found: dict[str, Any] = {}
-    module_of_function = sys.modules[module]
-    exec(compile(source, module_of_function.__file__ or "<struct>", "exec"), vars(module_of_function), found)
+    scope = vars(sys.modules[module])
+    exec(compile(source, scope.get("__file__") or "<struct>", "exec"), scope, found)
     return found[name]  # type: ignore[no-any-return]
