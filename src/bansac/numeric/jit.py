@@ -44,6 +44,7 @@ __all__ = [
     "inner_kernel",
     "is_ours",
     "kernel",
+    "plain",
 ]
 
 FAST_MATH = {"reassoc", "contract", "arcp", "nsz"}
@@ -83,16 +84,21 @@ def inlined(function: Function) -> Function:
     return njit(inline="always", error_model="numpy")(function)  # type: ignore[no-any-return]
 
 
+def plain(function: Function) -> Function:
+    """Return the Python function of a dispatcher, for a call from Python that is not worth a compilation."""
+    return getattr(function, "py_func", function)
+
+
 def _dispatcher(function: Function, **options: Any) -> Function:
     """Return a dispatcher of a function; one of another dispatcher, with options of its own, is of its function."""
     if config.DISABLE_JIT:
         return function
-    return make_dispatcher(getattr(function, "py_func", function), **options)  # type: ignore[no-any-return]
+    return make_dispatcher(plain(function), **options)  # type: ignore[no-any-return]
 
 
 def is_ours(function: Callable[..., Any]) -> bool:
     """Tell whether a function, or a Numba dispatcher of it, is written in the package."""
-    scope = getattr(getattr(function, "py_func", function), "__globals__", {})  # a callable object has none
+    scope = getattr(plain(function), "__globals__", {})  # a callable object has none
     return str(scope.get("__name__", "")).startswith("bansac.")
 
 
@@ -118,10 +124,9 @@ def compile_kernel(
         It has no reference counts, if it is one of the package: they cost 10 ns for each row of an array. One of the
         user's may allocate arrays and has them.
     """
-    python_function = getattr(function, "py_func", function)
     fast = fast or "fastmath" in getattr(function, "targetoptions", {})
     return make_dispatcher(
-        python_function,
+        plain(function),
         signature,
         fastmath=FAST_MATH if fast else None,
         from_python=not inner,

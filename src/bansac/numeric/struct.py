@@ -18,7 +18,7 @@ from numba.experimental import structref
 from bansac.numeric.jit import COMPILER_LOCK, compile_kernel
 from bansac.numeric.numba_backend import define_struct
 
-__all__ = ["FunctionStruct", "make_struct"]
+__all__ = ["FunctionStruct", "make_struct", "write_function"]
 
 
 def make_struct(module: str, name: str, fields: Sequence[str]) -> tuple[Any, Any]:
@@ -90,14 +90,22 @@ def _flat(values: Sequence[Any], kind: Any) -> list[Any]:
 def _write_packer(module: str, proxy: Any, fields: Sequence[str], tuples: Mapping[str, int]) -> Callable[..., Any]:
     """Return the Python function ``pack(field, ...)`` that a kernel is made of to fill the struct.
 
-    It takes the elements of tuples one by one. Numba caches functions that have a file and a fixed number of
-    parameters: the function is written from the names of the fields, as the standard library writes those of a
-    dataclass, and belongs to the file of the module.
+    It takes the elements of tuples one by one.
     """
     elements = {name: [f"{name}_{k}" for k in range(length)] for name, length in tuples.items()}
-    names = ", ".join(", ".join(elements.get(name, [name])) for name in fields)
+    parameters = [one for name in fields for one in elements.get(name, [name])]
     values = ", ".join(f"({', '.join(elements[name])},)" if name in elements else name for name in fields)
-    scope: dict[str, Any] = {"__name__": module, "proxy": proxy}
-    file = sys.modules[module].__file__ or "<struct>"
-    exec(compile(f"def pack({names}): return proxy({values})", file, "exec"), scope)
-    return scope["pack"]  # type: ignore[no-any-return]
+    return write_function(module, "pack", parameters, f"return {proxy.__name__}({values})")
+
+
+def write_function(module: str, name: str, parameters: Sequence[str], *lines: str) -> Callable[..., Any]:
+    """Return the Python function ``name(parameters)`` with these lines, which use the names of the module.
+
+    Numba caches functions that have a file and a fixed number of parameters: the function is written from the names of
+    fields, as the standard library writes those of a dataclass, and belongs to the file of the module.
+    """
+    source = "\n    ".join([f"def {name}({', '.join(parameters)}):", *lines])
+    found: dict[str, Any] = {}
+    scope = vars(sys.modules[module])
+    exec(compile(source, scope.get("__file__") or "<struct>", "exec"), scope, found)
+    return found[name]  # type: ignore[no-any-return]

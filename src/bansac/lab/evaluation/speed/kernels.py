@@ -39,7 +39,7 @@ _LEARNING = 200
 
 def solve_call(run: Any) -> tuple[Call, int]:
     """Return a call that solves minimal samples of a run's data, and the number of samples."""
-    size = run.sizes.sample
+    size = run.sizes.sample_size
     rng = np.random.default_rng(0)
     samples = np.array([rng.choice(run.data.shape[1], size, replace=False) for _ in range(_SAMPLES)])
     return functools.partial(_solve, pack_run(run), samples), _SAMPLES
