@@ -186,7 +186,7 @@ class Options:
         16,
         integer(1, 1_000_000),
         group="restarts",
-        help="Most restarts.",
+        help="Largest number of restarts.",
         details="""When a criterion ends a restart, the next one starts from the prior probabilities: a network that
         believes a wrong model does not leave it, a new start does. The refined model with the most support is
         returned.""",
