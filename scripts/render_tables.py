@@ -341,7 +341,12 @@ def options() -> str:
     fields = dataclasses.fields(Options)
     for group in dict.fromkeys(field.metadata["group"] for field in fields):
         rows = (
-            [f"`{f.name}`", f"`{f.default!r}`", type_in_words(f), f.metadata["help"].replace("``", "`")]
+            [
+                f"`{f.name}`",
+                "`" + repr(f.default).replace("'", '"') + "`",
+                type_in_words(f),
+                f.metadata["help"].replace("``", "`"),
+            ]
             for f in fields
             if f.metadata["group"] == group
         )

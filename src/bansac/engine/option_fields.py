@@ -119,8 +119,10 @@ def _one_of(names: Collection[str], instances: Any, optional: bool) -> Check:
 def type_in_words(field: dataclasses.Field[Any]) -> str:
     """Return the type of an option for a reader; names take the place of ``str`` and of an alias of literals."""
     hint = str(field.type)
-    if field.metadata["choices"]:
-        names = ", ".join(f'"{name}"' for name in field.metadata["choices"])
+    choices = tuple(field.metadata["choices"])
+    if choices:
+        named = isinstance(field.default, str) and field.default not in choices
+        names = ", ".join(f'"{name}"' for name in ((field.default, *choices) if named else choices))
         hint = f"{{{names}}}{hint.removeprefix(hint.partition(' | ')[0])}"
     return hint.replace(" | ", " or ")
 
