@@ -341,16 +341,11 @@ def options() -> str:
     fields = dataclasses.fields(Options)
     for group in dict.fromkeys(field.metadata["group"] for field in fields):
         rows = (
-            [
-                f"`{f.name}`",
-                "`" + repr(f.default).replace("'", '"') + "`",
-                type_in_words(f),
-                f.metadata["help"].replace("``", "`"),
-            ]
-            for f in fields
-            if f.metadata["group"] == group
+            [f"`{field.name}`", f"`{field.default!r}`".replace("'", '"'), type_in_words(field), field.metadata["help"]]
+            for field in fields
+            if field.metadata["group"] == group
         )
-        escaped = ([cell.replace("|", "\\|") for cell in row] for row in rows)
+        escaped = ([cell.replace("``", "`").replace("|", "\\|") for cell in row] for row in rows)
         tables.append(f"{group.capitalize()}:\n\n{lines(['option', 'default', 'values', 'what it is'], escaped)}")
     return "\n".join(tables)
 
