@@ -178,15 +178,15 @@ def test_both_commands_have_the_flags_of_the_options_that_declare_one(bansac: An
     assert {"threshold", "scoring", "restarts", "seed"} <= {field.name for field in flags}
 
 
-def test_preset_and_flags_that_override_it(bansac: Any, tmp_path: Path, scene: Any, matches_csv: Path) -> None:
+def test_preset_and_flags_that_override_it(
+    bansac: Any, tmp_path: Path, plane: Any, scene: Any, matches_csv: Path
+) -> None:
     fast = bansac.json("estimate", matches_csv, "--model", "H", "--preset", "fast")
     assert fast["restarts"] == 1
     more = ("--preset", "fast", "--restarts", "2", "--scoring", "inliers", "--seed", "3")
     document = bansac.json("estimate", matches_csv, "--model", "H", *more)
-    arrays = np.loadtxt(matches_csv, delimiter=",", skiprows=1)
-    result = library.estimate_homography(
-        arrays[:, :2], arrays[:, 2:4], preset="fast", restarts=2, scoring="inliers", seed=3
-    )
+    settings = {"preset": "fast", "restarts": 2, "scoring": "inliers", "seed": 3}
+    result = library.estimate_homography(plane.x1, plane.x2, **settings)
     assert document["parameters"] == result.model.tolist()
     assert "scoring must be one of" in bansac.refused("estimate", matches_csv, "--model", "H", "--scoring", "best")
     assert "preset must be one of" in bansac.refused("estimate", matches_csv, "--model", "H", "--preset", "best")
