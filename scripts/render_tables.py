@@ -1,4 +1,4 @@
-"""Render the tables of the documentation from the reports in ``benchmarks``.
+"""Render the tables of the documentation from the reports in ``benchmarks`` and the fields of ``bansac.Options``.
 
     python scripts/render_tables.py           # write the pages
     python scripts/render_tables.py --check   # return 1 if a page differs from its reports
@@ -11,6 +11,7 @@ of ``docs/reproduction.md`` are made in ``reproduction``, those of ``docs/ablati
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
@@ -22,6 +23,9 @@ from reproduction.evidence import ROOT, bench, lines, share
 from reproduction.tables import TABLES as EXPERIMENTS
 from scaling_tables import TABLES as SCALING
 from speed_tables import TABLES as SPEED
+
+from bansac.engine.option_fields import type_in_words
+from bansac.engine.options import Options
 
 PAGES = (
     "docs/results.md",
@@ -331,6 +335,21 @@ def colmap_kills() -> str:
     return lines(["what", "found"], rows)
 
 
+def options() -> str:
+    """Return the tables of the options, one a group, from the fields of ``Options``."""
+    tables = []
+    fields = dataclasses.fields(Options)
+    for group in dict.fromkeys(field.metadata["group"] for field in fields):
+        rows = (
+            [f"`{field.name}`", f"`{field.default!r}`".replace("'", '"'), type_in_words(field), field.metadata["help"]]
+            for field in fields
+            if field.metadata["group"] == group
+        )
+        escaped = ([cell.replace("``", "`").replace("|", "\\|") for cell in row] for row in rows)
+        tables.append(f"{group.capitalize()}:\n\n{lines(['option', 'default', 'values', 'what it is'], escaped)}")
+    return "\n".join(tables)
+
+
 # Name of a table -> its text.
 TABLES: dict[str, Callable[[], str]] = {
     "essential": lambda: comparison("E", POSE_COLUMNS),
@@ -351,6 +370,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "thresholds-exact_warp": lambda: thresholds("exact_warp"),
     "thresholds-H": lambda: thresholds("H"),
     "presets": presets,
+    "options": options,
     "colmap": colmap,
     "colmap-kills": colmap_kills,
     "claims": claims,

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypedDict
+from typing import Any, Literal, NamedTuple, TypedDict
 
-from bansac.engine.options import NETWORK_SETTINGS, Gamma, Options
+from bansac.engine.options import (
+    Activation,
+    Degeneracy,
+    EpipolarError,
+    Gamma,
+    GammaName,
+    LocalOptimization,
+    Options,
+    Verification,
+    Weighting,
+    network_defaults,
+)
 from bansac.engine.plan import check_abilities
 from bansac.engine.refinement import Refiner
 from bansac.engine.sampling import SAMPLERS, Sampler
@@ -17,7 +27,7 @@ from bansac.engine.scoring import Score
 from bansac.engine.stopping import Stop
 from bansac.problems.problem import Problem
 
-__all__ = ["PRESETS", "Options", "Preset", "Settings", "Threshold", "find_preset", "resolve_options"]
+__all__ = ["PRESETS", "Options", "Preset", "Resolved", "Settings", "Threshold", "find_preset", "resolve_options"]
 
 Threshold = float | Literal["auto"]
 """What the public functions take for a threshold."""
@@ -26,30 +36,30 @@ Threshold = float | Literal["auto"]
 class Settings(TypedDict, total=False):
     """The options, but for the threshold, as keyword arguments of the public functions."""
 
+    epipolar_error: EpipolarError | None
     confidence: float
     max_iterations: int | None
     min_iterations: int
-    restarts: int
-    restart_iterations: int | None
-    agreement: int
     max_seconds: float | None
-    seed: int | None
-    sampler: str | Sampler
-    scoring: str | Score
-    weighting: Literal["default", "density", "scores", "density+scores"] | None
-    verification: Literal["sprt"] | None
     stopping: str | Sequence[str | Stop] | None
-    local_optimization: Literal["default", "inner", "iterative", "inner+iterative", "lm"] | None
-    degeneracy: Literal["default", "degensac"] | None
-    epipolar_error: Literal["sampson", "symmetric"] | None
-    refinement: str | Refiner | None
+    sampler: str | Sampler
+    neighborhood_radius: float | None
     order: int
-    gamma: Literal["gamma_1", "gamma_2", "gamma_3"] | Gamma
-    activation: Literal["rho_1", "rho_2", "rho_3", "rho_4"]
+    gamma: GammaName | Gamma
+    activation: Activation
     weight_floor: float
     cpt: Sequence[Any] | None
     tau: float | None
-    neighborhood_radius: float | None
+    restarts: int
+    restart_iterations: int | None
+    agreement: int
+    scoring: str | Score
+    weighting: Weighting | None
+    verification: Verification | None
+    local_optimization: LocalOptimization | None
+    degeneracy: Degeneracy | None
+    refinement: str | Refiner | None
+    seed: int | None
     trace: bool
 
 
@@ -76,6 +86,21 @@ class Preset:
     max_iterations: Mapping[str, int] = field(default_factory=dict)
     normalised_threshold: bool = False
     motion_of_plane: bool = True
+
+
+class Resolved(NamedTuple):
+    """The options of one call, without gaps.
+
+    Parameters
+    ----------
+    options : Options
+        With a threshold, a number of iterations and a seed.
+    auto : bool
+        Whether the threshold is estimated from the data; that of ``options`` is where the estimation starts.
+    """
+
+    options: Options
+    auto: bool
 
 
 _FAST = Options(restarts=1, max_iterations=600, stopping="default")
@@ -151,7 +176,7 @@ def resolve_options(
     *,
     default_threshold: float | None = None,
     epipolar_choice: bool = False,
-) -> Options:
+) -> Resolved:
     """Merge a preset, options in place of it, and single settings; fill in the problem's defaults.
 
     Parameters
@@ -173,8 +198,8 @@ def resolve_options(
 
     Returns
     -------
-    Options
-        With a threshold, a number of iterations and a seed.
+    Resolved
+        The options, and whether the threshold is estimated.
 
     Raises
     ------
@@ -197,7 +222,7 @@ def resolve_options(
         resolved = resolved.with_seed(settings["seed"])
     if resolved.seed is None:
         resolved = resolved.with_seed(secrets.randbits(_SEED_BITS))
-    return resolved
+    return Resolved(resolved, isinstance(threshold, str))
 
 
 @functools.lru_cache(maxsize=256, typed=True)
@@ -256,4 +281,4 @@ def _without_network(base: Options, settings: Mapping[str, Any]) -> dict[str, An
     row = SAMPLERS.get(sampler) if isinstance(sampler, str) else sampler
     if not isinstance(row, Sampler) or row.adaptive:
         return {}
-    return {field.name: field.default for field in dataclasses.fields(Options) if field.name in NETWORK_SETTINGS}
+    return network_defaults()

@@ -293,7 +293,7 @@ def _prepare(problem: Any, arguments: dict[str, Any]) -> Callable[[int, Any], Re
         1.0 if threshold is None else threshold,  # every pair may have its own
         settings,  # type: ignore[arg-type]
         epipolar_choice=names == _PAIR,
-    )
+    ).options
     attributes = {"scores": "scores"} if resolved.uses_scores(row) else {}
     attributes |= {name: name for name in names}
     attributes |= _SIZES if function is estimate_fundamental else {}

@@ -16,6 +16,7 @@ from bansac.cli.console import NO_MODEL, notes, report
 from bansac.geometry import essential_from_pose
 from bansac.images import MAX_SIZE, read_image, shrink
 from bansac.matches import Matches
+from bansac.options import find_preset
 from bansac.output_files import OutputFolder
 from bansac.problems.essential import ESSENTIAL
 from bansac.problems.fundamental import FUNDAMENTAL
@@ -144,16 +145,19 @@ def estimate_two_view(
         return Answer(name, result, result.model, "px")
     result = bansac.estimate_relative_pose(x1, x2, K1, K2, **settings)
     pose = result.model
-    unit = "normalised units" if K1 is None else "px"
+    normalised = K1 is None or find_preset(settings.get("preset")).normalised_threshold
+    unit = "normalised units" if normalised else "px"
     return Answer(name, result, None if pose is None else essential_from_pose(pose.R, pose.t), unit, pose)
 
 
 def settings_in_words(name: str, settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options of an estimation of H, F or E for a reader, those given and the defaults."""
     problem = {"H": HOMOGRAPHY, "F": FUNDAMENTAL, "E": ESSENTIAL}[name]
-    given = {"max_iterations": problem.default_max_iterations, **settings}
-    fields = dataclasses.fields(bansac.Options)
-    options = {field.name: given.get(field.name, field.default) for field in fields if field.name != "trace"}
+    preset = find_preset(settings.get("preset"))
+    defaults = {field.name: getattr(preset.options, field.name) for field in dataclasses.fields(bansac.Options)}
+    most = defaults["max_iterations"] or preset.max_iterations.get(problem.name, problem.default_max_iterations)
+    given = {name: value for name, value in settings.items() if name in defaults}
+    options = {**defaults, "max_iterations": most, "trace": None, **given}
     words = {option: value for option, value in options.items() if value is not None}
     return words | {"priors": "scores of the matches" if "scores" in settings else "none"}
 

@@ -28,12 +28,11 @@ def wants_batch(file: Path, pair: str | None, out: Path | None, features: Path |
     return features is not None or (file.is_dir() and pair is None) or (out is not None and out.suffix in WRITERS)
 
 
-def make_job(
-    model: Kind, cameras: Cameras | None, sampler: str, no_scores: bool, seed: int, given: Mapping[str, Any]
-) -> Job:
-    """Return the settings of a run as the options of a command give them."""
-    settings = {**given, "sampler": sampler}
-    return Job(model=model, cameras=cameras, scores=uses_scores(sampler, no_scores), seed=seed, settings=settings)
+def make_job(model: Kind, cameras: Cameras | None, no_scores: bool, settings: Mapping[str, Any]) -> Job:
+    """Return the settings of a run as the flags of a command give them."""
+    shared = {name: value for name, value in settings.items() if name != "seed"}
+    scores = uses_scores(settings, no_scores)
+    return Job(model=model, cameras=cameras, scores=scores, seed=settings.get("seed", 0), settings=shared)
 
 
 def estimate_files(

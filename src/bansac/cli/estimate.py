@@ -23,6 +23,7 @@ DATA = "data.npz"
 Model = Literal["H", "F", "E", "line", "circle", "ellipse", "polynomial"]
 
 
+@arguments.with_flags
 def estimate(
     file: Annotated[
         Path,
@@ -31,6 +32,7 @@ def estimate(
         ),
     ],
     model: Annotated[Model, typer.Option(help="The model to estimate.")],
+    *,
     degree: Annotated[int | None, typer.Option(help="Degree of the polynomial.")] = None,
     pair: Annotated[str | None, typer.Option(help="Name of a pair; FILE is then a folder of h5 files.")] = None,
     features: Annotated[
@@ -38,11 +40,7 @@ def estimate(
         typer.Option(metavar="FILE", help="Keypoints as hloc stores them (h5); FILE has hloc's matches, many pairs."),
     ] = None,
     calib: arguments.CalibrationOption = None,
-    threshold: arguments.ThresholdOption = None,
-    confidence: arguments.ConfidenceOption = None,
-    max_iterations: arguments.IterationsOption = None,
-    sampler: arguments.SamplerOption = "bansac",
-    seed: arguments.SeedOption = 0,
+    settings: dict[str, Any],
     no_scores: arguments.NoScoresFlag = False,
     out: Annotated[
         Path | None,
@@ -71,13 +69,12 @@ def estimate(
     new or has changed. Delete it to start anew. A file that such a run with other settings has written, or anything
     else, is replaced only with --overwrite.
     """
-    given = arguments.given(threshold=threshold, confidence=confidence, max_iterations=max_iterations)
     if wants_batch(file, pair, out, features):
         _refuse("--degree", degree, model)
         if model not in ("H", "F", "E"):
             raise ValueError(f"--model {model} takes one file; many pairs are for H, F and E")
         cameras = read_calibration(calib) if calib is not None else None
-        job = make_job(model, cameras, sampler, no_scores, seed, given)
+        job = make_job(model, cameras, no_scores, settings)
         estimate_files(
             file,
             job,
@@ -103,7 +100,7 @@ def estimate(
         data = {"points": points}
     inputs = [path for path in (file, calib) if path is not None]
     folder = ResultFolder(out, [DATA], inputs=inputs, overwrite=overwrite) if out is not None else None
-    settings = {"seed": seed, **arguments.sampling_settings(sampler, scores, no_scores), **given}
+    settings = arguments.with_scores(settings, scores, no_scores)
     if two_views:
         answer = estimate_two_view(model, matches, K1, K2, **settings)
     else:

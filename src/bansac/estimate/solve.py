@@ -13,10 +13,12 @@ from bansac.engine.options import Options
 from bansac.engine.runner import EngineResult, run
 from bansac.engine.sampling import SAMPLERS
 from bansac.engine.scoring.weights import density_weights, reliability_weights, scale_weights
+from bansac.estimate.auto_threshold import solve_auto
 from bansac.estimate.posterior import inlier_probabilities
 from bansac.numeric.arrays import Bools, Floats
 from bansac.numeric.clock import Stopwatch
 from bansac.numeric.jit import kernel
+from bansac.options import Resolved
 from bansac.problems.problem import Problem
 from bansac.result import Result
 from bansac.significance.verdict import judge
@@ -28,7 +30,7 @@ __all__ = ["distances", "solve"]
 def solve(
     problem: Problem,
     data: NDArray[np.float64],
-    options: Options,
+    resolved: Resolved,
     scores: ArrayLike | None,
     priors: ArrayLike | None,
     weights: ArrayLike | None,
@@ -43,6 +45,27 @@ def solve(
     The options are of ``resolve_options`` for the problem, which refuses what the problem cannot do. Data of
     ``two_views`` are matches, whose configuration is looked for.
     """
+
+    def solve_with(options: Options) -> Result:
+        return _solve(problem, data, options, scores, priors, weights, watch, unit, two_views, plausibility)
+
+    options, auto = resolved
+    return solve_auto(solve_with, problem, options) if auto else solve_with(options)
+
+
+def _solve(
+    problem: Problem,
+    data: NDArray[np.float64],
+    options: Options,
+    scores: ArrayLike | None,
+    priors: ArrayLike | None,
+    weights: ArrayLike | None,
+    watch: Stopwatch,
+    unit: float,
+    two_views: bool,
+    plausibility: Plausibility | None,
+) -> Result:
+    """Run the loop once, at the threshold of the options."""
     n = data.shape[1]
     threshold = options.threshold
     assert threshold is not None

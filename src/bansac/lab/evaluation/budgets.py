@@ -170,4 +170,4 @@ def _options(method: Method, kind: Kind) -> Options:
     from bansac.problems.homography import HOMOGRAPHY
 
     problem = {"E": ESSENTIAL, "F": FUNDAMENTAL, "H": HOMOGRAPHY}[kind]
-    return resolve_options(problem, None, method.settings["preset"], None, {}, epipolar_choice=kind == "E")
+    return resolve_options(problem, None, method.settings["preset"], None, {}, epipolar_choice=kind == "E").options
