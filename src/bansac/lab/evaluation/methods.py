@@ -14,10 +14,10 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from bansac.batch.job import Kind
 from bansac.lab.evaluation.method import Method
 from bansac.lab.evaluation.peers import find_peers
 from bansac.options import PRESETS
+from bansac.problems.table import Kind
 
 LOCAL_OPTIMIZATION: Mapping[str, Any] = {"local_optimization": "inner+iterative"}
 """What turns on the local optimisation of LO-RANSAC."""
