@@ -22,6 +22,7 @@ from bansac.engine.sampling import SAMPLERS
 from bansac.engine.scoring import SCORES
 from bansac.numeric.numba_backend import KERNELS
 from bansac.problems.table import ESTIMATORS
+from bansac.result import Result
 
 __all__ = ["DEFAULTS", "OPTIONS", "Warmed", "warm_cache"]
 
@@ -31,7 +32,7 @@ _PROBLEMS = tuple(row.name for row in ESTIMATORS if row.warm is not None)
 _VARIANTS = {
     "sized_images": ("estimate_fundamental", "sized scene"),
     "planar_scene": ("estimate_fundamental", "plane of space"),
-    "pose": ("estimate_relative_pose", "normalised scene"),
+    "relative_pose": ("estimate_relative_pose", "normalised scene"),
 }
 
 # Number of matches or points.
@@ -43,7 +44,7 @@ Task = tuple[str, dict[str, Any]]
 DEFAULTS: tuple[Task, ...] = (
     *((name, {}) for name in _PROBLEMS),
     ("sized_images", {}),  # the plausibility of the focal lengths of F
-    ("pose", {"scores": True}),
+    ("relative_pose", {"scores": True}),
     *((name, {"scores": True}) for name in ("homography", "fundamental", "essential")),
 )
 """Calls that together use every kernel of the default options, with scores and without."""
@@ -151,14 +152,19 @@ def _in_processes(tasks: Sequence[Task], jobs: int) -> Iterator[Warmed]:
 def _run(name: str, options: dict[str, Any]) -> Warmed:
     """Call an estimator on small data."""
     before, started = KERNELS.copy(), time.perf_counter()
-    rows = {row.name: (row.function, row.warm) for row in ESTIMATORS if row.warm is not None}
-    function, key = (rows | _VARIANTS)[name]
-    data = _data()[key]
-    scores = {"scores": np.linspace(0.9, 0.1, _SIZE)} if options.get("scores") else {}
-    getattr(bansac, function)(max_iterations=50, **data | options | scores)
+    call_estimator(name, options)
     label = ", ".join([name, *(f"{key}={value}" for key, value in options.items())])
     counts = {kind: KERNELS[kind] - before[kind] for kind in ("compiled", "loaded")}
     return Warmed(label, **counts, seconds=time.perf_counter() - started)
+
+
+def call_estimator(name: str, options: dict[str, Any]) -> Result:
+    """Call an estimator, or a variant of one, on small data; ``scores`` is True if it gets scores."""
+    rows = {row.name: (row.function, row.warm) for row in ESTIMATORS if row.warm is not None}
+    function, key = (rows | _VARIANTS)[name]
+    scores = {"scores": np.linspace(0.9, 0.1, _SIZE)} if options.get("scores") else {}
+    result: Result = getattr(bansac, function)(max_iterations=50, **_data()[key] | options | scores)
+    return result
 
 
 def _data() -> dict[str, dict[str, Any]]:
