@@ -124,7 +124,7 @@ def test_transforms_and_planes(bansac: Any, tmp_path: Path) -> None:
     np.savez(tmp_path / "motion.npz", x1=x, x2=x + 1)
     for model, name in (("rigid-3d", "motion.csv"), ("similarity-3d", "motion.npz")):
         found = bansac.json("estimate", tmp_path / name, "--model", model, "--threshold", "0.1")
-        np.testing.assert_allclose(found["parameters"], np.eye(3, 4) + [0, 0, 0, 1], atol=1e-9)
+        np.testing.assert_allclose(found["parameters"], np.hstack([np.eye(3), np.ones((3, 1))]), atol=1e-9)
     np.savetxt(tmp_path / "plane.txt", x * [1, 1, 0], header="x y z", comments="")
     assert "d = " in bansac("estimate", tmp_path / "plane.txt", "--model", "plane", "--threshold", "0.1").stdout
 
