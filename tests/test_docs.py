@@ -14,6 +14,7 @@ import site_figures
 import site_pages
 
 import bansac
+from bansac.problems.table import ESTIMATORS
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = sorted(
@@ -105,6 +106,12 @@ def test_the_reference_has_every_public_name() -> None:
     pages = "".join(page.read_text(encoding="utf-8") for page in (ROOT / "docs" / "api").glob("*.md"))
     documented = re.findall(r"^::: bansac\.(\w+)$", pages, re.MULTILINE)
     assert sorted(documented) == sorted(bansac.__all__)
+
+
+def test_the_reference_lists_the_estimators_of_the_table() -> None:
+    page = (ROOT / "docs" / "api" / "estimators.md").read_text(encoding="utf-8")
+    documented = re.findall(r"^::: bansac\.(\w+)$", page, re.MULTILINE)
+    assert documented == [*(row.function for row in ESTIMATORS), "focals_from_fundamental"]
 
 
 def test_every_page_is_in_the_navigation() -> None:

@@ -114,6 +114,22 @@ def test_curves(bansac: Any, tmp_path: Path) -> None:
     assert len(bansac.json("estimate", tmp_path / "line.csv", *polynomial)["parameters"]) == 2
 
 
+def test_transforms_and_planes(bansac: Any, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    x = rng.uniform(-1, 1, (60, 3))
+    np.savetxt(tmp_path / "affine.csv", np.hstack([100 * x[:, :2], 200 * x[:, :2] + 5]), delimiter=",")
+    for model in ("affine", "similarity"):
+        found = bansac.json("estimate", tmp_path / "affine.csv", "--model", model)
+        np.testing.assert_allclose(found["parameters"], [[2, 0, 5], [0, 2, 5]], atol=1e-9)
+    np.savetxt(tmp_path / "motion.csv", np.hstack([x, x + 1]), delimiter=",")
+    np.savez(tmp_path / "motion.npz", x1=x, x2=x + 1)
+    for model, name in (("rigid-3d", "motion.csv"), ("similarity-3d", "motion.npz")):
+        found = bansac.json("estimate", tmp_path / name, "--model", model, "--threshold", "0.1")
+        np.testing.assert_allclose(found["parameters"], np.hstack([np.eye(3), np.ones((3, 1))]), atol=1e-9)
+    np.savetxt(tmp_path / "plane.txt", x * [1, 1, 0], header="x y z", comments="")
+    assert "d = " in bansac("estimate", tmp_path / "plane.txt", "--model", "plane", "--threshold", "0.1").stdout
+
+
 def test_out_holds_the_answer_and_feeds_the_next_run(bansac: Any, tmp_path: Path, matches_csv: Path) -> None:
     out = tmp_path / "deep" / "out"
     document = bansac.json("estimate", matches_csv, "--model", "H", "--out", out)

@@ -18,9 +18,7 @@ from bansac.images import MAX_SIZE, read_image, shrink
 from bansac.matches import Matches
 from bansac.options import find_preset
 from bansac.output_files import OutputFolder
-from bansac.problems.essential import ESSENTIAL
-from bansac.problems.fundamental import FUNDAMENTAL
-from bansac.problems.homography import HOMOGRAPHY
+from bansac.problems.table import MODELS
 from bansac.result import RelativePose, Result
 
 # Fields of the result that result.json has under the same names.
@@ -34,15 +32,6 @@ _COUNTS = (
     "restarts",
     "stop_reason",
 )
-
-# What the coefficients of a curve mean.
-EQUATIONS = {
-    "line": "a x + b y + c = 0",
-    "circle": "centre (x, y), radius r",
-    "ellipse": "centre (x, y), semi-axes a >= b, angle of the longer one in radians",
-    "polynomial": "y = c0 + c1 x + c2 x^2 + ...",
-}
-_LABELS = {"line": ["a", "b", "c"], "circle": ["x", "y", "r"], "ellipse": ["x", "y", "a", "b", "angle"]}
 
 # Probability from which a datum counts as surely an inlier, or an outlier, in the summary of the posterior.
 SURE = 0.9
@@ -82,9 +71,9 @@ class Answer:
         return document
 
     def coefficients(self) -> dict[str, float]:
-        """Return the coefficients of a curve by their names in ``EQUATIONS``."""
+        """Return the coefficients of a curve by their names in the table of the problems."""
         assert self.model is not None
-        labels = _LABELS.get(self.name, [f"c{k}" for k in range(len(self.model))])
+        labels = MODELS[self.name].coefficients or [f"c{k}" for k in range(len(self.model))]
         return dict(zip(labels, self.model.tolist(), strict=True))
 
     def posterior_summary(self) -> dict[str, int] | None:
@@ -120,7 +109,7 @@ class Answer:
             )
         if self.model is not None and self.model.ndim == 1:
             labelled = ", ".join(f"{label} = {value:.6g}" for label, value in self.coefficients().items())
-            report.print(f"  {self.name}: {labelled} ({EQUATIONS[self.name]})", markup=False)
+            report.print(f"  {self.name}: {labelled} ({MODELS[self.name].equation})", markup=False)
         elif self.model is not None:
             _print_array(self.name, self.model)
         if self.pose is not None:
@@ -135,24 +124,22 @@ def estimate_two_view(
     K2: NDArray[np.float64] | None,
     **settings: Any,
 ) -> Answer:
-    """Estimate H, F or E; E comes with the motion, and without K1 and K2 takes points in normalised units."""
-    x1, x2 = matches.x1, matches.x2
-    if name == "H":
-        result = bansac.estimate_homography(x1, x2, **settings)
-        return Answer(name, result, result.model, "px")
-    if name == "F":
-        result = bansac.estimate_fundamental(x1, x2, image_size1=matches.size1, image_size2=matches.size2, **settings)
-        return Answer(name, result, result.model, "px")
-    result = bansac.estimate_relative_pose(x1, x2, K1, K2, **settings)
-    pose = result.model
-    normalised = K1 is None or find_preset(settings.get("preset")).normalised_threshold
+    """Estimate a model of two images; E comes with the motion, and without K1 and K2 takes normalised units."""
+    row = MODELS[name]
+    known = {"K1": K1, "K2": K2, "image_size1": matches.size1, "image_size2": matches.size2}
+    arguments = {argument: known[argument] for argument in row.arguments}
+    result = row.load_function()(matches.x1, matches.x2, **arguments, **settings)
+    normalised = row.cameras and (K1 is None or find_preset(settings.get("preset")).normalised_threshold)
     unit = "normalised units" if normalised else "px"
-    return Answer(name, result, None if pose is None else essential_from_pose(pose.R, pose.t), unit, pose)
+    if isinstance(result.model, RelativePose):
+        pose = result.model
+        return Answer(name, result, essential_from_pose(pose.R, pose.t), unit, pose)
+    return Answer(name, result, result.model, unit)
 
 
 def settings_in_words(name: str, settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options of an estimation of H, F or E for a reader, those given and the defaults."""
-    problem = {"H": HOMOGRAPHY, "F": FUNDAMENTAL, "E": ESSENTIAL}[name]
+    problem = MODELS[name].load_problem()
     preset = find_preset(settings.get("preset"))
     defaults = {field.name: getattr(preset.options, field.name) for field in dataclasses.fields(bansac.Options)}
     most = defaults["max_iterations"] or preset.max_iterations.get(problem.name, problem.default_max_iterations)

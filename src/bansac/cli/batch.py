@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from bansac.batch.job import Cameras, Job, Kind
+from bansac.batch.job import Cameras, Job
 from bansac.batch.records import Record
 from bansac.batch.result_files import WRITERS
 from bansac.batch.run import BatchSummary, check_out, estimate_pairs
@@ -18,6 +18,7 @@ from bansac.cli.arguments import uses_scores
 from bansac.cli.console import note_on_interrupt, notes, print_json, report, show_progress
 from bansac.executors import Executor
 from bansac.matches import HlocPairs
+from bansac.problems.table import Kind
 
 # Failures that are shown; the file has all.
 _SHOWN = 10

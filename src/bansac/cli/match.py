@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from bansac.batch.job import Cameras, Kind
+from bansac.batch.job import Cameras
 from bansac.cli import arguments
 from bansac.cli.answer import estimate_two_view, figure_names, settings_in_words, write_figures
 from bansac.cli.batch import make_job
@@ -17,6 +17,7 @@ from bansac.cli.match_folder import match_folder
 from bansac.cli.output import RESULT, ResultFolder, check_page
 from bansac.images import MAX_SIZE
 from bansac.matches.match_files import read_calibration
+from bansac.problems.table import Kind
 
 # The file of --out with the matches and the results per match.
 MATCHES = "matches.npz"

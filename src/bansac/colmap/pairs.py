@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from bansac.colmap.options import VerificationOptions
 from bansac.colmap.selection import NOTHING, Support, find_rotation, select
 from bansac.colmap.watermark import is_watermark
-from bansac.estimate import estimate_essential, estimate_fundamental, estimate_homography
 from bansac.estimate.planar_motion import motion_of_plane
+from bansac.estimate.two_views import estimate_essential, estimate_fundamental, estimate_homography
 from bansac.geometry import recover_pose
 from bansac.numeric.rng import derive_seed
 from bansac.result import RelativePose, Result

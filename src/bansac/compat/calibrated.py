@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from bansac.compat.arguments import LMEDS, RANSAC, as_pair, is_flag, read_method
 from bansac.compat.distortion import undistort_points
 from bansac.compat.return_values import Answer, answer, answer_of_minimal, column, raises_opencv_error, write_out
-from bansac.estimate import estimate_essential
+from bansac.estimate.two_views import estimate_essential
 from bansac.geometry import decompose_essential, homogeneous, normalize_points
 from bansac.validate import as_camera
 

@@ -52,7 +52,8 @@ from bansac.compat.return_values import (
     error_type,
     raises_opencv_error,
 )
-from bansac.estimate import estimate_affine, estimate_fundamental, estimate_homography, estimate_similarity
+from bansac.estimate.transforms import estimate_affine, estimate_similarity
+from bansac.estimate.two_views import estimate_fundamental, estimate_homography
 
 __all__ = [
     "FM_7POINT",

@@ -17,15 +17,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bansac.estimate import (
-    estimate_affine,
-    estimate_essential,
-    estimate_fundamental,
-    estimate_homography,
-    estimate_similarity,
-    fit_circle,
-    fit_line,
-)
+from bansac.estimate.curves import fit_circle, fit_line
+from bansac.estimate.transforms import estimate_affine, estimate_similarity
+from bansac.estimate.two_views import estimate_essential, estimate_fundamental, estimate_homography
 from bansac.numeric.arrays import as_floats
 from bansac.result import Result
 

@@ -8,6 +8,7 @@ or a ValueError that names the file and what was found in it.
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,13 +22,12 @@ from bansac.matches.pair_folder import PairFolder
 from bansac.matches.text_tables import read_rows, read_table, read_text
 from bansac.numeric.arrays import as_floats
 
-__all__ = ["read_calibration", "read_matches", "read_points"]
+__all__ = ["read_calibration", "read_data", "read_matches"]
 
 Array = NDArray[np.float64]
 
 _TEXT_SUFFIXES = (".csv", ".tsv", ".txt")
 _MATCH_COLUMNS = ("x1", "y1", "x2", "y2")
-_POINT_COLUMNS = ("x", "y")
 
 _CAMERAS = ("K", "K1", "K2")
 # Matches of keypoints; LightGlue counts the images from 0.
@@ -63,13 +63,22 @@ def read_matches(path: Path, pair: str | None = None) -> Matches:
     return replace(matches, K1=K1, K2=K2)
 
 
-def read_points(path: Path) -> tuple[Array, Array | None]:
-    """Read finite ``points`` (N, 2) and their ``scores`` (N) or None from a text, npy, npz or h5 file."""
+def read_data(path: Path, columns: Mapping[str, tuple[str, ...]]) -> tuple[dict[str, Array], Array | None]:
+    """Read finite arrays of equal lengths, and their ``scores`` (N) or None, from a text, npy, npz or h5 file.
+
+    ``columns`` has the names of each array's columns in a text, for example ``{"points": ("x", "y")}``.
+    """
     if _is_table(path):
-        return _read_columns(path, _POINT_COLUMNS)
-    arrays = _Arrays(path, ("points", "scores"))
-    points = arrays.get("points", (None, 2))
-    return points, _scores(arrays, len(points))
+        table, scores = _read_columns(path, sum(columns.values(), ()))
+        ends = np.cumsum([len(names) for names in columns.values()])
+        return dict(zip(columns, np.split(table, ends[:-1], axis=1), strict=True)), scores
+    arrays = _Arrays(path, (*columns, "scores"))
+    found: dict[str, Array] = {}
+    n = None
+    for name, names in columns.items():
+        found[name] = arrays.get(name, (n, len(names)))
+        n = len(found[name])
+    return found, _scores(arrays, n or 0)
 
 
 def read_calibration(path: Path) -> tuple[Array, Array]:

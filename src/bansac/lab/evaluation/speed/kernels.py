@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from bansac.batch.job import Kind
 from bansac.engine.dbn import summarize
 from bansac.engine.loop import run_iterations
 from bansac.engine.refinement.levenberg_marquardt import make_work, minimize, select_manifold
@@ -23,6 +22,7 @@ from bansac.lab.evaluation.speed.timing import Call, least_seconds
 from bansac.numeric.arrays import Bools, Floats, Reals
 from bansac.numeric.jit import kernel
 from bansac.numeric.linalg import copy
+from bansac.problems.table import Kind
 
 __all__ = ["draw_costs", "point_costs", "solve_call"]
 
