@@ -5,7 +5,7 @@
 
 A table stands between ``<!-- table: NAME -->`` and ``<!-- end -->``; ``TABLES`` has the function of every name. Those
 of ``docs/reproduction.md`` are made in ``reproduction``, those of ``docs/ablation.md`` in ``ablation_tables``, those of
-``docs/performance.md`` in ``speed_tables``, those of ``docs/scaling.md`` in ``scaling_tables``, beside this file.
+``docs/performance.md`` in ``speed_tables``, those of ``docs/many-pairs.md`` in ``scaling_tables``, beside this file.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ PAGES = (
     "docs/calibration.md",
     "docs/choosing.md",
     "docs/ablation.md",
-    "docs/scaling.md",
+    "docs/many-pairs.md",
     "docs/colmap.md",
     "docs/performance.md",
 )
