@@ -311,7 +311,7 @@ def recover_pose(
         raise ValueError(f"x1 must have shape (N, 2), got {rays1.shape}")
     if rays2.shape != rays1.shape:
         raise ValueError(f"x2 must have the shape of x1, {rays1.shape}, got {rays2.shape}")
-    # A copy: a read-only mask would have the kernel compiled anew.
+    # A copy, because a read-only mask would trigger another compilation of the kernel.
     chosen = np.ones(len(rays1), np.bool_) if inliers is None else np.array(inliers, dtype=np.bool_, order="C")
     if chosen.shape != (len(rays1),):
         raise ValueError(f"inliers must have shape ({len(rays1)},), got {chosen.shape}")
