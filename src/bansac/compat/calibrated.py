@@ -23,8 +23,8 @@ _Mask: TypeAlias = NDArray[np.uint8]
 def findEssentialMat(points1: ArrayLike, points2: ArrayLike, *args: Any, **kwargs: Any) -> Answer:
     """Estimate the essential matrix of two calibrated images, with all signatures of ``cv2.findEssentialMat``.
 
-    The signatures are ``(points1, points2, cameraMatrix, method=RANSAC, prob=None, threshold=1.0, maxIters=None,
-    mask=None)``,
+    The signatures are
+    ``(points1, points2, cameraMatrix, method=RANSAC, prob=None, threshold=1.0, maxIters=None, mask=None)``,
     ``(points1, points2, focal=1.0, pp=(0, 0), method, prob, threshold, maxIters, mask)``,
     ``(points1, points2, cameraMatrix1, distCoeffs1, cameraMatrix2, distCoeffs2, method, prob, threshold, mask)`` and
     ``(points1, points2, cameraMatrix1, cameraMatrix2, dist_coeff1, dist_coeff2, params, mask)``.

@@ -173,8 +173,8 @@ def findFundamentalMat(
     Returns
     -------
     F : (3, 3) ndarray or None
-        Fundamental matrix with ``F[2, 2] = 1``, or of unit Frobenius norm if ``F[2, 2]`` vanishes. (9, 3) or smaller
-        for the up to three stacked matrices of seven points.
+        Fundamental matrix with ``F[2, 2] = 1``, or of unit Frobenius norm if ``F[2, 2]`` vanishes. (3 k, 3) for the
+        k <= 3 stacked matrices of seven points.
     mask : (N, 1) ndarray of uint8 or None
         1 for an inlier. All zeros if F is None. None for fewer than seven points.
 

@@ -65,8 +65,8 @@ class Executor(Protocol):
         """Yield every item with its value, in any order.
 
         The iterable is consumed in the caller's thread, and only as far ahead as the workers need. If the generator is
-        closed, items that have started are cancelled, awaited or dropped. Exceptions that :func:`attempt` raises in a
-        worker are raised here.
+        closed, items that have started are cancelled or awaited, or their values are dropped. Exceptions that
+        :func:`attempt` raises in a worker are raised here.
         """
 
 

@@ -84,7 +84,7 @@ def plot_trace(trace: Trace, *, n_points: int | None = None) -> Figure:
         ax.set_axisbelow(True)
         ax.spines[["top", "right"]].set_visible(False)
         if ax.get_legend_handles_labels()[1]:
-            # Beside the curves, never over them.
+            # Place the legend beside the curves, not over them.
             ax.legend(
                 frameon=False, fontsize="small", loc="lower right", bbox_to_anchor=(1, 1), ncols=2, borderaxespad=0.1
             )

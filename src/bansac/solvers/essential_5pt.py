@@ -153,7 +153,7 @@ def _null_space(a: Floats) -> bool:
             a[_NORMAL + i] = entry
         if not rest > _DEPENDENT * square or not 0.0 < square < np.inf:
             return False
-        # The reflection I - factor v v^T takes the column to a multiple of the unit vector k.
+        # The reflection I - factor v v^T maps the column to a multiple of the unit vector k.
         length = math.copysign(math.sqrt(rest), a[_NORMAL + k])
         a[_NORMAL + k] += length
         _reflect(a, 1.0 / (length * a[_NORMAL + k]))
