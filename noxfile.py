@@ -141,11 +141,13 @@ def wheel(session: nox.Session) -> None:
     """Install the wheel that ``package`` has built into an empty environment and run small programs with it."""
     built = str(next(Path(DIST).glob("*.whl")).resolve())
     cache = {"NUMBA_CACHE_DIR": str(Path(session.create_tmp(), "numba").resolve()), "PYTHONPATH": None}
-    script, example = (str(Path(name).resolve()) for name in ("tests/user_script.py", "examples/sphere.py"))
+    names = ("tests/user_script.py", "examples/sphere.py", "tests/all_estimators.py")
+    script, example, estimators = (str(Path(name).resolve()) for name in names)
     session.install(built)
     session.chdir(session.create_tmp())  # nothing of the tree is importable
     session.run("python", script, env=cache)
     session.run("python", example, env=cache)
+    session.run("python", estimators, env=cache)  # NumPy and Numba alone are installed
     session.install(f"{built}[cli,match,plot]", "mypy")
     session.run("mypy", "--strict", script)  # finds the annotations because of py.typed
     session.run("bansac", "--version")

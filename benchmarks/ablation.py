@@ -106,7 +106,7 @@ STOPS = ("sprt", "bansac+ransac")
 WAYS_BACK = (0.0, 0.1, 0.4)
 _OPTIONS = Options()
 DEFAULT_EXPONENT = 2  # of bansac.engine.scoring.weights
-DEFAULT_LENGTH = 300  # of a round with the default budget: bansac.engine.restarts
+DEFAULT_LENGTH = 300  # of a restart with the default budget: bansac.engine.restarts
 
 
 def default_problem(kind: Kind) -> Problem:

@@ -1,4 +1,4 @@
-"""Measure the cost of many pairs and the overhead of a cluster: the numbers of docs/scaling.md.
+"""Measure what many pairs cost, and what a cluster adds: the figures of docs/many-pairs.md.
 
     OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 python benchmarks/cluster.py --data FOLDER --json FILE
 

@@ -20,7 +20,7 @@ def main(target: Path) -> None:
     pair = load_demo()
     assert pair.image1 is not None
     assert pair.image2 is not None
-    # One round: the beliefs of a run start from the scores once and are never thrown away.
+    # One restart: the beliefs of a run start from the scores once and are never thrown away.
     result = bansac.estimate_homography(pair.x1, pair.x2, scores=pair.scores, preset="paper", trace=True)
     assert result.trace is not None
     homographies = {"H_true": pair.H, "H_estimated": result.model}

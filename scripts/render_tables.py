@@ -1,17 +1,22 @@
-"""Render the tables of the documentation from the reports in ``benchmarks``.
+"""Render the tables of the documentation from the reports in ``benchmarks`` and the fields of ``bansac.Options``.
 
     python scripts/render_tables.py           # write the pages
     python scripts/render_tables.py --check   # return 1 if a page differs from its reports
+    python scripts/render_tables.py --stamp   # write into new reports which commit has stored them, then the pages
 
-A table stands between ``<!-- table: NAME -->`` and ``<!-- end -->``; ``TABLES`` has the function of every name. Those
-of ``docs/reproduction.md`` are made in ``reproduction``, those of ``docs/ablation.md`` in ``ablation_tables``, those of
-``docs/performance.md`` in ``speed_tables``, those of ``docs/scaling.md`` in ``scaling_tables``, beside this file.
+A table stands between ``<!-- table: NAME -->`` and ``<!-- end -->``, and ``TABLES`` has its function. The line below it
+says when its reports were measured, and which commits stored them. A figure of the text stands between
+``<!-- figure: NAME -->`` and ``<!-- end -->``, and ``FIGURES`` has its function. The tables of ``docs/reproduction.md``
+are made in ``reproduction``, those of ``docs/ablation.md`` in ``ablation_tables``, those of ``docs/performance.md`` in
+``speed_tables``, those of ``docs/many-pairs.md`` in ``scaling_tables``, beside this file.
 """
 
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import re
+import subprocess
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -23,18 +28,23 @@ from reproduction.tables import TABLES as EXPERIMENTS
 from scaling_tables import TABLES as SCALING
 from speed_tables import TABLES as SPEED
 
+from bansac.engine.option_fields import type_in_words
+from bansac.engine.options import Options
+
 PAGES = (
     "docs/results.md",
     "docs/reproduction.md",
     "docs/calibration.md",
     "docs/choosing.md",
     "docs/ablation.md",
-    "docs/scaling.md",
+    "docs/many-pairs.md",
     "docs/colmap.md",
     "docs/performance.md",
+    "docs/quick-start.md",
+    "README.md",
 )
 
-MARKED = re.compile(r"(<!-- table: (\S+) -->\n\n?)(.*?)(\n?<!-- end -->)", re.DOTALL)
+MARKED = re.compile(r"<!-- (table|figure): (\S+) -->(.*?)<!-- end -->", re.DOTALL)
 
 # Names of the methods in the tables, in the order of their rows. A table has the methods of its report; those that are
 # not listed here come last, by their own names.
@@ -159,9 +169,9 @@ def thresholds(group: str) -> str:
         ([name, *cells(methods[method])] for method, name in CURVES.items()),
     )
     ours, low, middle, high = methods["default"], *found["auto_pixels"].values()
-    times = "/".join(f"{ours[key]['ms_mean']:.1f}" for key in (f"{found['default_pixels']:g}", "auto"))
+    ratio = ours["auto"]["ms_mean"] / ours[f"{found['default_pixels']:g}"]["ms_mean"]
     return (
-        f"{table}\nMean ms of the default at {found['default_pixels']:g} px / auto: {times}. "
+        f"{table}\nThe mean time of auto is {ratio:.1f} times that of the default at {found['default_pixels']:g} px. "
         f"Auto finds {middle:.2f} px in the median, {low:.2f} to {high:.2f} px in 90 % of the runs.\n"
     )
 
@@ -331,6 +341,21 @@ def colmap_kills() -> str:
     return lines(["what", "found"], rows)
 
 
+def options() -> str:
+    """Return the tables of the options, one a group, from the fields of ``Options``."""
+    tables = []
+    fields = dataclasses.fields(Options)
+    for group in dict.fromkeys(field.metadata["group"] for field in fields):
+        rows = (
+            [f"`{field.name}`", f"`{field.default!r}`".replace("'", '"'), type_in_words(field), field.metadata["help"]]
+            for field in fields
+            if field.metadata["group"] == group
+        )
+        escaped = ([cell.replace("``", "`").replace("|", "\\|") for cell in row] for row in rows)
+        tables.append(f"{group.capitalize()}:\n\n{lines(['option', 'default', 'values', 'what it is'], escaped)}")
+    return "\n".join(tables)
+
+
 # Name of a table -> its text.
 TABLES: dict[str, Callable[[], str]] = {
     "essential": lambda: comparison("E", POSE_COLUMNS),
@@ -351,6 +376,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "thresholds-exact_warp": lambda: thresholds("exact_warp"),
     "thresholds-H": lambda: thresholds("H"),
     "presets": presets,
+    "options": options,
     "colmap": colmap,
     "colmap-kills": colmap_kills,
     "claims": claims,
@@ -361,29 +387,82 @@ TABLES: dict[str, Callable[[], str]] = {
 }
 
 
+def first_call() -> str:
+    """Return the seconds of the first calls ever, with compilation, of H, F and E."""
+    seconds = [bench("latency")["seconds"][f"first call ever {model}"] for model in "HFE"]
+    return f"{min(seconds):.0f} to {max(seconds):.0f} seconds"
+
+
+def colmap_figure(database: str, method: str, key: str) -> float:
+    """Return a figure of the reconstructions."""
+    return float(bench("colmap")["databases"][database][method][key])
+
+
+def colmap_centres(database: str) -> str:
+    """Return how much better or worse the camera centres are than COLMAP's."""
+    ours, theirs = (colmap_figure(database, method, "center_error") for method in ("bansac", "COLMAP"))
+    return f"{100 * abs(ours / theirs - 1):.0f} % {'better' if ours < theirs else 'worse'}"
+
+
+def colmap_inliers(method: str) -> str:
+    """Return the inlier matches where a quarter of the matches is right."""
+    return f"{colmap_figure('synthetic, 25 % right, focal lengths unknown', method, 'inlier_matches'):,.0f}"
+
+
+# Name of a figure in the text -> the figure.
+FIGURES: dict[str, Callable[[], str]] = {
+    "first-call": first_call,
+    "colmap-fountain": lambda: colmap_centres("fountain-P11"),
+    "colmap-herz": lambda: colmap_centres("Herz-Jesus-P8"),
+    "colmap-inliers": lambda: colmap_inliers("COLMAP"),
+    "bansac-inliers": lambda: colmap_inliers("bansac"),
+}
+
+
 def render(text: str) -> str:
-    """Return a page with its tables as the reports have them.
+    """Return a page with its tables and figures as the reports have them.
 
     Raises
     ------
     ValueError
-        If the page has a table that is not in ``TABLES``.
+        If the page has a table that is not in ``TABLES``, or a figure that is not in ``FIGURES``.
     """
 
     def replace(match: re.Match[str]) -> str:
-        name = match[2]
-        if name not in TABLES:
-            raise ValueError(f"unknown table {name!r}; the tables are {', '.join(TABLES)}")
-        return f"<!-- table: {name} -->\n\n{TABLES[name]()}\n<!-- end -->"
+        kind, name = match[1], match[2]
+        known = TABLES if kind == "table" else FIGURES
+        if name not in known:
+            raise ValueError(f"unknown {kind} {name!r}; the {kind}s are {', '.join(known)}")
+        evidence.used.clear()
+        found = known[name]()
+        if kind == "table":
+            found = f"\n\n{found}{evidence.sources(evidence.used)}\n"
+        return f"<!-- {kind}: {name} -->{found}<!-- end -->"
 
     return MARKED.sub(replace, text)
+
+
+def stamp() -> None:
+    """Write ``stored_in_commit``, the last commit of the file, into the reports that do not have it."""
+    folder = evidence.ROOT / "benchmarks"
+    for path in sorted([*folder.glob("*.json"), *folder.glob("experiments/*/run.json")]):
+        text = path.read_text(encoding="utf-8")
+        call = ["git", "log", "-1", "--format=%h", "--", str(path)]
+        commit = subprocess.run(call, cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
+        if commit and "stored_in_commit" not in text:
+            text = re.sub(r'^(\s*)("date": )', rf'\1"stored_in_commit": "{commit}",\n\1\2', text, count=1, flags=re.M)
+            path.write_text(text, encoding="utf-8")
 
 
 def main() -> int:
     """Render every page, or return 1 if one is not current."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true", help="write nothing; return 1 if a page is not current")
-    check = parser.parse_args().check
+    parser.add_argument("--stamp", action="store_true", help="first write into new reports which commit stored them")
+    arguments = parser.parse_args()
+    check = arguments.check
+    if arguments.stamp:
+        stamp()
     stale = False
     for page in PAGES:
         path = ROOT / page

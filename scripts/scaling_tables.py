@@ -1,4 +1,4 @@
-"""Tables of ``docs/scaling.md`` from the report of ``benchmarks/cluster.py``."""
+"""Tables of ``docs/many-pairs.md`` from the report of ``benchmarks/cluster.py``."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ def curve_data() -> CurvePoints:
 
 
 def traced_run(data: CurvePoints, **settings: Any) -> bansac.Result:
-    """Run the preset of the paper, one round, and record it."""
+    """Run the preset of the paper, one restart, and record it."""
     return bansac.fit_polynomial(data.points, DEGREE, threshold=THRESHOLD, preset="paper", trace=True, **settings)
 
 

@@ -18,7 +18,7 @@ def speed(name: str, report: str = "speed") -> str:
     return to_markdown(SPEED[name](document)) + "\n"
 
 
-def settings() -> str:
+def machines() -> str:
     """Return when and with what the reports were measured."""
     rows = []
     for document in (bench("speed"), bench("speed_xeon")):
@@ -44,14 +44,13 @@ def many() -> str:
     workers = next(iter(next(iter(document["models"].values())).values()))["pairs_per_second"]
     head = ["pairs a second", *(f"{n} threads" if n != "1" else "1 thread" for n in workers), "speedup", "ours over it"]
     peaks = ", ".join(f"{int(n):,} pairs {peak:.0f} MB" for n, peak in document["peak_memory_mb"].items())
-    measured = f"{document['date'][:10]}, {document['machine']['processor']}, {document['pairs']} pairs, "
-    measured += f"{document['times']} times."
-    return lines(head, rows) + f"\n{measured} Peak memory of a process: {peaks}.\n"
+    settings = f"{document['machine']['processor']}, {document['pairs']} pairs, {document['times']} times."
+    return lines(head, rows) + f"\n{settings} Peak memory of a process: {peaks}.\n"
 
 
 TABLES = {
     **{f"speed-{name}": functools.partial(speed, name) for name in SPEED},
     "speed-targets-xeon": functools.partial(speed, "targets", "speed_xeon"),
-    "speed-settings": settings,
+    "speed-settings": machines,
     "many-pairs": many,
 }

@@ -10,7 +10,7 @@ import pytest
 import bansac
 from bansac.engine import search
 from bansac.engine.model_selection import Plausibility
-from bansac.engine.restarts import Rounds
+from bansac.engine.restarts import Restarts
 from bansac.lab.metrics import corner_error, rotation_error, translation_error
 from bansac.problems.line import LINE
 from bansac.synthetic import (
@@ -284,7 +284,7 @@ def test_the_trace_of_several_rounds_counts_on():
 
 
 def test_the_time_limit_stops_between_rounds(monkeypatch):
-    original = Rounds.end_restart
+    original = Restarts.end_restart
 
     def end_restart(restarts, *arguments):
         """End a restart, the second after the deadline."""
@@ -292,7 +292,7 @@ def test_the_time_limit_stops_between_rounds(monkeypatch):
         if restarts.count == 2:
             monkeypatch.setattr(search.time, "perf_counter", lambda: 1e9)
 
-    monkeypatch.setattr(Rounds, "end_restart", end_restart)
+    monkeypatch.setattr(Restarts, "end_restart", end_restart)
     result = hard(agreement=50, max_seconds=1e6, restart_iterations=30)
     assert result.stop_reason == "max_seconds"
     assert (result.restarts, result.iterations) == (2, 60)

@@ -12,8 +12,10 @@ import pytest
 import render_tables
 import site_figures
 import site_pages
+from reproduction import evidence
 
 import bansac
+from bansac.problems.table import ESTIMATORS
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = sorted(
@@ -22,13 +24,20 @@ PAGES = sorted(
     for path in (ROOT / folder).glob("*.md")
 )
 ARCHITECTURE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
-ROOMS = [
+PACKAGES = [
     "cli",
-    "experiments",
+    "lab",
+    "lab.evaluation",
+    "lab.experiments",
+    "lab.metrics",
+    "lab.sets",
     "batch",
-    "evaluation",
+    "colmap",
+    "compat",
     "executors",
-    "datasets",
+    "matches",
+    "estimate",
+    "significance",
     "engine",
     "problems",
     "solvers",
@@ -45,22 +54,70 @@ def test_the_tables_are_those_of_the_reports(page: str) -> None:
 def test_every_table_stands_on_a_page() -> None:
     text = "".join((ROOT / page).read_text(encoding="utf-8") for page in render_tables.PAGES)
     assert sorted(re.findall(r"<!-- table: (\S+) -->", text)) == sorted(render_tables.TABLES)
-    assert text.count("<!-- end -->") == len(render_tables.TABLES)
+    figures = re.findall(r"<!-- figure: (\S+) -->", text)
+    assert set(figures) == set(render_tables.FIGURES)
+    assert text.count("<!-- end -->") == len(render_tables.TABLES) + len(figures)
+
+
+@pytest.mark.parametrize("page", render_tables.PAGES)
+def test_every_table_says_when_it_was_measured(page: str) -> None:
+    for kind, name, text in render_tables.MARKED.findall((ROOT / page).read_text(encoding="utf-8")):
+        measured = re.search(r"^Measured: .* on 20\d\d-\d\d-\d\d.*, stored in commits? .*\.$", text, re.MULTILINE)
+        if kind == "table":
+            evidence.used.clear()
+            render_tables.TABLES[name]()
+            assert measured or not evidence.used, name
+
+
+def guide() -> list[str]:
+    """Return the pages for users: the README and the guide of the site."""
+    navigation = (ROOT / "mkdocs.yml").read_text(encoding="utf-8").partition("  - Guide:")[2].partition("\n  - ")[0]
+    return ["README.md", *(f"docs/{name}" for name in re.findall(r": (\S+\.md)$", navigation, re.MULTILINE))]
+
+
+def measured_times(text: str) -> list[str]:
+    """Return the times in the prose of a page that no report renders."""
+    prose = re.sub(r"^```.*?^```$", "", render_tables.MARKED.sub("", text), flags=re.MULTILINE | re.DOTALL)
+    return re.findall(r"\d[\d.,]* ?(?:[mnµu]?s|seconds|minutes|hours)\b", prose)
+
+
+@pytest.mark.parametrize("page", guide())
+def test_times_on_pages_for_users_are_those_of_a_report(page: str) -> None:
+    assert measured_times((ROOT / page).read_text(encoding="utf-8")) == [], "mark the figure, or link to the table"
+
+
+def test_a_time_that_is_not_of_a_report_is_noticed() -> None:
+    text = (
+        "F takes 31.3 ms, <!-- figure: first-call -->18 seconds<!-- end -->\n\n```sh\nsleep 3 s\n```\n\nand 2 minutes."
+    )
+    assert measured_times(text) == ["31.3 ms", "2 minutes"]
+
+
+@pytest.mark.parametrize("page", guide())
+def test_a_page_for_users_has_times_of_one_age(page: str) -> None:
+    days = {}
+    for kind, name, text in render_tables.MARKED.findall((ROOT / page).read_text(encoding="utf-8")):
+        if kind == "table" and re.search(r"\d ms\b", text):
+            days[name] = set(re.findall(r" on (20\d\d-\d\d-\d\d)", text))
+    assert len(set().union(*days.values())) <= 1, days
 
 
 @pytest.mark.parametrize("page", render_tables.PAGES)
 def test_a_figure_that_is_not_the_report_s_is_noticed(page: str) -> None:
     text = (ROOT / page).read_text(encoding="utf-8")
     table = next(render_tables.MARKED.finditer(text))
-    last = max(match.end() for match in re.finditer(r"\d", table[3]))
+    figures = table[3].partition("Measured:")[0]
+    last = max(match.end() for match in re.finditer(r"\d", figures))
     at = table.start(3) + last - 1
     other = "7" if text[at] != "7" else "8"
     assert render_tables.render(text[:at] + other + text[at + 1 :]) == text
 
 
-def test_an_unknown_table_is_named() -> None:
+def test_an_unknown_table_or_figure_is_named() -> None:
     with pytest.raises(ValueError, match="unknown table 'waiting'; the tables are essential, "):
         render_tables.render("<!-- table: waiting -->\n\n| a |\n\n<!-- end -->")
+    with pytest.raises(ValueError, match="unknown figure 'a'; the figures are first-call, "):
+        render_tables.render("<!-- figure: a -->1<!-- end -->")
 
 
 def test_accuracy_over_time_is_the_best_within_each_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -71,13 +128,13 @@ def test_accuracy_over_time_is_the_best_within_each_time(tmp_path: Path, monkeyp
     report = {"protocol": {"kind": "H"}, "mean": curves}
     (tmp_path / "benchmarks").mkdir()
     (tmp_path / "benchmarks" / "H_time.json").write_text(json.dumps(report), encoding="utf-8")
-    render_tables.bench.cache_clear()
+    evidence.load.cache_clear()
     head, _, *rows, blank, chart = render_tables.over_time("H_time").splitlines()
     assert head == "| mAA@10 within | 0.5 ms | 1 ms | 2 ms | 5 ms | 10 ms | 20 ms | 50 ms | 100 ms |"
     assert rows[0] == "| default | - | - | - | - | - | - | - | 1.00 |"
     assert rows[1] == "| someone, threshold 2.5 | - | .250 | .250 | .250 | .500 | .500 | .500 | .500 |"
     assert (blank, chart.endswith("(../benchmarks/H_time.png)")) == ("", True)
-    render_tables.bench.cache_clear()
+    evidence.load.cache_clear()
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -105,6 +162,12 @@ def test_the_reference_has_every_public_name() -> None:
     pages = "".join(page.read_text(encoding="utf-8") for page in (ROOT / "docs" / "api").glob("*.md"))
     documented = re.findall(r"^::: bansac\.(\w+)$", pages, re.MULTILINE)
     assert sorted(documented) == sorted(bansac.__all__)
+
+
+def test_the_reference_lists_the_estimators_of_the_table() -> None:
+    page = (ROOT / "docs" / "api" / "estimators.md").read_text(encoding="utf-8")
+    documented = re.findall(r"^::: bansac\.(\w+)$", page, re.MULTILINE)
+    assert documented == [*(row.function for row in ESTIMATORS), "focals_from_fundamental"]
 
 
 def test_every_page_is_in_the_navigation() -> None:
@@ -150,9 +213,9 @@ def test_the_map_has_the_layers_of_the_contract() -> None:
         assert set(re.findall(r"\w+", layer)) <= set(re.findall(r"\w+", row.partition("  ")[0])), row
 
 
-@pytest.mark.parametrize("room", ROOMS)
-def test_a_room_says_what_it_may_import(room: str) -> None:
-    docstring = importlib.import_module(f"bansac.{room}").__doc__
+@pytest.mark.parametrize("package", PACKAGES)
+def test_a_package_says_what_it_may_import(package: str) -> None:
+    docstring = importlib.import_module(f"bansac.{package}").__doc__
     assert docstring is not None
     assert re.search(r"\bimports?\s", docstring, re.IGNORECASE)
 

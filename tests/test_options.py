@@ -11,7 +11,6 @@ import pytest
 
 import bansac
 from bansac import options as public
-from bansac.engine import options as engine
 from bansac.engine.refinement import REFINERS
 from bansac.engine.sampling import SAMPLERS
 from bansac.engine.scoring import SCORES
@@ -23,6 +22,7 @@ from bansac.problems.essential import ESSENTIAL, ESSENTIAL_SYMMETRIC
 from bansac.problems.fundamental import FUNDAMENTAL
 from bansac.problems.homography import HOMOGRAPHY
 from bansac.problems.line import LINE
+from bansac.problems.problem import LOCAL_OPTIMIZATIONS, WEIGHTINGS
 from bansac.synthetic import circle_points, epipolar_matches, homography_matches
 
 FIELDS = [field.name for field in dataclasses.fields(Options)]
@@ -183,21 +183,21 @@ def literals(hint):
     return tuple(value for part in typing.get_args(hint) for value in literals(part))
 
 
+CHOICES = {field.name: tuple(field.metadata["choices"]) for field in dataclasses.fields(Options)}
 ALTERNATIVES = {
-    "weighting": ("default", *engine.WEIGHTINGS),
-    "verification": engine.VERIFICATIONS,
-    "local_optimization": ("default", *engine.LOCAL_OPTIMIZATIONS),
-    "degeneracy": engine.DEGENERACIES,
-    "epipolar_error": engine.EPIPOLAR_ERRORS,
-    "gamma": engine.GAMMAS,
-    "activation": engine.ACTIVATIONS,
-}
+    name: CHOICES[name]
+    for name in (
+        "epipolar_error", "gamma", "activation", "weighting", "verification", "local_optimization", "degeneracy",
+    )
+}  # fmt: skip
 REGISTRIES = {"sampler": SAMPLERS, "scoring": SCORES, "stopping": STOPS, "refinement": REFINERS}
 
 
 def test_types_name_the_alternatives_that_are_checked():
     found = {name: literals(hint) for name, hint in typing.get_type_hints(Settings).items()}
     assert {name: names for name, names in found.items() if names} == ALTERNATIVES
+    assert ALTERNATIVES["weighting"] == ("default", *WEIGHTINGS)
+    assert ALTERNATIVES["local_optimization"] == ("default", *LOCAL_OPTIMIZATIONS)
 
 
 @pytest.mark.parametrize("name", [*ALTERNATIVES, *REGISTRIES])
@@ -224,7 +224,7 @@ def resolve(
     return resolve_options(
         problem, options, preset, threshold, settings,
         default_threshold=default_threshold, epipolar_choice=epipolar_choice,
-    )  # fmt: skip
+    ).options  # fmt: skip
 
 
 def test_settings_go_before_options_and_these_before_the_preset():

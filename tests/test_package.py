@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import ast
+import inspect
 import os
 import re
 import subprocess
@@ -10,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import bansac
+from bansac.problems.table import ESTIMATORS, Estimator
 from tests import user_script
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -39,17 +42,52 @@ def test_import_loads_neither_numba_nor_numpy() -> None:
     assert heavy.strip() == "[]"
 
 
+EXTRAS = ("cv2", "distributed", "h5py", "matplotlib", "pandas", "pooch", "pyarrow", "pycolmap", "rich", "scipy")
+EXTRAS += ("skimage", "typer")
+
+
 @pytest.mark.slow
 def test_estimating_needs_none_of_the_extras() -> None:
-    code = """
-import sys
-for name in ("cv2", "matplotlib", "typer", "rich", "h5py", "pooch", "skimage", "scipy"):
-    sys.modules[name] = None  # importing it now raises ImportError
-import numpy as np, bansac
-x = np.linspace(0, 1, 50)
-print(bansac.fit_line(np.column_stack([x, 2 * x]), threshold=0.01).success)
-"""
-    assert run_python(code).strip() == "True"
+    """Every row of the table is run, without the extras, by ``all_estimators``, as in the session ``wheel`` of nox."""
+    block = f"import sys; sys.modules.update(dict.fromkeys({EXTRAS}))  # importing one raises ImportError\n"
+    program = block + (ROOT / "tests" / "all_estimators.py").read_text()
+    assert run_python(program).splitlines() == [row.function for row in ESTIMATORS]
+
+
+def test_only_laboratory_and_command_line_import_extras_with_the_module() -> None:
+    for path in (ROOT / "src" / "bansac").rglob("*.py"):
+        if path.relative_to(ROOT / "src" / "bansac").parts[0] in ("lab", "cli"):
+            continue
+        for statement in ast.parse(path.read_text(encoding="utf-8")).body:
+            names = [name.name for name in getattr(statement, "names", ())] if isinstance(statement, ast.Import) else []
+            names += [statement.module or ""] if isinstance(statement, ast.ImportFrom) else []
+            assert not {name.split(".")[0] for name in names} & set(EXTRAS), path
+
+
+def test_imports_for_type_checkers_are_the_public_names() -> None:
+    tree = ast.parse((ROOT / "src" / "bansac" / "__init__.py").read_text(encoding="utf-8"))
+    block = next(node for node in tree.body if isinstance(node, ast.If))
+    imported = {
+        name.asname: statement.module
+        for statement in block.body
+        if isinstance(statement, ast.ImportFrom)
+        for name in statement.names
+    }
+    assert imported == bansac._MODULES
+
+
+@pytest.mark.parametrize("row", ESTIMATORS, ids=lambda row: row.name)
+def test_row_of_the_table_has_the_arguments_of_the_function(row: Estimator) -> None:
+    common = ("epipolar_error", "scores", "priors", "weights", "threshold", "preset", "options", "settings")
+    parameters = inspect.signature(getattr(bansac, row.function)).parameters
+    assert [name for name in parameters if name not in common] == [*row.data, *row.arguments]
+    assert (f'``"{row.name}"``' in (bansac.estimate_many.__doc__ or "")) == (row.problem is not None)
+    if row.problem is not None:
+        channels = sum(map(len, row.data.values()))
+        assert row.load_problem().channels == channels
+    else:
+        with pytest.raises(ValueError, match="depends on its arguments"):
+            row.load_problem()
 
 
 def test_command_without_typer_says_how_to_install_it() -> None:

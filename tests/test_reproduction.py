@@ -48,11 +48,11 @@ def copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
         document = json.loads(path.read_text())
         next(row for row in document["rows"] if row.get("labels") == [label])["values"][place] = value
         path.write_text(json.dumps(document))
-        evidence.table.cache_clear()
+        evidence.load.cache_clear()
 
-    evidence.table.cache_clear()
+    evidence.load.cache_clear()
     yield change
-    evidence.table.cache_clear()
+    evidence.load.cache_clear()
 
 
 def test_verdicts() -> None:

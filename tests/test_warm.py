@@ -14,6 +14,7 @@ from bansac.engine.scoring import SCORES
 from bansac.engine.stopping import STOPS
 from bansac.options import find_preset
 from bansac.problems.line import LINE
+from bansac.problems.table import ESTIMATORS
 
 pytestmark = pytest.mark.slow
 
@@ -31,21 +32,7 @@ def test_every_part_is_compiled_by_a_task():
     assert {options.optimization(LINE) for options in calls} >= {None, "inner+iterative", "lm"}
     named = {stop.name for options in calls for informed in (False, True) for stop in options.stops(informed=informed)}
     assert named == set(STOPS)
-    assert {name for name, _ in warm.DEFAULTS} >= {
-        "homography",
-        "fundamental",
-        "essential",
-        "line",
-        "circle",
-        "polynomial",
-        "affine",
-        "similarity",
-        "absolute_pose",
-        "rigid_3d",
-        "similarity_3d",
-        "ellipse",
-        "plane",
-    }
+    assert {name for name, _ in warm.DEFAULTS} >= {row.name for row in ESTIMATORS} - {"relative_pose"}
 
 
 def test_defaults_have_no_option_but_the_scores():

@@ -53,10 +53,21 @@ class Table:
         return values
 
 
+# The reports that have been read since this set was cleared; of a run its run.json.
+used: set[Path] = set()
+
+
 @functools.cache
+def load(path: Path) -> dict[str, Any]:
+    """Return a JSON file."""
+    document: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return document
+
+
 def table(run: str, name: str | None = None) -> Table:
     """Return a table of a run, by default the one that is named after its experiment."""
-    document = json.loads((RUNS / run / f"{name or file_of(run)}.json").read_text(encoding="utf-8"))
+    used.add(RUNS / run / "run.json")
+    document = load(RUNS / run / f"{name or file_of(run)}.json")
     groups = [title for title, span in document["groups"] for _ in range(span)] or [""] * len(document["columns"])
     rows, section = [], ""
     for row in document["rows"]:
@@ -71,11 +82,30 @@ def file_of(run: str) -> str:
     return str(settings(run)["experiment"]).replace("-", "_")
 
 
-@functools.cache
 def settings(run: str) -> dict[str, Any]:
     """Return the ``run.json`` of a run."""
-    document: dict[str, Any] = json.loads((RUNS / run / "run.json").read_text(encoding="utf-8"))
-    return document
+    path = RUNS / run / "run.json"
+    used.add(path)
+    return load(path)
+
+
+def date_and_commit(path: Path) -> tuple[str, str]:
+    """Return the day on which a report was measured, and the commit that stored it."""
+    document = load(path)
+    return document["date"][:10], document.get("stored_in_commit", "not recorded")
+
+
+def sources(paths: Iterable[Path]) -> str:
+    """Return when the reports of a table were measured and which commits stored them, as a paragraph."""
+    reports = sorted(paths)
+    if len(reports) <= 3:
+        parts = []
+        for path in reports:
+            (day, commit), name = date_and_commit(path), path.relative_to(ROOT).as_posix()
+            parts.append(f"[{name.removeprefix('benchmarks/')}](../{name}) on {day}, stored in commit {commit}")
+        return f"\nMeasured: {'; '.join(parts)}.\n" if parts else ""
+    days, commits = (sorted(set(values)) for values in zip(*map(date_and_commit, reports), strict=True))
+    return f"\nMeasured: {len(reports)} runs on {' and '.join(days)}, stored in commits {', '.join(commits)}.\n"
 
 
 def command(run: str) -> str:
@@ -96,11 +126,11 @@ def paper() -> dict[str, Any]:
     return tomllib.loads(Path(__file__).with_name("paper.toml").read_text(encoding="utf-8"))
 
 
-@functools.cache
 def bench(name: str) -> dict[str, Any]:
     """Return a report of ``bansac bench`` in ``benchmarks``."""
-    document: dict[str, Any] = json.loads((ROOT / "benchmarks" / f"{name}.json").read_text(encoding="utf-8"))
-    return document
+    path = ROOT / "benchmarks" / f"{name}.json"
+    used.add(path)
+    return load(path)
 
 
 def main_value(model: str, metric: str, method: str, *, run: str = "main-table") -> float:

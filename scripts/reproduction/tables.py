@@ -15,6 +15,7 @@ from reproduction.evidence import (
     TIME,
     bench,
     command,
+    date_and_commit,
     lines,
     main_value,
     number,
@@ -39,8 +40,9 @@ def runs() -> str:
         document = settings(run)
         written = sorted(path.name for path in (RUNS / run).iterdir())
         links = ", ".join(f"[{name}](../benchmarks/experiments/{run}/{name})" for name in written)
-        rows.append([run, f"`{command(run)}`", links, document["date"][:10], f"{document['seconds'] / 60:.1f}"])
-    return lines(["run", "command", "tables", "date", "minutes"], rows)
+        minutes = f"{document['seconds'] / 60:.1f}"
+        rows.append([run, f"`{command(run)}`", links, *date_and_commit(RUNS / run / "run.json"), minutes])
+    return lines(["run", "command", "tables", "date", "commit", "minutes"], rows)
 
 
 def main_poses(model: str) -> str:

@@ -8,62 +8,38 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from bansac.problems.table import ESTIMATORS
+
 if TYPE_CHECKING:
-    from bansac.batch.many import Failure, estimate_many, iter_estimates
-    from bansac.estimate import (
-        estimate_absolute_pose,
-        estimate_affine,
-        estimate_essential,
-        estimate_fundamental,
-        estimate_homography,
-        estimate_relative_pose,
-        estimate_rigid_3d,
-        estimate_similarity,
-        estimate_similarity_3d,
-        fit_circle,
-        fit_ellipse,
-        fit_line,
-        fit_plane,
-        fit_polynomial,
-        ransac,
-    )
-    from bansac.geometry import focals_from_fundamental
-    from bansac.options import Options
-    from bansac.problems.problem import Problem
-    from bansac.result import AbsolutePose, RelativePose, Result, Trace
+    from bansac.batch.many import Failure as Failure
+    from bansac.batch.many import estimate_many as estimate_many
+    from bansac.batch.many import iter_estimates as iter_estimates
+    from bansac.estimate.absolute_pose import estimate_absolute_pose as estimate_absolute_pose
+    from bansac.estimate.curves import fit_circle as fit_circle
+    from bansac.estimate.curves import fit_ellipse as fit_ellipse
+    from bansac.estimate.curves import fit_line as fit_line
+    from bansac.estimate.curves import fit_plane as fit_plane
+    from bansac.estimate.curves import fit_polynomial as fit_polynomial
+    from bansac.estimate.generic import ransac as ransac
+    from bansac.estimate.transforms import estimate_affine as estimate_affine
+    from bansac.estimate.transforms import estimate_similarity as estimate_similarity
+    from bansac.estimate.transforms_3d import estimate_rigid_3d as estimate_rigid_3d
+    from bansac.estimate.transforms_3d import estimate_similarity_3d as estimate_similarity_3d
+    from bansac.estimate.two_views import estimate_essential as estimate_essential
+    from bansac.estimate.two_views import estimate_fundamental as estimate_fundamental
+    from bansac.estimate.two_views import estimate_homography as estimate_homography
+    from bansac.estimate.two_views import estimate_relative_pose as estimate_relative_pose
+    from bansac.geometry import focals_from_fundamental as focals_from_fundamental
+    from bansac.options import Options as Options
+    from bansac.problems.problem import Problem as Problem
+    from bansac.result import AbsolutePose as AbsolutePose
+    from bansac.result import RelativePose as RelativePose
+    from bansac.result import Result as Result
+    from bansac.result import Trace as Trace
 
 __version__ = "0.1.0"
 
-__all__ = [
-    "AbsolutePose",
-    "Failure",
-    "Options",
-    "Problem",
-    "RelativePose",
-    "Result",
-    "Trace",
-    "__version__",
-    "estimate_absolute_pose",
-    "estimate_affine",
-    "estimate_essential",
-    "estimate_fundamental",
-    "estimate_homography",
-    "estimate_many",
-    "estimate_relative_pose",
-    "estimate_rigid_3d",
-    "estimate_similarity",
-    "estimate_similarity_3d",
-    "fit_circle",
-    "fit_ellipse",
-    "fit_line",
-    "fit_plane",
-    "fit_polynomial",
-    "focals_from_fundamental",
-    "iter_estimates",
-    "ransac",
-]
-
-_MODULES = {
+_MODULES = {row.function: row.module for row in ESTIMATORS} | {
     "AbsolutePose": "bansac.result",
     "Failure": "bansac.batch.many",
     "Options": "bansac.options",
@@ -71,25 +47,13 @@ _MODULES = {
     "RelativePose": "bansac.result",
     "Result": "bansac.result",
     "Trace": "bansac.result",
-    "estimate_absolute_pose": "bansac.estimate",
-    "estimate_affine": "bansac.estimate",
-    "estimate_essential": "bansac.estimate",
-    "estimate_fundamental": "bansac.estimate",
-    "estimate_homography": "bansac.estimate",
     "estimate_many": "bansac.batch.many",
-    "estimate_relative_pose": "bansac.estimate",
-    "estimate_rigid_3d": "bansac.estimate",
-    "estimate_similarity": "bansac.estimate",
-    "estimate_similarity_3d": "bansac.estimate",
-    "fit_circle": "bansac.estimate",
-    "fit_ellipse": "bansac.estimate",
-    "fit_line": "bansac.estimate",
-    "fit_plane": "bansac.estimate",
-    "fit_polynomial": "bansac.estimate",
     "focals_from_fundamental": "bansac.geometry",
     "iter_estimates": "bansac.batch.many",
-    "ransac": "bansac.estimate",
+    "ransac": "bansac.estimate.generic",
 }
+
+__all__ = sorted([*_MODULES, "__version__"])
 
 
 def __getattr__(name: str) -> Any:

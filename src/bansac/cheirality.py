@@ -1,4 +1,4 @@
-"""The cheirality test of a motion, apart from ``geometry``, which loads without Numba."""
+"""Cheirality test of a motion. It is separate from ``geometry``, which is importable without Numba."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def count_in_front(
 ) -> tuple[int, int]:
     """Count the points with positive depths in both cameras for the translations t and -t.
 
-    -t turns the signs of both depths around.
+    Replacing t by -t changes the signs of both depths.
     """
     x1, y1, x2, y2 = data[0], data[1], data[2], data[3]
     positive, negative = 0, 0

@@ -1,7 +1,7 @@
-"""Geometry of one and two views, on NumPy arrays.
+"""Geometry of one and two views on NumPy arrays.
 
-Notation: Hartley and Zisserman, Multiple View Geometry, 2nd ed.; a camera maps X to x ~ K (R X + t). Functions that
-take arrays of points do not check them: callers inside the package have done so.
+The notation is that of Hartley and Zisserman, Multiple View Geometry, 2nd ed. A camera maps X to x ~ K (R X + t).
+Functions of arrays of points do not check them, because their callers have done so.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ __all__ = [
 
 _Array = NDArray[np.float64]
 
-# Singular values of a homography: the smallest over the largest for a plane through a camera's centre; the root of the
-# difference of their squares for a rotation.
+# Thresholds on the singular values of a homography: smallest over largest, for a plane through a camera's centre; root
+# of the difference of their squares, for a rotation.
 _RANK_TWO, _ROTATION = 1e-9, 1e-6
 
 
@@ -55,19 +55,19 @@ def homogeneous(points: _Array) -> _Array:
 
 
 def apply_transform(matrix: _Array, points: _Array) -> _Array:
-    """Map points by a matrix of homogeneous coordinates: a homography of the plane, or a camera matrix K.
+    """Map points by a matrix in homogeneous coordinates: a homography, or a camera matrix K.
 
     Parameters
     ----------
     matrix : (3, 3) ndarray
         The matrix.
     points : (N, 2) or (N, 3) ndarray
-        Points of the plane, or homogeneous ones, such as points in the coordinates of a camera.
+        2D points, or homogeneous points such as 3D points in camera coordinates.
 
     Returns
     -------
     (N, 2) ndarray
-        The mapped points; inf or NaN for a point that is mapped to infinity.
+        Mapped points; inf or NaN for points that are mapped to infinity.
 
     Examples
     --------
@@ -91,7 +91,7 @@ def normalize_points(K: _Array, points: _Array) -> _Array:
     Returns
     -------
     (N, 2) ndarray
-        Points in normalised units, those of the plane at depth 1.
+        Points in normalised units, on the plane at depth 1.
 
     Examples
     --------
@@ -125,12 +125,12 @@ def cross_matrix(t: ArrayLike) -> _Array:
 
 
 def rotation_matrix(vector: ArrayLike) -> _Array:
-    """Return the rotation about a vector by its length in radians (Rodrigues' formula).
+    """Return the rotation about a vector by an angle equal to its length in radians (Rodrigues' formula).
 
     Parameters
     ----------
     vector : (3,) array_like
-        Axis times angle, not zero.
+        Axis times angle; not zero.
 
     Returns
     -------
@@ -148,17 +148,17 @@ def rotation_matrix(vector: ArrayLike) -> _Array:
 
 
 def essential_from_pose(R: _Array, t: ArrayLike) -> _Array:
-    """Return the essential matrix of a motion, E = [t]x R.
+    """Return the essential matrix E = [t]x R of a motion.
 
     Parameters
     ----------
     R, t : (3, 3) ndarray and (3,) array_like
-        The motion, ``X2 = R X1 + t``.
+        Motion ``X2 = R X1 + t``.
 
     Returns
     -------
     (3, 3) ndarray
-        The matrix; its singular values are (|t|, |t|, 0).
+        Essential matrix with the singular values (|t|, |t|, 0).
 
     Examples
     --------
@@ -171,19 +171,19 @@ def essential_from_pose(R: _Array, t: ArrayLike) -> _Array:
 
 
 def decompose_essential(E: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Decompose an essential matrix into E = [t]x R1 up to scale; the same holds for R2 and for -t.
+    """Decompose an essential matrix into E = [t]x R up to scale, where R is R1 or R2 and t has either sign.
 
     Parameters
     ----------
     E : (3, 3) array_like
-        An essential matrix; another matrix is replaced by the nearest essential one.
+        An essential matrix; any other matrix is replaced by the nearest essential matrix.
 
     Returns
     -------
     R1, R2 : (3, 3) ndarray
         The two rotations.
     t : (3,) ndarray
-        Unit vector; its sign is not determined.
+        Unit vector of unknown sign.
 
     Raises
     ------
@@ -206,27 +206,27 @@ def decompose_essential(E: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.f
     U, _, Vt = np.linalg.svd(matrix)
     W = np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
     R1, R2 = U @ W @ Vt, U @ W.T @ Vt
-    # U and V may contain a reflection; -E has the same motions as E.
+    # U and V may contain a reflection; E and -E have the same motions.
     sign = 1.0 if R1[0] @ np.cross(R1[1], R1[2]) > 0.0 else -1.0
     return sign * R1, sign * R2, U[:, 2].copy()
 
 
 def decompose_homography(H: ArrayLike) -> list[tuple[_Array, _Array, _Array]]:
-    """Decompose the homography of a plane, seen by calibrated cameras, into motions and normals of the plane.
+    """Decompose a homography of a plane between calibrated cameras into motions and plane normals.
 
     The homography is H = R + t n^T up to scale, for the plane n^T X = 1 and the motion X2 = R X1 + t.
 
     Parameters
     ----------
     H : (3, 3) array_like
-        The homography from image 1 to image 2, in normalised coordinates, with ``(H x1)[2] > 0`` for points in front of
+        Homography from image 1 to image 2 in normalised coordinates, with ``(H x1)[2] > 0`` for points in front of
         both cameras.
 
     Returns
     -------
     list of (R, t, n)
-        The four solutions, in which t is in units of the plane's distance from camera 1 and n of unit length; both
-        change their sign from one solution to the next. One, with t = 0, for a rotation.
+        The four solutions. t is in units of the plane's distance from camera 1, and n has unit length. Solutions
+        come in pairs that differ in the signs of t and n. For a rotation there is one solution, with t = 0.
 
     Raises
     ------
@@ -235,9 +235,9 @@ def decompose_homography(H: ArrayLike) -> list[tuple[_Array, _Array, _Array]]:
 
     Notes
     -----
-    The singular vectors of H span the two planes of space that H maps without changing lengths; each of them is seen at
-    right angles to one solution's n (Ma, Soatto, Kosecka and Sastry, An Invitation to 3-D Vision, 2004, section 5.3;
-    the same solutions as those of Faugeras and Lustman, 1988, and Malis and Vargas, 2007).
+    The singular vectors of H span the two planes in space that H maps without changing lengths. The n of each solution
+    is orthogonal to one of them (Ma, Soatto, Kosecka and Sastry, An Invitation to 3-D Vision, 2004, section 5.3). The
+    solutions are the same as those of Faugeras and Lustman (1988) and of Malis and Vargas (2007).
 
     Examples
     --------
@@ -271,7 +271,7 @@ def decompose_homography(H: ArrayLike) -> list[tuple[_Array, _Array, _Array]]:
 def recover_pose(
     E: ArrayLike, x1: ArrayLike, x2: ArrayLike, inliers: ArrayLike | None = None
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], int]:
-    """Choose the motion of an essential matrix that puts most points in front of both cameras.
+    """Choose the motion of an essential matrix with the most points in front of both cameras.
 
     Parameters
     ----------
@@ -280,7 +280,7 @@ def recover_pose(
     x1, x2 : (N, 2) array_like
         Matched points in normalised coordinates.
     inliers : (N,) array_like of bool, optional
-        The points to count; all by default.
+        Mask of the points to count; by default all.
 
     Returns
     -------
@@ -294,7 +294,7 @@ def recover_pose(
     Raises
     ------
     ValueError
-        If ``E`` is not a finite 3 x 3 matrix, or the other arguments do not fit together.
+        If ``E`` is not a finite 3 x 3 matrix, or if the other arguments have inconsistent shapes.
 
     Examples
     --------
@@ -311,7 +311,7 @@ def recover_pose(
         raise ValueError(f"x1 must have shape (N, 2), got {rays1.shape}")
     if rays2.shape != rays1.shape:
         raise ValueError(f"x2 must have the shape of x1, {rays1.shape}, got {rays2.shape}")
-    # A copy: a read-only mask would have the kernel compiled anew.
+    # A copy, because a read-only mask would trigger another compilation of the kernel.
     chosen = np.ones(len(rays1), np.bool_) if inliers is None else np.array(inliers, dtype=np.bool_, order="C")
     if chosen.shape != (len(rays1),):
         raise ValueError(f"inliers must have shape ({len(rays1)},), got {chosen.shape}")
@@ -342,18 +342,18 @@ def focals_from_fundamental(F: ArrayLike, center1: ArrayLike, center2: ArrayLike
     Returns
     -------
     f1, f2 : float
-        Focal lengths in pixels. NaN where there is none: the matrix, disturbed by noise, gives a square below 0, or the
-        focal length is not determined because the optical axes meet.
+        Focal lengths in pixels. NaN if the squared focal length is negative because of noise, or if the focal length is
+        not determined because the optical axes intersect.
 
     Raises
     ------
     ValueError
-        If an argument has the wrong shape, or holds NaN or infinity.
+        If an argument has the wrong shape or holds NaN or infinity.
 
     Notes
     -----
-    Bougnoux, "From projective to Euclidean space under any practical situation", ICCV 1998. The nearer the optical axes
-    are to meeting, as those of cameras that look at the same point do, the more noise in F disturbs the focal lengths.
+    The method is by Bougnoux, "From projective to Euclidean space under any practical situation", ICCV 1998. Noise in F
+    has a large effect if the optical axes nearly intersect, for example if both cameras look at the same point.
 
     Examples
     --------

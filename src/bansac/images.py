@@ -1,4 +1,4 @@
-"""Images, from files or arrays, as 8-bit pixels."""
+"""Images from files or arrays as 8-bit pixels."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from numpy.typing import ArrayLike, NDArray
 
 __all__ = ["MAX_SIZE", "ImageLike", "encode_jpeg", "import_opencv", "read_image", "shrink"]
 
-# Longer side in pixels beyond which images are scaled down to find features: SIFT takes some 200 bytes a pixel.
+# Images with a longer side than this, in pixels, are scaled down for detection. SIFT needs some 200 bytes a pixel.
 MAX_SIZE = 2000
 
-_QUALITIES = (85, 70, 50, 30)  # of JPEG, from 100
+_QUALITIES = (85, 70, 50, 30)  # JPEG qualities, of at most 100
 
-_ROWS = 256  # turned to grey at a time, which bounds the memory
+_ROWS = 256  # converted to grey at a time, which bounds the memory
 
 ImageLike: TypeAlias = str | os.PathLike[str] | ArrayLike
 """A path, or pixels of shape (H, W), (H, W, 3) in RGB or (H, W, 4) in RGBA."""
@@ -30,24 +30,24 @@ def read_image(image: ImageLike, *, color: bool = False, argument: str = "image"
     Parameters
     ----------
     image : path or (H, W[, 3 or 4]) array_like
-        A file, or pixels (grey, RGB or RGBA; whole numbers 0 to 255, or floats 0 to 1).
+        A file, or pixels: grey, RGB or RGBA; integers from 0 to 255 or floats from 0 to 1.
     color : bool, optional
-        Return RGB in place of grey.
+        Whether to return RGB instead of grey.
     argument : str, optional
-        What errors call an array.
+        Name of an array in error messages.
 
     Returns
     -------
     (H, W) or (H, W, 3) ndarray of uint8
-        Grey or, with ``color``, RGB pixels. The rotation that a camera's file asks for is not applied: coordinates are
-        those of the stored pixels.
+        Grey pixels, or RGB pixels if ``color``. The EXIF orientation is not applied: coordinates refer to the stored
+        pixels.
 
     Raises
     ------
     OSError
-        If the file is missing or no image.
+        If the file is missing or not an image.
     ValueError
-        If the array has no shape or range of an image.
+        If the array does not have the shape or range of an image.
     ImportError
         If the image is a file and neither OpenCV nor Pillow is installed.
 
@@ -64,7 +64,7 @@ def read_image(image: ImageLike, *, color: bool = False, argument: str = "image"
 
 
 def _read_file(path: Path) -> NDArray[np.uint8]:
-    """Decode a file to RGB bytes."""
+    """Decode a file to RGB pixels."""
     content = path.read_bytes()
     decode = _decode_with_opencv if find_spec("cv2") else _decode_with_pillow
     try:
@@ -85,7 +85,7 @@ def _decode_with_opencv(content: bytes) -> NDArray[np.uint8]:
 
 
 def _decode_with_pillow(content: bytes) -> NDArray[np.uint8]:
-    """Decode with what Matplotlib brings along, so that figures need no OpenCV."""
+    """Decode with Pillow, a dependency of Matplotlib, so that figures do not need OpenCV."""
     try:
         from PIL import Image
     except ImportError as error:
@@ -98,7 +98,7 @@ def _decode_with_pillow(content: bytes) -> NDArray[np.uint8]:
 
 
 def _as_bytes(argument: str, image: ArrayLike) -> NDArray[np.uint8]:
-    """Check pixels and turn them into grey or RGB bytes."""
+    """Check pixels and convert them to 8-bit grey or RGB."""
     pixels = np.asarray(image)
     if pixels.ndim == 3 and pixels.shape[2] == 1:
         pixels = pixels[:, :, 0]
@@ -110,7 +110,7 @@ def _as_bytes(argument: str, image: ArrayLike) -> NDArray[np.uint8]:
     if pixels.dtype.kind not in "buif":
         raise ValueError(f"{argument} must hold numbers, got {pixels.dtype}")
     top = 1 if pixels.dtype.kind in "bf" else 255
-    if not (pixels.min() >= 0 and pixels.max() <= top):  # false for NaN, too
+    if not (pixels.min() >= 0 and pixels.max() <= top):  # also fails for NaN
         raise ValueError(
             f"{argument} of type {pixels.dtype} must hold values from 0 to {top}, got {pixels.min()} to {pixels.max()}"
         )
@@ -118,7 +118,7 @@ def _as_bytes(argument: str, image: ArrayLike) -> NDArray[np.uint8]:
 
 
 def _grey(rgb: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Luma of ITU-R BT.601."""
+    """Convert RGB to grey: the luma of ITU-R BT.601."""
     grey = np.empty(rgb.shape[:2], np.uint8)
     for start in range(0, len(rgb), _ROWS):
         grey[start : start + _ROWS] = rgb[start : start + _ROWS] @ np.array([0.299, 0.587, 0.114]) + 0.5
@@ -131,17 +131,17 @@ def shrink(pixels: NDArray[np.uint8], max_size: int) -> tuple[NDArray[np.uint8],
     Parameters
     ----------
     pixels : (H, W[, 3]) ndarray of uint8
-        An image; one that is small enough is returned as it is.
+        An image; returned unchanged if it is small enough.
     max_size : int
-        Largest length of a side.
+        Largest length of a side in pixels.
 
     Returns
     -------
     pixels : (h, w[, 3]) ndarray of uint8
-        The scaled image, every pixel the mean of those that it covers.
+        The scaled image; each pixel is the mean of the pixels that it covers.
     scale : (2,) ndarray
-        ``(w / W, h / H)``: a point x of the scaled image is ``(x + 0.5) / scale - 0.5`` in the given one, pixel centres
-        having whole coordinates.
+        ``(w / W, h / H)``. A point x of the scaled image is ``(x + 0.5) / scale - 0.5`` in the original image; pixel
+        centres have integer coordinates.
     """
     height, width = pixels.shape[:2]
     share = max_size / max(height, width)
@@ -153,19 +153,19 @@ def shrink(pixels: NDArray[np.uint8], max_size: int) -> tuple[NDArray[np.uint8],
 
 
 def encode_jpeg(pixels: NDArray[np.uint8], max_bytes: int) -> bytes:
-    """Return a JPEG of at most ``max_bytes``: in the best quality that allows it, else of a smaller image.
+    """Return a JPEG of at most ``max_bytes``, in the best quality that fits, or else of a smaller image.
 
     Parameters
     ----------
     pixels : (H, W, 3) ndarray of uint8
         RGB pixels.
     max_bytes : int
-        Largest size, at least some hundreds.
+        Largest size, at least some hundred bytes.
 
     Returns
     -------
     bytes
-        The content of a file.
+        Content of a JPEG file.
     """
     cv2 = import_opencv("writing images")
     for quality in _QUALITIES:

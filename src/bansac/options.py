@@ -1,15 +1,25 @@
-"""The options of the public functions: presets, and how single settings, options and a problem's defaults combine."""
+"""Options of the public functions: presets, and the merging of settings, options and problem defaults."""
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypedDict
+from typing import Any, Literal, NamedTuple, TypedDict
 
-from bansac.engine.options import NETWORK_SETTINGS, Gamma, Options
+from bansac.engine.options import (
+    Activation,
+    Degeneracy,
+    EpipolarError,
+    Gamma,
+    GammaName,
+    LocalOptimization,
+    Options,
+    Verification,
+    Weighting,
+    network_defaults,
+)
 from bansac.engine.plan import check_abilities
 from bansac.engine.refinement import Refiner
 from bansac.engine.sampling import SAMPLERS, Sampler
@@ -17,39 +27,39 @@ from bansac.engine.scoring import Score
 from bansac.engine.stopping import Stop
 from bansac.problems.problem import Problem
 
-__all__ = ["PRESETS", "Options", "Preset", "Settings", "Threshold", "find_preset", "resolve_options"]
+__all__ = ["PRESETS", "Options", "Preset", "Resolved", "Settings", "Threshold", "find_preset", "resolve_options"]
 
 Threshold = float | Literal["auto"]
-"""What the public functions take for a threshold."""
+"""Type of the argument ``threshold`` of the public functions."""
 
 
 class Settings(TypedDict, total=False):
-    """The options, but for the threshold, as keyword arguments of the public functions."""
+    """The options, except the threshold, as keyword arguments of the public functions."""
 
+    epipolar_error: EpipolarError | None
     confidence: float
     max_iterations: int | None
     min_iterations: int
-    restarts: int
-    restart_iterations: int | None
-    agreement: int
     max_seconds: float | None
-    seed: int | None
-    sampler: str | Sampler
-    scoring: str | Score
-    weighting: Literal["default", "density", "scores", "density+scores"] | None
-    verification: Literal["sprt"] | None
     stopping: str | Sequence[str | Stop] | None
-    local_optimization: Literal["default", "inner", "iterative", "inner+iterative", "lm"] | None
-    degeneracy: Literal["default", "degensac"] | None
-    epipolar_error: Literal["sampson", "symmetric"] | None
-    refinement: str | Refiner | None
+    sampler: str | Sampler
+    neighborhood_radius: float | None
     order: int
-    gamma: Literal["gamma_1", "gamma_2", "gamma_3"] | Gamma
-    activation: Literal["rho_1", "rho_2", "rho_3", "rho_4"]
+    gamma: GammaName | Gamma
+    activation: Activation
     weight_floor: float
     cpt: Sequence[Any] | None
     tau: float | None
-    neighborhood_radius: float | None
+    restarts: int
+    restart_iterations: int | None
+    agreement: int
+    scoring: str | Score
+    weighting: Weighting | None
+    verification: Verification | None
+    local_optimization: LocalOptimization | None
+    degeneracy: Degeneracy | None
+    refinement: str | Refiner | None
+    seed: int | None
     trace: bool
 
 
@@ -62,13 +72,13 @@ class Preset:
     options : Options
         The options.
     thresholds : mapping of str to float
-        Thresholds, by the name of the problem, in place of the problems' defaults.
+        Thresholds by the name of the problem; they replace the problems' defaults.
     max_iterations : mapping of str to int
-        Largest numbers of samples likewise.
+        Largest numbers of samples by the name of the problem; they replace the problems' defaults.
     normalised_threshold : bool
-        Thresholds of calibrated problems are in normalised units even if camera matrices are given.
+        Whether thresholds of calibrated problems are in normalised units even if camera matrices are given.
     motion_of_plane : bool
-        The relative pose of a plane comes from its homography.
+        Whether the relative pose of a plane is computed from its homography.
     """
 
     options: Options
@@ -78,11 +88,26 @@ class Preset:
     motion_of_plane: bool = True
 
 
+class Resolved(NamedTuple):
+    """The complete options of one call.
+
+    Parameters
+    ----------
+    options : Options
+        The options, with a threshold, a number of iterations and a seed.
+    auto : bool
+        Whether the threshold is estimated from the data. The estimation starts from the threshold of ``options``.
+    """
+
+    options: Options
+    auto: bool
+
+
 _FAST = Options(restarts=1, max_iterations=600, stopping="default")
 _ACCURATE = Options(restarts=64, agreement=4, max_iterations=19_200)
 
 PRESETS = {
-    # Every field is written out: a change of a default does not change it.
+    # Every field is listed, so that a change of a default does not change this preset.
     "paper": Preset(
         Options(
             threshold=None,
@@ -123,17 +148,17 @@ PRESETS = {
 
 _DEFAULT = Preset(Options())
 
-# Of a random seed: short enough to be typed.
+# Number of bits of a random seed, so that it is short enough to type.
 _SEED_BITS = 32
 
 
 def find_preset(name: Any) -> Preset:
-    """Return a preset by its name, that of the default options for None.
+    """Return a preset by its name; None is the preset of the default options.
 
     Raises
     ------
     ValueError
-        If there is none of this name.
+        If there is no preset of this name.
     """
     if name is None:
         return _DEFAULT
@@ -151,30 +176,30 @@ def resolve_options(
     *,
     default_threshold: float | None = None,
     epipolar_choice: bool = False,
-) -> Options:
-    """Merge a preset, options in place of it, and single settings; fill in the problem's defaults.
+) -> Resolved:
+    """Merge the options or a preset with single settings and the defaults of the problem.
 
     Parameters
     ----------
     problem : Problem
         The problem.
     options : Options, optional
-        Take the place of the preset's.
+        Options that replace those of the preset.
     preset : str, optional
         A key of ``PRESETS``.
     threshold : float or "auto", optional
-        A number takes precedence over that of the options. ``"auto"`` starts from what holds without it.
+        A number overrides the threshold of the options. ``"auto"`` starts from the threshold that holds without it.
     settings : Settings
-        Take precedence over the options.
+        Single options, which override ``options``.
     default_threshold : float, optional
-        In place of the problem's default, where neither the caller nor the preset has one.
+        Replaces the default of the problem if neither the caller nor the preset has a threshold.
     epipolar_choice : bool
-        Whether the caller has a problem for every ``epipolar_error``; without it a preset's does not count.
+        Whether the caller has a problem for every ``epipolar_error``. If not, the value of a preset is ignored.
 
     Returns
     -------
-    Options
-        With a threshold, a number of iterations and a seed.
+    Resolved
+        The options, and whether the threshold is estimated.
 
     Raises
     ------
@@ -184,7 +209,7 @@ def resolve_options(
     TypeError
         If an option does not exist.
     """
-    # 1 and True are equal. The seed is left out: calls that differ in nothing else share what is merged.
+    # The types are part of the key, since 1 == True. The seed is not: calls that differ only in it share the result.
     items = tuple([(name, value, type(value)) for name, value in settings.items() if name != "seed"])
     given = (problem, options, preset, threshold, items, default_threshold, epipolar_choice)
     try:
@@ -197,7 +222,7 @@ def resolve_options(
         resolved = resolved.with_seed(settings["seed"])
     if resolved.seed is None:
         resolved = resolved.with_seed(secrets.randbits(_SEED_BITS))
-    return resolved
+    return Resolved(resolved, isinstance(threshold, str))
 
 
 @functools.lru_cache(maxsize=256, typed=True)
@@ -210,7 +235,7 @@ def _merge(
     default_threshold: float | None,
     epipolar_choice: bool,
 ) -> Options:
-    """Merge and check all but the seed; calls with the same settings share the result."""
+    """Merge and check all options except the seed; calls with the same settings share the result."""
     chosen = find_preset(preset)
     base = chosen.options
     changes = {name: value for name, value, _ in items}
@@ -240,7 +265,7 @@ def _merge(
 
 
 def _fixed(threshold: Threshold | None, problem: Problem, start: float | None) -> float | None:
-    """Return a threshold that is a number, None for one that is not given or ``"auto"``, which needs a start."""
+    """Return a numeric threshold; None for ``"auto"``, which needs a start, or if no threshold is given."""
     if not isinstance(threshold, str):
         return threshold
     if threshold != "auto":
@@ -251,9 +276,9 @@ def _fixed(threshold: Threshold | None, problem: Problem, start: float | None) -
 
 
 def _without_network(base: Options, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return defaults in place of a preset's settings of the network, for a sampler that has none."""
+    """Return default network settings to replace those of a preset, if the sampler has no network."""
     sampler = settings.get("sampler", base.sampler)
     row = SAMPLERS.get(sampler) if isinstance(sampler, str) else sampler
     if not isinstance(row, Sampler) or row.adaptive:
         return {}
-    return {field.name: field.default for field in dataclasses.fields(Options) if field.name in NETWORK_SETTINGS}
+    return network_defaults()

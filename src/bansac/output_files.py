@@ -1,4 +1,4 @@
-"""Files written completely or not at all, into a folder that is checked before the work starts."""
+"""Output files that are written completely or not at all, in a folder that is checked before the work starts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class OutputFolder:
-    """The folder of ``--out``, made if it is not there; an OSError if files cannot be written there."""
+    """Folder of ``--out``; it is created if it is missing. An OSError is raised if it is not writable."""
 
     def __init__(self, path: Path) -> None:
         check_writable(path, f"into {str(path)!r}")
@@ -37,10 +37,10 @@ class OutputFolder:
         self.write(name, lambda path: np.savez_compressed(path, **arrays))
 
     def write_rows(self, name: str, rows: Iterable[Mapping[str, Any]]) -> None:
-        """Write rows as CSV; None leaves a field empty.
+        """Write rows as CSV; None becomes an empty field.
 
-        They are gone through twice, the columns being those that any of them has, and never held all at once: a full
-        run has millions. This is why it is not pandas' ``to_csv``.
+        The columns are all columns that occur in any row. The rows are iterated twice and never held in memory at once,
+        because a full run has millions. For this reason pandas' ``to_csv`` is not used.
         """
         columns = list(dict.fromkeys(column for row in rows for column in row))
 
@@ -59,13 +59,13 @@ class OutputFolder:
         self.write(name, lambda path: save_figure(figure, path))
 
     def write(self, name: str, write: Callable[[Path], Any]) -> None:
-        """Let ``write`` fill the file."""
+        """Let ``write`` write the file."""
         write_atomically(self.path / name, write)
         self.files.append(str(self.path / name))
 
 
 def check_writable(folder: Path, what: str, option: str = "--out") -> None:
-    """Make a folder if it is not there; an OSError that says ``what`` if files cannot be written there."""
+    """Create a folder if it is missing; if it is not writable, raise an OSError that contains ``what``."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         tempfile.TemporaryFile(dir=folder).close()
@@ -74,13 +74,13 @@ def check_writable(folder: Path, what: str, option: str = "--out") -> None:
 
 
 def check_file(path: Path, option: str = "--out") -> None:
-    """Make the folder of a file if it is not there; an OSError that names the option if it cannot be written."""
+    """Create the folder of a file if it is missing; if the file is not writable, raise an OSError with the option."""
     check_writable(path.parent, repr(str(path)), option)
     if path.is_dir():
         raise IsADirectoryError(f"{option}: cannot write {str(path)!r}: is a folder")
 
 
 def check_replaceable(what: str, overwrite: bool, option: str = "--out") -> None:
-    """Raise a ValueError that says ``what`` is there unless it may be replaced."""
+    """Raise a ValueError that contains ``what`` unless existing output may be replaced."""
     if not overwrite:
         raise ValueError(f"{option}: {what}; name another place, or replace it with --overwrite")

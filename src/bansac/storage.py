@@ -1,4 +1,4 @@
-"""What is written to disk: values in the types of JSON, files that are whole or not there, results that load again."""
+"""Storage of results: conversion to JSON types, atomic writing, and files that can be loaded again."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ import numpy as np
 
 __all__ = ["as_array", "read_fields", "to_json", "to_plain", "write_atomically", "write_fields"]
 
-# In an npz file: the fields that are no arrays, as JSON. Fields of fields are joined by dots.
+# Entry of an npz file with all fields that are not arrays, as JSON. Names of nested fields are joined by dots.
 _REST = "fields"
 _JOIN = "."
 
 _DTYPES = {"inliers": np.bool_, "frame_inliers": np.bool_, "frame_beliefs": np.uint8}
 _DTYPES |= dict.fromkeys(("best_inliers", "low_probability", "outliers", "restart", "frames"), np.int64)
-# What null stands for in the arrays of a JSON file: NaN but for these.
+# Arrays for which null in a JSON file means infinity; otherwise it means NaN.
 _INFINITE = ("residuals", "required_iterations")
 
 
 def to_plain(value: Any) -> Any:
-    """Return a value in the types of JSON: arrays become lists, named tuples dicts, NaN and infinity None."""
+    """Return a value in JSON types: arrays become lists, named tuples become dicts, NaN and infinity become None."""
     if isinstance(value, Mapping):
         return {str(key): to_plain(item) for key, item in value.items()}
     if hasattr(value, "_asdict"):
@@ -50,13 +50,13 @@ def to_json(document: Mapping[str, Any]) -> str:
 
 
 def write_atomically(path: Path, write: Callable[[Path], Any]) -> None:
-    """Let ``write`` fill a temporary file beside ``path``, of the same suffix, and move it there when it is whole."""
+    """Let ``write`` fill a temporary file beside ``path``, with the same suffix, then move it to ``path``."""
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.stem}-", suffix=path.suffix)
     os.close(handle)
     temporary = Path(name)
     try:
         write(temporary)
-        # mkstemp makes files that only their owner may read; give this one the usual permissions.
+        # mkstemp creates files that only the owner may read; set the usual permissions.
         mask = os.umask(0)
         os.umask(mask)
         temporary.chmod(0o666 & ~mask)
@@ -79,7 +79,7 @@ def write_fields(path: str | os.PathLike[str], fields: Mapping[str, Any]) -> Non
 
 
 def read_fields(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Read what :func:`write_fields` has written; an error names the file."""
+    """Read a file of :func:`write_fields`; an error names the file."""
     source = Path(path)
     try:
         if _suffix(source) == ".json":
@@ -94,7 +94,7 @@ def read_fields(path: str | os.PathLike[str]) -> dict[str, Any]:
 
 
 def as_array(name: str, value: Any) -> Any:
-    """Return a field of a file as an array: lists of JSON have None for what is not finite."""
+    """Return a field of a file as an array; None in JSON lists stands for values that are not finite."""
     if name in _DTYPES:
         return np.asarray(value, dtype=_DTYPES[name])
     array = np.asarray(value, dtype=np.float64)  # None becomes NaN

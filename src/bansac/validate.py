@@ -1,4 +1,4 @@
-"""Checks of what the caller passes: every error names the argument and what was found."""
+"""Checks of arguments; every error names the argument and the invalid value."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from bansac.numeric.arrays import as_floats
 
-# Solvers multiply up to three coordinates.
+# Largest magnitude of a coordinate. Solvers multiply up to three coordinates.
 LARGEST = 1e100
 
 __all__ = [
@@ -25,9 +25,9 @@ __all__ = [
 
 
 def as_points(argument: str, value: ArrayLike, channels: int, *, finite: bool = True) -> NDArray[np.float64]:
-    """Return an (N, channels) float64 array of finite numbers; (N, 1, channels) is taken too.
+    """Return an (N, channels) float64 array of finite numbers; (N, 1, channels) is also accepted.
 
-    Without ``finite`` the numbers are left for the caller to check.
+    If ``finite`` is False, the caller must check the numbers.
     """
     array = as_floats(argument, value)
     if array.ndim == 3 and array.shape[1] == 1:
@@ -47,7 +47,7 @@ def as_scores(argument: str, value: ArrayLike, n: int) -> NDArray[np.float64]:
 
 
 def scores_and_range(argument: str, value: ArrayLike, n: int) -> tuple[NDArray[np.float64], float, float]:
-    """Return n finite numbers as float64, the least and the largest of them; 0 and 0 if there are none."""
+    """Return n finite numbers as float64, their minimum and their maximum; the last two are 0 if n is 0."""
     array = as_floats(argument, value)
     if array.shape != (n,):
         raise ValueError(f"{argument} must have shape ({n},), one for each datum; got {array.shape}")
@@ -62,7 +62,7 @@ def as_probabilities(argument: str, value: ArrayLike, n: int) -> NDArray[np.floa
 
 
 def check_probabilities(argument: str, lowest: float, highest: float, advice: str = "") -> None:
-    """Raise where numbers from ``lowest`` to ``highest`` are no probabilities; ``advice`` ends the message."""
+    """Raise an error if numbers from ``lowest`` to ``highest`` are not probabilities; ``advice`` ends the message."""
     if lowest < 0 or highest > 1:
         raise ValueError(f"{argument} must lie in [0, 1], got values in [{lowest:g}, {highest:g}]{advice}")
 
@@ -101,13 +101,13 @@ def as_size(argument: str, value: ArrayLike) -> tuple[int, int]:
 
 
 def check_same_length(name1: str, array1: NDArray[np.float64], name2: str, array2: NDArray[np.float64]) -> None:
-    """Raise where two arrays differ in their number of rows."""
+    """Raise an error if two arrays differ in their number of rows."""
     if len(array1) != len(array2):
         raise ValueError(f"{name1} and {name2} must have equal lengths, got {len(array1)} and {len(array2)}")
 
 
 def check_finite(argument: str, array: NDArray[np.float64]) -> tuple[float, float]:
-    """Raise where a number is not finite, or too large for products; return the least and the largest, 0 of none."""
+    """Raise an error if a number is not finite or exceeds ``LARGEST``; return the minimum and maximum, 0 if empty."""
     if array.size == 0:
         return 0.0, 0.0
     lowest, highest = float(array.min()), float(array.max())

@@ -9,7 +9,7 @@ from __future__ import annotations
 import multiprocessing
 import signal
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 from typing import Any
@@ -17,16 +17,26 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+import bansac
 from bansac.engine.sampling import SAMPLERS
 from bansac.engine.scoring import SCORES
 from bansac.numeric.numba_backend import KERNELS
+from bansac.problems.table import ESTIMATORS
+from bansac.result import Result
 
 __all__ = ["DEFAULTS", "OPTIONS", "Warmed", "warm_cache"]
 
-_PROBLEMS = (
-    *("homography", "circle", "essential", "fundamental", "line", "polynomial", "affine", "similarity"),
-    *("absolute_pose", "rigid_3d", "similarity_3d", "ellipse", "plane"),
-)
+_PROBLEMS = tuple(row.name for row in ESTIMATORS if row.warm is not None)
+
+# Further calls: the function, and the key of its data.
+_VARIANTS = {
+    "sized_images": ("estimate_fundamental", "sized scene"),
+    "planar_scene": ("estimate_fundamental", "plane of space"),
+    "relative_pose": ("estimate_relative_pose", "normalised scene"),
+}
+
+# Number of matches or points.
+_SIZE = 60
 
 Task = tuple[str, dict[str, Any]]
 """An estimator, and its options."""
@@ -34,10 +44,10 @@ Task = tuple[str, dict[str, Any]]
 DEFAULTS: tuple[Task, ...] = (
     *((name, {}) for name in _PROBLEMS),
     ("sized_images", {}),  # the plausibility of the focal lengths of F
-    ("pose", {"scores": True}),
+    ("relative_pose", {"scores": True}),
     *((name, {"scores": True}) for name in ("homography", "fundamental", "essential")),
 )
-"""Calls that together use every kernel of the default options, with scores and without. The longest come first."""
+"""Calls that together use every kernel of the default options, with scores and without."""
 
 OPTIONS: tuple[Task, ...] = (
     ("essential", {"epipolar_error": "symmetric"}),
@@ -141,40 +151,45 @@ def _in_processes(tasks: Sequence[Task], jobs: int) -> Iterator[Warmed]:
 
 def _run(name: str, options: dict[str, Any]) -> Warmed:
     """Call an estimator on small data."""
-    import bansac
-
     before, started = KERNELS.copy(), time.perf_counter()
-    x1, x2, flat = _matches()
-    size = (500, 500)
-    estimators: dict[str, Callable[..., Any]] = {
-        "homography": lambda **o: bansac.estimate_homography(x1, flat, **o),
-        "affine": lambda **o: bansac.estimate_affine(x1, flat, **o),
-        "similarity": lambda **o: bansac.estimate_similarity(x1, flat, **o),
-        "absolute_pose": lambda **o: bansac.estimate_absolute_pose(_space(x1 / 500), x1 / 500, **o),
-        "rigid_3d": lambda **o: bansac.estimate_rigid_3d(_space(x1), _space(x1), threshold=1.0, **o),
-        "similarity_3d": lambda **o: bansac.estimate_similarity_3d(_space(x1), _space(x1), threshold=1.0, **o),
-        "fundamental": lambda **o: bansac.estimate_fundamental(x1, x2, **o),
-        "sized_images": lambda **o: bansac.estimate_fundamental(x1, x2, image_size1=size, image_size2=size, **o),
-        "planar_scene": lambda **o: bansac.estimate_fundamental(x1, flat, **o),
-        "essential": lambda **o: bansac.estimate_essential(x1 / 500, x2 / 500, **o),
-        "pose": lambda **o: bansac.estimate_relative_pose(x1 / 500, x2 / 500, **o),
-        "line": lambda **o: bansac.fit_line(np.column_stack([x1[:, 0], x1[:, 0]]), threshold=1.0, **o),
-        "circle": lambda **o: bansac.fit_circle(100 * _unit_vectors(x1), threshold=1.0, **o),
-        "ellipse": lambda **o: bansac.fit_ellipse(_unit_vectors(x1) * [200, 100], threshold=1.0, **o),
-        "plane": lambda **o: bansac.fit_plane(np.column_stack([x1, x1[:, 0]]), threshold=1.0, **o),
-        "polynomial": lambda **o: bansac.fit_polynomial(x1 * np.array([1, 0]), 2, threshold=1.0, **o),
-    }
-    scores = {"scores": np.linspace(0.9, 0.1, len(x1))} if options.get("scores") else {}
-    estimators[name](max_iterations=50, **options | scores)
+    call_estimator(name, options)
     label = ", ".join([name, *(f"{key}={value}" for key, value in options.items())])
     counts = {kind: KERNELS[kind] - before[kind] for kind in ("compiled", "loaded")}
     return Warmed(label, **counts, seconds=time.perf_counter() - started)
 
 
+def call_estimator(name: str, options: dict[str, Any]) -> Result:
+    """Call an estimator, or a variant of one, on small data; ``scores`` is True if it gets scores."""
+    rows = {row.name: (row.function, row.warm) for row in ESTIMATORS if row.warm is not None}
+    function, key = (rows | _VARIANTS)[name]
+    scores = {"scores": np.linspace(0.9, 0.1, _SIZE)} if options.get("scores") else {}
+    result: Result = getattr(bansac, function)(max_iterations=50, **_data()[key] | options | scores)
+    return result
+
+
+def _data() -> dict[str, dict[str, Any]]:
+    """Return the arguments of a call by the keys of the table: data, and the threshold if there is no default."""
+    x1, x2, flat = _matches()
+    size = (500, 500)
+    return {
+        "plane of space": {"x1": x1, "x2": flat},
+        "scene": {"x1": x1, "x2": x2},
+        "sized scene": {"x1": x1, "x2": x2, "image_size1": size, "image_size2": size},
+        "normalised scene": {"x1": x1 / 500, "x2": x2 / 500},
+        "projections": {"points3D": _space(x1 / 500), "points2D": x1 / 500},
+        "motion of space": {"x1": _space(x1), "x2": _space(x1), "threshold": 1.0},
+        "line": {"points": np.column_stack([x1[:, 0], x1[:, 0]]), "threshold": 1.0},
+        "circle": {"points": 100 * _unit_vectors(x1), "threshold": 1.0},
+        "ellipse": {"points": _unit_vectors(x1) * [200, 100], "threshold": 1.0},
+        "points of a plane": {"points": np.column_stack([x1, x1[:, 0]]), "threshold": 1.0},
+        "polynomial": {"points": x1 * np.array([1, 0]), "degree": 2, "threshold": 1.0},
+    }
+
+
 def _matches() -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     """Return points of one image, and their matches for a scene in depth and for a plane, a few of them wrong."""
     rng = np.random.default_rng(0)
-    X = rng.uniform([-1, -1, 4], [1, 1, 6], (60, 3))
+    X = rng.uniform([-1, -1, 4], [1, 1, 6], (_SIZE, 3))
     Y = X + np.array([0.5, 0.1, 0.2])
     x1, x2 = 500 * X[:, :2] / X[:, 2:], 500 * Y[:, :2] / Y[:, 2:]
     flat = x1 * 1.1 + 20

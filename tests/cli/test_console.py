@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import bansac as library
+from bansac.cli.app import COMMANDS, load_command
 from bansac.numeric.cache import cache_folders, clear_cache, inspect_cache
 from tests.processes import interruptible
 
@@ -123,3 +124,23 @@ def test_ctrl_c_ends_at_once_with_130(tmp_path: Path) -> None:
         _, errors = process.communicate(timeout=60)
     assert process.returncode == 130
     assert "Traceback" not in errors
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_listed_help_is_that_of_the_command(name: str) -> None:
+    assert " ".join(load_command(name).help.split()).startswith(COMMANDS[name])
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["estimate", "--help"], ["estimate", "FILE", "--model", "H"]])
+def test_neither_help_nor_estimating_loads_the_laboratory(arguments: list[str], matches_csv: Path) -> None:
+    arguments = [str(matches_csv) if argument == "FILE" else argument for argument in arguments]
+    program = f"""
+import atexit, sys
+sys.argv = ["bansac", *{arguments!r}]
+heavy = ("bansac.lab", "pandas", "matplotlib")
+atexit.register(lambda: print("loaded:", [name for name in heavy if name in sys.modules]))
+from bansac.cli import main
+main()
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "loaded: []"

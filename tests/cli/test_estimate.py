@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import dataclasses
 import json
 from pathlib import Path
 from typing import Any
@@ -113,6 +114,22 @@ def test_curves(bansac: Any, tmp_path: Path) -> None:
     assert len(bansac.json("estimate", tmp_path / "line.csv", *polynomial)["parameters"]) == 2
 
 
+def test_transforms_and_planes(bansac: Any, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    x = rng.uniform(-1, 1, (60, 3))
+    np.savetxt(tmp_path / "affine.csv", np.hstack([100 * x[:, :2], 200 * x[:, :2] + 5]), delimiter=",")
+    for model in ("affine", "similarity"):
+        found = bansac.json("estimate", tmp_path / "affine.csv", "--model", model)
+        np.testing.assert_allclose(found["parameters"], [[2, 0, 5], [0, 2, 5]], atol=1e-9)
+    np.savetxt(tmp_path / "motion.csv", np.hstack([x, x + 1]), delimiter=",")
+    np.savez(tmp_path / "motion.npz", x1=x, x2=x + 1)
+    for model, name in (("rigid-3d", "motion.csv"), ("similarity-3d", "motion.npz")):
+        found = bansac.json("estimate", tmp_path / name, "--model", model, "--threshold", "0.1")
+        np.testing.assert_allclose(found["parameters"], np.hstack([np.eye(3), np.ones((3, 1))]), atol=1e-9)
+    np.savetxt(tmp_path / "plane.txt", x * [1, 1, 0], header="x y z", comments="")
+    assert "d = " in bansac("estimate", tmp_path / "plane.txt", "--model", "plane", "--threshold", "0.1").stdout
+
+
 def test_out_holds_the_answer_and_feeds_the_next_run(bansac: Any, tmp_path: Path, matches_csv: Path) -> None:
     out = tmp_path / "deep" / "out"
     document = bansac.json("estimate", matches_csv, "--model", "H", "--out", out)
@@ -166,6 +183,32 @@ def test_iterations_may_be_written_as_a_power(bansac: Any, matches_csv: Path) ->
     document = bansac.json("estimate", matches_csv, "--model", "H", "--max-iterations", "2e1", "--sampler", "uniform")
     assert document["iterations"] <= 20
     assert "max_iterations" in bansac.refused("estimate", matches_csv, "--model", "H", "--max-iterations", "1.5")
+
+
+def test_both_commands_have_the_flags_of_the_options_that_declare_one(bansac: Any) -> None:
+    flags = [field for field in dataclasses.fields(library.Options) if field.metadata["flag"]]
+    for command in ("estimate", "match"):
+        shown = bansac(command, "--help").stdout
+        for field in flags:
+            assert f"--{field.name.replace('_', '-')} " in shown
+    assert {"threshold", "scoring", "restarts", "seed"} <= {field.name for field in flags}
+
+
+def test_preset_and_flags_that_override_it(
+    bansac: Any, tmp_path: Path, plane: Any, scene: Any, matches_csv: Path
+) -> None:
+    fast = bansac.json("estimate", matches_csv, "--model", "H", "--preset", "fast")
+    assert fast["restarts"] == 1
+    more = ("--preset", "fast", "--restarts", "2", "--scoring", "inliers", "--seed", "3")
+    document = bansac.json("estimate", matches_csv, "--model", "H", *more)
+    settings = {"preset": "fast", "restarts": 2, "scoring": "inliers", "seed": 3}
+    result = library.estimate_homography(plane.x1, plane.x2, **settings)
+    assert document["parameters"] == result.model.tolist()
+    assert "scoring must be one of" in bansac.refused("estimate", matches_csv, "--model", "H", "--scoring", "best")
+    assert "preset must be one of" in bansac.refused("estimate", matches_csv, "--model", "H", "--preset", "best")
+    np.savez(tmp_path / "scene.npz", x1=scene.x1, x2=scene.x2, K=scene.K)
+    paper = bansac("estimate", tmp_path / "scene.npz", "--model", "E", "--preset", "paper").stdout
+    assert "threshold 0.001 normalised units, " in paper
 
 
 def test_report_for_readers(bansac: Any, matches_csv: Path) -> None:

@@ -1,4 +1,4 @@
-"""The optimised models of a restart compete by score times plausibility."""
+"""The optimised models of a restart are compared by score times plausibility."""
 
 from __future__ import annotations
 

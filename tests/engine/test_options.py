@@ -169,3 +169,10 @@ def test_options_are_frozen():
 def test_the_only_round_must_be_long_enough_for_the_minimum():
     with pytest.raises(ValueError, match=r"min_iterations must be at most restart_iterations \(50\).*got 51"):
         Options(restarts=1, restart_iterations=50, min_iterations=51)
+
+
+def test_every_option_has_its_text():
+    for field in dataclasses.fields(Options):
+        assert field.metadata["help"].endswith(".")
+        assert f"\n{field.name} : " in Options.__doc__
+        assert " ".join(field.metadata["details"].split()) in Options.__doc__

@@ -13,7 +13,7 @@ import pytest
 
 from bansac.matches import Matches
 from bansac.matches.hdf5 import Reader
-from bansac.matches.match_files import read_calibration, read_matches, read_points
+from bansac.matches.match_files import read_calibration, read_data, read_matches
 
 TABLE = np.random.default_rng(0).uniform(-500, 1500, (30, 5))
 TABLE[:, 4] = np.linspace(0, 1, 30)
@@ -80,8 +80,9 @@ class TestText:
         assert message in str(error.value)
 
     def test_points(self, tmp_path):
-        points, scores = read_points(self.write(tmp_path / "points.tsv", TABLE[:, :2], delimiter="\t"))
-        np.testing.assert_array_equal(points, TABLE[:, :2])
+        path = self.write(tmp_path / "points.tsv", TABLE[:, :2], delimiter="\t")
+        data, scores = read_data(path, {"points": ("x", "y")})
+        np.testing.assert_array_equal(data["points"], TABLE[:, :2])
         assert scores is None
 
 
@@ -92,7 +93,8 @@ class TestNpy:
             np.save(path, np.asfortranarray(TABLE[:, :width]))
             assert_read(path, scores=width == 5)
         np.save(path, TABLE[:, [0, 1, 4]].astype(np.float32))
-        points, scores = read_points(path)
+        data, scores = read_data(path, {"points": ("x", "y")})
+        points = data["points"]
         assert (points.shape, scores.shape, points.dtype) == ((30, 2), (30,), np.float64)
         np.save(path, np.empty((0, 4)))
         assert len(read_matches(path)) == 0

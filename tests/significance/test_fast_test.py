@@ -11,7 +11,7 @@ from bansac.problems.fundamental import FUNDAMENTAL
 from bansac.problems.homography import HOMOGRAPHY
 from bansac.problems.line import LINE
 from bansac.significance import fast_test
-from bansac.significance.fast_test import _survey, is_significant_fast
+from bansac.significance.fast_test import _sample_rearranged, is_significant_fast
 from bansac.significance.support import SAME_POINT, first_of_equals
 from bansac.synthetic import circle_points, epipolar_matches, homography_matches, line_points
 
@@ -83,7 +83,7 @@ def test_it_counts_no_more_than_the_merged_support():
         data = np.round(rng.uniform(0, 30, (4, 300)))
         support = rng.random(300) < 0.5
         counts, rearranged = np.zeros(3, np.int64), np.empty((4, 900))
-        _survey(data, support, seed_rng(1), 8.0, SAME_POINT, 3, 2, rearranged, counts)
+        _sample_rearranged(data, support, seed_rng(1), 8.0, SAME_POINT, 3, 2, rearranged, counts)
         assert 0 < counts[0] <= first_of_equals(HOMOGRAPHY, data[:, support], 1.0).size
         assert counts[1] == 300
         own = {tuple(point) for point in data[:2].T}

@@ -1,16 +1,19 @@
-"""Many pairs in one run: from files of matches or a folder of images to one file of results.
+"""Estimation for many pairs in one run, from files of matches or a folder of images to one file of results.
 
 ====================  ==================================================================================
-``sources``           where a pair comes from; the pairs of a folder, of h5 sets, of a list of files
-``selection``         which pairs of a folder of images: all, those near in sequence, those of a list
-``features``          features of images, computed once and kept on disk by the content of the image
+``sources``           sources of pairs: a folder, h5 sets, a list of files
+``selection``         selection of the pairs of a folder of images: all, sequential, or a list
+``features``          features of images, cached on disk by the content of the image
 ``images``            the pairs of a folder of images
-``job``               what all pairs of a run share, and the estimation of one of them
-``run``               what the journal lacks, in threads or by an executor
-``records``           a pair as it is kept in the journal, and as it is written
-``result_files``      npz, HDF5 and Parquet
-``summary``           a page for a browser
+``job``               settings that all pairs of a run share, and the estimation of one pair
+``many``              estimation of many pairs in memory, in threads
+``run``               estimation of the pairs that the journal lacks, by an executor
+``journal``           finished pairs in an SQLite database
+``provenance``        versions and source code on which results depend
+``records``           a pair as stored in the journal, and as written to the results
+``result_files``      npz, HDF5 and Parquet files
+``summary``           an HTML page
 ====================  ==================================================================================
 
-It may import :mod:`bansac.lab.evaluation` and what is below it; the command line imports it.
+This package may import :mod:`bansac.executors` and lower layers, but not :mod:`bansac.lab`, which may import it.
 """

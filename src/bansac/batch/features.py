@@ -1,8 +1,8 @@
-"""Features of images on disk: computed once, found again by the content of the image.
+"""Cache of image features on disk, found by the content of the image.
 
-The name of a file is a digest of the image's content, of the settings of the detection and of OpenCV's version, so that
-runs with other pairs, and other outputs beside it, share it. A file is written whole or not at all, and can be deleted
-at any time.
+The name of a file is a digest of the image's content, the detection settings and OpenCV's version. Therefore runs with
+other pairs or other outputs can share the cache. A file is written completely or not at all, and can be deleted at any
+time.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from bansac.images import import_opencv
 from bansac.matches.image_matching import Features, detect_features
 from bansac.storage import write_atomically
 
-# Images of a process whose features are in memory; 8000 features have 4 MB.
+# Number of images per process whose features are kept in memory; 8000 features take 4 MB.
 _IN_MEMORY = 16
 
 
 @dataclass(frozen=True)
 class FeatureStore:
-    """A folder with the features of images, and the settings of their detection.
+    """Folder of image features, and the settings of their detection.
 
     Parameters
     ----------
@@ -40,9 +40,9 @@ class FeatureStore:
     max_size: int
 
     def add(self, image: Path) -> str:
-        """Detect the features of an image unless they are there; return the name of their file.
+        """Detect the features of an image unless they are cached; return the name of their file.
 
-        An image that cannot be read or has no features is an OSError or a ValueError.
+        An OSError or a ValueError is raised if the image cannot be read or has no features.
         """
         opencv = import_opencv()
         settings = f"{self.max_features} {self.max_size} {opencv.__version__}"
@@ -58,7 +58,7 @@ class FeatureStore:
         return name
 
     def load(self, name: str) -> Features:
-        """Return the features of a file; one that is damaged is an OSError."""
+        """Return the features of a file; an OSError if it is damaged."""
         return _load(self.folder / name)
 
 

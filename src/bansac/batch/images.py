@@ -1,4 +1,4 @@
-"""The pairs of a folder of images as sources: matched when they are read, from features on disk."""
+"""Pairs of a folder of images as sources; they are matched on demand from cached features."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from bansac.matches.image_matching import match_features
 
 @dataclass(frozen=True)
 class ImagePairs:
-    """Sources of pairs of images; they are made as they are gone through.
+    """Sources of image pairs, created during iteration.
 
     Parameters
     ----------
     pairs : Pairs
         Names of the images.
     features : mapping
-        The file of the features of every image, or why it has none.
+        File name of the features of each image, or the failure of their detection.
     store : FeatureStore
-        Where the files are.
+        Cache of the features.
     ratio, mutual
         As for :func:`bansac.matches.image_matching.match_images`.
     """
@@ -40,7 +40,7 @@ class ImagePairs:
         return len(self.pairs)
 
     def __iter__(self) -> Iterator[Source]:
-        """Go through the sources."""
+        """Iterate over the sources."""
         for image1, image2 in self.pairs:
             found = {image: self.features[image] for image in (image1, image2)}
             name1, name2 = ("" if isinstance(features, Failure) else features for features in found.values())

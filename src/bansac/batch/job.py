@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,11 +17,7 @@ from bansac.batch.provenance import installed_versions, source_digest
 from bansac.batch.records import as_row
 from bansac.batch.sources import Source
 from bansac.matches import Matches
-
-Kind = Literal["H", "F", "E"]
-"""The model that is estimated."""
-
-PROBLEMS: dict[Kind, str] = {"H": "homography", "F": "fundamental", "E": "relative_pose"}
+from bansac.problems.table import MODELS, Kind
 
 Cameras = tuple[NDArray[np.float64], NDArray[np.float64]]
 
@@ -52,7 +48,7 @@ class Job:
 
     def __post_init__(self) -> None:
         """Check the options."""
-        iter_estimates(PROBLEMS[self.model], (), **self.settings)
+        iter_estimates(MODELS[self.model].name, (), **self.settings)
 
     def fingerprint(self) -> str:
         """Return a digest of what the results depend on besides the pairs."""
@@ -70,17 +66,16 @@ class Job:
             matches, indices = source.read()
             return self._arguments(matches)
 
-        (result,) = estimate_many(PROBLEMS[self.model], [load], workers=1, **self.settings)
+        (result,) = estimate_many(MODELS[self.model].name, [load], workers=1, **self.settings)
         if isinstance(result, Failure):
             raise ValueError(result.message)
         return as_row(result, indices)
 
     def _arguments(self, matches: Matches) -> dict[str, Any]:
+        K1, K2 = self.cameras or (matches.K1, matches.K2)
+        known = {"K1": K1, "K2": K2, "image_size1": matches.size1, "image_size2": matches.size2}
         named: dict[str, Any] = {"x1": matches.x1, "x2": matches.x2, "seed": self.seed}
-        if self.model == "E":
-            named["K1"], named["K2"] = self.cameras or (matches.K1, matches.K2)
-        if self.model == "F":
-            named |= {"image_size1": matches.size1, "image_size2": matches.size2}
+        named |= {name: known[name] for name in MODELS[self.model].arguments}
         if self.scores and matches.scores is not None:
             named["scores"] = matches.scores
         return named

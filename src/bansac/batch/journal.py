@@ -1,7 +1,7 @@
-"""Finished units on disk, an SQLite database: what survives a killed run.
+"""Journal of finished units in an SQLite database, which survives a killed run.
 
-Each unit is a transaction. A run is identified by the fingerprint of its settings, data, source code and versions. The
-same run continues where it was interrupted; a run with other settings does not touch its rows.
+Each unit is one transaction. A run is identified by the fingerprint of its settings, data, source code and versions.
+The same run continues where it was interrupted. A run with other settings does not change its rows.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from pathlib import Path
 from typing import Any
 
 Row = dict[str, str | int | float | bool | None]
-"""One single run: its configuration, set, pair, repeat, errors, iterations, seconds and so on, by column."""
+"""One estimation: its configuration, set, pair, repeat, errors, iterations, seconds and so on, by column."""
 
 
 @dataclass(frozen=True)
 class Unit:
-    """One piece of work."""
+    """Unit of work."""
 
-    key: str  # its name: different for every unit, and the same in every run with the same setup
-    payload: tuple[Any, ...] = ()  # what ``run_unit`` needs besides the setup: plain values that can be pickled
-    timed: bool = True  # whether it takes part in the serial pass that takes the times, as repeat 0 does
+    key: str  # unique name, the same in every run with the same setup
+    payload: tuple[Any, ...] = ()  # arguments of ``run_unit`` besides the setup: plain values that can be pickled
+    timed: bool = True  # whether the unit is run again in the serial timing pass, as repeat 0 is
 
     def __str__(self) -> str:
-        """Return what errors call it."""
+        """Return the name of the unit in error messages."""
         return f"unit {self.key}"
 
 
@@ -43,9 +43,10 @@ _TABLE = """CREATE TABLE IF NOT EXISTS units (
 
 
 class Journal(contextlib.AbstractContextManager["Journal"]):
-    """The finished units of the run with a fingerprint; its file may hold other runs too, without one it is in memory.
+    """Finished units of the run with a fingerprint.
 
-    A file that cannot be written, is damaged, or is being written by another process is an OSError.
+    The file may contain other runs as well. Without a path, the journal is in memory. An OSError is raised if the file
+    is not writable, is damaged, or is being written by another process.
     """
 
     def __init__(self, path: Path | None, fingerprint: str) -> None:
@@ -56,7 +57,7 @@ class Journal(contextlib.AbstractContextManager["Journal"]):
         try:
             with self._errors():
                 self._check_owner()
-                # The lock goes with the process, however it ends. A power cut may cost the last units, no others.
+                # The process holds the lock until it ends. A power failure can lose only the last units.
                 for setting in ("locking_mode = EXCLUSIVE", "journal_mode = WAL", "synchronous = NORMAL"):
                     self._database.execute(f"PRAGMA {setting}")
                 self._database.execute("BEGIN EXCLUSIVE")
@@ -68,7 +69,7 @@ class Journal(contextlib.AbstractContextManager["Journal"]):
             raise
 
     def _check_owner(self) -> None:
-        """Raise an OSError if the file is a database of something else."""
+        """Raise an OSError if the file is a database of another program."""
         found = self._database.execute("SELECT name FROM sqlite_master WHERE name NOT LIKE 'sqlite_%'").fetchall()
         others = [name for (name,) in found if name != "units"]
         if others:
@@ -90,14 +91,14 @@ class Journal(contextlib.AbstractContextManager["Journal"]):
         return bool(self._select("1", "key = ?", unit.key))
 
     def lacks_times(self, unit: Unit) -> bool:
-        """Return whether a unit is finished but has still to be run again for its times."""
+        """Return whether a finished unit still has to be run again for its timing."""
         if not unit.timed:
             return False
         found = self._select("columns", "key = ? AND alone = 0 AND seconds IS NULL", unit.key)
         return any("seconds" in json.loads(columns) for (columns,) in found)
 
     def add(self, unit: Unit, rows: Sequence[Row], *, alone: bool) -> None:
-        """Write down a finished unit; ``alone`` if it had the machine to itself, so that its seconds count."""
+        """Save a finished unit; ``alone`` means that nothing ran beside it, so that its seconds are valid."""
         columns = list(dict.fromkeys(column for row in rows for column in row))
         cells = [[None if column == "seconds" and not alone else row.get(column) for column in columns] for row in rows]
         with self._errors(), self._database:
@@ -108,7 +109,7 @@ class Journal(contextlib.AbstractContextManager["Journal"]):
         self._all_alone &= alone
 
     def add_times(self, unit: Unit, rows: Sequence[Row]) -> None:
-        """Write down the seconds of a finished unit that was run again alone on the machine."""
+        """Save the seconds of a finished unit that was run again with nothing beside it."""
         seconds = json.dumps([row.get("seconds") for row in rows])
         with self._errors(), self._database:
             self._database.execute(
@@ -117,10 +118,10 @@ class Journal(contextlib.AbstractContextManager["Journal"]):
             )
 
     def rows(self, unit: Unit) -> list[Row]:
-        """Return the rows of a unit, none if it is not finished.
+        """Return the rows of a unit; empty if it is not finished.
 
-        As soon as one unit of the run ran beside others, only those that take part in the pass for the times keep their
-        seconds: means are over the same repeats everywhere.
+        If any unit of the run ran beside others, only the units of the timing pass keep their seconds. Means are then
+        over the same repeats everywhere.
         """
         for columns, cells, seconds in self._select("columns, cells, seconds", "key = ?", unit.key):
             names = json.loads(columns)
@@ -139,7 +140,7 @@ class Journal(contextlib.AbstractContextManager["Journal"]):
 
     @contextlib.contextmanager
     def _errors(self) -> Iterator[None]:
-        """Raise SQLite's errors as OSErrors that name the file."""
+        """Convert SQLite's errors to OSErrors that name the file."""
         try:
             yield
         except sqlite3.Error as error:
@@ -149,13 +150,13 @@ class Journal(contextlib.AbstractContextManager["Journal"]):
 
 
 class Rows:
-    """All rows of a run in the order of its units, read from the journal each time they are gone through."""
+    """All rows of a run in the order of its units, read from the journal at each iteration."""
 
     def __init__(self, journal: Journal, units: Sequence[Unit]) -> None:
         self._journal = journal
         self._units = units
 
     def __iter__(self) -> Iterator[Row]:
-        """Read the rows, one unit after the other."""
+        """Read the rows, unit by unit."""
         for unit in self._units:
             yield from self._journal.rows(unit)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import importlib
 import inspect
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sized
 from dataclasses import dataclass
@@ -17,21 +16,12 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from bansac.estimate.absolute_pose import estimate_absolute_pose
-from bansac.estimate.curves import fit_circle, fit_ellipse, fit_line, fit_plane
 from bansac.estimate.generic import ransac
-from bansac.estimate.transforms import estimate_affine, estimate_similarity
-from bansac.estimate.transforms_3d import estimate_rigid_3d, estimate_similarity_3d
-from bansac.estimate.two_views import (
-    estimate_essential,
-    estimate_fundamental,
-    estimate_homography,
-    estimate_relative_pose,
-)
 from bansac.executors.threads import as_count, count_workers, in_order
 from bansac.numeric.rng import derive_seed
 from bansac.options import resolve_options
 from bansac.problems.problem import Problem
+from bansac.problems.table import ESTIMATORS
 from bansac.result import Result
 
 __all__ = ["Failure", "estimate_many", "iter_estimates"]
@@ -242,39 +232,10 @@ def _forget_frames(error: BaseException | None) -> None:
         error = error.__cause__ or error.__context__
 
 
-@dataclass(frozen=True)
-class _Estimator:
-    """A problem that has a name: the function, and where its problem is."""
-
-    function: Callable[..., Result]
-    module: str
-    constant: str
-    cameras: tuple[str, ...] = ()
-
-    def problem(self) -> Problem:
-        """Return the problem; its module is loaded when it is asked for."""
-        problem: Problem = getattr(importlib.import_module(self.module), self.constant)
-        return problem
-
-
 # Cameras of two views.
 _PAIR = ("K1", "K2")
 
-_ESTIMATORS = {
-    "homography": _Estimator(estimate_homography, "bansac.problems.homography", "HOMOGRAPHY"),
-    "fundamental": _Estimator(estimate_fundamental, "bansac.problems.fundamental", "FUNDAMENTAL"),
-    "essential": _Estimator(estimate_essential, "bansac.problems.essential", "ESSENTIAL", _PAIR),
-    "relative_pose": _Estimator(estimate_relative_pose, "bansac.problems.essential", "ESSENTIAL", _PAIR),
-    "absolute_pose": _Estimator(estimate_absolute_pose, "bansac.problems.absolute_pose", "ABSOLUTE_POSE", ("K",)),
-    "affine": _Estimator(estimate_affine, "bansac.problems.affine", "AFFINE"),
-    "similarity": _Estimator(estimate_similarity, "bansac.problems.similarity", "SIMILARITY"),
-    "rigid_3d": _Estimator(estimate_rigid_3d, "bansac.problems.motion_3d", "RIGID_3D"),
-    "similarity_3d": _Estimator(estimate_similarity_3d, "bansac.problems.motion_3d", "SIMILARITY_3D"),
-    "line": _Estimator(fit_line, "bansac.problems.line", "LINE"),
-    "circle": _Estimator(fit_circle, "bansac.problems.circle", "CIRCLE"),
-    "ellipse": _Estimator(fit_ellipse, "bansac.problems.ellipse", "ELLIPSE"),
-    "plane": _Estimator(fit_plane, "bansac.problems.plane", "PLANE"),
-}
+_NAMED = {row.name: row for row in ESTIMATORS if row.problem is not None}
 
 _SIZES = {"image_size1": "size1", "image_size2": "size2"}
 
@@ -293,11 +254,11 @@ def _prepare(problem: Any, arguments: dict[str, Any]) -> Callable[[int, Any], Re
         1.0 if threshold is None else threshold,  # every pair may have its own
         settings,  # type: ignore[arg-type]
         epipolar_choice=names == _PAIR,
-    )
+    ).options
+    order = tuple(inspect.signature(function).parameters)
     attributes = {"scores": "scores"} if resolved.uses_scores(row) else {}
     attributes |= {name: name for name in names}
-    attributes |= _SIZES if function is estimate_fundamental else {}
-    order = tuple(inspect.signature(function).parameters)
+    attributes |= {name: attribute for name, attribute in _SIZES.items() if name in order}
     return functools.partial(_estimate, function, order, common | cameras, resolved.seed or 0, attributes)
 
 
@@ -305,11 +266,11 @@ def _find(problem: Any) -> tuple[Callable[..., Result], Problem, tuple[str, ...]
     """Return function and problem of what the caller names, and the names of the camera matrices that it takes."""
     if isinstance(problem, Problem):
         return functools.partial(ransac, problem), problem, ()
-    for name, estimator in _ESTIMATORS.items():
-        if problem == name or problem is estimator.function:
-            return estimator.function, estimator.problem(), estimator.cameras
+    for name, row in _NAMED.items():
+        if problem == name or problem is row.load_function():
+            return row.load_function(), row.load_problem(), row.cameras
     raise ValueError(
-        f"problem must be one of {', '.join(map(repr, _ESTIMATORS))}, the function of one of them, or a "
+        f"problem must be one of {', '.join(map(repr, _NAMED))}, the function of one of them, or a "
         f"bansac.Problem; got {problem!r}"
     )
 

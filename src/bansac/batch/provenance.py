@@ -1,4 +1,4 @@
-"""The versions and the source code that results depend on: part of the fingerprint of a run in the journal."""
+"""Versions and source code on which results depend, for the fingerprint of a run in the journal."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from pathlib import Path
 import bansac
 
 PACKAGES = ("significance", "engine", "problems", "solvers", "numeric")
-"""The packages whose source makes the estimates."""
+"""Packages whose source affects the estimates."""
 
 
 @functools.cache
 def source_digest() -> str:
-    """Return a digest of the source of the estimators, the packages in ``PACKAGES``."""
+    """Return a digest of the source of the packages in ``PACKAGES``."""
     package = Path(bansac.__file__).parent
     return digest_files(module for name in PACKAGES for module in sorted((package / name).rglob("*.py")))
 
 
 def digest_files(files: Iterable[Path]) -> str:
-    """Return the SHA-256 of the content of files, one after the other."""
+    """Return the SHA-256 digest of the concatenated content of files."""
     digest = hashlib.sha256()
     for file in files:
         digest.update(file.read_bytes())
@@ -31,7 +31,7 @@ def digest_files(files: Iterable[Path]) -> str:
 
 
 def installed_versions(packages: Iterable[str] = ()) -> dict[str, str]:
-    """Return the versions of what a run runs on and of other libraries' modules that are installed."""
+    """Return the versions of Python, bansac, NumPy and Numba, and of those ``packages`` that are installed."""
     versions = {
         "python": platform.python_version(),
         "bansac": bansac.__version__,

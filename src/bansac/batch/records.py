@@ -1,4 +1,4 @@
-"""One pair as it is kept in the journal, and as it is written into the file of results."""
+"""A pair as stored in the journal, and as written to the file of results."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from bansac.result import RelativePose, Result
 
 @dataclass(frozen=True)
 class Record:
-    """One pair: its name and the fields of its result; the defaults are those of a pair that could not be read."""
+    """Name of a pair and the fields of its result; the defaults are for a pair that could not be read."""
 
     name: str
     images: ImagePair | None = None
@@ -36,11 +36,11 @@ class Record:
     seed: int = 0
     seconds: float = np.nan
     model: NDArray[np.float64] | None = None  # 9 numbers, row by row
-    R: NDArray[np.float64] | None = None  # of E
+    R: NDArray[np.float64] | None = None  # motion of E
     t: NDArray[np.float64] | None = None
     inliers: NDArray[np.bool_] = field(default_factory=lambda: np.empty(0, np.bool_))
     probabilities: NDArray[np.float32] | None = None
-    index1: NDArray[np.int32] | None = None  # of images: the matches as indices of features
+    index1: NDArray[np.int32] | None = None  # for images: indices of the matched features
     index2: NDArray[np.int32] | None = None
 
 
@@ -58,7 +58,7 @@ COPIED = (
     "seed",
     "seconds",
 )
-"""Fields that have the names of those of a result, and are no arrays."""
+"""Scalar fields with the same names as those of a result."""
 
 _DTYPES = {
     "model": np.float64,
@@ -72,7 +72,7 @@ _DTYPES = {
 
 
 def as_row(result: Result, indices: NDArray[np.int64] | None) -> Row:
-    """Return a result as plain values, arrays as base64 of their bytes."""
+    """Return a result as plain values, with arrays as base64 of their bytes."""
     pose = result.model if isinstance(result.model, RelativePose) else None
     arrays: dict[str, Any] = {
         "model": result.model if pose is None else essential_from_pose(pose.R, pose.t),
@@ -88,7 +88,7 @@ def as_row(result: Result, indices: NDArray[np.int64] | None) -> Row:
 
 
 class Records:
-    """The results of all pairs in their order, read from the journal each time they are gone through."""
+    """Results of all pairs in their order, read from the journal at each iteration."""
 
     def __init__(self, sources: Iterable[Source], journal: Journal, failed: Mapping[str, str]) -> None:
         self._sources = sources

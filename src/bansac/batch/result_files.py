@@ -1,8 +1,8 @@
-"""Results of many pairs in one file, written pair by pair: memory does not hold all masks.
+"""Results of many pairs in one file, written pair by pair, so that not all masks are in memory.
 
-A file has one value a pair of ``name``, ``success``, ``num_data`` and the like, and values a match of the pair:
-``inliers``, ``probabilities`` and, of images, ``index1`` and ``index2``. In npz and HDF5 these lie one after the other,
-those of pair k from ``offsets[k]`` to ``offsets[k + 1]``; in Parquet they are lists.
+A file contains one value per pair of ``name``, ``success``, ``num_data`` and others, and values per match:
+``inliers``, ``probabilities`` and, for images, ``index1`` and ``index2``. In npz and HDF5 files the values per match
+are concatenated; those of pair k are at ``offsets[k]`` to ``offsets[k + 1]``. In Parquet files they are lists.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from bansac.batch.sources import ImagePair
 
 __all__ = ["WRITERS", "Writer", "check_packages"]
 
-# Records that Parquet gets at a time.
+# Number of records that are passed to Parquet at a time.
 _GROUP = 1000
 
 _SCALARS = ("name", "num_data", *COPIED)
@@ -34,7 +34,7 @@ _PACKAGES = {".parquet": ("pyarrow", "parquet", "Parquet"), ".h5": ("h5py", "dat
 
 
 def check_packages(suffix: str) -> None:
-    """Raise an ImportError that names the extra if the package for a kind of file is not installed."""
+    """Raise an ImportError that names the extra if the package for a file type is not installed."""
     if suffix not in _PACKAGES:
         return
     package, extra, kind = _PACKAGES[suffix]
@@ -43,7 +43,7 @@ def check_packages(suffix: str) -> None:
 
 
 def write_npz(path: Path, records: Iterable[Record]) -> None:
-    """Write NumPy's archive; without a posterior the probabilities are NaN."""
+    """Write an npz file; without a posterior the probabilities are NaN."""
     columns, offsets, images = _columns(records)
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, values in {**columns, "offsets": offsets}.items():
@@ -54,7 +54,7 @@ def write_npz(path: Path, records: Iterable[Record]) -> None:
 
 
 def write_hdf5(path: Path, records: Iterable[Record]) -> None:
-    """Write the same as datasets of HDF5, strings in UTF-8."""
+    """Write the same arrays as HDF5 datasets, with strings in UTF-8."""
     import h5py
 
     columns, offsets, images = _columns(records)
@@ -73,7 +73,7 @@ def write_hdf5(path: Path, records: Iterable[Record]) -> None:
 
 
 def _columns(records: Iterable[Record]) -> tuple[dict[str, NDArray[Any]], NDArray[np.int64], bool]:
-    """Return the columns with one value a pair, where the values a match begin, and whether the pairs are of images."""
+    """Return the columns with one value per pair, the offsets of values per match, and whether pairs are of images."""
     found: dict[str, list[Any]] = {name: [] for name in (*_SCALARS, *_MATRICES)}
     of_images: dict[str, list[str]] = {name: [] for name in ImagePair._fields}
     for record in records:
@@ -99,7 +99,7 @@ def _per_match(images: bool) -> dict[str, Any]:
 
 
 def _values(record: Record, name: str, dtype: Any) -> NDArray[Any]:
-    """Return the values a match of a pair."""
+    """Return the values per match of a pair."""
     values: NDArray[Any] | None = getattr(record, name)
     return np.full(record.num_data, np.nan, dtype) if values is None else values
 
@@ -107,7 +107,7 @@ def _values(record: Record, name: str, dtype: Any) -> NDArray[Any]:
 def _write_member(
     archive: zipfile.ZipFile, name: str, dtype: np.dtype[Any], shape: tuple[int, ...], parts: Iterable[NDArray[Any]]
 ) -> None:
-    """Write an array that comes in parts."""
+    """Write an array that is given in parts."""
     header = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": shape}
     with archive.open(f"{name}.npy", "w", force_zip64=True) as file:
         np.lib.format.write_array_header_1_0(file, header)
@@ -116,7 +116,7 @@ def _write_member(
 
 
 def write_parquet(path: Path, records: Iterable[Record]) -> None:
-    """Write a table with one row a pair; matrices are lists of their rows."""
+    """Write a table with one row per pair; matrices are lists of rows."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -137,18 +137,18 @@ def write_parquet(path: Path, records: Iterable[Record]) -> None:
 
 
 def _groups(records: Iterable[Record]) -> Iterator[list[dict[str, Any]]]:
-    """Yield some records at a time by field."""
+    """Yield groups of records as dicts of their fields."""
     remaining = iter(records)
     while group := list(itertools.islice(remaining, _GROUP)):
         yield [vars(record) | ({} if record.images is None else record.images._asdict()) for record in group]
 
 
 Writer = Callable[[Path, Iterable[Record]], None]
-"""Writes records, which can be gone through several times, into a file."""
+"""Function that writes records, which it may iterate over several times, to a file."""
 
 WRITERS: dict[str, Writer] = {
     ".npz": write_npz,
     ".parquet": write_parquet,
     ".h5": write_hdf5,
 }
-"""Functions that write the results, by the suffix of the file."""
+"""Functions that write the results, by file suffix."""

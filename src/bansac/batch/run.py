@@ -1,7 +1,7 @@
-"""The pairs of a run: those that the journal lacks are estimated, then all are written into one file.
+"""Run over many pairs: estimate the pairs that the journal lacks, then write all pairs to one file.
 
-The journal (``results.sqlite`` for ``results.npz``) has a transaction for every pair: an interrupted run goes on where
-it was, and another run on the same pairs estimates only what is new, has changed or has failed.
+The journal (``results.sqlite`` for ``results.npz``) has one transaction per pair. An interrupted run continues where it
+stopped. Another run on the same pairs estimates only those that are new, have changed or have failed.
 """
 
 from __future__ import annotations
@@ -22,23 +22,23 @@ from bansac.executors import Executor, Failure, Progress, silent
 from bansac.output_files import check_file, check_replaceable
 from bansac.storage import write_atomically
 
-# In the journal of a run that has written its results.
+# Journal entry of a run that has written its results.
 _WRITTEN = Unit("written")
 
 
 class Sources(Protocol):
-    """Pairs that can be gone through several times."""
+    """Pairs that can be iterated over several times."""
 
     def __len__(self) -> int:
-        """Return their number."""
+        """Return the number of pairs."""
 
     def __iter__(self) -> Iterator[Source]:
-        """Go through them."""
+        """Iterate over the pairs."""
 
 
 @dataclass(frozen=True)
 class BatchSummary:
-    """What a run did: how many pairs there are, were estimated now and have a model; the failed ones and why."""
+    """Numbers of all pairs, of pairs estimated in this run and of pairs with a model; and reasons of failed pairs."""
 
     pairs: int
     new: int
@@ -47,7 +47,7 @@ class BatchSummary:
 
 
 def check_out(out: Path | None, hint: str = "") -> Path:
-    """Return the file of the results if it can be written; a ValueError with the hint, or another error, otherwise."""
+    """Check that a file of results can be written and return it; ``hint`` is part of the ValueError."""
     if out is None or out.suffix not in WRITERS:
         suffixes = [f"*{suffix}" for suffix in WRITERS]
         raise ValueError(
@@ -71,10 +71,10 @@ def estimate_pairs(
     overwrite: bool = False,
     progress: Progress = silent,
 ) -> BatchSummary:
-    """Estimate what is missing, write all results, by default by the suffix of ``out``, and the page of ``summary``.
+    """Estimate the missing pairs, then write all results to ``out`` and an HTML page to ``summary``.
 
-    A file that is there is replaced if this run has written it, going by the journal, or with ``overwrite``; else it is
-    a ValueError.
+    By default, the suffix of ``out`` selects the format. An existing file is replaced if the journal shows that this
+    run has written it, or if ``overwrite``; otherwise a ValueError is raised.
     """
     failed: dict[str, str] = {}
     earlier = [path for path in (out, summary) if path is not None and path.exists()]

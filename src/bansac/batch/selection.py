@@ -1,4 +1,4 @@
-"""Which pairs of a folder of images are matched: all, neighbours in a sequence, or those of a list."""
+"""Selection of the pairs of a folder of images: all, neighbours in a sequence, or those of a list."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ IMAGE_SUFFIXES = (".bmp", ".jp2", ".jpeg", ".jpg", ".pgm", ".png", ".ppm", ".tif
 
 @dataclass(frozen=True)
 class Pairs:
-    """Pairs of names, which are not all in memory: ``make`` goes through them once more."""
+    """Pairs of names that are not held in memory; ``make`` iterates over them again."""
 
     count: int
     make: Callable[[], Iterator[tuple[str, str]]]
@@ -25,14 +25,14 @@ class Pairs:
         return self.count
 
     def __iter__(self) -> Iterator[tuple[str, str]]:
-        """Go through the pairs."""
+        """Iterate over the pairs."""
         return self.make()
 
 
 def find_images(folder: Path) -> list[str]:
-    """Return the names of the images in a folder and below it, numbers in them sorted by value.
+    """Return the names of the images in a folder and below it, with numbers in names sorted by value.
 
-    Files whose names begin with a dot do not count. No images, or no folder, is an error.
+    Files whose names begin with a dot are ignored. A missing folder or a folder without images is an error.
     """
     if not folder.is_dir():
         raise NotADirectoryError(f"{folder}: there is no such folder")
@@ -44,26 +44,26 @@ def find_images(folder: Path) -> list[str]:
 
 
 def _natural(name: str) -> list[tuple[int, str]]:
-    """Return a key that sorts img2 before img10."""
+    """Return a sort key that puts img2 before img10."""
     return [(int(part), "") if part.isdecimal() else (-1, part.lower()) for part in re.split(r"(\d+)", name)]
 
 
 def select_pairs(how: str, images: Sequence[str]) -> Pairs:
-    """Return the pairs that are wanted.
+    """Return the selected pairs.
 
     Parameters
     ----------
     how : str
-        ``exhaustive`` for every two images; ``sequential:K`` for each image and the K behind it; otherwise a text file
-        with two names a line, separated by a tab or, if the names have none, by blanks. Blank lines and those that
-        begin with # do not count, and a pair that is there twice is taken once.
+        ``exhaustive`` for all pairs; ``sequential:K`` for each image and the next K; otherwise a text file with two
+        names per line, separated by a tab or, if the names contain no blanks, by blanks. Blank lines and lines that
+        begin with # are ignored. Repeated pairs are used once.
     images : sequence of str
-        Names of the images, in their order.
+        Ordered names of the images.
 
     Raises
     ------
     ValueError
-        If ``how`` is none of these, or a line of the list does not name two images.
+        If ``how`` has another form, or a line of the list does not name two images.
     OSError
         If the list cannot be read.
 
@@ -106,5 +106,5 @@ def _read_pairs(how: str, images: Mapping[str, str]) -> list[tuple[str, str]]:
         for name in names:
             if name not in images:
                 raise ValueError(f"{path}: there is no image {name!r} in the folder")
-        pairs[images[names[0]], images[names[1]]] = None  # the strings that are there already
+        pairs[images[names[0]], images[names[1]]] = None  # reuses the existing strings
     return list(pairs)

@@ -1,4 +1,4 @@
-"""Where the pairs of a run come from: files of matches, h5 sets, and lists of files."""
+"""Sources of the pairs of a run: files of matches, h5 sets, and lists of files."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from bansac.matches import HlocPairs, Matches
 from bansac.matches.match_files import read_matches
 from bansac.matches.pair_folder import PairFolder, find_pair_folders
 
-# Files of a folder that are pairs; .txt is that of a list.
+# Suffixes of files that are pairs; a .txt file is a list.
 SUFFIXES = (".csv", ".npz", ".h5", ".hdf5")
 
 
 class Pair(NamedTuple):
-    """What a source reads: the matches and, of images, the indices of their features, (N, 2)."""
+    """Matches of a pair and, for images, the indices (N, 2) of their features."""
 
     matches: Matches
     indices: NDArray[np.int64] | None = None
 
 
 class ImagePair(NamedTuple):
-    """Names of the images of a pair, and of the files of their features; "" where an image has none."""
+    """Names of the images of a pair, and file names of their features; "" if an image has none."""
 
     image1: str
     image2: str
@@ -38,9 +38,9 @@ class ImagePair(NamedTuple):
 
 @dataclass(frozen=True)
 class Source:
-    """Where a pair comes from: its name, what changes with its files, and the function that reads it.
+    """Source of a pair: its name, a stamp that changes with its files, and the function that reads it.
 
-    The function can be pickled; it raises an OSError or a ValueError if the pair cannot be read.
+    The function can be pickled. It raises an OSError or a ValueError if the pair cannot be read.
     """
 
     name: str
@@ -49,17 +49,17 @@ class Source:
     images: ImagePair | None = None
 
     def __str__(self) -> str:
-        """Return what errors call it."""
+        """Return the name of the pair in error messages."""
         return f"pair {self.name}"
 
     @property
     def unit(self) -> Unit:
-        """Its entry in the journal."""
+        """Unit of the pair in the journal."""
         return Unit(f"{self.name}\n{self.stamp}")
 
 
 def find_sources(path: Path, out: Path) -> list[Source]:
-    """Return the pairs of a folder (h5 sets or files), of a list of files (.txt), or of one file."""
+    """Return the pairs of a folder (h5 sets or files), of a list of files (.txt), or of a single file."""
     if not path.is_dir():
         if not path.is_file():
             raise FileNotFoundError(f"{path}: there is no such file or folder")
@@ -78,7 +78,7 @@ def find_sources(path: Path, out: Path) -> list[Source]:
 
 
 def hloc_sources(pairs: HlocPairs) -> list[Source]:
-    """Return the pairs of files of hloc."""
+    """Return the pairs of hloc files."""
     files = pairs.features.absolute(), pairs.matches.absolute()
     stamp = " ".join(map(_stamp, files))
     return [Source(key, stamp, functools.partial(_read_hloc, *files, stamp, key)) for key in pairs.keys]
@@ -94,7 +94,7 @@ def _open_hloc(features: Path, matches: Path, stamp: str) -> HlocPairs:
 
 
 def read_list(path: Path) -> list[str]:
-    """Return the lines of a list without blank ones and comments."""
+    """Return the lines of a list without blank lines and comments."""
     try:
         lines = path.read_text(encoding="utf-8-sig").splitlines()
     except UnicodeDecodeError:
@@ -127,12 +127,12 @@ def _read_set(folder: Path, stamp: str, key: str) -> Pair:
 
 @functools.lru_cache(maxsize=8)
 def _open_set(folder: Path, stamp: str) -> PairFolder:
-    """Open a set once a process: a source that is sent to a worker has its name only."""
+    """Open a set once per process; a source that is sent to a worker contains only its path."""
     return PairFolder(folder)
 
 
 def _stamp(file: Path) -> str:
-    """Return size and time of a file: another content has another stamp; "" if it is not there."""
+    """Return the size and modification time of a file, which change with its content; "" if it is missing."""
     try:
         status = file.stat()
     except OSError:

@@ -1,4 +1,4 @@
-"""A page for a browser: one table with a row a pair. It loads nothing, and all names are escaped."""
+"""HTML page with one table row per pair. It is self-contained, and all names are escaped."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 from bansac.batch.records import Record
 
-# Pairs that a page shows: a browser takes seconds for more.
+# Largest number of pairs on a page; more would take a browser seconds.
 SHOWN = 10_000
 
 _HEAD = """<!DOCTYPE html>
@@ -37,7 +37,7 @@ th {{ position: sticky; top: 0; background: Canvas }}
 
 
 def write_summary(path: Path, records: Iterable[Record]) -> None:
-    """Write the page; beyond the first 10,000 pairs it has their number only."""
+    """Write the page; beyond the first 10,000 pairs it gives only their number."""
     pairs = successes = 0
     with path.open("w", encoding="utf-8") as file:
         file.write(_HEAD.format(title="Pairs of images"))

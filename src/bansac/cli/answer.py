@@ -16,10 +16,9 @@ from bansac.cli.console import NO_MODEL, notes, report
 from bansac.geometry import essential_from_pose
 from bansac.images import MAX_SIZE, read_image, shrink
 from bansac.matches import Matches
+from bansac.options import find_preset
 from bansac.output_files import OutputFolder
-from bansac.problems.essential import ESSENTIAL
-from bansac.problems.fundamental import FUNDAMENTAL
-from bansac.problems.homography import HOMOGRAPHY
+from bansac.problems.table import MODELS
 from bansac.result import RelativePose, Result
 
 # Fields of the result with the same names in result.json.
@@ -33,15 +32,6 @@ _COUNTS = (
     "restarts",
     "stop_reason",
 )
-
-# Meaning of the coefficients of a curve.
-EQUATIONS = {
-    "line": "a x + b y + c = 0",
-    "circle": "centre (x, y), radius r",
-    "ellipse": "centre (x, y), semi-axes a >= b, angle of the longer one in radians",
-    "polynomial": "y = c0 + c1 x + c2 x^2 + ...",
-}
-_LABELS = {"line": ["a", "b", "c"], "circle": ["x", "y", "r"], "ellipse": ["x", "y", "a", "b", "angle"]}
 
 # Smallest probability of a sure inlier, or of a sure outlier, in the posterior summary.
 SURE = 0.9
@@ -81,9 +71,9 @@ class Answer:
         return document
 
     def coefficients(self) -> dict[str, float]:
-        """Return the coefficients of a curve, keyed by their names in ``EQUATIONS``."""
+        """Return the coefficients of a vector model, keyed by their names in the table of estimators."""
         assert self.model is not None
-        labels = _LABELS.get(self.name, [f"c{k}" for k in range(len(self.model))])
+        labels = MODELS[self.name].coefficients or [f"c{k}" for k in range(len(self.model))]
         return dict(zip(labels, self.model.tolist(), strict=True))
 
     def posterior_summary(self) -> dict[str, int] | None:
@@ -119,7 +109,7 @@ class Answer:
             )
         if self.model is not None and self.model.ndim == 1:
             labelled = ", ".join(f"{label} = {value:.6g}" for label, value in self.coefficients().items())
-            report.print(f"  {self.name}: {labelled} ({EQUATIONS[self.name]})", markup=False)
+            report.print(f"  {self.name}: {labelled} ({MODELS[self.name].equation})", markup=False)
         elif self.model is not None:
             _print_array(self.name, self.model)
         if self.pose is not None:
@@ -134,26 +124,27 @@ def estimate_two_view(
     K2: NDArray[np.float64] | None,
     **settings: Any,
 ) -> Answer:
-    """Estimate H, F or E; E includes the motion. Without K1 and K2 the points for E are in normalised units."""
-    x1, x2 = matches.x1, matches.x2
-    if name == "H":
-        result = bansac.estimate_homography(x1, x2, **settings)
-        return Answer(name, result, result.model, "px")
-    if name == "F":
-        result = bansac.estimate_fundamental(x1, x2, image_size1=matches.size1, image_size2=matches.size2, **settings)
-        return Answer(name, result, result.model, "px")
-    result = bansac.estimate_relative_pose(x1, x2, K1, K2, **settings)
-    pose = result.model
-    unit = "normalised units" if K1 is None else "px"
-    return Answer(name, result, None if pose is None else essential_from_pose(pose.R, pose.t), unit, pose)
+    """Estimate a model of two images; E includes the motion. Without K1 and K2 the points for E are normalised."""
+    row = MODELS[name]
+    known = {"K1": K1, "K2": K2, "image_size1": matches.size1, "image_size2": matches.size2}
+    arguments = {argument: known[argument] for argument in row.arguments}
+    result = row.load_function()(matches.x1, matches.x2, **arguments, **settings)
+    normalised = row.cameras and (K1 is None or find_preset(settings.get("preset")).normalised_threshold)
+    unit = "normalised units" if normalised else "px"
+    if isinstance(result.model, RelativePose):
+        pose = result.model
+        return Answer(name, result, essential_from_pose(pose.R, pose.t), unit, pose)
+    return Answer(name, result, result.model, unit)
 
 
 def settings_in_words(name: str, settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return all options of an estimation of H, F or E, given and default ones, for display."""
-    problem = {"H": HOMOGRAPHY, "F": FUNDAMENTAL, "E": ESSENTIAL}[name]
-    given = {"max_iterations": problem.default_max_iterations, **settings}
-    fields = dataclasses.fields(bansac.Options)
-    options = {field.name: given.get(field.name, field.default) for field in fields if field.name != "trace"}
+    problem = MODELS[name].load_problem()
+    preset = find_preset(settings.get("preset"))
+    defaults = {field.name: getattr(preset.options, field.name) for field in dataclasses.fields(bansac.Options)}
+    most = defaults["max_iterations"] or preset.max_iterations.get(problem.name, problem.default_max_iterations)
+    given = {name: value for name, value in settings.items() if name in defaults}
+    options = {**defaults, "max_iterations": most, "trace": None, **given}
     words = {option: value for option, value in options.items() if value is not None}
     return words | {"priors": "scores of the matches" if "scores" in settings else "none"}
 

@@ -1,23 +1,56 @@
-"""The ``bansac`` application, which collects all commands."""
+"""The ``bansac`` application, which imports the module of a command when the command is called."""
 
 from __future__ import annotations
 
-from typing import Annotated
+import importlib
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
+from typer.main import get_group
 
 import bansac
-from bansac.cli.bench import app as bench_app
-from bansac.cli.cache import app as cache_app
-from bansac.cli.colmap import app as colmap_app
-from bansac.cli.console import command
-from bansac.cli.data import app as data_app
-from bansac.cli.demo import demo
-from bansac.cli.estimate import estimate
-from bansac.cli.experiments import app as experiments_app
-from bansac.cli.match import match
+
+COMMANDS = {
+    "demo": "Estimate the homography of a pair of images that is part of the package and compare it with the truth.",
+    "match": "Match two images (RootSIFT) and estimate the geometry between them.",
+    "estimate": "Estimate a model from a file of matches or points.",
+    "bench": "Compare estimators on folders of image pairs; or measure speed alone.",
+    "cache": "Show, compile or delete the compiled kernels of this package.",
+    "colmap": "Verify the matches of COLMAP's databases.",
+    "data": "Download the paper's data, or show what a folder with data holds.",
+    "experiments": "Run the experiments of the paper.",
+}
+"""The commands and the first sentences of their help; ``bansac.cli.NAME`` has an ``app`` or a function of the name."""
+
+
+class _OnDemand(TyperGroup):
+    """Lists the commands of the table, and imports one when it is called."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Return the name, the imported command and its arguments."""
+        name, listed, rest = super().resolve_command(ctx, args)
+        return name, listed if name is None else load_command(name), rest
+
+
+def load_command(name: str) -> Any:
+    """Import a command."""
+    try:
+        from bansac.cli.console import command
+
+        module = importlib.import_module(f"bansac.cli.{name}")
+    except KeyboardInterrupt:
+        raise SystemExit(130) from None
+    holder = typer.Typer(rich_markup_mode=None, callback=_no_action)
+    if hasattr(module, "app"):
+        holder.add_typer(module.app, name=name)
+    else:
+        holder.command(name)(command(getattr(module, name)))
+    return get_group(holder).commands[name]
+
 
 app = typer.Typer(
+    cls=_OnDemand,
     name="bansac",
     no_args_is_help=True,
     add_completion=False,
@@ -45,10 +78,9 @@ def root(
     """
 
 
-for function in (demo, match, estimate):
-    app.command()(command(function))
-app.add_typer(bench_app, name="bench")
-app.add_typer(cache_app, name="cache")
-app.add_typer(colmap_app, name="colmap")
-app.add_typer(data_app, name="data")
-app.add_typer(experiments_app, name="experiments")
+def _no_action() -> None:
+    """Stand in for a command that is not imported."""
+
+
+for listed, summary in COMMANDS.items():
+    app.command(listed, help=summary)(_no_action)

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
+import functools
+import inspect
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,6 +16,7 @@ from numpy.typing import NDArray
 from bansac.engine.sampling import SAMPLERS
 from bansac.executors import EXECUTORS, Executor
 from bansac.executors.threads import EXECUTOR, count_workers
+from bansac.options import PRESETS, Options, find_preset
 from bansac.problems.essential import ESSENTIAL
 from bansac.problems.fundamental import FUNDAMENTAL
 from bansac.problems.homography import HOMOGRAPHY
@@ -24,6 +29,9 @@ OverwriteFlag = Annotated[
 ]
 
 
+FIELDS = {field.name: field for field in dataclasses.fields(Options)}
+
+
 def _parse_threshold(text: str) -> float | str:
     """Return the threshold as a number or "auto"."""
     if text == "auto":
@@ -34,34 +42,80 @@ def _parse_threshold(text: str) -> float | str:
         raise typer.BadParameter(f"{text!r} is neither a number nor 'auto'.") from None
 
 
-ThresholdOption = Annotated[
-    str | None,
-    typer.Option(
-        parser=_parse_threshold,
-        metavar="FLOAT|auto",
-        help="Largest residual of an inlier: in pixels for H and F, and for E with --calib; in normalised units for E "
-        "without; in the unit of the points for curves. Default: 2 px for H, 0.5 px for F, 0.5 px for E with --calib, "
-        "5e-4 in normalised units without. auto estimates it from the data (H, F and E).",
-    ),
-]
-ConfidenceOption = Annotated[
-    float | None, typer.Option(help="Desired probability of having seen the best model. Default: 0.999.")
-]
-IterationsOption = Annotated[
-    float | None,
-    typer.Option(
-        "--max-iterations",
-        metavar="INTEGER",
-        help=f"Maximum number of samples, such as 1e4. Default: {HOMOGRAPHY.default_max_iterations} for H, "
-        f"{FUNDAMENTAL.default_max_iterations} for F, {ESSENTIAL.default_max_iterations} for E, "
-        f"{LINE.default_max_iterations} for curves.",
-    ),
-]
-SeedOption = Annotated[int, typer.Option(help="Seed of the random numbers: the same seed gives the same answer.")]
-SamplerOption = Annotated[
-    str,
-    typer.Option(help=f"One of {', '.join(SAMPLERS)}; uniform is RANSAC."),
-]
+def _parse_integer(text: str) -> int | float:
+    """Return a number, an int if it is whole: 1e4 is. The option refuses others."""
+    try:
+        return int(text)
+    except ValueError:
+        pass
+    try:
+        number = float(text)
+    except ValueError:
+        raise typer.BadParameter(f"{text!r} is not a valid integer.") from None
+    return int(number) if number.is_integer() else number
+
+
+# The type of a flag and how its values are written: by the type of the option, or by its name.
+_VALUES: dict[str, tuple[Any, dict[str, Any]]] = {
+    "float": (float | None, {}),
+    "int": (str | None, {"metavar": "INTEGER", "parser": _parse_integer}),
+    "str": (str | None, {}),
+    "threshold": (str | None, {"metavar": "FLOAT|auto", "parser": _parse_threshold}),
+}
+
+# Defaults that depend on the model.
+_DEFAULTS = {
+    "threshold": "It is in pixels for H and F, and for E with --calib; in normalised units for E without; in the unit "
+    "of the points for curves. Default: 2 px for H, 0.5 px for F, 0.5 px for E with --calib, 5e-4 in normalised "
+    "units without. auto estimates it from the data (H, F and E).",
+    "max_iterations": f"1e4 works, too. Default: {HOMOGRAPHY.default_max_iterations} for H, "
+    f"{FUNDAMENTAL.default_max_iterations} for F, {ESSENTIAL.default_max_iterations} for E, "
+    f"{LINE.default_max_iterations} for curves.",
+}
+
+_PRESET = inspect.Parameter(
+    "preset",
+    inspect.Parameter.KEYWORD_ONLY,
+    default=None,
+    annotation=Annotated[
+        str | None,
+        typer.Option(help=f"A set of options: {', '.join(PRESETS)}. Other flags take precedence."),
+    ],
+)
+
+
+def with_flags(function: Callable[..., None]) -> Callable[..., None]:
+    """Replace the parameter ``settings`` of a command by ``--preset`` and the flags of the options with ``flag=True``.
+
+    ``settings`` gets those that are given, by the names of the estimators' arguments.
+    """
+    signature = inspect.signature(function, eval_str=True)
+    flags = [_PRESET, *(_flag(field) for field in FIELDS.values() if field.metadata["flag"])]
+
+    @functools.wraps(function)
+    def run(**arguments: Any) -> None:
+        settings = given(**{flag.name: arguments.pop(flag.name) for flag in flags})
+        function(**arguments, settings=settings)
+
+    parameters: list[inspect.Parameter] = []
+    for name, parameter in signature.parameters.items():
+        parameters += flags if name == "settings" else [parameter]
+    run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+    return run
+
+
+def _flag(field: dataclasses.Field[Any]) -> inspect.Parameter:
+    """Return the flag of an option."""
+    words = [field.metadata["help"].replace("``", "")]
+    if field.metadata["choices"]:
+        words.append(f"One of {', '.join(field.metadata['choices'])}.")
+    words.append(_DEFAULTS.get(field.name, f"Default: {field.default}."))
+    kind, values = _VALUES.get(field.name) or _VALUES[str(field.type).partition(" | ")[0]]
+    annotation = Annotated[kind, typer.Option(help=" ".join(words), **values)]  # type: ignore[valid-type]
+    return inspect.Parameter(field.name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
+
+
+SeedOption = Annotated[int, typer.Option(help=FIELDS["seed"].metadata["help"])]
 NoScoresFlag = Annotated[
     bool, typer.Option("--no-scores", help="Do not use the quality of the matches as prior probability or order.")
 ]
@@ -135,11 +189,13 @@ def refuse(why: str, **options: Any) -> None:
         raise ValueError(f"--{name} {why}")
 
 
-def uses_scores(sampler: str, no_scores: bool) -> bool:
+def uses_scores(settings: Mapping[str, Any], no_scores: bool) -> bool:
     """Return whether the sampler uses scores and --no-scores is not given."""
+    sampler = settings.get("sampler", find_preset(settings.get("preset")).options.sampler)
     return not no_scores and sampler in SAMPLERS and (SAMPLERS[sampler].prior or SAMPLERS[sampler].order)
 
 
-def sampling_settings(sampler: str, scores: NDArray[np.float64] | None, no_scores: bool) -> dict[str, Any]:
-    """Return the keyword arguments for the sampler and, if there are scores and it uses them, for the scores."""
-    return {"sampler": sampler} | ({"scores": scores} if scores is not None and uses_scores(sampler, no_scores) else {})
+def with_scores(settings: Mapping[str, Any], scores: NDArray[np.float64] | None, no_scores: bool) -> dict[str, Any]:
+    """Return the settings, with the scores if there are scores and :func:`uses_scores` is true."""
+    found = {} if scores is None or not uses_scores(settings, no_scores) else {"scores": scores}
+    return {**settings, **found}

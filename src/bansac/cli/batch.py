@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from bansac.batch.job import Cameras, Job, Kind
+from bansac.batch.job import Cameras, Job
 from bansac.batch.records import Record
 from bansac.batch.result_files import WRITERS
 from bansac.batch.run import BatchSummary, check_out, estimate_pairs
@@ -18,6 +18,7 @@ from bansac.cli.arguments import uses_scores
 from bansac.cli.console import note_on_interrupt, notes, print_json, report, show_progress
 from bansac.executors import Executor
 from bansac.matches import HlocPairs
+from bansac.problems.table import Kind
 
 # Number of failures shown; the results file has all.
 _SHOWN = 10
@@ -28,12 +29,11 @@ def wants_batch(file: Path, pair: str | None, out: Path | None, features: Path |
     return features is not None or (file.is_dir() and pair is None) or (out is not None and out.suffix in WRITERS)
 
 
-def make_job(
-    model: Kind, cameras: Cameras | None, sampler: str, no_scores: bool, seed: int, given: Mapping[str, Any]
-) -> Job:
-    """Return the settings of a run from the options of a command."""
-    settings = {**given, "sampler": sampler}
-    return Job(model=model, cameras=cameras, scores=uses_scores(sampler, no_scores), seed=seed, settings=settings)
+def make_job(model: Kind, cameras: Cameras | None, no_scores: bool, settings: Mapping[str, Any]) -> Job:
+    """Return the settings of a run from the flags of a command."""
+    shared = {name: value for name, value in settings.items() if name != "seed"}
+    scores = uses_scores(settings, no_scores)
+    return Job(model=model, cameras=cameras, scores=scores, seed=settings.get("seed", 0), settings=shared)
 
 
 def estimate_files(

@@ -12,7 +12,6 @@ from rich.box import SIMPLE
 from rich.table import Table
 from typer.core import TyperGroup
 
-from bansac.batch.job import Kind
 from bansac.cli.arguments import (
     ExecutorOption,
     JsonFlag,
@@ -35,6 +34,7 @@ from bansac.lab.evaluation.render import to_markdown
 from bansac.lab.evaluation.runner import open_run
 from bansac.lab.evaluation.task import DEFAULTS
 from bansac.plotting import save_figure
+from bansac.problems.table import Kind
 from bansac.storage import to_json, write_atomically
 
 DEFAULT_METHODS = "bansac,p-bansac,uniform"

@@ -2,27 +2,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast, get_args
 
-import numpy as np
 import typer
-from numpy.typing import NDArray
 
-import bansac
 from bansac.cli import arguments
 from bansac.cli.answer import Answer, estimate_two_view
 from bansac.cli.batch import estimate_files, make_job, wants_batch
 from bansac.cli.console import print_json, report
 from bansac.cli.output import RESULT, ResultFolder
-from bansac.matches.match_files import read_calibration, read_matches, read_points
+from bansac.matches.match_files import read_calibration, read_data, read_matches
+from bansac.problems.table import MATCHES, MODELS, Kind
 
 # File in --out with the data and the results per point or match.
 DATA = "data.npz"
 
-Model = Literal["H", "F", "E", "line", "circle", "ellipse", "polynomial"]
+if TYPE_CHECKING:
+    Model = str
+else:
+    Model = Literal[tuple(MODELS)]
 
 
+def _columns() -> str:
+    """Return the columns of the files with the models that use them, for the help."""
+    names: dict[str, list[str]] = {}
+    for name, row in MODELS.items():
+        names.setdefault(" ".join(sum(row.data.values(), ())), []).append(name)
+    return "; ".join(f"{columns} for {', '.join(models)}" for columns, models in names.items())
+
+
+@arguments.with_flags
 def estimate(
     file: Annotated[
         Path,
@@ -30,7 +41,8 @@ def estimate(
             metavar="FILE", help="Matches or points: csv, tsv, txt, npy, npz, h5; a folder or a list of such."
         ),
     ],
-    model: Annotated[Model, typer.Option(help="The model to estimate.")],
+    model: Annotated[Model, typer.Option(help=f"The model to estimate. Columns of FILE: {_columns()}.")],
+    *,
     degree: Annotated[int | None, typer.Option(help="Degree of the polynomial.")] = None,
     pair: Annotated[str | None, typer.Option(help="Name of a pair; FILE is then a folder of h5 files.")] = None,
     features: Annotated[
@@ -38,11 +50,7 @@ def estimate(
         typer.Option(metavar="FILE", help="Keypoints as hloc stores them (h5); FILE has hloc's matches, many pairs."),
     ] = None,
     calib: arguments.CalibrationOption = None,
-    threshold: arguments.ThresholdOption = None,
-    confidence: arguments.ConfidenceOption = None,
-    max_iterations: arguments.IterationsOption = None,
-    sampler: arguments.SamplerOption = "bansac",
-    seed: arguments.SeedOption = 0,
+    settings: dict[str, Any],
     no_scores: arguments.NoScoresFlag = False,
     out: Annotated[
         Path | None,
@@ -55,14 +63,14 @@ def estimate(
     scheduler: arguments.SchedulerOption = None,
     json: arguments.JsonFlag = False,
 ) -> None:
-    """Estimate a model from a file of matches (H, F, E) or points (line, circle, ellipse, polynomial).
+    """Estimate a model from a file of matches or points.
 
-    csv, tsv, txt and npy: columns x1 y1 x2 y2 [score], or x y [score]. A header line of a text file may name the
-    columns in any order. npz and h5: arrays x1 and x2 (N x 2), or matches (N x 4), or keypoints1, keypoints2 and
-    matches (N x 2, their indices), or points (N x 2). Optional arrays: scores (N), and K, or K1 and K2. Scores in
-    [0, 1] are used as prior probabilities. Without camera matrices the points for E are in normalised units. With --out
-    the command writes result.json and data.npz (data, inliers, probabilities, residuals). data.npz can be used as FILE
-    again.
+    csv, tsv, txt and npy: the columns listed at --model, and optionally score. A header line of a text file may name
+    the columns in any order. npz and h5: arrays x1 and x2 (N x 2), or matches (N x 4), or keypoints1, keypoints2 and
+    matches (N x 2, their indices), or points (N x 2 or N x 3). Optional arrays: scores (N), and K, or K1 and K2. Scores
+    in [0, 1] are used as prior probabilities. Without camera matrices the points for E are in normalised units. With
+    --out the command writes result.json and data.npz (data, inliers, probabilities, residuals). data.npz can be used as
+    FILE again.
 
     Many pairs (H, F, E): FILE is a folder with h5 sets or with csv, npz and h5 files, or a txt file with the names of
     files. --out is a .npz, .h5 or .parquet file with one row per pair: name, success, message, model and so on. In npz
@@ -72,13 +80,12 @@ def estimate(
     resumed, and a second run estimates only new or changed pairs. Delete the journal to start again. A file written
     with other settings, or any other file, is replaced only with --overwrite.
     """
-    given = arguments.given(threshold=threshold, confidence=confidence, max_iterations=max_iterations)
     if wants_batch(file, pair, out, features):
         _refuse("--degree", degree, model)
-        if model not in ("H", "F", "E"):
+        if model not in get_args(Kind):
             raise ValueError(f"--model {model} takes one file; many pairs are for H, F and E")
         cameras = read_calibration(calib) if calib is not None else None
-        job = make_job(model, cameras, sampler, no_scores, seed, given)
+        job = make_job(cast(Kind, model), cameras, no_scores, settings)
         estimate_files(
             file,
             job,
@@ -91,7 +98,7 @@ def estimate(
         return
     why = "is for many pairs: a folder or a list of files, with --out *.npz, *.h5 or *.parquet"
     arguments.refuse(why, workers=workers, scheduler=scheduler)
-    two_views = model in ("H", "F", "E")
+    two_views = MODELS[model].data == MATCHES
     if two_views:
         _refuse("--degree", degree, model)
         matches = read_matches(file, pair)
@@ -100,15 +107,12 @@ def estimate(
     else:
         _refuse("--calib", calib, model)
         _refuse("--pair", pair, model)
-        points, scores = read_points(file)
-        data = {"points": points}
+        points, scores = read_data(file, MODELS[model].data)
+        data = {**points}
     inputs = [path for path in (file, calib) if path is not None]
     folder = ResultFolder(out, [DATA], inputs=inputs, overwrite=overwrite) if out is not None else None
-    settings = {"seed": seed, **arguments.sampling_settings(sampler, scores, no_scores), **given}
-    if two_views:
-        answer = estimate_two_view(model, matches, K1, K2, **settings)
-    else:
-        answer = _fit(model, points, degree, settings)
+    settings = arguments.with_scores(settings, scores, no_scores)
+    answer = estimate_two_view(model, matches, K1, K2, **settings) if two_views else _fit(model, data, degree, settings)
 
     document = {"file": str(file), **answer.as_dict()}
     if folder is not None:
@@ -125,16 +129,15 @@ def estimate(
     raise typer.Exit(answer.exit_code)
 
 
-def _fit(model: Model, points: NDArray[np.float64], degree: int | None, settings: dict[str, Any]) -> Answer:
+def _fit(model: Model, data: Mapping[str, Any], degree: int | None, settings: dict[str, Any]) -> Answer:
+    row = MODELS[model]
     if "threshold" not in settings:
         raise ValueError(f"--threshold must be given for --model {model}: it has the unit of the points")
-    if model == "polynomial":
-        if degree is None:
-            raise ValueError("--degree must be given for --model polynomial")
-        result = bansac.fit_polynomial(points, degree, **settings)
-    else:
+    if "degree" not in row.arguments:
         _refuse("--degree", degree, model)
-        result = getattr(bansac, f"fit_{model}")(points, **settings)
+    elif degree is None:
+        raise ValueError(f"--degree must be given for --model {model}")
+    result = row.load_function()(**data, **arguments.given(degree=degree), **settings)
     return Answer(model, result, result.model, "")
 
 

@@ -8,7 +8,6 @@ from typing import Annotated
 
 import typer
 
-from bansac.batch.job import Kind
 from bansac.cli.arguments import ExecutorOption, SchedulerOption, WorkersOption, choose_executor, given, split_names
 from bansac.cli.console import command, notes, report, show_progress
 from bansac.lab.evaluation.experiment import Setup
@@ -16,6 +15,7 @@ from bansac.lab.evaluation.render import to_markdown
 from bansac.lab.evaluation.runner import run_experiment
 from bansac.lab.experiments import EXPERIMENTS, find_experiment
 from bansac.output_files import OutputFolder
+from bansac.problems.table import Kind
 
 INCOMPLETE = 1
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 import typer
 
-from bansac.batch.job import Cameras, Kind
+from bansac.batch.job import Cameras
 from bansac.cli import arguments
 from bansac.cli.answer import estimate_two_view, figure_names, settings_in_words, write_figures
 from bansac.cli.batch import make_job
@@ -17,6 +17,7 @@ from bansac.cli.match_folder import match_folder
 from bansac.cli.output import RESULT, ResultFolder, check_page
 from bansac.images import MAX_SIZE
 from bansac.matches.match_files import read_calibration
+from bansac.problems.table import Kind
 
 # File in --out with the matches and the results per match.
 MATCHES = "matches.npz"
@@ -25,10 +26,12 @@ MATCHES = "matches.npz"
 DEFAULT_RATIOS = {"H": 0.8, "F": 0.85, "E": 0.85}
 
 
+@arguments.with_flags
 def match(
     image1: Annotated[Path, typer.Argument(metavar="IMG1|FOLDER", help="First image, or a folder of images.")],
     model: Annotated[Kind, typer.Option(help="Homography, fundamental or essential matrix.")],
     image2: Annotated[Path | None, typer.Argument(metavar="IMG2", help="Second image.")] = None,
+    *,
     pairs: Annotated[
         str | None,
         typer.Option(
@@ -44,11 +47,7 @@ def match(
     one_way: Annotated[
         bool, typer.Option("--one-way", help="Keep matches that are not mutual nearest neighbours.")
     ] = False,
-    threshold: arguments.ThresholdOption = None,
-    confidence: arguments.ConfidenceOption = None,
-    max_iterations: arguments.IterationsOption = None,
-    sampler: arguments.SamplerOption = "bansac",
-    seed: arguments.SeedOption = 0,
+    settings: dict[str, Any],
     no_scores: arguments.NoScoresFlag = False,
     features: Annotated[int, typer.Option(help="Largest number of features of an image, the strongest first.")] = 8000,
     max_size: Annotated[
@@ -95,14 +94,13 @@ def match(
         raise ValueError("--calib must be given for --model E: it needs the camera matrices")
     if model != "E" and calib is not None:
         raise ValueError(f"--calib does not go with --model {model}")
-    given = arguments.given(threshold=threshold, confidence=confidence, max_iterations=max_iterations)
     chosen = ratio if ratio is not None else DEFAULT_RATIOS[model]
     if image2 is None:
         if image1.is_file():
             raise ValueError("IMG2 is missing: two images, or a folder of images, are matched")
         arguments.refuse("is for two images", report=page)
         cameras = _same_camera(calib) if calib is not None else None
-        job = make_job(model, cameras, sampler, no_scores, seed, given)
+        job = make_job(model, cameras, no_scores, settings)
         match_folder(
             image1,
             pairs or "exhaustive",
@@ -131,7 +129,7 @@ def match(
     from bansac.matches.image_matching import match_images
 
     matches = match_images(image1, image2, ratio=chosen, max_features=features, max_size=max_size, mutual=not one_way)
-    settings = {"seed": seed, **arguments.sampling_settings(sampler, matches.scores, no_scores), **given}
+    settings = arguments.with_scores(settings, matches.scores, no_scores)
     answer = estimate_two_view(model, matches, K1, K2, trace=folder is not None or page is not None, **settings)
 
     document = {"images": [str(image1), str(image2)], **answer.as_dict()}

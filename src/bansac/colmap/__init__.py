@@ -1,16 +1,15 @@
-"""COLMAP's databases: matches in, two-view geometries out, from which COLMAP's mappers go on.
+"""Geometric verification in COLMAP's databases: matches in, two-view geometries for COLMAP's mappers out.
 
 ================  ===========================================================================
-``verify``        a database: what is missing, in batches, in threads
-``pairs``         a batch of pairs: matches in, geometries out, a function of its arguments alone
+``verify``        verification of the missing pairs of a database, in batches, in threads
+``pairs``         verification of a batch of pairs, a pure function
 ``selection``     which of E, F and H describes a pair (COLMAP's configurations)
-``watermark``     pairs whose matches are a mark that is in the same place of both images
+``watermark``     detection of pairs whose matches are a watermark
 ``options``       the settings, by COLMAP's names
 ``database``      reading and writing, through pycolmap
 ================  ===========================================================================
 
-This room imports the public functions and what is below them; only ``cli`` imports it. Of it only ``database`` needs
-pycolmap.
+This package imports the public functions and lower layers; only ``cli`` imports it. Only ``database`` needs pycolmap.
 """
 
 from __future__ import annotations

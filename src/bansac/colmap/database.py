@@ -1,6 +1,6 @@
-"""COLMAP's database, read and written through pycolmap.
+"""Read and write COLMAP's database through pycolmap.
 
-Keypoints stay in COLMAP's convention, in which the centre of the first pixel is (.5, .5) and which the cameras share.
+Keypoints keep COLMAP's convention: the centre of the first pixel is (.5, .5), also for the principal points of cameras.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ __all__ = ["MatchDatabase", "check_database", "import_pycolmap"]
 
 _TABLES = {"cameras", "images", "keypoints", "matches", "two_view_geometries"}
 
-# Images whose keypoints are in memory. Pairs come in the order of their first image.
+# Number of images whose keypoints are kept in memory. Pairs are read in the order of their first image.
 _IMAGES = 256
 
-# An undistorted point is distorted again for a check: this far off in pixels it was beyond what the model can undo.
+# Largest error in pixels of a point that is undistorted and distorted again. Larger errors mark a failed inversion.
 _SAME = 1.0
 
 _Array = NDArray[np.float64]
@@ -46,9 +46,9 @@ def import_pycolmap() -> Any:
 
 
 def check_database(path: str | os.PathLike[str]) -> None:
-    """Raise an OSError if a file is no database of COLMAP or cannot be written now.
+    """Raise an OSError if a file is not a COLMAP database or cannot be written now.
 
-    pycolmap makes a file that is not there, and ends the process at one that is locked.
+    pycolmap would create a missing file and terminate the process if the file is locked.
     """
     if not Path(path).is_file():
         raise FileNotFoundError(f"{path}: there is no such file")
@@ -65,7 +65,7 @@ def check_database(path: str | os.PathLike[str]) -> None:
 
 
 class _View(NamedTuple):
-    """An image: its keypoints and what its camera makes of them."""
+    """Keypoints of an image, its size, its keypoints as rays, and the size of a pixel in normalised units."""
 
     x: _Array
     size: tuple[int, int]
@@ -74,12 +74,12 @@ class _View(NamedTuple):
 
 
 class MatchDatabase(contextlib.AbstractContextManager["MatchDatabase"]):
-    """An open database; to be used in a ``with`` statement.
+    """Open COLMAP database, used in a ``with`` statement.
 
     Parameters
     ----------
     path : str or path
-        The file, see :func:`check_database`.
+        Path of the database, see :func:`check_database`.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -92,19 +92,19 @@ class MatchDatabase(contextlib.AbstractContextManager["MatchDatabase"]):
         self._view = functools.lru_cache(maxsize=_IMAGES)(self._read_view)
 
     def __enter__(self) -> Self:
-        """Return it."""
+        """Return the database."""
         return self
 
     def __exit__(self, *exception: object) -> None:
-        """Close it."""
+        """Close the database."""
         self._database.close()
 
     def matched_pairs(self) -> list[int]:
-        """Return the numbers of all pairs with matches, sorted."""
+        """Return the ids of all pairs with matches, sorted."""
         return sorted(self._database.read_num_matches()[0])
 
     def is_verified(self, pair_id: int) -> bool:
-        """Say whether a pair has a geometry."""
+        """Return whether a pair has a geometry."""
         return bool(self._database.exists_two_view_geometry(*self._ids(pair_id)))
 
     def clear_geometries(self) -> None:
@@ -117,7 +117,7 @@ class MatchDatabase(contextlib.AbstractContextManager["MatchDatabase"]):
         return " - ".join(names)
 
     def read(self, pair_id: int) -> PairMatches | PairFailure:
-        """Read the matches of a pair; what is wrong with them is a failure."""
+        """Read the matches of a pair; invalid matches are returned as a failure."""
         first, second = self._ids(pair_id)
         try:
             view1, view2 = self._view(first), self._view(second)
@@ -137,7 +137,7 @@ class MatchDatabase(contextlib.AbstractContextManager["MatchDatabase"]):
         return replace(both, rays1=rays1, rays2=rays2, pixel=(view1.pixel + view2.pixel) / 2)
 
     def write(self, geometries: Iterable[PairGeometry]) -> None:
-        """Write the geometries of pairs that have none, all of them in one transaction."""
+        """Write the geometries of pairs without geometries in one transaction."""
         rows = [(g.image_id1, g.image_id2, self._as_row(g)) for g in geometries]
         try:
             with self._pycolmap.DatabaseTransaction(self._database):
@@ -177,7 +177,7 @@ class MatchDatabase(contextlib.AbstractContextManager["MatchDatabase"]):
 
 
 def _undistort(camera: pycolmap.Camera, x: _Array) -> _Array:
-    """Return keypoints in normalised units, NaN for those that the camera model cannot undistort."""
+    """Return keypoints in normalised units, or NaN where the camera model cannot undistort them."""
     rays = np.array(camera.cam_from_img(x))
     again = camera.img_from_cam(np.column_stack([rays, np.ones(len(rays))]))
     rays[~(np.hypot(*(again - x).T) < _SAME)] = np.nan

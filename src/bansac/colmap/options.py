@@ -1,4 +1,4 @@
-"""Settings of the verification. Those of COLMAP's ``TwoViewGeometryOptions`` have its names and defaults."""
+"""Settings of the verification, with the names and defaults of COLMAP's ``TwoViewGeometryOptions`` where they exist."""
 
 from __future__ import annotations
 
@@ -19,29 +19,29 @@ class VerificationOptions:
     Parameters
     ----------
     max_error : float
-        Largest residual of an inlier in pixels: Sampson's distance of E and F, the transfer error of H.
+        Largest residual of an inlier in pixels: the Sampson distance for E and F, the transfer error for H.
     min_num_inliers : int
-        A pair with fewer inliers is degenerate.
+        Pairs with fewer inliers are degenerate.
     model_selection : {"colmap", "bansac"}
-        When a pair is planar or panoramic. ``"colmap"``: if H has more than ``max_H_inlier_ratio`` of the inliers of
-        the epipolar geometry. ``"bansac"``: if the inliers off the homography are no more than chance gives
-        (``Result.configuration``), which keeps scenes with a dominant plane calibrated or uncalibrated.
+        Criterion of planar and panoramic pairs. ``"colmap"``: H has more than ``max_H_inlier_ratio`` times the inliers
+        of the epipolar geometry. ``"bansac"``: the number of inliers off the homography is explained by chance
+        (``Result.configuration``). Scenes with a dominant plane then remain calibrated or uncalibrated.
     min_E_F_inlier_ratio : float
-        A pair with prior focal lengths is calibrated if E has more than this share of the inliers of F: focal lengths
-        that are wrong lose inliers.
+        A pair with prior focal lengths is calibrated if E has more than this fraction of the inliers of F. Wrong focal
+        lengths lose inliers.
     max_H_inlier_ratio : float
-        See ``model_selection``; also the share of the inliers of a plane that a rotation must have for the pair to be
-        panoramic.
+        See ``model_selection``. A pair is panoramic if a rotation has more than this fraction of the inliers of a
+        planar pair.
     detect_watermark : bool
-        Look for pairs whose inliers are a mark in the border of the images.
+        Whether to detect pairs whose inliers are a watermark in the border of the images.
     watermark_min_inlier_ratio : float
-        Share of the inliers that has to be in the border of both images, and to follow one translation.
+        Smallest fraction of the inliers that are in the border of both images and follow one translation.
     watermark_border_size : float
-        Width of the border over the diagonal of the image.
+        Width of the border relative to the diagonal of the image.
     watermark_detection_max_error : float
         Largest distance in pixels of a match from the translation.
     seed : int
-        Seed of the random numbers. That of a pair follows from it and from the pair's number in the database.
+        Seed of the random numbers. The seed of a pair is derived from it and from the id of the pair in the database.
 
     Raises
     ------

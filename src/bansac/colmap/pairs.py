@@ -1,7 +1,7 @@
 """Geometric verification of pairs: matches in, geometries out.
 
-:func:`verify_pairs` is a function of its arguments alone, which can be pickled: it reads no database and needs no
-pycolmap, so that batches of pairs can be worked on in threads, processes or on other machines.
+:func:`verify_pairs` is a pure function and can be pickled. It reads no database and does not need pycolmap, so batches
+of pairs can be verified in threads, processes or on other machines.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from bansac.colmap.options import VerificationOptions
 from bansac.colmap.selection import NOTHING, Support, find_rotation, select
 from bansac.colmap.watermark import is_watermark
-from bansac.estimate import estimate_essential, estimate_fundamental, estimate_homography
 from bansac.estimate.planar_motion import motion_of_plane
+from bansac.estimate.two_views import estimate_essential, estimate_fundamental, estimate_homography
 from bansac.geometry import recover_pose
 from bansac.numeric.rng import derive_seed
 from bansac.result import RelativePose, Result
@@ -25,30 +25,30 @@ __all__ = ["PairFailure", "PairGeometry", "PairMatches", "verify_pair", "verify_
 
 _Array = NDArray[np.float64]
 
-# Thresholds as shares of max_error, and presets, of the attempts. Within max_error, which is wide, chance gives support
-# to any model: one of few matches stands out within a quarter of it.
+# Attempts: the threshold as a fraction of max_error, and the preset. max_error is wide, so chance gives any model many
+# inliers within it. A model with few matches may be significant only within a quarter of it.
 _ATTEMPTS = ((1.0, "fast"), (1.0, None), (0.25, None))
 
 
 @dataclass(frozen=True, eq=False)
 class PairMatches:
-    """The matches of two images.
+    """Matches of two images.
 
     Parameters
     ----------
     image_id1, image_id2 : int
-        The images in the database.
+        Ids of the images in the database.
     pair_id : int
-        Number of the pair in the database.
+        Id of the pair in the database.
     matches : (N, 2) ndarray of uint32
         Indices of the keypoints of each match.
     x1, x2 : (N, 2) ndarray
-        The keypoints in pixels, in the convention of the database: COLMAP's is that the centre of the first pixel is
-        (.5, .5). F and H are in the same.
+        Matched keypoints in pixels, in the convention of the database. In COLMAP, the centre of the first pixel is
+        (.5, .5). F and H are in the same convention.
     size1, size2 : (int, int)
         Height and width of the images.
     rays1, rays2 : (N, 2) ndarray or None
-        The keypoints undistorted, in normalised units, NaN for those that cannot be; None if a camera has no prior
+        Undistorted keypoints in normalised units, NaN where the undistortion failed. None if a camera has no prior
         focal length.
     pixel : float
         Size of a pixel in normalised units, the mean of both cameras.
@@ -69,22 +69,23 @@ class PairMatches:
 
 @dataclass(frozen=True, eq=False)
 class PairGeometry:
-    """The geometry of two images.
+    """Geometry of two images.
 
     Parameters
     ----------
     image_id1, image_id2 : int
-        The images in the database.
+        Ids of the images in the database.
     configuration : str
         "degenerate", "calibrated", "uncalibrated", "planar", "panoramic", "planar_or_panoramic" or "watermark":
         pycolmap's names in lower case.
     inlier_matches : (M, 2) ndarray of uint32
-        The matches that follow the geometry; none if it is degenerate.
+        Matches that follow the geometry; none if it is degenerate.
     E, F, H : (3, 3) ndarray or None
-        The models with more support than chance gives; all None if the pair is degenerate. F and H are in pixels.
+        Models that are significant, that is, have more support than the null model explains. All None if the pair is
+        degenerate. F and H are in pixels.
     pose : RelativePose or None
-        Motion from the first camera to the second, if it is calibrated, planar or panoramic; t is of unit length, and 0
-        for panoramic pairs.
+        Motion from the first camera to the second for calibrated, planar and panoramic pairs. t has unit length, or is
+        0 for panoramic pairs.
     """
 
     image_id1: int
@@ -99,14 +100,14 @@ class PairGeometry:
 
 @dataclass(frozen=True)
 class PairFailure:
-    """Why there is no geometry of a pair.
+    """Reason why a pair has no geometry.
 
     Parameters
     ----------
     image_id1, image_id2 : int
-        The images in the database.
+        Ids of the images in the database.
     reason : str
-        What is wrong with the pair.
+        Description of the error.
     """
 
     image_id1: int
@@ -115,7 +116,7 @@ class PairFailure:
 
 
 def verify_pairs(pairs: Sequence[PairMatches], options: VerificationOptions) -> list[PairGeometry | PairFailure]:
-    """Find the geometries of a batch of pairs.
+    """Compute the geometries of a batch of pairs.
 
     Parameters
     ----------
@@ -127,7 +128,7 @@ def verify_pairs(pairs: Sequence[PairMatches], options: VerificationOptions) -> 
     Returns
     -------
     list of PairGeometry or PairFailure
-        In the order of the pairs. A geometry depends on its pair and the options only.
+        Results in the order of the pairs. Each geometry depends only on its pair and the options.
 
     Examples
     --------
@@ -146,12 +147,12 @@ def verify_pairs(pairs: Sequence[PairMatches], options: VerificationOptions) -> 
 def _attempt(pair: PairMatches, options: VerificationOptions) -> PairGeometry | PairFailure:
     try:
         return verify_pair(pair, options)
-    except Exception as error:  # one pair does not end the work on thousands
+    except Exception as error:  # one pair must not end a run over thousands
         return PairFailure(pair.image_id1, pair.image_id2, str(error) or type(error).__name__)
 
 
 def verify_pair(pair: PairMatches, options: VerificationOptions) -> PairGeometry:
-    """Find the geometry of a pair.
+    """Compute the geometry of a pair.
 
     Parameters
     ----------
@@ -163,7 +164,7 @@ def verify_pair(pair: PairMatches, options: VerificationOptions) -> PairGeometry
     Returns
     -------
     PairGeometry
-        What describes the pair.
+        Geometry of the pair.
     """
     nothing = PairGeometry(pair.image_id1, pair.image_id2, "degenerate", np.empty((0, 2), np.uint32))
     if len(pair.matches) < options.min_num_inliers:
@@ -191,10 +192,10 @@ def verify_pair(pair: PairMatches, options: VerificationOptions) -> PairGeometry
 
 
 def _find_models(pair: PairMatches, options: VerificationOptions) -> tuple[Support, Support, Support]:
-    """Return what E, F and H have.
+    """Return the supports of E, F and H.
 
-    Most pairs are done in one short restart. One in which it finds no more than chance gives is searched for longer,
-    and at last for models that stand out within a share of ``max_error``.
+    A short run of one restart is enough for most pairs. If neither E nor F is significant, the search is repeated with
+    more restarts, and finally with a fraction of ``max_error`` as the threshold.
     """
     seed = derive_seed(options.seed, pair.pair_id)
     supports = NOTHING, NOTHING, NOTHING
@@ -208,7 +209,7 @@ def _find_models(pair: PairMatches, options: VerificationOptions) -> tuple[Suppo
 def _estimate(
     pair: PairMatches, threshold: float, max_error: float, seed: int, preset: str | None
 ) -> tuple[Support, Support, Support]:
-    """Estimate E, F and H at a threshold, and return what they have within ``max_error``."""
+    """Estimate E, F and H at a threshold, and return their supports within ``max_error``."""
     sizes = pair.size1, pair.size2
     F = estimate_fundamental(
         pair.x1, pair.x2, threshold=threshold, seed=seed, preset=preset, image_size1=sizes[0], image_size2=sizes[1]
@@ -229,7 +230,7 @@ def _estimate(
 
 
 def _support(result: Result, max_error: float) -> Support:
-    """Return what a model has, nothing if chance gives as much."""
+    """Return the support of a model; it is empty if the model is not significant."""
     inliers = result.residuals <= max_error
     if not result.success:
         return Support(None, np.zeros_like(inliers))
@@ -237,7 +238,7 @@ def _support(result: Result, max_error: float) -> Support:
 
 
 def _undistorted(pair: PairMatches) -> NDArray[np.bool_]:
-    """Say which matches have rays in both images."""
+    """Return which matches have rays in both images."""
     assert pair.rays1 is not None
     assert pair.rays2 is not None
     return np.asarray(np.isfinite(np.hstack([pair.rays1, pair.rays2])).all(axis=1))
@@ -246,7 +247,7 @@ def _undistorted(pair: PairMatches) -> NDArray[np.bool_]:
 def _motion(
     pair: PairMatches, configuration: str, E: Support, H: Support, options: VerificationOptions
 ) -> tuple[str, RelativePose | None]:
-    """Return the configuration of a pair with prior focal lengths that hold, and its motion."""
+    """Return the configuration and the motion of a pair with correct prior focal lengths."""
     assert E.model is not None
     assert pair.rays1 is not None
     assert pair.rays2 is not None

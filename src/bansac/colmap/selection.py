@@ -1,8 +1,8 @@
-"""Which of E, F and H describes a pair of images: COLMAP's configurations.
+"""Select which of E, F and H describes a pair of images: COLMAP's configurations.
 
-The inliers of the three are compared (Schoenberger and Frahm, Structure-from-Motion Revisited, CVPR 2016, section 4.1).
-E and F have about the same if the focal lengths are right; H has most of them if the scene is a plane or the camera
-turns about its centre, and a rotation has most of those in the second case.
+The selection compares numbers of inliers (Schoenberger and Frahm, Structure-from-Motion Revisited, CVPR 2016,
+section 4.1). E and F have similar numbers if the focal lengths are correct. H has most of the inliers if the scene is a
+plane or the camera rotates about its centre. In the second case, a rotation has most of the inliers of H.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ _Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Support:
-    """What a model of a pair has.
+    """Model of a pair and its support.
 
     Parameters
     ----------
     model : (3, 3) ndarray or None
-        The model; None where there is none, or none with more support than chance gives.
+        The model; None if it was not estimated or is not significant.
     inliers : (N,) ndarray of bool
         Its inliers.
     on_plane : bool
-        Whether the inliers off a homography are no more than chance gives.
+        Whether the number of inliers off a homography is explained by chance.
     """
 
     model: _Array | None
@@ -40,7 +40,7 @@ class Support:
 
     @property
     def count(self) -> int:
-        """Number of the inliers."""
+        """Number of inliers."""
         return int(np.count_nonzero(self.inliers))
 
 
@@ -48,12 +48,12 @@ NOTHING = Support(None, np.zeros(0, np.bool_))
 
 
 def select(E: Support, F: Support, H: Support, options: VerificationOptions) -> tuple[str, Support, bool]:
-    """Return the configuration of a pair, the support whose inliers are those of the pair, and if focal lengths hold.
+    """Return the configuration of a pair, the support with the pair's inliers, and whether the focal lengths are right.
 
     Parameters
     ----------
     E, F, H : Support
-        Those of the three models; :data:`NOTHING` in place of one that was not looked for.
+        Supports of the three models; :data:`NOTHING` for a model that was not estimated.
     options : VerificationOptions
         The thresholds.
 
@@ -62,9 +62,9 @@ def select(E: Support, F: Support, H: Support, options: VerificationOptions) -> 
     configuration : {"degenerate", "calibrated", "uncalibrated", "planar_or_panoramic"}
         The configuration.
     support : Support
-        The one with the most inliers of those that describe the pair.
+        The largest support of the models that describe the pair.
     calibrated : bool
-        Whether E has about the inliers of F: the prior focal lengths are right.
+        Whether E has about as many inliers as F, so that the prior focal lengths are correct.
     """
     E, F, H = (support if support.count >= options.min_num_inliers else NOTHING for support in (E, F, H))
     calibrated = E.count > options.min_E_F_inlier_ratio * F.count
@@ -83,16 +83,16 @@ def select(E: Support, F: Support, H: Support, options: VerificationOptions) -> 
 
 
 def find_rotation(rays1: _Array, rays2: _Array, max_error: float) -> tuple[_Array, int]:
-    """Return the rotation that takes the first rays to the second, and how many of them follow it.
+    """Return the rotation that maps the first rays to the second, and the number of rays that follow it.
 
-    The least-squares rotation (Kabsch, 1976) of all rays, then that of those which follow it.
+    The rotation is the least-squares fit (Kabsch, 1976) to all rays, followed by a fit to the rays that follow it.
 
     Parameters
     ----------
     rays1, rays2 : (N, 2) ndarray
         Matches in normalised units.
     max_error : float
-        Largest distance of a match that follows, in normalised units.
+        Largest error of a ray that follows the rotation, in normalised units.
     """
     first = np.column_stack([rays1, np.ones(len(rays1))])
     follows = np.ones(len(rays1), np.bool_)

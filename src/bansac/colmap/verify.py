@@ -1,8 +1,7 @@
-"""Geometric verification of a database of COLMAP: what is missing, in batches, one transaction each.
+"""Geometric verification of the missing pairs of a COLMAP database, in batches of one transaction each.
 
-The matches are read and the geometries written in the caller's thread; in between :func:`verify_pairs` works in
-threads, or wherever an executor runs it. A run that is ended at any point leaves a valid file, and the next one does
-what is missing.
+The caller's thread reads the matches and writes the geometries. :func:`verify_pairs` runs in threads or in another
+executor. A run that is interrupted at any point leaves a valid file, and the next run verifies the missing pairs.
 """
 
 from __future__ import annotations
@@ -28,22 +27,22 @@ Progress = Callable[[int, int], object]
 
 @dataclass
 class VerificationSummary:
-    """What a run has done.
+    """Summary of a run.
 
     Parameters
     ----------
     pairs : int
-        Pairs with matches in the database.
+        Number of pairs with matches in the database.
     new : int
-        Pairs that had no geometry before and have one now.
+        Number of pairs that had no geometry before and have one now.
     inlier_matches : int
-        Inlier matches of these.
+        Number of inlier matches of the new pairs.
     configurations : dict
-        Number of these by configuration.
+        Number of new pairs by configuration.
     failures : dict
-        For each reason the names of the pairs that have no geometry because of it.
+        Names of the pairs without geometry, by reason.
     seconds : float
-        Time on the clock.
+        Wall-clock time.
     """
 
     pairs: int = 0
@@ -64,42 +63,42 @@ def verify_database(
     batch_size: int = 16,
     progress: Progress | None = None,
 ) -> VerificationSummary:
-    """Verify the matches of a COLMAP database, and write their two-view geometries into it.
+    """Verify the matches of a COLMAP database and write the two-view geometries to it.
 
-    For each pair of images F and H are estimated, and E if both cameras have a prior focal length; of these the
-    configuration and the inlier matches follow by COLMAP's rules. COLMAP's mappers go on from the database. E, F and H
-    are written where they have more support than chance gives, and the motion where focal lengths are known. The
-    database has no scores of matches, so that none are used.
+    F and H are estimated for each pair of images, and E if both cameras have a prior focal length. COLMAP's rules then
+    determine the configuration and the inlier matches. E, F and H are written if they are significant, and the motion
+    is written if focal lengths are known. COLMAP's mappers continue from the database. The database has no match
+    scores, so none are used.
 
     Parameters
     ----------
     path : str or path
-        The database. Nothing else may write to it meanwhile.
+        Path of the database. Nothing else may write to it during the run.
     options : VerificationOptions, optional
         The settings.
     workers : int, optional
         Number of threads; by default one for each core that this process may use. The geometries do not depend on it.
     executor : Executor, optional
-        Where batches are worked on, by default in threads; on a cluster, `ClusterExecutor` with ``chunk_seconds=0``.
+        Executor of the batches, by default threads. On a cluster, use `ClusterExecutor` with ``chunk_seconds=0``.
     overwrite : bool
-        Delete all geometries first. Without it pairs that have one are left as they are.
+        Whether to delete all geometries first. Otherwise pairs that have a geometry are skipped.
     batch_size : int
-        Pairs in a batch, which one thread works on and one transaction writes.
+        Number of pairs in a batch. One thread verifies a batch, and one transaction writes it.
     progress : callable, optional
-        ``progress(done, total)`` is called in the caller's thread after every batch and once at the start; ``total``
-        are all pairs, ``done`` those with a geometry or a failure.
+        ``progress(done, total)`` is called in the caller's thread at the start and after every batch. ``total`` is the
+        number of all pairs, ``done`` the number of pairs with a geometry or a failure.
 
     Returns
     -------
     VerificationSummary
-        What was done.
+        Summary of the run.
 
     Raises
     ------
     OSError
-        If the file is not there, is no database of COLMAP, is locked or cannot be written.
+        If the file is missing, is not a COLMAP database, is locked or cannot be written.
     ValueError
-        If ``workers`` or ``batch_size`` is not allowed.
+        If ``workers`` or ``batch_size`` is out of range.
     ImportError
         If pycolmap is not installed.
 
@@ -149,7 +148,7 @@ def _read_batches(database: MatchDatabase, numbers: Sequence[int], size: int) ->
 
 
 def verify_batch(batch: Batch, options: VerificationOptions) -> list[PairGeometry | PairFailure]:
-    """Return the geometries of the pairs that could be read, and the failures of the others; it can be pickled."""
+    """Return the geometries of the pairs that could be read, and the failures of the others; can be pickled."""
     readable = [pair for pair in batch if isinstance(pair, PairMatches)]
     unreadable = [pair for pair in batch if isinstance(pair, PairFailure)]
     return [*verify_pairs(readable, options), *unreadable]

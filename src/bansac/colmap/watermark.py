@@ -1,6 +1,6 @@
-"""Matches that are a mark in the border of both images, such as a date or a name, and no geometry.
+"""Detect pairs whose matches are a watermark in the border of both images, such as a date or a name.
 
-COLMAP calls a pair a watermark if most of its inliers are in the border of both images and follow one translation.
+As in COLMAP, a pair is a watermark if most of its inliers are in the border of both images and follow one translation.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from bansac.colmap.options import VerificationOptions
 
 __all__ = ["is_watermark"]
 
-# Of so many matches, evenly spaced, the translations are tried.
+# Largest number of matches, evenly spaced, whose translations are tried.
 _TRIED = 100
 
 _Array = NDArray[np.float64]
@@ -20,7 +20,7 @@ _Size = tuple[int, int]
 
 
 def is_watermark(x1: _Array, x2: _Array, size1: _Size, size2: _Size, options: VerificationOptions) -> bool:
-    """Say whether matches are a mark.
+    """Return whether the inliers of a pair are a watermark.
 
     Parameters
     ----------

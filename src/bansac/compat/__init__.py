@@ -1,4 +1,4 @@
-"""Doors for programs that were written for other libraries: their signatures, our estimators.
+"""Adapters with the signatures of other libraries and the estimators of this package.
 
-This room imports the public functions and what is below them; no other module imports it.
+This package imports the public functions and lower layers; no other module imports it.
 """

@@ -1,4 +1,4 @@
-"""What OpenCV's callers pass, points, flags and ``UsacParams``, as arguments of our estimators."""
+"""Translate arguments of OpenCV's functions (points, flags and ``UsacParams``) for the estimators."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["LMEDS", "METHODS", "RANSAC", "RHO", "Call", "as_pair", "is_flag", "r
 LMEDS, RANSAC, RHO = 4, 8, 16
 _PROSAC = "prosac"
 
-# Settings by the value of OpenCV's flag; the tables in ``bansac.compat.cv2`` say what they mean.
+# Settings by the value of OpenCV's flag; the list in ``bansac.compat.cv2`` explains them.
 METHODS: dict[int, dict[str, Any]] = {
     LMEDS: {},
     RANSAC: {},
@@ -31,7 +31,7 @@ METHODS: dict[int, dict[str, Any]] = {
     38: {"scoring": "magsac++"},  # USAC_MAGSAC
 }
 
-# Values of UsacParams.sampler and UsacParams.score.
+# Constants of UsacParams.sampler and UsacParams.score.
 _SAMPLING_PROSAC = 3
 _SCORES = {0: "inliers", 1: "msac", 2: "magsac++"}
 
@@ -43,7 +43,7 @@ class Call(NamedTuple):
     settings: dict[str, Any]
 
     def run(self, estimate: Callable[..., Result], x1: NDArray[np.float64], *others: Any) -> Result:
-        """Call an estimator; with PROSAC the order of the points is that of their quality."""
+        """Call an estimator; PROSAC requires points in the order of their quality."""
         ordered = {"scores": -np.arange(float(len(x1)))} if self.settings.get("sampler") == _PROSAC else {}
         return estimate(x1, *others, threshold=self.threshold, **ordered, **self.settings)
 
@@ -51,7 +51,7 @@ class Call(NamedTuple):
 def read_method(
     method: Any, threshold: float | None, max_iterations: float | None, confidence: float | None
 ) -> Call:  # fmt: skip
-    """Translate a flag, or a ``cv2.UsacParams`` in its place, with the numbers beside it."""
+    """Translate a flag, or a ``cv2.UsacParams`` instead of a flag, and the numbers passed with it."""
     if hasattr(method, "maxIterations"):
         chosen: dict[str, Any] = {
             "confidence": method.confidence,
@@ -77,7 +77,7 @@ def read_method(
 def as_pair(
     name1: str, points1: ArrayLike, name2: str, points2: ArrayLike
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:  # fmt: skip
-    """Return matched points as two (N, 2) arrays; (N, 1, 2) and (1, N, 2) are taken too."""
+    """Return matched points as two (N, 2) arrays; also accept (N, 1, 2) and (1, N, 2)."""
     pair = []
     for name, points in ((name1, points1), (name2, points2)):
         array = as_floats(name, points)
@@ -87,5 +87,5 @@ def as_pair(
 
 
 def is_flag(method: Any, flag: int) -> bool:
-    """Tell whether the method is a flag; UsacParams is none."""
+    """Return whether the method equals a flag; False for UsacParams."""
     return isinstance(method, int | np.integer) and int(method) == flag

@@ -1,4 +1,4 @@
-"""OpenCV's functions of calibrated cameras, ``findEssentialMat`` and ``recoverPose``, in all their signatures."""
+"""Adapters of OpenCV's functions for calibrated cameras, ``findEssentialMat`` and ``recoverPose``."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from bansac.compat.arguments import LMEDS, RANSAC, as_pair, is_flag, read_method
 from bansac.compat.distortion import undistort_points
 from bansac.compat.return_values import Answer, answer, answer_of_minimal, column, raises_opencv_error, write_out
-from bansac.estimate import estimate_essential
+from bansac.estimate.two_views import estimate_essential
 from bansac.geometry import decompose_essential, homogeneous, normalize_points
 from bansac.validate import as_camera
 
@@ -21,9 +21,10 @@ _Mask: TypeAlias = NDArray[np.uint8]
 
 
 def findEssentialMat(points1: ArrayLike, points2: ArrayLike, *args: Any, **kwargs: Any) -> Answer:
-    """Find the essential matrix of two calibrated images, as ``cv2.findEssentialMat`` in all its signatures.
+    """Estimate the essential matrix of two calibrated images, with all signatures of ``cv2.findEssentialMat``.
 
-    They are ``(points1, points2, cameraMatrix, method=RANSAC, prob=None, threshold=1.0, maxIters=None, mask=None)``,
+    The signatures are
+    ``(points1, points2, cameraMatrix, method=RANSAC, prob=None, threshold=1.0, maxIters=None, mask=None)``,
     ``(points1, points2, focal=1.0, pp=(0, 0), method, prob, threshold, maxIters, mask)``,
     ``(points1, points2, cameraMatrix1, distCoeffs1, cameraMatrix2, distCoeffs2, method, prob, threshold, mask)`` and
     ``(points1, points2, cameraMatrix1, cameraMatrix2, dist_coeff1, dist_coeff2, params, mask)``.
@@ -33,21 +34,21 @@ def findEssentialMat(points1: ArrayLike, points2: ArrayLike, *args: Any, **kwarg
     points1, points2 : (N, 2) or (N, 1, 2) array_like
         Matched points in pixels.
     *args, **kwargs
-        As above. ``threshold`` is the largest Sampson distance of an inlier in pixels.
+        See above. ``threshold`` is the largest Sampson distance of an inlier in pixels.
 
     Returns
     -------
     E : (3, 3) ndarray or None
-        Of unit norm; (3 k, 3) for the k matrices of five points.
+        Essential matrix of unit Frobenius norm; (3 k, 3) for the k matrices of five points.
     mask : (N, 1) ndarray of uint8 or None
-        1 for an inlier; all zeros without E; None for fewer than five points.
+        1 for an inlier. All zeros if E is None. None for fewer than five points.
 
     Raises
     ------
     ValueError
-        If an argument is not allowed.
+        If an argument is invalid.
     TypeError
-        If the arguments are those of no signature.
+        If the arguments match no signature.
     """
     shapes = [np.shape(value) for value in args]
     if "params" in kwargs or shapes[1:2] == [(3, 3)]:
@@ -63,7 +64,7 @@ def _essential_of_one(
     points1: ArrayLike, points2: ArrayLike, cameraMatrix: ArrayLike, method: Any = RANSAC, prob: float | None = None,
     threshold: float = 1.0, maxIters: int | None = None, mask: Any = None,
 ) -> Answer:  # fmt: skip
-    """One camera matrix for both images."""
+    """Estimate E with one camera matrix for both images."""
     names = ("cameraMatrix", "distCoeffs")
     return _essential(
         points1,
@@ -84,7 +85,7 @@ def _essential_of_focal(
     points1: ArrayLike, points2: ArrayLike, focal: float = 1.0, pp: ArrayLike = (0.0, 0.0), method: Any = RANSAC,
     prob: float | None = None, threshold: float = 1.0, maxIters: int | None = None, mask: Any = None,
 ) -> Answer:  # fmt: skip
-    """One focal length and principal point for both images."""
+    """Estimate E with one focal length and principal point for both images."""
     K = _camera_of(focal, pp)
     return _essential_of_one(points1, points2, K, method, prob, threshold, maxIters, mask)
 
@@ -94,7 +95,7 @@ def _essential_of_two(
     cameraMatrix2: ArrayLike, distCoeffs2: ArrayLike | None, method: Any = RANSAC, prob: float | None = None,
     threshold: float = 1.0, mask: Any = None,
 ) -> Answer:  # fmt: skip
-    """Two cameras with lens distortion."""
+    """Estimate E for two cameras with lens distortion."""
     return _essential(
         points1, points2, (cameraMatrix1, distCoeffs1), (cameraMatrix2, distCoeffs2), ("cameraMatrix1", "distCoeffs1"),
         ("cameraMatrix2", "distCoeffs2"), method, prob, threshold, None, mask,
@@ -105,7 +106,7 @@ def _essential_usac(
     points1: ArrayLike, points2: ArrayLike, cameraMatrix1: ArrayLike, cameraMatrix2: ArrayLike,
     dist_coeff1: ArrayLike | None, dist_coeff2: ArrayLike | None, params: Any, mask: Any = None,
 ) -> Answer:  # fmt: skip
-    """Two cameras with lens distortion, and UsacParams."""
+    """Estimate E for two cameras with lens distortion, and UsacParams."""
     return _essential(
         points1, points2, (cameraMatrix1, dist_coeff1), (cameraMatrix2, dist_coeff2), ("cameraMatrix1", "dist_coeff1"),
         ("cameraMatrix2", "dist_coeff2"), params, None, 1.0, None, mask,
@@ -118,7 +119,7 @@ def _essential(
     camera2: tuple[ArrayLike, ArrayLike | None], names1: tuple[str, str], names2: tuple[str, str], method: Any,
     prob: float | None, threshold: float, maxIters: int | None, mask: Any,
 ) -> Answer:  # fmt: skip
-    """Estimate E; a camera is its matrix and its distortion."""
+    """Estimate E; a camera is given by its matrix and its distortion coefficients."""
     x1, x2 = as_pair("points1", points1, "points2", points2)
     K1, K2 = as_camera(names1[0], camera1[0]), as_camera(names2[0], camera2[0])
     x1, x2 = undistort_points(x1, K1, names1[1], camera1[1]), undistort_points(x2, K2, names2[1], camera2[1])
@@ -135,36 +136,36 @@ def _essential(
 
 
 def recoverPose(*args: Any, **kwargs: Any) -> tuple[Any, ...]:
-    """Find the motion between two calibrated cameras, as ``cv2.recoverPose``.
+    """Compute the motion between two calibrated cameras, as ``cv2.recoverPose``.
 
     The signatures are ``(E, points1, points2, cameraMatrix, R=None, t=None, mask=None)`` and
     ``(E, points1, points2, R=None, t=None, focal=1.0, pp=(0, 0), mask=None)``, which return ``(number, R, t, mask)``,
     and ``(points1, points2, cameraMatrix1, distCoeffs1, cameraMatrix2, distCoeffs2, E=None, R=None, t=None,
     method=RANSAC, prob=None, threshold=1.0, mask=None)``, which returns ``(number, E, R, t, mask)``. The signature with
-    ``distanceThresh``, which triangulates, is not here. Points count however far away they are.
+    ``distanceThresh``, which triangulates points, is not supported. Points count at any distance.
 
     Parameters
     ----------
     *args, **kwargs
-        As above. The mask holds the inliers of E, and gets those of them that lie in front of both cameras.
+        See above. The mask contains the inliers of E; it is set to those in front of both cameras.
 
     Returns
     -------
     number : int
-        Number of the points in front of both cameras.
+        Number of points in front of both cameras.
     E : (3, 3) ndarray
-        With the third signature.
+        Essential matrix; only with the third signature.
     R, t : (3, 3) and (3, 1) ndarray
-        The motion, ``X2 = R X1 + t``, with ``|t| = 1``.
+        Motion ``X2 = R X1 + t`` with ``|t| = 1``.
     mask : (N, 1) ndarray of uint8
-        1 for a point in front of both cameras; 255, as OpenCV has it, if no mask was passed.
+        1 for a point in front of both cameras, or 255 as in OpenCV if no mask was passed.
 
     Raises
     ------
     ValueError
-        If an argument is not allowed, or the third signature finds no essential matrix.
+        If an argument is invalid, or the third signature finds no essential matrix.
     TypeError
-        If the arguments are those of no signature.
+        If the arguments match no signature.
     """
     shapes = [np.shape(value) for value in args]
     if "cameraMatrix1" in kwargs or "cameraMatrix2" in kwargs or shapes[2:3] == [(3, 3)]:
@@ -190,7 +191,7 @@ def _pose_of_focal(
     E: ArrayLike, points1: ArrayLike, points2: ArrayLike, R: Any = None, t: Any = None, focal: float = 1.0,
     pp: ArrayLike = (0.0, 0.0), mask: Any = None,
 ) -> tuple[int, _Matrix, _Matrix, _Mask]:  # fmt: skip
-    """Return the motion of an essential matrix, with a focal length and a principal point for both cameras."""
+    """Return the motion of an essential matrix, with one focal length and principal point for both cameras."""
     return _pose_of_one(E, points1, points2, _camera_of(focal, pp), R, t, mask)
 
 
@@ -215,7 +216,7 @@ def _pose_of_two(
 
 
 def _pose(E: ArrayLike, x1: _Matrix, x2: _Matrix, mask: Any) -> tuple[int, _Matrix, _Matrix, _Mask]:
-    """Choose among the four motions of E that with most points in front of both cameras."""
+    """Choose the motion of E with the most points in front of both cameras."""
     used = np.ones(len(x1), np.bool_) if mask is None else np.asarray(mask).ravel() != 0
     if used.shape != (len(x1),):
         raise ValueError(f"mask must have {len(x1)} elements, got {used.size}")
@@ -229,12 +230,12 @@ def _pose(E: ArrayLike, x1: _Matrix, x2: _Matrix, mask: Any) -> tuple[int, _Matr
 
 
 def _write(found: _Matrix, given: Any) -> _Matrix:
-    """Return a matrix, written into the array that the caller gave for it, if it has its shape."""
+    """Return a matrix; if the caller passed an array of its shape, write it there."""
     return write_out(found, given) if np.shape(given) == found.shape else found
 
 
 def _in_front(R: _Matrix, t: _Matrix, x1: _Matrix, x2: _Matrix) -> NDArray[np.bool_]:
-    """Tell which points have positive depths d1 and d2 in both cameras: d2 x2 = d1 R x1 + t, in the least squares."""
+    """Return which points have positive depths d1, d2 in both cameras, from least squares in d2 x2 = d1 R x1 + t."""
     a, b = homogeneous(x1) @ R.T, homogeneous(x2)
     normal = np.cross(b, a)
     depth1 = np.sum(np.cross(t, b) * normal, axis=1)

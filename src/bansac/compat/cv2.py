@@ -1,37 +1,37 @@
-"""The estimators of OpenCV by bansac: ``import bansac.compat.cv2 as cv2``.
+"""Adapters of OpenCV's estimators: ``import bansac.compat.cv2 as cv2``.
 
-The functions have the signatures, return types and shapes of OpenCV 4 and 5. OpenCV need not be installed; where it is,
-every other name of it is found here too, so that a program can be switched by its import line.
+The functions have the signatures, return types and shapes of OpenCV 4 and 5. OpenCV need not be installed. If it is,
+this module also provides all its other names, so that changing the import line is enough to switch a program.
 
-What ``method`` means (the constants have OpenCV's values):
+Values of ``method`` (the constants have OpenCV's values):
 
-- ``0``: least squares on all points for homographies; for E as ``RANSAC``
-- ``FM_7POINT``: the minimal solver, for seven points: up to three matrices, one below the other
+- ``0``: least squares on all points for homographies; for E the same as ``RANSAC``
+- ``FM_7POINT``: the minimal solver for seven points; returns up to three stacked matrices
 - ``FM_8POINT``: least squares on all points
 - ``RANSAC``: the default options
-- ``LMEDS``: the default options with the problem's default threshold, in place of the median; the threshold of the call
-  is ignored, as OpenCV ignores it
-- ``RHO``: the default options; the order of the points means nothing
+- ``LMEDS``: the default options with the problem's default threshold, instead of the median; the threshold of the call
+  is ignored, as in OpenCV
+- ``RHO``: the default options; the order of the points is ignored
 - ``USAC_DEFAULT``: the default options
-- ``USAC_PARALLEL``: the default options; one problem takes one thread
-- ``USAC_FM_8PTS``: the default options; samples are of seven points
+- ``USAC_PARALLEL``: the default options; one problem uses one thread
+- ``USAC_FM_8PTS``: the default options; samples have seven points
 - ``USAC_FAST``: ``preset="fast"``
 - ``USAC_ACCURATE``: ``preset="accurate"``
-- ``USAC_PROSAC``: ``sampler="prosac"``: the points have to be sorted, the best first
+- ``USAC_PROSAC``: ``sampler="prosac"``; points must be sorted, the best first
 - ``USAC_MAGSAC``: ``scoring="magsac++"``
 
-A ``cv2.UsacParams`` in place of the method gives threshold, confidence, number of iterations, seed,
-``SAMPLING_PROSAC`` and the score; its other fields have no effect. ``maxIters``, ``confidence`` and ``prob`` of None,
-the default, are those of our options.
+A ``cv2.UsacParams`` can be passed as the method. It sets the threshold, the confidence, the number of iterations, the
+seed, ``SAMPLING_PROSAC`` and the score; its other fields are ignored. If ``maxIters``, ``confidence`` or ``prob`` is
+None, the default, the estimator's default is used.
 
-Where the answers differ from OpenCV's:
+Differences from OpenCV's return values:
 
-- None is returned for a model that has no more support than chance gives, with a mask of zeros. With as many points as
-  a minimal sample has, there is nothing to judge, and the model is returned.
-- The threshold of a fundamental matrix bounds the Sampson distance, that of OpenCV's ``FM_RANSAC`` the distances from
-  both epipolar lines.
-- The mask is always that of the matrix that is returned.
-- Bad arguments raise a ValueError that names them; it is a ``cv2.error`` too where OpenCV is installed.
+- If the model is not significant (its support is explained by chance), None and a mask of zeros are returned. If the
+  number of points is that of a minimal sample, significance cannot be tested and the model is returned.
+- The threshold of a fundamental matrix is for the Sampson distance. OpenCV's ``FM_RANSAC`` uses the distances to both
+  epipolar lines.
+- The mask is always that of the returned matrix.
+- Invalid arguments raise a ValueError that names them. If OpenCV is installed, the error is also a ``cv2.error``.
 """
 
 from __future__ import annotations
@@ -52,7 +52,8 @@ from bansac.compat.return_values import (
     error_type,
     raises_opencv_error,
 )
-from bansac.estimate import estimate_affine, estimate_fundamental, estimate_homography, estimate_similarity
+from bansac.estimate.transforms import estimate_affine, estimate_similarity
+from bansac.estimate.two_views import estimate_fundamental, estimate_homography
 
 __all__ = [
     "FM_7POINT",
@@ -82,7 +83,7 @@ USAC_DEFAULT, USAC_PARALLEL, USAC_FM_8PTS, USAC_FAST, USAC_ACCURATE, USAC_PROSAC
 
 _Matrix: TypeAlias = NDArray[np.float64]
 
-# An entry F[2, 2] below this share of the norm is not divided by.
+# F is not divided by F[2, 2] if it is below this fraction of the norm.
 _TINY = 1e-12
 
 
@@ -96,7 +97,7 @@ def findHomography(
     maxIters: int | None = None,
     confidence: float | None = None,
 ) -> Answer:
-    """Find the homography between two sets of points, as ``cv2.findHomography``.
+    """Estimate the homography between two sets of points, as ``cv2.findHomography``.
 
     Parameters
     ----------
@@ -107,21 +108,21 @@ def findHomography(
     ransacReprojThreshold : float
         Largest transfer error of an inlier.
     mask : (N, 1) ndarray of uint8, optional
-        Gets the mask.
+        Output array for the mask.
     maxIters, confidence : int and float, optional
-        Our own defaults if they are not given.
+        By default those of the estimator.
 
     Returns
     -------
     H : (3, 3) ndarray or None
-        With ``H[2, 2] = 1``.
+        Homography with ``H[2, 2] = 1``.
     mask : (N, 1) ndarray of uint8
-        1 for an inlier; all zeros without H.
+        1 for an inlier. All zeros if H is None.
 
     Raises
     ------
     ValueError
-        If there are fewer than four points, or an argument is not allowed.
+        If there are fewer than four points, or an argument is invalid.
 
     Examples
     --------
@@ -154,7 +155,7 @@ def findFundamentalMat(
     maxIters: Any = None,
     mask: Any = None,
 ) -> Answer:
-    """Find the fundamental matrix of two images, as ``cv2.findFundamentalMat``.
+    """Estimate the fundamental matrix of two images, as ``cv2.findFundamentalMat``.
 
     Parameters
     ----------
@@ -165,22 +166,23 @@ def findFundamentalMat(
     ransacReprojThreshold : float
         Largest Sampson distance of an inlier.
     confidence, maxIters : float and int, optional
-        Our own defaults if they are not given. An array in place of ``maxIters`` is the mask, as in OpenCV's shorter
+        By default those of the estimator. An array passed as ``maxIters`` is the mask, as in OpenCV's shorter
         signature.
     mask : (N, 1) ndarray of uint8, optional
-        Gets the mask.
+        Output array for the mask.
 
     Returns
     -------
     F : (3, 3) ndarray or None
-        With ``F[2, 2] = 1``, of unit norm where that vanishes; (9, 3) for the up to three matrices of seven points.
+        Fundamental matrix with ``F[2, 2] = 1``, or of unit Frobenius norm if ``F[2, 2]`` vanishes. (3 k, 3) for the
+        k <= 3 stacked matrices of seven points.
     mask : (N, 1) ndarray of uint8 or None
-        1 for an inlier; all zeros without F; None for fewer than seven points.
+        1 for an inlier. All zeros if F is None. None for fewer than seven points.
 
     Raises
     ------
     ValueError
-        If an argument is not allowed.
+        If an argument is invalid.
     """
     x1, x2 = as_pair("points1", points1, "points2", points2)
     if isinstance(maxIters, np.ndarray):
@@ -212,34 +214,34 @@ def estimateAffine2D(
     confidence: float | None = None,
     refineIters: int = 10,
 ) -> Answer:
-    """Find the affine map between two sets of points, as ``cv2.estimateAffine2D``.
+    """Estimate the affine transform between two sets of points, as ``cv2.estimateAffine2D``.
 
     Parameters
     ----------
     from_, to : (N, 2) or (N, 1, 2) array_like
         Matched points.
     inliers : (N, 1) ndarray of uint8, optional
-        Gets the mask.
+        Output array for the mask.
     method : int or cv2.UsacParams
         See :mod:`bansac.compat.cv2`.
     ransacReprojThreshold : float
         Largest transfer error of an inlier.
     maxIters, confidence : int and float, optional
-        Our own defaults if they are not given.
+        By default those of the estimator.
     refineIters : int
-        0 leaves the last refinement out; other numbers have no effect.
+        If 0, the final refinement is skipped; other values have no effect.
 
     Returns
     -------
     M : (2, 3) ndarray or None
-        The matrix.
+        Affine transform.
     inliers : (N, 1) ndarray of uint8
-        1 for an inlier; all zeros without M.
+        1 for an inlier. All zeros if M is None.
 
     Raises
     ------
     ValueError
-        If there are fewer than two points, or an argument is not allowed.
+        If there are fewer than two points, or an argument is invalid.
     """
     return _affine(
         estimate_affine, 3, from_, to, inliers, method, ransacReprojThreshold, maxIters, confidence, refineIters
@@ -257,7 +259,7 @@ def estimateAffinePartial2D(
     confidence: float | None = None,
     refineIters: int = 10,
 ) -> Answer:
-    """Find the rotation, scale and translation between two sets of points, as ``cv2.estimateAffinePartial2D``.
+    """Estimate a rotation, scale and translation between two sets of points, as ``cv2.estimateAffinePartial2D``.
 
     Parameters
     ----------
@@ -267,14 +269,14 @@ def estimateAffinePartial2D(
     Returns
     -------
     M : (2, 3) ndarray or None
-        The matrix.
+        Similarity transform.
     inliers : (N, 1) ndarray of uint8
-        1 for an inlier; all zeros without M.
+        1 for an inlier. All zeros if M is None.
 
     Raises
     ------
     ValueError
-        If there are fewer than two points, or an argument is not allowed.
+        If there are fewer than two points, or an argument is invalid.
     """
     return _affine(
         estimate_similarity, 2, from_, to, inliers, method, ransacReprojThreshold, maxIters, confidence, refineIters
@@ -285,7 +287,7 @@ def _affine(
     estimate: Any, sample_size: int, from_: ArrayLike, to: ArrayLike, inliers: Any, method: Any,
     threshold: float, maxIters: int | None, confidence: float | None, refineIters: int,
 ) -> Answer:  # fmt: skip
-    """Estimate a map of the plane."""
+    """Estimate an affine or a similarity transform."""
     x1, x2 = as_pair("from_", from_, "to", to)
     _check_number("from_", len(x1), 2)
     call = read_method(method, threshold, maxIters, confidence)
@@ -300,12 +302,12 @@ def _check_number(name: str, n: int, least: int) -> None:
 
 
 def _divide(F: _Matrix) -> _Matrix:
-    """Scale F to F[2, 2] = 1 unless that vanishes."""
+    """Scale F to F[2, 2] = 1 unless F[2, 2] vanishes."""
     return np.asarray(F / F[2, 2] if abs(F[2, 2]) > _TINY * np.linalg.norm(F) else F)
 
 
 def __getattr__(name: str) -> Any:
-    """Return the names of OpenCV that are not here, where it is installed."""
+    """Return names that are not defined here from OpenCV, if it is installed."""
     if name == "error":
         return error_type().__mro__[1] if error_type() is not ValueError else ValueError
     if name.startswith("__"):

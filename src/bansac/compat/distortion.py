@@ -1,6 +1,6 @@
-"""Points without lens distortion: the inverse of OpenCV's model.
+"""Undistort points by inverting OpenCV's distortion model.
 
-The model (OpenCV documentation, "Camera calibration and 3D reconstruction") takes normalised coordinates (x, y), with
+The model (OpenCV documentation, "Camera calibration and 3D reconstruction") maps normalised coordinates (x, y), with
 r^2 = x^2 + y^2, to
 
     x' = x (1 + k1 r^2 + k2 r^4 + k3 r^6) / (1 + k4 r^2 + k5 r^4 + k6 r^6) + 2 p1 x y + p2 (r^2 + 2 x^2),
@@ -24,29 +24,30 @@ _CONVERGED = 1e-12
 def undistort_points(
     x: NDArray[np.float64], K: NDArray[np.float64], name: str, coefficients: ArrayLike | None
 ) -> NDArray[np.float64]:
-    """Return the pixels in which a camera without distortion would see the points.
+    """Return the pixel coordinates of points in a camera without distortion.
 
     Parameters
     ----------
     x : (N, 2) ndarray
-        Points in pixels.
+        Distorted points in pixels.
     K : (3, 3) ndarray
         Camera matrix.
     name : str
-        Name of the coefficients, for messages.
+        Name of the coefficients in error messages.
     coefficients : array_like or None
-        (k1, k2, p1, p2[, k3[, k4, k5, k6]]); 12 or 14 with zeros behind these. None or empty: no distortion.
+        (k1, k2, p1, p2[, k3[, k4, k5, k6]]), or 12 or 14 coefficients with zeros after k6. None or empty: no
+        distortion.
 
     Returns
     -------
     (N, 2) ndarray
-        The points, in pixels of the same camera matrix.
+        Undistorted points in pixels, with the same camera matrix.
 
     Raises
     ------
     ValueError
-        If the coefficients have another number, hold NaN or infinity, ask for thin prisms or a tilted sensor, or do not
-        take any point to one of ``x``.
+        If the number of coefficients is wrong, if they hold NaN or infinity or include thin prisms or a tilted sensor,
+        or if the model cannot be inverted at a point of ``x``.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Our results, masks and errors in the shapes that OpenCV's callers expect."""
+"""Convert results, masks and errors to the return values of OpenCV's functions."""
 
 from __future__ import annotations
 
@@ -30,29 +30,29 @@ Answer: TypeAlias = tuple[_Floats | None, NDArray[np.uint8] | None]
 
 
 def answer(result: Result, sample_size: int, mask: Any) -> Answer:
-    """Return model and mask of a result, None and zeros without success."""
+    """Return the model and the mask of a result; without a model to return, None and zeros."""
     found = result.model is not None and (result.success or len(result.inliers) == sample_size)
     inliers = result.inliers if found else np.zeros(len(result.inliers), np.bool_)
     return (result.model.copy() if found else None), write_out(column(inliers), mask)
 
 
 def answer_of_all(model: _Floats | None, n: int, mask: Any) -> Answer:
-    """Return a model of all points."""
+    """Return a model of all points and its mask."""
     return model, write_out(np.full((n, 1), model is not None, np.uint8), mask)
 
 
 def answer_of_minimal(models: list[_Floats], n: int, mask: Any) -> Answer:
-    """Return the models of a minimal sample, one below the other."""
+    """Return the stacked models of a minimal sample and their mask."""
     return answer_of_all(np.vstack(models) if models else None, n, mask)
 
 
 def column(inliers: NDArray[np.bool_]) -> NDArray[np.uint8]:
-    """Return a mask as OpenCV has it: (N, 1), uint8, 1 for an inlier."""
+    """Return a mask in OpenCV's format: (N, 1), uint8, 1 for an inlier."""
     return inliers.astype(np.uint8)[:, None]
 
 
 def write_out(found: NDArray[Any], out: Any) -> NDArray[Any]:
-    """Write a mask or a matrix into the array that the caller passed for it, if it fits, and return it."""
+    """Return a mask or a matrix; if it fits into the caller's array ``out``, write it there."""
     if isinstance(out, np.ndarray) and out.dtype == found.dtype and out.size == found.size and out.flags.writeable:
         out[...] = found.reshape(out.shape)
         return out
@@ -61,7 +61,7 @@ def write_out(found: NDArray[Any], out: Any) -> NDArray[Any]:
 
 @functools.cache
 def error_type() -> type[Exception]:
-    """Return the error of bad arguments: a ValueError, and ``cv2.error`` too where OpenCV is installed."""
+    """Return the type of errors for invalid arguments: ValueError, and also ``cv2.error`` if OpenCV is installed."""
     if importlib.util.find_spec("cv2") is None:
         return ValueError
     import cv2
@@ -70,7 +70,7 @@ def error_type() -> type[Exception]:
 
 
 def raises_opencv_error(function: Callable[_P, _T]) -> Callable[_P, _T]:
-    """Turn the ValueErrors of a function into ``error_type``."""
+    """Convert the ValueErrors of a function to ``error_type``."""
 
     @functools.wraps(function)
     def wrapped(*args: _P.args, **kwargs: _P.kwargs) -> _T:

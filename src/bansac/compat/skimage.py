@@ -1,10 +1,10 @@
-"""``ransac`` as scikit-image has it: ``from bansac.compat.skimage import ransac``.
+"""Adapter of scikit-image's ``ransac``: ``from bansac.compat.skimage import ransac``.
 
-scikit-image's own ``LineModelND`` (of the plane), ``CircleModel``, ``ProjectiveTransform``, ``AffineTransform``,
-``SimilarityTransform``, ``FundamentalMatrixTransform`` and ``EssentialMatrixTransform`` go to the compiled estimators,
-unless an argument asks for what these do not have: the checks, ``stop_sample_num``, ``stop_residuals_sum`` or
-``initial_inliers``. Every other call goes to ``skimage.measure.ransac``. BANSAC's samples and the compiled loop for a
-model of one's own need a :class:`bansac.Problem`.
+The compiled estimators are used for scikit-image's ``LineModelND`` (in 2D), ``CircleModel``, ``ProjectiveTransform``,
+``AffineTransform``, ``SimilarityTransform``, ``FundamentalMatrixTransform`` and ``EssentialMatrixTransform``. All other
+calls go to ``skimage.measure.ransac``. So do calls with arguments that the compiled estimators do not support: the
+validity checks, ``stop_sample_num``, ``stop_residuals_sum`` and ``initial_inliers``. To use BANSAC's sampler and the
+compiled loop with a custom model, define a :class:`bansac.Problem`.
 """
 
 from __future__ import annotations
@@ -17,21 +17,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bansac.estimate import (
-    estimate_affine,
-    estimate_essential,
-    estimate_fundamental,
-    estimate_homography,
-    estimate_similarity,
-    fit_circle,
-    fit_line,
-)
+from bansac.estimate.curves import fit_circle, fit_line
+from bansac.estimate.transforms import estimate_affine, estimate_similarity
+from bansac.estimate.two_views import estimate_essential, estimate_fundamental, estimate_homography
 from bansac.numeric.arrays import as_floats
 from bansac.result import Result
 
 __all__ = ["ransac"]
 
-# Estimator of a class, and whether the class takes the model as its matrix.
+# Estimator for each class, and whether the class is constructed from a matrix.
 _COMPILED: dict[str, tuple[Callable[..., Result], bool]] = {
     "LineModelND": (fit_line, False),
     "CircleModel": (fit_circle, False),
@@ -62,36 +56,37 @@ def ransac(
     Parameters
     ----------
     data : (N, ...) array_like, or tuple or list of such
-        The data; several arrays are arguments of their own of the model's functions.
+        Points or matches. Several arrays are passed as separate arguments to the functions of the model.
     model_class : type
-        A class of scikit-image, or one with its ``from_estimate(*data)``, or ``estimate(*data)``, and
+        A class of scikit-image, or a class with ``from_estimate(*data)`` or ``estimate(*data)``, and with
         ``residuals(*data)``.
     min_samples : int
-        Number of data of a sample; the compiled estimators have their own.
+        Sample size; ignored by the compiled estimators.
     residual_threshold : float
+        Inliers have residuals below this.
         Residuals of inliers are smaller.
     is_data_valid, is_model_valid, stop_sample_num, stop_residuals_sum, initial_inliers
         As for ``skimage.measure.ransac``.
     max_trials : int, optional
-        Largest number of samples; 100 by default, for the compiled estimators their own.
+        Largest number of samples; by default 100, or the default of the compiled estimator.
     stop_probability : float
-        Stop when a sample of inliers only has been drawn with this probability; 1 never stops before ``max_trials``.
-        The compiled estimators have a stop of their own.
+        Probability of having drawn a sample of inliers only at which to stop; 1 never stops before ``max_trials``.
+        The compiled estimators have their own stopping criterion.
     rng : int or numpy.random.Generator, optional
-        Seed; without it the answer is the same every time, too.
+        Seed. Without it, results are still reproducible.
 
     Returns
     -------
     model : object
-        The model of the inliers; None, with a warning, if there is none.
+        Model of the inliers. If there is none, None with a warning.
     inliers : (N,) ndarray of bool
-        Whose residuals are below the threshold; None without a model. The compiled estimators measure to this very
-        model, scikit-image to the one before the last fit.
+        Mask of residuals below the threshold; None without a model. The compiled estimators use the residuals of the
+        returned model, scikit-image those of the model before the last fit.
 
     Raises
     ------
     ValueError
-        If an argument is out of its range, or the arrays differ in length.
+        If an argument is out of range, or the arrays differ in length.
     ImportError
         If scikit-image is not installed.
 
@@ -130,7 +125,7 @@ def ransac(
 
 
 def _is_compiled(model_class: Any, arrays: tuple[NDArray[Any], ...]) -> bool:
-    """Tell whether a class is one of scikit-image's that have a compiled estimator, for data of the plane."""
+    """Return whether a class of scikit-image has a compiled estimator for these 2D points."""
     own = str(getattr(model_class, "__module__", "")).startswith("skimage.")
     name = getattr(model_class, "__name__", "")
     if not own or name not in _COMPILED:
@@ -141,7 +136,7 @@ def _is_compiled(model_class: Any, arrays: tuple[NDArray[Any], ...]) -> bool:
 def _run_compiled(
     model_class: Any, arrays: tuple[NDArray[Any], ...], threshold: float, settings: dict[str, Any]
 ) -> tuple[Any, NDArray[np.bool_] | None]:
-    """Estimate by a compiled estimator and return the model as the class."""
+    """Run a compiled estimator and return its model as an instance of the class."""
     estimate, as_matrix = _COMPILED[model_class.__name__]
     result = estimate(*(as_floats("data", array) for array in arrays), threshold=threshold, **settings)
     if result.model is None:

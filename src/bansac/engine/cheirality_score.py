@@ -58,7 +58,7 @@ def score_in_full(run: Run, candidate: Floats, is_inlier: Bools) -> float:
 
 @kernel
 def write_point_scores(run: Run, candidate: Floats, scores: Floats, is_inlier: Bools) -> None:
-    """Compute what every datum adds to the score of a model, and mark its inliers."""
+    """Compute what every point adds to the score of a model, and mark its inliers."""
     kernels, points, model, residuals, weights = run.kernels, run.points, run.model, run.residuals, run.score_weights
     limit = residuals.dtype.type(run.settings.squared_threshold)
     copy(candidate, model)

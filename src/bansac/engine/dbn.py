@@ -1,6 +1,6 @@
-r"""The dynamic Bayesian network: one belief a datum, updated by the classification of every accepted model.
+r"""The dynamic Bayesian network: one belief a point, updated by the classification of every accepted model.
 
-The network of a datum (sec:probability_model) has the hidden states x^0, ..., x^k (inlier or outlier) and the evidence
+The network of a point (sec:probability_model) has the hidden states x^0, ..., x^k (inlier or outlier) and the evidence
 c^1, ..., c^k. Under a Markov assumption of order m its exact inference is a recursion over the joint belief of the last
 m states (eq:Phi, eq:Phi_2, eq:Phi_3)::
 
@@ -32,6 +32,7 @@ __all__ = [
     "MAX_ODDS",
     "MIN_ODDS",
     "PAPER_CPT",
+    "clip_prior",
     "find_gamma",
     "gamma_1",
     "gamma_2",
@@ -179,13 +180,19 @@ def tabulate_gamma(gamma: str | Callable[[Floats], Any], n: int) -> Floats:
     return np.clip(values, MIN_GAMMA, 1 - MIN_GAMMA)
 
 
+@inlined
+def clip_prior(probability: float) -> float:
+    """Return a prior probability, kept off 0 and 1."""
+    raised = probability if probability > MIN_PRIOR else MIN_PRIOR
+    return raised if raised < 1.0 - MIN_PRIOR else 1.0 - MIN_PRIOR
+
+
 @kernel
 def write_initial_odds(prior: Floats, odds: Singles) -> tuple[float, bool]:
     """Write the odds of prior inlier probabilities, clipped off 0 and 1; return the largest, and if they differ."""
     largest, differ = np.float32(0.0), False
     for n in range(prior.size):
-        raised = prior[n] if prior[n] > MIN_PRIOR else MIN_PRIOR
-        clipped = raised if raised < 1 - MIN_PRIOR else 1 - MIN_PRIOR
+        clipped = clip_prior(prior[n])
         odds[n] = clipped / (1 - clipped)
         largest = odds[n] if odds[n] > largest else largest
         differ |= prior[n] != prior[0]
@@ -215,7 +222,7 @@ def _clamp_odds(odds: Any) -> Any:
 def update_first_order(
     odds: Singles, belief: Floats, is_inlier: Bools, gamma: float, cpt: Floats, updates: int, work: Floats
 ) -> None:
-    """Update the odds of every datum by one classification (alg:pseudo-code).
+    """Update the odds of every point by one classification (alg:pseudo-code).
 
     With a = P(c | x^{k-1} = I), b = P(c | x^{k-1} = O), p = P(x^k = I | c, I) and q = P(x^k = I | c, O)::
 
@@ -256,7 +263,7 @@ def _apply_lines(
     out_slope: np.float32,
     out_start: np.float32,
 ) -> None:
-    """Replace the odds r of every datum by slope * r + start, with the slope and the start of its vote.
+    """Replace the odds r of every point by slope * r + start, with the slope and the start of its vote.
 
     A function of its own: in its caller the choice would be made in double precision and its result converted.
     """
@@ -279,7 +286,7 @@ def start_belief(belief: Floats, odds: Singles) -> None:
 def update_higher_order(
     odds: Singles, belief: Floats, is_inlier: Bools, gamma: float, cpt: Floats, updates: int, work: Floats
 ) -> None:
-    """Update the joint belief of every datum by one classification, for any order (eq:Phi_2, eq:Phi_3).
+    """Update the joint belief of every point by one classification, for any order (eq:Phi_2, eq:Phi_3).
 
     ``belief`` is 2 ** order x N. Its rows run over (x^{k-1}, x^{k-2}, ...), the newest state being the highest bit of
     the row number. ``updates`` is the number of updates before this one: fewer than ``order`` states exist at first, so

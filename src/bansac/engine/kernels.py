@@ -23,7 +23,7 @@ from bansac.engine.state import PROGRESS_TYPE
 from bansac.engine.stopping import MAX_BOUNDS, Stop
 from bansac.numeric.arrays import Bools, Floats, Ints, Words
 from bansac.numeric.clock import loading
-from bansac.numeric.jit import COMPILER_LOCK, compile_kernel
+from bansac.numeric.jit import COMPILER_LOCK, compile_kernel, plain
 from bansac.numeric.struct import FunctionStruct
 from bansac.problems.problem import IN_LOOP, REALS, Problem
 
@@ -128,7 +128,7 @@ def _compile(row: Any, name: str, function_type: Any, default: Callable[..., Any
 def _compile_function(label: str, function: Callable[..., Any], function_type: Any, *, fast: bool = False) -> Any:
     """Compile a function for the struct, ``fast`` if its sums may be reordered; ``label`` names it in an error."""
     if config.DISABLE_JIT:
-        return getattr(function, "py_func", function)
+        return plain(function)
     try:
         return _compiled(function, function_type, fast)
     except (errors.NumbaError, TypeError) as error:  # a TypeError for a wrong number of parameters

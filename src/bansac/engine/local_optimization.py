@@ -74,7 +74,7 @@ def select_optimization(
 ) -> Optimization:
     """Return the functions of an optimisation; ``packed`` is the struct of the run.
 
-    ``optimize()`` improves the best model, which then competes if there is a selection; ``iterate(trace, first, end)``
+    ``optimize()`` improves the best model and compares it if there is a model selection. ``iterate(trace, first, end)``
     is ``run_iterations`` with the optimisations that are due, in one call: threads that go back and forth between
     kernels and Python wait for each other.
     """
@@ -97,10 +97,10 @@ def iterate(
 
 @kernel
 def optimize(run: Run, manifold: Any, work: Any, functions: Any, selection: Any) -> None:
-    """Optimise the best model, which then competes, as does its repair, optimised, if its sample is degenerate.
+    """Optimise the best model and compare it; if its sample is degenerate, optimise and compare its repair, too.
 
     What is None is not compiled: ``manifold`` and ``work`` but for Levenberg-Marquardt, ``functions`` and ``selection``
-    if no models compete.
+    if there is no model selection.
     """
     if selection is not None:
         copy(run.best_model, selection.sampled)

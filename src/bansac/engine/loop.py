@@ -171,7 +171,7 @@ def _count_support(
 
 @inlined
 def _chance_support(delta: float, n: int) -> float:
-    """Return the support that one bad model in a hundred exceeds, if a datum agrees with probability ``delta``."""
+    """Return the support that one bad model in a hundred exceeds, if a point agrees with probability ``delta``."""
     return n * delta + 2.32 * math.sqrt(n * delta * (1 - delta)) + 1
 
 

@@ -1,8 +1,12 @@
-"""The optimised model of a restart that has the most support: its score times its plausibility.
+"""Model selection: which of the models of a restart is kept as the best one.
 
-The loop compares scores, and a wrong model may have a higher score than the right one and be less plausible, or have
-been repaired for the worse. So every optimised model of a run competes here. The best score of the run is the support
-of the incumbent, so that the loop brings forward what might have more.
+The loop compares scores, and a wrong model may have a higher score than the right one and be less plausible. So each
+optimised model is compared by its weighted score, its score times its plausibility, with the best optimised model of
+the restart. The best score of the run is the weighted score of that model, so that the loop brings forward what might
+have a higher one.
+
+A model whose sample is degenerate is repaired. Without local optimisation a new best model is repaired before it is
+accepted. With it, the repair of an optimised model is optimised, too, and compared with it.
 """
 
 from __future__ import annotations
@@ -14,10 +18,10 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numba import config, float64, types
 
-from bansac.engine.degeneracy import take_repaired
 from bansac.engine.state import Run
-from bansac.numeric.arrays import Floats
-from bansac.numeric.jit import compile_kernel, inner_kernel, kernel
+from bansac.engine.verification import evaluate
+from bansac.numeric.arrays import Floats, Ints
+from bansac.numeric.jit import compile_kernel, inlined, inner_kernel, kernel
 from bansac.numeric.linalg import copy
 from bansac.numeric.struct import FunctionStruct
 from bansac.problems.problem import DEGENERACY, Problem
@@ -25,13 +29,15 @@ from bansac.problems.problem import DEGENERACY, Problem
 __all__ = [
     "ModelSelection",
     "Plausibility",
+    "find_degenerate",
     "make_model_selection",
     "plausibility_of",
     "repair_sampled",
+    "score_repaired",
     "update_if_better",
 ]
 
-# What is saved of the incumbent: its score and its support, and what the loop knows of it apart from its score.
+# What is saved of the best optimised model.
 _SCORE, _WEIGHTED_SCORE, _INLIERS, _REQUIRED, _REQUIRED_BY = range(5)
 
 _PLAUSIBILITY = float64(float64[::1], float64[::1], float64[::1])
@@ -43,7 +49,7 @@ _FUNCTIONS = FunctionStruct(__name__, "_Functions", FIELDS)
 
 
 class Plausibility(NamedTuple):
-    """A factor in (0, 1] of the support of a model.
+    """A factor in (0, 1] of the score of a model.
 
     ``function(model, transform, parameters) -> float`` is plain Python that Numba can compile. It gets a model in the
     frame of the run, which it may change, what ``normalize`` of the problem has written, and the parameters.
@@ -59,7 +65,7 @@ def equally_plausible(model: Floats, transform: Floats, parameters: Floats) -> f
 
 
 class ModelSelection(NamedTuple):
-    """The arrays of a run whose optimised models compete; a struct of functions goes with them, the functions.
+    """The arrays of a run whose optimised models are compared; a struct of functions goes with them, the functions.
 
     The struct is not in here: Numba takes 0.1 ms to find the type of a tuple that holds one, at each call.
     """
@@ -68,7 +74,7 @@ class ModelSelection(NamedTuple):
     parameters: Floats
     sampled: Floats  # the best model before it was optimised
     scratch: Floats  # for a model
-    model: Floats  # the incumbent
+    model: Floats  # the best optimised one
     saved: Floats  # of it
 
     def reset(self) -> None:
@@ -76,7 +82,7 @@ class ModelSelection(NamedTuple):
         self.saved[_WEIGHTED_SCORE] = -np.inf
 
     def restore_score(self, progress: Any) -> None:
-        """Bring back the score of the incumbent: the last step of a restart compares scores."""
+        """Bring back the score of the best optimised model: the last step of a restart compares scores."""
         if self.saved[_WEIGHTED_SCORE] > -np.inf:
             progress["best_score"] = self.saved[_SCORE]
 
@@ -138,7 +144,7 @@ def _plausibility_of(functions: Any, selection: ModelSelection, model: Floats) -
 
 @inner_kernel
 def update_if_better(run: Run, functions: Any, selection: ModelSelection) -> bool:
-    """Keep the one with more support of the best model and the incumbent, as both; return whether it is the former."""
+    """Keep the better one of the best model and the best optimised model as both; return whether it is the former."""
     progress, saved = run.progress, selection.saved
     weighted_score = progress.best_score * _plausibility_of(functions, selection, run.best_model)
     won: bool = weighted_score > saved[_WEIGHTED_SCORE]
@@ -163,4 +169,48 @@ def repair_sampled(run: Run, functions: Any, selection: ModelSelection) -> bool:
         return False
     copy(selection.sampled, model)
     repaired = functions.repair_degenerate(run.data, run.best_sample, model, threshold, run.rng, run.repair_work)
-    return repaired and take_repaired(run)
+    return repaired and _take_repaired(run)
+
+
+@kernel
+def find_degenerate(run: Run) -> tuple[Ints, Floats, Floats]:
+    """Return the iteration's sample, its best model for a repair in place, and room for it: arrays of the run."""
+    copy(run.models[run.candidate.row], run.other_model)
+    return run.sample, run.other_model, run.repair_work
+
+
+@kernel
+def score_repaired(run: Run) -> None:
+    """Replace the iteration's best model by the repaired one in ``run.other_model`` if that scores more."""
+    candidate = run.candidate
+    score, inliers = _evaluate_repaired(run, candidate.score)
+    if inliers >= 0 and score > candidate.score:
+        candidate.score = score
+        candidate.inliers = inliers
+        candidate.slot = 1 - candidate.slot
+        copy(run.other_model, run.models[candidate.row])
+
+
+@inlined
+def _take_repaired(run: Run) -> bool:
+    """Replace the best model by the repaired one in ``run.other_model`` if that scores more."""
+    progress = run.progress
+    score, inliers = _evaluate_repaired(run, progress.best_score)
+    if inliers < 0 or not score > progress.best_score:
+        return False
+    progress.best_score = score
+    progress.best_inliers = inliers
+    copy(run.other_model, run.best_model)
+    return True
+
+
+@inlined
+def _evaluate_repaired(run: Run, to_beat: float) -> tuple[float, np.int64]:
+    """Score the repaired model, and mark its inliers in the row of the mask that is not the candidate's."""
+    run.progress.models_tested += 1
+    is_inlier, limit, first = (
+        run.is_inlier[1 - run.candidate.slot],
+        run.settings.squared_threshold,
+        run.candidate.first_block,
+    )
+    return evaluate(run, run.other_model, is_inlier, limit, to_beat, np.inf, first)

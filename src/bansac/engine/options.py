@@ -4,32 +4,48 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import inspect
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
-import numpy as np
-
+from bansac.engine.option_fields import boolean, check_name, describe, integer, number, option
 from bansac.engine.refinement import REFINERS, Refiner
 from bansac.engine.sampling import SAMPLERS, Sampler
 from bansac.engine.scoring import SCORES, Score
 from bansac.engine.stopping import MAX_BOUNDS, STOPS, Stop
 from bansac.numeric.arrays import Floats
-from bansac.problems.problem import LOCAL_OPTIMIZATIONS, WEIGHTINGS, Problem
+from bansac.problems.problem import Problem
 
-__all__ = ["Options", "check_names"]
+__all__ = [
+    "Activation",
+    "Degeneracy",
+    "EpipolarError",
+    "Gamma",
+    "GammaName",
+    "LocalOptimization",
+    "Options",
+    "Verification",
+    "Weighting",
+    "check_names",
+    "network_defaults",
+]
 
-VERIFICATIONS = ("sprt",)
-DEGENERACIES = ("default", "degensac")
-EPIPOLAR_ERRORS = ("sampson", "symmetric")
-GAMMAS = ("gamma_1", "gamma_2", "gamma_3")
-ACTIVATIONS = ("rho_1", "rho_2", "rho_3", "rho_4")
-
-# Settings of the dynamic Bayesian network.
-NETWORK_SETTINGS = ("order", "gamma", "activation", "weight_floor", "cpt", "tau")
+Weighting = Literal["default", "density", "scores", "density+scores"]
+Verification = Literal["sprt"]
+LocalOptimization = Literal["default", "inner", "iterative", "inner+iterative", "lm"]
+Degeneracy = Literal["default", "degensac"]
+EpipolarError = Literal["sampson", "symmetric"]
+GammaName = Literal["gamma_1", "gamma_2", "gamma_3"]
+Activation = Literal["rho_1", "rho_2", "rho_3", "rho_4"]
 
 Gamma = Callable[[Floats], Any]
+
+_NETWORK = "network"
+_COUNT = integer(1, 2**31 - 1)
+_SEED = integer(0, 2**64 - 1)
+_POSITIVE = number("> 0", lambda v: v > 0)
+_PROBABILITY = number("in (0, 1)", lambda v: 0 < v < 1)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,96 +56,6 @@ class Options:
     (Piedade and Miraldo, ICCV 2023). Numbers may be of any type, also arrays without axes; whole numbers may be floats,
     such as 1e4.
 
-    Parameters
-    ----------
-    threshold : float, optional
-        Largest residual of an inlier, a distance (not squared). None takes the problem's default: 2 pixels for
-        homographies, affine maps and similarities, 0.5 pixels for fundamental matrices and for essential matrices with
-        cameras, without them 5e-4 in normalised units, 4 pixels or 4e-3 for absolute poses. Others have no default.
-        ``"auto"`` is no option but an argument of the estimators, which starts from this one.
-    confidence : float
-        Desired probability that the best model was found when the run stops, in (0, 1).
-    max_iterations : int, optional
-        Maximum number of minimal samples, of all restarts together. None takes the problem's default.
-    min_iterations : int
-        Minimum number of minimal samples, of each restart before a stopping criterion may end it, and of all restarts
-        together: as long as they have fewer, another one follows.
-    restarts : int
-        Most restarts. When a criterion ends a restart, the next one starts from the prior probabilities: a network that
-        believes a wrong model does not leave it, a new start does. The refined model with the most support is returned.
-    restart_iterations : int, optional
-        Maximum number of minimal samples of a restart. None is 300, or ``max_iterations / restarts`` if that is more.
-    agreement : int
-        The restarts end when so many have led to the model with the most support; one less if it has more than half of
-        the data as inliers, and twice as many if the focal lengths of a fundamental matrix are implausible.
-    max_seconds : float, optional
-        Time limit. A run that it ends depends on the speed of the machine.
-    seed : int, optional
-        Seed of the random numbers: the same seed and input give the same answer, bit for bit. None draws one, another
-        for every call of an estimator; ``Result.seed`` is the one that was used.
-    sampler : {"bansac", "uniform", "prosac", "napsac", "p-napsac", "baysac", "ar"} or Sampler
-        ``"bansac"`` draws by the probabilities of the dynamic Bayesian network; ``"uniform"`` is RANSAC; ``"prosac"``
-        (Chum and Matas, 2005) takes the best matches first and ``"p-napsac"`` (Barath et al., 2020) the best ones and
-        their neighbours, both by ``scores``; ``"napsac"`` (Myatt et al., 2002) takes neighbours; ``"baysac"``
-        (Botterill et al., 2009) and ``"ar"`` (Wei et al., 2023) take the most probable data and learn from failures.
-    scoring : {"inliers", "msac", "magsac++"} or Score
-        ``"inliers"`` counts; ``"msac"`` gives every inlier ``1 - (residual / threshold)**2``; ``"magsac++"`` (Barath et
-        al., 2020) marginalises over noise scales up to one whose 99 % quantile is the threshold, which wants thresholds
-        some two to three times as wide.
-    weighting : {"default", "density", "scores", "density+scores"} or None
-        Weights of the data in the score, where the caller gives none. ``"density"``: a datum counts the less the more
-        others there are around it, in both images; ``"scores"``: it counts as much as its score or prior squared, if
-        these lie in [0, 1]; or the product of both (:mod:`bansac.engine.scoring.weights`). Numbers of inliers, on which
-        the stopping criteria and the network rest, are not weighted. ``"default"`` is the product for the
-        fundamental matrix, ``"scores"`` for homographies, None for other problems.
-    verification : {"sprt"} or None
-        Sequential probability ratio test, which rejects bad models early. With None a model is abandoned only if it
-        cannot beat the best one.
-    stopping : str or sequence of str and Stop, optional
-        Any of ``"ransac"``, ``"sprt"``, ``"prosac"`` (which needs ``scores``) and ``"bansac"``, joined by ``"+"`` or as
-        a sequence; the first to be met ends a restart. With None a restart has all its samples, and with ``restarts=1``
-        the run has all ``max_iterations``. ``"default"`` is the choice of the paper: ``"bansac+sprt"`` for the
-        ``"bansac"`` sampler, ``"bansac+prosac"`` if it has scores or priors, ``"prosac"`` for ``"prosac"``,
-        ``"ransac+sprt"`` for ``"p-napsac"``, ``"sprt"`` for the others; ``"ransac"`` takes the place of ``"sprt"``
-        without SPRT verification. With the ``"bansac"`` sampler none is asked before the network has learnt
-        (:mod:`bansac.engine.stopping`).
-    local_optimization : {"default", "inner", "iterative", "inner+iterative", "lm"} or None
-        Local optimisation of a new best model (LO-RANSAC, Chum et al., 2003): least squares on random subsets of its
-        inliers, on inliers to a threshold that shrinks, or both; or Levenberg-Marquardt with the loss of MSAC.
-        ``"default"`` is ``"inner+iterative"``, ``"inner"`` for the essential matrix, ``"lm"`` for absolute poses, and
-        None for a problem without a non-minimal solver.
-    degeneracy : {"default", "degensac"} or None
-        ``"degensac"`` (fundamental matrix only) detects samples on a dominant plane and repairs their model (Chum et
-        al., 2005): with local optimisation those of the models that it optimises, and the repaired model competes with
-        the other one; without, those of all iterations, and they do not change the probabilities. ``"default"`` does
-        so if the problem can.
-    epipolar_error : {"sampson", "symmetric"} or None
-        Distance of a match to an essential matrix: ``"sampson"``, or ``"symmetric"``, the root of the summed squares of
-        the distances to both epipolar lines, which is about twice Sampson's. None is ``"sampson"``. Other models have
-        no choice.
-    refinement : {"default", "least_squares", "lm"}, Refiner or None
-        Last step on the inliers of the best model: linear least squares, or Levenberg-Marquardt with robust losses.
-        ``"default"`` is the latter if the problem has derivatives.
-    order : {1, 2, 3}
-        Order of the Markov assumption.
-    gamma : {"gamma_1", "gamma_2", "gamma_3"} or callable
-        P(c = inlier | x = inlier) as a function of the inlier ratio, an array in [0, 1].
-    activation : {"rho_1", "rho_2", "rho_3", "rho_4"}
-        Sampling weight as a function of the probability.
-    weight_floor : float
-        Smallest sampling weight: every datum can be drawn.
-    cpt : sequence of array-like, optional
-        P(x^k = inlier | x^{k-1}, ..., x^{k-j}, c^k) for the orders j = 1, ..., ``order``. Table j has j + 1 axes of
-        length 2 in this order of the variables, index 1 meaning inlier. None takes the paper's tables.
-    tau : float, optional
-        Probability below which a datum counts as outlier for the ``"bansac"`` stop. None is the paper's choice: 0.1
-        with scores or priors (P-BANSAC), else 0.01.
-    neighborhood_radius : float, optional
-        Radius of a neighbourhood of ``"napsac"`` in the joint space of all coordinates of a datum, in their unit. None
-        takes a share of their extent (:func:`bansac.engine.sampling.napsac.neighborhood_radius`).
-    trace : bool
-        Record the course of the run.
-
     Examples
     --------
     >>> from bansac import Options
@@ -137,109 +63,252 @@ class Options:
     7
     """
 
-    threshold: float | None = None
-    confidence: float = 0.999
-    max_iterations: int | None = None
-    min_iterations: int = 0
-    restarts: int = 16
-    restart_iterations: int | None = None
-    agreement: int = 2
-    max_seconds: float | None = None
-    seed: int | None = 0
-    sampler: str | Sampler = "bansac"
-    scoring: str | Score = "msac"
-    weighting: Literal["default", "density", "scores", "density+scores"] | None = "default"
-    verification: Literal["sprt"] | None = "sprt"
-    stopping: str | Sequence[str | Stop] | None = "ransac"
-    local_optimization: Literal["default", "inner", "iterative", "inner+iterative", "lm"] | None = "default"
-    degeneracy: Literal["default", "degensac"] | None = "default"
-    epipolar_error: Literal["sampson", "symmetric"] | None = None
-    refinement: str | Refiner | None = "default"
-    order: int = 1
-    gamma: Literal["gamma_1", "gamma_2", "gamma_3"] | Gamma = "gamma_1"
-    activation: Literal["rho_1", "rho_2", "rho_3", "rho_4"] = "rho_1"
-    weight_floor: float = 1.0
-    cpt: Sequence[Any] | None = None
-    tau: float | None = None
-    neighborhood_radius: float | None = None
-    trace: bool = False
+    threshold: float | None = option(
+        None,
+        _POSITIVE,
+        optional=True,
+        group="threshold and error",
+        help="Largest residual of an inlier, a distance (not squared).",
+        details="""None takes the problem's default: 2 pixels for homographies, affine maps and similarities, 0.5 pixels
+        for fundamental matrices and for essential matrices with cameras, without them 5e-4 in normalised units, 4
+        pixels or 4e-3 for absolute poses. Others have no default. ``"auto"`` is no option but an argument of the
+        estimators, which starts from this one.""",
+        flag=True,
+    )
+    epipolar_error: EpipolarError | None = option(
+        None,
+        choices=get_args(EpipolarError),
+        optional=True,
+        group="threshold and error",
+        help="Distance of a match to an essential matrix.",
+        details="""``"sampson"``, or ``"symmetric"``, the root of the summed squares of the distances to both epipolar
+        lines, which is about twice Sampson's. None is ``"sampson"``. Other models have no choice.""",
+    )
+    confidence: float = option(
+        0.999,
+        _PROBABILITY,
+        group="stop",
+        help="Desired probability that the best model was found when the run stops, in (0, 1).",
+        flag=True,
+    )
+    max_iterations: int | None = option(
+        None,
+        _COUNT,
+        optional=True,
+        group="stop",
+        help="Maximum number of minimal samples, of all restarts together.",
+        details="None takes the problem's default.",
+        flag=True,
+    )
+    min_iterations: int = option(
+        0,
+        integer(0, 2**31 - 1),
+        group="stop",
+        help="Minimum number of minimal samples.",
+        details="""It holds for each restart before a stopping criterion may end it, and for all restarts together: as
+        long as they have fewer, another one follows.""",
+    )
+    max_seconds: float | None = option(
+        None,
+        _POSITIVE,
+        optional=True,
+        group="stop",
+        help="Time limit.",
+        details="A run that it ends depends on the speed of the machine.",
+    )
+    stopping: str | Sequence[str | Stop] | None = option(
+        "ransac",
+        group="stop",
+        help="Stopping criteria of a restart: names joined by ``+``, or a sequence; the first to be met ends it.",
+        details="""The names are ``"ransac"``, ``"sprt"``, ``"prosac"`` (which needs ``scores``) and ``"bansac"``. With
+        None a restart has all its samples, and with ``restarts=1`` the run has all ``max_iterations``. ``"default"`` is
+        the choice of the paper: ``"bansac+sprt"`` for the ``"bansac"`` sampler, ``"bansac+prosac"`` if it has scores or
+        priors, ``"prosac"`` for ``"prosac"``, ``"ransac+sprt"`` for ``"p-napsac"``, ``"sprt"`` for the others;
+        ``"ransac"`` takes the place of ``"sprt"`` without SPRT verification. With the ``"bansac"`` sampler none is
+        asked before the network has learnt (:mod:`bansac.engine.stopping`).""",
+    )
+    sampler: str | Sampler = option(
+        "bansac",
+        choices=SAMPLERS,
+        instances=Sampler,
+        group="sampling",
+        help="How minimal samples are drawn; ``uniform`` is RANSAC.",
+        details="""``"bansac"`` draws by the probabilities of the dynamic Bayesian network; ``"prosac"`` (Chum
+        and Matas, 2005) takes the best matches first and ``"p-napsac"`` (Barath et al., 2020) the best ones and their
+        neighbours, both by ``scores``; ``"napsac"`` (Myatt et al., 2002) takes neighbours; ``"baysac"`` (Botterill et
+        al., 2009) and ``"ar"`` (Wei et al., 2023) take the most probable data and learn from failures.""",
+        flag=True,
+    )
+    neighborhood_radius: float | None = option(
+        None,
+        _POSITIVE,
+        optional=True,
+        group="sampling",
+        help="Radius of a neighbourhood of ``napsac`` in the joint space of all coordinates of a datum, in their unit.",
+        details="None takes a share of their extent (:func:`bansac.engine.sampling.napsac.neighborhood_radius`).",
+    )
+    order: int = option(1, integer(1, 3), group=_NETWORK, help="Order of the Markov assumption: 1, 2 or 3.")
+    gamma: GammaName | Gamma = option(
+        "gamma_1",
+        choices=get_args(GammaName),
+        instances=Callable,
+        group=_NETWORK,
+        help="P(c = inlier | x = inlier) as a function of the inlier ratio, an array in [0, 1].",
+    )
+    activation: Activation = option(
+        "rho_1",
+        choices=get_args(Activation),
+        group=_NETWORK,
+        help="Sampling weight as a function of the probability.",
+    )
+    weight_floor: float = option(
+        1.0,
+        number("in (0, 100]", lambda v: 0 < v <= 100),
+        group=_NETWORK,
+        help="Smallest sampling weight: every datum can be drawn.",
+    )
+    cpt: Sequence[Any] | None = option(
+        None,
+        group=_NETWORK,
+        help="P(x^k = inlier | x^{k-1}, ..., x^{k-j}, c^k) for the orders j = 1, ..., ``order``.",
+        details="""Table j has j + 1 axes of length 2 in this order of the variables, index 1 meaning inlier. None takes
+        the paper's tables.""",
+    )
+    tau: float | None = option(
+        None,
+        _PROBABILITY,
+        optional=True,
+        group=_NETWORK,
+        help="Probability below which a datum counts as outlier for the ``bansac`` stop.",
+        details="None is the paper's choice: 0.1 with scores or priors (P-BANSAC), else 0.01.",
+    )
+    restarts: int = option(
+        16,
+        integer(1, 1_000_000),
+        group="restarts",
+        help="Largest number of restarts.",
+        details="""When a criterion ends a restart, the next one starts from the prior probabilities: a network that
+        believes a wrong model does not leave it, a new start does. The refined model with the most support is
+        returned.""",
+        flag=True,
+    )
+    restart_iterations: int | None = option(
+        None,
+        _COUNT,
+        optional=True,
+        group="restarts",
+        help="Maximum number of minimal samples of a restart.",
+        details="None is 300, or ``max_iterations / restarts`` if that is more.",
+    )
+    agreement: int = option(
+        2,
+        integer(1, 1_000_000),
+        group="restarts",
+        help="The restarts end when so many have led to the model with the most support.",
+        details="""One less if it has more than half of the data as inliers, and twice as many if the focal lengths of a
+        fundamental matrix are implausible.""",
+    )
+    scoring: str | Score = option(
+        "msac",
+        choices=SCORES,
+        instances=Score,
+        group="score",
+        help="Score of a model.",
+        details="""``"inliers"`` counts; ``"msac"`` gives every inlier ``1 - (residual / threshold)**2``; ``"magsac++"``
+        (Barath et al., 2020) marginalises over noise scales up to one whose 99 % quantile is the threshold, which wants
+        thresholds some two to three times as wide.""",
+        flag=True,
+    )
+    weighting: Weighting | None = option(
+        "default",
+        choices=get_args(Weighting),
+        optional=True,
+        group="score",
+        help="Weights of the data in the score, where the caller gives none.",
+        details="""``"density"``: a datum counts the less the more others there are around it, in both images;
+        ``"scores"``: it counts as much as its score or prior squared, if these lie in [0, 1]; or ``"density+scores"``,
+        the product of both (:mod:`bansac.engine.scoring.weights`). Numbers of inliers, on which the stopping criteria
+        and the network rest, are not weighted. ``"default"`` is the product for the fundamental matrix, ``"scores"``
+        for homographies, None for other problems.""",
+    )
+    verification: Verification | None = option(
+        "sprt",
+        choices=get_args(Verification),
+        optional=True,
+        group="score",
+        help="Sequential probability ratio test, which rejects bad models early.",
+        details="With None a model is abandoned only if it cannot beat the best one.",
+    )
+    local_optimization: LocalOptimization | None = option(
+        "default",
+        choices=get_args(LocalOptimization),
+        optional=True,
+        group="local optimisation and refinement",
+        help="Local optimisation of a new best model (LO-RANSAC, Chum et al., 2003).",
+        details="""Least squares on random subsets of its inliers (``"inner"``), on inliers to a threshold that shrinks
+        (``"iterative"``), or both; or Levenberg-Marquardt with the loss of MSAC (``"lm"``). ``"default"`` is
+        ``"inner+iterative"``, ``"inner"`` for the essential matrix, ``"lm"`` for absolute poses, and None for a problem
+        without a non-minimal solver.""",
+    )
+    degeneracy: Degeneracy | None = option(
+        "default",
+        choices=get_args(Degeneracy),
+        optional=True,
+        group="local optimisation and refinement",
+        help="Detection of degenerate samples.",
+        details="""``"degensac"`` (fundamental matrix only) detects samples on a dominant plane and repairs their model
+        (Chum et al., 2005): with local optimisation those of the models that it optimises, and the repaired model
+        competes with the other one; without, those of all iterations, and they do not change the probabilities.
+        ``"default"`` does so if the problem can.""",
+    )
+    refinement: str | Refiner | None = option(
+        "default",
+        choices=REFINERS,
+        instances=Refiner,
+        optional=True,
+        group="local optimisation and refinement",
+        help="Last step on the inliers of the best model.",
+        details="""Linear least squares (``"least_squares"``), or Levenberg-Marquardt with robust losses (``"lm"``).
+        ``"default"`` is the latter if the problem has derivatives.""",
+    )
+    seed: int | None = option(
+        0,
+        _SEED,
+        optional=True,
+        group="run",
+        help="Seed of the random numbers: the same seed and input give the same answer, bit for bit.",
+        details="""None draws one, another for every call of an estimator; ``Result.seed`` is the one that was used.""",
+        flag=True,
+    )
+    trace: bool = option(False, boolean, group="run", help="Record the course of the run.")
 
     def __post_init__(self) -> None:
-        """Check every value."""
-        if self.threshold is not None:
-            self._set_number("threshold", lambda v: v > 0, "a number > 0")
-        self._set_number("confidence", lambda v: 0 < v < 1, "a number in (0, 1)")
-        if self.max_iterations is not None:
-            self._set_integer("max_iterations", 1, 2**31 - 1)
-        self._set_integer("min_iterations", 0, 2**31 - 1)
+        """Check every value, then what goes together."""
+        for field in self.__dataclass_fields__.values():
+            check, value = field.metadata["check"], getattr(self, field.name)
+            if check is None or (value is None and field.metadata["optional"]):
+                continue
+            if isinstance(value, str) and value == field.default:
+                continue
+            object.__setattr__(self, field.name, check(field.name, value))
+        self._check_iterations()
+        if self.score_row.module is None:
+            raise ValueError(f"scoring={self.score_row.name!r} needs a module with the function block_score")
+        if self.neighborhood_radius is not None and not self.sampler_row.neighbors:
+            raise ValueError(f"neighborhood_radius needs sampler='napsac', the sampler is {self.sampler_row.name!r}")
+        self._check_stopping()
+        self._check_network()
+
+    def _check_iterations(self) -> None:
         if self.max_iterations is not None and self.min_iterations > self.max_iterations:
             raise ValueError(
                 f"min_iterations must be at most max_iterations ({self.max_iterations}), got {self.min_iterations}"
             )
-        self._set_integer("restarts", 1, 1_000_000)
-        if self.restart_iterations is not None:
-            self._set_integer("restart_iterations", 1, 2**31 - 1)
-            if self.restarts == 1 and self.min_iterations > self.restart_iterations:
-                raise ValueError(
-                    f"min_iterations must be at most restart_iterations ({self.restart_iterations}) of one search, "
-                    f"got {self.min_iterations}"
-                )
-        self._set_integer("agreement", 1, 1_000_000)
-        if self.max_seconds is not None:
-            self._set_number("max_seconds", lambda v: v > 0, "a number > 0")
-        if self.seed is not None:
-            self._set_integer("seed", 0, 2**64 - 1)
-        _check_row("sampler", self.sampler, SAMPLERS, Sampler)
-        _check_row("scoring", self.scoring, SCORES, Score)
-        if self.score_row.module is None:
-            raise ValueError(f"scoring={self.score_row.name!r} needs a module with the function block_score")
-        _check_name("weighting", self.weighting, ("default", *WEIGHTINGS), optional=True)
-        _check_name("verification", self.verification, VERIFICATIONS, optional=True)
-        _check_name("local_optimization", self.local_optimization, ("default", *LOCAL_OPTIMIZATIONS), optional=True)
-        _check_name("degeneracy", self.degeneracy, DEGENERACIES, optional=True)
-        _check_name("epipolar_error", self.epipolar_error, EPIPOLAR_ERRORS, optional=True)
-        if not _is_default(self.refinement):
-            _check_row("refinement", self.refinement, REFINERS, Refiner, optional=True)
-        if not callable(self.gamma):
-            _check_name("gamma", self.gamma, GAMMAS)
-        _check_name("activation", self.activation, ACTIVATIONS)
-        self._set_integer("order", 1, 3)
-        self._set_number("weight_floor", lambda v: 0 < v <= 100, "a number in (0, 100]")
-        if self.tau is not None:
-            self._set_number("tau", lambda v: 0 < v < 1, "a number in (0, 1)")
-        if self.neighborhood_radius is not None:
-            self._set_number("neighborhood_radius", lambda v: v > 0, "a number > 0")
-            if not self.sampler_row.neighbors:
-                raise ValueError(
-                    f"neighborhood_radius needs sampler='napsac', the sampler is {self.sampler_row.name!r}"
-                )
-        if not isinstance(self.trace, bool | np.bool_):
-            raise ValueError(f"trace must be True or False, got {self.trace!r}")
-        object.__setattr__(self, "trace", bool(self.trace))
-        self._check_stopping()
-        self._check_network()
-
-    def _set_number(self, name: str, holds: Callable[[float], bool], wanted: str) -> None:
-        """Check a number and keep it as a float, whatever type of number it is."""
-        value = getattr(self, name)
-        try:
-            number = math.nan if isinstance(value, str | bytes | bool | np.bool_) or np.ndim(value) else float(value)
-        except (TypeError, ValueError):
-            number = math.nan
-        if not math.isfinite(number) or not holds(number):
-            raise ValueError(f"{name} must be {wanted}, got {value!r}")
-        object.__setattr__(self, name, number)
-
-    def _set_integer(self, name: str, smallest: int, largest: int) -> None:
-        """Check a whole number of any type, 1e4 and arrays without axes included, and keep it as an int."""
-        value = getattr(self, name)
-        if type(value) is int and smallest <= value <= largest:
-            return
-        number = value.item() if isinstance(value, np.ndarray | np.generic) and value.ndim == 0 else value
-        whole = isinstance(number, int) or (isinstance(number, float) and number.is_integer())
-        if not whole or isinstance(number, bool) or not smallest <= number <= largest:
-            raise ValueError(f"{name} must be an integer in [{smallest}, {largest}], got {value!r}")
-        object.__setattr__(self, name, int(number))
+        if self.restart_iterations is not None and self.restarts == 1 and self.min_iterations > self.restart_iterations:
+            raise ValueError(
+                f"min_iterations must be at most restart_iterations ({self.restart_iterations}) of one search, "
+                f"got {self.min_iterations}"
+            )
 
     @functools.cached_property
     def sampler_row(self) -> Sampler:
@@ -326,9 +395,9 @@ class Options:
     def _check_stopping(self) -> None:
         for name in _names(self.stopping):
             if not isinstance(name, Stop) and not _is_default(self.stopping):
-                _check_name("stopping", name, tuple(STOPS))
+                check_name("stopping", name, tuple(STOPS))
         for name in self.sampler_row.stopping:
-            _check_name(f"stopping of sampler {self.sampler_row.name!r}", name, tuple(STOPS))
+            check_name(f"stopping of sampler {self.sampler_row.name!r}", name, tuple(STOPS))
         stops = self.stops(informed=False)
         if sum(stop.module is not None for stop in stops) > MAX_BOUNDS:
             raise ValueError(
@@ -350,12 +419,11 @@ class Options:
         """Refuse settings of the network for a sampler without one."""
         if self.sampler_row.adaptive:
             return
-        for field in dataclasses.fields(self):
-            value = getattr(self, field.name)
-            is_default = value is field.default or (isinstance(value, str | float | int) and value == field.default)
-            if field.name in NETWORK_SETTINGS and not is_default:
+        for name, default in network_defaults().items():
+            value = getattr(self, name)
+            if not (value is default or (isinstance(value, str | float | int) and value == default)):
                 raise ValueError(
-                    f"{field.name} needs sampler='bansac': {self.sampler_row.name!r} has no dynamic Bayesian network"
+                    f"{name} needs sampler='bansac': {self.sampler_row.name!r} has no dynamic Bayesian network"
                 )
 
     def with_seed(self, seed: int | None) -> Options:
@@ -364,7 +432,7 @@ class Options:
         object.__setattr__(other, "__dict__", self.__dict__.copy())
         other.__dict__.update(plans=plans, seed=seed)
         if seed is not None:
-            other._set_integer("seed", 0, 2**64 - 1)
+            other.__dict__["seed"] = _SEED("seed", seed)
         return other
 
     def replace(self, **changes: Any) -> Options:
@@ -399,6 +467,15 @@ class Plans(dict[Any, Any]):
         return Plans, ()
 
 
+_START, _, _REST = inspect.cleandoc(Options.__doc__ or "").partition("Examples\n")
+Options.__doc__ = f"{_START}{describe(dataclasses.fields(Options))}\nExamples\n{_REST}"
+
+
+def network_defaults() -> dict[str, Any]:
+    """Return the defaults of the settings of the dynamic Bayesian network, by their names."""
+    return {field.name: field.default for field in dataclasses.fields(Options) if field.metadata["group"] == _NETWORK}
+
+
 def check_names(settings: Iterable[str]) -> None:
     """Raise a TypeError that names the alternatives if a setting is not an option."""
     known = [field.name for field in dataclasses.fields(Options)]
@@ -427,16 +504,3 @@ def _names(value: Any) -> tuple[Any, ...]:
     except TypeError:
         raise ValueError(f"stopping must be names joined by '+' or a sequence of names, got {value!r}") from None
     return names
-
-
-def _check_name(argument: str, value: Any, names: Sequence[str], *, optional: bool = False) -> None:
-    if optional and value is None:
-        return
-    if not isinstance(value, str) or value not in names:
-        choices = ", ".join(repr(name) for name in names) + (" or None" if optional else "")
-        raise ValueError(f"{argument} must be one of {choices}; got {value!r}")
-
-
-def _check_row(argument: str, value: Any, rows: Mapping[str, Any], row: type, *, optional: bool = False) -> None:
-    if not isinstance(value, row):
-        _check_name(argument, value, tuple(rows), optional=optional)

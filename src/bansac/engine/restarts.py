@@ -1,11 +1,11 @@
-"""Restarts of a run: each starts from fresh probabilities, and the model with the most support is the answer.
+"""Restarts of a run: each starts from fresh probabilities, and the model with the highest weighted score is the answer.
 
 A network that believes a wrong model draws from the inliers of that model, whatever the number of iterations; a second
 start from the prior does not depend on the first. Restarts share the budget of iterations. They end when several of
 them lead to the same model, one less if most of the data are its inliers: easy data need a short restart or two, hard
 ones get all.
 
-What decides between the refined models of the restarts is their support: their score over the data in front of the
+The refined models of the restarts are compared by their weighted scores: the score over the matches in front of the
 cameras (``bansac.engine.cheirality_score``) times the plausibility of the model.
 """
 
@@ -77,7 +77,7 @@ class Restarts:
         return min(self._budget - self.iterations, self._longest)
 
     def end_restart(self, state: State, candidate: Candidate | None) -> None:
-        """Count a restart, and keep its model if it has the most support."""
+        """Count a restart, and keep its model if it has the highest weighted score."""
         self.count += 1
         self.iterations += int(state.progress["iterations"])
         self.models_tested += int(state.progress["models_tested"])

@@ -50,9 +50,9 @@ def run(
     """Search for the best model of ``data`` (channels x N, at least one minimal sample) and refine it.
 
     ``options`` must have a threshold, a number of iterations and a seed; distances in them are ``unit`` times those of
-    ``data``. ``prior`` is the inlier probability of every datum, ``quality`` orders the data, larger being better;
+    ``data``. ``prior`` is the inlier probability of every point, ``quality`` orders the data, larger being better;
     ``weights`` are those of the data in the score, at most 1 (``bansac.engine.scoring.weights``). ``plausibility`` is a
-    factor of the support of a model when optimised models compete, and those of several restarts.
+    factor of the score of a model in the comparison of optimised models and of restarts.
     """
     deadline = np.inf if options.max_seconds is None else time.perf_counter() + options.max_seconds
     n = data.shape[1]
@@ -139,14 +139,17 @@ def _start(
     plan = find_plan(problem, options, informed=bool(informed))
     memory = plan.memory.copy()
     settings, progress = open_records(memory)
+    settings["squared_threshold"], settings["counts"] = threshold * threshold, weights is None and plan.counts
+    progress["largest_odds"], progress["subset_limit"] = largest_odds, n
     numbers, indices = plan.start(setup)
     points = setup.data.astype(problem.precision, copy=False)
     tabulated = options.sampler_row.adaptive and options.gamma != "gamma_1"
     state = State(
-        kernels=plan.kernels,
-        memory=memory,
         settings=settings,
         progress=progress,
+        sizes=plan.sizes if problem.is_degenerate is None else plan.sizes._replace(repair_size=repair_scratch(n)),
+        kernels=plan.kernels,
+        memory=memory,
         data=setup.data,
         points=points,
         rng=setup.rng,
@@ -154,15 +157,11 @@ def _start(
         odds=odds,
         gamma=tabulate_gamma(options.gamma, n) if tabulated else NO_FLOATS,
         cpt=plan.cpt,
-        squared_threshold=threshold * threshold,
-        counts=weights is None and plan.counts,
-        largest_odds=largest_odds,
         ranking=setup.ranking,
         sampler_numbers=numbers,
         sampler_indices=indices,
         stop_indices=_stop_indices(plan, n, problem.sample_size),
         score_weights=plan.no_weights if weights is None else weights.astype(points.dtype, copy=False),
-        sizes=plan.sizes if problem.is_degenerate is None else plan.sizes._replace(repair=repair_scratch(n)),
     )
     return state, plan
 

@@ -11,9 +11,15 @@ import numpy as np
 
 from bansac.engine.cheirality_score import cheirality_score
 from bansac.engine.dbn import probabilities_from_odds
-from bansac.engine.degeneracy import find_degenerate, score_repaired
 from bansac.engine.loop import run_iterations
-from bansac.engine.model_selection import ModelSelection, Plausibility, make_model_selection, plausibility_of
+from bansac.engine.model_selection import (
+    ModelSelection,
+    Plausibility,
+    find_degenerate,
+    make_model_selection,
+    plausibility_of,
+    score_repaired,
+)
 from bansac.engine.options import Options
 from bansac.engine.plan import Plan
 from bansac.engine.restarts import Candidate, Restarts, SavedState
@@ -63,7 +69,7 @@ class Search:
     transform : ndarray
         What ``normalize`` of the problem has written.
     plausibility : Plausibility, optional
-        A factor of the support of a model, 1 by default.
+        A factor of the score of a model, 1 by default.
     """
 
     def __init__(
@@ -81,7 +87,7 @@ class Search:
         self.plan, self.deadline, self.recorder = plan, deadline, recorder
         self.packed = pack_run(state)  # as the kernels take it
         self._slice = _FIRST_SLICE if state.odds.size < _FEW else _SHORT_SLICE
-        # The functions and the arrays of the selection of the optimised models; None if they do not compete.
+        # The functions and the arrays of the model selection; None if optimised models are compared by score alone.
         self._selection: tuple[Any, ModelSelection | None] = None, None
         if plan.repairs or plausibility is not None:
             self._selection = make_model_selection(problem, plausibility, transform, plan.repairs)
@@ -133,7 +139,7 @@ class Search:
         if repair is None:
             return
         sample, model, work = find_degenerate(self.packed)
-        if repair(state.data, sample, model, state.squared_threshold, state.rng, work):
+        if repair(state.data, sample, model, state.settings["squared_threshold"], state.rng, work):
             score_repaired(self.packed)
 
     def _iterate(self, iterate: _Loop, before: int, most: int) -> int:
@@ -165,7 +171,7 @@ class Search:
         """Return the mask of the restart's best model so far."""
         is_inlier = np.zeros(self.state.odds.size, np.bool_)
         if self.state.progress["best_inliers"] > 0:
-            mark_inliers(self.packed, self.state.best_model, is_inlier, self.state.squared_threshold)
+            mark_inliers(self.packed, self.state.best_model, is_inlier, self.state.settings["squared_threshold"])
         return is_inlier
 
     def _refine(self) -> None:
@@ -173,17 +179,17 @@ class Search:
             self.plan.refine(self.packed, self.problem)
 
     def _candidate(self) -> Candidate:
-        """Return the model of a restart; its support decides between several restarts."""
+        """Return the model of a restart; its weighted score decides between several restarts."""
         state = self.state
         model, score = state.best_model.copy(), float(state.progress["best_score"])
         if self.options.restarts == 1:
             return Candidate(model, score, score, 1.0, _NO_MASK, int(state.progress["best_inliers"]))
         is_inlier = np.empty(state.odds.size, np.bool_)
-        support = cheirality_score(self.problem, state, self.packed, model, is_inlier)
+        in_front = cheirality_score(self.problem, state, self.packed, model, is_inlier)
         functions, selection = self._selection
         plausibility = 1.0 if selection is None else plausibility_of(functions, selection, model)
         inliers = int(np.count_nonzero(is_inlier))
-        return Candidate(model, score, support * plausibility, plausibility, is_inlier, inliers)
+        return Candidate(model, score, in_front * plausibility, plausibility, is_inlier, inliers)
 
     def _stop_reason(self, restarts: Restarts, stop: int) -> str:
         """Return the name of what ended the run; ``stop`` is what ended the last restart."""

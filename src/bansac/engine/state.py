@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from bansac.numeric.arrays import Bools, Bytes, Floats, Ints, Reals, Singles, Words
 from bansac.numeric.jit import inlined, inner_kernel, kernel
-from bansac.numeric.struct import make_struct
+from bansac.numeric.struct import make_struct, write_function
 
 __all__ = [
     "BLOCK",
@@ -176,123 +176,98 @@ def open_records(memory: Bytes) -> tuple[Any, Any]:
 class Sizes(NamedTuple):
     """Lengths of arrays that only kernels use."""
 
-    sample: int
-    models: int  # of one sample, at most
-    beliefs: int  # states of a datum above order 1, else 0
-    repair: int  # numbers of scratch for the repair of degenerate samples
-    scratch: int  # of the solvers
+    sample_size: int
+    max_models: int  # of one sample
+    beliefs: int  # states of a point above order 1, else 0
+    repair_size: int  # numbers of scratch for the repair of degenerate samples
+    scratch_size: int  # of the solvers
 
 
 class State(NamedTuple):
     """The state of a run that Python reads and writes, too; :func:`pack_run` makes the context of the kernels of it."""
 
-    kernels: Any  # the functions of the problem, the sampler, the score and the stopping criteria
-    memory: Bytes  # of the records
     settings: Any
     progress: Any
+    sizes: Sizes
+    kernels: Any  # the functions of the problem, the sampler, the score and the stopping criteria
+    memory: Bytes  # of the records
     data: Floats  # channels x N, in their random order
     points: Reals  # the same in the number type of the residuals
     rng: Words
     best_model: Floats
-    odds: Singles  # inlier over outlier, per datum
+    odds: Singles  # inlier over outlier, per point
     gamma: Floats  # by number of inliers; empty for gamma_1
     cpt: Floats
-    squared_threshold: float
-    counts: bool  # the score is the number of inliers, all of weight 1
-    largest_odds: float
     ranking: Ints  # data by decreasing quality; empty if it is not known
     sampler_numbers: Floats  # the sampler's own
     sampler_indices: Ints
     stop_indices: Ints  # one row per bound: its own
     score_weights: Reals  # N, of the data in the score; empty if all are 1
-    sizes: Sizes
 
 
-class Run:
+def made(expression: str) -> Any:
+    """Declare a field of :class:`Run` that ``pack_run`` makes in a kernel.
+
+    The expression may use ``n``, ``records``, the fields of :class:`State` and of :class:`Sizes`, and earlier fields.
+    """
+    return expression
+
+
+class Run(State):
     """The context of a run as the kernels see it: a struct of the state, in the same memory, and room for kernels.
 
-    In interpreted runs a named tuple with the same fields takes its place.
+    It has the fields of :class:`State` from ``kernels`` on and those below. To add a field, add a line to one of the
+    two classes: the struct, the kernel that fills it and the named tuple of interpreted runs are generated from them.
     """
 
-    kernels: Any
-    records: Any  # for the sake of their memory: the next four are addresses in it
-    settings: Any
-    progress: Any
-    candidate: Any
-    sprt: Any
-    data: Floats
-    points: Reals
-    rng: Words
-    sample: Ints
-    models: Floats  # max_models x model_size
-    best_model: Floats
-    best_sample: Ints
-    other_model: Floats  # room for one
-    is_inlier: Bools  # 2 x N: the model at hand and the iteration's best
-    odds: Singles
-    odds_bits: NDArray[np.int32]  # the memory of the odds
-    belief: Floats  # 2 ** order x N above order 1
-    belief_work: Floats
-    gamma: Floats  # by number of inliers; empty for gamma_1
-    cpt: Floats
-    ranking: Ints
-    sampler_numbers: Floats
-    sampler_indices: Ints
-    stop_indices: Ints
-    history: Floats  # of the sequential tests
-    supports: Ints  # inliers of the first models, those scored in full
-    repair_work: Floats
-    score_weights: Reals  # see weights_at
-    block_weights: Floats  # the sums of the weights in the score, one per block
-    scratch: Floats  # of the solvers
-    model: Reals  # one model in the type of the residuals
-    residuals: Reals  # of one block
+    settings: Any = made("records.settings")
+    progress: Any = made("records.progress")
+    candidate: Any = made("records.candidate")
+    sprt: Any = made("records.sprt")
+    sample: Ints = made("np.empty(sample_size, np.int64)")
+    models: Floats = made("np.empty((max_models, best_model.size))")
+    best_sample: Ints = made("np.empty(sample_size, np.int64)")
+    other_model: Floats = made("np.empty(best_model.size)")  # room for one
+    is_inlier: Bools = made("np.empty((2, n), np.bool_)")  # the model at hand and the iteration's best
+    odds_bits: NDArray[np.int32] = made("odds.view(np.int32)")
+    belief: Floats = made("np.empty((beliefs, n))")  # 2 ** order x N above order 1
+    belief_work: Floats = made("np.empty(2 * beliefs)")
+    history: Floats = made("np.empty((_MAX_TESTS, HISTORY))")  # of the sequential tests
+    supports: Ints = made("np.empty(FULL_MODELS, np.int64)")  # inliers of the first models, those scored in full
+    repair_work: Floats = made("np.empty(repair_size)")
+    score_weights: Reals = made("score_weights if score_weights.size > 0 else np.ones(BLOCK, points.dtype)")
+    block_weights: Floats = made("np.empty((n + BLOCK - 1) // BLOCK)")  # the sums of score_weights, one per block
+    scratch: Floats = made("np.empty(scratch_size)")  # of the solvers
+    model: Reals = made("np.empty(best_model.size, points.dtype)")  # one model in the type of the residuals
+    residuals: Reals = made("np.empty(BLOCK, points.dtype)")  # of one block
 
 
-_FIELDS = tuple(Run.__annotations__)
-
+_GIVEN = State._fields[State._fields.index("kernels") :]
+_MADE = {name: getattr(Run, name) for name in Run.__annotations__}
+_FIELDS = tuple(dict.fromkeys((*_GIVEN, *_MADE)))
 
 _CONTEXT, _ = make_struct(__name__, "_Run", _FIELDS)
 
 
 def pack_run(state: State) -> Any:
     """Return the context that the kernels take, in the memory of ``state``."""
-    memory = state.memory.view(np.recarray) if config.DISABLE_JIT else state.memory
-    return _pack(
-        state.kernels, memory, state.data, state.points, state.rng, state.best_model, state.odds, state.gamma,
-        state.cpt, state.squared_threshold, state.counts, state.largest_odds, state.ranking, state.sampler_numbers,
-        state.sampler_indices, state.stop_indices, state.score_weights, *state.sizes,
-    )  # fmt: skip
+    if config.DISABLE_JIT:
+        state = state._replace(memory=state.memory.view(np.recarray))
+    return _pack(*state[-len(_GIVEN) :], *state.sizes)
 
 
-@kernel
-def _pack(
-    kernels: Any, memory: Bytes, data: Floats, points: Reals, rng: Words, best_model: Floats, odds: Singles,
-    gamma: Floats, cpt: Floats, squared_threshold: float, counts: bool, largest_odds: float, ranking: Ints,
-    sampler_numbers: Floats, sampler_indices: Ints, stop_indices: Ints, given_weights: Reals, sample_size: int,
-    max_models: int, beliefs: int, repair_size: int, scratch_size: int,
-) -> Any:  # fmt: skip
-    """Make the struct, with room for what only kernels use."""
-    records = memory.view(_RECORDS)
-    settings, progress, n = records[0].settings, records[0].progress, data.shape[1]
-    settings.squared_threshold, settings.counts = squared_threshold, counts
-    progress.largest_odds, progress.subset_limit = largest_odds, n
-    score_weights = given_weights
-    if given_weights.size == 0:
-        score_weights = np.empty(BLOCK, points.dtype)
-        for k in range(BLOCK):
-            score_weights[k] = 1.0
-    block_weights = np.empty((n + BLOCK - 1) // BLOCK)
-    settings.total_weight = _sum_weights(score_weights, n, block_weights)
-    return _CONTEXT(
-        kernels, records, settings, progress, records[0].candidate, records[0].sprt, data, points, rng,
-        np.empty(sample_size, np.int64), np.empty((max_models, best_model.size)), best_model,
-        np.empty(sample_size, np.int64), np.empty(best_model.size), np.empty((2, n), np.bool_), odds,
-        odds.view(np.int32), np.empty((beliefs, n)), np.empty(2 * beliefs), gamma, cpt, ranking, sampler_numbers,
-        sampler_indices, stop_indices, np.empty((_MAX_TESTS, HISTORY)), np.empty(FULL_MODELS, np.int64),
-        np.empty(repair_size), score_weights, block_weights, np.empty(scratch_size),
-        np.empty(best_model.size, points.dtype), np.empty(BLOCK, points.dtype),
-    )  # fmt: skip
+# Fields are made in one compiled call, because NumPy takes longer for an array.
+_pack = kernel(
+    write_function(
+        __name__,
+        "pack",
+        (*_GIVEN, *Sizes._fields),
+        "n, records = data.shape[1], memory.view(_RECORDS)[0]",
+        *(f"{name} = {expression}" for name, expression in _MADE.items()),
+        "settings.total_weight = _sum_weights(score_weights, n, block_weights)",
+        f"return _CONTEXT({', '.join(_FIELDS)})",
+    )
+)
 
 
 @inner_kernel

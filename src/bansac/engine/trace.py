@@ -88,7 +88,7 @@ class Recorder:
     Parameters
     ----------
     order : (N,) ndarray of int64
-        The caller's index of every datum.
+        The caller's index of every point.
     """
 
     def __init__(self, order: Ints) -> None:

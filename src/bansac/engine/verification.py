@@ -1,10 +1,10 @@
 """Early rejection of bad models: Wald's sequential probability ratio test, and an exact bail-out.
 
 SPRT (Matas and Chum, ICCV 2005; Chum and Matas, PAMI 2008) tests the data one after the other in a random order
-and rejects a model as soon as the likelihood ratio of "bad" (a datum agrees with probability delta) to "good"
+and rejects a model as soon as the likelihood ratio of "bad" (a point agrees with probability delta) to "good"
 (probability epsilon) exceeds A. Here the data have been shuffled beforehand, each model starts at a random block, and
 the ratio is checked after every block, which keeps the residuals in SIMD code and never rejects a model that the
-test after every datum would keep.
+test after every point would keep.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ from typing import Unpack
 
 from numpy.typing import ArrayLike
 
-from bansac.estimate.auto_threshold import solve_at
+from bansac.estimate.solve import solve
 from bansac.estimate.two_views import apply_inverse, as_matches
 from bansac.numeric.clock import Stopwatch
 from bansac.numeric.quaternion import matrix_of
@@ -91,7 +91,7 @@ def estimate_absolute_pose(
         if not find_preset(preset).normalised_threshold:
             unit, default = float(camera[0, 0] + camera[1, 1]) / 2.0, _DEFAULT_PIXELS
     resolved = resolve_options(ABSOLUTE_POSE, options, preset, threshold, settings, default_threshold=default)
-    result = solve_at(threshold, ABSOLUTE_POSE, data, resolved, scores, priors, weights, watch, unit)
+    result = solve(ABSOLUTE_POSE, data, resolved, scores, priors, weights, watch, unit)
     if result.model is None:
         return result
     matrix = matrix_of(result.model)

@@ -13,20 +13,18 @@ from __future__ import annotations
 import dataclasses
 import math
 import time
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from bansac.engine.options import Options
 from bansac.estimate.posterior import inlier_scale
-from bansac.estimate.solve import solve
-from bansac.numeric.clock import Stopwatch
-from bansac.options import Threshold
 from bansac.problems.problem import Problem
 from bansac.result import Result
 
-__all__ = ["LARGEST", "SMALLEST", "estimate_threshold", "solve_at", "threshold_factor"]
+__all__ = ["LARGEST", "SMALLEST", "estimate_threshold", "solve_auto", "threshold_factor"]
 
 SMALLEST, LARGEST = 0.1, 6.0
 """The thresholds that are looked for, in thresholds of the start."""
@@ -43,31 +41,17 @@ _CONVERGED = 0.02
 _QUANTILE_99 = 2.3263478740408408
 
 
-def solve_at(
-    threshold: Threshold | None,
-    problem: Problem,
-    data: NDArray[np.float64],
-    options: Options,
-    scores: ArrayLike | None,
-    priors: ArrayLike | None,
-    weights: ArrayLike | None,
-    watch: Stopwatch,
-    unit: float = 1.0,
-    **arguments: Any,
-) -> Result:
-    """Call :func:`.solve` at the threshold of the options, or at estimated ones if ``threshold`` is ``"auto"``.
+def solve_auto(solve: Callable[[Options], Result], problem: Problem, options: Options) -> Result:
+    """Call ``solve`` at the threshold of the options, and then at estimated ones.
 
-    The threshold of the options is where ``"auto"`` starts. If no model is found there, the noise may be larger: the
-    largest threshold is tried. What is returned is the last run with success; its numbers of iterations, models and
-    restarts are those of all runs, its trace is its own.
+    If no model is found at the first threshold, the noise may be larger: the largest threshold is tried. What is
+    returned is the last run with success; its numbers of iterations, models and restarts are those of all runs, its
+    trace is its own.
     """
-    inputs = (scores, priors, weights, watch, unit)
-    if threshold != "auto":
-        return solve(problem, data, options, *inputs, **arguments)
     assert options.threshold is not None
     deadline = None if options.max_seconds is None else time.perf_counter() + options.max_seconds
     bounds = SMALLEST * options.threshold, LARGEST * options.threshold
-    runs = [solve(problem, data, options, *inputs, **arguments)]
+    runs = [solve(options)]
     best = runs[0]
     while len(runs) < _RUNS:
         following = estimate_threshold(best.residuals, problem, bounds) if best.success else bounds[1]
@@ -78,7 +62,7 @@ def solve_at(
             changes["max_seconds"] = deadline - time.perf_counter()
             if changes["max_seconds"] <= 0.0:
                 break
-        runs.append(solve(problem, data, options.replace(**changes), *inputs, **arguments))
+        runs.append(solve(options.replace(**changes)))
         if not runs[-1].success:
             break
         best = runs[-1]

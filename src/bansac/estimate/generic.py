@@ -7,7 +7,7 @@ from typing import Unpack
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bansac.estimate.auto_threshold import solve_at
+from bansac.estimate.solve import solve
 from bansac.numeric.clock import Stopwatch
 from bansac.options import Options, Settings, Threshold, resolve_options
 from bansac.problems.problem import Problem
@@ -87,4 +87,4 @@ def estimate(
     resolved = resolve_options(problem, options, preset, threshold, settings)
     columns = np.ascontiguousarray(as_points(argument, data, problem.channels).T)
     problem.check_on(columns)
-    return solve_at(threshold, problem, columns, resolved, scores, priors, weights, watch)
+    return solve(problem, columns, resolved, scores, priors, weights, watch)

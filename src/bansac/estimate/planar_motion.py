@@ -17,6 +17,7 @@ from bansac.geometry import decompose_homography, essential_from_pose
 from bansac.problems.problem import Problem
 from bansac.result import RelativePose, Result
 from bansac.significance.configuration import matches_of_plane
+from bansac.significance.verdict import judge_motion_of_plane
 from bansac.solvers.homography_dlt import homography_dlt
 
 __all__ = ["motion_of_plane", "prefer_motion_of_plane"]
@@ -85,11 +86,14 @@ def prefer_motion_of_plane(problem: Problem, rays: NDArray[np.float64], result: 
     support = int(np.count_nonzero(inliers))
     if support < _SUPPORT * result.num_inliers:
         return result
+    verdict = judge_motion_of_plane(support, inliers.size)
     return replace(
         result,
         model=RelativePose(*motion),
         inliers=inliers,
         residuals=residuals,
         probabilities=inlier_probabilities(residuals, result.threshold, problem.codimension),
-        message=f"relative pose with {support} of {inliers.size} inliers, from the homography of their plane",
+        success=verdict.success,
+        message=verdict.message,
+        configuration=verdict.configuration,
     )

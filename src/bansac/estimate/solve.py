@@ -13,13 +13,14 @@ from bansac.engine.options import Options
 from bansac.engine.runner import EngineResult, run
 from bansac.engine.sampling import SAMPLERS
 from bansac.engine.scoring.weights import density_weights, reliability_weights, scale_weights
+from bansac.estimate.auto_threshold import solve_auto
 from bansac.estimate.posterior import inlier_probabilities
 from bansac.numeric.arrays import Bools, Floats
 from bansac.numeric.clock import Stopwatch
 from bansac.numeric.jit import kernel
+from bansac.options import Resolved
 from bansac.problems.problem import Problem
 from bansac.result import Result
-from bansac.significance.configuration import configuration_message, find_configuration
 from bansac.significance.verdict import judge
 from bansac.validate import as_weights, check_probabilities, scores_and_range
 
@@ -29,7 +30,7 @@ __all__ = ["distances", "solve"]
 def solve(
     problem: Problem,
     data: NDArray[np.float64],
-    options: Options,
+    resolved: Resolved,
     scores: ArrayLike | None,
     priors: ArrayLike | None,
     weights: ArrayLike | None,
@@ -44,6 +45,27 @@ def solve(
     The options are of ``resolve_options`` for the problem, which refuses what the problem cannot do. Data of
     ``two_views`` are matches, whose configuration is looked for.
     """
+
+    def solve_with(options: Options) -> Result:
+        return _solve(problem, data, options, scores, priors, weights, watch, unit, two_views, plausibility)
+
+    options, auto = resolved
+    return solve_auto(solve_with, problem, options) if auto else solve_with(options)
+
+
+def _solve(
+    problem: Problem,
+    data: NDArray[np.float64],
+    options: Options,
+    scores: ArrayLike | None,
+    priors: ArrayLike | None,
+    weights: ArrayLike | None,
+    watch: Stopwatch,
+    unit: float,
+    two_views: bool,
+    plausibility: Plausibility | None,
+) -> Result:
+    """Run the loop once, at the threshold of the options."""
     n = data.shape[1]
     threshold = options.threshold
     assert threshold is not None
@@ -64,20 +86,14 @@ def solve(
             plausibility=plausibility,
         )
     residuals, inliers, count = _measure(problem, data, outcome.model, threshold, unit)
-    success, message, on_line = judge(problem, data, threshold, unit, outcome, residuals, inliers, count)
-    configuration = "collinear" if on_line else None
-    if two_views and not on_line and outcome.model is not None:
-        configuration = find_configuration(problem, data, residuals / unit, threshold / unit, by_chance=not success)
-        if configuration is not None:
-            success = configuration != "collinear"
-            message += configuration_message(problem, configuration)
+    verdict = judge(problem, data, threshold, unit, outcome, residuals, inliers, count, two_views=two_views)
     posterior: Any = functools.partial(inlier_probabilities, residuals, threshold, problem.codimension)
     seconds, loading_seconds = watch.read()
     return Result(
         model=None if outcome.model is None else outcome.model.reshape(problem.model_shape),
         inliers=inliers,
         residuals=residuals,
-        probabilities=posterior if success else None,
+        probabilities=posterior if verdict.success else None,
         beliefs=outcome.beliefs,
         score=outcome.score,
         threshold=threshold,
@@ -85,13 +101,13 @@ def solve(
         models_tested=outcome.models_tested,
         restarts=outcome.restarts,
         stop_reason=outcome.stop_reason,
-        success=success,
-        message=message,
+        success=verdict.success,
+        message=verdict.message,
         seed=options.seed,
         seconds=seconds,
         loading_seconds=loading_seconds,
         trace=outcome.trace,
-        configuration=configuration,
+        configuration=verdict.configuration,
     )
 
 

@@ -6,7 +6,7 @@ from typing import Unpack
 
 from numpy.typing import ArrayLike
 
-from bansac.estimate.auto_threshold import solve_at
+from bansac.estimate.solve import solve
 from bansac.estimate.two_views import as_matches
 from bansac.numeric.clock import Stopwatch
 from bansac.options import Options, Settings, Threshold, resolve_options
@@ -66,7 +66,7 @@ def estimate_affine(
 
     watch = Stopwatch()
     resolved = resolve_options(AFFINE, options, preset, threshold, settings)
-    return solve_at(threshold, AFFINE, as_matches(x1, x2), resolved, scores, priors, weights, watch)
+    return solve(AFFINE, as_matches(x1, x2), resolved, scores, priors, weights, watch)
 
 
 def estimate_similarity(
@@ -120,4 +120,4 @@ def estimate_similarity(
 
     watch = Stopwatch()
     resolved = resolve_options(SIMILARITY, options, preset, threshold, settings)
-    return solve_at(threshold, SIMILARITY, as_matches(x1, x2), resolved, scores, priors, weights, watch)
+    return solve(SIMILARITY, as_matches(x1, x2), resolved, scores, priors, weights, watch)

@@ -7,7 +7,7 @@ from typing import Unpack
 
 from numpy.typing import ArrayLike
 
-from bansac.estimate.auto_threshold import solve_at
+from bansac.estimate.solve import solve
 from bansac.estimate.two_views import as_matches
 from bansac.numeric.clock import Stopwatch
 from bansac.numeric.quaternion import matrix_of
@@ -136,5 +136,5 @@ def _estimate(
     watch = Stopwatch()
     resolved = resolve_options(problem, options, preset, threshold, settings)
     data = as_matches(x1, x2, channels=(3, 3))
-    result = solve_at(threshold, problem, data, resolved, scores, priors, weights, watch)
+    result = solve(problem, data, resolved, scores, priors, weights, watch)
     return result if result.model is None else dataclasses.replace(result, model=matrix_of(result.model))

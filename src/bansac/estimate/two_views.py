@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bansac.engine.model_selection import Plausibility
-from bansac.estimate.auto_threshold import solve_at
+from bansac.estimate.solve import solve
 from bansac.numeric.arrays import Floats
 from bansac.numeric.clock import Stopwatch
 from bansac.numeric.jit import kernel
-from bansac.options import Options, Settings, Threshold, find_preset, resolve_options
+from bansac.options import Options, Resolved, Settings, Threshold, find_preset, resolve_options
 from bansac.problems.focal_lengths import focal_plausibility
 from bansac.problems.problem import Problem
 from bansac.result import RelativePose, Result
@@ -102,7 +102,7 @@ def estimate_homography(
 
     watch = Stopwatch()
     resolved = resolve_options(HOMOGRAPHY, options, preset, threshold, settings)
-    return solve_at(threshold, HOMOGRAPHY, as_matches(x1, x2), resolved, scores, priors, weights, watch, two_views=True)
+    return solve(HOMOGRAPHY, as_matches(x1, x2), resolved, scores, priors, weights, watch, two_views=True)
 
 
 def estimate_fundamental(
@@ -163,8 +163,8 @@ def estimate_fundamental(
     watch = Stopwatch()
     resolved = resolve_options(FUNDAMENTAL, options, preset, threshold, settings)
     plausibility = _focal_plausibility(image_size1, image_size2)
-    return solve_at(
-        threshold, FUNDAMENTAL, as_matches(x1, x2), resolved, scores, priors, weights, watch, two_views=True,
+    return solve(
+        FUNDAMENTAL, as_matches(x1, x2), resolved, scores, priors, weights, watch, two_views=True,
         plausibility=plausibility,
     )  # fmt: skip
 
@@ -242,7 +242,7 @@ def estimate_essential(
     watch = Stopwatch()
     data, unit = _as_rays(x1, x2, K1, K2, preset)
     problem, resolved = _resolve_essential(options, preset, threshold, settings, unit)
-    result = solve_at(threshold, problem, data, resolved, scores, priors, weights, watch, unit, two_views=True)
+    result = solve(problem, data, resolved, scores, priors, weights, watch, unit, two_views=True)
     return _with_hint(result, data) if K1 is None else result
 
 
@@ -302,7 +302,7 @@ def estimate_relative_pose(
     watch = Stopwatch()
     rays, unit = _as_rays(x1, x2, K1, K2, preset)
     problem, resolved = _resolve_essential(options, preset, threshold, settings, unit)
-    result = solve_at(threshold, problem, rays, resolved, scores, priors, weights, watch, unit, two_views=True)
+    result = solve(problem, rays, resolved, scores, priors, weights, watch, unit, two_views=True)
     result = _with_hint(result, rays) if K1 is None else result
     if result.model is None:
         return result
@@ -318,7 +318,7 @@ def estimate_relative_pose(
 
 def _resolve_essential(
     options: Options | None, preset: str | None, threshold: Threshold | None, settings: Settings, unit: float
-) -> tuple[Problem, Options]:
+) -> tuple[Problem, Resolved]:
     """Return the essential matrix problem with the chosen epipolar error, and the options."""
     from bansac.problems.essential import ESSENTIAL, ESSENTIAL_SYMMETRIC
 
@@ -326,7 +326,7 @@ def _resolve_essential(
         ESSENTIAL, options, preset, threshold, settings,
         default_threshold=None if unit == 1.0 else _DEFAULT_PIXELS, epipolar_choice=True,
     )  # fmt: skip
-    return (ESSENTIAL_SYMMETRIC if resolved.epipolar_error == "symmetric" else ESSENTIAL), resolved
+    return (ESSENTIAL_SYMMETRIC if resolved.options.epipolar_error == "symmetric" else ESSENTIAL), resolved
 
 
 def as_matches(

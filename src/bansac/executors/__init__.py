@@ -1,14 +1,14 @@
-"""Where work runs: items that do not depend on each other, one module for each place.
+"""Executors, which run independent items of work, in one module each.
 
 =============  =========================================================================================
 ``serial``     in this process
 ``threads``    in threads of this process, for pairs: methods of a comparison may keep state in the process
 ``processes``  in processes of this machine
-``cluster``    on the workers of a scheduler of ``dask.distributed``, by its address
+``cluster``    on the workers of a ``dask.distributed`` scheduler with a given address
 =============  =========================================================================================
 
-An item is whatever the work takes: a unit of an experiment, a pair of images, a batch of pairs of a database. It can be
-pickled, and ``str(item)`` names it. This room imports the threads of :mod:`bansac.estimate`, and nothing else.
+An item is the argument of the work function: a unit of an experiment, a pair of images, or a batch of pairs of a
+database. It can be pickled, and ``str(item)`` is its name. This package imports no other part of bansac.
 """
 
 from __future__ import annotations
@@ -25,53 +25,53 @@ EXECUTORS = {
     "serial": "bansac.executors.serial",
     "processes": "bansac.executors.processes",
 }
-"""Module of every executor that a comparison of methods can use and that needs no address, by its name."""
+"""Modules of the executors that a comparison of methods can use and that need no address, by name."""
 
-# Characters of an item's name in an error.
+# Largest number of characters of an item's name in an error message.
 _LENGTH = 200
 
 Item = TypeVar("Item")
 Value = TypeVar("Value")
 
 Work = Callable[[Item], Value]
-"""Does one item; it can be pickled, and its functions can be imported."""
+"""Function of one item. It can be pickled, and its functions can be imported."""
 
 
 Progress = Callable[[str, int, int], AbstractContextManager[Callable[[], None]]]
-"""``progress(what, total, done)`` is entered at the start of a pass and gives a function to be called at each unit."""
+"""``progress(what, total, done)`` is entered at the start of a pass and returns a function to call after each unit."""
 
 
 @contextlib.contextmanager
 def silent(what: str, total: int, done: int) -> Iterator[Callable[[], None]]:
-    """Show nothing."""
+    """Show no progress."""
     yield lambda: None
 
 
 @dataclass(frozen=True)
 class Failure:
-    """Why an item has no value: the error that it raised, or how its workers ended."""
+    """Reason why an item has no value: its exception, or the exit status of its workers."""
 
     reason: str
 
 
 class Executor(Protocol):
-    """Does items."""
+    """Executor of independent items."""
 
-    alone: bool  # whether an item has the machine to itself, so that its seconds count
+    alone: bool  # whether each item has the machine to itself, so that its run time is meaningful
 
     def run(
         self, work: Work[Item, Value], items: Iterable[Item], workers: int
     ) -> Generator[tuple[Item, Value | Failure], None, None]:
         """Yield every item with its value, in any order.
 
-        The iterable is gone through in the thread of the caller, only as far ahead as the workers need. Closing the
-        generator ends the items that have started, or waits for them, or drops their values. What :func:`attempt`
-        raises in a worker is raised here.
+        The iterable is consumed in the caller's thread, and only as far ahead as the workers need. If the generator is
+        closed, items that have started are cancelled or awaited, or their values are dropped. Exceptions that
+        :func:`attempt` raises in a worker are raised here.
         """
 
 
 def find_executor(name: str) -> Executor:
-    """Return an executor by its name, a key of ``EXECUTORS``; any other name is a ValueError."""
+    """Return the executor of a name, a key of ``EXECUTORS``; any other name is a ValueError."""
     if name not in EXECUTORS:
         raise ValueError(f"executor must be one of {', '.join(EXECUTORS)}; got {name!r}")
     executor: Executor = importlib.import_module(EXECUTORS[name]).EXECUTOR
@@ -81,8 +81,8 @@ def find_executor(name: str) -> Executor:
 def attempt(work: Work[Item, Value], item: Item) -> Value | Failure:
     """Do an item in this process.
 
-    An OSError or a ValueError, which are about its data, is a failure. Other exceptions are errors of the program and
-    are raised, with a note that names the item.
+    An OSError or a ValueError concerns the data of the item and becomes a failure. Other exceptions are program errors
+    and are raised with a note that names the item.
     """
     try:
         return work(item)
@@ -94,7 +94,7 @@ def attempt(work: Work[Item, Value], item: Item) -> Value | Failure:
 
 
 def attempt_in_worker(work: Work[Item, Value], item: Item) -> Value | Failure:
-    """Do an item in a worker, see :func:`attempt`; an exception that cannot be sent is raised as its text."""
+    """Do an item in a worker as :func:`attempt` does; an exception that cannot be pickled is raised as its text."""
     try:
         return attempt(work, item)
     except Exception as error:

@@ -1,12 +1,12 @@
-"""Items on the workers of a scheduler of ``dask.distributed``: in chunks, the answers as they come.
+"""Executor on the workers of a ``dask.distributed`` scheduler: items are sent in chunks, values come as they finish.
 
-A chunk is a task of about two seconds, so that a scheduler, which does some hundred tasks a second, keeps hundreds of
-cores busy. Of each thread of the cluster two chunks are under way, however many items there are. Those of a worker that
-dies go to another one, which the scheduler sees to. If a chunk's workers die again and again, its items are done one at
-a time at the very end, with nothing beside them: one that kills its workers then has failed.
+A chunk is a task of about two seconds. A scheduler handles some hundred tasks a second, so it can keep hundreds of
+cores busy. At any time, two chunks per thread of the cluster are pending. If a worker dies, the scheduler gives its
+chunks to another worker. If the workers of a chunk die repeatedly, its items are done one at a time at the end, without
+other items. An item that still kills its workers is a failure.
 
-Workers have to run the same code and versions as the caller, since their answers would be others; a worker that does
-not ends the run. They share no memory with the caller: the files that items name must be there for all of them.
+Workers must run the same code and versions as the caller, because otherwise values could differ. A worker that does not
+ends the run. Workers share no memory with the caller. The files that items name must be accessible to all workers.
 """
 
 from __future__ import annotations
@@ -27,27 +27,27 @@ from typing import Any
 from bansac.executors import Failure, Item, Value, Work, attempt_in_worker
 
 CHUNK_SECONDS = 2.0
-"""Time that a chunk should take."""
+"""Target time of a chunk in seconds."""
 
 LARGEST_CHUNK = 1000
 
 PATIENCE = 60.0
-"""Seconds that a run goes on without any worker."""
+"""Seconds that a run continues without any worker."""
 
 _PENDING_PER_THREAD = 2
-_COUNTING = 5.0  # seconds after which the threads of the cluster are counted again
-_CONNECTING = 20.0  # seconds that a scheduler may take to answer
+_COUNTING = 5.0  # seconds between counts of the threads of the cluster
+_CONNECTING = 20.0  # timeout of the connection to the scheduler in seconds
 
 
 class ClusterExecutor:
-    """Does items on a cluster.
+    """Executor on a cluster.
 
     Parameters
     ----------
     scheduler : str
         Address of the scheduler, such as ``tcp://host:8786``.
     chunk_seconds : float, optional
-        Time that a chunk should take.
+        Target time of a chunk in seconds.
 
     Raises
     ------
@@ -67,15 +67,15 @@ class ClusterExecutor:
     def __init__(self, scheduler: str, *, chunk_seconds: float = CHUNK_SECONDS) -> None:
         self.scheduler = scheduler
         self.chunk_seconds = chunk_seconds
-        self._connect().close()  # a wrong address is an error before any work
+        self._connect().close()  # reports a wrong address before any work starts
 
     def run(
         self, work: Work[Item, Value], items: Iterable[Item], workers: int
     ) -> Generator[tuple[Item, Value | Failure], None, None]:
-        """Yield the items in the order in which their chunks are finished; ``workers`` is the cluster's matter.
+        """Yield the items in the order in which their chunks finish; ``workers`` is ignored.
 
-        Closing the generator cancels what waits; a chunk that a worker is at ends, and its answers are dropped.
-        Without any worker for a minute, or if the connection is lost, it raises an OSError.
+        Closing the generator cancels pending chunks. A chunk that is running finishes, and its values are dropped. An
+        OSError is raised if there is no worker for a minute or if the connection is lost.
         """
         deadly: list[Item] = []
         with self._connect() as client:
@@ -90,7 +90,7 @@ class ClusterExecutor:
         distributed = _import_distributed()
         try:
             place = distributed.comm.get_address_host_port(self.scheduler)
-            socket.create_connection(place, timeout=_CONNECTING).close()  # Client takes a minute to give up
+            socket.create_connection(place, timeout=_CONNECTING).close()  # Client gives up only after a minute
             return distributed.Client(self.scheduler, timeout=_CONNECTING, set_as_default=False)
         except (OSError, ValueError) as error:
             reason = str(error) or type(error).__name__
@@ -99,7 +99,7 @@ class ClusterExecutor:
     def _in_chunks(
         self, client: Any, work: Work[Item, Value], items: Iterable[Item], deadly: list[Item]
     ) -> Generator[tuple[Item, Value | Failure], None, None]:
-        """Yield the items; those of chunks whose workers died again and again go to ``deadly`` instead."""
+        """Yield the items; items of chunks whose workers died repeatedly are appended to ``deadly`` instead."""
         from distributed.scheduler import KilledWorker
 
         remaining = iter(items)
@@ -131,7 +131,7 @@ class ClusterExecutor:
             client.cancel([future for future, _ in pending.values()], force=True)
 
     def _next(self, client: Any, finished: queue.SimpleQueue[Any]) -> Any:
-        """Wait for a chunk; an OSError if there is nobody who could finish one."""
+        """Wait for a finished chunk; an OSError if the cluster has no workers or is disconnected."""
         while True:
             try:
                 return finished.get(timeout=PATIENCE)
@@ -151,7 +151,7 @@ class ClusterExecutor:
 
 
 class _Threads:
-    """The number of threads of a cluster, which grows and shrinks."""
+    """Number of threads of a cluster, which may change during a run."""
 
     def __init__(self, client: Any) -> None:
         self._client = client
@@ -159,7 +159,7 @@ class _Threads:
         self._due = -1.0
 
     def count(self) -> int:
-        """Return the number, at least 1, as of some seconds ago."""
+        """Return the number of threads, at least 1, at most some seconds old."""
         if time.monotonic() >= self._due:
             self._count = max(1, sum(self._client.nthreads().values()))
             self._due = time.monotonic() + _COUNTING
@@ -167,12 +167,12 @@ class _Threads:
 
 
 def _chunk_size(wanted: float, seconds: float, items: int) -> int:
-    """Return the size of chunks that take so many seconds, given one; it at most doubles, as items differ."""
+    """Return the size of chunks that take ``wanted`` seconds, from the time of one chunk; at most twice its size."""
     return max(1, min(int(wanted * items / max(seconds, 1e-6)), 2 * items, LARGEST_CHUNK))
 
 
 def _do_chunk(code: str, work: Work[Item, Value], chunk: tuple[Item, ...]) -> tuple[float, list[Value | Failure]]:
-    """Do a chunk in a worker; return the seconds and the answers."""
+    """Do a chunk in a worker; return the seconds and the values."""
     if code != _code():
         raise OSError("the workers of the cluster have another version of bansac, Python, NumPy or Numba")
     started = time.perf_counter()
@@ -182,7 +182,7 @@ def _do_chunk(code: str, work: Work[Item, Value], chunk: tuple[Item, ...]) -> tu
 
 @functools.cache
 def _code() -> str:
-    """Return a digest of what answers depend on besides the machine: the source of this package, and versions."""
+    """Return a digest of the package source and of the versions on which values depend."""
     digest = hashlib.sha256(platform.python_version().encode())
     for package in ("numpy", "numba"):
         digest.update(metadata.version(package).encode())

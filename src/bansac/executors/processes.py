@@ -1,8 +1,7 @@
-"""Items in worker processes: one that dies costs its item and nothing else.
+"""Executor in worker processes: a process that dies affects only its own item.
 
-Each worker is a pool of one process: in a larger pool all items that are under way would fail with the dead process,
-and it would not be known which of them was at fault. Workers start by spawn: a fork would copy the locks of the
-libraries' threads.
+Each worker is a pool of one process. In a larger pool, a dead process makes all pending items fail, and the item at
+fault is unknown. Workers start by spawn, because a fork would copy the locks of the libraries' threads.
 """
 
 from __future__ import annotations
@@ -21,18 +20,18 @@ from typing import Any
 from bansac.executors import Failure, Item, Value, Work, attempt_in_worker
 
 ATTEMPTS = 3
-"""How often an item is tried whose worker dies."""
+"""Number of times that an item is tried if its worker dies."""
 
 
 class ProcessExecutor:
-    """Does items in processes of this machine."""
+    """Executor in processes of this machine."""
 
     alone = False
 
     def run(
         self, work: Work[Item, Value], items: Iterable[Item], workers: int
     ) -> Generator[tuple[Item, Value | Failure], None, None]:
-        """Yield the items in the order in which they are finished; a worker that cannot start is an OSError."""
+        """Yield the items in the order in which they finish; a worker that cannot start is an OSError."""
         remaining = ((item, 1) for item in items)
         again: deque[tuple[Item, int]] = deque()
         idle: list[_Worker] = []
@@ -43,7 +42,7 @@ class ProcessExecutor:
                     worker = idle.pop() if idle else _Worker(work)
                     try:
                         future = worker.submit(job[0])
-                    except BrokenProcessPool:  # it has died without an item
+                    except BrokenProcessPool:  # the worker died while it was idle
                         worker.stop()
                         again.append(job)
                     else:
@@ -80,7 +79,7 @@ class _Worker:
         others = set(multiprocessing.active_children())
         with _interrupts_ignored():
             ready = self._pool.submit(os.getpid)
-        # None if it has ended already
+        # None if the process has already ended
         self._process = next(iter(set(multiprocessing.active_children()) - others), None)
         try:
             ready.result()
@@ -94,7 +93,7 @@ class _Worker:
         return self._pool.submit(_work, item)
 
     def stop(self) -> str:
-        """End the process, whatever it is doing; return how it ended."""
+        """End the process, even if it is busy; return how it ended."""
         if self._process is not None:
             self._process.terminate()
             self._process.join()
@@ -110,8 +109,8 @@ class _Worker:
 
 @contextlib.contextmanager
 def _interrupts_ignored() -> Iterator[None]:
-    """Let a process that is started here ignore Ctrl-C from its first moment: this process ends it."""
-    if threading.current_thread() is not threading.main_thread():  # the handler is the main thread's
+    """Let processes that start in this context ignore Ctrl-C from the beginning; this process stops them."""
+    if threading.current_thread() is not threading.main_thread():  # only the main thread can set the handler
         yield
         return
     handler = signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -125,7 +124,7 @@ _work_of_this_process: Work[Any, Any]
 
 
 def _initialise(work: Work[Any, Any]) -> None:
-    """Prepare a worker process: it ignores Ctrl-C, and leaves if its parent is killed."""
+    """Prepare a worker process: it ignores Ctrl-C, and exits if its parent is killed."""
     global _work_of_this_process
     _work_of_this_process = work
     signal.signal(signal.SIGINT, signal.SIG_IGN)

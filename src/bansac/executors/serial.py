@@ -1,4 +1,4 @@
-"""Items one after the other in this process."""
+"""Executor that does items one after the other in this process."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from bansac.executors import Failure, Item, Value, Work, attempt
 
 
 class SerialExecutor:
-    """Does items in this process, whatever the number of workers."""
+    """Executor in this process; ignores the number of workers."""
 
     alone = True
 

@@ -1,7 +1,7 @@
-"""A function of many items in threads: answers in the order of the items, and few of them under way.
+"""Apply a function to many items in threads; values come in the order of the items, with bounded memory.
 
-Items go to the threads one by one. At most ``most_pending`` of them are under way between the iterable and the caller,
-so that memory does not grow with their number; a slow item holds back the answers behind it, not the work on them.
+Items go to the threads one by one. At most ``most_pending`` items are pending between the iterable and the caller, so
+that memory does not grow with their number. A slow item delays the values after it, but not the work on them.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ __all__ = ["EXECUTOR", "ThreadExecutor", "as_count", "count_workers", "in_order"
 
 Answer = TypeVar("Answer")
 
-# Seconds that the caller sleeps at most beyond the end of the item that is due.
+# Longest sleep of the caller, in seconds, before it waits for the next item in order.
 _LONGEST_SLEEP = 0.05
 
 
 def in_order(
     function: Callable[[int, Any], Answer], items: Iterable[Any], workers: int, most_pending: int
 ) -> Generator[Answer, None, None]:
-    """Yield ``function(index, item)`` of all items, in their order.
+    """Yield ``function(index, item)`` for all items, in their order.
 
-    The iterable is gone through in the thread of the caller. An error that it raises, or the function, is raised in its
-    turn, after the answers before it. With one worker there is no thread but the caller's.
+    The iterable is consumed in the caller's thread. An exception of the iterable or of the function is raised in its
+    place in the order, after the values before it. With one worker, only the caller's thread is used.
 
-    The threads are daemons, and nothing waits for them when the generator is closed: an item that takes long, or a
-    function that hangs, keeps neither the caller nor a process that ends.
+    The threads are daemons, and nothing waits for them when the generator is closed. Therefore a slow item or a
+    function that hangs blocks neither the caller nor the exit of the process.
     """
     if workers == 1:
         for index, item in enumerate(items):
@@ -50,7 +50,7 @@ def in_order(
             pending.append(_Job(index, item))
             jobs.put(pending[-1])
             if len(pending) >= most_pending and not pending[0].done:
-                # A caller that wakes for each of many small items takes Python's lock from the workers each time.
+                # A caller that wakes up for each of many small items competes with the workers for the GIL.
                 pending[len(pending) // 2].wait(_LONGEST_SLEEP)
                 pending[0].wait()
             while pending and pending[0].done:
@@ -67,7 +67,7 @@ def in_order(
 
 
 class _Job:
-    """An item and its answer; without the locks of a ``Future``, which cost as much as the work on a small item."""
+    """An item and its value, without the locks of a ``Future``, which cost as much as the work on a small item."""
 
     __slots__ = ("answer", "awaited", "done", "error", "item", "number")
 
@@ -80,7 +80,7 @@ class _Job:
         self.awaited: threading.Event | None = None
 
     def do(self, function: Callable[[int, Any], Any]) -> None:
-        """Call the function, keep what it returns or raises, and wake who waits for it."""
+        """Call the function, store its value or exception, and wake a waiting caller."""
         try:
             if isinstance(self.item, _Broken):
                 raise self.item.error
@@ -93,26 +93,26 @@ class _Job:
             self.awaited.set()
 
     def wait(self, timeout: float | None = None) -> None:
-        """Sleep until the answer is there, or for ``timeout`` seconds."""
+        """Sleep until the value is available, or for ``timeout`` seconds."""
         self.awaited = threading.Event()
-        if not self.done:  # else it may have ended without a look at the event
+        if not self.done:  # the job may have finished before it could see the event
             self.awaited.wait(timeout)
 
     def result(self) -> Any:
-        """Return the answer or raise the error, once it is done."""
+        """Return the value or raise the exception of a finished job."""
         if self.error is not None:
             raise self.error
         return self.answer
 
 
 class _Broken(NamedTuple):
-    """Stands behind the last item of an iterable that has raised an error."""
+    """Marks the end of an iterable that raised an exception."""
 
     error: Exception
 
 
 def _until_broken(items: Iterable[Any]) -> Iterator[Any]:
-    """Yield the items, then the error of the iterable."""
+    """Yield the items, then the exception of the iterable."""
     try:
         yield from items
     except Exception as error:
@@ -120,14 +120,14 @@ def _until_broken(items: Iterable[Any]) -> Iterator[Any]:
 
 
 def _work(jobs: queue.SimpleQueue[_Job | None], function: Callable[[int, Any], Any]) -> None:
-    """Do one job after the other until there is None."""
+    """Do jobs until None arrives."""
     while (job := jobs.get()) is not None:
         job.do(function)
-        del job  # its answer is not kept while this thread waits
+        del job  # frees the value while this thread waits
 
 
 def count_workers(workers: int | None) -> int:
-    """Return a number of workers that is allowed, for None that of the cores which this process may use."""
+    """Check a number of workers; None means the number of cores that this process may use."""
     if workers is not None:
         return as_count("workers", workers)
     if hasattr(os, "sched_getaffinity"):
@@ -136,25 +136,25 @@ def count_workers(workers: int | None) -> int:
 
 
 def as_count(name: str, value: Any) -> int:
-    """Return an integer; a ValueError that names the argument if it is none or less than 1."""
+    """Return an integer; raise a ValueError that names the argument if it is not an integer >= 1."""
     if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1:
         raise ValueError(f"{name} must be an integer >= 1, got {value!r}")
     return int(value)
 
 
-# Items under way for each thread: while one is at a hard item, the others go on with those behind it.
+# Pending items per thread. While one thread works on a slow item, the others continue with the items after it.
 _PENDING_PER_THREAD = 16
 
 
 class ThreadExecutor:
-    """Does items in threads."""
+    """Executor in threads."""
 
     alone = False
 
     def run(
         self, work: Work[Item, Value], items: Iterable[Item], workers: int
     ) -> Generator[tuple[Item, Value | Failure], None, None]:
-        """Yield the items in their order; closing the generator drops the values of those that have started."""
+        """Yield the items in their order; closing the generator drops the values of items that have started."""
         return in_order(lambda _, item: (item, attempt(work, item)), items, workers, _PENDING_PER_THREAD * workers)
 
 

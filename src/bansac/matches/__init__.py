@@ -1,16 +1,16 @@
-"""Matches of two images: the type, readers of files, matching of images, and a demo pair.
+"""Matches of two images: their type, readers of files, image matching, and a demo pair.
 
 ===================  ==============================================================================================
-``matches``          :class:`Matches`, the type of all of them
+``matches``          :class:`Matches`, the type that all modules return
 ``image_matching``   features and matches of two images
-``match_files``      matches, points and camera matrices in files; ``text_tables`` and ``array_files`` serve it
+``match_files``      matches, points and camera matrices in files; uses ``text_tables`` and ``array_files``
 ``pair_folder``      many pairs in a folder of HDF5 files
 ``hloc``             features and matches in the files of hloc
-``hdf5``             arrays of HDF5 files
-``demo``             a pair of images that is part of the package, and one of scikit-image
+``hdf5``             arrays in HDF5 files
+``demo``             an image pair that is part of the package, and one of scikit-image
 ===================  ==============================================================================================
 
-It imports ``geometry``, ``images``, ``storage`` and ``validate``, nothing that estimates.
+This package imports ``geometry``, ``images``, ``storage``, ``validate`` and ``numeric``, but no estimators.
 """
 
 from __future__ import annotations

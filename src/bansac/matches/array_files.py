@@ -1,4 +1,4 @@
-"""Arrays in npy, npz and h5 files. Damage of any kind is an OSError that names the file."""
+"""Arrays in npy, npz and h5 files. A damaged file raises an OSError that names it."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ def read_array(path: Path) -> Any:
     try:
         with path.open("rb") as file:
             return npy.read_array(file, allow_pickle=False)
-    except Exception as error:  # a damaged header raises errors of NumPy, of ast and others
+    except Exception as error:  # damaged headers raise errors of NumPy, ast and other modules
         raise unreadable(path, error) from None
 
 
 def read_arrays(path: Path, names: Sequence[str]) -> tuple[dict[str, Any], list[str]]:
-    """Read those arrays of an npz or h5 file that are among ``names``; return them and the names of all."""
+    """Read the arrays of an npz or h5 file whose names are in ``names``; return them and the names of all arrays."""
     read = _read_npz if path.suffix.lower() == ".npz" else _read_hdf5
     if read is _read_hdf5:
         import_h5py()
     try:
         return read(path, names)
-    except Exception as error:  # a damaged archive raises errors of zipfile, zlib, NumPy, h5py and others
+    except Exception as error:  # damaged archives raise errors of zipfile, zlib, NumPy, h5py and other modules
         raise unreadable(path, error) from None
 
 

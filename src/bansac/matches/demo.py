@@ -1,6 +1,6 @@
-"""Two pairs of images for examples and tests: one that is part of this package, one of scikit-image.
+"""Two image pairs for examples and tests: one is part of this package, the other comes from scikit-image.
 
-The first is drawn by ``scripts/render_demo_pair.py`` and comes with its matches: :func:`load_demo` needs NumPy alone.
+``scripts/render_demo_pair.py`` renders the first pair, which includes its matches: :func:`load_demo` needs only NumPy.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ _Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class StereoPair:
-    """Two photographs of a still scene by a rectified stereo camera: RGB bytes, and the truth that follows from it.
+    """RGB photographs of a static scene by a rectified stereo camera, with ground truth.
 
-    ``disparity`` (H, W) is how far left of its place in image 1 a point is seen in image 2, in pixels, NaN if it is not
-    known. ``F`` is of unit norm: matches lie in one row.
+    ``disparity`` (H, W) is the shift to the left, in pixels, from image 1 to image 2. It is NaN where it is unknown.
+    ``F`` has unit norm; matches are in the same row.
     """
 
     image1: NDArray[np.uint8]
@@ -38,10 +38,10 @@ class StereoPair:
     F: _Array
 
     def inliers(self, x1: _Array, x2: _Array, threshold: float = 2.0) -> NDArray[np.bool_]:
-        """Return which matches, in pixels, are true by the disparity: stricter than F, which determines the row alone.
+        """Return which matches, in pixels, agree with the disparity; this is stricter than the constraint by F.
 
-        ``threshold`` is the largest distance, in pixels, between ``x2`` and ``x1`` moved by the disparity of the pixel
-        it lies in. False, too, if the disparity is not known.
+        ``threshold`` is the largest distance, in pixels, between ``x2`` and ``x1`` shifted by the disparity of the
+        pixel at ``x1``. Matches with unknown disparity are False.
         """
         height, width = self.disparity.shape
         column = np.clip(np.round(x1[:, 0]).astype(int), 0, width - 1)
@@ -51,20 +51,20 @@ class StereoPair:
 
 
 def load_demo(folder: str | os.PathLike[str] | None = None) -> Matches:
-    """Load the pair that is part of this package: two views of a wall of posters.
+    """Load the image pair of this package: two views of a wall of posters.
 
-    The matches are RootSIFT, one-way nearest neighbours, of an SNN ratio of at most 0.95.
+    The matches are one-way nearest neighbours of RootSIFT with an SNN ratio of at most 0.95.
 
     Parameters
     ----------
     folder : str or path or None, optional
-        A folder with another pair, as ``scripts/render_demo_pair.py`` writes it.
+        Folder of another pair, in the format of ``scripts/render_demo_pair.py``.
 
     Returns
     -------
     Matches
-        Matches in pixels, the images, their sizes, the true homography ``H``, and ``inliers``: the matches that it maps
-        to within 3 pixels.
+        Matches in pixels, the images, their sizes, the true homography ``H``, and ``inliers``: the matches with a
+        transfer error of at most 3 pixels.
 
     Raises
     ------
@@ -80,12 +80,12 @@ def load_demo(folder: str | os.PathLike[str] | None = None) -> Matches:
     folder = ASSETS if folder is None else Path(folder)
     path = folder / MATCHES
     try:
-        with np.load(BytesIO(path.read_bytes())) as data:  # np.load leaves a damaged file open
+        with np.load(BytesIO(path.read_bytes())) as data:  # np.load does not close a damaged file
             numbers = {name: np.asarray(data[name], dtype=np.float64) for name in ("x1", "x2", "ratios", "H")}
             (height1, width1), (height2, width2) = data["size1"].tolist(), data["size2"].tolist()
     except FileNotFoundError:
         raise
-    except Exception as error:  # a damaged archive raises errors of zipfile, zlib, NumPy and others
+    except Exception as error:  # damaged archives raise errors of zipfile, zlib, NumPy and other modules
         raise OSError(f"cannot read {path}: {error}") from error
     return Matches(
         x1=numbers["x1"],
@@ -102,16 +102,16 @@ def load_demo(folder: str | os.PathLike[str] | None = None) -> Matches:
 
 
 def plane_inliers(H: _Array, x1: _Array, x2: _Array, threshold: float) -> NDArray[np.bool_]:
-    """Return which matches a homography maps to within a distance in image 2, in pixels."""
+    """Return which matches have a transfer error in image 2 of at most ``threshold`` pixels."""
     return np.asarray(np.hypot(*(apply_transform(H, x1) - x2).T) <= threshold)
 
 
 def load_motorcycle() -> StereoPair:
-    """Load the motorcycle of the Middlebury 2014 stereo benchmark, as scikit-image has it.
+    """Load the motorcycle pair of the Middlebury 2014 stereo benchmark from scikit-image.
 
-    The images are rectified: a point (x, y) of image 1 with disparity d is seen at (x - d, y) in image 2. So F is [[0,
-    0, 0], [0, 0, -1], [0, 1, 0]] up to scale. scikit-image may have to download the images once; if they cannot be
-    loaded it is an OSError, without scikit-image an ImportError.
+    The images are rectified: a point (x, y) of image 1 with disparity d is at (x - d, y) in image 2. Therefore F is
+    [[0, 0, 0], [0, 0, -1], [0, 1, 0]] up to scale. scikit-image downloads the images on first use. An OSError is raised
+    if they cannot be loaded, and an ImportError if scikit-image is not installed.
     """
     try:
         from skimage.data import stereo_motorcycle
@@ -119,7 +119,7 @@ def load_motorcycle() -> StereoPair:
         raise ImportError("the motorcycle comes with scikit-image: pip install scikit-image pooch") from error
     try:
         left, right, disparity = stereo_motorcycle()
-    except Exception as error:  # errors of pooch, requests and others; without pooch a ModuleNotFoundError
+    except Exception as error:  # errors of pooch, requests and others; a ModuleNotFoundError if pooch is missing
         raise OSError(
             f"scikit-image cannot load its stereo_motorcycle (it is downloaded once, by pooch): {error}"
         ) from error

@@ -1,4 +1,4 @@
-"""Arrays in HDF5 files: finite numbers of a known shape, or an error that names the file."""
+"""Arrays in HDF5 files: finite numbers of a given shape, or an error that names the file."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from bansac.numeric.arrays import as_floats
 
 _Array = NDArray[np.float64]
 
-_COMPRESSION = 1100  # a little above the largest ratio of deflate
+_COMPRESSION = 1100  # slightly above the largest compression ratio of deflate
 
 
 def import_h5py() -> Any:
@@ -27,11 +27,11 @@ def import_h5py() -> Any:
 
 
 def read_dataset(dataset: Any) -> Any:
-    """Return what a dataset of h5py holds; a ValueError if less is stored than its header claims."""
+    """Return the content of an h5py dataset; a ValueError if less is stored than the header claims."""
     claimed, stored = dataset.nbytes, dataset.id.get_storage_size()
     if claimed > _COMPRESSION * stored:
         raise ValueError(f"its header claims {claimed:.3g} bytes, and {stored} are stored")
-    if dataset.chunks is not None:  # one that is missing would be read as zeros
+    if dataset.chunks is not None:  # h5py reads a missing chunk as zeros
         chunks = math.prod(-(-n // length) for n, length in zip(dataset.shape, dataset.chunks, strict=True))
         if dataset.id.get_num_chunks() != chunks:
             raise ValueError(f"{dataset.id.get_num_chunks()} of {chunks} chunks are stored")
@@ -39,7 +39,7 @@ def read_dataset(dataset: Any) -> Any:
 
 
 class Reader(AbstractContextManager["Reader"]):
-    """An open HDF5 file whose every failure is an OSError that names it; to be used in a ``with`` statement."""
+    """Open HDF5 file whose errors are OSErrors that name it; used in a ``with`` statement."""
 
     def __init__(self, path: Path) -> None:
         h5py = import_h5py()
@@ -54,7 +54,7 @@ class Reader(AbstractContextManager["Reader"]):
         self._file.close()
 
     def keys(self, group: str = "/") -> list[str]:
-        """Return the keys of a group, sorted; none if it is an array."""
+        """Return the sorted keys of a group; empty for an array."""
         try:
             found = self._file[group]
             return sorted(found.keys()) if hasattr(found, "keys") else []
@@ -62,7 +62,7 @@ class Reader(AbstractContextManager["Reader"]):
             raise OSError(f"cannot read {self._path}: {error}") from error
 
     def groups_with(self, name: str) -> list[str]:
-        """Return the full names of the groups at any depth that hold an entry of a name."""
+        """Return the full names of the groups, at any depth, that contain an entry ``name``."""
         found: list[str] = []
 
         def visit(path: str, _: object) -> None:
@@ -77,13 +77,13 @@ class Reader(AbstractContextManager["Reader"]):
         return found
 
     def array(self, key: str, shape: tuple[int, ...]) -> _Array:
-        """Return finite float64 numbers of a shape; -1 stands for any length, axes of length 1 do not count."""
+        """Return finite float64 numbers of a shape; -1 stands for any length, and axes of length 1 are ignored."""
         try:
             if key not in self._file:
                 raise OSError(f"{self._path} lacks {key!r}")
             stored = np.asarray(read_dataset(self._file[key]))
             values = as_floats(key, stored.astype(np.int8) if stored.dtype == np.bool_ else stored)  # labels
-        except Exception as error:  # a damaged file raises errors of many kinds
+        except Exception as error:  # damaged files raise errors of many types
             message = str(error) if str(self._path) in str(error) else f"cannot read {key!r} of {self._path}: {error}"
             raise OSError(message) from error
         try:

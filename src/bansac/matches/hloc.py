@@ -1,14 +1,14 @@
-"""Features and matches in the HDF5 files of hloc (Sarlin et al., CVPR 2019), with which LightGlue and others are run.
+"""Features and matches in the HDF5 files of hloc (Sarlin et al., CVPR 2019), which is used to run LightGlue and others.
 
 ==========================  =============================================================================
-``features.h5``             a group for each image, of its name: ``keypoints`` (N, 2), pixel centres at whole
-                            coordinates
-``matches.h5``              a group ``NAME0/NAME1`` for each pair, with ``-`` for every ``/`` of a name: ``matches0``
-                            (N), for each keypoint of image 0 the index of its match in image 1 or -1, and
-                            ``matching_scores0`` (N), their quality in [0, 1]
+``features.h5``             a group for each image, with its name: ``keypoints`` (N, 2), with pixel centres
+                            at integer coordinates
+``matches.h5``              a group ``NAME0/NAME1`` for each pair, where ``-`` replaces ``/`` in names:
+                            ``matches0`` (N), the index of the match in image 1 for each keypoint of image
+                            0, or -1; and ``matching_scores0`` (N), the quality of the matches in [0, 1]
 ==========================  =============================================================================
 
-The files may have any name.
+The files may have any names.
 """
 
 from __future__ import annotations
@@ -30,26 +30,26 @@ _Array = NDArray[np.float64]
 
 
 class HlocPairs:
-    """The pairs of two files of hloc, which are read when a pair is asked for.
+    """Image pairs of two hloc files, which are read on demand.
 
     Parameters
     ----------
     features : str or path
-        File of the keypoints.
+        File with the keypoints.
     matches : str or path
-        File of the matches.
+        File with the matches.
 
     Attributes
     ----------
     keys : tuple of str
-        Names of the pairs: those of both images, joined by a blank as in hloc's lists of pairs; sorted.
+        Sorted names of the pairs: the names of both images, separated by a blank as in hloc's lists of pairs.
 
     Raises
     ------
     OSError
-        If a file cannot be read, holds no pairs, or lacks an image of a pair.
+        If a file cannot be read, contains no pairs, or lacks an image of a pair.
     ValueError
-        If two images have names that differ in ``/`` and ``-`` only.
+        If the names of two images differ only in ``/`` and ``-``.
     ImportError
         If h5py is not installed.
 
@@ -115,7 +115,7 @@ class HlocPairs:
         ValueError
             If there is no such pair.
         OSError
-            If a file is damaged, or its data have another shape.
+            If a file is damaged, or its arrays have a wrong shape.
         """
         first, second, _ = self._names(key)
         chosen, scores = self._read(key)
@@ -136,19 +136,20 @@ class HlocPairs:
         return Matches(keypoints1[matched], keypoints2[partners], key=key, scores=quality)
 
     def write_verified(self, path: str | os.PathLike[str], verdicts: Iterable[tuple[str, NDArray[np.bool_]]]) -> None:
-        """Write the inliers of pairs to a file of matches that hloc reads; one of this name is replaced as a whole.
+        """Write the inliers of pairs to a file of matches that hloc reads; an existing file is replaced.
 
         Parameters
         ----------
         path : str or path
-            The file; not that of the matches.
+            Output file; it must differ from the two input files.
         verdicts : iterable of (str, (N,) ndarray of bool)
-            The key of a pair, and which of the matches that :meth:`pair` returns are inliers; an empty mask means none.
+            Key of each pair, and the inlier mask of the matches that :meth:`pair` returns; an empty mask means no
+            inliers.
 
         Raises
         ------
         ValueError
-            If the path is that of the matches, or a mask has not the length of its matches.
+            If the path is an input file, or a mask does not have the length of its matches.
         OSError
             If the file cannot be written.
         """
@@ -177,7 +178,7 @@ class HlocPairs:
         return self._pairs[key]
 
     def _read(self, key: str) -> tuple[NDArray[np.int64], _Array | None]:
-        """Return ``matches0`` of a pair and the scores, None if there are none."""
+        """Return ``matches0`` of a pair and its scores; the scores are None if the file has none."""
         group = self._names(key)[2]
         with Reader(self.matches) as file:
             chosen = file.array(f"{group}/matches0", (-1,)).astype(np.int64)
@@ -186,7 +187,7 @@ class HlocPairs:
             return chosen, file.array(f"{group}/matching_scores0", (len(chosen),))
 
     def _find_images(self) -> dict[str, str]:
-        """Return the names of the images by what they are in the names of pairs."""
+        """Return the names of the images by their form in the names of pairs."""
         with Reader(self.features) as file:
             names = file.groups_with("keypoints")
         images = {name.replace("/", "-"): name for name in names}

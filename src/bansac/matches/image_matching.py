@@ -1,8 +1,9 @@
-"""Two images in, matched points out: RootSIFT and nearest neighbours with the ratio of the second-nearest (SNN).
+"""Image matching: RootSIFT features and nearest neighbours with the ratio to the second nearest neighbour (SNN).
 
-RootSIFT is SIFT whose descriptors are L1-normalised and square-rooted, so that their Euclidean distance compares
-histograms as the Hellinger kernel does (Arandjelovic and Zisserman, CVPR 2012). The SNN ratio (Lowe, IJCV 2004) is the
-distance to the nearest descriptor divided by that to the second nearest; the BANSAC paper takes 1 - ratio as the score.
+RootSIFT descriptors are L1-normalised SIFT descriptors with the square root of each entry. Their Euclidean distance
+corresponds to the Hellinger kernel on histograms (Arandjelovic and Zisserman, CVPR 2012). The SNN ratio (Lowe, IJCV
+2004) is the distance to the nearest descriptor divided by the distance to the second nearest. The score in the BANSAC
+paper is 1 - ratio.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from bansac.matches.matches import Matches
 
 __all__ = ["Features", "check_matching", "detect_features", "match_features", "match_images"]
 
-_BLOCK = 1024  # descriptors of image 1 compared at a time: keeps the memory near 100 MB for 8000 features
+_BLOCK = 1024  # descriptors of image 1 compared at a time; bounds the memory to about 100 MB for 8000 features
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,9 +30,9 @@ class Features:
     Parameters
     ----------
     points : (N, 2) ndarray of float64
-        Their points in pixels of the image, pixel centres having whole coordinates.
+        Their points in pixels; pixel centres have integer coordinates.
     descriptors : (N, 128) ndarray of float32
-        RootSIFT, of unit length.
+        RootSIFT descriptors of unit length.
     size : (int, int)
         Height and width of the image in pixels.
     """
@@ -54,34 +55,35 @@ def match_images(
     max_size: int = MAX_SIZE,
     mutual: bool = True,
 ) -> Matches:
-    """Match two images.
+    """Detect and match features of two images.
 
     Parameters
     ----------
     image1, image2 : path or (H, W[, 3 or 4]) array_like
-        Images: files, or pixels (grey, RGB or RGBA; whole numbers 0 to 255, or floats 0 to 1).
+        Files, or pixels: grey, RGB or RGBA; integers from 0 to 255 or floats from 0 to 1.
     ratio : float, optional
         Largest SNN ratio of a match, in (0, 1].
     max_features : int, optional
-        Largest number of features an image, the strongest first.
+        Largest number of features in an image; the strongest are kept.
     max_size : int, optional
-        Images with a longer side are scaled down to this many pixels to find features in them; the points are those of
-        the given images.
+        Images with a longer side than this, in pixels, are scaled down for detection. The points are in the coordinates
+        of the original images.
     mutual : bool, optional
-        Keep a match only if each point is the nearest neighbour of the other. Otherwise many points of image 1 can have
-        the same match: of unrelated images most matches lead to a few points, and no wrong model is easier to support.
+        Whether to keep a match only if each point is the nearest neighbour of the other. Otherwise many points of image
+        1 can have the same match. In unrelated images most matches then lead to a few points, which easily support a
+        wrong model.
 
     Returns
     -------
     Matches
-        Points in the order of the features of image 1. One point of image 2 can occur several times unless ``mutual``.
+        Matches in the order of the features of image 1. A point of image 2 can occur several times unless ``mutual``.
 
     Raises
     ------
     OSError
         If a file cannot be read as an image.
     ValueError
-        If an argument is out of its range, or an image has fewer than two features.
+        If an argument is out of range, or an image has fewer than two features.
     ImportError
         If OpenCV is not installed.
 
@@ -119,16 +121,16 @@ def detect_features(
     Parameters
     ----------
     image : path or (H, W[, 3 or 4]) array_like
-        An image, as for :func:`match_images`, as are ``max_features`` and ``max_size``.
+        An image, as for :func:`match_images`.
     max_features, max_size : int, optional
-        Largest number of features, and longer side in pixels beyond which the image is scaled down.
+        Largest number of features, and largest side in pixels above which the image is scaled down.
     name : str, optional
-        What errors call the image.
+        Name of the image in error messages.
 
     Returns
     -------
     Features
-        The strongest first.
+        The features, the strongest first.
 
     Raises
     ------
@@ -163,16 +165,16 @@ def match_features(
     Parameters
     ----------
     features1, features2 : Features
-        What :func:`detect_features` returns.
+        Features from :func:`detect_features`.
     ratio, mutual
         As for :func:`match_images`.
 
     Returns
     -------
     matches : Matches
-        Points in the order of the features of image 1.
+        Matches in the order of the features of image 1.
     indices : (N, 2) ndarray of int64
-        For every match the index of its feature in image 1 and in image 2.
+        Indices of the features of each match in image 1 and in image 2.
 
     Examples
     --------
@@ -214,7 +216,7 @@ def _root_sift(
             f"{name} ({width} x {height} pixels) has {len(keypoints)} features, two are needed: "
             "it is too small or too plain"
         )
-    # OpenCV keeps ties, and so at times more than it was asked for.
+    # OpenCV keeps ties and may therefore return more features than requested.
     strongest = np.argsort([-k.response for k in keypoints], kind="stable")[:max_features]
     points = np.array([keypoints[i].pt for i in strongest], dtype=np.float64)
     histograms = np.asarray(sift, dtype=np.float32)[strongest]
@@ -225,9 +227,9 @@ def _root_sift(
 def _nearest_neighbours(
     query: NDArray[np.float32], base: NDArray[np.float32]
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Find the nearest of ``base`` for every descriptor, exactly, and its SNN ratio (1 for two equal distances).
+    """Find the nearest neighbour in ``base`` of each descriptor, exactly, and its SNN ratio (1 for equal distances).
 
-    Descriptors have unit length, so |a - b|^2 = 2 - 2 a.b: the nearest two are those of the largest products.
+    Descriptors have unit length, so |a - b|^2 = 2 - 2 a.b. The two nearest have the largest products.
     """
     nearest = np.empty(len(query), dtype=np.int64)
     ratios = np.empty(len(query))
@@ -235,7 +237,7 @@ def _nearest_neighbours(
         block = query[start : start + _BLOCK]
         products = block @ base.T
         two = np.argpartition(products, -2, axis=1)[:, -2:]
-        # The product does not resolve how close two nearly equal descriptors are; the difference does.
+        # Products do not resolve the distance of nearly equal descriptors, but differences do.
         distance = np.linalg.norm(block[:, None].astype(np.float64) - base[two], axis=2)
         swap = distance[:, 0] <= distance[:, 1]
         nearest[start : start + _BLOCK] = np.where(swap, two[:, 0], two[:, 1])

@@ -1,13 +1,14 @@
 """Matches, points and camera matrices in text, npy, npz, h5 and JSON files.
 
-Text (``.csv``, ``.tsv``, ``.txt``) and ``.npy`` have columns x1, y1, x2, y2, or x, y and, if there are scores, score;
-in a text a header line may name them in another order and others beside them (``text_tables``). An error is an OSError
-or a ValueError that names the file and what was found in it.
+Text files (``.csv``, ``.tsv``, ``.txt``) and ``.npy`` files have the columns x1, y1, x2, y2 or x, y, and optionally
+score. A header line of a text file may list them in any order and with other columns (``text_tables``). Errors are
+OSErrors or ValueErrors that name the file and its invalid content.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,27 +22,26 @@ from bansac.matches.pair_folder import PairFolder
 from bansac.matches.text_tables import read_rows, read_table, read_text
 from bansac.numeric.arrays import as_floats
 
-__all__ = ["read_calibration", "read_matches", "read_points"]
+__all__ = ["read_calibration", "read_data", "read_matches"]
 
 Array = NDArray[np.float64]
 
 _TEXT_SUFFIXES = (".csv", ".tsv", ".txt")
 _MATCH_COLUMNS = ("x1", "y1", "x2", "y2")
-_POINT_COLUMNS = ("x", "y")
 
 _CAMERAS = ("K", "K1", "K2")
-# Matches of keypoints; LightGlue counts the images from 0.
+# Names of keypoint arrays; LightGlue numbers images from 0.
 _KEYPOINTS = (("keypoints1", "keypoints2"), ("keypoints0", "keypoints1"))
 _MATCH_ARRAYS = ("x1", "x2", "matches", "keypoints0", "keypoints1", "keypoints2", "scores", *_CAMERAS)
 
 
 def read_matches(path: Path, pair: str | None = None) -> Matches:
-    """Read matches, finite and of equal lengths, from a text, npy, npz or h5 file.
+    """Read finite matches from a text, npy, npz or h5 file.
 
-    npz and h5 have ``x1`` and ``x2`` (N, 2), or ``matches`` (N, 4), or ``keypoints1``, ``keypoints2`` (or LightGlue's
-    ``keypoints0`` and ``keypoints1``) and ``matches`` (N, 2) of their indices; if there are any, ``scores`` (N), and
-    ``K``, or ``K1`` and ``K2`` (3, 3). With the key of a ``pair`` the path is a folder in the RANSAC tutorial's format;
-    scores are 1 - ratio.
+    npz and h5 files contain the points as ``x1`` and ``x2`` (N, 2), or as ``matches`` (N, 4), or as indices ``matches``
+    (N, 2) into ``keypoints1`` and ``keypoints2`` (LightGlue: ``keypoints0`` and ``keypoints1``). Optional arrays are
+    ``scores`` (N), and ``K``, or ``K1`` and ``K2`` (3, 3). If ``pair`` is given, it is the key of a pair, and the path
+    is a folder in the format of the RANSAC tutorial. The scores of such a pair are 1 - ratio, clipped to [0, 1].
     """
     if pair is not None:
         found = PairFolder(path).pair(pair)
@@ -63,20 +63,29 @@ def read_matches(path: Path, pair: str | None = None) -> Matches:
     return replace(matches, K1=K1, K2=K2)
 
 
-def read_points(path: Path) -> tuple[Array, Array | None]:
-    """Read finite ``points`` (N, 2) and their ``scores`` (N) or None from a text, npy, npz or h5 file."""
+def read_data(path: Path, columns: Mapping[str, tuple[str, ...]]) -> tuple[dict[str, Array], Array | None]:
+    """Read finite arrays of equal lengths, and their ``scores`` (N) or None, from a text, npy, npz or h5 file.
+
+    ``columns`` has the names of each array's columns in a text, for example ``{"points": ("x", "y")}``.
+    """
     if _is_table(path):
-        return _read_columns(path, _POINT_COLUMNS)
-    arrays = _Arrays(path, ("points", "scores"))
-    points = arrays.get("points", (None, 2))
-    return points, _scores(arrays, len(points))
+        table, scores = _read_columns(path, sum(columns.values(), ()))
+        ends = np.cumsum([len(names) for names in columns.values()])
+        return dict(zip(columns, np.split(table, ends[:-1], axis=1), strict=True)), scores
+    arrays = _Arrays(path, (*columns, "scores"))
+    found: dict[str, Array] = {}
+    n = None
+    for name, names in columns.items():
+        found[name] = arrays.get(name, (n, len(names)))
+        n = len(found[name])
+    return found, _scores(arrays, n or 0)
 
 
 def read_calibration(path: Path) -> tuple[Array, Array]:
-    """Read one camera matrix for both images, or one for each, and return K1 and K2.
+    """Read one camera matrix for both images, or one for each; return K1 and K2.
 
-    ``.json`` and ``.npz`` have ``K``, or ``K1`` and ``K2``; any other file is text with the three rows of K, or with
-    the three of K1 and the three of K2.
+    ``.json`` and ``.npz`` files contain ``K``, or ``K1`` and ``K2``. Any other file is text with the three rows of K,
+    or the three rows of K1 followed by those of K2.
     """
     if path.suffix == ".json":
         try:
@@ -113,7 +122,7 @@ def _camera(arrays: _Arrays, name: str) -> Array:
 
 
 def _indexed(arrays: _Arrays, name1: str, name2: str) -> Matches:
-    """Return matches that are given by the indices of keypoints."""
+    """Return matches given by the indices of keypoints."""
     keypoints = {name: arrays.get(name, (None, 2)) for name in (name1, name2)}
     if "matches" not in arrays.found:
         raise ValueError(f"{arrays.path}: has no array 'matches'; it has {arrays.names}")
@@ -133,7 +142,7 @@ def _is_table(path: Path) -> bool:
 
 
 def _read_columns(path: Path, columns: tuple[str, ...]) -> tuple[Array, Array | None]:
-    """Read a table without names for its columns, or with them, and its scores."""
+    """Read a table, with or without a header, and its scores."""
     if path.suffix.lower() != ".npy":
         return read_table(path, columns)
     arrays = _Arrays(path, (), {"the array": read_array(path)})
@@ -144,7 +153,7 @@ def _read_columns(path: Path, columns: tuple[str, ...]) -> tuple[Array, Array | 
 
 
 def _numbers(rows: list[list[str]]) -> Any:
-    """Return numbers of a text, as they are if they are none."""
+    """Convert texts to numbers; return them unchanged if they are not numbers."""
     try:
         return np.array(rows, dtype=np.float64)
     except ValueError:
@@ -152,7 +161,7 @@ def _numbers(rows: list[list[str]]) -> Any:
 
 
 class _Arrays:
-    """Arrays of a file by their names; every error names the file and the array."""
+    """Arrays of a file by name; every error names the file and the array."""
 
     def __init__(self, path: Path, wanted: tuple[str, ...], found: dict[str, Any] | None = None) -> None:
         self.path = path
@@ -163,7 +172,7 @@ class _Arrays:
         return any(name in self.found for name in names)
 
     def get(self, name: str, shape: tuple[int | None, ...]) -> Array:
-        """Return an array as finite float64 of the given shape, None being any length."""
+        """Return an array as finite float64 numbers of the given shape, where None is any length."""
         if name not in self.found:
             raise ValueError(f"{self.path}: has no array {name!r}; it has {self.names}")
         array = as_floats(f"{self.path}: {name}", self.found[name])

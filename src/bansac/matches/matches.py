@@ -1,4 +1,4 @@
-"""Matches of two images: the one type that readers, matchers and generators return."""
+"""Matches of two images: the type that readers, matchers and generators return."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ _Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Matches:
-    """Matched points of two images, and what is known about the images and about the truth.
+    """Matched points of two images, with optional data of the images and ground truth.
 
     Parameters
     ----------
     x1, x2 : (N, 2) ndarray
-        Points in pixels; pixel centres have whole coordinates.
+        Points in pixels; pixel centres have integer coordinates.
     key : str, optional
         Name of the pair, for example "img1-img2".
     ratios : (N,) ndarray or None, optional
-        Distance of the nearest over that of the second nearest descriptor (SNN ratio); lower is better.
+        Distance to the nearest descriptor divided by that to the second nearest (SNN ratio); lower is better.
     scores : (N,) ndarray or None, optional
-        Quality of every match, larger is better; by default 1 - ratio, as in the BANSAC paper, if there are ratios.
+        Quality of each match; larger is better. By default 1 - ratio, as in the BANSAC paper, if there are ratios.
     K1, K2 : (3, 3) ndarray or None, optional
         Camera matrices.
     size1, size2 : (int, int) or None, optional
@@ -41,11 +41,11 @@ class Matches:
     R, t : (3, 3) and (3,) ndarray or None, optional
         True motion from camera 1 to camera 2, ``X2 = R X1 + t``.
     E, F : (3, 3) ndarray or None, optional
-        True essential and fundamental matrix, both of unit norm: ``x2^T F x1 = 0``.
+        True essential and fundamental matrix of unit norm, ``x2^T F x1 = 0``.
     H : (3, 3) ndarray or None, optional
         True homography from image 1 to image 2.
     inliers : (N,) ndarray of bool or None, optional
-        Which matches are true.
+        True inlier mask.
 
     Examples
     --------
@@ -75,7 +75,7 @@ class Matches:
     _PER_MATCH: ClassVar[tuple[str, ...]] = ("x1", "x2", "ratios", "scores", "inliers")
 
     def __post_init__(self) -> None:
-        """Derive the scores from the ratios."""
+        """Compute the scores from the ratios."""
         if self.scores is None and self.ratios is not None:
             object.__setattr__(self, "scores", 1 - self.ratios)
 
@@ -83,16 +83,16 @@ class Matches:
     def from_indices(
         cls, keypoints1: ArrayLike, keypoints2: ArrayLike, pairs: ArrayLike, scores: ArrayLike | None = None
     ) -> Self:
-        """Return matches that are given as indices of keypoints, as LightGlue and other matchers give them.
+        """Return matches from indices of keypoints, the output format of LightGlue and other matchers.
 
         Parameters
         ----------
         keypoints1, keypoints2 : (M, 2) and (L, 2) array_like
-            Points of the two images in pixels.
+            Keypoints of the two images in pixels.
         pairs : (N, 2) array_like of int
-            For every match the index of its keypoint in image 1 and in image 2.
+            Indices of the keypoints of each match in image 1 and in image 2.
         scores : (N,) array_like or None, optional
-            Quality of every match, larger is better.
+            Quality of each match; larger is better.
 
         Returns
         -------
@@ -102,7 +102,7 @@ class Matches:
         Raises
         ------
         ValueError
-            If an argument has the wrong shape or type, or an index is out of range.
+            If an argument has a wrong shape or type, or an index is out of range.
 
         Examples
         --------
@@ -124,26 +124,26 @@ class Matches:
         matches: Sequence[Any],
         scores: ArrayLike | None = None,
     ) -> Self:
-        """Return the matches of OpenCV's keypoints.
+        """Return matches from OpenCV's keypoints and matches.
 
         Parameters
         ----------
         keypoints1, keypoints2 : sequence of cv2.KeyPoint
             Keypoints of the query image and of the train image.
         matches : sequence of cv2.DMatch
-            What ``cv2.DescriptorMatcher.match`` returns.
+            Matches from ``cv2.DescriptorMatcher.match``.
         scores : (N,) array_like or None, optional
-            Quality of every match, larger is better.
+            Quality of each match; larger is better.
 
         Returns
         -------
         Matches
-            The matches in their order.
+            The matches in the same order.
 
         Raises
         ------
         ValueError
-            If an argument is no such sequence, or a match names a keypoint that is not there.
+            If an argument has the wrong type, or a match refers to a keypoint that does not exist.
 
         Examples
         --------
@@ -169,7 +169,7 @@ class Matches:
         return len(self.x1)
 
     def __repr__(self) -> str:
-        """Name the pair, the number of matches and what is known."""
+        """Return the pair's name, the number of matches and the available data."""
         known = [field.name for field in fields(self) if getattr(self, field.name) is not None]
         return (
             f"{type(self).__name__}({self.key!r}, {len(self)} matches, with {', '.join(known[3:]) or 'nothing else'})"
@@ -177,46 +177,46 @@ class Matches:
 
     @property
     def K(self) -> _Array:
-        """Camera matrix of both images; a ValueError if there is none or they differ."""
+        """Camera matrix of both images; a ValueError if it is unknown or differs between them."""
         if self.K1 is None or self.K2 is None or not np.array_equal(self.K1, self.K2):
             raise ValueError(f"the pair {self.key!r} has no camera matrix that is that of both images")
         return self.K1
 
     @property
     def size(self) -> tuple[int, int]:
-        """Height and width of both images; a ValueError if they are not known or differ."""
+        """Height and width of both images; a ValueError if they are unknown or differ."""
         if self.size1 is None or self.size1 != self.size2:
             raise ValueError(f"the pair {self.key!r} has no size that is that of both images")
         return self.size1
 
     def select(self, keep: NDArray[np.bool_]) -> Self:
-        """Return some of the matches, in the same order.
+        """Return a subset of the matches, in the same order.
 
         Parameters
         ----------
         keep : (N,) ndarray of bool
-            Which matches to keep.
+            Mask of the matches to keep.
 
         Returns
         -------
         Matches
-            The same pair with these matches.
+            The same pair with the selected matches.
         """
         values = {name: getattr(self, name) for name in self._PER_MATCH}
         return replace(self, **{name: value[keep] for name, value in values.items() if value is not None})
 
     def filtered(self, max_ratio: float) -> Self:
-        """Return the matches whose SNN ratio is below (not at) ``max_ratio``, in the same order.
+        """Return the matches whose SNN ratio is less than ``max_ratio``, in the same order.
 
         Parameters
         ----------
         max_ratio : float
-            Bound of the ratios.
+            Exclusive upper bound of the ratios.
 
         Returns
         -------
         Matches
-            The same pair with these matches.
+            The same pair with the selected matches.
 
         Raises
         ------
@@ -229,8 +229,8 @@ class Matches:
 
 
 def as_indices(argument: str, value: ArrayLike, keypoints: Mapping[str, _Array]) -> NDArray[np.int64]:
-    """Return pairs of indices of the keypoints of two images, which come with their names, (N, 2)."""
-    as_floats(argument, value)  # refuses masked values
+    """Check pairs of indices (N, 2) into the keypoints of two images, given by name, and return them."""
+    as_floats(argument, value)  # rejects masked values
     indices = np.asarray(value)
     if indices.size == 0:
         return np.empty((0, 2), np.int64)

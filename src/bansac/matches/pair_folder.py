@@ -1,7 +1,7 @@
-"""Pairs in a folder of HDF5 files, each keyed by the name of the pair.
+"""Image pairs in a folder of HDF5 files, whose keys are the names of the pairs.
 
 ============================  ==================================================================================
-``matches.h5``                (N, 4): x1 y1 x2 y2 in pixels, pixel centres at whole coordinates
+``matches.h5``                (N, 4): x1 y1 x2 y2 in pixels, with pixel centres at integer coordinates
 ``match_conf.h5``             optional, (N,): ratio of the nearest to the second nearest distance (SNN)
 ``K1_K2.h5``                  optional, (1, 2, 3, 3): camera matrices
 ``size.h5``, ``size2.h5``     optional, (2,): height and width of image 1 and image 2
@@ -31,11 +31,11 @@ SIZE_FILES: dict[Which, str] = {1: "size.h5", 2: "size2.h5"}
 
 _Array = NDArray[np.float64]
 
-_SPLITS = ("train", "val", "test")  # folders of the tutorial that do not name their content
+_SPLITS = ("train", "val", "test")  # folder names of the tutorial that need the parent's name
 
 
 class PairFolder:
-    """The pairs in the HDF5 files of a folder; a file is read when a pair is requested.
+    """Image pairs in the HDF5 files of a folder, which are read on demand.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ class PairFolder:
     folder : Path
         The folder.
     name : str
-        Its name, with its parent's if it is a split such as ``val``.
+        Name of the folder, preceded by the parent's name if it is a split such as ``val``.
     keys : tuple of str
         Names of the pairs, sorted.
 
@@ -84,14 +84,14 @@ class PairFolder:
         Returns
         -------
         Matches
-            The matches; ratios, cameras and image sizes if the folder has their files.
+            The matches, with ratios, camera matrices and image sizes if the folder has these files.
 
         Raises
         ------
         ValueError
             If there is no such pair.
         OSError
-            If a file is damaged, lacks the pair, or holds data of another shape.
+            If a file is damaged, lacks the pair, or has an array of a wrong shape.
         """
         self._check(key)
         if self._has("match_conf.h5"):
@@ -119,7 +119,7 @@ class PairFolder:
         return (self.folder / name).exists()
 
     def _stored_size(self, key: str, which: Which) -> tuple[int, int] | None:
-        """Return height and width of an image if the folder has the file of sizes."""
+        """Return the height and width of an image, or None if the folder has no file of sizes."""
         if not self._has(SIZE_FILES[which]):
             return None
         height, width = self._read(SIZE_FILES[which], key, (2,))
@@ -130,7 +130,7 @@ class PairFolder:
             return file.array(key, shape)
 
     def _matches(self, key: str, name: str, what: str) -> tuple[_Array, _Array, _Array]:
-        """Return the points of a pair and the values per match of another file."""
+        """Return the points of a pair and the values of another file, one for each match."""
         matches, values = self._read("matches.h5", key, (-1, 4)), self._read(name, key, (-1,))
         if len(values) != len(matches):
             raise OSError(f"{self.folder}: pair {key!r} has {len(matches)} matches but {len(values)} {what}")
@@ -138,7 +138,7 @@ class PairFolder:
 
 
 def find_pair_folders(root: str | os.PathLike[str]) -> list[PairFolder]:
-    """Return the pairs of a folder and of all folders below it; none is an OSError."""
+    """Return the pairs of a folder and of all folders below it; an OSError if there are none."""
     folders = [PairFolder(folder) for folder in folders_with(root, "matches.h5")]
     if not folders:
         raise FileNotFoundError(f"no matches.h5 in {root} or below")
@@ -146,14 +146,14 @@ def find_pair_folders(root: str | os.PathLike[str]) -> list[PairFolder]:
 
 
 def folders_with(root: str | os.PathLike[str], name: str) -> list[Path]:
-    """Return the folders that hold a file of a name, the root or below it, sorted."""
+    """Return the sorted folders, at ``root`` or below it, that contain a file ``name``."""
     if not Path(root).is_dir():
         raise FileNotFoundError(f"there is no folder {root}")
     return sorted(path.parent for path in Path(root).rglob(name))
 
 
 def evenly_spaced(keys: tuple[str, ...], limit: int | None) -> list[str]:
-    """Return at most ``limit`` of the keys, evenly spaced, first and last among them.
+    """Return at most ``limit`` of the keys, evenly spaced, including the first and the last.
 
     Examples
     --------

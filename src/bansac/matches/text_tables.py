@@ -1,7 +1,6 @@
-"""Tables of numbers in text files, as pandas and NumPy write them: with or without header, index column and quotes.
+"""Number tables in text files as written by pandas and NumPy, with or without header, index column and quotes.
 
-Fields are separated by tabs, semicolons, commas or blanks, whichever of them, in this order, the first row has; what
-follows a ``#`` is a comment.
+The separator is the first of tab, semicolon, comma and blank that the first row contains. A ``#`` starts a comment.
 """
 
 from __future__ import annotations
@@ -19,11 +18,11 @@ __all__ = ["SCORE", "read_rows", "read_table", "read_text", "unreadable"]
 SCORE = "score"
 
 _SEPARATORS = ("\t", ";", ",")
-_BOM = "utf-8-sig"  # as spreadsheets write it
+_BOM = "utf-8-sig"  # spreadsheets write a byte order mark
 
 
 class Row(NamedTuple):
-    """The fields of a line, and its number."""
+    """Fields of a line, and the line number."""
 
     line: int
     fields: list[str]
@@ -32,8 +31,8 @@ class Row(NamedTuple):
 def read_table(path: Path, columns: tuple[str, ...]) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
     """Read columns of finite numbers, and a column ``score`` if there is one.
 
-    A header may have the columns in any order and others beside them; without it they come in this order, the scores
-    last. What is wrong is a ValueError that names the file and the line.
+    A header may list the columns in any order and with other columns. Without a header, the columns must be in the
+    given order, followed by the scores. An error is a ValueError that names the file and the line.
     """
     rows = read_rows(path)
     names = _header(path, rows.pop(0).fields, columns) if rows and _is_header(rows[0]) else None
@@ -61,7 +60,7 @@ def read_table(path: Path, columns: tuple[str, ...]) -> tuple[NDArray[np.float64
 
 
 def read_rows(path: Path) -> list[Row]:
-    """Return the lines of a text that are neither blank nor comments, split into fields."""
+    """Return the lines of a text file, split into fields, without blank lines and comments."""
     lines = [(number, text.split("#")[0].strip(" ")) for number, text in enumerate(read_text(path).splitlines(), 1)]
     lines = [(number, text) for number, text in lines if text.strip()]
     first = lines[0][1] if lines else ""
@@ -70,7 +69,7 @@ def read_rows(path: Path) -> list[Row]:
 
 
 def read_text(path: Path) -> str:
-    """Return the text of a file; an error names it."""
+    """Return the text of a file; an error names the file."""
     try:
         return path.read_text(encoding=_BOM)
     except UnicodeDecodeError:
@@ -80,7 +79,7 @@ def read_text(path: Path) -> str:
 
 
 def unreadable(path: Path, error: BaseException) -> OSError:
-    """Return the error of a file that cannot be read."""
+    """Return the error for a file that cannot be read."""
     reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
     return OSError(f"{path}: cannot be read: {reason}")
 
@@ -93,11 +92,11 @@ def _split(path: Path, line: int, text: str, separator: str | None) -> list[str]
     except csv.Error as error:
         raise ValueError(f"{path}: line {line}: {error}") from None
     fields = [field.strip() for field in fields]
-    return fields[:-1] if fields[-1] == "" else fields  # a separator at the end of a line
+    return fields[:-1] if fields[-1] == "" else fields  # the line ends with a separator
 
 
 def _is_header(row: Row) -> bool:
-    """Return whether the first field of a row that is not empty is a name; that of an index may be empty."""
+    """Return whether the first non-empty field of a row is a name; the header of an index column may be empty."""
     return next((field[0].isalpha() for field in row.fields if field), False)
 
 
@@ -113,7 +112,7 @@ def _header(path: Path, fields: list[str], columns: tuple[str, ...]) -> list[str
 
 
 def _number(field: str) -> float:
-    """Return the number that a field holds, NaN if it holds none."""
+    """Return the number in a field; NaN if it is not a number."""
     try:
         return math.nan if "_" in field else float(field)
     except ValueError:

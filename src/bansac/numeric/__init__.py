@@ -1,1 +1,1 @@
-"""Numerical building blocks, which know nothing of geometry and import nothing else of the package."""
+"""Numerical building blocks without geometry. This package imports no other part of bansac."""

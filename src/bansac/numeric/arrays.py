@@ -1,4 +1,4 @@
-"""Names for the arrays that kernels take, C-contiguous NumPy arrays of any number of dimensions, and their check."""
+"""Type aliases for the arrays that kernels take (C-contiguous NumPy arrays of any dimension), and their check."""
 
 from __future__ import annotations
 
@@ -15,17 +15,18 @@ Singles: TypeAlias = NDArray[np.float32]
 Ints: TypeAlias = NDArray[np.int64]
 Bools: TypeAlias = NDArray[np.bool_]
 Bytes: TypeAlias = NDArray[np.uint8]
-Words: TypeAlias = NDArray[np.uint64]  # the state of the random numbers
+Words: TypeAlias = NDArray[np.uint64]  # state of the random number generator
 Reals: TypeAlias = NDArray[Any]  # float32 or float64
 
-_FLOAT64 = np.dtype(np.float64)  # NumPy has one of it; in the other byte order it is another
+_FLOAT64 = np.dtype(np.float64)  # a singleton in NumPy for the native byte order
 _KINDS = {"b": "booleans", "c": "complex numbers", "U": "text", "S": "text"}
 
 
 def as_floats(argument: str, value: ArrayLike) -> Floats:
     """Return real numbers of any shape as float64.
 
-    What would change silently on the way is a ValueError: complex numbers, booleans, text and masked values.
+    Complex numbers, booleans, text and masked values raise a ValueError, because the conversion would change them
+    silently.
     """
     if type(value) is np.ndarray and value.dtype is _FLOAT64:
         return value
@@ -40,6 +41,6 @@ def as_floats(argument: str, value: ArrayLike) -> Floats:
         found = _KINDS.get(array.dtype.kind, f"{type(value).__name__} that is none")
     except (TypeError, ValueError, OverflowError):  # rows of different lengths, integers beyond float64
         found = f"{type(value).__name__} that is none"
-    except RuntimeError as error:  # a tensor of PyTorch that requires its gradient
+    except RuntimeError as error:  # a PyTorch tensor that requires grad
         found = f"{type(value).__name__} that is none: {error}"
     raise ValueError(f"{argument} must be an array of real numbers, got {found}")

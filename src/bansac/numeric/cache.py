@@ -1,7 +1,7 @@
-"""Where Numba keeps the compiled kernels of this package, and how to throw them away.
+"""Inspect and clear Numba's cache of the compiled kernels of this package.
 
-Numba notices an edited function, but not an edited function that a cached caller calls: after editing a kernel, clear.
-The kernels of a user's own problems lie elsewhere, beside the user's modules, and are never touched.
+Numba notices an edited function, but not an edited callee of a cached function. Clear the cache after editing a kernel.
+The kernels of user-defined problems are cached elsewhere, beside the user's modules, and are never touched.
 """
 
 from __future__ import annotations
@@ -14,22 +14,22 @@ __all__ = ["CacheInfo", "cache_folders", "clear_cache", "inspect_cache"]
 
 PACKAGE = Path(__file__).resolve().parents[1]
 
-# Index and machine code, as Numba names them.
+# Suffixes of Numba's index and machine code files.
 _SUFFIXES = (".nbi", ".nbc")
 
 
 @dataclass(frozen=True)
 class CacheInfo:
-    """What the cache holds.
+    """Folders, number and size of the cache files.
 
     Parameters
     ----------
     folders : tuple of Path
-        Where Numba keeps the kernels of this package, one folder for each folder of modules.
+        Folders of the cached kernels of this package, one for each folder of modules.
     files : int
         Number of cache files.
     size : int
-        Their size in bytes.
+        Total size in bytes.
     """
 
     folders: tuple[Path, ...]
@@ -40,8 +40,8 @@ class CacheInfo:
 def cache_folders() -> tuple[Path, ...]:
     """Return the folders in which Numba caches the kernels of this package.
 
-    They are below ``NUMBA_CACHE_DIR`` if that is set, else ``__pycache__`` beside the modules, else in the user's
-    cache folder.
+    They are below ``NUMBA_CACHE_DIR`` if it is set. Otherwise they are ``__pycache__`` beside the modules or, if that
+    is not writable, in the user's cache folder.
 
     Returns
     -------
@@ -69,12 +69,12 @@ def inspect_cache() -> CacheInfo:
 
 
 def clear_cache() -> CacheInfo:
-    """Delete the compiled kernels of this package; the next run compiles them anew.
+    """Delete the compiled kernels of this package; the next run compiles them again.
 
     Returns
     -------
     CacheInfo
-        What was deleted.
+        The deleted files.
 
     Raises
     ------
@@ -88,13 +88,13 @@ def clear_cache() -> CacheInfo:
 
 
 def _cache_folder(module: Path) -> Path | None:
-    """Ask Numba where it caches the functions of ``module``."""
+    """Return the folder in which Numba caches the functions of ``module``; None if there is none."""
     from bansac.numeric.numba_backend import make_dispatcher
 
-    # A function that claims to live in the module: importing the module for a real one would load all of it.
+    # A dummy function with the path of the module. Importing the module to get a real one would be slow.
     code = compile("lambda: None", str(module), "eval").co_consts[0]
     folder = make_dispatcher(FunctionType(code, {"__name__": "bansac"})).stats.cache_path
-    return Path(folder) if folder else None  # there may be no place that can be written to
+    return Path(folder) if folder else None  # no folder if none is writable
 
 
 def _cache_files(folders: tuple[Path, ...]) -> list[Path]:

@@ -1,4 +1,4 @@
-"""The time of a run, apart from the time in which its kernels are compiled or loaded."""
+"""Run time without the time that compiles or loads kernels."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["Stopwatch", "loading"]
 
 
 class _Loading(threading.local):
-    """What this thread has spent on kernels so far."""
+    """Seconds that this thread has spent compiling and loading kernels."""
 
     seconds = 0.0
     depth = 0
@@ -22,7 +22,7 @@ _spent = _Loading()
 
 @contextmanager
 def loading() -> Iterator[None]:
-    """Count the time inside as that of compiling or loading; kernels load others, each moment counts once."""
+    """Count the time inside the context as compiling or loading; nested contexts count once."""
     started = time.perf_counter()
     _spent.depth += 1
     try:
@@ -34,13 +34,13 @@ def loading() -> Iterator[None]:
 
 
 class Stopwatch:
-    """Starts when it is made."""
+    """Stopwatch that starts when it is created."""
 
     def __init__(self) -> None:
         self._started = time.perf_counter()
         self._loaded = _spent.seconds
 
     def read(self) -> tuple[float, float]:
-        """Return the seconds of the run so far, and those of compiling and loading kernels, which are apart."""
+        """Return the seconds of the run so far, and separately those of compiling and loading kernels."""
         loaded = _spent.seconds - self._loaded
         return time.perf_counter() - self._started - loaded, loaded

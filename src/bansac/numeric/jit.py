@@ -1,15 +1,15 @@
-"""How every kernel of the package is compiled.
+"""Decorators that compile all kernels of the package.
 
-One place holds the flags, so that no kernel can silently be compiled with others:
+The compiler flags are defined only here, so that all kernels are compiled alike:
 
-* ``error_model="numpy"``: a division by zero gives inf or NaN and costs no branch.
-* The compiled code is kept on disk (``CheckedCache``), the next process loads it.
+* ``error_model="numpy"``: a division by zero gives inf or NaN and needs no branch.
+* The compiled code is cached on disk (``CheckedCache``) and loaded by the next process.
 * ``nogil=True``: other Python threads run while a kernel runs.
-* ``FAST_MATH`` lets sums and products be reordered, which is what makes a residual loop vectorise.
-  It never contains ``nnan`` or ``ninf``: a NaN residual has to stay an outlier. A function that other kernels call
-  exists in several compiled copies, which may be reordered in different ways, and which copy runs depends on what was
-  loaded from the cache: results would not repeat bit by bit. So only functions that are entered from outside
-  (residuals), or whose result is exact in any order (counts), are compiled with it.
+* ``FAST_MATH`` allows the compiler to reorder sums and products, so that residual loops vectorise. It never contains
+  ``nnan`` or ``ninf``, because a NaN residual must remain an outlier. A function that other kernels call exists in
+  several compiled copies, which may be reordered differently. The copy that runs depends on the state of the cache, so
+  results would not be reproducible bit by bit. Therefore only functions that are entered from outside (residuals), or
+  whose result is exact in any order (counts), are compiled with it.
 
 The decorators:
 
@@ -21,8 +21,9 @@ The decorators:
 ``inlined``            a part of one larger kernel, compiled with it
 =====================  =================================================================================
 
-An ``inner_kernel`` has no reference counts. Others count whenever they read a field of a struct of arrays
-(``numeric.struct``), some 10 ns each: the loop reads dozens of them an iteration, so it is an inner kernel.
+An ``inner_kernel`` has no reference counts. Other kernels count references whenever they read a field of a struct of
+arrays (``numeric.struct``), at some 10 ns each. The main loop reads dozens of fields an iteration, so it is an inner
+kernel.
 """
 
 from __future__ import annotations
@@ -44,6 +45,7 @@ __all__ = [
     "inner_kernel",
     "is_ours",
     "kernel",
+    "plain",
 ]
 
 FAST_MATH = {"reassoc", "contract", "arcp", "nsz"}
@@ -57,42 +59,47 @@ def kernel(function: Function) -> Function:
 
 
 def allocating_kernel(function: Function) -> Function:
-    """Compile ``function`` with a kernel that calls it, without a wrapper for Python.
+    """Compile ``function`` together with a kernel that calls it, without a wrapper for Python.
 
-    A call from Python (a test) compiles another copy, which has one.
+    A call from Python, such as in a test, compiles another copy with a wrapper.
     """
     return _dispatcher(function, from_python=False, by_address=False)
 
 
 def inner_kernel(function: Function) -> Function:
-    """Compile ``function`` with a kernel that calls it, without a wrapper for Python and without reference counts."""
+    """Compile ``function`` with a kernel that calls it, without a Python wrapper and without reference counts."""
     return _dispatcher(function, from_python=False, by_address=False, counts=False)
 
 
 def fast_kernel(function: Function) -> Function:
-    """Compile ``function`` on its first call, letting the compiler reorder its arithmetic."""
+    """Compile ``function`` on its first call; the compiler may reorder its arithmetic."""
     return _dispatcher(function, fastmath=FAST_MATH)
 
 
 def inlined(function: Function) -> Function:
-    """Mark a part of a larger kernel: it is compiled with its callers and not by itself.
+    """Inline ``function`` into its callers, so that it is not compiled by itself.
 
-    A function compiled by itself costs some 50 ms on the first call ever, and its callers optimise it once more; but
-    the types of an inlined one are inferred at each place that calls it.
+    A separately compiled function costs some 50 ms on the first call ever, and its callers optimise it once more. But
+    the types of an inlined function are inferred at each call site.
     """
     return njit(inline="always", error_model="numpy")(function)  # type: ignore[no-any-return]
 
 
+def plain(function: Function) -> Function:
+    """Return the Python function of a dispatcher, for a call from Python that is not worth a compilation."""
+    return getattr(function, "py_func", function)
+
+
 def _dispatcher(function: Function, **options: Any) -> Function:
-    """Return a dispatcher of a function; one of another dispatcher, with options of its own, is of its function."""
+    """Return a dispatcher of a function, or a new one, with these options, of another dispatcher's function."""
     if config.DISABLE_JIT:
         return function
-    return make_dispatcher(getattr(function, "py_func", function), **options)  # type: ignore[no-any-return]
+    return make_dispatcher(plain(function), **options)  # type: ignore[no-any-return]
 
 
 def is_ours(function: Callable[..., Any]) -> bool:
-    """Tell whether a function, or a Numba dispatcher of it, is written in the package."""
-    scope = getattr(getattr(function, "py_func", function), "__globals__", {})  # a callable object has none
+    """Return whether a function, or the function of a Numba dispatcher, is defined in this package."""
+    scope = getattr(plain(function), "__globals__", {})  # callable objects have no globals
     return str(scope.get("__name__", "")).startswith("bansac.")
 
 
@@ -101,27 +108,26 @@ def compile_kernel(
 ) -> Any:
     """Compile ``function`` for one signature now.
 
-    The code is cached on disk if the function lives in a file; a function typed into a prompt has no file and is
-    compiled anew in each process.
+    The code is cached on disk if the function is defined in a file. A function from an interactive prompt has no file
+    and is compiled in each process.
 
     Parameters
     ----------
     function : callable
-        Plain Python, or a Numba dispatcher of it; a ``fast_kernel`` is one here, too.
+        A Python function or a Numba dispatcher of it. A ``fast_kernel`` is compiled with ``FAST_MATH`` here, too.
     signature : Signature
-        Types of the arguments and of what it returns.
+        Types of the arguments and of the return value.
     fast : bool
-        With ``FAST_MATH``.
+        Whether to compile with ``FAST_MATH``.
     inner : bool
-        It is called by kernels only and needs no wrapper for Python.
+        Whether only kernels call it, so that it needs no wrapper for Python.
     lean : bool
-        It has no reference counts, if it is one of the package: they cost 10 ns for each row of an array. One of the
-        user's may allocate arrays and has them.
+        Whether to omit reference counts, which cost 10 ns for each row of an array. Functions outside the package keep
+        them, because they may allocate arrays.
     """
-    python_function = getattr(function, "py_func", function)
     fast = fast or "fastmath" in getattr(function, "targetoptions", {})
     return make_dispatcher(
-        python_function,
+        plain(function),
         signature,
         fastmath=FAST_MATH if fast else None,
         from_python=not inner,

@@ -17,25 +17,25 @@ __all__ = [
     "span_complement",
 ]
 
-# Added to the eigenvalues of a semidefinite matrix, as a share of its trace: more than rounding, less than data.
+# Added to the eigenvalues of a semidefinite matrix, relative to its trace: above rounding errors, below the data.
 _SHIFT = 1e-14
-# A pivot up to this many times the shift is the shift.
+# A pivot up to this multiple of the shift counts as zero.
 _VANISHING = 100.0
-# Squaring k times leaves the share (smallest eigenvalue / next one)^(2^k) of the wrong eigenvectors.
+# After k squarings the share of the other eigenvectors is (smallest eigenvalue / next one)^(2^k).
 _SQUARINGS = 30
 _CONVERGED = 1e-15
 
 
 @inlined
 def copy(source: Reals, target: Reals) -> None:
-    """Copy a vector, into the number type of ``target``."""
+    """Copy a vector into ``target``, converting to its number type."""
     for i in range(source.size):
         target[i] = source[i]
 
 
 @inner_kernel
 def normalize_vector(vector: Floats) -> bool:
-    """Scale a vector to unit norm, in place; False if that is not possible."""
+    """Scale a vector to unit norm, in place; False if its norm is zero or not finite."""
     square = 0.0
     for i in range(vector.size):
         square += vector[i] * vector[i]
@@ -49,9 +49,9 @@ def normalize_vector(vector: Floats) -> bool:
 
 @inner_kernel
 def span_complement(vector: Floats, basis: Floats) -> None:
-    """Write an orthonormal basis of what is orthogonal to a unit vector of length n into the n - 1 rows of ``basis``.
+    """Write an orthonormal basis of the complement of a unit vector of length n into the n - 1 rows of ``basis``.
 
-    They are the columns but the last of the Householder reflection that takes the vector to the last axis.
+    The rows are the columns, without the last one, of the Householder reflection that maps the vector to the last axis.
     """
     last = vector.size - 1
     sign = 1.0 if vector[last] >= 0.0 else -1.0
@@ -66,12 +66,12 @@ def span_complement(vector: Floats, basis: Floats) -> None:
 def smallest_eigenvector(scratch: Floats, n: int) -> bool:
     """Compute the unit eigenvector of the smallest eigenvalue of a positive semidefinite n x n matrix.
 
-    The matrix is read from the first ``n * n`` numbers of ``scratch``, row by row; the eigenvector is written into the
-    next ``n``. The matrix is destroyed, and another ``n * n`` numbers are used behind the eigenvector. False, and any
-    vector of the null space, if two or more eigenvalues vanish next to the trace.
+    The first ``n * n`` numbers of ``scratch`` are the matrix, row by row; they are overwritten. The eigenvector is
+    written into the next ``n`` numbers. The ``n * n`` numbers after it are work space. If two or more eigenvalues are
+    negligible relative to the trace, the result is False and any vector of the null space.
 
-    The power method on the inverse, where the inverse itself is squared again and again: a small gap between the
-    eigenvalues costs a few steps and not thousands.
+    The method is the power method on the inverse matrix, where the inverse is squared repeatedly. A small gap between
+    the eigenvalues thus costs a few steps instead of thousands.
     """
     size = n * n
     trace = 0.0
@@ -81,7 +81,7 @@ def smallest_eigenvector(scratch: Floats, n: int) -> bool:
     if not 0.0 < trace < np.inf:
         return False
     vanishing = _invert(scratch, n, _SHIFT * trace)
-    here, there = 0, size + n  # the matrix and its square change places
+    here, there = 0, size + n  # the matrix and its square are swapped in each step
     for _ in range(_SQUARINGS):
         largest = 0.0
         for i in range(here, here + size, n + 1):
@@ -93,7 +93,7 @@ def smallest_eigenvector(scratch: Floats, n: int) -> bool:
             square += scratch[i] * scratch[i]
         for i in range(here, here + size, n + 1):
             trace += scratch[i]
-        # Of rank 1 when the squares of the eigenvalues have the sum of the eigenvalues squared.
+        # The matrix has rank 1 if the sum of the squared eigenvalues equals the square of their sum.
         if square >= (1.0 - _CONVERGED) * trace * trace:
             break
         for row in range(0, size, n):
@@ -117,10 +117,10 @@ def smallest_eigenvector(scratch: Floats, n: int) -> bool:
 
 @inner_kernel
 def _invert(a: Floats, n: int, shift: float) -> int:
-    """Replace a semidefinite n x n matrix by minus the inverse of itself plus ``shift`` times the identity.
+    """Replace a semidefinite n x n matrix A by -(A + shift I)^-1; return the number of negligible pivots.
 
-    Return the number of pivots that are no more than the shift. Beaton's sweep operator, the largest pivot first. The
-    diagonal elements that were pivots are negative.
+    The method is Beaton's sweep operator with the largest pivot first. The diagonal elements that have been pivots are
+    negative.
     """
     for i in range(n):
         a[(n + 1) * i] += shift
@@ -148,14 +148,14 @@ def _invert(a: Floats, n: int, shift: float) -> int:
 
 @inner_kernel
 def solve_positive_definite(system: Floats) -> bool:
-    """Solve A x = b for a symmetric positive definite A by Cholesky's factorisation, in place.
+    """Solve A x = b for a symmetric positive definite A by Cholesky factorisation, in place.
 
-    ``system`` has n + 1 rows of length n: A, of which the lower triangle is read, and b, which becomes x. False, and
-    anything in ``system``, if A is not positive definite.
+    ``system`` has n + 1 rows of length n. The first n rows are A, whose lower triangle is read. The last row is b and
+    becomes x. If A is not positive definite, the result is False and the content of ``system`` is undefined.
     """
     n = system.shape[1]
     for j in range(n):
-        for i in range(j, n + 1):  # b is factorised like a row of A: that is the forward substitution
+        for i in range(j, n + 1):  # b is factorised like a row of A, which is the forward substitution
             total = system[i, j]
             for k in range(j):
                 total -= system[i, k] * system[j, k]

@@ -1,4 +1,4 @@
-"""What kernels need of Numba: ``numba_private``, or ``numba_plain`` if a private part may have changed."""
+"""Numba backend of the kernels: ``numba_private``, or ``numba_plain`` if ``numba_private`` cannot be imported."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ try:
         define_struct,
         make_dispatcher,
     )
-except Exception as error:  # an untested version, or any error of a changed part
+except Exception as error:  # an untested version of Numba, or any error because of a changed private part
     warnings.warn(f"kernels use public parts of Numba only and run slower: {error}", RuntimeWarning, stacklevel=2)
     from bansac.numeric.numba_plain import (
         COMPILER_LOCK,

@@ -1,7 +1,7 @@
-"""The functions of ``numba_private``, made of public parts of Numba only, for untested versions.
+"""Substitute for ``numba_private`` that uses public parts of Numba only, for untested versions.
 
 Results are correct and reproducible. Their last bits may differ from those with ``numba_private``, because no
-arithmetic is reordered. Runs are slower, and the first call is slower still; ``numba_private`` has the figures.
+arithmetic is reordered. Runs are slower, and so is the first call; see ``numba_private`` for figures.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ __all__ = ["COMPILER_LOCK", "KERNELS", "announce_compilation", "define_struct", 
 
 COMPILER_LOCK: Any = threading.RLock()
 
-# Nothing is counted.
+# Always empty: this backend counts nothing.
 KERNELS: Counter[str] = Counter()
 
 
@@ -34,26 +34,26 @@ def make_dispatcher(
 ) -> Any:
     """Return the dispatcher of a plain Python function, or its compiled code for one signature.
 
-    The other options are ignored: arithmetic is exact, and code has wrappers and reference counts. Numba's cache could
-    not distinguish copies of one function with different options.
+    The other options are ignored: arithmetic is exact, and the code has wrappers and reference counts. Numba's cache
+    could not distinguish copies of one function with different options.
     """
     flags = {"nogil": True, "error_model": "numpy"}
     signatures = () if signature is None else (signature,)
     try:
         return njit(*signatures, cache=True, **flags)(function)
-    except RuntimeError as error:  # typed into a prompt
+    except RuntimeError as error:  # the function is from an interactive prompt
         if "cannot cache function" not in str(error):
             raise
         return njit(*signatures, **flags)(function)
 
 
 def define_struct(proxy: type, struct: type, fields: Sequence[str]) -> None:
-    """Let kernels make a struct by calling ``proxy`` with its fields, read them, and return the struct to Python."""
+    """Let kernels create a struct by calling ``proxy`` with its fields, read the fields, and return it to Python."""
     structref.register(struct)
     structref.define_proxy(proxy, struct, list(fields))
 
 
 @contextmanager
 def announce_compilation(announce: Callable[[], None]) -> Iterator[None]:
-    """Announce nothing."""
+    """Never call ``announce``; this backend cannot detect compilation."""
     yield

@@ -1,12 +1,13 @@
-"""Everything that the package uses of Numba's private parts. No other module imports or overrides them.
+"""All uses of Numba's private parts. No other module imports or overrides private parts.
 
-Importing this module raises an error if the version of Numba is untested or a private part has changed. Then
-``numba_backend`` uses ``numba_plain`` instead: the same functions, made of public parts only, which run slower. Public
-parts may be used anywhere: ``njit``, ``numba.types``, ``numba.errors``, ``numba.experimental.structref``.
+Importing this module raises an error if the version of Numba is untested or a private part has changed. In that case
+``numba_backend`` uses ``numba_plain`` instead, which has the same functions, made of public parts only, and runs
+slower. Public parts may be used anywhere: ``njit``, ``numba.types``, ``numba.errors``,
+``numba.experimental.structref``.
 
-For each part: its gain, its assumptions, and what happens without it. The figures are for ``estimate_homography`` on
-one core: 54 s of CPU for the first call with an empty cache, 0.40 ms for 30 points, 1.2 ms for 1000 iterations on 500
-points.
+Each entry lists the gain, the assumptions, and the behaviour without it. The figures are for ``estimate_homography``
+on one core: 54 s of CPU time for the first call with an empty cache, 0.40 ms for 30 points, 1.2 ms for 1000 iterations
+on 500 points.
 
 Kernels without reference counts (target option ``_nrt``)
     Gain: 30 points take 0.40 ms instead of 0.48 ms, 1000 iterations 1.2 ms instead of 2.1 ms.
@@ -30,7 +31,7 @@ Subclasses of ``CPUDispatcher``
 The cache (``FunctionCache``, ``IndexDataCacheFile``)
     Gain: safety, no speed. A damaged file counts as missing; Numba reads its files unchecked, so that a truncated index
     raises an error in every process and a changed byte of machine code is executed. A full disk is a warning. The
-    options belong to the key; with Numba's key, a copy with fast-math or without wrappers could replace another.
+    options are part of the key; with Numba's key, a copy with fast-math or without wrappers could replace another.
     Assumption: the methods that ``CheckedCache`` and ``_CheckedFile`` override read and write all files.
     Without: the cache of ``njit(cache=True)``. Its files have other names, because neither can read the other's.
 The lock of the compiler (``global_compiler_lock``)
@@ -89,24 +90,24 @@ __all__ = [
     "make_dispatcher",
 ]
 
-# The versions of Numba that the tests run with, as in pyproject.toml: the assumptions hold from the first to the last.
+# First and last version of Numba that the tests run with, as in pyproject.toml. The assumptions hold in this range.
 TESTED = (0, 61), (0, 68)
 
 if not TESTED[0] <= numba.version_info.short <= TESTED[1]:
     raise ImportError(f"Numba {numba.__version__} is not a tested version")
 
-# One thread compiles at a time, the others wait and find what it has compiled. It can be taken again.
+# Only one thread compiles at a time; waiting threads then use its code. The lock is reentrant.
 COMPILER_LOCK = global_compiler_lock
 
 KERNELS: Counter[str] = Counter()
-"""How many kernels this process has ``"compiled"`` and ``"loaded"`` so far."""
+"""Number of kernels that this process has ``"compiled"`` and ``"loaded"`` so far."""
 
 _DIGEST_SIZE = 16
 
-# Where the address of the contents stands in the head of what Numba allocates.
+# Index of the address of the contents in the header of a Numba allocation.
 _DATA = 3
 
-# Numba hands flags that are not set down from a caller to what it calls: reference counts are among them.
+# Callees inherit flags that are unset, such as the reference counts.
 _FLAGS: dict[str, Any] = {"nopython": True, "boundscheck": None, "nogil": True, "error_model": "numpy", "_nrt": True}
 
 
@@ -119,22 +120,22 @@ def make_dispatcher(
     by_address: bool = True,
     counts: bool = True,
 ) -> Any:
-    """Return the dispatcher of a plain Python function, whose compiled code is cached if the function lives in a file.
+    """Return the dispatcher of a Python function; its compiled code is cached if the function is defined in a file.
 
     Parameters
     ----------
     function : callable
-        The function.
+        The Python function.
     signature : Signature, optional
-        Compile it for this signature now, and for no other ever.
+        Compile the function for this signature now, and disable other signatures.
     fastmath : set of str, optional
-        How its arithmetic may be changed.
+        Allowed changes of its arithmetic (LLVM's fast-math flags).
     from_python : bool
-        Its compiled code has a wrapper for Python. Without it a call from Python compiles a copy that has one.
+        Whether the compiled code has a wrapper for Python. Without it, a call from Python compiles a copy that has one.
     by_address : bool
-        Its compiled code has a wrapper for first-class functions: fields of a struct.
+        Whether the compiled code has a wrapper for first-class functions, which are fields of a struct.
     counts : bool
-        It has reference counts; without them it must not allocate.
+        Whether the code has reference counts; without them it must not allocate.
     """
     options = dict(_FLAGS)
     if fastmath:
@@ -148,31 +149,31 @@ def make_dispatcher(
     dispatcher = (_Dispatcher if from_python else _InnerDispatcher)(function, targetoptions=options)
     dispatcher.enable_caching()
     if signature is not None:
-        with COMPILER_LOCK, register_dispatcher(dispatcher):  # it may call itself; Numba finds it by its name alone
+        with COMPILER_LOCK, register_dispatcher(dispatcher):  # lets the function call itself by its name
             dispatcher.compile(signature)
         dispatcher.disable_compile()
     return dispatcher
 
 
 class _Dispatcher(CPUDispatcher):  # type: ignore[misc]
-    """Numba's dispatcher with a checked cache; garbage is not collected while it compiles."""
+    """Numba dispatcher with a checked cache; the garbage collector is off during compilation."""
 
     def enable_caching(self) -> None:
-        """Keep compiled code on disk if the function lives in a file; one typed into a prompt has none."""
+        """Cache compiled code on disk if the function is defined in a file, and not in an interactive prompt."""
         try:
             self._cache = CheckedCache(self.py_func, self.targetoptions)
         except RuntimeError as error:
             if "cannot cache function" not in str(error):
                 raise
 
-    # What Numba calls for arguments of types that it has not met: counted as loading, not as the run.
+    # Numba calls these for new argument types; their time counts as loading.
     typeof_pyval = loading()(CPUDispatcher.typeof_pyval)
     _compile_for_args = loading()(CPUDispatcher._compile_for_args)
 
     @loading()
     def compile(self, signature: Any) -> Any:
         """Compile or load the code for a signature."""
-        with COMPILER_LOCK:  # two threads must not switch the collector on and off at once
+        with COMPILER_LOCK:  # two threads must not switch the garbage collector at the same time
             enabled = gc.isenabled()
             gc.disable()
             try:
@@ -183,17 +184,17 @@ class _Dispatcher(CPUDispatcher):  # type: ignore[misc]
 
 
 class _InnerDispatcher(_Dispatcher):
-    """A dispatcher whose compiled code has no wrapper for Python; called from Python it runs a copy that has one."""
+    """Dispatcher without a wrapper for Python; a call from Python runs a copy that has one."""
 
     def __call__(self, *arguments: Any) -> Any:
-        """Run the copy."""
+        """Call the copy with a wrapper."""
         if "_copy" not in self.__dict__:
             self.__dict__["_copy"] = make_dispatcher(self.py_func)
         return self.__dict__["_copy"](*arguments)
 
 
 class CheckedCache(FunctionCache):  # type: ignore[misc]
-    """The cache of one function with one set of target options, for ``Dispatcher._cache``."""
+    """Cache of one function with one set of target options, for ``Dispatcher._cache``."""
 
     def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
         super().__init__(function)
@@ -204,13 +205,13 @@ class CheckedCache(FunctionCache):  # type: ignore[misc]
         self._cache_file = _CheckedFile(self._cache_path, name, stamp)
 
     def load_overload(self, signature: Any, target_context: Any) -> Any:
-        """Load compiled code; None if there is none."""
+        """Load compiled code; None if it is not cached."""
         found = super().load_overload(signature, target_context)
         KERNELS["loaded"] += found is not None
         return found
 
     def save_overload(self, signature: Any, data: Any) -> None:
-        """Save compiled code; where that fails (a full disk, a folder that is gone) it is only said: the code runs."""
+        """Save compiled code; a failure (full disk, deleted folder) is a warning, because the code itself runs."""
         KERNELS["compiled"] += 1
         try:
             super().save_overload(signature, data)
@@ -222,7 +223,7 @@ class CheckedCache(FunctionCache):  # type: ignore[misc]
 
 
 class _CheckedFile(IndexDataCacheFile):  # type: ignore[misc]
-    """An index, which finds the data of a signature, and the data.
+    """An index, which maps signatures to data files, and the data files.
 
     Each file begins with a checksum of Numba's version and of the rest of the file.
     """
@@ -235,7 +236,7 @@ class _CheckedFile(IndexDataCacheFile):  # type: ignore[misc]
         return overloads if stamp == self._source_stamp else {}
 
     def _save_index(self, overloads: dict[Any, str]) -> None:
-        """Write the index, and delete what no index names any more: data of an older source or of a damaged index."""
+        """Write the index, and delete data files that it does not list: those of older source or a damaged index."""
         self._write(self._index_path, (self._source_stamp, overloads))
         base = Path(self._index_path)
         for data in base.parent.glob(f"{glob.escape(base.stem)}.*.nbc"):
@@ -249,18 +250,18 @@ class _CheckedFile(IndexDataCacheFile):  # type: ignore[misc]
         self._write(self._data_path(name), data)
 
     def _data_name(self, number: int) -> str:
-        """Name a file for data that no other process uses: two that compile at once must not share one."""
+        """Return a file name that no other process uses; two processes that compile at once must not share a file."""
         name: str = super()._data_name(number)
         return f"{name.removesuffix('.nbc')}.{uuid.uuid4().hex[:8]}.nbc"
 
     def _read(self, path: str) -> Any:
-        """Return what a file holds; OSError, which Numba takes for a missing file, if that is not what was written."""
+        """Return the content of a file; if it is damaged, raise an OSError, which Numba treats as a missing file."""
         content = Path(path).read_bytes()
         if content[:_DIGEST_SIZE] != self._checksum(content[_DIGEST_SIZE:]):
             raise OSError(f"{path} is damaged")
         try:
             return pickle.loads(content[_DIGEST_SIZE:])
-        except Exception as error:  # of an older version, whose classes are no more
+        except Exception as error:  # written by an older version whose classes no longer exist
             raise OSError(f"{path} cannot be read") from error
 
     def _write(self, path: str, value: Any) -> None:
@@ -273,7 +274,7 @@ class _CheckedFile(IndexDataCacheFile):  # type: ignore[misc]
 
 
 def define_struct(proxy: type, struct: type, fields: Sequence[str]) -> None:
-    """Let kernels make a struct by calling ``proxy`` with its fields, read them, and return the struct to Python.
+    """Let kernels create a struct by calling ``proxy`` with its fields, read the fields, and return it to Python.
 
     ``proxy`` and ``struct`` are subclasses of ``StructRefProxy`` and ``types.StructRef``.
     """
@@ -282,7 +283,7 @@ def define_struct(proxy: type, struct: type, fields: Sequence[str]) -> None:
 
 
 def _register(struct: type) -> None:
-    """Do what ``structref.register`` does; but kernels without reference counts can read the fields, too."""
+    """Register a struct as ``structref.register`` does, but with fields that inner kernels can read."""
     default_manager.register(struct, models.StructRefModel)
 
     @infer_getattr
@@ -299,7 +300,7 @@ def _register(struct: type) -> None:
 
     @lower_setattr_generic(struct)  # type: ignore[untyped-decorator]
     def write_field(context: Any, builder: Any, signature: Any, arguments: Any, field: str) -> None:
-        """Set a field, as the constructor does."""
+        """Set a field; the constructor of the struct uses this."""
         (struct_type, given), (value, content) = signature.args, arguments
         field_type, contents = struct_type.field_dict[field], _contents(context, builder, struct_type, value)
         content = context.cast(builder, content, given, field_type)
@@ -320,7 +321,7 @@ def _contents(context: Any, builder: Any, struct_type: Any, value: Any) -> Any:
 
 @contextmanager
 def announce_compilation(announce: Callable[[], None]) -> Iterator[None]:
-    """Call ``announce`` once, when Numba compiles the first kernel; loading one from the cache is no compilation."""
+    """Call ``announce`` once, when Numba compiles the first kernel; loading from the cache does not count."""
 
     class Announcer(event.Listener):  # type: ignore[misc]
         said = False
@@ -338,7 +339,7 @@ def announce_compilation(announce: Callable[[], None]) -> Iterator[None]:
 
 
 def _define_probes() -> None:
-    """Define a struct and a dispatcher: what Numba refuses is refused now, while there still is a choice."""
+    """Define a struct and a dispatcher at import, so that an incompatible Numba is detected here."""
     proxy, struct = type("_Proxy", (structref.StructRefProxy,), {}), type("_Struct", (types.StructRef,), {})
     define_struct(proxy, struct, ("field",))
     make_dispatcher(_define_probes)

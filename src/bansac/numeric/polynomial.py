@@ -1,6 +1,6 @@
 """Real roots of polynomials, without allocation.
 
-Coefficients stand in increasing order, ``c[0] + c[1] x + ... + c[n] x^n``, as in :mod:`numpy.polynomial`.
+Coefficients are in increasing order, ``c[0] + c[1] x + ... + c[n] x^n``, as in :mod:`numpy.polynomial`.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ from bansac.numeric.jit import inlined, inner_kernel
 
 __all__ = ["STURM_SCRATCH", "cubic_roots", "sturm_roots"]
 
-# A coefficient below this share of the others is rounding.
+# A coefficient below this fraction of the others is a rounding error.
 _NEGLIGIBLE = 1e-14
 _THIRD = 2.0 * math.pi / 3.0
 
 
 @inner_kernel
 def cubic_roots(c: Floats, roots: Floats) -> int:
-    """Write the real roots of a cubic into ``roots`` and return how many there are (0 to 3).
+    """Write the real roots of a cubic into ``roots`` and return their number (0 to 3).
 
-    Viete's trigonometric form for three real roots, Cardano's for one (Press et al., Numerical Recipes, section 5.6),
-    each polished by Newton's method. A cubic whose leading coefficient vanishes next to the others is solved as a
-    quadratic or a line.
+    Three real roots are computed by Viete's trigonometric form, one by Cardano's formula (Press et al., Numerical
+    Recipes, section 5.6). Newton's method polishes each root. If the leading coefficient is negligible, the polynomial
+    is solved as a quadratic or linear equation.
     """
     size = abs(c[0]) + abs(c[1]) + abs(c[2]) + abs(c[3])
     if not size < np.inf:
@@ -52,7 +52,7 @@ def cubic_roots(c: Floats, roots: Floats) -> int:
             x = roots[k]
             slope = (3.0 * x + 2.0 * a) * x + b
             step = (((x + a) * x + b) * x + d) / slope
-            # At a double root the slope is rounding; a step that is not small is none.
+            # At a double root the slope is a rounding error, so a large step is rejected.
             if abs(step) < 1e-3 * abs(x):
                 roots[k] = x - step
     return count
@@ -60,7 +60,7 @@ def cubic_roots(c: Floats, roots: Floats) -> int:
 
 @inner_kernel
 def _quadratic_roots(c: Floats, negligible: float, roots: Floats) -> int:
-    """Write the real roots of c[0] + c[1] x + c[2] x^2 without cancellation."""
+    """Write the real roots of c[0] + c[1] x + c[2] x^2, without cancellation, and return their number."""
     if not abs(c[2]) > negligible:
         roots[0] = -c[0] / c[1]
         return 1 if abs(c[1]) > negligible else 0
@@ -74,17 +74,17 @@ def _quadratic_roots(c: Floats, negligible: float, roots: Floats) -> int:
 
 
 _MAX_DEGREE = 10
-# The signs are first counted at these points, side by side. About as many roots lie between any two neighbours if a
-# root is the ratio of two coordinates of a random direction. They are not round numbers, which are often roots.
+# The signs are first counted at these points. If a root is the ratio of two coordinates of a random direction, it is
+# equally likely between any two neighbouring points. The points are not round numbers, which are often roots.
 _POINTS = 16
 _GRID = np.tan(np.pi * ((np.arange(_POINTS) + 1.0312) / (_POINTS + 1) - 0.5))
-# Roots that are improved side by side.
+# Number of roots that are refined in parallel.
 _LANES = 8
 
-# Places in the scratch of ``sturm_roots``: the polynomial; two members of the chain at the points of the grid, and the
-# changes of sign; the ends of some intervals with one root, whether the polynomial rises between them, and the roots,
-# up to here at multiples of eight; two dividends of Euclid's algorithm; the quotients, their degrees and the factors of
-# the remainders; the intervals to be split and those with one root, in rows of four and of three numbers.
+# Offsets in the scratch of ``sturm_roots``: the polynomial; two members of the chain at the grid points, and the sign
+# changes; the ends of intervals with one root, whether the polynomial rises in them, and the roots. Up to here, offsets
+# are multiples of eight. Then: two dividends of Euclid's algorithm; the quotients, their degrees and the factors of the
+# remainders; the intervals to be split, in rows of four; the intervals with one root, in rows of three.
 _VALUES = 2 * _LANES
 _FOLLOWING = _VALUES + _POINTS
 _CHANGES = _FOLLOWING + _POINTS
@@ -100,20 +100,20 @@ _INTERVALS = _FACTORS + _MAX_DEGREE
 _BRACKETS = _INTERVALS + 4 * (_MAX_DEGREE + 1)
 STURM_SCRATCH = _BRACKETS + 3 * _MAX_DEGREE
 
-# Halvings of intervals, and steps of Halley's method, after which the search is over.
+# Largest number of interval splits, and of steps of Halley's method.
 _MAX_SPLITS = 1000
 _MAX_ROUNDS = 100
-# Halley's method cubes the relative error: after a step of this size only rounding is left.
+# Halley's method cubes the relative error, so after a step of this relative size only rounding errors remain.
 _LAST_STEP = 1e-6
 
 
 @inlined
 def sturm_roots(c: Floats, degree: int, roots: Floats, scratch: Floats) -> int:
-    """Write the real roots of odd multiplicity of a polynomial of degree at most 10; return how many there are.
+    """Write the real roots of odd multiplicity of a polynomial of degree at most 10; return their number.
 
-    Sturm's theorem gives the number of roots in an interval. Intervals are split until each has one root, which
-    Halley's method then finds without leaving the interval. ``scratch`` holds ``STURM_SCRATCH`` numbers. The roots are
-    in no particular order.
+    Sturm's theorem gives the number of roots in an interval. Intervals are split until each contains one root. Halley's
+    method then finds the root within the interval. ``scratch`` has the length ``STURM_SCRATCH``. The order of the roots
+    is not defined.
     """
     degree = _effective_degree(c, degree)
     if degree == 0:
@@ -128,7 +128,7 @@ def sturm_roots(c: Floats, degree: int, roots: Floats, scratch: Floats) -> int:
 
 @inner_kernel
 def _effective_degree(c: Floats, degree: int) -> int:
-    """Return the degree without leading coefficients that are rounding; 0 if a coefficient is not finite."""
+    """Return the degree without negligible leading coefficients; 0 if a coefficient is not finite."""
     size = 0.0
     for i in range(degree + 1):
         size += abs(c[i])
@@ -141,10 +141,10 @@ def _effective_degree(c: Floats, degree: int) -> int:
 
 @inner_kernel
 def _sturm_chain(degree: int, scratch: Floats) -> int:
-    """Write the quotients of Euclid's algorithm for p and p' and the interval that has all roots; return their number.
+    """Write the quotients of Euclid's algorithm for p and p' and the interval of all roots; return their number.
 
-    p_{k-1} = q_k p_k - s_k p_{k+1} with s_k > 0 chosen such that p_{k+1} has the leading coefficient 1 or -1. The last
-    p_k divides all others. What the chain is wanted for are changes of sign, which it keeps when it is divided by it.
+    p_{k-1} = q_k p_k - s_k p_{k+1}, where s_k > 0 is chosen such that p_{k+1} has the leading coefficient 1 or -1. The
+    last p_k divides all others. Dividing the chain by it does not change the number of sign changes.
     """
     upper, lower = _DIVIDENDS, _DIVIDENDS + _MAX_DEGREE + 1
     bound = 0.0
@@ -161,18 +161,18 @@ def _sturm_chain(degree: int, scratch: Floats) -> int:
         for i in range(n + 1):
             size += abs(scratch[upper + i])
         leading = scratch[lower + m]
-        # p_{k-1} and p_k differ in sign at infinity where q_k is negative.
+        # If q_k is negative at infinity, p_{k-1} and p_k have opposite signs there.
         opposite = scratch[upper + n] * leading < 0.0
         fewer += 1.0 if opposite else 0.0
         more += 1.0 if opposite != ((n - m) % 2 == 1) else 0.0
         scratch[_DEGREES + members] = n - m
-        for k in range(n - m, 1, -1):  # long division, the highest power first
+        for k in range(n - m, 1, -1):  # long division, highest power first
             factor = scratch[upper + m + k] * leading
             scratch[quotient] = factor
             quotient += 1
             for i in range(m):
                 scratch[upper + k + i] -= factor * scratch[lower + i]
-        # The last two steps at once.
+        # The last two steps of the division.
         first, below = scratch[upper + m + 1] * leading, scratch[lower + m - 1] if m > 0 else 0.0
         second = scratch[upper + m] * leading - first * leading * below
         scratch[quotient], scratch[quotient + 1] = first, second
@@ -197,7 +197,7 @@ def _sturm_chain(degree: int, scratch: Floats) -> int:
         for i in range(m + 1):
             scratch[upper + i] *= scale
         upper, lower = lower, upper
-    bound *= 1.01  # more than Cauchy's
+    bound *= 1.01  # larger than Cauchy's bound
     scratch[_INTERVALS], scratch[_INTERVALS + 1] = -bound, bound
     scratch[_INTERVALS + 2], scratch[_INTERVALS + 3] = more, fewer
     return members
@@ -205,9 +205,9 @@ def _sturm_chain(degree: int, scratch: Floats) -> int:
 
 @inner_kernel
 def _split_at_grid(members: int, degree: int, scratch: Floats) -> int:
-    """Split the first interval at the points of the grid; return how many parts have roots.
+    """Split the first interval at the grid points; return the number of parts with roots.
 
-    Only if all quotients are linear, as they are but for special polynomials.
+    Splitting requires that all quotients are linear, which holds except for special polynomials.
     """
     if members < degree:
         return 1
@@ -237,13 +237,13 @@ def _split_at_grid(members: int, degree: int, scratch: Floats) -> int:
 
 @inlined
 def _clip(changes: float, fewer: float, more: float) -> float:
-    """Return the number of changes as one between those at the ends of an interval, as it is but for rounding."""
+    """Clip the number of sign changes to the range at the ends of an interval; rounding errors may exceed it."""
     return fewer if changes < fewer else more if changes > more else changes
 
 
 @inner_kernel
 def _isolate_roots(members: int, waiting: int, scratch: Floats) -> int:
-    """Split the intervals until each has one root; return how many there are."""
+    """Split the intervals until each has one root; return the number of roots."""
     isolated = 0
     for _ in range(_MAX_SPLITS):
         if waiting == 0:
@@ -274,14 +274,14 @@ def _isolate_roots(members: int, waiting: int, scratch: Floats) -> int:
 
 @inlined
 def _middle(low: float, high: float) -> float:
-    """Return the point about halfway in x / (1 + |x|), a measure by which no magnitude is far away.
+    """Return a point about halfway on the scale x / (1 + |x|), which is bounded.
 
-    The exact middle would often be a round number, and so a root, which would lie in neither half.
+    The exact midpoint would often be a round number, and thus a root, which would lie in neither half.
     """
     to_low, to_high = 0.9742 * (1.0 + abs(high)), 1.0258 * (1.0 + abs(low))
     top = to_low * low + to_high * high
     side = 1.0 if top > 0.0 else -1.0
-    # What is left of 2 (1 + |low|) (1 + |high|) - |top|, without cancellation.
+    # Equal to 2 (1 + |low|) (1 + |high|) - |top|, without cancellation.
     return top / (to_low * (1.0 + (abs(low) - side * low)) + to_high * (1.0 + (abs(high) - side * high)))
 
 
@@ -307,11 +307,11 @@ def _sign_changes(scratch: Floats, members: int, x: float) -> float:
 
 @inner_kernel
 def _find_roots(count: int, roots: Floats, scratch: Floats) -> int:
-    """Find the roots of the polynomial in intervals that have one, several side by side; return how many there are."""
+    """Find the roots in intervals that have one each, several in parallel; return their number."""
     found = 0
     for start in range(0, count, _LANES):
         for j in range(_LANES):
-            at = _BRACKETS + 3 * (start + j if start + j < count else start)  # lanes that are left repeat the first
+            at = _BRACKETS + 3 * (start + j if start + j < count else start)  # unused lanes repeat the first interval
             scratch[_LOW + j], scratch[_HIGH + j], scratch[_ROOT + j] = scratch[at], scratch[at + 1], scratch[at + 2]
         _improve_roots(scratch)
         for j in range(_LANES):
@@ -323,9 +323,9 @@ def _find_roots(count: int, roots: Floats, scratch: Floats) -> int:
 
 @inner_kernel
 def _improve_roots(s: Floats) -> None:
-    """Improve one root in each lane by Halley's method, with bisection as its safeguard, until all are found.
+    """Refine the root in each lane by Halley's method, safeguarded by bisection, until all have converged.
 
-    The coefficients are local variables and the loops of fixed length, so that the lanes become those of a vector.
+    The coefficients are local variables and the loops have fixed lengths, so that the compiler can vectorise the lanes.
     """
     c0, c1, c2 = s[0], s[1], s[2]
     c3, c4, c5 = s[3], s[4], s[5]
@@ -337,13 +337,13 @@ def _improve_roots(s: Floats) -> None:
         at_low = ((((at_low * x + c4) * x + c3) * x + c2) * x + c1) * x + c0
         at_high = ((((c10 * y + c9) * y + c8) * y + c7) * y + c6) * y + c5
         at_high = ((((at_high * y + c4) * y + c3) * y + c2) * y + c1) * y + c0
-        # The signs differ but for roots of even multiplicity.
+        # The signs differ except for roots of even multiplicity.
         s[_RISING + j] = (1.0 if at_high >= 0.0 else 0.0) - (1.0 if at_low >= 0.0 else 0.0)
     for _ in range(_MAX_ROUNDS):
         searched = 0
         for j in range(_LANES):
             x, low, high = s[_ROOT + j], s[_LOW + j], s[_HIGH + j]
-            value, slope, bend = c10, 0.0, 0.0  # p, p' and p'' / 2
+            value, slope, bend = c10, 0.0, 0.0  # become p, p' and p'' / 2
             for c in (c9, c8, c7, c6, c5, c4, c3, c2, c1, c0):
                 bend = bend * x + slope
                 slope = slope * x + value

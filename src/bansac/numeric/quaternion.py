@@ -1,11 +1,11 @@
-"""Rotations and similarities of space as quaternions, without allocation.
+"""Rotations and similarities in 3D as quaternions, without allocation.
 
-The quaternion q = (w, x, y, z) stands for the map X -> q X q*, which is |q|^2 R with a rotation R: a rotation if q has
-unit length. Its entries are quadratic in q, and so its derivatives are linear. With
+The quaternion q = (w, x, y, z) represents the map X -> q X q*, which is |q|^2 R with a rotation R. It is a rotation if
+q has unit length. The entries of this matrix are quadratic in q, so their derivatives are linear. Let
 
     a = w X - z Y + y Z,  b = x X + y Y + z Z,  c = w Z + x Y - y X,  d = w Y + z X - x Z
 
-the image of (X, Y, Z) has half the derivatives (a, b, c, -d), (d, -c, b, a) and (c, d, -a, b) by w, x, y and z.
+Half the derivatives of the image of (X, Y, Z) by w, x, y and z are (a, b, c, -d), (d, -c, b, a) and (c, d, -a, b).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ __all__ = [
 ALIGN_SCRATCH = 2 * 16 + 4
 """Length of the scratch of ``align_rotation``."""
 
-# A correlation whose second singular value is below this share of the first one is of points on a line.
+# If the second singular value of a correlation is below this fraction of the first, the points are collinear.
 _COLLINEAR = 1e-12
 
 Entries = tuple[float, float, float, float, float, float, float, float, float]
@@ -71,7 +71,8 @@ def write_quaternion(
 ) -> bool:  # fmt: skip
     """Write the unit quaternion of a rotation matrix into the first four numbers of ``model``.
 
-    Four times the squares of its entries are sums of the diagonal; the largest is the safe divisor (Shepperd, 1978).
+    Four times the squared entries of the quaternion are sums of diagonal elements. The largest entry is the divisor,
+    for accuracy (Shepperd, 1978).
     """
     w, x, y, z = 1.0 + r11 + r22 + r33, 1.0 + r11 - r22 - r33, 1.0 - r11 + r22 - r33, 1.0 - r11 - r22 + r33
     if w >= x and w >= y and w >= z:
@@ -88,11 +89,12 @@ def write_quaternion(
 
 @inner_kernel
 def align_rotation(correlation: Floats, model: Floats, scratch: Floats) -> bool:
-    """Write the unit quaternion of the rotation R with the largest trace(R C^T) into the first four of ``model``.
+    """Write the unit quaternion of the rotation R that maximises trace(R C^T) into the first four of ``model``.
 
-    ``correlation``, nine numbers, is C = sum x2 x1^T, row by row, and R turns x1 to x2. With it trace(R C^T) = q^T N q
-    for a symmetric matrix N, so that q is its eigenvector of the largest eigenvalue (Horn, Closed-form solution of
-    absolute orientation using unit quaternions, JOSA 1987). False if C has rank 1 or 0, as it has for points on a line.
+    ``correlation`` is C = sum x2 x1^T, nine numbers row by row, and R rotates x1 to x2. trace(R C^T) = q^T N q for a
+    symmetric matrix N, so q is the eigenvector of the largest eigenvalue of N (Horn, Closed-form solution of absolute
+    orientation using unit quaternions, JOSA 1987). Return False if C has rank 0 or 1, which is the case for collinear
+    points.
     """
     xx, xy, xz = correlation[0], correlation[1], correlation[2]
     yx, yy, yz = correlation[3], correlation[4], correlation[5]
@@ -106,7 +108,7 @@ def align_rotation(correlation: Floats, model: Floats, scratch: Floats) -> bool:
         minors += (b * f - c * e) ** 2 + (c * d - a * f) ** 2 + (a * e - b * d) ** 2
     if not math.sqrt(minors) > _COLLINEAR * square or not square < np.inf:
         return False
-    # The eigenvalues of N are at most the sum of the singular values of C, and so at most this.
+    # The eigenvalues of N do not exceed the sum of the singular values of C, which does not exceed this.
     largest = math.sqrt(3.0 * square)
     n = scratch
     n[0], n[5], n[10], n[15] = xx + yy + zz, xx - yy - zz, yy - xx - zz, zz - xx - yy
@@ -124,7 +126,7 @@ def align_rotation(correlation: Floats, model: Floats, scratch: Floats) -> bool:
 
 
 def span_motions(model: Floats, basis: Floats) -> None:
-    """Write the six directions in which a unit quaternion and a translation can move: the ``tangent`` of a motion."""
+    """Write the six tangent directions of a unit quaternion and a translation: the ``tangent`` of a motion."""
     basis[:] = 0.0
     span_complement(model[:4], basis)
     for i in range(3):

@@ -1,4 +1,4 @@
-"""Seeded random numbers for kernels: xoshiro256++ (Blackman and Vigna, 2021), its state an array of four uint64."""
+"""Seeded random numbers for kernels: xoshiro256++ (Blackman and Vigna, 2021). The state is an array of four uint64."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _U45 = np.uint64(45)
 
 
 def seed_rng(seed: int) -> Words:
-    """Return a generator's state for ``seed`` by SplitMix64, as the authors of xoshiro advise."""
+    """Return the generator state for ``seed``, from SplitMix64 as the authors of xoshiro recommend."""
     return _words(seed).copy()
 
 
@@ -32,7 +32,7 @@ def _words(seed: int) -> Words:
 
 
 def derive_seed(seed: int, index: int) -> int:
-    """Return the seed of run ``index`` of a series, 64 bits that depend on both numbers (SplitMix64 of SplitMix64)."""
+    """Return the 64-bit seed of run ``index`` of a series (SplitMix64 of SplitMix64)."""
     return _mix(_mix(seed) + (index + 1) * _STEP)
 
 
@@ -49,7 +49,7 @@ _WORDS_OF_ZERO = seed_rng(0)
 
 @inlined
 def fixed_rng() -> Words:
-    """Return the state for seed 0 in a kernel whose answer is the same every time."""
+    """Return the state for seed 0, for kernels with a reproducible result."""
     state = np.empty(_WORDS_OF_ZERO.size, np.uint64)
     for k in range(state.size):
         state[k] = _WORDS_OF_ZERO[k]
@@ -60,7 +60,7 @@ def fixed_rng() -> Words:
 def step(
     a: np.uint64, b: np.uint64, c: np.uint64, d: np.uint64
 ) -> tuple[np.uint64, np.uint64, np.uint64, np.uint64, np.uint64]:
-    """Return 64 random bits, and the state after (a, b, c, d): for loops that keep the state in registers."""
+    """Return 64 random bits and the state after (a, b, c, d), for loops that keep the state in registers."""
     total = a + d
     result = ((total << _U23) | (total >> _U41)) + a
     shifted = b << _U17
@@ -75,14 +75,14 @@ def step(
 
 @inner_kernel
 def next_uint64(state: Words) -> np.uint64:
-    """Return 64 random bits and step the generator."""
+    """Return 64 random bits and advance the generator."""
     result, state[0], state[1], state[2], state[3] = step(state[0], state[1], state[2], state[3])
     return result
 
 
 @inlined
 def next_index(state: Words, n: int | np.int64) -> np.int64:
-    """Return a uniform index in [0, n), for n below 2**31: the bias of the multiplication is at most n / 2**32."""
+    """Return a uniform index in [0, n) for n < 2**31; the bias of the multiplication is at most n / 2**32."""
     return np.int64(((next_uint64(state) >> _U32) * np.uint64(n)) >> _U32)
 
 

@@ -1,7 +1,7 @@
-"""Structs that carry many functions and arrays into a kernel as one argument.
+"""Structs that pass many functions and arrays to a kernel as one argument.
 
-A struct is a Numba structref: a type, and a proxy, which is the struct as Python sees it. For interpreted runs
-(``NUMBA_DISABLE_JIT=1``) a named tuple with the same fields takes its place.
+A struct is a Numba structref: a type and a proxy, which is the struct in Python. In interpreted runs
+(``NUMBA_DISABLE_JIT=1``) it is a named tuple with the same fields instead.
 """
 
 from __future__ import annotations
@@ -18,29 +18,29 @@ from numba.experimental import structref
 from bansac.numeric.jit import COMPILER_LOCK, compile_kernel
 from bansac.numeric.numba_backend import define_struct
 
-__all__ = ["FunctionStruct", "make_struct"]
+__all__ = ["FunctionStruct", "make_struct", "write_function"]
 
 
 def make_struct(module: str, name: str, fields: Sequence[str]) -> tuple[Any, Any]:
-    """Make the classes of a struct: what a kernel calls with the fields to make one, and its Numba type.
+    """Make the two classes of a struct: the proxy, which kernels call to create a struct, and its Numba type.
 
     Both become attributes of the module, where cached code finds them: ``name + "Struct"`` and ``name + "Type"``.
 
     Parameters
     ----------
     module : str
-        ``__name__`` of the module that defines the struct, at its top.
+        ``__name__`` of the module that defines the struct at its top level.
     name : str
-        Begins the names of the classes.
+        Prefix of the names of the classes.
     fields : sequence of str
         Names of the fields.
 
     Returns
     -------
     proxy : type
-        In interpreted runs a named tuple. Python sees the struct as an instance, which is opaque.
+        A named tuple in interpreted runs. Otherwise instances are opaque to Python.
     struct : type
-        Called with the names and types of the fields it gives the type of a struct.
+        Called with the names and types of the fields, it returns the Numba type of a struct.
     """
     place = {"__module__": module}
     proxy = type(f"{name}Struct", (structref.StructRefProxy,), place)
@@ -52,7 +52,7 @@ def make_struct(module: str, name: str, fields: Sequence[str]) -> tuple[Any, Any
 
 
 class FunctionStruct:
-    """A struct whose fields are compiled functions, or tuples of them; in interpreted runs a named tuple.
+    """Struct whose fields are compiled functions or tuples of them; a named tuple in interpreted runs.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ class FunctionStruct:
         self._compiled: dict[tuple[Any, ...], Any] = {}
 
     def pack(self, functions: Sequence[Any], function_types: Sequence[Any]) -> Any:
-        """Return the struct of these functions; their types are Numba's: ``FunctionType``, or a ``UniTuple`` of one."""
+        """Return the struct of these functions; each type is Numba's ``FunctionType`` or a ``UniTuple`` of one."""
         if config.DISABLE_JIT:
             return self._proxy(*functions)
         key = tuple(function_types)
@@ -83,21 +83,29 @@ class FunctionStruct:
 
 
 def _flat(values: Sequence[Any], kind: Any) -> list[Any]:
-    """Return values with the elements of those of a kind in their places."""
+    """Return the values, with those of type ``kind`` replaced by their elements."""
     return [one for value in values for one in (value if isinstance(value, kind) else (value,))]
 
 
 def _write_packer(module: str, proxy: Any, fields: Sequence[str], tuples: Mapping[str, int]) -> Callable[..., Any]:
-    """Return the Python function ``pack(field, ...)`` that a kernel is made of to fill the struct.
+    """Return the Python function ``pack(field, ...)``, which is compiled to fill the struct.
 
-    It takes the elements of tuples one by one. Numba caches functions that have a file and a fixed number of
-    parameters: the function is written from the names of the fields, as the standard library writes those of a
-    dataclass, and belongs to the file of the module.
+    It takes the elements of tuples one by one.
     """
     elements = {name: [f"{name}_{k}" for k in range(length)] for name, length in tuples.items()}
-    names = ", ".join(", ".join(elements.get(name, [name])) for name in fields)
+    parameters = [one for name in fields for one in elements.get(name, [name])]
     values = ", ".join(f"({', '.join(elements[name])},)" if name in elements else name for name in fields)
-    scope: dict[str, Any] = {"__name__": module, "proxy": proxy}
-    file = sys.modules[module].__file__ or "<struct>"
-    exec(compile(f"def pack({names}): return proxy({values})", file, "exec"), scope)
-    return scope["pack"]  # type: ignore[no-any-return]
+    return write_function(module, "pack", parameters, f"return {proxy.__name__}({values})")
+
+
+def write_function(module: str, name: str, parameters: Sequence[str], *lines: str) -> Callable[..., Any]:
+    """Return the Python function ``name(parameters)`` with these lines, which use the names of the module.
+
+    Numba caches functions that have a file and a fixed number of parameters: the function is written from the names of
+    fields, as the standard library writes those of a dataclass, and belongs to the file of the module.
+    """
+    source = "\n    ".join([f"def {name}({', '.join(parameters)}):", *lines])
+    found: dict[str, Any] = {}
+    scope = vars(sys.modules[module])
+    exec(compile(source, scope.get("__file__") or "<struct>", "exec"), scope, found)
+    return found[name]  # type: ignore[no-any-return]

@@ -1,7 +1,8 @@
-"""Figures of matches and runs: the probability of each datum of being an inlier, how beliefs grew, why the run stopped.
+"""Figures of matches and runs: inlier probabilities, their evolution, and the stopping criteria.
 
-Every function returns a :class:`matplotlib.figure.Figure` made without pyplot: nothing to close, no global state, no
-window. :func:`save_figure` writes it to a file. May import ``geometry``, ``images`` and ``validate``.
+Every function returns a :class:`matplotlib.figure.Figure` that is created without pyplot: it opens no window, has no
+global state and need not be closed. :func:`save_figure` writes it to a file. This package may import ``geometry``,
+``images`` and ``validate``.
 """
 
 from __future__ import annotations

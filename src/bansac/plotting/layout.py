@@ -1,4 +1,4 @@
-"""Figures with axes placed in inches, panels of snapshots, the colours of probabilities, and writing to a file."""
+"""Figures with axes placed in inches, grids of panels, the colour map of probabilities, and saving of figures."""
 
 from __future__ import annotations
 
@@ -19,10 +19,11 @@ if TYPE_CHECKING:
 _Panel = tuple[int, NDArray[np.float64]]  # iteration and probabilities
 
 TRUE_COLOR, ESTIMATED_COLOR, FAINT_COLOR, POINT_COLOR = "#2ecc40", "#ff3b30", "#8a8a8a", "#1687ff"
-# Inches: two images, a title, a colour bar with its labels, a gap, the margin of a figure.
+# Sizes in inches: width of an image pair, height of a title, width of a colour bar with labels, gap; margin of a
+# figure.
 WIDTH, TITLE, BAR, SPACE = 10.0, 0.3, 0.85, 0.15
 _MARGIN = 0.1
-# Red to blue by way of pale yellow: both ends stand out from a grey image, also to colour-blind eyes.
+# From red through pale yellow to blue. Both ends contrast with a grey image, also for colour-blind readers.
 COLORS = ["#d7191c", "#f46d43", "#fdae61", "#fee090", "#abd9e9", "#57b5f0", "#1687ff"]
 
 
@@ -34,21 +35,21 @@ def save_figure(figure: Figure, path: str | os.PathLike[str], *, dpi: int = 150)
     figure : Figure
         The figure.
     path : str or path
-        The file to write; the ending names the format (png, pdf, svg, jpg, ...).
+        Output file. The suffix selects the format (png, pdf, svg, jpg, ...).
     dpi : int, optional
         Pixels per inch.
 
     Returns
     -------
     Path
-        The file.
+        The output file.
 
     Raises
     ------
     OSError
-        If the folder does not exist or cannot be written to.
+        If the folder does not exist or is not writable.
     ValueError
-        If the ending names no format.
+        If the suffix is not a known format.
     """
     path = Path(path)
     formats = figure.canvas.get_supported_filetypes()
@@ -64,7 +65,7 @@ def save_figure(figure: Figure, path: str | os.PathLike[str], *, dpi: int = 150)
 
 
 def new_figure(width: float, height: float) -> Figure:
-    """Return an empty figure with a margin around its width and height in inches."""
+    """Return an empty figure with a margin around a width and height in inches."""
     try:
         from matplotlib.figure import Figure
     except ImportError as error:
@@ -73,7 +74,7 @@ def new_figure(width: float, height: float) -> Figure:
 
 
 def place(figure: Figure, left: float, top: float, width: float, height: float) -> Axes:
-    """Add axes at a place in inches, counted from the upper left corner within the margin."""
+    """Add axes at a position in inches, measured from the upper left corner inside the margin."""
     total = figure.get_size_inches()
     lower_left = np.array([left + _MARGIN, total[1] - _MARGIN - top - height])
     return figure.add_axes((*(lower_left / total), *([width, height] / total)))
@@ -82,7 +83,7 @@ def place(figure: Figure, left: float, top: float, width: float, height: float) 
 def panel_grid(
     titles: Sequence[str], columns: int, width: float, height: float, *, right: float = 0.0, below: float = 0.0
 ) -> tuple[Figure, list[Axes]]:
-    """Return a figure with titled panels of a size, a colour bar beside them, and space to the right and below."""
+    """Return a figure with titled panels of one size, with a colour bar and free space to the right and below."""
     step = width + SPACE, height + TITLE
     rows = -(-len(titles) // columns)
     figure = new_figure(columns * step[0] + BAR + right, rows * step[1] + below)
@@ -96,14 +97,14 @@ def panel_grid(
 
 
 def color_map() -> Any:
-    """Return the colours of probabilities from 0 to 1."""
+    """Return the colour map of probabilities from 0 to 1."""
     from matplotlib.colors import LinearSegmentedColormap
 
     return LinearSegmentedColormap.from_list("probability", COLORS)
 
 
 def color_bar(figure: Figure, ax: Axes | None, bar: Axes | None, label: str) -> None:
-    """Draw the scale of probabilities into ``bar``, or beside ``ax``."""
+    """Draw the colour bar of probabilities into ``bar``, or beside ``ax``."""
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import Normalize
 
@@ -113,7 +114,7 @@ def color_bar(figure: Figure, ax: Axes | None, bar: Axes | None, label: str) -> 
 
 
 def snapshot_panels(snapshots: Mapping[int, ArrayLike], iterations: Sequence[int], n: int) -> list[_Panel]:
-    """Return iteration and probabilities of the last record at or before every iteration, each record once."""
+    """Return, for each iteration, the last snapshot at or before it and its iteration, without repetitions."""
     if not len(iterations):
         raise ValueError("iterations must not be empty")
     records = dict.fromkeys(_last_record(snapshots, iteration) for iteration in iterations)
@@ -121,7 +122,7 @@ def snapshot_panels(snapshots: Mapping[int, ArrayLike], iterations: Sequence[int
 
 
 def panel_title(iteration: int) -> str:
-    """Return the title of the panel of a record."""
+    """Return the title of the panel of a snapshot."""
     return f"Iteration {iteration}" if iteration else "Start"
 
 

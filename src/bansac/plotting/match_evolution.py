@@ -1,4 +1,4 @@
-"""The beliefs in matches over a run, panel by panel, and the outline of a homography."""
+"""Evolution of the inlier probabilities of matches during a run, and the outline of a homography."""
 
 from __future__ import annotations
 
@@ -46,20 +46,21 @@ def plot_probability_evolution(
     max_matches: int = 250,
     seed: int = 0,
 ) -> Figure:
-    """Draw how the beliefs in matches grow over a run, as in the first figure of the BANSAC paper.
+    """Draw how the inlier probabilities of matches evolve during a run, as in the first figure of the BANSAC paper.
 
     Parameters
     ----------
     image1, image2, x1, x2, max_matches, seed
         As in :func:`plot_matches`; all panels show the same matches.
     snapshots : mapping of int to (N,) array_like
-        Beliefs, P^k in the paper, after that many iterations (``result.trace.snapshots``).
+        Inlier probabilities (P^k in the paper) by number of iterations (``result.trace.snapshots``).
     iterations : sequence of int, optional
-        A panel is drawn for each that has a snapshot. For the others it is the last snapshot before it, which is drawn
-        once: of a run that ends after six iterations the panels 10, 100 and 1000 are one, "Iteration 6".
+        Iterations of the panels. Each panel shows the last snapshot at or before its iteration, and each snapshot is
+        drawn once. For example, if a run ends after six iterations, one panel "Iteration 6" replaces the panels 10, 100
+        and 1000.
     H_true, H_estimated : (3, 3) array_like or None, optional
-        Homographies: a further panel shows image 2 with the outline of image 1 mapped by the true one in green and by
-        the estimated one in red.
+        Homographies. If one is given, a further panel shows image 2 with the outline of image 1, mapped by the true
+        homography in green and by the estimated one in red.
 
     Returns
     -------
@@ -71,7 +72,7 @@ def plot_probability_evolution(
     OSError
         If an image cannot be read.
     ValueError
-        If lengths differ, a value is out of its range, or there is no snapshot at or before an iteration.
+        If lengths differ, a value is out of range, or there is no snapshot at or before an iteration.
     ImportError
         If Matplotlib is not installed.
 
@@ -99,7 +100,7 @@ def plot_probability_evolution(
 
     columns = 1 if len(panels) == 1 else 2
     panel = WIDTH / 2, WIDTH / 2 / aspect(gray1, gray2)
-    # The outlined image fills the height of the panels, its legend below, but is no wider than one of them.
+    # The outlined image has the height of the panels, with its legend below, but at most the width of a panel.
     outline_height = -(-len(panels) // columns) * (panel[1] + TITLE) - 2 * TITLE
     outline_width = min(outline_height * _outlined_aspect(gray2, outlines), panel[0]) if outlines else 0.0
     figure, axes = panel_grid([panel_title(k) for k, _ in panels], columns, *panel, right=outline_width)
@@ -112,7 +113,7 @@ def plot_probability_evolution(
 
 
 def _draw_outlines(ax: Axes, gray2: NDArray[np.uint8], outlines: list[_Outline]) -> None:
-    """Draw image 2 and quadrilaterals on it, with a margin if they reach beyond it."""
+    """Draw image 2 and quadrilaterals on it, with a margin if they exceed the image."""
     ax.imshow(gray2, cmap="gray", vmin=0, vmax=255, interpolation="antialiased")
     for name, color, style, outline in outlines:
         ax.plot(
@@ -126,8 +127,8 @@ def _draw_outlines(ax: Axes, gray2: NDArray[np.uint8], outlines: list[_Outline])
 
 
 def _outlined_limits(gray2: NDArray[np.uint8], outlines: list[_Outline]) -> tuple[_Array, _Array]:
-    """Return the upper left and lower right end of what :func:`_draw_outlines` shows."""
-    # A wild estimate must not shrink the image: a quarter of its side is the widest margin.
+    """Return the upper left and lower right corner of the area that :func:`_draw_outlines` shows."""
+    # The margin is at most a quarter of each side, so that a wrong estimate does not shrink the image.
     corners = np.array([[-0.5, -0.5], [gray2.shape[1] - 0.5, gray2.shape[0] - 0.5]])
     margin = 0.25 * corners[1]
     reach = np.concatenate([outline for *_, outline in outlines])
@@ -143,7 +144,7 @@ def _outlined_aspect(gray2: NDArray[np.uint8], outlines: list[_Outline]) -> floa
 
 
 def _outline(argument: str, H: ArrayLike, shape: tuple[int, ...]) -> _Array:
-    """Map the outline of an image, edge by edge; NaN for points behind the camera."""
+    """Map the outline of an image as a polyline; NaN for points behind the camera."""
     matrix = np.asarray(H, dtype=np.float64)
     if matrix.shape != (3, 3) or not np.isfinite(matrix).all():
         raise ValueError(f"{argument} must be a finite (3, 3) matrix, got {H!r}")

@@ -1,4 +1,4 @@
-"""Two images side by side with their matches, coloured by probability."""
+"""Two images side by side with their matches, coloured by inlier probability."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 _Array = NDArray[np.float64]
 
-_GAP = 0.02  # between the two images, as a share of the width of image 1
+_GAP = 0.02  # between the two images, relative to the width of image 1
 
-# Widths of lines, in points: of matches, of those of a mask and of those outside it.
+# Line widths in points: matches without a mask, inliers, outliers.
 _LINE, _THICK, _THIN = 0.8, 1.4, 0.5
 
 
@@ -36,7 +36,7 @@ def plot_matches(
     title: str | None = None,
     ax: Axes | None = None,
 ) -> Figure:
-    """Draw two images side by side and their matches, coloured by probability.
+    """Draw two images side by side and their matches, coloured by inlier probability.
 
     Parameters
     ----------
@@ -45,30 +45,29 @@ def plot_matches(
     x1, x2 : (N, 2) array_like
         Matched points in pixels.
     probabilities : (N,) array_like or None, optional
-        Probability of every match of being an inlier, in [0, 1]. Without it all matches have one colour, or two with
-        ``inliers``.
+        Inlier probability of each match, in [0, 1]. Without it, all matches have one colour, or two with ``inliers``.
     inliers : (N,) array_like of bool or None, optional
-        Mask; its matches have thick lines, the others thin and faint ones, and a legend below says so.
+        Inlier mask. Inliers have thick lines and outliers thin, faint lines; a legend below explains this.
     max_matches : int, optional
-        Largest number of matches drawn, chosen at random.
+        Largest number of matches drawn; they are chosen at random.
     seed : int, optional
-        Seed of that choice.
+        Seed of the random choice.
     title : str or None, optional
-        Title of the picture.
+        Title of the figure.
     ax : Axes or None, optional
-        The axes to draw into; those of a new figure by default.
+        Axes to draw into; by default those of a new figure.
 
     Returns
     -------
     Figure
-        The figure drawn to.
+        The figure that was drawn to.
 
     Raises
     ------
     OSError
         If an image cannot be read.
     ValueError
-        If lengths differ or a value is out of its range.
+        If lengths differ or a value is out of range.
     ImportError
         If Matplotlib is not installed.
 
@@ -98,7 +97,7 @@ def plot_matches(
         if probabilities is not None:
             bar = place(figure, panel[0] + SPACE, top, SPACE, panel[1])
     else:
-        figure = ax.figure.figure  # that of the axes, or the one around it if that is a SubFigure
+        figure = ax.figure.figure  # the parent figure if the axes belong to a SubFigure
     draw_matches(ax, gray1, gray2, points1[shown], points2[shown], values[shown], None if mask is None else mask[shown])
     if title:
         ax.set_title(title)
@@ -118,7 +117,7 @@ def draw_matches(
     values: _Array,
     mask: NDArray[np.bool_] | None = None,
 ) -> None:
-    """Draw the pair and its matches, the probable ones on top."""
+    """Draw the pair and its matches, those with high probability on top."""
     from matplotlib.collections import LineCollection
 
     height, width = gray1.shape
@@ -132,7 +131,7 @@ def draw_matches(
     order = np.argsort(values, kind="stable")
     ends1, ends2, colors = x1[order], (x2[order] + 0.5) * scale - 0.5, values[order]
     ends2[:, 0] += left
-    # Doubtful matches are drawn lighter still, or a thousand wrong lines would hide the picture.
+    # Matches with a low probability are more transparent, so that many wrong lines do not hide the images.
     alpha, widths = 0.45 + 0.45 * colors, np.full(len(colors), _LINE)
     if mask is not None:
         alpha, widths = np.where(mask[order], 0.9, 0.4), np.where(mask[order], _THICK, _THIN)
@@ -145,7 +144,7 @@ def draw_matches(
 
 
 def _add_legend(ax: Axes) -> None:
-    """Say below the picture what thick and thin lines are."""
+    """Add a legend of thick and thin lines below the axes."""
     from matplotlib.lines import Line2D
 
     thick = Line2D([], [], color="black", linewidth=_THICK, label="thick: inlier of the model, within the threshold")
@@ -155,20 +154,20 @@ def _add_legend(ax: Axes) -> None:
 
 
 def _show(ax: Axes, gray: NDArray[np.uint8], span: tuple[float, float], height: float | None = None) -> None:
-    """Show a grey image between two columns, darkened so that coloured lines stand out."""
+    """Show a grey image between two columns, darkened so that coloured lines are visible."""
     bottom = gray.shape[0] if height is None else height
     extent = (span[0] - 0.5, span[1] - 0.5, bottom - 0.5, -0.5)
     ax.imshow(gray, cmap="gray", vmin=0, vmax=360, extent=extent, interpolation="antialiased")
 
 
 def aspect(gray1: NDArray[np.uint8], gray2: NDArray[np.uint8]) -> float:
-    """Width by height of the pair, side by side at one height."""
+    """Return the aspect ratio (width by height) of the pair, side by side at one height."""
     (height1, width1), (height2, width2) = gray1.shape, gray2.shape
     return float(width1 / height1 * (1 + _GAP) + width2 / height2)
 
 
 def subset(n: int, max_matches: int, seed: int) -> NDArray[np.int64]:
-    """Return the indices, in order, of at most ``max_matches`` of n matches, chosen at random."""
+    """Return the sorted indices of at most ``max_matches`` of n matches, chosen at random."""
     if max_matches < 0:
         raise ValueError(f"max_matches must not be negative, got {max_matches}")
     if n <= max_matches:
@@ -177,7 +176,7 @@ def subset(n: int, max_matches: int, seed: int) -> NDArray[np.int64]:
 
 
 def as_matches(x1: ArrayLike, x2: ArrayLike) -> tuple[_Array, _Array]:
-    """Return two (N, 2) arrays of finite numbers."""
+    """Check matches and return them as two (N, 2) arrays of finite numbers."""
     points1, points2 = as_points("x1", x1, 2), as_points("x2", x2, 2)
     check_same_length("x1", points1, "x2", points2)
     return points1, points2

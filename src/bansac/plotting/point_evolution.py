@@ -1,4 +1,4 @@
-"""The beliefs in points of the plane over a run, panel by panel."""
+"""Evolution of the inlier probabilities of 2D points during a run."""
 
 from __future__ import annotations
 
@@ -26,19 +26,20 @@ def plot_point_evolution(
     curves: Mapping[int, ArrayLike] | None = None,
     columns: int = 3,
 ) -> Figure:
-    """Draw how the beliefs in points of the plane grow over a run, as in the curve example of the BANSAC paper.
+    """Draw how the inlier probabilities of 2D points evolve during a run, as in the BANSAC paper's curve example.
 
     Parameters
     ----------
     points : (N, 2) array_like
-        The points.
+        2D points.
     snapshots, iterations
         As in :func:`plot_probability_evolution`.
     curve_true : (K, 2) array_like or None, optional
-        Points along the true curve, drawn in green.
+        Points on the true curve, drawn in green.
     curves : mapping of int to (K, 2) array_like, optional
-        Points along the estimated curve by iteration, drawn dashed in that iteration's panel.
+        Points on the estimated curves by iteration, each drawn dashed in the panel of its iteration.
     columns : int, optional
+        Number of panels in a row.
         Panels a row.
 
     Returns
@@ -49,7 +50,7 @@ def plot_point_evolution(
     Raises
     ------
     ValueError
-        If lengths differ, a value is out of its range, or there is no snapshot at or before an iteration.
+        If lengths differ, a value is out of range, or there is no snapshot at or before an iteration.
     ImportError
         If Matplotlib is not installed.
 
@@ -90,7 +91,7 @@ def plot_point_evolution(
 
 
 def _data_limits(points: _Array) -> tuple[tuple[float, float], tuple[float, float]]:
-    """Return the limits in x and y of a square panel around points, with a margin."""
+    """Return the x and y limits of a square panel around points, with a margin."""
     if not len(points):
         return (-1.0, 1.0), (-1.0, 1.0)
     low, high = points.min(axis=0), points.max(axis=0)

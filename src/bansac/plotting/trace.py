@@ -1,4 +1,4 @@
-"""The course of a run: inlier ratio, gamma and the counters of the stopping criteria."""
+"""Inlier ratio, gamma and the counters of the stopping criteria over the iterations of a run."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ _Array = NDArray[np.float64]
 
 
 def plot_trace(trace: Trace, *, n_points: int | None = None) -> Figure:
-    """Draw the course of a run: inlier ratio, gamma and the stop counters over the iterations.
+    """Draw the inlier ratio, gamma and the counters of the stopping criteria over the iterations of a run.
 
     Parameters
     ----------
     trace : Trace
-        Course of a run (``result.trace``, with ``trace=True``).
+        Trace of a run (``result.trace``, with ``trace=True``).
     n_points : int or None, optional
-        Number of data, that the best model's inlier count is divided by. By default it is the sum of its inliers and
-        outliers.
+        Number of points by which the inlier count of the best model is divided. By default it is the number of its
+        inliers and outliers.
 
     Returns
     -------
@@ -84,7 +84,7 @@ def plot_trace(trace: Trace, *, n_points: int | None = None) -> Figure:
         ax.set_axisbelow(True)
         ax.spines[["top", "right"]].set_visible(False)
         if ax.get_legend_handles_labels()[1]:
-            # Beside the curves, never over them.
+            # Place the legend beside the curves, not over them.
             ax.legend(
                 frameon=False, fontsize="small", loc="lower right", bbox_to_anchor=(1, 1), ncols=2, borderaxespad=0.1
             )

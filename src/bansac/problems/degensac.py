@@ -18,7 +18,7 @@ from bansac.numeric.rng import next_index
 from bansac.problems.epipolar import orientation, second_epipole
 from bansac.solvers import homography_dlt
 
-__all__ = ["is_degenerate", "mark_plane", "repair_degenerate"]
+__all__ = ["is_degenerate", "mark_plane", "refit_plane", "repair_degenerate"]
 
 # Any five of seven matches contain one of these triplets.
 _TRIPLETS = np.array([0, 1, 2, 3, 4, 5, 0, 1, 6, 3, 4, 6, 2, 5, 6])
@@ -81,7 +81,7 @@ def repair_degenerate(
     plane_threshold = _PLANE_FACTOR * squared_threshold
     if not _find_plane(data, sample, model, plane_threshold, H, candidate, weights, room):
         return False
-    off_count = n - _refit_plane(data, plane_threshold, H, candidate, weights, room)
+    off_count = n - refit_plane(data, plane_threshold, _ROUNDS, H, candidate, weights, room)
     return _search_epipole(data, weights, off_plane[:off_count], H, model, candidate, squared_threshold, rng)
 
 
@@ -188,13 +188,13 @@ def mark_plane(
 
 
 @inner_kernel
-def _refit_plane(
-    data: Floats, squared_threshold: float, H: Floats, candidate: Floats, weights: Floats, room: Floats
+def refit_plane(
+    data: Floats, squared_threshold: float, rounds: int, H: Floats, candidate: Floats, weights: Floats, room: Floats
 ) -> int:
-    """Fit H to the matches on its plane as long as they become more; mark them and return their number."""
+    """Fit H to the matches on its plane while their number grows; set their weights to one and return their number."""
     x1, y1, x2, y2 = data[0], data[1], data[2], data[3]
     most = mark_plane(x1, y1, x2, y2, H, squared_threshold, weights)
-    for _ in range(_ROUNDS):
+    for _ in range(rounds):
         if not _fit_homography(data, weights, candidate, room):
             break
         support = mark_plane(x1, y1, x2, y2, candidate, squared_threshold, weights)

@@ -1,6 +1,6 @@
-"""One HTML page about a result: matches coloured by their posterior, and the run replayed; a table for notebooks.
+"""HTML report of a result with matches coloured by posterior and a replay of the run; and a table for notebooks.
 
-The page has everything in itself and loads nothing. May import ``images``, ``plotting``, ``storage`` and ``validate``.
+The page is one self-contained file. This package may import ``images``, ``plotting``, ``storage`` and ``validate``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The page: template, style, script and data in one file that loads nothing."""
+"""HTML page of a report: template, style, script and data in one self-contained file."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ __all__ = ["write_report"]
 
 _FILES = Path(__file__).parent
 
-# Longer side and size in bytes of an image of the page.
+# Largest side in pixels and size in bytes of an image in the page.
 _SIDE = 1280
 _BYTES = 1_200_000
 
@@ -43,7 +43,7 @@ def write_report(
     settings: Mapping[str, Any] | None = None,
     title: str | None = None,
 ) -> None:
-    """Write the page; the arguments are those of :meth:`bansac.Result.report`."""
+    """Write the page; the parameters are those of :meth:`bansac.Result.report`."""
     target = Path(path)
     if not target.parent.is_dir():
         raise FileNotFoundError(f"cannot write {target}: there is no folder {target.parent}")
@@ -77,19 +77,19 @@ def _check_points(result: Result, x1: ArrayLike, x2: ArrayLike | None) -> list[A
 
 
 def _heading(images: list[ImageLike | None], count: int) -> str:
-    """Return the names of the images, where they have some."""
+    """Return the file names of the images, or the number of points if there are none."""
     names = [Path(image).name for image in images if isinstance(image, str | os.PathLike)]
     return " and ".join(names) if names else f"{count} {'matches' if len(images) == 2 else 'points'}"
 
 
 def _embed(image: ImageLike, argument: str) -> tuple[tuple[int, int], str]:
-    """Return height and width of an image, and a URL that has it in itself, in a smaller size if need be."""
+    """Return the height and width of an image, and a data URL of it, reduced in size if necessary."""
     pixels = read_image(image, color=True, argument=argument)
     return (pixels.shape[0], pixels.shape[1]), data_url(encode_jpeg(shrink(pixels, _SIDE)[0], _BYTES))
 
 
 def _fill(result: Result, title: str, data: str, settings: Mapping[str, Any] | None) -> str:
-    """Return the template with its places filled; a browser runs no script and takes no style but these two."""
+    """Fill the template; its security policy allows only this script and this style."""
     template, style = _read("report.html"), _read("report.css")
     script = "\n".join(map(_read, ("data.js", "picture.js", "controls.js")))
     words = summary_words(result)
@@ -112,5 +112,5 @@ def _read(name: str) -> str:
 
 
 def _hash(text: str) -> str:
-    """Return the hash by which the page's security policy knows its own style and script."""
+    """Return the hash that the security policy of the page uses to allow its own style or script."""
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()

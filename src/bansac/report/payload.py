@@ -1,4 +1,4 @@
-"""The numbers of a report, as the script of the page reads them: plain JSON, arrays as base64."""
+"""Numbers of a report for the script of the page: plain JSON, with arrays as base64."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ if TYPE_CHECKING:
 
 __all__ = ["data_url", "numbers_of", "panel"]
 
-# What the page says of the run after each of its frames.
+# Counters that the page shows after each frame.
 _COUNTERS = ("inlier_ratio", "gamma", "best_inliers", "low_probability", "outliers", "required_iterations")
 
-# Points of the curves below the slider.
+# Number of points of the curves below the slider.
 _COURSE = 600
 
-# Around points without an image, as a share of their extent.
+# Margin around points without an image, relative to their extent.
 _MARGIN = 0.05
 
 _Array = NDArray[np.float64]
 
 
 def numbers_of(result: Result, points: list[_Array], panels: list[dict[str, Any]], trace: Trace | None) -> str:
-    """Return the data of the page as JSON that may stand in a script element."""
+    """Return the data of the page as JSON that is safe in a script element."""
     document = {
         "points": [_encode(x, "<f8") for x in points],
         "panels": panels,
@@ -47,9 +47,9 @@ def numbers_of(result: Result, points: list[_Array], panels: list[dict[str, Any]
 
 
 def panel(x: _Array, size: tuple[int, int] | None, url: str | None, *, upwards: bool) -> dict[str, Any]:
-    """Return what one side of the picture shows: an image of ``size`` (height, width), or the extent of the points."""
+    """Return one side of the figure: an image of ``size`` (height, width), or the extent of the points."""
     if size is not None:
-        corner, extent = np.full(2, -0.5), np.array(size[::-1], dtype=np.float64)  # pixel centres are whole numbers
+        corner, extent = np.full(2, -0.5), np.array(size[::-1], dtype=np.float64)  # pixel centres are integers
     elif len(x):
         low, high = x.min(axis=0), x.max(axis=0)
         span = np.where(high > low, high - low, max(float(np.ptp(x)), 1.0))
@@ -60,13 +60,13 @@ def panel(x: _Array, size: tuple[int, int] | None, url: str | None, *, upwards: 
 
 
 def data_url(jpeg: bytes) -> str:
-    """Return a JPEG as a URL that has it in itself."""
+    """Return a JPEG as a data URL."""
     return "data:image/jpeg;base64," + base64.b64encode(jpeg).decode()
 
 
 def _frames(result: Result, trace: Trace) -> dict[str, Any]:
-    """Return the frames, the counters after each of them, and the curves of the whole run."""
-    rows = trace.frames[1:] - 1  # the first frame is before the first iteration
+    """Return the frames, the counters after each frame, and the curves of the whole run."""
+    rows = trace.frames[1:] - 1  # the first frame precedes the first iteration
     counters = {name: [None, *to_plain(getattr(trace, name)[rows])] for name in _COUNTERS}
     course = np.unique(np.linspace(0, len(trace) - 1, _COURSE).astype(int))
     ends = np.flatnonzero(np.diff(trace.restart)) + 1
@@ -86,11 +86,11 @@ def _encode(values: NDArray[Any] | None, kind: str) -> str | None:
 
 
 def _encode_bits(mask: NDArray[np.bool_]) -> str:
-    """Return eight values a byte, the first in its lowest bit."""
+    """Return a mask with eight values per byte, the first in the lowest bit, as base64."""
     return base64.b64encode(np.packbits(mask, bitorder="little").tobytes()).decode()
 
 
 def _as_script_data(document: dict[str, Any]) -> str:
-    """Return JSON without the characters that could end its element or begin another."""
+    """Return JSON without characters that could close its script element or open another one."""
     text = json.dumps(to_plain(document), allow_nan=False, separators=(",", ":"))
     return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")

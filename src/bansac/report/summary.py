@@ -1,4 +1,4 @@
-"""A result in words: the verdict, the model, why the run stopped; also as a table for notebooks."""
+"""Text summary of a result: the verdict, the model and the stopping reason; also as a table for notebooks."""
 
 from __future__ import annotations
 
@@ -52,13 +52,13 @@ def summary_table(result: Result) -> str:
     Returns
     -------
     str
-        A table element; all texts are escaped.
+        A table element with escaped texts.
     """
     return html_table(summary_words(result))
 
 
 def html_table(rows: Mapping[str, Any]) -> str:
-    """Return names and values as an HTML table; values of several lines are preformatted."""
+    """Return names and values as an HTML table; multi-line values are preformatted."""
     lines = []
     for name, value in rows.items():
         text = escape(str(value))

@@ -16,12 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bansac.numeric.arrays import Floats, Ints, Words
-from bansac.numeric.jit import allocating_kernel, inner_kernel, kernel
+from bansac.numeric.jit import allocating_kernel, inlined, inner_kernel, kernel
 from bansac.numeric.linalg import copy
 from bansac.numeric.rng import fixed_rng, next_index
-from bansac.problems.degensac import mark_plane
+from bansac.problems.degensac import mark_plane, refit_plane
 from bansac.problems.problem import Problem
 from bansac.significance.false_alarms import log_binomial_tail, log_choose
+from bansac.significance.support import squared_area, squared_length
 from bansac.solvers import homography_4pt, homography_dlt
 
 __all__ = ["configuration_message", "find_configuration", "fit_rotation", "matches_of_plane"]
@@ -52,7 +53,6 @@ _ROUNDS = 4
 _SEARCHED = 250
 
 _solve_homography = inner_kernel(homography_4pt.solve)
-_fit_homography = inner_kernel(homography_dlt.fit)
 
 
 def find_configuration(
@@ -99,10 +99,10 @@ def find_configuration(
     return "planar"
 
 
-def configuration_message(problem: Problem, configuration: str) -> str:
-    """Return what a configuration means for a model, to be added to a message; nothing if it determines the model."""
+def configuration_message(problem: Problem, configuration: str | None) -> str:
+    """Return the end of a message: what a configuration leaves undetermined, "" if nothing."""
     if configuration == "collinear":
-        return f"; the inliers are collinear in an image, which does not determine the {problem.name}"
+        return f"; the inliers lie on a line, which does not determine the {problem.name}"
     if configuration == "pure_rotation":
         return "; the camera turns about its centre, which does not determine a translation"
     if configuration == "planar" and problem.unit == "normalised":
@@ -145,7 +145,7 @@ def fit_rotation(rays: Floats) -> Floats:
 
 @kernel
 def _on_line(data: Floats, residuals: Floats, threshold: float, codimension: int) -> bool:
-    """Say whether the support is on a line in one of the images, but for what chance gives."""
+    """Return whether the inliers are on a line in one of the images, except those that chance explains."""
     counts = np.empty((2, 3), np.int64)
     n = _examine_lines(data, residuals, threshold, fixed_rng(), counts)
     few, found = (1.0 - _FEWEST) * n, n == 0
@@ -156,10 +156,9 @@ def _on_line(data: Floats, residuals: Floats, threshold: float, codimension: int
 
 @kernel
 def _on_plane(data: Floats, residuals: Floats, threshold: float, codimension: int, follows: Floats) -> bool:
-    """Say whether the support follows the homography of most of it, but for what chance gives.
+    """Return whether the inliers follow the homography of most of them, except those that chance explains.
 
-    ``follows`` is 1 for the data that follow it and 0 for the others. None are said to follow it if it is far from
-    having all of the support.
+    ``follows`` gets 1 for the matches that follow it and 0 for the others; all 0 if it has few of the inliers.
     """
     counts = np.empty(3, np.int64)
     _mark_plane_of_support(data, residuals, threshold, fixed_rng(), follows, counts)
@@ -168,10 +167,10 @@ def _on_plane(data: Floats, residuals: Floats, threshold: float, codimension: in
 
 @inner_kernel
 def _is_chance(counts: Ints, free: int, codimension: int) -> bool:
-    """Say whether chance gives the support among the data off a structure.
+    """Return whether chance explains the inliers among the matches off a line or plane.
 
-    Such a datum fits the model with the rate that the residuals beyond the threshold have, and ``free`` data fit it
-    whatever they are: the bound of the probability is multiplied by the number of their choices.
+    Such a match is an inlier at the rate of residuals beyond the threshold, and any ``free`` matches fit the model: the
+    bound of the probability is multiplied by the number of their choices.
     """
     support, near, n = counts[0], counts[1], counts[2]
     if support <= free:
@@ -190,17 +189,21 @@ def _is_rotation(data: Floats, plane: Floats, threshold: float) -> bool:
 
 @kernel
 def _count_following(data: Floats, H: Floats, threshold: float, follows: Floats) -> int:
-    """Mark the data that follow a homography by 1, the others by 0; return how many do."""
-    tolerance = _TOLERANCE * _TOLERANCE * threshold * threshold
-    return mark_plane(data[0], data[1], data[2], data[3], H, tolerance, follows)
+    """Mark the matches that follow a homography by 1, the others by 0; return how many do."""
+    return mark_plane(data[0], data[1], data[2], data[3], H, _squared_tolerance(threshold), follows)
+
+
+@inlined
+def _squared_tolerance(threshold: float) -> float:
+    return _TOLERANCE * _TOLERANCE * threshold * threshold
 
 
 @allocating_kernel
 def _examine_lines(data: Floats, residuals: Floats, threshold: float, rng: Words, counts: Ints) -> int:
-    """Find the line in each image that most of the inliers are on, and count the data that are not.
+    """Find the line in each image that most of the inliers are on, and count the matches off it.
 
-    ``counts`` gets a row for each image: such data of the support, those with a residual beyond the threshold but near
-    it, and all of them. What is returned is the size of the support.
+    ``counts`` gets a row for each image: inliers off the line, matches off it with a residual beyond the threshold but
+    near it, and all matches off it. Returns the number of inliers.
     """
     tolerance, low, high = _TOLERANCE * threshold, _NEAR * threshold, _FAR * threshold
     members, size = np.empty(residuals.size, np.int64), 0
@@ -210,29 +213,26 @@ def _examine_lines(data: Floats, residuals: Floats, threshold: float, rng: Words
     step = 1 + size // _SEARCHED
     n = (size + step - 1) // step
     some = np.empty((2, n))
-    x, y = some[0], some[1]
     for image in range(2 if size > 0 else 0):
+        x, y = 2 * image, 2 * image + 1
         for k in range(n):
-            x[k], y[k] = data[2 * image, members[k * step]], data[2 * image + 1, members[k * step]]
-        most, la, lb, lc = 0, 0.0, 0.0, 0.0
+            some[0, k], some[1, k] = data[x, members[k * step]], data[y, members[k * step]]
+        fewest, first, second = n, 0, 0
         for _ in range(_SAMPLES):
             i, j = next_index(rng, n), next_index(rng, n)
-            a, b = y[i] - y[j], x[j] - x[i]
-            length = math.sqrt(a * a + b * b)
-            a, b = (a / length, b / length) if length > 0.0 else (1.0, 0.0)
-            c = -a * x[i] - b * y[i]
-            on = 0
+            limit = tolerance * tolerance * squared_length(some, 0, 1, i, j)  # 0 for a point twice, which gives no line
+            off = 0
             for k in range(n):
-                on += 1 if abs(a * x[k] + b * y[k] + c) < tolerance else 0
-            if on > most:
-                most, la, lb, lc = on, a, b, c
-        u, v = data[2 * image], data[2 * image + 1]
+                off += 0 if squared_area(some, 0, 1, i, j, k) < limit else 1
+            if off < fewest:
+                fewest, first, second = off, members[i * step], members[j * step]
+        limit = tolerance * tolerance * squared_length(data, x, y, first, second)
         support, near, others = 0, 0, 0
-        for k in range(residuals.size):
-            off, r = not abs(la * u[k] + lb * v[k] + lc) < tolerance, residuals[k]
-            support += 1 if off and r <= threshold else 0
-            near += 1 if off and low < r <= high else 0
-            others += 1 if off else 0
+        for k in range(residuals.size if fewest < n else 0):
+            off_line, r = not squared_area(data, x, y, first, second, k) < limit, residuals[k]
+            support += 1 if off_line and r <= threshold else 0
+            near += 1 if off_line and low < r <= high else 0
+            others += 1 if off_line else 0
         counts[image, 0], counts[image, 1], counts[image, 2] = support, near, others
     return size
 
@@ -241,7 +241,7 @@ def _examine_lines(data: Floats, residuals: Floats, threshold: float, rng: Words
 def _mark_plane_of_support(
     data: Floats, residuals: Floats, threshold: float, rng: Words, follows: Floats, counts: Ints
 ) -> None:
-    """Mark the data of the plane, and count the others: those of the support, those near it, and all of them."""
+    """Mark the matches of the plane, and count the others: inliers, those near the threshold, and all of them."""
     support = 0
     for k in range(residuals.size):
         support += 1 if residuals[k] <= threshold else 0
@@ -260,7 +260,7 @@ def _mark_plane_of_support(
             seen += 1
     found = _search_plane(searched, threshold, rng, models, sample, on)
     if found >= _FEWEST_AT_FIRST * n and found > 0:
-        found = _refit_plane(searched, threshold, found, models, on, scratch)
+        found = refit_plane(searched, _squared_tolerance(threshold), _ROUNDS, models[1], models[0], on, scratch)
     if found < _FEWEST * n or found == 0:
         return
     _count_following(data, models[1], threshold, follows)
@@ -274,25 +274,9 @@ def _mark_plane_of_support(
 
 
 @inner_kernel
-def _refit_plane(searched: Floats, threshold: float, found: int, models: Floats, on: Floats, scratch: Floats) -> int:
-    """Fit the homography ``models[1]`` to the data that follow it, as long as more do; return how many do."""
-    H, fitted = models[1], models[0]
-    _count_following(searched, H, threshold, on)
-    for _ in range(_ROUNDS):
-        if not _fit_homography(searched, on, fitted, scratch):
-            break
-        count = _count_following(searched, fitted, threshold, on)
-        if count <= found:
-            break
-        found = count
-        copy(fitted, H)
-    return found
-
-
-@inner_kernel
 def _search_plane(searched: Floats, threshold: float, rng: Words, models: Floats, sample: Ints, follows: Floats) -> int:
     """Write the homography of four inliers that most of them follow to ``models[1]``, and return how many do."""
-    n, most, tolerance = searched.shape[1], 0, _TOLERANCE * _TOLERANCE * threshold * threshold
+    n, most, tolerance = searched.shape[1], 0, _squared_tolerance(threshold)
     H, best, on = models[0], models[1], follows[:n]
     x1, y1, x2, y2 = searched[0], searched[1], searched[2], searched[3]
     for _ in range(_SAMPLES):

@@ -1,8 +1,8 @@
 """Test whether chance explains the support of a model: the number of false alarms (NFA) of an a-contrario model.
 
-Under the hypothesis that the data have no structure, a datum has a residual of at most t with probability alpha(t),
-whatever the others have. The number of models through m of n data, s a sample, that have some k data within t is
-expected to be at most
+Under the hypothesis that the data have no structure, each point or match has a residual of at most t with probability
+alpha(t), independent of the others. The number of models through m of n data, s a sample, that have some k data within
+t is expected to be at most
 
     NFA(k, t) = s (n - m) C(n, k) C(k, m) alpha(t)^(k - m)
 
@@ -37,7 +37,7 @@ def log_nfa(alpha: Floats, n: int, sample_size: int, max_models: int) -> float:
     Parameters
     ----------
     alpha : (K,) ndarray
-        ``alpha[k - 1]`` is the probability that a random datum has at most the k-th smallest residual of the support.
+        ``alpha[k - 1]`` is the probability that a random match has at most the k-th smallest residual of the support.
     n, sample_size : int
         Numbers of data, K of them in the support, and of data in a minimal sample.
     max_models : int

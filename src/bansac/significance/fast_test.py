@@ -1,8 +1,11 @@
-"""The test of significance in short, which most right models pass.
+"""A fast sufficient test of significance, which most right models pass.
 
 It takes one pass and does not sort. It counts fewer of the inliers and assumes a higher chance probability than the
 full test (``bansac.significance.verdict``): a model that passes here passes there. Of many points it tests an evenly
 spaced subset, with the number of models of all points.
+
+The full test sorts the residuals and needs the exact neighbours, which takes ten times as long for 800 matches. It also
+calls functions of the problem that are not compiled (``evidence``), so the two are separate functions.
 """
 
 from __future__ import annotations
@@ -18,18 +21,18 @@ from bansac.numeric.rng import fixed_rng, next_index
 from bansac.problems.problem import Problem
 from bansac.significance.false_alarms import SIGNIFICANT, log_choose
 from bansac.significance.null_model import cell_size
-from bansac.significance.support import SAME_POINT, wrap
+from bansac.significance.support import SAME_POINT, squared_area, squared_length, wrap
 
 __all__ = ["is_significant_fast"]
 
 _SLOTS = 2048
 _LINES = 16
-_SAMPLE = 500  # data that are looked at, evenly spaced
-_PAIRS = 500  # of few data each is exchanged with several others, for about so many pairs
+_SAMPLE = 500  # points or matches tested, evenly spaced
+_PAIRS = 500  # each of few matches is exchanged with several others, for about this number of pairs
 
 
 def is_significant_fast(problem: Problem, data: Floats, model: Floats, threshold: float, inliers: Bools) -> bool:
-    """Return whether the model is significant beyond doubt; False says nothing."""
+    """Return whether the model is significant. If False, run the full test."""
     n, m = inliers.size, problem.sample_size
     pairs = len(problem.points) == 2
     if data.shape[0] != (4 if pairs else 2) or not problem.points or n < 2 * m:
@@ -62,7 +65,7 @@ def _bound_false_alarms(
     n = inliers.size
     room = (others + 1) * min(n, _SAMPLE)
     rearranged, residuals, counts = np.empty((data.shape[0], room)), np.empty(room), np.empty(3, np.int64)
-    _survey(data, inliers, fixed_rng(), width, same, m - 1, others, rearranged, counts)
+    _sample_rearranged(data, inliers, fixed_rng(), width, same, m - 1, others, rearranged, counts)
     if counts[0] <= m:
         return np.inf
     far = others * counts[1]
@@ -74,7 +77,7 @@ def _bound_false_alarms(
 def _count_false_alarms(
     residuals: Floats, limit: float, n: int, counts: Ints, far: np.int64, m: int, max_models: int
 ) -> float:
-    """Return the bound, from the squared residuals of the rearranged data, the first ``far`` exchanged with any."""
+    """Return the bound from the squared residuals of rearranged matches, the first ``far`` exchanged with any."""
     support, size, near = counts[0], counts[1], counts[2]
     far_hits, near_hits = 1, 1
     for i in range(far):
@@ -83,7 +86,7 @@ def _count_false_alarms(
         near_hits += 1 if residuals[i] <= limit else 0
     alpha = far_hits / (far + 1.0)
     alpha = min(max(alpha, (1.0 - near / size) * alpha + near_hits / (size + 1.0)), 1.0)
-    # of a part of the data any m have a model, not only those of the support
+    # the model of a subset may be of any m points or matches, not only of its inliers
     choices = log_choose(n, m) if size < n else log_choose(support, m)
     false_alarms: float = math.log(max_models * max(size - m, 1)) + log_choose(size, support) + choices
     false_alarms += (support - m) * math.log(alpha)
@@ -91,7 +94,7 @@ def _count_false_alarms(
 
 
 @allocating_kernel
-def _survey(
+def _sample_rearranged(
     data: Floats,
     support: Bools,
     rng: Words,
@@ -102,11 +105,11 @@ def _survey(
     rearranged: Floats,
     counts: Ints,
 ) -> None:
-    """Exchange data with any others and with neighbours, and count what of the support shares no point.
+    """Exchange points or matches with any others and with neighbours, and count the inliers that share no point.
 
-    ``counts`` are that of the support, of the data looked at, and of those exchanged with neighbours. The columns of
-    ``rearranged`` are the data, each exchanged with so many ``others``, then those exchanged with neighbours. The
-    support is 0 if that of matches lies on a line, but for fewer than ``off_line``.
+    ``counts`` gets the number of these inliers, of the matches tested, and of those exchanged with neighbours. The
+    columns of ``rearranged`` are the matches, each exchanged with ``others`` other ones, then those exchanged with
+    neighbours. The first number is 0 if all inliers except fewer than ``off_line`` lie on a line of an image.
     """
     channels, n = data.shape
     step = (n + _SAMPLE - 1) // _SAMPLE
@@ -118,14 +121,14 @@ def _survey(
     size = 0
     distinct, far, near = 0, 0, 0
     for i in range(0, n, step):
-        x, y = np.floor(data[0, i] / width), np.floor(data[1, i] / width)
-        slot = _slot(x, y)
+        column, row = np.floor(data[0, i] / width), np.floor(data[1, i] / width)
+        slot = _slot(column, row)
         for _ in range(others):
             j = next_index(rng, n - 1)
             _exchange(data, i, j + 1 if j >= i else j, rearranged, far)
             far += 1
         j = latest[slot]
-        if j >= 0 and np.floor(data[0, j] / width) == x and np.floor(data[1, j] / width) == y:
+        if j >= 0 and np.floor(data[0, j] / width) == column and np.floor(data[1, j] / width) == row:
             _exchange(data, i, j, rearranged, others * looked_at + near)
             near += 1
         latest[slot] = i
@@ -134,21 +137,19 @@ def _survey(
             size += 1
             is_new = True
             for side in range(channels // 2):
-                x, y = data[2 * side, i] / (2.0 * same), data[2 * side + 1, i] / (2.0 * same)
-                slot = _slot(np.floor(x), np.floor(y))
+                column, row = np.floor(data[2 * side, i] / (2.0 * same)), np.floor(data[2 * side + 1, i] / (2.0 * same))
+                slot = _slot(column, row)
                 is_new &= not used[side, slot]
                 used[side, slot] = True
             distinct += is_new
     counts[0], counts[1], counts[2] = 0, looked_at, near
-    for row in range(0, channels if channels == 4 else 0, 2):
+    for c in range(0, channels if channels == 4 else 0, 2):
         for _ in range(_LINES if size > 0 else 0):
             a, b = members[next_index(rng, size)], members[next_index(rng, size)]
-            dx, dy = data[row, b] - data[row, a], data[row + 1, b] - data[row + 1, a]
-            limit = 8.0 * same * np.sqrt(dx * dx + dy * dy)
+            limit = 64.0 * same * same * squared_length(data, c, c + 1, a, b)
             off = 0
             for k in range(size):
-                i = members[k]
-                off += abs(dx * (data[row + 1, i] - data[row + 1, a]) - dy * (data[row, i] - data[row, a])) > limit
+                off += 1 if squared_area(data, c, c + 1, a, b, members[k]) > limit else 0
                 if off >= off_line:
                     break
             if off < off_line and limit > 0.0:
@@ -158,7 +159,7 @@ def _survey(
 
 @inlined
 def _exchange(data: Floats, i: int | np.int64, j: int | np.int64, out: Floats, column: int) -> None:
-    """Write datum i rearranged with datum j into a column, as ``background`` does it."""
+    """Write point or match i rearranged with j into a column, as ``null_model`` does."""
     if data.shape[0] == 4:
         out[0, column], out[1, column] = data[0, i], data[1, i]
         out[2, column], out[3, column] = data[2, j], data[3, j]

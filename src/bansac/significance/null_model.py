@@ -1,14 +1,14 @@
-"""How often data without structure agree with a model: measured on the data, rearranged so that none is left.
+"""The null model: residuals of a model on points or matches that are rearranged so that they have no structure.
 
-The textbook probability of a random datum, the area of the inliers over that of the image, is wrong where data are
+The textbook probability of a random match, the area of the inliers over that of the image, is wrong if data are
 clustered, lie on a grid or share points. So residuals of the model are measured on data that are rearranged:
 
-* Data of several points (matches): the first point of one datum with the other points of another.
-* Else two data become the corner of the right triangle with equal legs whose hypotenuse they are: two data of a normal
-  distribution that is as wide as long give one of the same distribution, two of a thin structure one beside it.
+* Matches, which have several points: the first point of one match with the other points of another.
+* Else two points become the corner of the right triangle with equal legs whose hypotenuse they are: two points of a
+  normal distribution that is as wide as long give one of the same distribution, two of a thin structure one beside it.
 
-Twice: j is any other datum, or a neighbour, so that clusters of matches of which every one agrees with the next are
-chance as well. The larger probability counts.
+This is done twice. The second is any other match, then a neighbour, so that clusters of matches of which every one
+agrees with the next are chance as well. The larger probability counts.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class NullModel:
     resolution: float
 
     def probability(self, distance: Floats) -> Floats:
-        """Return alpha(t), the probability that a random datum has a residual of at most ``distance``."""
+        """Return alpha(t), the probability that a random point or match has a residual of at most ``distance``."""
         far = _share_within(self.far, distance, 1.0)
         if self.near.size > 0:
             share = 1.0 - self.alone
@@ -83,7 +83,7 @@ def measure_null_model(problem: Problem, data: Floats, model: Floats, threshold:
 
 
 def measure_far(problem: Problem, data: Floats, model: Floats) -> NullModel:
-    """Measure them on data exchanged with any others only: probabilities are at most those of the whole background."""
+    """Measure them on matches exchanged with any others only: probabilities are at most those of the full model."""
     n, order = data.shape[1], _random_order(data)
     shifts = range(1, min(n - 1, -(-_PAIRS // n)) + 1)
     if len(problem.points) > 1:
@@ -100,11 +100,11 @@ def measure_far(problem: Problem, data: Floats, model: Floats) -> NullModel:
     )
 
 
-def add_neighbours(background: NullModel, problem: Problem, data: Floats, model: Floats, threshold: float) -> NullModel:
-    """Return a background of ``measure_far`` with the residuals of data exchanged with neighbours, too."""
+def add_neighbours(null_model: NullModel, problem: Problem, data: Floats, model: Floats, threshold: float) -> NullModel:
+    """Return the null model of ``measure_far`` with the residuals of matches exchanged with neighbours added."""
     own, other = _neighbours(problem, np.take(data, _random_order(data), axis=1), threshold)
     near = _sorted_residuals(problem, _rearrange(problem, own, other), model)
-    return replace(background, near=near, alone=1 - own.shape[1] / data.shape[1])
+    return replace(null_model, near=near, alone=1 - own.shape[1] / data.shape[1])
 
 
 def _random_order(data: Floats) -> Ints:
@@ -135,7 +135,7 @@ def _sorted_residuals(problem: Problem, data: Floats, model: Floats) -> Floats:
 
 
 def _neighbours(problem: Problem, data: Floats, threshold: float) -> tuple[Floats, Floats]:
-    """Return data and a neighbour of each: another datum of its cell, with which it shares no point."""
+    """Return points or matches and a neighbour of each: another one of its cell, with which it shares no point."""
     n, cells = data.shape[1], _cells(problem, data, threshold)
     point_of = np.full(problem.channels, -1)
     for k, point in enumerate(problem.points):
@@ -149,7 +149,7 @@ def _neighbours(problem: Problem, data: Floats, threshold: float) -> tuple[Float
 def _pair_neighbours(
     data: Floats, cells: Floats, point_of: Ints, same: float, table: Ints, first: Ints, second: Ints
 ) -> int:
-    """Pair each datum with the next one of its cell, but for those that share a point; return the number of pairs.
+    """Pair each point or match with the next one of its cell that shares no point; return the number of pairs.
 
     If all data are in one cell the last one is paired with the first one. ``point_of`` has the point that a channel
     belongs to; ``table``, for hashing, is full of -1 and has a power of two of places, more than twice the data.
@@ -173,7 +173,7 @@ def _pair_neighbours(
 
 @inlined
 def _are_apart(data: Floats, i: np.int64, j: int, point_of: Ints, same: float) -> bool:
-    """Whether two data share no point."""
+    """Return whether two matches share no point."""
     apart = True
     for point in range(point_of.size):
         largest = -1.0
@@ -196,7 +196,7 @@ def _rearrange(problem: Problem, own: Floats, other: Floats) -> Floats:
 
 
 def _first_points(problem: Problem) -> Bools:
-    """Return which channels are those of the first point of a datum."""
+    """Return which channels are those of the first point of a match."""
     of_first = np.zeros(problem.channels, np.bool_)
     of_first[list(problem.points[0])] = True
     return of_first

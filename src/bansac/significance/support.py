@@ -1,4 +1,4 @@
-"""Which data count as evidence: distinct ones, that do not lie on one line."""
+"""Inliers that share no point, and points on a line."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from bansac.numeric.arrays import Floats, Ints
 from bansac.numeric.jit import inlined, kernel
 from bansac.problems.problem import Problem
 
-__all__ = ["SAME_POINT", "count_off_line", "first_of_equals", "hash_cell", "wrap"]
+__all__ = ["SAME_POINT", "count_off_line", "first_of_equals", "hash_cell", "squared_area", "squared_length", "wrap"]
 
 # Points of data nearer to each other than this share of the threshold are one point; at twice that they may be.
 SAME_POINT = 0.25
@@ -98,6 +98,23 @@ def count_off_line(x: Floats, threshold: float) -> int:
 
 
 @inlined
+def squared_area(x: Floats, a: int, b: int, i: int | np.int64, j: int | np.int64, k: int | np.int64) -> float:
+    """Return the squared distance of point k from the line through points i and j, times their squared distance.
+
+    The coordinates of the points are in the rows ``a`` and ``b`` of ``x``.
+    """
+    across: float = (x[a, j] - x[a, i]) * (x[b, k] - x[b, i]) - (x[b, j] - x[b, i]) * (x[a, k] - x[a, i])
+    return across * across
+
+
+@inlined
+def squared_length(x: Floats, a: int, b: int, i: int | np.int64, j: int | np.int64) -> float:
+    """Return the squared distance of two points, whose coordinates are in the rows ``a`` and ``b`` of ``x``."""
+    length: float = (x[a, j] - x[a, i]) ** 2 + (x[b, j] - x[b, i]) ** 2
+    return length
+
+
+@inlined
 def _count_off(x: Floats, i: int, j: int, limit: float) -> int:
     """Return how many points have a squared distance above ``limit`` from the line through two; -1 for one point."""
     d, off, length = x.shape[0], 0, 0.0
@@ -109,7 +126,6 @@ def _count_off(x: Floats, i: int, j: int, limit: float) -> int:
         square = 0.0
         for a in range(d):
             for b in range(a):  # the entries of the cross product
-                across = (x[b, j] - x[b, i]) * (x[a, m] - x[a, i]) - (x[a, j] - x[a, i]) * (x[b, m] - x[b, i])
-                square += across * across
+                square += squared_area(x, b, a, i, j, m)
         off += 1 if square > limit * length else 0
     return off

@@ -1,5 +1,6 @@
-"""Minimal and linear solvers of two views, one module a solver: the kernel, and a wrapper for NumPy arrays.
+"""Minimal and linear solvers of two-view and other models: each module has a kernel and a wrapper for NumPy arrays.
 
-A minimal solver is ``solve(data, sample, models, scratch)``, a linear one ``fit(data, weights, model, scratch)``, as in
-the contract of a problem; the wrapper has the name of the module. Imports ``numeric`` only.
+A minimal solver is ``solve(data, sample, models, scratch)``. A linear solver is ``fit(data, weights, model, scratch)``.
+Both have the signature of the corresponding function of a problem. The wrapper has the name of the module. This package
+imports only ``numeric``.
 """

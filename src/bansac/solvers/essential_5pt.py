@@ -1,4 +1,4 @@
-"""The essential matrices of five matches.
+"""Essential matrices from five matches.
 
 Nister, An efficient solution to the five-point relative pose problem, PAMI 2004.
 """
@@ -17,8 +17,8 @@ from bansac.solvers.fundamental_7pt import write_equation
 
 __all__ = ["SCRATCH", "essential_5pt", "solve"]
 
-# The monomials of linear, quadratic and cubic forms in x, y, z; the cubic ones in the order of Nister's table, where
-# the first ten are eliminated.
+# Monomials of linear, quadratic and cubic forms in x, y, z. The cubic monomials are in the order of Nister's table; the
+# first ten are eliminated.
 _LINEAR = ("x", "y", "z", "")
 _QUADRATIC = ("xx", "xy", "xz", "x", "yy", "yz", "y", "zz", "z", "")
 _CUBIC = (
@@ -28,10 +28,10 @@ _CUBIC = (
 
 
 def _sum_table(left: tuple[str, ...], right: tuple[str, ...], product: tuple[str, ...], stride: int, zero: int) -> Ints:
-    """Tell which products of two monomials each monomial is the sum of.
+    """Tabulate the products of two monomials that add up to each monomial.
 
-    A product is told as its place among all, ``stride * right + left``; the rows are filled up with a place that holds
-    zero. Unsigned numbers need no check for places that are counted from the end.
+    A product is given by its index, ``stride * right + left``. Shorter rows are padded with ``zero``, the index of an
+    entry that is zero. The table is unsigned because unsigned indices need no check for negative values.
     """
     places: dict[str, list[int]] = {monomial: [] for monomial in product}
     for k, b in enumerate(right):
@@ -41,33 +41,33 @@ def _sum_table(left: tuple[str, ...], right: tuple[str, ...], product: tuple[str
     return np.array([row + [zero] * (length - len(row)) for row in places.values()], dtype=np.uint16)
 
 
-# A quadratic form has ten coefficients and two zeros. One column of E^T E, and a cofactor, are four of them.
+# A quadratic form has ten coefficients and two zeros. A column of E^T E and a cofactor together are four such forms.
 _FORM = 12
 _COLUMN = 4 * _FORM
 
 _QUADRATIC_SUMS = _sum_table(_LINEAR, _LINEAR, _QUADRATIC, 4, 16)
 _CUBIC_SUMS = _sum_table(_QUADRATIC, _LINEAR, _CUBIC, _COLUMN, 10)
 
-# The nine quadratic forms that the constraints are made of, as sums of sign * (entry of E) * (entry of E): the upper
-# triangle of E^T E, then the cofactors of the first row of E; and the two places where each is written.
+# The nine quadratic forms in the constraints, as sums of sign * (entry of E) * (entry of E): the upper triangle of
+# E^T E, then the cofactors of the first row of E. ``_PLACES`` has the two offsets at which each form is written.
 _UPPER = tuple((i, k) for i in range(3) for k in range(i, 3))
 _FACTORS = np.array(
     [[(3 * j + i, 3 * j + k) for j in range(3)] for i, k in _UPPER]
     + [[(3 + i, 6 + k), (3 + k, 6 + i), (0, 0)] for i, k in ((1, 2), (2, 0), (0, 1))],
     dtype=np.uint16,
 )
-_FACTOR_SIGNS = np.array([(1.0, 1.0)] * 6 + [(-1.0, 0.0)] * 3)  # of the second and of the third product
+_FACTOR_SIGNS = np.array([(1.0, 1.0)] * 6 + [(-1.0, 0.0)] * 3)  # signs of the second and third product
 _PLACES = np.array(
     [(_COLUMN * k + _FORM * i, _COLUMN * i + _FORM * k) for i, k in _UPPER]
     + [(_COLUMN * k + _FORM * 3, _COLUMN * k + _FORM * 3) for k in range(3)],
     dtype=np.uint16,
 )
 
-# Places in the scratch. The equations of the five points; the matrices X, Y, Z, W; the quadratic forms; their products
-# with linear ones; the constraints, and the one that is subtracted from the others; the three rows of B(z); the
-# cofactors of its last row; det B(z); its roots. Before there are forms, their room holds what the null space is
-# computed from: nine rows of which the columns are reflected, and the normal of the mirror. What is read and written as
-# vectors begins at multiples of eight.
+# Offsets in the scratch: the equations of the five points; the matrices X, Y, Z, W; the quadratic forms; their products
+# with linear forms; the constraints; the row that is subtracted from the others; the three rows of B(z); the cofactors
+# of its last row; det B(z); its roots. The null space is computed in the memory of the quadratic forms before they are
+# written: nine rows, whose columns are reflected, and the normal of the reflection. Blocks that are processed as
+# vectors begin at multiples of eight.
 _FORMS = 5 * 9
 _QUADRATICS = 11 * 8
 _PRODUCTS = _QUADRATICS + 3 * _COLUMN
@@ -82,14 +82,14 @@ SCRATCH = _STURM + STURM_SCRATCH
 _REFLECTED = _QUADRATICS
 _NORMAL = _REFLECTED + 9 * 16
 
-# What is left of an equation that depends on others, squared.
+# Largest squared residual of a linearly dependent equation, relative to its squared norm.
 _DEPENDENT = 1e-28
-# Pivots of the elimination; the basis matrices of E have unit norm.
+# Smallest pivot of the elimination. The basis matrices of E have unit norm.
 _SINGULAR = 1e-13
 
 
 def solve(data: Floats, sample: Ints, models: Floats, scratch: Floats) -> int:
-    """Compute the up to ten essential matrices of five matches, of Frobenius norm sqrt(2)."""
+    """Compute up to ten essential matrices of Frobenius norm sqrt(2) from five matches."""
     for r in range(5):
         write_equation(data, sample[r], scratch, 9 * r)
     return _solve_equations(models, scratch)
@@ -99,9 +99,9 @@ def solve(data: Floats, sample: Ints, models: Floats, scratch: Floats) -> int:
 def _solve_equations(models: Floats, scratch: Floats) -> int:
     """Compute the essential matrices that satisfy five linear equations.
 
-    The matrices that do are E = x X + y Y + z Z + W. The ten cubic constraints det E = 0 and
-    2 E E^T E = tr(E E^T) E are brought to a triangular form, from which x and y are eliminated; what remains is a
-    polynomial of degree 10 in z.
+    The solutions of the linear equations are E = x X + y Y + z Z + W. The ten cubic constraints det E = 0 and
+    2 E E^T E = tr(E E^T) E are reduced by Gaussian elimination. Eliminating x and y then leaves a polynomial of degree
+    10 in z.
     """
     if not _null_space(scratch):
         return 0
@@ -133,9 +133,9 @@ def _solve_equations(models: Floats, scratch: Floats) -> int:
 def _null_space(a: Floats) -> bool:
     """Write an orthonormal basis of the matrices that satisfy five equations; False if the equations are dependent.
 
-    Householder reflections of nine rows bring the equations, which are their first five columns, to triangular form
-    (Golub and Van Loan, Matrix Computations, section 5.2). The next nine columns, at first the identity matrix, become
-    the product of the reflections, of which the last four rows are orthogonal to the equations.
+    The equations are the first five columns of nine rows. Householder reflections bring them to triangular form (Golub
+    and Van Loan, Matrix Computations, section 5.2). The next nine columns start as the identity matrix and become the
+    product of the reflections. The last four rows of this product are orthogonal to the equations.
     """
     for i in range(_REFLECTED, _NORMAL):
         a[i] = 0.0
@@ -153,12 +153,12 @@ def _null_space(a: Floats) -> bool:
             a[_NORMAL + i] = entry
         if not rest > _DEPENDENT * square or not 0.0 < square < np.inf:
             return False
-        # The reflection I - factor v v^T takes the column to a multiple of the unit vector k.
+        # The reflection I - factor v v^T maps the column to a multiple of the unit vector k.
         length = math.copysign(math.sqrt(rest), a[_NORMAL + k])
         a[_NORMAL + k] += length
         _reflect(a, 1.0 / (length * a[_NORMAL + k]))
-    # Orthonormal combinations of the four rows. With those themselves W would go with the last entry of E; it vanishes
-    # when a camera moves sideways, for example, and no such E has the weight 1 of W.
+    # Mix the four rows by an orthonormal transformation. Without it, only W would depend on the last entry of E. That
+    # entry can vanish, for example if the camera moves sideways; such an E is not of the form x X + y Y + z Z + W.
     for i in range(9):
         row, f = _REFLECTED + 16 * 5 + 5 + i, _FORMS + i
         p, q = a[row] + a[row + 16], a[row] - a[row + 16]
@@ -172,7 +172,7 @@ def _null_space(a: Floats) -> bool:
 def _reflect(a: Floats, factor: float) -> None:
     """Apply the reflection I - factor v v^T, with v at ``_NORMAL``, to sixteen columns.
 
-    The vector is nine local variables and the loop has a fixed length, so that the compiler can use vectors.
+    The vector is in nine local variables and the loop has a fixed length, so that the compiler can vectorise it.
     """
     v0, v1, v2 = a[_NORMAL], a[_NORMAL + 1], a[_NORMAL + 2]
     v3, v4, v5 = a[_NORMAL + 3], a[_NORMAL + 4], a[_NORMAL + 5]
@@ -195,7 +195,7 @@ def _reflect(a: Floats, factor: float) -> None:
 
 @inner_kernel
 def _build_quadratics(scratch: Floats) -> None:
-    """Write the columns of E^T E - trace / 2, and below them the cofactors of the first row of E."""
+    """Write the columns of E^T E - trace / 2 and, below them, the cofactors of the first row of E."""
     scratch[_PRODUCTS + 16] = 0.0
     for q in range(9):
         left0, right0 = _FORMS + _FACTORS[q, 0, 0], _FORMS + _FACTORS[q, 0, 1]
@@ -225,8 +225,8 @@ def _build_quadratics(scratch: Floats) -> None:
 def _build_constraints(scratch: Floats) -> None:
     """Write the ten constraints as rows of twenty coefficients: the elements of E (E^T E - trace / 2), then det E.
 
-    The coefficients of E are local variables and the loop over those of the quadratic forms has a fixed length, so that
-    the compiler can use vectors.
+    The coefficients of E are local variables and the loop over the coefficients of the quadratic forms has a fixed
+    length, so that the compiler can vectorise it.
     """
     for j in range(3):
         f = _FORMS + 3 * j
@@ -250,7 +250,7 @@ def _build_constraints(scratch: Floats) -> None:
 
 @inner_kernel
 def _eliminate(scratch: Floats) -> bool:
-    """Bring the first ten columns of the constraints to the identity, as far as the last six rows are concerned."""
+    """Reduce the first ten columns of the constraints to the identity matrix; only the last six rows are complete."""
     for c in range(_TOP, _B):
         scratch[c] = 0.0
     for k in range(10):
@@ -275,10 +275,10 @@ def _eliminate(scratch: Floats) -> bool:
 
 @inlined
 def _subtract_top(scratch: Floats, k: int) -> None:
-    """Subtract multiples of the row at ``_TOP`` from all rows but the first, so that their column ``k`` vanishes.
+    """Subtract multiples of the row at ``_TOP`` from all rows except the first, so that their column ``k`` vanishes.
 
-    The factors are local variables and the loop has a fixed length, so that the compiler can use vectors. What this
-    makes of row ``k`` and of the first four when they have been on top is not wanted.
+    The factors are local variables and the loop has a fixed length, so that the compiler can vectorise it. The results
+    for row ``k``, and for those of the first four rows that were pivots, are not used.
     """
     column = _MATRIX + k
     f1, f2, f3 = scratch[column + 20], scratch[column + 40], scratch[column + 60]
@@ -299,15 +299,15 @@ def _subtract_top(scratch: Floats, k: int) -> None:
 
 @inner_kernel
 def _build_determinant(scratch: Floats) -> None:
-    """Eliminate x and y: write a 3 x 3 matrix with B(z) (x, y, 1)^T = 0, and its determinant, as polynomials in z.
+    """Eliminate x and y: write a 3 x 3 matrix B with B(z) (x, y, 1)^T = 0, and its determinant, as polynomials in z.
 
-    Of the last six rows of the constraints every other one, e, has z times the leading monomial of the next one, f: in
-    e - z f only x, y and 1 are left, times powers of z.
+    The last six rows of the constraints form three pairs (e, f). The leading monomial of e is z times that of f.
+    Therefore e - z f contains only x, y and 1, times powers of z.
     """
     for m in range(3):
         for j in range(3):
             e, out = _MATRIX + 20 * (4 + 2 * m) + 10 + 3 * j, _B + 15 * m + 5 * j
-            f, size = e + 20, 3 if j < 2 else 4  # e and f begin with the highest power
+            f, size = e + 20, 3 if j < 2 else 4  # coefficients of e and f in decreasing order
             scratch[out + 4] = 0.0
             scratch[out] = scratch[e + size - 1]
             for i in range(1, size):
@@ -321,7 +321,7 @@ def _build_determinant(scratch: Floats) -> None:
     x2, y2, w2 = scratch[b + 2], scratch[b + 7], scratch[b + 12]
     x3, y3, w3 = scratch[b + 3], scratch[b + 8], scratch[b + 13]
     w4 = scratch[b + 14]
-    r0 = r1 = r2 = r3 = 0.0  # what the powers so far add to the coefficients that follow
+    r0 = r1 = r2 = r3 = 0.0  # contributions to the coefficients that follow
     for i in range(9):
         x, y, w = scratch[_COFACTORS + i], scratch[_COFACTORS + 9 + i], scratch[_COFACTORS + 18 + i]
         scratch[_DETERMINANT + i] = r0 + x * x0 + y * y0 + w * w0
@@ -334,13 +334,13 @@ def _build_determinant(scratch: Floats) -> None:
 
 @inlined
 def _write_cofactor(scratch: Floats, a: int, b: int, out: int) -> None:
-    """Write the determinant of columns ``a`` and ``b`` of the first two rows of B(z), as nine coefficients."""
+    """Write the minor of columns ``a`` and ``b`` of the first two rows of B(z), as nine coefficients."""
     p0, q0 = scratch[b + 15], scratch[a + 15]
     p1, q1 = scratch[b + 16], scratch[a + 16]
     p2, q2 = scratch[b + 17], scratch[a + 17]
     p3, q3 = scratch[b + 18], scratch[a + 18]
     p4, q4 = scratch[b + 19], scratch[a + 19]
-    r0 = r1 = r2 = r3 = 0.0  # what the powers so far add to the coefficients that follow
+    r0 = r1 = r2 = r3 = 0.0  # contributions to the coefficients that follow
     for i in range(5):
         x, y = scratch[a + i], scratch[b + i]
         scratch[out + i] = r0 + x * p0 - y * q0
@@ -374,8 +374,8 @@ def essential_5pt(x1: ArrayLike, x2: ArrayLike) -> Floats:
     Returns
     -------
     (K, 3, 3) ndarray
-        Up to ten essential matrices E with ``x2^T E x1 = 0``, of singular values (1, 1, 0); none if the matches are
-        degenerate.
+        Up to ten essential matrices E with ``x2^T E x1 = 0`` and the singular values (1, 1, 0). Empty if the matches
+        are degenerate.
 
     Raises
     ------
@@ -396,7 +396,7 @@ def essential_5pt(x1: ArrayLike, x2: ArrayLike) -> Floats:
     second = np.ascontiguousarray(x2, dtype=np.float64)
     models = np.empty((10, 3, 3))
     count = _solve_rays(first, second, models) if first.ndim == second.ndim == 2 else 0
-    if count == 0:  # bad input gives no model, so that good input need not be checked
+    if count == 0:  # invalid input has no model, so it is checked only here
         for name, points in (("x1", first), ("x2", second)):
             if points.shape not in ((5, 2), (5, 3)):
                 raise ValueError(f"{name} must have shape (5, 2) or (5, 3), got {points.shape}")
@@ -407,7 +407,7 @@ def essential_5pt(x1: ArrayLike, x2: ArrayLike) -> Floats:
 
 @kernel
 def _solve_rays(x1: Floats, x2: Floats, models: Floats) -> int:
-    """Compute the essential matrices of five points or rays and return how many there are; 0 for other shapes."""
+    """Compute the essential matrices of five points or rays and return their number; 0 for other shapes."""
     for x in (x1, x2):
         if x.shape[0] != 5 or x.shape[1] < 2 or x.shape[1] > 3:
             return 0

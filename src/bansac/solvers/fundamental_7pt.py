@@ -1,4 +1,4 @@
-"""The fundamental matrices of seven matches (Hartley and Zisserman, section 11.1.2)."""
+"""Fundamental matrices from seven matches (Hartley and Zisserman, section 11.1.2)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from bansac.solvers.normalization import canonical_fundamental, denormalize_fund
 
 __all__ = ["SCRATCH", "fundamental_7pt", "solve", "write_equation"]
 
-# Places in the scratch: the seven equations, the basis A, B of their null space, and room; the cubic; its roots.
+# Offsets in the scratch: the seven equations; the basis A, B of their null space; work space; the cubic; its roots.
 _A = 7 * 9
 _B = _A + 9
 _CUBIC = 81 + 9
@@ -22,15 +22,15 @@ _ROOTS = _CUBIC + 4
 
 SCRATCH = _ROOTS + 3
 
-# The largest coefficient that is left of an equation that depends on others.
+# Largest remaining coefficient of a linearly dependent equation.
 _DEPENDENT = 1e-14
 
 
 def solve(data: Floats, sample: Ints, models: Floats, scratch: Floats) -> int:
-    """Compute the one to three fundamental matrices of seven matches, of unit Frobenius norm.
+    """Compute the one to three fundamental matrices of unit Frobenius norm from seven matches.
 
-    The matrices that agree with the matches are F = A + x B, with A and B a basis of the null space of the seven
-    equations; det F = 0 is a cubic in x.
+    The matrices that satisfy the seven equations are F = A + x B, where A and B are a basis of their null space.
+    det F = 0 is a cubic in x.
     """
     for r in range(7):
         write_equation(data, sample[r], scratch, 9 * r)
@@ -53,7 +53,7 @@ def solve(data: Floats, sample: Ints, models: Floats, scratch: Floats) -> int:
 
 @inner_kernel
 def write_equation(data: Floats, i: int, rows: Floats, at: int) -> None:
-    """Write the coefficients of x2^T F x1 = 0 in the entries of F, for match ``i``, from ``rows[at]`` on."""
+    """Write the coefficients of x2^T F x1 = 0 for match ``i``, linear in the entries of F, at ``rows[at]``."""
     for j in range(3):
         factor = data[2 + j, i] if j < 2 else 1.0
         rows[at + 3 * j] = factor * data[0, i]
@@ -65,11 +65,12 @@ def write_equation(data: Floats, i: int, rows: Floats, at: int) -> None:
 def _null_space(a: Floats) -> bool:
     """Write a basis of the matrices that satisfy seven equations; False if the equations are dependent.
 
-    ``a`` has the equations in its first seven rows of nine numbers, and gets the basis in the next two; nine numbers of
-    scratch follow. Gauss-Jordan elimination, each equation being solved for the entry of F that it depends on most.
+    The first seven rows of ``a``, of nine numbers each, hold the equations. The next two rows get the basis. The next
+    nine numbers are work space. The method is Gauss-Jordan elimination; each equation is solved for the entry of F with
+    its largest coefficient.
     """
     for i in range(9):
-        a[81 + i] = -1.0  # the equation that is solved for entry i
+        a[81 + i] = -1.0  # index of the equation that is solved for entry i
     for k in range(7):
         row = 9 * k
         column, largest = 0, 0.0
@@ -129,7 +130,7 @@ def fundamental_7pt(x1: ArrayLike, x2: ArrayLike) -> Floats:
     Returns
     -------
     (K, 3, 3) ndarray
-        One to three matrices F with ``x2^T F x1 = 0`` and ``det F = 0``, of unit Frobenius norm; none if the matches
+        One to three matrices F with ``x2^T F x1 = 0`` and ``det F = 0``, of unit Frobenius norm. Empty if the matches
         are degenerate.
 
     Raises

@@ -1,4 +1,4 @@
-"""The fundamental matrix of weighted matches: the normalised eight-point algorithm (Hartley, PAMI 1997)."""
+"""Fundamental matrix from weighted matches: the normalised eight-point algorithm (Hartley, PAMI 1997)."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ from bansac.solvers.normalization import (
 
 __all__ = ["SCRATCH", "fit", "fit_eight_point", "fundamental_8pt", "remove_smallest_singular_value"]
 
-# Normal matrix, eigenvector, and room for the eigen-solver, in which the sums over the matches stand before.
+# Normal matrix, eigenvector, and work space of the eigen-solver. The work space first holds the sums over the matches.
 SCRATCH = 81 + 9 + 81
 _MOMENTS = 81 + 9
 
-# Where the product of entries i and j of an equation stands among the sums: entry i has the coordinate i // 3 of the
-# second point and i % 3 of the first.
+# Index of the product of entries i and j of an equation among the sums. Entry i is the product of coordinate i // 3 of
+# the second point and coordinate i % 3 of the first.
 _SYMMETRIC = ((0, 1, 2), (1, 3, 4), (2, 4, 5))
 _PLACES = np.array([6 * _SYMMETRIC[i // 3][j // 3] + _SYMMETRIC[i % 3][j % 3] for i in range(9) for j in range(9)])
 
-# Each step leaves the share (s3 / s2)^2 of the error in the vector of the smallest singular value.
+# Each power step multiplies the error of the singular vector by (s3 / s2)^2.
 _POWER_STEPS = 30
 
-# A length whose inverse is infinite, or nearly.
+# A length below this has an infinite, or nearly infinite, inverse.
 _VANISHING = 1e-300
 
 
 def fit(data: Floats, weights: Floats, model: Floats, scratch: Floats) -> bool:
-    """Fit F to weighted matches: eight-point algorithm, then the nearest matrix of rank 2."""
+    """Fit F to weighted matches: the eight-point algorithm, then the nearest matrix of rank 2."""
     if not fit_eight_point(data, weights, model, scratch):
         return False
     remove_smallest_singular_value(model, scratch)
@@ -48,13 +48,13 @@ def fit(data: Floats, weights: Floats, model: Floats, scratch: Floats) -> bool:
 def fit_eight_point(data: Floats, weights: Floats, f: Floats, scratch: Floats) -> bool:
     """Fit x2^T F x1 = 0 to weighted matches by the normalised eight-point algorithm (Hartley, PAMI 1997).
 
-    The rank of F is not enforced. False if the matches do not determine F: fewer than eight, or on a plane.
+    The rank of F is not enforced. Return False if the matches do not determine F: fewer than eight, or all on a plane.
     """
     ax, ay, bx, by, a_scale, b_scale = _find_frames(data, weights)
     if not (0.0 < a_scale < np.inf and 0.0 < b_scale < np.inf):
         return False
     _accumulate(data, weights, ax, ay, bx, by, a_scale, b_scale, scratch)
-    # The equation of a match is the product p2 p1^T, so that its square has the squares of the points in it.
+    # The equation of a match is p2 p1^T; its outer product is made of the products of the points' coordinates.
     for i in range(81):
         scratch[i] = scratch[_MOMENTS + _PLACES[i]]
     if not smallest_eigenvector(scratch, 9):
@@ -71,7 +71,7 @@ def fit_eight_point(data: Floats, weights: Floats, f: Floats, scratch: Floats) -
 
 @inner_kernel
 def _find_frames(data: Floats, weights: Floats) -> tuple[float, float, float, float, float, float]:
-    """Return the weighted centroids, and the scales that bring the mean squared distances from them to 2."""
+    """Return the weighted centroids, and the scales that make the mean squared distances from them 2."""
     x1, y1, x2, y2 = data[0], data[1], data[2], data[3]
     total, ax, ay, bx, by = 0.0, 0.0, 0.0, 0.0, 0.0
     for i in range(weights.size):
@@ -101,9 +101,9 @@ def _accumulate(
     b_scale: float,
     scratch: Floats,
 ) -> None:
-    """Sum weight * m2 m1^T (6 x 6), with m the products x^2, xy, x, y^2, y, 1 of a point in its frame.
+    """Sum weight * m2 m1^T (6 x 6), where m are the products x^2, xy, x, y^2, y, 1 of a normalised point.
 
-    The 36 sums are independent of one another, so the compiler computes several at once.
+    The 36 sums are independent, so the compiler can compute several at once.
     """
     x1, y1, x2, y2 = data[0], data[1], data[2], data[3]
     for i in range(36):
@@ -122,10 +122,10 @@ def _accumulate(
 
 @inner_kernel
 def remove_smallest_singular_value(f: Floats, scratch: Floats) -> None:
-    """Replace F by F (I - v v^T), where v is its right singular vector of the smallest singular value.
+    """Replace F by F (I - v v^T), where v is the right singular vector of the smallest singular value.
 
-    The adjugate of F^T F, whose rows are cross products, has the largest eigenvalue where F^T F has the smallest: v is
-    found by the power method.
+    v is the eigenvector of the largest eigenvalue of the adjugate of F^T F, whose rows are cross products. The power
+    method computes it.
     """
     M, A = 0, 9
     for i in range(3):
@@ -142,7 +142,7 @@ def remove_smallest_singular_value(f: Floats, scratch: Floats) -> None:
     for _ in range(_POWER_STEPS):
         norm = math.sqrt(x * x + y * y + z * z)
         if not norm > _VANISHING:
-            return  # F has the rank 1 or 0
+            return  # F has rank 1 or 0
         scale = 1.0 / norm
         x, y, z = x * scale, y * scale, z * scale
         x, y, z = (
@@ -166,18 +166,18 @@ def fundamental_8pt(x1: ArrayLike, x2: ArrayLike, weights: ArrayLike | None = No
     x1, x2 : (N, 2) array_like
         Points in the first and the second image.
     weights : (N,) array_like, optional
-        Weights of the squared algebraic errors, >= 0; 1 by default.
+        Weights of the squared algebraic errors, >= 0; by default 1.
 
     Returns
     -------
     (3, 3) ndarray or None
-        F with ``x2^T F x1 = 0`` and ``det F = 0``, of unit Frobenius norm; None if the matches do not determine it:
+        F with ``x2^T F x1 = 0`` and ``det F = 0``, of unit Frobenius norm. None if the matches do not determine it:
         fewer than eight, or all on a plane.
 
     Raises
     ------
     ValueError
-        If an argument has the wrong shape, holds NaN or infinity, or a weight is negative.
+        If an argument has the wrong shape or holds NaN or infinity, or if a weight is negative.
 
     Examples
     --------

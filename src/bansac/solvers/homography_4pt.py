@@ -1,4 +1,4 @@
-"""The homography of four matches, in closed form."""
+"""Homography from four matches, in closed form."""
 
 from __future__ import annotations
 
@@ -13,24 +13,25 @@ from bansac.solvers.normalization import canonical_homography, denormalize_homog
 
 __all__ = ["homography_4pt", "solve"]
 
-# Three points are collinear if twice the area of their triangle is below this share of the sample's squared size.
+# Three points are collinear if twice the area of their triangle is below this fraction of the squared sample size.
 _COLLINEAR = 1e-6
 
 
 def solve(data: Floats, sample: Ints, models: Floats, scratch: Floats) -> int:
     """Compute the homography of four matches in closed form.
 
-    With coordinates relative to the fourth point let P and Q be the 3 x 3 matrices of the first three points of the two
-    images. A homography takes the columns of P to multiples of those of Q, H = Q diag(w) adj(P), whatever the weights
-    w. Let l_i be twice the signed area of the triangle of the fourth point and the two others than i. The fourth point
-    is P (l_1, l_2, l_3) in the first image, Q (m_1, m_2, m_3) in the second, and so goes where it should if
-    w_i = m_i / l_i; multiplied by l_1 l_2 l_3 this needs no division. As the fourth point is the origin, the l_i are
-    cross products of two vectors and also the last column of adj(P), and the last column of H is (0, 0, w . l).
+    Coordinates are relative to the fourth point. P and Q are the 3 x 3 matrices of the first three points of the two
+    images. H = Q diag(w) adj(P) maps the columns of P to multiples of the columns of Q for all weights w. Let l_i be
+    twice the signed area of the triangle of the fourth point and the first three without point i; m_i is the same in
+    the second image. The fourth point is P (l_1, l_2, l_3) in the first image and Q (m_1, m_2, m_3) in the second. It
+    is mapped correctly if w_i = m_i / l_i; multiplication by l_1 l_2 l_3 avoids the division. Because the fourth point
+    is the origin, the l_i are cross products of two vectors and also the last column of adj(P). The last column of H is
+    (0, 0, w . l).
 
-    A plane seen from one side has all its points in front of both cameras. Then the two images of a triangle have
-    the same orientation for all four triangles of the sample, or the opposite one for all four if the cameras are on
-    different sides of the plane (Marquez-Neila et al., Improving RANSAC for fast homography estimation, 2015): a sample
-    that contradicts itself is rejected, as are three collinear points.
+    The points of a plane that is seen from one side are in front of both cameras. Then each of the four triangles of
+    the sample has the same orientation in both images. If the cameras are on different sides of the plane, all four
+    have opposite orientations (Marquez-Neila et al., Improving RANSAC for fast homography estimation, 2015). Samples
+    that violate this, and samples with three collinear points, are rejected.
     """
     i1, i2, i3, i4 = sample[0], sample[1], sample[2], sample[3]
     ox, oy, ou, ov = data[0, i4], data[1, i4], data[2, i4], data[3, i4]
@@ -40,7 +41,7 @@ def solve(data: Floats, sample: Ints, models: Floats, scratch: Floats) -> int:
 
     l1, l2, l3 = x2 * y3 - x3 * y2, x3 * y1 - x1 * y3, x1 * y2 - x2 * y1
     m1, m2, m3 = u2 * v3 - u3 * v2, u3 * v1 - u1 * v3, u1 * v2 - u2 * v1
-    l4, m4 = l1 + l2 + l3, m1 + m2 + m3  # of the first three points
+    l4, m4 = l1 + l2 + l3, m1 + m2 + m3  # areas of the first three points
     flat = _COLLINEAR * (x1 * x1 + y1 * y1 + x2 * x2 + y2 * y2 + x3 * x3 + y3 * y3)
     if not (abs(l1) > flat and abs(l2) > flat and abs(l3) > flat and abs(l4) > flat):
         return 0
@@ -54,7 +55,7 @@ def solve(data: Floats, sample: Ints, models: Floats, scratch: Floats) -> int:
         return 0
 
     w1, w2, w3 = m1 * l2 * l3, m2 * l3 * l1, m3 * l1 * l2
-    # Rows of adj(P) without their last column; the third is minus the sum of the others.
+    # The first two columns of adj(P). The third row is minus the sum of the others.
     a1, b1 = y2 - y3, x3 - x2
     a2, b2 = y3 - y1, x1 - x3
     c1, c2 = w1 * u1 - w3 * u3, w2 * u2 - w3 * u3
@@ -63,7 +64,7 @@ def solve(data: Floats, sample: Ints, models: Floats, scratch: Floats) -> int:
     h21, h22 = c1 * a1 + c2 * a2, c1 * b1 + c2 * b2
     c1, c2 = w1 - w3, w2 - w3
     h31, h32 = c1 * a1 + c2 * a2, c1 * b1 + c2 * b2
-    # Back from the fourth point to the origin: first in image 1, then in image 2.
+    # Undo the shift of the fourth point to the origin, in image 1 and then in image 2.
     h13, h23 = -(h11 * ox + h12 * oy), -(h21 * ox + h22 * oy)
     h33 = l1 * l2 * l3 * m4 - (h31 * ox + h32 * oy)
     h11, h12, h13 = h11 + ou * h31, h12 + ou * h32, h13 + ou * h33
@@ -93,8 +94,8 @@ def homography_4pt(x1: ArrayLike, x2: ArrayLike) -> Floats | None:
     Returns
     -------
     (3, 3) ndarray or None
-        H with ``x2 ~ H x1`` and ``H[2, 2] = 1`` (of unit Frobenius norm if that vanishes); None if three of the points
-        are collinear in an image, or if no plane seen from one side can look like this in both.
+        H with ``x2 ~ H x1`` and ``H[2, 2] = 1``, or of unit Frobenius norm if ``H[2, 2]`` vanishes. None if three
+        points are collinear in an image, or if the orientations of the triangles are not those of a plane.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""The homography of weighted matches by linear least squares."""
+"""Homography from weighted matches by linear least squares."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["SCRATCH", "fit", "homography_dlt"]
 
 SCRATCH = 3 * 9
 
-# What is below this share of the largest eigenvalue is rounding.
+# Values below this fraction of the largest eigenvalue are rounding errors.
 _VANISHING = 1e-13
 _NEWTON_STEPS = 5
 
@@ -30,21 +30,23 @@ Frame = tuple[float, float, float, float, float, float, float]
 
 @fast_kernel
 def fit(data: Floats, weights: Floats, model: Floats, scratch: Floats) -> bool:
-    """Fit H to weighted matches: a direct linear transform that weighs every match by its depth.
+    """Fit H to weighted matches by a direct linear transform with Taubin's normalisation.
 
-    With p = (x1, y1, 1) and the depth d = h3 . p a match has the algebraic error (h1 . p - d x2, h2 . p - d y2), which
-    is d times its transfer error. The plain transform minimises its mean square for |h| = 1; here mean(d^2) = 1 takes
-    the place of |h| = 1, the approximation of Taubin (PAMI 1991), so that a mean of the squared transfer errors is
-    minimised, in whatever frames. With the first points brought to mean(p p^T) = 1 the best first rows are h1 = U h3
-    and h2 = V h3 where U = mean(x2 p p^T) and V = mean(y2 p p^T). What is left is to minimise h3^T M h3 with
-    M = mean((x2^2 + y2^2) p p^T) - U^2 - V^2 (the reduction to 3 x 3 is that of Harker and O'Leary, BMVC 2005).
+    With p = (x1, y1, 1) and the depth d = h3 . p, a match has the algebraic error (h1 . p - d x2, h2 . p - d y2). It is
+    d times the transfer error. The plain transform minimises the mean squared algebraic error for |h| = 1. Here the
+    normalisation is mean(d^2) = 1, the approximation of Taubin (PAMI 1991). Thus the result approximately minimises the
+    mean squared transfer error, whatever the coordinate frames.
+
+    The first points are transformed to mean(p p^T) = 1. Then the best first rows are h1 = U h3 and h2 = V h3, with
+    U = mean(x2 p p^T) and V = mean(y2 p p^T). It remains to minimise h3^T M h3 with
+    M = mean((x2^2 + y2^2) p p^T) - U^2 - V^2. The reduction to 3 x 3 is by Harker and O'Leary (BMVC 2005).
     """
     found, frame = _find_frame(data, weights)
     if not found:
         return False
     for block in range(3):
         _average(data, weights, frame, block, scratch)
-    # U, V and M stand one after the other.
+    # U, V and M are consecutive in the scratch.
     size = scratch[18] + scratch[22] + scratch[26]
     for row in range(0, 9, 3):
         for j in range(3):
@@ -57,7 +59,7 @@ def fit(data: Floats, weights: Floats, model: Floats, scratch: Floats) -> bool:
     model[6], model[7], model[8] = x, y, 1.0
     for i in range(6):
         model[i] = scratch[3 * i] * x + scratch[3 * i + 1] * y + scratch[3 * i + 2]
-    # Back from the frames: first of image 1, then of image 2.
+    # Undo the frames: first image 1, then image 2.
     mx1, my1, l11, l21, l22, mx2, my2 = frame
     for row in range(0, 9, 3):
         model[row + 1] /= l22
@@ -71,10 +73,10 @@ def fit(data: Floats, weights: Floats, model: Floats, scratch: Floats) -> bool:
 
 @inlined
 def _find_frame(data: Floats, weights: Floats) -> tuple[bool, Frame]:
-    """Find the frame of a fit; False if the points of image 1 are collinear.
+    """Compute the frame of a fit; False if the points of image 1 are collinear.
 
-    It is the weighted centroid of image 1, the Cholesky factor (l11, l21, l22) of its covariance, and the centroid
-    of image 2.
+    The frame is the weighted centroid of image 1, the Cholesky factor (l11, l21, l22) of its covariance, and the
+    centroid of image 2.
     """
     x1, y1, x2, y2 = data[0], data[1], data[2], data[3]
     total, mx1, my1, mx2, my2 = 0.0, 0.0, 0.0, 0.0, 0.0
@@ -104,7 +106,7 @@ def _find_frame(data: Floats, weights: Floats) -> tuple[bool, Frame]:
 
 @inlined
 def _average(data: Floats, weights: Floats, frame: Frame, block: int, out: Floats) -> None:
-    """Write the weighted mean of f p p^T, f being x2, y2 and x2^2 + y2^2 for ``block`` 0, 1 and 2, in the frame."""
+    """Write the weighted mean of f p p^T in the frame; f is x2, y2, x2^2 + y2^2 for ``block`` 0, 1, 2."""
     x1, y1, x2, y2 = data[0], data[1], data[2], data[3]
     mx1, my1, l11, l21, l22, mx2, my2 = frame
     u_factor = 1.0 if block == 0 else 0.0
@@ -135,11 +137,11 @@ def _average(data: Floats, weights: Floats, frame: Frame, block: int, out: Float
 
 @inlined
 def _smallest_eigenvector(scratch: Floats, vanishing: float) -> tuple[bool, float, float]:
-    """Eigenvector (x, y, 1) of the smallest eigenvalue of M.
+    """Return the eigenvector (x, y, 1) of the smallest eigenvalue of M.
 
-    The third element of h3 is the mean depth of the points, which are all in front of the camera. Elimination of x
-    and y leaves one equation in the eigenvalue, which Newton's method solves from 0. False if the eigenvector is not
-    determined, or has the mean depth 0.
+    The third element of h3 is the mean depth of the points, which is positive if they are in front of the camera.
+    Eliminating x and y leaves one equation in the eigenvalue, which Newton's method solves from 0. The first value is
+    False if the eigenvector is not determined or has mean depth 0.
     """
     a, b, c = scratch[18], scratch[19], scratch[20]
     d, e, f = scratch[22], scratch[23], scratch[26]
@@ -158,26 +160,26 @@ def _smallest_eigenvector(scratch: Floats, vanishing: float) -> tuple[bool, floa
 def homography_dlt(x1: ArrayLike, x2: ArrayLike, weights: ArrayLike | None = None) -> Floats | None:
     """Fit a homography to four or more matches by linear least squares.
 
-    The direct linear transform, every match weighed by its depth: to first order it minimises the mean of the squared
-    transfer errors ``|x2 - H x1|``.
+    The fit is a direct linear transform with Taubin's normalisation. It minimises the mean of the squared transfer
+    errors ``|x2 - H x1|`` to first order.
 
     Parameters
     ----------
     x1, x2 : (N, 2) array_like
         Points in the first and the second image.
     weights : (N,) array_like, optional
-        Weights of the squared errors, >= 0; 1 by default.
+        Weights of the squared errors, >= 0; by default 1.
 
     Returns
     -------
     (3, 3) ndarray or None
-        H with ``x2 ~ H x1`` and ``H[2, 2] = 1`` (of unit Frobenius norm if that vanishes); None if the matches do not
-        determine it.
+        H with ``x2 ~ H x1`` and ``H[2, 2] = 1``, or of unit Frobenius norm if ``H[2, 2]`` vanishes. None if the matches
+        do not determine it.
 
     Raises
     ------
     ValueError
-        If an argument has the wrong shape, holds NaN or infinity, or a weight is negative.
+        If an argument has the wrong shape or holds NaN or infinity, or if a weight is negative.
 
     Examples
     --------

@@ -1,7 +1,7 @@
-"""Coordinates in which the solvers of two views are well-conditioned, and the scale and sign of their matrices.
+"""Normalisation of coordinates for well-conditioned two-view solvers, and of the scale and sign of their matrices.
 
-Normalisation is Hartley's (In defense of the eight-point algorithm, PAMI 1997), but with one scale for both images: a
-distance in an image stays a multiple of the distance in pixels. All of this is called once a run, from Python.
+The method is Hartley's (In defense of the eight-point algorithm, PAMI 1997), but with one scale for both images, so
+that distances in both images keep the same ratio to pixels. These functions are called once a run, from Python.
 """
 
 from __future__ import annotations
@@ -26,24 +26,24 @@ __all__ = [
     "stack_matches",
 ]
 
-# Points that differ by less than this share of their coordinates are one point.
+# Points whose coordinates differ by less than this fraction are identical.
 _ROUNDING = 1e-14
-# An entry below this share of a homography's norm may have either sign.
+# An entry below this fraction of a homography's norm has no reliable sign.
 _TINY = 1e-12
 
 
 def stack_matches(x1: ArrayLike, x2: ArrayLike, n: int | None = None) -> Floats:
-    """Check matched points, ``n`` of them if it is given, and return them as channels x1, y1, x2, y2."""
+    """Check matched points, ``n`` of them if given, and return them as channels x1, y1, x2, y2."""
     rows = []
     for name, points in (("x1", x1), ("x2", x2)):
         array = as_points(name, points, 2, n)
         rows.append(array.T)
-        n = len(array)  # x2 has as many as x1
+        n = len(array)  # x2 must have the length of x1
     return np.vstack(rows)
 
 
 def as_points(name: str, value: ArrayLike, channels: int = 3, n: int | None = None) -> Floats:
-    """Check points, ``n`` of them if it is given, and return them as (N, channels) float64."""
+    """Check points, ``n`` of them if given, and return them as (N, channels) float64."""
     array = as_floats(name, value)
     if array.ndim != 2 or array.shape[1] != channels or n not in (None, len(array)):
         raise ValueError(f"{name} must have shape ({'N' if n is None else n}, {channels}), got {array.shape}")
@@ -53,7 +53,7 @@ def as_points(name: str, value: ArrayLike, channels: int = 3, n: int | None = No
 
 
 def as_weights(weights: ArrayLike | None, n: int) -> Floats:
-    """Check the weights of ``n`` matches; 1 if there are none."""
+    """Check the weights of ``n`` matches; None means 1 for all."""
     if weights is None:
         return np.ones(n)
     array = np.ascontiguousarray(as_floats("weights", weights))
@@ -66,7 +66,7 @@ def as_weights(weights: ArrayLike | None, n: int) -> Floats:
 
 @kernel
 def normalize(data: Floats, transform: Floats) -> None:
-    """Centre the channels and scale them by one factor, so that their mean squared coordinate is 1, in place.
+    """Centre the channels and scale them by one factor to a mean squared coordinate of 1, in place.
 
     ``transform`` gets the factor and the centroids (x1, y1, x2, y2 for two images).
     """
@@ -91,7 +91,7 @@ def normalize(data: Floats, transform: Floats) -> None:
 
 @kernel
 def denormalize_homography(model: Floats, transform: Floats) -> None:
-    """Replace H by B^-1 H A, where A and B are the normalising maps of the two images, in place."""
+    """Replace H by B^-1 H A in place, where A and B are the normalising transforms of the two images."""
     scale, x1, y1, x2, y2 = transform[0], transform[1], transform[2], transform[3], transform[4]
     for row in range(0, 9, 3):
         model[row] *= scale
@@ -104,7 +104,7 @@ def denormalize_homography(model: Floats, transform: Floats) -> None:
 
 @kernel
 def denormalize_fundamental(model: Floats, transform: Floats) -> None:
-    """Replace F by B^T F A, where A and B are the normalising maps of the two images, in place."""
+    """Replace F by B^T F A in place, where A and B are the normalising transforms of the two images."""
     scale, x1, y1, x2, y2 = transform[0], transform[1], transform[2], transform[3], transform[4]
     for row in range(0, 9, 3):  # F A: columns
         model[row] *= scale
@@ -118,7 +118,7 @@ def denormalize_fundamental(model: Floats, transform: Floats) -> None:
 
 @kernel
 def canonical_homography(model: Floats) -> None:
-    """Scale H to h33 = 1; if h33 vanishes beside the norm, to unit Frobenius norm with its largest entry positive."""
+    """Scale H to h33 = 1 or, if h33 is negligible, to unit Frobenius norm with its largest entry positive."""
     norm = _frobenius_norm(model)
     if not 0.0 < norm < math.inf:
         return
@@ -135,7 +135,7 @@ def canonical_homography(model: Floats) -> None:
 
 @kernel
 def canonical_fundamental(model: Floats) -> None:
-    """Scale F to unit Frobenius norm, with the sign of ``fix_sign``."""
+    """Scale F to unit Frobenius norm, with the sign that ``fix_sign`` chooses."""
     norm = _frobenius_norm(model)
     if 0.0 < norm < math.inf:
         _divide(model, norm)
@@ -144,9 +144,10 @@ def canonical_fundamental(model: Floats) -> None:
 
 @kernel
 def fix_sign(model: Floats) -> None:
-    """Give a model the sign that makes its first large entry positive.
+    """Choose the sign of a model that makes its first large entry positive.
 
-    Large is more than half of the largest: two entries of one size, as [t]x has them, must not let rounding decide.
+    An entry is large if it exceeds half of the largest one. With a stricter limit, rounding would choose among entries
+    of equal magnitude, such as those of [t]x.
     """
     _fix_sign(model)
 
@@ -165,7 +166,7 @@ def _fix_sign(model: Floats) -> None:
 
 @inlined
 def _frobenius_norm(model: Floats) -> float:
-    """Return the norm, the squares being added one after the other."""
+    """Return the norm, summing the squares in order."""
     square = 0.0
     for value in model:
         square += value * value

@@ -1,11 +1,11 @@
-"""The poses of a calibrated camera that sees three points of space.
+"""Absolute pose of a calibrated camera from three 3D-2D matches.
 
-Points X_i of space lie at the depths d_i > 0 along the unit rays m_i of their images, so that the depths satisfy
+The 3D points X_i have the depths d_i > 0 along the unit rays m_i of their images. The depths satisfy
 d_i^2 + d_j^2 - 2 (m_i . m_j) d_i d_j = |X_i - X_j|^2. The ratios x = d_1 / d_3 and y = d_2 / d_3 are intersections of
-two conics, whose pencil has a degenerate member, two lines (Persson and Nordberg, Lambda Twist, ECCV 2018; Ding, Yang,
-Larsson, Olsson and Astrom, Revisiting the P3P problem, CVPR 2023).
+two conics. The pencil of these conics has a degenerate member, a pair of lines (Persson and Nordberg, Lambda Twist,
+ECCV 2018; Ding, Yang, Larsson, Olsson and Astrom, Revisiting the P3P problem, CVPR 2023).
 
-A pose is a unit quaternion q and a translation t: X becomes q X q* + t in the coordinates of the camera.
+A pose is a unit quaternion q and a translation t. The point X has the camera coordinates q X q* + t.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from bansac.solvers.normalization import as_points
 
 __all__ = ["SCRATCH", "p3p", "solve"]
 
-# Places in the scratch: two conics, a member of their pencil and its adjugate, each an upper triangle (11, 12, 13, 22,
-# 23, 33); the matrix of two lines; the cubic and its roots; the unit rays; the cosines between them and the squared
-# distances of the points, for the pairs 12, 13, 23; the inverse of the frame of the points; their places in the camera.
+# Offsets in the scratch: two conics, a member of their pencil and its adjugate, each as an upper triangle (11, 12, 13,
+# 22, 23, 33); the matrix of two lines; the cubic and its roots; the unit rays; the cosines between them and the squared
+# distances of the points, for the pairs 12, 13, 23; the inverse of the points' frame; the points in camera coordinates.
 _FIRST, _SECOND, _MEMBER, _ADJUGATE = 0, 6, 12, 18
 _LINES = 24
 _CUBIC = _LINES + 9
@@ -37,23 +37,23 @@ _FRAME = _SQUARES + 3
 _SEEN = _FRAME + 9
 SCRATCH = _SEEN + 9
 
-# Three points are collinear if their triangle has less than this share of the area of its own bounding square.
+# Three points are collinear if the area of their triangle is below this fraction of the area of its bounding square.
 _COLLINEAR = 1e-6
-# A leading coefficient of the cubic below this share of the others is rounding: a root is at infinity.
+# A leading coefficient of the cubic below this fraction of the others is a rounding error: one root is at infinity.
 _NEGLIGIBLE = 1e-14
-# Newton's steps for the depths, and what may be left of their equations, as a share of the squared distances.
+# Newton steps for the depths, and the largest residual of their equations relative to the squared distances.
 _STEPS = 3
 _EXACT = 1e-6
 
-# Where the entries of a symmetric matrix are in its upper triangle.
+# Indices of the entries of a symmetric matrix in its upper triangle.
 _DIAGONAL = np.array([0, 3, 5])
 _ENTRY = np.array([[0, 1, 2], [1, 3, 4], [2, 4, 5]])
 
 
 def solve(data: Floats, sample: Ints, models: Floats, scratch: Floats) -> int:
-    """Compute the up to four poses of three points; none if they, or their images, are collinear.
+    """Compute up to four poses from three matches; none if the points or their images are collinear.
 
-    ``data`` are the channels x, y (of the image, normalised), X, Y, Z.
+    ``data`` has the channels x, y (normalised image coordinates), X, Y, Z.
     """
     if not (_write_frame(data, sample, scratch) and _write_rays(data, sample, scratch)):
         return 0
@@ -61,7 +61,7 @@ def solve(data: Floats, sample: Ints, models: Floats, scratch: Floats) -> int:
     row, column, root = _find_lines(scratch)
     if row < 0:
         return 0
-    conic = _SECOND if abs(root) < 1.0 else _FIRST  # of the two the one that the lines depend on less
+    conic = _SECOND if abs(root) < 1.0 else _FIRST  # the one with the smaller weight in the degenerate member
     count = 0
     for line in range(2):
         at, step = (_LINES + 3 * row, 1) if line == 0 else (_LINES + column, 3)
@@ -85,7 +85,7 @@ def solve(data: Floats, sample: Ints, models: Floats, scratch: Floats) -> int:
 def _write_frame(data: Floats, sample: Ints, s: Floats) -> bool:
     """Write the squared distances, and the inverse of the matrix with the columns u, v and u x v.
 
-    u and v are the second and the third point seen from the first. False if they are parallel.
+    u and v are the vectors from the first point to the second and third. Return False if they are parallel.
     """
     i, j, k = sample[0], sample[1], sample[2]
     ux, uy, uz = data[2, j] - data[2, i], data[3, j] - data[3, i], data[4, j] - data[4, i]
@@ -107,7 +107,7 @@ def _write_frame(data: Floats, sample: Ints, s: Floats) -> bool:
 
 @inner_kernel
 def _write_rays(data: Floats, sample: Ints, s: Floats) -> bool:
-    """Write the unit rays and the cosines between them; False if the three images are collinear."""
+    """Write the unit rays and the cosines between them; False if the three image points are collinear."""
     i, j, k = sample[0], sample[1], sample[2]
     ux, uy = data[0, j] - data[0, i], data[1, j] - data[1, i]
     vx, vy = data[0, k] - data[0, i], data[1, k] - data[1, i]
@@ -126,10 +126,10 @@ def _write_rays(data: Floats, sample: Ints, s: Floats) -> bool:
 
 @inlined
 def _write_conics(s: Floats) -> None:
-    """Write the conics of (x, y, 1) that the pairs 12 and 13 give with the pair 23, and the cubic of their pencil.
+    """Write the conics in (x, y, 1) of the pair 12 and 23 and of the pair 13 and 23, and the cubic of their pencil.
 
-    With a and b for the squared distances of 12 and 13 over that of 23 they are x^2 + y^2 - 2 c12 x y = a q and
-    x^2 + 1 - 2 c13 x = b q where q = y^2 + 1 - 2 c23 y. The cubic is det(A + g B) = 0.
+    Let a and b be the squared distances of 12 and 13 divided by the squared distance of 23. The conics are
+    x^2 + y^2 - 2 c12 x y = a q and x^2 + 1 - 2 c13 x = b q, with q = y^2 + 1 - 2 c23 y. The cubic is det(A + g B) = 0.
     """
     a, b = s[_SQUARES] / s[_SQUARES + 2], s[_SQUARES + 1] / s[_SQUARES + 2]
     c12, c13, c23 = s[_COSINES], s[_COSINES + 1], s[_COSINES + 2]
@@ -160,18 +160,18 @@ def _trace_product(s: Floats, at: int) -> float:
 
 @inner_kernel
 def _find_lines(s: Floats) -> tuple[int, int, float]:
-    """Write a matrix whose rows and columns are multiples of two lines through all intersections of the conics.
+    """Write the matrix 2 m l^T of two lines l and m that contain all intersections of the conics.
 
-    A degenerate member C = l m^T + m l^T of the pencil is two lines, and its adjugate is -p p^T for their common point
-    p = l x m. They are real if the diagonal of the adjugate is not positive. Then C + [p]x = 2 m l^T. Of up to three
-    members the one with the largest p has the lines that differ most.
+    A degenerate member C = l m^T + m l^T of the pencil is a pair of lines. Its adjugate is -p p^T, where p = l x m is
+    their intersection. The lines are real if the diagonal of the adjugate is not positive. Then C + [p]x = 2 m l^T. The
+    pencil has up to three degenerate members; the one with the largest p is chosen, because its lines differ most.
 
     Returns
     -------
     row, column : int
-        Those of the largest entry; -1 if there are no real lines.
+        Indices of the largest entry; -1 if there are no real lines.
     root : float
-        g of the member.
+        The g of the chosen member.
     """
     found = cubic_roots(s[_CUBIC:_ROOTS], s[_ROOTS:_RAYS])
     size = abs(s[_CUBIC]) + abs(s[_CUBIC + 1]) + abs(s[_CUBIC + 2])
@@ -207,7 +207,7 @@ def _find_lines(s: Floats) -> tuple[int, int, float]:
 
 @inner_kernel
 def _write_member(s: Floats, g: float) -> float:
-    """Write A + g B, scaled, and its adjugate; return the sum of its squares."""
+    """Write A + g B up to scale, and its adjugate; return the sum of its squares."""
     a = 1.0 / (1.0 + abs(g))
     b = math.copysign(1.0 - a, g)
     square = 0.0
@@ -220,7 +220,7 @@ def _write_member(s: Floats, g: float) -> float:
 
 @inner_kernel
 def _meet(s: Floats, conic: int, p: float, r: float, swap: bool) -> tuple[int, float, float]:
-    """Intersect the line x = p y + r with a conic, or y = p x + r with ``swap``; return how many y, or x, and two."""
+    """Intersect a conic with x = p y + r, or y = p x + r if ``swap``; return the number of roots y (or x), and both."""
     a, b, d, c, e, f = s[conic], s[conic + 1], s[conic + 2], s[conic + 3], s[conic + 4], s[conic + 5]
     if swap:
         a, c, d, e = c, a, e, d
@@ -236,10 +236,10 @@ def _meet(s: Floats, conic: int, p: float, r: float, swap: bool) -> tuple[int, f
 
 @inner_kernel
 def _place(s: Floats, x: float, y: float) -> bool:
-    """Write the places of the points in the camera for two ratios of depths; False if the depths are not exact.
+    """Write the points in camera coordinates for two ratios of depths; False if the depths are not accurate.
 
-    Newton's method for the three equations of the depths takes out what rounding has done to the ratios (Persson and
-    Nordberg, section 3.7).
+    Newton's method on the three depth equations removes the rounding errors of the ratios (Persson and Nordberg,
+    section 3.7).
     """
     c12, c13, c23 = s[_COSINES], s[_COSINES + 1], s[_COSINES + 2]
     a12, a13, a23 = s[_SQUARES], s[_SQUARES + 1], s[_SQUARES + 2]
@@ -254,7 +254,7 @@ def _place(s: Floats, x: float, y: float) -> bool:
         last, error = error, abs(e12) + abs(e13) + abs(e23)
         if step == _STEPS or not error < last:
             break
-        # Half the Jacobian: rows (u1, u2, 0), (v1, 0, v3), (0, w2, w3).
+        # Half the Jacobian has the rows (u1, u2, 0), (v1, 0, v3), (0, w2, w3).
         u1, u2 = d1 - c12 * d2, d2 - c12 * d1
         v1, v3 = d1 - c13 * d3, d3 - c13 * d1
         w2, w3 = d2 - c23 * d3, d3 - c23 * d2
@@ -271,9 +271,9 @@ def _place(s: Floats, x: float, y: float) -> bool:
 
 @inner_kernel
 def _write_pose(data: Floats, sample: Ints, model: Floats, s: Floats) -> bool:
-    """Write the pose that takes the points of space to their places in the camera.
+    """Write the pose that maps the 3D points to their camera coordinates.
 
-    The rotation takes the frame u, v, u x v of the points of space to that of their places.
+    The rotation maps the frame u, v, u x v of the 3D points to the same frame in camera coordinates.
     """
     x, y, z = s[_SEEN], s[_SEEN + 1], s[_SEEN + 2]
     ux, uy, uz = s[_SEEN + 3] - x, s[_SEEN + 4] - y, s[_SEEN + 5] - z
@@ -293,19 +293,19 @@ def _write_pose(data: Floats, sample: Ints, model: Floats, s: Floats) -> bool:
 
 
 def p3p(points3D: ArrayLike, points2D: ArrayLike) -> list[Floats]:
-    """Compute the poses of a calibrated camera that sees three points of space.
+    """Compute the poses of a calibrated camera from three 3D-2D matches.
 
     Parameters
     ----------
     points3D : (3, 3) array_like
-        Points of space, one a row.
+        3D points.
     points2D : (3, 2) array_like
-        Their images in normalised units (``K^-1`` applied).
+        Their image points in normalised units (``K^-1`` applied).
 
     Returns
     -------
     list of (3, 4) ndarray
-        Up to four (R | t) with ``d (x, y, 1) = R X + t`` and a depth d > 0 for all points; none if the points or
+        Up to four (R | t) with ``d (x, y, 1) = R X + t`` and a depth d > 0 for all points. Empty if the points or
         their images are collinear.
 
     Raises

@@ -1,9 +1,10 @@
-"""The rotation, translation and scale between two sets of points of space, by weighted least squares.
+"""Rotation, translation and scale between two sets of 3D points by weighted least squares.
 
-Umeyama, Least-squares estimation of transformation parameters between two point patterns, PAMI 1991; without scale it
-is the problem of Kabsch (1976). The rotation is found as a quaternion (``bansac.numeric.quaternion``).
+The method is by Umeyama (Least-squares estimation of transformation parameters between two point patterns, PAMI 1991).
+With a fixed scale the problem is that of Kabsch (1976). The rotation is computed as a quaternion
+(``bansac.numeric.quaternion``).
 
-A model is a quaternion and a translation, q and t with x2 = q x1 q* + t: the scale is |q|^2.
+A model is a quaternion q and a translation t with x2 = q x1 q* + t. The scale is |q|^2.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from bansac.solvers.normalization import as_points, as_weights
 
 __all__ = ["SCRATCH", "fit_motion", "solve_motion", "umeyama"]
 
-# Places in the scratch: two centroids, the correlation, the scatter of x1, and what aligns the correlation.
+# Offsets in the scratch: two centroids, the correlation matrix, the scatter of x1, work space of ``align_rotation``.
 _CORRELATION = 6
 _SCATTER = _CORRELATION + 9
 _ALIGN = _SCATTER + 1
@@ -29,7 +30,7 @@ SCRATCH = _ALIGN + ALIGN_SCRATCH
 
 @inner_kernel
 def solve_motion(data: Floats, sample: Ints, with_scale: bool, model: Floats, scratch: Floats) -> bool:
-    """Fit q and t to three matches of points of space; False if they lie on a line."""
+    """Fit q and t to three matches of 3D points; False if the points are collinear."""
     i, j, k = sample[0], sample[1], sample[2]
     for c in range(6):
         scratch[c] = (data[c, i] + data[c, j] + data[c, k]) / 3.0
@@ -42,7 +43,7 @@ def solve_motion(data: Floats, sample: Ints, with_scale: bool, model: Floats, sc
 
 @inner_kernel
 def fit_motion(data: Floats, weights: Floats, with_scale: bool, model: Floats, scratch: Floats) -> bool:
-    """Fit q and t to weighted matches of points of space (6 x N); False if they lie on a line."""
+    """Fit q and t to weighted matches of 3D points (6 x N); False if the points are collinear."""
     total = 0.0
     for i in range(weights.size):
         total += weights[i]
@@ -73,10 +74,10 @@ def _add(data: Floats, i: int, weight: float, scratch: Floats) -> None:
 
 @inner_kernel
 def _align(with_scale: bool, model: Floats, scratch: Floats) -> bool:
-    """Write the motion of the moments in the scratch.
+    """Compute the motion from the correlation C, the scatter of x1 and the centroids in the scratch.
 
-    The rotation is that of the correlation C, the scale is Umeyama's for the squares of the errors in x2, trace(R C^T)
-    over the scatter of x1, and the translation takes one centroid to the other.
+    The rotation R maximises trace(R C^T). The scale is trace(R C^T) divided by the scatter of x1, which minimises the
+    squared errors in x2 (Umeyama). The translation maps one centroid to the other.
     """
     correlation = scratch[_CORRELATION:_SCATTER]
     if not align_rotation(correlation, model, scratch[_ALIGN:]):
@@ -88,7 +89,7 @@ def _align(with_scale: bool, model: Floats, scratch: Floats) -> bool:
             + m[3] * correlation[3] + m[4] * correlation[4] + m[5] * correlation[5]
             + m[6] * correlation[6] + m[7] * correlation[7] + m[8] * correlation[8]
         )  # fmt: skip
-        root = math.sqrt(trace / scratch[_SCATTER])  # the trace is positive: the correlation has rank 2 at least
+        root = math.sqrt(trace / scratch[_SCATTER])  # positive, because the correlation has rank >= 2
         for k in range(4):
             model[k] *= root
         m = entries(model)
@@ -102,26 +103,26 @@ def _align(with_scale: bool, model: Floats, scratch: Floats) -> bool:
 def umeyama(
     x1: ArrayLike, x2: ArrayLike, weights: ArrayLike | None = None, *, with_scale: bool = True
 ) -> Floats | None:
-    """Fit a similarity, or a rigid motion, to matched points of space.
+    """Fit a similarity or a rigid motion to matched 3D points.
 
     Parameters
     ----------
     x1, x2 : (N, 3) array_like
         Matched points, at least 3.
     weights : (N,) array_like, optional
-        Weights of the squared errors, 0 or more.
+        Weights of the squared errors, >= 0; by default 1.
     with_scale : bool
-        Whether the scale is free; without it, it is 1.
+        If False, the scale is fixed to 1.
 
     Returns
     -------
     (3, 4) ndarray or None
-        (s R | t) with the least sum of ``|x2 - s R x1 - t|^2``; None if the points lie on a line.
+        (s R | t) with the smallest sum of ``|x2 - s R x1 - t|^2``; None if the points are collinear.
 
     Raises
     ------
     ValueError
-        If an argument has another shape or holds numbers that are not finite.
+        If an argument has the wrong shape or holds NaN or infinity, or if a weight is negative.
 
     Examples
     --------

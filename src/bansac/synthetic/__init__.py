@@ -1,6 +1,6 @@
-"""Synthetic data with ground truth: points on a model with Gaussian noise, and outliers spread evenly.
+"""Synthetic data with ground truth: points on a model with Gaussian noise, and uniformly distributed outliers.
 
-Every generator is a function of its arguments alone: the same seed gives the same data, bit for bit.
+Every generator is a pure function: the same arguments and seed give the same data, bit for bit.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Synthetic points of curves in the plane, with ground truth."""
+"""Synthetic points on 2D curves, with ground truth."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class CurvePoints:
-    """Points (N, 2) of a curve in the plane, the true curve (see the generator), and which points come from it."""
+    """Points (N, 2) of a 2D curve, the true model (see the generator), and the mask of inliers."""
 
     points: _Array
     model: _Array
@@ -24,28 +24,28 @@ class CurvePoints:
 
 
 def line_points(n: int = 200, inlier_ratio: float = 0.5, noise: float = 0.01, seed: int = 0) -> CurvePoints:
-    """Return synthetic points of a straight line across the square [-1, 1] x [-1, 1], and outliers in that square.
+    """Return synthetic points of a straight line across the square [-1, 1] x [-1, 1], and outliers in the square.
 
     Parameters
     ----------
     n : int, optional
         Number of points.
     inlier_ratio : float, optional
-        Share of inliers, 0 to 1, rounded to whole points.
+        Fraction of inliers in [0, 1]; their number is rounded.
     noise : float, optional
-        Standard deviation at right angles to the line.
+        Standard deviation perpendicular to the line.
     seed : int, optional
         Seed of the random numbers.
 
     Returns
     -------
     CurvePoints
-        Points in random order; the model is (a, b, c) with a x + b y + c = 0 and a^2 + b^2 = 1.
+        Points in random order. The model is (a, b, c) with a x + b y + c = 0 and a^2 + b^2 = 1.
 
     Raises
     ------
     ValueError
-        If a number is out of its range.
+        If an argument is out of range.
 
     Examples
     --------
@@ -64,24 +64,24 @@ def line_points(n: int = 200, inlier_ratio: float = 0.5, noise: float = 0.01, se
 
 
 def circle_points(n: int = 200, inlier_ratio: float = 0.5, noise: float = 0.01, seed: int = 0) -> CurvePoints:
-    """Return synthetic points of a circle inside the square [-1, 1] x [-1, 1], and outliers in that square.
+    """Return synthetic points of a circle inside the square [-1, 1] x [-1, 1], and outliers in the square.
 
     Parameters
     ----------
     n, inlier_ratio, seed : optional
         As in :func:`line_points`.
     noise : float, optional
-        Standard deviation of the distance to the centre.
+        Standard deviation of the distance from the centre.
 
     Returns
     -------
     CurvePoints
-        Points in random order; the model is (x, y, radius).
+        Points in random order. The model is (x, y, radius).
 
     Raises
     ------
     ValueError
-        If a number is out of its range.
+        If an argument is out of range.
 
     Examples
     --------
@@ -108,19 +108,19 @@ def polynomial_points(
     n, inlier_ratio, seed : optional
         As in :func:`line_points`.
     degree : int, optional
-        Degree of the polynomial, at least 0.
+        Degree of the polynomial, >= 0.
     noise : float, optional
         Standard deviation of y.
 
     Returns
     -------
     CurvePoints
-        Points in random order; the model is its degree + 1 coefficients, the constant first.
+        Points in random order. The model is the degree + 1 coefficients, the constant first.
 
     Raises
     ------
     ValueError
-        If a number is out of its range.
+        If an argument is out of range.
 
     Examples
     --------
@@ -132,7 +132,7 @@ def polynomial_points(
     if degree < 0:
         raise ValueError(f"degree must be at least 0, got {degree}")
     rng, inliers = draw_inliers(n, inlier_ratio, noise, seed)
-    # Coefficients of at most 0.8 in total, so that the curve stays in the square.
+    # The magnitudes of the coefficients sum to 0.8, so the curve stays in the square.
     coefficients = rng.uniform(0.3, 1, degree + 1) * rng.choice([-1.0, 1.0], degree + 1)
     coefficients *= 0.8 / np.abs(coefficients).sum()
     x = rng.uniform(-1, 1, n)

@@ -1,4 +1,4 @@
-"""The arguments that all generators share."""
+"""Arguments that all generators share."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 
 def draw_inliers(n: int, inlier_ratio: float, noise: float, seed: int) -> tuple[np.random.Generator, NDArray[np.bool_]]:
-    """Check the arguments that all generators share and return a source of random numbers and a mask of inliers."""
+    """Check the shared arguments; return a random number generator and a mask of inliers."""
     if n < 0:
         raise ValueError(f"n must not be negative, got {n}")
     if not 0 <= inlier_ratio <= 1:

@@ -1,6 +1,6 @@
-"""Synthetic matches of two views, with ground truth: of a plane, of a scene with depth, and of one with a plane in it.
+"""Synthetic two-view matches with ground truth: of a plane, a general scene, a scene with a plane, and a rotation.
 
-The number of matches, the inlier ratio and the noise are given; outliers are spread evenly over both images.
+The number of matches, the inlier ratio and the noise are given. Outliers are uniformly distributed over both images.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ _Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class SceneMatches(Matches):
-    """Matches of a synthetic rigid scene: :class:`~bansac.matches.Matches` with the truth about the scene.
+    """Matches of a synthetic rigid scene: :class:`~bansac.matches.Matches` with ground truth of the scene.
 
     Parameters
     ----------
     points : (N, 3) ndarray or None, optional
         Scene points in the coordinates of camera 1; NaN for outliers.
     on_plane : (N,) ndarray of bool or None, optional
-        Which matches are true and of the dominant plane, if the scene has one; ``H`` is the homography of that plane.
+        Mask of inliers on the dominant plane, if the scene has one. ``H`` is the homography of that plane.
     """
 
     points: _Array | None = None
@@ -47,17 +47,17 @@ def homography_matches(
 ) -> Matches:
     """Return synthetic matches of a plane in two views.
 
-    The true homography moves each corner of the image by up to a fifth of its sides. Inliers are spread evenly over
-    that part of image 1 which image 2 sees; outliers are two unrelated points.
+    The true homography moves each corner of the image by up to a fifth of the image size. Inliers are uniformly
+    distributed over the part of image 1 that is visible in image 2. An outlier is a pair of unrelated points.
 
     Parameters
     ----------
     n : int, optional
         Number of matches.
     inlier_ratio : float, optional
-        Share of inliers, 0 to 1, rounded to whole matches.
+        Fraction of inliers in [0, 1]; their number is rounded.
     noise : float, optional
-        Standard deviation of the points of image 2, in pixels per coordinate.
+        Standard deviation of each coordinate of the points of image 2, in pixels.
     seed : int, optional
         Seed of the random numbers.
     size : (int, int), optional
@@ -66,12 +66,12 @@ def homography_matches(
     Returns
     -------
     Matches
-        Matches in random order; ``H`` (with H[2, 2] = 1) and ``inliers`` are the truth.
+        Matches in random order. ``H`` (with H[2, 2] = 1) and ``inliers`` are the ground truth.
 
     Raises
     ------
     ValueError
-        If a number is out of its range.
+        If an argument is out of range.
 
     Examples
     --------
@@ -86,7 +86,7 @@ def homography_matches(
 
     x1 = rng.uniform(0, 1, (n, 2)) * extent
     x2 = rng.uniform(0, 1, (n, 2)) * extent
-    # Redraw what image 2 does not see. The middle is always seen, so this ends.
+    # Redraw points that are not visible in image 2. The centre is always visible, so the loop ends.
     hidden = inliers.copy()
     while hidden.any():
         x1[hidden] = rng.uniform(0, 1, (np.count_nonzero(hidden), 2)) * extent
@@ -103,28 +103,29 @@ def epipolar_matches(
     seed: int = 0,
     size: tuple[int, int] = (480, 640),
 ) -> SceneMatches:
-    """Return synthetic matches of a scene with depth, seen by two cameras.
+    """Return synthetic matches of a general scene, seen by two cameras.
 
-    The scene lies 4 to 12 baselines in front of camera 1, which has a focal length of the image's larger side. Camera 2
-    is turned by up to 15 degrees and one baseline away, more aside than ahead. Outliers are two unrelated points.
+    The depth of the scene is 4 to 12 baselines from camera 1. The focal length is the larger side of the image. Camera
+    2 is rotated by 3 to 15 degrees and moved by one baseline, more sideways than forwards. An outlier is a pair of
+    unrelated points.
 
     Parameters
     ----------
     n, inlier_ratio, seed, size : optional
         As in :func:`homography_matches`.
     noise : float, optional
-        Standard deviation of the points of both images, in pixels per coordinate.
+        Standard deviation of each coordinate of the points of both images, in pixels.
 
     Returns
     -------
     SceneMatches
-        Matches in random order; ``K``, ``R``, ``t`` (of unit length), ``E``, ``F``, ``points`` and ``inliers`` are the
-        truth.
+        Matches in random order. ``K``, ``R``, ``t`` (of unit length), ``E``, ``F``, ``points`` and ``inliers`` are the
+        ground truth.
 
     Raises
     ------
     ValueError
-        If a number is out of its range.
+        If an argument is out of range.
 
     Examples
     --------
@@ -138,7 +139,7 @@ def epipolar_matches(
     cameras = _camera_pair(size, extent, rng)
     K, R, t = cameras[:3]
 
-    # Draw depths and points of image 1; image 2 need not see all of them: nothing depends on its frame.
+    # Draw depths and points of image 1. Points may lie outside image 2, because nothing depends on its frame.
     x1 = rng.uniform(0, 1, (n, 2)) * extent
     depth = rng.uniform(4, 12, n)
     points = _rays(K, x1) * depth[:, None]
@@ -157,27 +158,27 @@ def planar_scene_matches(
 ) -> SceneMatches:
     """Return synthetic matches of a scene with a dominant plane, the degenerate case of the fundamental matrix.
 
-    Cameras and outliers are those of :func:`epipolar_matches`. The plane passes 8 baselines in front of camera 1,
-    tilted by up to 40 degrees; the other points lie before or behind it, at .5 to .8 or 1.25 to 2 times its depth, so
-    that none of them is on the plane by chance.
+    Cameras and outliers are those of :func:`epipolar_matches`. The plane passes 8 baselines in front of camera 1 and is
+    tilted by up to 40 degrees. The other inliers are at .5 to .8 or 1.25 to 2 times the depth of the plane, so that
+    none of them is on the plane by chance.
 
     Parameters
     ----------
     n, inlier_ratio, noise, seed, size : optional
         As in :func:`epipolar_matches`.
     plane_share : float, optional
-        Share of the inliers that lie on the plane, 0 to 1, rounded to whole matches.
+        Fraction of the inliers on the plane, in [0, 1]; their number is rounded.
 
     Returns
     -------
     SceneMatches
-        Matches in random order; the truth is that of :func:`epipolar_matches`, ``on_plane`` and the homography ``H`` of
-        the plane (with H[2, 2] = 1).
+        Matches in random order. The ground truth is that of :func:`epipolar_matches`, ``on_plane``, and the homography
+        ``H`` of the plane (with H[2, 2] = 1).
 
     Raises
     ------
     ValueError
-        If a number is out of its range.
+        If an argument is out of range.
 
     Examples
     --------
@@ -195,7 +196,7 @@ def planar_scene_matches(
     cameras = _camera_pair(size, extent, rng)
     K, R, t = cameras[:3]
 
-    # The plane is normal^T X = distance; within 40 degrees of the image plane all of the image sees it.
+    # The plane is normal^T X = distance. With a tilt of up to 40 degrees, all of the image sees it.
     tilt, heading = np.radians(rng.uniform(0, 40)), rng.uniform(0, 2 * np.pi)
     normal = np.array([np.sin(tilt) * np.cos(heading), np.sin(tilt) * np.sin(heading), np.cos(tilt)])
     distance = 8 * normal[2]
@@ -220,7 +221,7 @@ def rotation_matches(
     seed: int = 0,
     size: tuple[int, int] = (480, 640),
 ) -> SceneMatches:
-    """Return synthetic matches of a camera that turns about its centre, which determine no epipolar geometry.
+    """Return synthetic matches of a camera that rotates about its centre; they determine no epipolar geometry.
 
     Camera, rotation and outliers are those of :func:`epipolar_matches`.
 
@@ -232,13 +233,13 @@ def rotation_matches(
     Returns
     -------
     SceneMatches
-        Matches in random order; the truth is ``K1``, ``K2``, ``R``, ``H = K R K^-1`` (with H[2, 2] = 1) and
-        ``inliers``.
+        Matches in random order. ``K1``, ``K2``, ``R``, ``H = K R K^-1`` (with H[2, 2] = 1) and ``inliers`` are the
+        ground truth.
 
     Raises
     ------
     ValueError
-        If a number is out of its range.
+        If an argument is out of range.
 
     Examples
     --------
@@ -284,21 +285,21 @@ def _camera_pair(size: tuple[int, int], extent: _Array, rng: np.random.Generator
 def _scene(
     x1: _Array, x2: _Array, cameras: _Cameras, points: _Array, inliers: NDArray[np.bool_], size: tuple[int, int]
 ) -> SceneMatches:
-    """Put matches and their truth together; outliers have no scene point."""
+    """Combine matches and their ground truth; outliers have no scene point."""
     K, R, t, E, F = cameras
     points[~inliers] = np.nan
     return SceneMatches(x1, x2, K1=K, K2=K, size1=size, size2=size, R=R, t=t, E=E, F=F, inliers=inliers, points=points)
 
 
 def _rays(K: _Array, x: _Array) -> _Array:
-    """Return the points of depth 1 that are seen at ``x``."""
+    """Return the points at depth 1 that project to ``x``."""
     return np.asarray(homogeneous(x) @ np.linalg.inv(K).T)
 
 
 def _disturb(
     x1: _Array, x2: _Array, inliers: NDArray[np.bool_], noise: float, extent: _Array, rng: np.random.Generator
 ) -> None:
-    """Add noise to the inliers of both images and make outliers of the others, in place."""
+    """Add noise to the inliers of both images and replace the other matches by outliers, in place."""
     x1[inliers] += rng.normal(0, noise, (np.count_nonzero(inliers), 2))
     x2[inliers] += rng.normal(0, noise, (np.count_nonzero(inliers), 2))
     x2[~inliers] = rng.uniform(0, 1, (np.count_nonzero(~inliers), 2)) * extent

@@ -1,6 +1,6 @@
 """The method of Levenberg and Marquardt for a robust sum of squares on a manifold; it knows no geometry.
 
-It minimises the sum over the data of rho(r^T r), where r is the residual of a datum and rho one of two losses,
+It minimises the sum over the data of rho(r^T r), where r is the residual of a point and rho one of two losses,
 
 * truncated: rho(q) = min(q, s^2), whose minimum is the maximum of the MSAC score with the threshold s;
 * Cauchy: rho(q) = s^2 log(1 + q / s^2), which outliers pull less the farther they are,

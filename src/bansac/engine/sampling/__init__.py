@@ -12,6 +12,11 @@ The functions of a sampler's module, the first two of them compiled:
     Allocate the sampler's own arrays, of float64 and int64.
 ``probabilities(numbers, indices)``, optional
     Inlier probabilities of the data at the end of the run.
+
+All samplers have one signature, so ``numbers`` and ``indices`` are flat. A sampler that keeps several arrays in them
+has a named tuple of the arrays, ``Memory``, and an ``inlined`` function ``views`` that returns it. ``draw`` begins with
+``memory = views(numbers, indices)``; functions in Python call ``plain(views)`` instead, which compiles nothing. The
+layout of the memory is written in ``views`` only.
 """
 
 from __future__ import annotations

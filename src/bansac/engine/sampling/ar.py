@@ -1,7 +1,7 @@
 """AR, the adaptive reordering sampler: data that keep failing move back (Wei, Matas and Barath, ICCV 2023).
 
-The inlier probability of a datum has a Beta prior, whose mean is the given one and whose variance is the same for all
-data. An unsuccessful sample counts as one failed trial of every datum in it, so that after n of them the posterior is
+The inlier probability of a point has a Beta prior, whose mean is the given one and whose variance is the same for all
+data. An unsuccessful sample counts as one failed trial of every point in it, so that after n of them the posterior is
 Beta(a, b + n), with the mean (arXiv 2111.14093)::
 
     E(mu | n failures) = a / (a + b + n)
@@ -12,7 +12,7 @@ turns. The number is drawn anew only when the priority is, so the order of the o
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,12 +20,13 @@ from bansac.engine.dbn import MIN_PRIOR
 from bansac.engine.sampling import SamplerInput
 from bansac.engine.sampling.baysac import sample_most_probable
 from bansac.numeric.arrays import Floats, Ints, Singles, Words
-from bansac.numeric.jit import inlined, inner_kernel, kernel
+from bansac.numeric.jit import inlined, inner_kernel, kernel, plain
 from bansac.numeric.rng import next_uint64
 
 __all__ = [
     "PERTURBATION",
     "VARIANCE",
+    "Memory",
     "draw",
     "learn_from_failure",
     "posterior_probabilities",
@@ -33,13 +34,14 @@ __all__ = [
     "renew_priority",
     "start",
     "start_priority",
+    "views",
 ]
 
 # Variance of the Beta prior.
 VARIANCE = 0.01
 
 # A Beta distribution of mean mu has a variance below mu (1 - mu). Towards 0 and 1, where VARIANCE is too much for that,
-# a + b is this: at its first failure a sure datum falls to 4 / 5, as by Bayes' rule in a sample of five (see baysac).
+# a + b is this: at its first failure a sure point falls to 4 / 5, as by Bayes' rule in a sample of five (see baysac).
 _MIN_CONCENTRATION = 4.0
 
 # Priorities are perturbed by up to this much, up or down.
@@ -57,7 +59,7 @@ def posterior_probabilities(prior: Floats, draws: Ints) -> Floats:
     prior : (N,) ndarray
         Prior inlier probabilities in [0, 1]; they are kept off 0 and 1 as the priors of BANSAC are.
     draws : (N,) ndarray of int
-        Unsuccessful samples that held the datum.
+        Unsuccessful samples that held the point.
 
     Returns
     -------
@@ -71,9 +73,7 @@ def posterior_probabilities(prior: Floats, draws: Ints) -> Floats:
     >>> posterior_probabilities(np.array([0.5, 0.5]), np.array([0, 24]))
     array([0.5 , 0.25])
     """
-    mean = np.clip(prior, MIN_PRIOR, 1 - MIN_PRIOR)
-    concentration = np.maximum(mean * (1 - mean) / VARIANCE - 1, _MIN_CONCENTRATION)
-    return np.asarray(mean * concentration / (concentration + draws))
+    return np.asarray(plain(_posterior_mean)(prior, draws))
 
 
 @kernel
@@ -93,13 +93,13 @@ def renew_priority(rng: Words, prior: Floats, draws: Ints, priority: Floats, sam
 
 
 @inlined
-def _posterior_mean(prior: float, draws: np.int64) -> float:
-    """Return a / (a + b + n), where a + b = mean (1 - mean) / variance - 1 and a = mean (a + b)."""
-    raised = prior if prior > MIN_PRIOR else MIN_PRIOR
-    mean = raised if raised < 1.0 - MIN_PRIOR else 1.0 - MIN_PRIOR
-    concentration = mean * (1.0 - mean) / VARIANCE - 1.0
-    if concentration < _MIN_CONCENTRATION:
-        concentration = _MIN_CONCENTRATION
+def _posterior_mean(prior: Any, draws: Any) -> Any:
+    """Return a / (a + b + n), where a + b = mean (1 - mean) / variance - 1 and a = mean (a + b).
+
+    Kernels pass numbers, Python passes arrays.
+    """
+    mean = np.minimum(np.maximum(prior, MIN_PRIOR), 1.0 - MIN_PRIOR)
+    concentration = np.maximum(mean * (1.0 - mean) / VARIANCE - 1.0, _MIN_CONCENTRATION)
     return mean * concentration / (concentration + draws)
 
 
@@ -108,28 +108,44 @@ def _perturbation(rng: Words) -> float:
     return PERTURBATION * (2.0 * (np.float64(next_uint64(rng) >> _U11) * _TO_UNIT) - 1.0)
 
 
+class Memory(NamedTuple):
+    """The arrays of the sampler, each of N."""
+
+    prior: Floats
+    priority: Floats
+    failures: Ints
+
+
+@inlined
+def views(numbers: Floats, indices: Ints) -> Memory:
+    """Return the arrays that ``numbers`` (2 N) and ``indices`` (N) hold."""
+    return Memory(numbers[: indices.size], numbers[indices.size :], indices)
+
+
 def start(setup: SamplerInput) -> tuple[Floats, Ints]:
-    """Return the priors and the priorities (2 N), and the failures (N)."""
+    """Return the memory."""
     n = setup.data.shape[1]
-    numbers = np.empty(2 * n)
-    numbers[:n] = 0.5 if setup.prior is None else setup.prior
-    start_priority(setup.rng, numbers[:n], numbers[n:])
-    return numbers, np.zeros(n, np.int64)
+    numbers, indices = np.empty(2 * n), np.zeros(n, np.int64)
+    memory = plain(views)(numbers, indices)
+    memory.prior[:] = 0.5 if setup.prior is None else setup.prior
+    start_priority(setup.rng, memory.prior, memory.priority)
+    return numbers, indices
 
 
 def draw(
     rng: Words, data: Floats, odds: Singles, ranking: Ints, progress: Any, numbers: Floats, indices: Ints, sample: Ints
 ) -> None:
     """Draw the next sample."""
-    sample_most_probable(rng, numbers[data.shape[1] :], sample)
+    sample_most_probable(rng, views(numbers, indices).priority, sample)
 
 
 def learn_from_failure(rng: Words, numbers: Floats, indices: Ints, sample: Ints) -> None:
     """Count the failure."""
-    n = indices.size
-    renew_priority(rng, numbers[:n], indices, numbers[n:], sample)
+    memory = views(numbers, indices)
+    renew_priority(rng, memory.prior, memory.failures, memory.priority, sample)
 
 
 def probabilities(numbers: Floats, indices: Ints) -> Floats:
     """Return the posterior means."""
-    return posterior_probabilities(numbers[: indices.size], indices)
+    memory = plain(views)(numbers, indices)
+    return posterior_probabilities(memory.prior, memory.failures)

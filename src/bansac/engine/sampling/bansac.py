@@ -28,7 +28,7 @@ _TO_UNIT = 2.0**-32
 
 @inlined
 def activation(code: int, p: float) -> float:
-    """Return the sampling weight of a datum with inlier probability ``p``: rho_1 to rho_4 of the supplement."""
+    """Return the sampling weight of a point with inlier probability ``p``: rho_1 to rho_4 of the supplement."""
     if code == 1:
         return 100.0 * p
     if code == 2:

@@ -1,7 +1,7 @@
 """BaySAC: the sample that is most probably free of outliers, and its failure (Botterill et al., BMVC 2009).
 
 The sample takes the m data of highest inlier probability. If its model is not the one that is sought, the sample holds
-an outlier. With independent data, and Q the product of the P_j of the sample, Bayes' rule gives for a datum i of it::
+an outlier. With independent data, and Q the product of the P_j of the sample, Bayes' rule gives for a point i of it::
 
     P(i in I | failure) = (P(i in I) - P(i in I and no outlier in the sample)) / P(failure) = (P_i - Q) / (1 - Q)
 
@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from bansac.engine.dbn import MIN_PRIOR
+from bansac.engine.dbn import clip_prior
 from bansac.engine.sampling import SamplerInput
 from bansac.numeric.arrays import Floats, Ints, Singles, Words
 from bansac.numeric.jit import inlined, inner_kernel
@@ -69,21 +69,15 @@ def _find_largest(priority: Floats, sample: Ints) -> float:
 def update_sample(priority: Floats, sample: Ints) -> None:
     """Update the inlier probabilities of the sample's data after its model has failed, in place.
 
-    Probabilities are kept off 0 and 1 as the priors of BANSAC are: nothing could bring back a datum at 0, and a sample
+    Probabilities are kept off 0 and 1 as the priors of BANSAC are: nothing could bring back a point at 0, and a sample
     whose data were all at 1 could not fail.
     """
     product = 1.0
     for i in range(sample.size):
-        product *= _clamp(priority[sample[i]])
+        product *= clip_prior(priority[sample[i]])
     for i in range(sample.size):
-        datum = sample[i]
-        priority[datum] = _clamp((_clamp(priority[datum]) - product) / (1.0 - product))
-
-
-@inlined
-def _clamp(probability: float) -> float:
-    raised = probability if probability > MIN_PRIOR else MIN_PRIOR
-    return raised if raised < 1.0 - MIN_PRIOR else 1.0 - MIN_PRIOR
+        point = sample[i]
+        priority[point] = clip_prior((clip_prior(priority[point]) - product) / (1.0 - product))
 
 
 def start(setup: SamplerInput) -> tuple[Floats, Ints]:

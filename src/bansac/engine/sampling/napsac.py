@@ -1,4 +1,4 @@
-"""NAPSAC: a random datum and data near it, since inliers are closer to each other than to outliers.
+"""NAPSAC: a random point and data near it, since inliers are closer to each other than to outliers.
 
 Myatt, Torr, Nasuto, Bishop and Craddock, BMVC 2002. Distances are those of the joint space of all channels: for matches
 the four coordinates of both images, so that neighbours are close in both and move alike.
@@ -7,17 +7,17 @@ the four coordinates of both images, so that neighbours are close in both and mo
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from bansac.engine.sampling import SamplerInput
 from bansac.engine.sampling.uniform import sample_uniform
 from bansac.numeric.arrays import Floats, Ints, Singles, Words
-from bansac.numeric.jit import inlined, inner_kernel
+from bansac.numeric.jit import inlined, inner_kernel, plain
 from bansac.numeric.rng import next_index
 
-__all__ = ["draw", "neighborhood_radius", "sample_napsac", "start"]
+__all__ = ["Memory", "draw", "neighborhood_radius", "sample_napsac", "start", "views"]
 
 # Radius over the diagonal of the box of the data: 36 pixels for matches spread evenly over two images of 1000 x 1000
 # pixels.
@@ -106,19 +106,35 @@ def _find_neighbors(data: Floats, centre: np.int64, squared_radius: float, neigh
     return found
 
 
+class Memory(NamedTuple):
+    """The arrays of NAPSAC; ``sample_napsac`` describes them."""
+
+    squared_radius: Floats  # one number
+    centres: Ints  # N + 1
+    neighbors: Ints  # N
+
+
+@inlined
+def views(numbers: Floats, indices: Ints) -> Memory:
+    """Return the arrays that ``numbers`` (1) and ``indices`` (2 N + 1) hold."""
+    n = indices.size // 2
+    return Memory(numbers, indices[: n + 1], indices[n + 1 :])
+
+
 def start(setup: SamplerInput) -> tuple[Floats, Ints]:
-    """Return (squared radius), and the centres (N + 1) and room for the neighbours (N)."""
+    """Return the memory."""
     n = setup.data.shape[1]
     radius = neighborhood_radius(setup.data) if setup.radius is None else setup.radius
-    indices = np.empty(2 * n + 1, np.int64)
-    indices[:n] = np.arange(n)
-    indices[n] = n
-    return np.array([radius * radius]), indices
+    numbers, indices = np.empty(1), np.empty(2 * n + 1, np.int64)
+    memory = plain(views)(numbers, indices)
+    memory.squared_radius[0] = radius * radius
+    memory.centres[:] = np.arange(n + 1)  # its last entry, n, is their number
+    return numbers, indices
 
 
 def draw(
     rng: Words, data: Floats, odds: Singles, ranking: Ints, progress: Any, numbers: Floats, indices: Ints, sample: Ints
 ) -> None:
     """Draw the next sample."""
-    n = data.shape[1]
-    sample_napsac(rng, data, numbers[0], indices[: n + 1], indices[n + 1 :], sample)
+    memory = views(numbers, indices)
+    sample_napsac(rng, data, memory.squared_radius[0], memory.centres, memory.neighbors, sample)

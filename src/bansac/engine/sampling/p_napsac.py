@@ -1,12 +1,12 @@
 """P-NAPSAC: samples from neighbourhoods that grow from local to global (Barath et al., 2019; MAGSAC++, CVPR 2020).
 
-The first datum of a sample, its centre, comes from PROSAC with samples of one datum. The others are neighbours of it.
-Datum i keeps a hit counter t_i, the number of samples that had it as centre or as neighbour of their centre, and a
+The first point of a sample, its centre, comes from PROSAC with samples of one point. The others are neighbours of it.
+Point i keeps a hit counter t_i, the number of samples that had it as centre or as neighbour of their centre, and a
 neighbourhood of its first k_i neighbours, which PROSAC's growth function for samples of m - 1 lets grow with t_i: the
 k_i-th neighbour is in the sample, with m - 2 of the k_i - 1 before it.
 
 Neighbours are found in grids over the box of the data, in the joint space of all channels, with 16, 8, 4 and 2 cells an
-axis. The neighbours of a datum are the data of its cell in the finest grid where they are at least k_i. Within a cell
+axis. The neighbours of a point are the data of its cell in the finest grid where they are at least k_i. Within a cell
 they are ordered by quality, not by distance: cells are small, and the better matches come first, as in PROSAC.
 
 A neighbourhood has at most ten data (or m - 1), so that a centre is soon done with it: models of samples that lie close
@@ -26,7 +26,7 @@ from bansac.engine.sampling import SamplerInput, prosac
 from bansac.engine.sampling.distinct import draw_distinct
 from bansac.engine.sampling.prosac import complete_by_prosac, grow_subset, growth_function
 from bansac.numeric.arrays import Floats, Ints, Singles, Words
-from bansac.numeric.jit import inlined, inner_kernel
+from bansac.numeric.jit import inlined, inner_kernel, plain
 from bansac.numeric.rng import next_index
 
 __all__ = [
@@ -38,9 +38,10 @@ __all__ = [
     "make_neighborhoods",
     "sample_progressive_napsac",
     "start",
+    "views",
 ]
 
-# Local samples for every datum, and T_N / N of the growth functions of the centre and of its neighbourhood.
+# Local samples for every point, and T_N / N of the growth functions of the centre and of its neighbourhood.
 LOCAL_DRAWS = 20
 
 # The largest neighbourhood.
@@ -49,12 +50,15 @@ MAX_NEIGHBORS = 10
 # Cells an axis, the finest layer first; each is half of the one before, so its cells are unions of finer ones.
 CELLS = (16, 8, 4, 2)
 
+# Numbers of ``Neighborhoods`` for each point.
+_NUMBERS_A_POINT = 3 * len(CELLS) + 3
+
 # Cells are numbered below this.
 _MAX_CELLS = 2**62
 
 
 class Neighborhoods(NamedTuple):
-    """What P-NAPSAC knows of the neighbours of every datum, which is named by its rank (0: the best).
+    """What P-NAPSAC knows of the neighbours of every point, which is named by its rank (0: the best).
 
     ``members[layer]`` lists the ranks cell by cell, in ascending order within a cell. The cell of rank r in a layer
     starts at ``starts[layer, r]`` and has ``counts[layer, r]`` members, r among them.
@@ -202,7 +206,7 @@ def sample_progressive_napsac(
 
 @inlined
 def _draw_centre(rng: Words, draws: int, limit: int) -> int | np.int64:
-    """Return the rank that PROSAC draws with samples of one: T'_n = 1 + 20 (n - 1), and the n-th datum is forced."""
+    """Return the rank that PROSAC draws with samples of one: T'_n = 1 + 20 (n - 1), and the n-th point is forced."""
     n = 2 + (draws - 2) // LOCAL_DRAWS
     return n - 1 if n <= limit else next_index(rng, limit)
 
@@ -225,29 +229,28 @@ def _draw_neighbors(
         neighborhoods.hits[rank] += 1
 
 
+@inlined
+def views(indices: Ints) -> Neighborhoods:
+    """Return the neighbourhoods that ``indices`` holds: three fields of layers x N, and three of N."""
+    layers, n = len(CELLS), indices.size // _NUMBERS_A_POINT
+    cells = indices[: 3 * layers * n].reshape(3, layers, n)
+    of_points = indices[3 * layers * n :].reshape(3, n)
+    return Neighborhoods(cells[0], cells[1], cells[2], of_points[0], of_points[1], of_points[2])
+
+
 def start(setup: SamplerInput) -> tuple[Floats, Ints]:
-    """Return nothing, and PROSAC's state (N + 3) before the neighbourhoods, field after field."""
-    neighborhoods = make_neighborhoods(setup.data, setup.ranking, setup.sample_size)
-    _, indices = prosac.start(setup)
-    return np.empty(0), np.concatenate([indices, *(array.ravel() for array in neighborhoods)])
+    """Return nothing, and the neighbourhoods before the memory of PROSAC."""
+    indices = np.empty(_NUMBERS_A_POINT * setup.data.shape[1], np.int64)
+    made = make_neighborhoods(setup.data, setup.ranking, setup.sample_size)
+    for view, array in zip(plain(views)(indices), made, strict=True):
+        view[...] = array
+    return np.empty(0), np.concatenate([indices, prosac.start(setup)[1]])
 
 
 def draw(
     rng: Words, data: Floats, odds: Singles, ranking: Ints, progress: Any, numbers: Floats, indices: Ints, sample: Ints
 ) -> None:
     """Draw the next sample."""
-    n, layers = ranking.size, len(CELLS)
-    members = n + 3
-    starts, counts = members + layers * n, members + 2 * layers * n
-    hits = members + 3 * layers * n
-    neighborhoods = Neighborhoods(
-        indices[members:starts].reshape(layers, n),
-        indices[starts:counts].reshape(layers, n),
-        indices[counts:hits].reshape(layers, n),
-        indices[hits : hits + n],
-        indices[hits + n : hits + 2 * n],
-        indices[hits + 2 * n :],
-    )
-    sample_progressive_napsac(
-        rng, ranking, indices[2:members], indices[:2], progress.subset_limit, neighborhoods, sample
-    )
+    end = _NUMBERS_A_POINT * ranking.size
+    neighborhoods, memory = views(indices[:end]), prosac.views(indices[end:])
+    sample_progressive_napsac(rng, ranking, memory.growth, memory.counts, progress.subset_limit, neighborhoods, sample)

@@ -5,32 +5,34 @@ U_n are the n data of highest quality. Among T_N uniform samples of all N data, 
     T_n = T_N prod_{i < m} (n - i) / (N - i)
 
 PROSAC draws as many samples from U_n, but the best-ranked first: the samples T'_{n-1} + 1 to T'_n are those that lie in
-U_n and not in U_{n-1}, so they hold the n-th datum and m - 1 of the n - 1 before it. T'_n is T_n with every increase
+U_n and not in U_{n-1}, so they hold the n-th point and m - 1 of the n - 1 before it. T'_n is T_n with every increase
 rounded up. The paper's listing has the two branches of this rule swapped, which contradicts
-its own derivation; here the n-th datum is in the sample while the set grows, and m data of U_n are drawn freely only
+its own derivation; here the n-th point is in the sample while the set grows, and m data of U_n are drawn freely only
 after growth has ended.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from bansac.engine.sampling import SamplerInput
 from bansac.engine.sampling.distinct import draw_distinct
 from bansac.numeric.arrays import Floats, Ints, Singles, Words
-from bansac.numeric.jit import inlined, inner_kernel, kernel
+from bansac.numeric.jit import inlined, inner_kernel, kernel, plain
 
 __all__ = [
     "TOTAL_DRAWS",
+    "Memory",
     "complete_by_prosac",
     "draw",
     "grow_subset",
     "growth_function",
     "sample_prosac",
     "start",
+    "views",
 ]
 
 # T_N: after so many samples PROSAC has become RANSAC (the value of the paper).
@@ -106,10 +108,23 @@ def sample_prosac(rng: Words, ranking: Ints, growth: Ints, counts: Ints, limit: 
         sample[i] = ranking[sample[i]]
 
 
+class Memory(NamedTuple):
+    """The arrays of PROSAC."""
+
+    counts: Ints  # t and n
+    growth: Ints  # T'_n for n = 0, ..., N
+
+
+@inlined
+def views(indices: Ints) -> Memory:
+    """Return the arrays that ``indices`` (N + 3) holds."""
+    return Memory(indices[:2], indices[2:])
+
+
 def start(setup: SamplerInput) -> tuple[Floats, Ints]:
-    """Return nothing, and t, n, and the growth function (N + 1)."""
-    indices = np.zeros(2 + setup.data.shape[1] + 1, np.int64)
-    growth_function(setup.sample_size, TOTAL_DRAWS, indices[2:])
+    """Return nothing, and the memory."""
+    indices = np.zeros(setup.data.shape[1] + 3, np.int64)
+    growth_function(setup.sample_size, TOTAL_DRAWS, plain(views)(indices).growth)
     return np.empty(0), indices
 
 
@@ -117,4 +132,5 @@ def draw(
     rng: Words, data: Floats, odds: Singles, ranking: Ints, progress: Any, numbers: Floats, indices: Ints, sample: Ints
 ) -> None:
     """Draw the next sample."""
-    sample_prosac(rng, ranking, indices[2:], indices[:2], progress.subset_limit, sample)
+    memory = views(indices)
+    sample_prosac(rng, ranking, memory.growth, memory.counts, progress.subset_limit, sample)

@@ -6,7 +6,7 @@ function
 
 ``block_score(residuals, weights, squared_threshold) -> float``
     Compiled for the problem's number type: the sum over a block of squared residuals, and of the weights of these data,
-    of what each datum adds to the score.
+    of what each point adds to the score.
 """
 
 from __future__ import annotations

@@ -14,9 +14,9 @@ it. The functions of its module, the first of them compiled:
 BANSAC's criterion has no module: it looks at the probabilities after every update, in the loop.
 
 No criterion ends a run with a network before its 20th update. The paper names no such number. But its criterion takes
-a datum below tau for one that the classifications have taken out of the sampling; at the start only its prior can have
+a point below tau for one that the classifications have taken out of the sampling; at the start only its prior can have
 put it there, and scores of small scale, all of them below tau, would end the run at its first model. Nor do the bounds
-of RANSAC and PROSAC hold as long as the network still changes what is drawn. An update is a vote on every datum: after
+of RANSAC and PROSAC hold as long as the network still changes what is drawn. An update is a vote on every point: after
 20 of them those that are below tau are there by evidence, whatever their prior, and there has been a look at as many
 models as show what support chance gives (``bansac.engine.state.FULL_MODELS``). Degenerate samples do not update. Where
 they are the rule, as in a scene with one plane, the bounds, though not BANSAC's criterion, may end the run from the

@@ -12,7 +12,7 @@ from bansac.numeric.jit import inner_kernel, kernel
 
 __all__ = ["nonrandom_supports", "prepare", "prosac_iterations", "required_iterations"]
 
-# The probability that a datum agrees with a bad model, and the level of the test that its support is not random (beta
+# The probability that a point agrees with a bad model, and the level of the test that its support is not random (beta
 # and psi).
 _CHANCE_RATE = 0.05
 _LEVEL = 0.05
@@ -24,7 +24,7 @@ def nonrandom_supports(sample_size: int, supports: Ints) -> None:
 
     The smallest I with P(m + B >= I) < psi, where B ~ Binomial(n - m, beta) counts the chance inliers outside of the
     sample (Chum and Matas, 2005, eq. 9; the exponent of 1 - beta there has a misprint). ``supports`` has N + 1 entries;
-    those below m are not written. One more datum raises the tail P(B >= j) by beta P(B = j - 1), so one pass does it.
+    those below m are not written. One more point raises the tail P(B >= j) by beta P(B = j - 1), so one pass does it.
     """
     odds = _CHANCE_RATE / (1 - _CHANCE_RATE)
     j = 1  # of the tail P(B >= j)

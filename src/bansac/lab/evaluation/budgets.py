@@ -12,11 +12,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from bansac.batch.job import Kind
 from bansac.lab.evaluation.charts import Chart, Series, plot_charts
 from bansac.lab.evaluation.method import Method
 from bansac.lab.evaluation.tables import Better, Table, TableRow, format_number
 from bansac.options import Options, resolve_options
+from bansac.problems.table import Kind
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -170,4 +170,4 @@ def _options(method: Method, kind: Kind) -> Options:
     from bansac.problems.homography import HOMOGRAPHY
 
     problem = {"E": ESSENTIAL, "F": FUNDAMENTAL, "H": HOMOGRAPHY}[kind]
-    return resolve_options(problem, None, method.settings["preset"], None, {}, epipolar_choice=kind == "E")
+    return resolve_options(problem, None, method.settings["preset"], None, {}, epipolar_choice=kind == "E").options

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from bansac.batch.job import Kind
 from bansac.batch.journal import Row, Unit
 from bansac.lab.evaluation.tables import Table
+from bansac.problems.table import Kind
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

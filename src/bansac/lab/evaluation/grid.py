@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from bansac.batch.job import Kind
 from bansac.batch.journal import Row, Unit
 from bansac.lab.evaluation.experiment import Experiment, Setup, choose_sets
 from bansac.lab.evaluation.pairs import UNIT_CODE, Configuration, check_size, pair_unit, run_pair, warm_up
@@ -15,6 +14,7 @@ from bansac.lab.evaluation.task import DEFAULTS, Protocol
 from bansac.lab.sets import PairSet, find_sets
 from bansac.lab.sets.tutorial import MAX_RATIO
 from bansac.matches.pair_folder import evenly_spaced
+from bansac.problems.table import Kind
 
 PAIRS_OF_A_SCENE = 4000
 """The paper uses the first 4,000 pairs of a scene (E, F), and all pairs of a homography set."""

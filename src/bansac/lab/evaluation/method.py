@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bansac.batch.job import Kind
 from bansac.lab.evaluation.task import Task, best_first
+from bansac.problems.table import Kind
 
 
 def _as_returned(answer: Any) -> Any:

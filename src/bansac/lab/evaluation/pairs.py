@@ -17,12 +17,12 @@ from typing import Any
 
 import numpy as np
 
-from bansac.batch.job import Kind
 from bansac.batch.journal import Row, Unit
 from bansac.lab.evaluation.method import Method
 from bansac.lab.evaluation.task import Protocol, Task, judge, make_task
 from bansac.lab.sets import PairSet
 from bansac.matches import Matches
+from bansac.problems.table import Kind
 
 
 @dataclass(frozen=True)

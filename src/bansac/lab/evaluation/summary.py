@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bansac.batch.job import Kind
 from bansac.batch.journal import Row
 from bansac.lab.evaluation.tables import Better, Section, Table, TableRow, with_arrow
 from bansac.lab.metrics import auc, mean_average_accuracy
+from bansac.problems.table import Kind
 
 if TYPE_CHECKING:
     from pandas import DataFrame

@@ -11,11 +11,11 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from bansac.batch.job import Kind
 from bansac.geometry import normalize_points, recover_pose
 from bansac.lab.metrics import corner_error, rotation_error, translation_error, visible_area_error
 from bansac.lab.sets import PairSet
 from bansac.matches import Matches
+from bansac.problems.table import Kind
 
 Array = NDArray[np.float64]
 

@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bansac.batch.job import Kind
 from bansac.batch.journal import Row
 from bansac.engine.dbn import PAPER_CPT, gamma_1
 from bansac.lab.evaluation.experiment import Report, Setup
@@ -30,6 +29,7 @@ from bansac.lab.evaluation.summary import (
     Summary,
     settings_table,
 )
+from bansac.problems.table import Kind
 
 _PAPER = "paper"
 _STATES = {1: "inlier", 0: "outlier"}

@@ -21,7 +21,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bansac.batch.job import Kind
 from bansac.batch.journal import Row, Unit
 from bansac.lab.evaluation.experiment import Experiment, Report, Setup, choose_sets
 from bansac.lab.evaluation.grid import ABLATION_SET, MAX_RATIO_OPTION, check_max_ratio, protocol_of
@@ -33,6 +32,7 @@ from bansac.lab.evaluation.task import DEFAULTS, Protocol, make_task, squared_di
 from bansac.lab.sets import PairSet, find_sets
 from bansac.matches import Matches, load_demo
 from bansac.plotting import plot_probability_evolution
+from bansac.problems.table import Kind
 
 _Array = NDArray[np.float64]
 

@@ -9,13 +9,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, cast
 
-from bansac.batch.job import Kind
 from bansac.lab.evaluation.method import Method
 from bansac.lab.evaluation.methods import METHODS
 from bansac.lab.evaluation.speed.memory import peak_in_process, peak_of_call
 from bansac.lab.evaluation.speed.scenes import KINDS, make_task
 from bansac.lab.evaluation.speed.timing import Call, least_seconds
 from bansac.lab.evaluation.task import Task
+from bansac.problems.table import Kind
 
 __all__ = ["SIZES", "outlier_costs", "size_costs"]
 

@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from bansac.batch.job import Kind
 from bansac.lab.evaluation.methods import METHODS
 from bansac.lab.evaluation.speed.kernels import INLIER_RATIO, POINTS
 from bansac.lab.evaluation.speed.limits import iteration_limits
 from bansac.lab.evaluation.speed.scenes import KINDS, make_task
 from bansac.lab.evaluation.speed.timing import Call, least_seconds
 from bansac.lab.evaluation.task import Task
+from bansac.problems.table import Kind
 
 __all__ = ["ITERATIONS", "fixed_iterations", "iteration_costs"]
 

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from bansac.batch.job import Kind
 from bansac.engine.dbn import summarize
 from bansac.engine.loop import run_iterations
 from bansac.engine.refinement.levenberg_marquardt import make_work, minimize, select_manifold
@@ -23,6 +22,7 @@ from bansac.lab.evaluation.speed.timing import Call, least_seconds
 from bansac.numeric.arrays import Bools, Floats, Reals
 from bansac.numeric.jit import kernel
 from bansac.numeric.linalg import copy
+from bansac.problems.table import Kind
 
 __all__ = ["draw_costs", "point_costs", "solve_call"]
 
@@ -39,7 +39,7 @@ _LEARNING = 200
 
 def solve_call(run: Any) -> tuple[Call, int]:
     """Return a call that solves minimal samples of a run's data, and the number of samples."""
-    size = run.sizes.sample
+    size = run.sizes.sample_size
     rng = np.random.default_rng(0)
     samples = np.array([rng.choice(run.data.shape[1], size, replace=False) for _ in range(_SAMPLES)])
     return functools.partial(_solve, pack_run(run), samples), _SAMPLES

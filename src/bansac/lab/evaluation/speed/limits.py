@@ -25,12 +25,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bansac.batch.job import Kind
 from bansac.lab.evaluation.speed.scenes import PROBLEMS
 from bansac.lab.evaluation.speed.timing import least_seconds
 from bansac.numeric.arrays import Reals
 from bansac.numeric.jit import fast_kernel
 from bansac.problems.problem import Problem
+from bansac.problems.table import Kind
 
 __all__ = ["UPDATE", "PointWork", "count_evaluation", "iteration_limits", "measure_peaks", "point_limit"]
 

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from bansac.batch.job import Kind
 from bansac.lab.evaluation.bench import Bench, build_report, measured_rows
 from bansac.lab.evaluation.experiment import Setup
 from bansac.lab.evaluation.methods import select_methods
@@ -15,6 +14,7 @@ from bansac.lab.evaluation.runner import open_run
 from bansac.lab.evaluation.summary import import_pandas
 from bansac.lab.evaluation.task import DEFAULTS
 from bansac.lab.sets import find_sets
+from bansac.problems.table import Kind
 
 __all__ = ["PairGroup", "find_pairs"]
 

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from bansac.batch.job import Kind
 from bansac.engine import runner
 from bansac.engine.sampling import SamplerInput
 from bansac.geometry import normalize_points
@@ -18,6 +17,7 @@ from bansac.problems.essential import ESSENTIAL_SYMMETRIC
 from bansac.problems.fundamental import FUNDAMENTAL
 from bansac.problems.homography import HOMOGRAPHY
 from bansac.problems.problem import Problem
+from bansac.problems.table import Kind
 from bansac.synthetic import epipolar_matches, homography_matches
 
 __all__ = ["KINDS", "PROBLEMS", "inner_data", "make_task", "start_run"]

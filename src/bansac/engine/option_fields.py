@@ -1,0 +1,136 @@
+"""Declaration of one option: default, check, names, group and text of a field of ``Options``.
+
+The checks, the docstring of ``Options``, the table of the documentation and the flags of the command line read it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable, Collection, Iterable
+from typing import Any, TypeVar
+
+import numpy as np
+
+__all__ = ["boolean", "check_name", "describe", "integer", "number", "option", "type_in_words"]
+
+T = TypeVar("T")
+
+Check = Callable[[str, Any], Any]
+"""Takes the name and the value of an option. Returns the value to keep, or raises a ValueError."""
+
+
+def option(
+    default: T,
+    check: Check | None = None,
+    *,
+    choices: Collection[str] = (),
+    instances: Any = (),
+    optional: bool = False,
+    group: str,
+    help: str,
+    details: str = "",
+    flag: bool = False,
+) -> T:
+    """Return a field of ``Options``.
+
+    Parameters
+    ----------
+    default : object
+        The default. A name that is the default is not checked.
+    check : callable, optional
+        The check. By default a value must be one of ``choices``, if there are any.
+    choices : collection of str
+        Allowed names.
+    instances : type or tuple of types
+        Instances of these are allowed besides the names.
+    optional : bool
+        Whether None is allowed.
+    group : str
+        Heading in the documentation.
+    help : str
+        What the option is, in one sentence.
+    details : str
+        More about it, for the reference.
+    flag : bool
+        Whether ``bansac estimate`` and ``bansac match`` have a flag for it.
+    """
+    if choices and check is None:
+        check = _one_of(choices, instances, optional)
+    metadata = {"check": check, "choices": choices, "optional": optional, "group": group, "help": help}
+    metadata |= {"details": details, "flag": flag}
+    field: T = dataclasses.field(default=default, metadata=metadata)
+    return field
+
+
+def number(wanted: str, holds: Callable[[float], bool]) -> Check:
+    """Return the check of a number of any type, which is kept as a float."""
+
+    def check(name: str, value: Any) -> float:
+        try:
+            found = math.nan if isinstance(value, str | bytes | bool | np.bool_) or np.ndim(value) else float(value)
+        except (TypeError, ValueError):
+            found = math.nan
+        if not math.isfinite(found) or not holds(found):
+            raise ValueError(f"{name} must be a number {wanted}, got {value!r}")
+        return found
+
+    return check
+
+
+def integer(smallest: int, largest: int) -> Check:
+    """Return the check of a whole number of any type, 1e4 and arrays without axes included; it is kept as an int."""
+
+    def check(name: str, value: Any) -> int:
+        found = value.item() if isinstance(value, np.ndarray | np.generic) and value.ndim == 0 else value
+        whole = isinstance(found, int) or (isinstance(found, float) and found.is_integer())
+        if not whole or isinstance(found, bool) or not smallest <= found <= largest:
+            raise ValueError(f"{name} must be an integer in [{smallest}, {largest}], got {value!r}")
+        return int(found)
+
+    return check
+
+
+def boolean(name: str, value: Any) -> bool:
+    """Check a truth value, which is kept as a bool."""
+    if not isinstance(value, bool | np.bool_):
+        raise ValueError(f"{name} must be True or False, got {value!r}")
+    return bool(value)
+
+
+def check_name(argument: str, value: Any, names: Collection[str], *, optional: bool = False) -> None:
+    """Raise a ValueError if a value is none of the names."""
+    if optional and value is None:
+        return
+    if not isinstance(value, str) or value not in names:
+        choices = ", ".join(repr(name) for name in names) + (" or None" if optional else "")
+        raise ValueError(f"{argument} must be one of {choices}; got {value!r}")
+
+
+def _one_of(names: Collection[str], instances: Any, optional: bool) -> Check:
+    def check(name: str, value: Any) -> Any:
+        if not isinstance(value, instances):
+            check_name(name, value, names, optional=optional)
+        return value
+
+    return check
+
+
+def type_in_words(field: dataclasses.Field[Any]) -> str:
+    """Return the type of an option for a reader; names take the place of ``str`` and of an alias of literals."""
+    hint = str(field.type)
+    choices = tuple(field.metadata["choices"])
+    if choices:
+        named = isinstance(field.default, str) and field.default not in choices
+        names = ", ".join(f'"{name}"' for name in ((field.default, *choices) if named else choices))
+        hint = f"{{{names}}}{hint.removeprefix(hint.partition(' | ')[0])}"
+    return hint.replace(" | ", " or ")
+
+
+def describe(fields: Iterable[dataclasses.Field[Any]]) -> str:
+    """Return the section "Parameters" of a docstring."""
+    entries = []
+    for field in fields:
+        text = f"{field.metadata['help']} {field.metadata['details']}"
+        entries.append(f"{field.name} : {type_in_words(field)}\n    {' '.join(text.split())}\n")
+    return "Parameters\n----------\n" + "".join(entries)
