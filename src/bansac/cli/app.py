@@ -21,11 +21,11 @@ COMMANDS = {
     "data": "Download the paper's data, or show what a folder with data holds.",
     "experiments": "Run the experiments of the paper.",
 }
-"""The commands and the first sentences of their help; ``bansac.cli.NAME`` has an ``app`` or a function of the name."""
+"""The first sentence of the help of every command. ``bansac.cli.NAME`` has an ``app`` or a function ``NAME``."""
 
 
 class _OnDemand(TyperGroup):
-    """Lists the commands of the table, and imports one when it is called."""
+    """Lists the commands of the table and imports a command when it is called."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Return the name, the imported command and its arguments."""
@@ -79,7 +79,7 @@ def root(
 
 
 def _no_action() -> None:
-    """Stand in for a command that is not imported."""
+    """Do nothing, as a placeholder for a command that is not imported."""
 
 
 for listed, summary in COMMANDS.items():

@@ -87,7 +87,7 @@ _PRESET = inspect.Parameter(
 def with_flags(function: Callable[..., None]) -> Callable[..., None]:
     """Replace the parameter ``settings`` of a command by ``--preset`` and the flags of the options with ``flag=True``.
 
-    ``settings`` gets those that are given, by the names of the estimators' arguments.
+    ``settings`` receives the given flags, keyed by the argument names of the estimators.
     """
     signature = inspect.signature(function, eval_str=True)
     flags = [_PRESET, *(_flag(field) for field in FIELDS.values() if field.metadata["flag"])]
@@ -105,7 +105,7 @@ def with_flags(function: Callable[..., None]) -> Callable[..., None]:
 
 
 def _flag(field: dataclasses.Field[Any]) -> inspect.Parameter:
-    """Return the flag of an option."""
+    """Return the command-line flag of an option as a parameter."""
     words = [field.metadata["help"].replace("``", "")]
     if field.metadata["choices"]:
         words.append(f"One of {', '.join(field.metadata['choices'])}.")

@@ -39,7 +39,7 @@ class Stereo(NamedTuple):
 
 
 def demo(out: OutOption = None, overwrite: OverwriteFlag = False, seed: SeedOption = 0, json: JsonFlag = False) -> None:
-    """Estimate the homography of a bundled pair of images and compare it with the ground truth.
+    """Estimate the homography of a pair of images that is part of the package and compare it with the truth.
 
     Uniform sampling (RANSAC), BANSAC and P-BANSAC, which starts from the scores of the matches, solve the same problem
     with 10 seeds. It has the matches with an SNN ratio of at least 0.8, and few of them are true. If scikit-image and
