@@ -38,7 +38,7 @@ def span_fundamental(model: Floats, basis: Floats) -> None:
     fs = model[0] * sx + model[1] * sy + model[2] * sz
     gs = model[3] * sx + model[4] * sy + model[5] * sz
     hs = model[6] * sx + model[7] * sy + model[8] * sz
-    # A = (a b; c d), the last row of _span (-b a; -d c), and these two rows are orthogonal 2 x 2 matrices.
+    # A = (a b; c d), (-b a; -d c) in the last row of _span, and the two matrices below are an orthogonal basis.
     a, b = px * fr + py * gr + pz * hr, px * fs + py * gs + pz * hs
     c, d = qx * fr + qy * gr + qz * hr, qx * fs + qy * gs + qz * hs
     left, right = (px, py, pz, qx, qy, qz), (rx, ry, rz, sx, sy, sz)
