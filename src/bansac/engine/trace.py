@@ -1,4 +1,4 @@
-"""The course of a run: what every iteration did, the beliefs at the paper's iterations, and frames to replay it."""
+"""The trace of a run: a record of each iteration, the beliefs at the paper's iterations, and frames for a replay."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ __all__ = ["SNAPSHOTS", "TRACE_COLUMNS", "Recorder", "Trace"]
 # The iterations after which the paper draws the probabilities (fig:prob_update, fig:curve_example).
 SNAPSHOTS = (0, 2, 4, 9, 10, 11, 14, 100, 1000, 10000)
 
-# Frames of a run: at most so many at equal distances and so many ends of restarts, besides those of the snapshots.
+# Largest number of frames at equal distances, and of frames at the ends of restarts. Snapshots have additional frames.
 _FRAMES = 64
 
-# What the loop records of an iteration.
+# The fields that the loop records in each iteration.
 TRACE_COLUMNS = (
     "inlier_ratio",
     "gamma",
@@ -33,35 +33,35 @@ TRACE_COLUMNS = (
 
 @dataclass(frozen=True, eq=False)
 class Trace:
-    """The course of a run: one entry an iteration in every array of length K.
+    """The trace of a run: arrays of length K have one entry per iteration.
 
     Parameters
     ----------
     inlier_ratio : (K,) ndarray of float
-        Inlier ratio of the iteration's best model; NaN where no model passed the checks and the verification.
+        Inlier ratio of the iteration's best model; NaN if no model passed the checks and the verification.
     gamma : (K,) ndarray of float
-        P(c = inlier | x = inlier) in the update; NaN where there was none.
+        P(c = inlier | x = inlier) of the update; NaN without an update.
     best_score : (K,) ndarray of float
         Score of the best model so far.
     best_inliers : (K,) ndarray of int
         Inliers of the best model so far.
     low_probability : (K,) ndarray of int
-        Data with a probability below tau (the paper's O-tilde).
+        Number of points with a probability below tau (the paper's O-tilde).
     outliers : (K,) ndarray of int
         Outliers of the best model so far (the paper's O*).
     required_iterations : (K,) ndarray of float
-        Iterations that the counting criteria ask for; inf where there is none.
+        Smallest number of iterations that a stopping criterion requires; inf if there is none.
     snapshots : mapping of int to (N,) ndarray of float
         Beliefs (P^k of the sampler) after 0, 2, 4, 9, 10, 11, 14, 100, 1000, 10000 iterations and after the last one.
     restart : (K,) ndarray of int
-        Round of every iteration, from 1.
+        Restart of each iteration, from 1.
     frames : (F,) ndarray of int
         Iterations after which a frame was kept, some dozens: 0, those of the snapshots, others at equal distances, and
-        the last one of each of the first 64 restarts.
+        the last iteration of each of the first 64 restarts.
     frame_beliefs : (F, N) ndarray of uint8
         Beliefs at the frames, in units of 1 / 255.
     frame_inliers : (F, N) ndarray of bool
-        Inliers of the best model so far of the frame's restart.
+        Inliers of the best model so far in the frame's restart.
     """
 
     inlier_ratio: Floats
