@@ -74,9 +74,9 @@ def select_optimization(
 ) -> Optimization:
     """Return the functions of an optimisation; ``packed`` is the struct of the run.
 
-    ``optimize()`` improves the best model, and compares it if there is a model selection. ``iterate(trace, first, end)``
-    is ``run_iterations`` including the optimisations that are due. It is one call, because threads that switch between
-    kernels and Python wait for each other.
+    ``optimize()`` improves the best model, and compares it if there is a model selection.
+    ``iterate(trace, first, end)`` is ``run_iterations`` including the optimisations that are due. It is one call,
+    because threads that switch between kernels and Python wait for each other.
     """
     manifold, work = (select_manifold(problem), find_work(problem)) if name == "lm" else (None, None)
     arguments = packed, manifold, work, functions, selection
@@ -97,7 +97,7 @@ def iterate(
 
 @kernel
 def optimize(run: Run, manifold: Any, work: Any, functions: Any, selection: Any) -> None:
-    """Optimise the best model and compare it; if its sample is degenerate, also optimise and compare the repaired model.
+    """Optimise the best model and compare it; if its sample is degenerate, do the same with the repaired model.
 
     ``manifold`` and ``work`` are None except for Levenberg-Marquardt. ``functions`` and ``selection`` are None without
     model selection. The branches for None arguments are not compiled.
