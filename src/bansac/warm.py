@@ -1,7 +1,7 @@
 """Compile the kernels of the package in advance, for containers and installations.
 
-Compiled code is cached on disk (``NUMBA_CACHE_DIR``, see :mod:`bansac.numeric.cache`). Numba compiles under one lock, so
-several kernels are compiled at once in processes, not in threads.
+Compiled code is cached on disk (``NUMBA_CACHE_DIR``, see :mod:`bansac.numeric.cache`). Numba compiles under one lock,
+so several kernels are compiled at once in processes, not in threads.
 """
 
 from __future__ import annotations

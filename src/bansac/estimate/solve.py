@@ -189,7 +189,7 @@ def _score_weights(
     quality: NDArray[np.float64] | None,
     weighting: tuple[str, ...],
 ) -> NDArray[np.float64] | None:
-    """Return the weights of the points in the score: the caller's, or those of ``weighting``; None if all are equal."""
+    """Return the weights of the points in the score: the caller's, or those of ``weighting``; None for no weights."""
     if weights is not None:
         factors = [as_weights("weights", weights, data.shape[1])]
     else:

@@ -192,7 +192,7 @@ def _is_rotation(data: Floats, plane: Floats, threshold: float) -> bool:
 
 @kernel
 def _count_following(data: Floats, H: Floats, threshold: float, follows: Floats) -> int:
-    """Set ``follows`` to 1 for matches that follow a homography, else to 0; return the number of those that do."""
+    """Set ``follows`` to 1 for matches that follow a homography, else to 0; return the number of ones."""
     return mark_plane(data[0], data[1], data[2], data[3], H, _squared_tolerance(threshold), follows)
 
 
