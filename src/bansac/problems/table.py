@@ -1,6 +1,7 @@
-"""The public estimators, one row each: their functions, data, names and settings. Loads neither NumPy nor Numba.
+"""The table of the public estimators: their functions, data, names and settings.
 
-The names of :mod:`bansac`, ``estimate_many``, ``bansac cache warm`` and ``bansac estimate --model`` read these rows.
+:mod:`bansac`, ``estimate_many``, ``bansac cache warm`` and ``bansac estimate --model`` read it. Importing this module
+loads neither NumPy nor Numba.
 """
 
 from __future__ import annotations
@@ -32,23 +33,23 @@ class Estimator(NamedTuple):
     Parameters
     ----------
     function : str
-        Its name in ``bansac``.
+        Name of the function in ``bansac``.
     module : str
-        The module that has the function.
+        The module of the function.
     problem : str or None
         The problem as ``module:name``; None if it depends on an argument.
     data : mapping
-        The columns of each array of data, by the name of the argument.
+        The names of the columns of each data array, by argument name.
     arguments : tuple of str
         The names of further arguments: cameras, image sizes, degree.
     warm : str or None
-        The key of the data of ``bansac.warm``; None if another row compiles the same kernels.
+        Key of the data in ``bansac.warm``; None if another row compiles the same kernels.
     model : str or None
-        The name of ``--model``; None if the command line does not offer it.
+        Value of ``--model``; None if the command line does not have this estimator.
     coefficients : tuple of str
-        The names of the coefficients of a model that is a vector; empty if they are c0, c1 and so on.
+        The names of the coefficients if the model is a vector; empty if they are c0, c1 and so on.
     equation : str
-        What the coefficients mean.
+        The meaning of the coefficients.
     """
 
     function: str
@@ -63,12 +64,12 @@ class Estimator(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The name for ``estimate_many``."""
+        """The name of the estimator in ``estimate_many``."""
         return self.function.removeprefix("estimate_").removeprefix("fit_")
 
     @property
     def cameras(self) -> tuple[str, ...]:
-        """The arguments that are camera matrices."""
+        """The names of the arguments that are camera matrices."""
         return tuple(name for name in self.arguments if name in ("K", "K1", "K2"))
 
     def load_function(self) -> Callable[..., Any]:
@@ -76,7 +77,7 @@ class Estimator(NamedTuple):
         return getattr(importlib.import_module(self.module), self.function)  # type: ignore[no-any-return]
 
     def load_problem(self) -> Problem:
-        """Import the problem; a ValueError if it depends on an argument."""
+        """Import the problem; raise a ValueError if it depends on an argument."""
         if self.problem is None:
             raise ValueError(f"the problem of {self.function} depends on its arguments")
         module, name = self.problem.split(":")
@@ -210,4 +211,4 @@ ESTIMATORS = (
 )
 
 MODELS = {row.model: row for row in ESTIMATORS if row.model is not None}
-"""The rows by the names of ``--model``."""
+"""The rows by the value of ``--model``."""

@@ -223,7 +223,7 @@ def _examine_lines(data: Floats, residuals: Floats, threshold: float, rng: Words
         fewest, first, second = n, 0, 0
         for _ in range(_SAMPLES):
             i, j = next_index(rng, n), next_index(rng, n)
-            limit = tolerance * tolerance * squared_length(some, 0, 1, i, j)  # 0 for two equal points, which give no line
+            limit = tolerance * tolerance * squared_length(some, 0, 1, i, j)  # 0 for equal points, which give no line
             off = 0
             for k in range(n):
                 off += 0 if squared_area(some, 0, 1, i, j, k) < limit else 1

@@ -321,7 +321,7 @@ def _restrict(normal: Floats, basis: Floats, system: Floats) -> None:
 
 @inner_kernel
 def _step(system: Floats, damping: float, damped: Floats) -> float:
-    """Write the negative of the damped step to the last row of ``damped``; return the predicted decrease of the cost."""
+    """Write the negative damped step to the last row of ``damped``; return the predicted decrease of the cost."""
     p = system.shape[1]
     trace = 0.0
     for a in range(p):

@@ -24,8 +24,7 @@ __all__ = ["CAUCHY", "TRUNCATED", "move_best_model", "refine", "refine_by_lm", "
 # Losses.
 TRUNCATED, CAUCHY = False, True
 
-# Multiples of the threshold: the distance within which points are used, in scales of the loss, and the scale of the
-# Cauchy loss.
+# Multiples of the threshold: the distance within which points are used, and the scale of the Cauchy loss.
 _REACH = 2.0
 _SCALE = 0.5
 _MAX_STEPS = 25
@@ -67,9 +66,9 @@ def move_best_model(
     """Move the best model to a minimum of a loss over the points near it; return whether the new model is kept.
 
     The loss has the scale ``widest``, then ``scale``. It uses the points within ``reach``, at most ``limit`` of them.
-    ``widest``, ``scale`` and ``reach`` are multiples of the threshold. The points are in random order, so the first ones
-    are a random subset. The new model is kept unless its score is lower by more than the share ``tolerance``. Its mask
-    is then in the row of ``run.is_inlier`` that the candidate does not use.
+    ``widest``, ``scale`` and ``reach`` are multiples of the threshold. The points are in random order, so the first
+    ones are a random subset. The new model is kept unless its score is lower by more than the share ``tolerance``. Its
+    mask is then in the row of ``run.is_inlier`` that the candidate does not use.
     """
     progress, model, is_inlier = run.progress, run.other_model, run.is_inlier[1 - run.candidate.slot]
     squared_threshold, first = run.settings.squared_threshold, run.candidate.first_block
