@@ -1,6 +1,6 @@
 """The cheirality score: the score of a model over the matches in front of both cameras.
 
-It is used to compare the refined models of restarts. It is too slow for the models of all samples.
+It compares a few good models, namely the refined models of restarts. The models of samples are scored over all points.
 """
 
 from __future__ import annotations

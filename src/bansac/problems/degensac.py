@@ -248,7 +248,7 @@ def _search_epipole(
 
 @inner_kernel
 def _required_pairs(inliers: int, n: int) -> float:
-    """Return the number of pairs of ``n`` matches of which one is all-inlier, except with probability ``_FAILURE``."""
+    """Return the number of pairs of ``n`` matches to draw an all-inlier one, except with probability ``_FAILURE``."""
     p = inliers * (inliers - 1.0) / (n * n)
     pairs = math.log(_FAILURE) / math.log(1.0 - p) if p > 0.0 else _MAX_PAIRS
     return pairs if pairs < _MAX_PAIRS else _MAX_PAIRS

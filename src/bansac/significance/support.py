@@ -15,9 +15,9 @@ SAME_POINT = 0.25
 
 
 def first_of_equals(problem: Problem, data: Floats, threshold: float) -> Ints:
-    """Return the indices of points or matches of which no two share a point, in either image of a match.
+    """Return the indices of points or matches that share no point with each other, in either image of a match.
 
-    The first one of those that share a point is kept. If the data have no points (see ``Problem``), only equal columns
+    If several share a point, the first one is kept. If the data have no points (see ``Problem``), only equal columns
     are merged.
     """
     kept = np.arange(data.shape[1])

@@ -27,7 +27,7 @@ def all_inlier_probability(inliers: int, n: int, sample_size: int) -> float:
 
 @inner_kernel
 def ransac_iterations(inliers: int, n: int, sample_size: int, confidence: float) -> float:
-    """Return the number of samples of which one is all-inlier with probability ``confidence`` (Fischler and Bolles).
+    """Return the number of samples needed for an all-inlier one with probability ``confidence`` (Fischler and Bolles).
 
     It is at least 1, although the formula gives less if a single sample is enough.
     """
