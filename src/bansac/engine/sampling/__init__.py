@@ -12,7 +12,7 @@ A sampler's module has these functions. The first two are compiled:
 ``start(setup) -> (numbers, indices)``, optional
     Allocate the memory of the sampler, in float64 and int64.
 ``probabilities(numbers, indices)``, optional
-    Return the inlier probabilities of the points at the end of the run.
+    Return the current inlier probabilities of the points, for the result and the trace.
 
 All samplers have the same signatures, so ``numbers`` and ``indices`` are flat. A sampler with several arrays has a
 named tuple ``Memory`` of them, and an ``inlined`` function ``views`` that returns it. ``draw`` begins with
