@@ -1,7 +1,7 @@
-"""Compile the kernels of the package before they are needed, for containers and installations.
+"""Compile the kernels of the package in advance, for containers and installations.
 
-Compiled code is kept on disk (``NUMBA_CACHE_DIR``, see :mod:`bansac.numeric.cache`). Numba compiles under one lock, so
-that threads do not help; processes do.
+Compiled code is cached on disk (``NUMBA_CACHE_DIR``, see :mod:`bansac.numeric.cache`). Numba compiles under one lock,
+so several kernels are compiled at once in processes, not in threads.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ __all__ = ["DEFAULTS", "OPTIONS", "Warmed", "warm_cache"]
 
 _PROBLEMS = tuple(row.name for row in ESTIMATORS if row.warm is not None)
 
-# Further calls: the function, and the key of its data.
+# Further calls: the function and the key of its data.
 _VARIANTS = {
     "sized_images": ("estimate_fundamental", "sized scene"),
     "planar_scene": ("estimate_fundamental", "plane of space"),
@@ -39,7 +39,7 @@ _VARIANTS = {
 _SIZE = 60
 
 Task = tuple[str, dict[str, Any]]
-"""An estimator, and its options."""
+"""The name of an estimator, and its options."""
 
 DEFAULTS: tuple[Task, ...] = (
     *((name, {}) for name in _PROBLEMS),
@@ -47,7 +47,7 @@ DEFAULTS: tuple[Task, ...] = (
     ("relative_pose", {"scores": True}),
     *((name, {"scores": True}) for name in ("homography", "fundamental", "essential")),
 )
-"""Calls that together use every kernel of the default options, with scores and without."""
+"""Calls that together use every kernel of the default options, with and without scores."""
 
 OPTIONS: tuple[Task, ...] = (
     ("essential", {"epipolar_error": "symmetric"}),
@@ -66,23 +66,23 @@ OPTIONS: tuple[Task, ...] = (
     ),
     ("homography", {"sampler": "uniform", "verification": None}),
 )
-"""Calls that use every further kernel: those of the presets, samplers, scores and stopping criteria."""
+"""Calls that use all other kernels: those of the presets, samplers, scores and stopping criteria."""
 
 
 @dataclass(frozen=True)
 class Warmed:
-    """What one call has compiled, and what it has found in the cache.
+    """The numbers of kernels that one call has compiled and loaded.
 
     Parameters
     ----------
     name : str
         The estimator and its options.
     compiled : int
-        Number of kernels that were not in the cache; now they are.
+        Number of kernels compiled and added to the cache.
     loaded : int
-        Number of kernels that were.
+        Number of kernels loaded from the cache.
     seconds : float
-        Time of the call.
+        Time of the call in seconds.
     """
 
     name: str
@@ -94,19 +94,19 @@ class Warmed:
 def warm_cache(jobs: int = 1, *, options: bool = False) -> Iterator[Warmed]:
     """Compile and cache the kernels that calls with default options use.
 
-    Ctrl-C, or closing the iterator, ends the processes at once; what they have compiled so far is kept.
+    Ctrl-C, or closing the iterator, ends the processes at once. Kernels compiled so far stay in the cache.
 
     Parameters
     ----------
     jobs : int
         Number of processes.
     options : bool
-        The kernels of all other options, too.
+        Whether the kernels of all other options are compiled too.
 
     Yields
     ------
     Warmed
-        Once for each of ``DEFAULTS``, and of ``OPTIONS`` if they are wanted.
+        One for each task of ``DEFAULTS``, and of ``OPTIONS`` if ``options`` is True.
 
     Raises
     ------
@@ -127,16 +127,16 @@ def warm_cache(jobs: int = 1, *, options: bool = False) -> Iterator[Warmed]:
             yield _run(*task)
         return
     yield from _in_processes(tasks, jobs)
-    # Of two processes that wrote the same index at once one has lost its entry: a second pass compiles what is missing.
+    # If two processes write the same index at once, one entry is lost. A second pass compiles the missing kernels.
     for _ in _in_processes(tasks, 1):
         pass
 
 
 def _in_processes(tasks: Sequence[Task], jobs: int) -> Iterator[Warmed]:
-    """Run the tasks in processes, which are ended at once if this is left before the end."""
+    """Run the tasks in processes, and end the processes at once if the generator is closed early."""
     others = set(multiprocessing.active_children())
     context = multiprocessing.get_context("spawn")
-    ignore = (signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all processes; this one answers
+    ignore = (signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all processes; the parent handles it
     with ProcessPoolExecutor(jobs, context, initializer=signal.signal, initargs=ignore) as pool:
         try:
             for done in as_completed([pool.submit(_run, *task) for task in tasks]):
@@ -150,7 +150,7 @@ def _in_processes(tasks: Sequence[Task], jobs: int) -> Iterator[Warmed]:
 
 
 def _run(name: str, options: dict[str, Any]) -> Warmed:
-    """Call an estimator on small data."""
+    """Call an estimator on small data, and count the kernels that it compiles and loads."""
     before, started = KERNELS.copy(), time.perf_counter()
     call_estimator(name, options)
     label = ", ".join([name, *(f"{key}={value}" for key, value in options.items())])
@@ -159,7 +159,7 @@ def _run(name: str, options: dict[str, Any]) -> Warmed:
 
 
 def call_estimator(name: str, options: dict[str, Any]) -> Result:
-    """Call an estimator, or a variant of one, on small data; ``scores`` is True if it gets scores."""
+    """Call an estimator, or a variant of one, on small data; the option ``scores=True`` adds scores."""
     rows = {row.name: (row.function, row.warm) for row in ESTIMATORS if row.warm is not None}
     function, key = (rows | _VARIANTS)[name]
     scores = {"scores": np.linspace(0.9, 0.1, _SIZE)} if options.get("scores") else {}
@@ -168,7 +168,7 @@ def call_estimator(name: str, options: dict[str, Any]) -> Result:
 
 
 def _data() -> dict[str, dict[str, Any]]:
-    """Return the arguments of a call by the keys of the table: data, and the threshold if there is no default."""
+    """Return the arguments of calls by their key in the table: the data, and the threshold if there is no default."""
     x1, x2, flat = _matches()
     size = (500, 500)
     return {
@@ -187,7 +187,7 @@ def _data() -> dict[str, dict[str, Any]]:
 
 
 def _matches() -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Return points of one image, and their matches for a scene in depth and for a plane, a few of them wrong."""
+    """Return points of one image, their matches for a scene in depth, and for a plane; ten matches are wrong."""
     rng = np.random.default_rng(0)
     X = rng.uniform([-1, -1, 4], [1, 1, 6], (_SIZE, 3))
     Y = X + np.array([0.5, 0.1, 0.2])
@@ -198,7 +198,7 @@ def _matches() -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.flo
 
 
 def _space(x: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return points of space that are seen at ``x`` in normalised units."""
+    """Return points in space whose projections are ``x`` in normalised units."""
     return np.column_stack([x, np.ones(len(x))]) * np.linspace(1.0, 2.0, len(x))[:, None]
 
 

@@ -1,4 +1,4 @@
-"""What all pairs of a run share, and the estimation of one of them."""
+"""The settings that all pairs of a batch run share, and the estimation of one pair."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ Cameras = tuple[NDArray[np.float64], NDArray[np.float64]]
 
 @dataclass(frozen=True, kw_only=True)
 class Job:
-    """The settings of a run; a ValueError if they make no sense.
+    """The settings of a batch run; invalid settings raise a ValueError.
 
     Parameters
     ----------
     model : {"H", "F", "E"}
-        What is estimated.
+        The model that is estimated.
     cameras : pair of (3, 3) ndarray or None
-        Camera matrices of all pairs (E); by default each pair has its own, if any.
+        Camera matrices of all pairs (E). If None, the camera matrices of each pair are used, if it has any.
     scores : bool
         Whether the scores of the matches are used.
     seed : int
         Seed of every pair.
     settings : mapping
-        Options of the estimation, the sampler among them.
+        Other options of the estimation, such as the sampler.
     """
 
     model: Kind
@@ -51,14 +51,14 @@ class Job:
         iter_estimates(MODELS[self.model].name, (), **self.settings)
 
     def fingerprint(self) -> str:
-        """Return a digest of what the results depend on besides the pairs."""
+        """Return a digest of everything except the pairs that the results depend on."""
         matrices = None if self.cameras is None else [camera.tolist() for camera in self.cameras]
         settings = [self.model, matrices, self.scores, self.seed, dict(self.settings)]
         parts = [*settings, source_digest(), installed_versions()]
         return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
     def estimate(self, source: Source) -> Row:
-        """Read a pair and return its result as the journal has it; whatever goes wrong is a ValueError."""
+        """Read a pair and return its result as a row of the journal; any error is raised as a ValueError."""
         indices: NDArray[np.int64] | None = None
 
         def load() -> dict[str, Any]:

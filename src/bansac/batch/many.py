@@ -1,7 +1,7 @@
-"""Many pairs on all cores, by threads (:mod:`bansac.executors.threads`): the kernels run without Python's lock.
+"""Estimation of many pairs on all cores, in threads (:mod:`bansac.executors.threads`): the kernels release the GIL.
 
-The seed of a pair depends on its index and not on the thread: results are the same, bit for bit, for any number of
-workers.
+The seed of a pair depends on its index and not on the thread. So the results are the same, bit for bit, for any number
+of workers.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from bansac.result import Result
 
 __all__ = ["Failure", "estimate_many", "iter_estimates"]
 
-# Pairs under way for each worker: while one worker is at a hard pair, the others go on with those behind it.
+# Pending pairs per worker: while one worker estimates a hard pair, the others continue with the next pairs.
 _PENDING_PER_WORKER = 16
 
 Progress = Callable[[int, int | None], object]
@@ -34,16 +34,16 @@ Progress = Callable[[int, int | None], object]
 
 @dataclass(frozen=True, eq=False)
 class Failure:
-    """What a pair gives that cannot be estimated: the error, in place of a :class:`bansac.Result`.
+    """The error of a pair that cannot be estimated; it replaces the :class:`bansac.Result`.
 
-    Like a result without a model it has ``success``, ``message`` and ``model``, and unpacks as ``model, inliers``.
+    Like a result without a model, it has ``success``, ``message`` and ``model``, and unpacks as ``model, inliers``.
 
     Parameters
     ----------
     index : int
         Number of the pair, from 0.
     error : Exception
-        What reading or estimating the pair has raised.
+        The exception raised by reading or estimating the pair.
     """
 
     index: int
@@ -53,7 +53,7 @@ class Failure:
 
     @property
     def message(self) -> str:
-        """The error in words."""
+        """The message of the error."""
         return str(self.error) or type(self.error).__name__
 
     def __iter__(self) -> Iterator[Any]:
@@ -90,29 +90,30 @@ def estimate_many(
         * a mapping of keyword arguments: ``x1``, ``x2`` and for example ``scores``, ``K1``, ``K2`` or a ``threshold``
           of this pair, which take precedence over ``arguments``;
         * an object with the attributes ``x1``, ``x2``, such as :class:`bansac.matches.Matches`. Its ``scores`` are
-          used if the sampler or the stopping criterion has a use for them, its ``K1`` and ``K2`` if the problem has;
+          used if the sampler, the stopping criterion or the weighting uses scores. Its ``K1`` and ``K2`` are used if
+          the problem has cameras, and its image sizes if the estimator has these arguments;
         * an array: the data of a line, a circle, an ellipse, a plane or a ``Problem``;
-        * a function without parameters that returns one of these. It is called in a worker: this is how to read pairs
-          lazily and in parallel.
+        * a function without parameters that returns one of these. It is called in a worker, so pairs can be read lazily
+          and in parallel.
 
-        The iterable itself is gone through in the thread of the caller, only as far ahead as ``max_pending`` says.
+        The iterable itself is read in the caller's thread, at most ``max_pending`` pairs ahead.
     workers : int, optional
-        Number of threads; by default one for each core that this process may use. One worker is the caller's own
+        Number of threads; by default one for each core that this process may use. A single worker is the caller's
         thread.
     on_error : {"return", "raise"}
-        What becomes of an error in reading or estimating a pair: a :class:`bansac.Failure` in the place of its result,
-        or the error is raised as soon as the results of the pairs before it are handed out. An error of the iterable
-        itself is raised in any case.
+        If reading or estimating a pair raises an error, "return" a :class:`bansac.Failure` instead of its result, or
+        "raise" the error after the results of the pairs before it are returned. An error of the iterable itself is
+        always raised.
     progress : callable, optional
-        ``progress(done, total)`` is called in the caller's thread for every result; ``total`` is ``len(pairs)``, None
-        if it has no length.
+        ``progress(done, total)`` is called in the caller's thread for every result; ``total`` is ``len(pairs)``, or
+        None if ``pairs`` has no length.
     max_pending : int, optional
-        Most pairs that have been taken from the iterable and whose results have not been handed out; by default 16 for
-        each worker. Fewer need less memory, more keep all workers busy behind a pair that takes long.
+        Largest number of pairs that are read from the iterable and whose results are not yet returned; by default 16
+        per worker. A smaller number needs less memory; a larger one keeps all workers busy during a slow pair.
     **arguments
         Arguments of all calls: ``threshold``, ``preset``, ``options``, ``K1``, ``K2`` or ``K``, and single options
-        (:class:`bansac.Options`). A pair has the seed ``derive_seed(seed, index)`` (:mod:`bansac.numeric.rng`), which
-        ``result.seed`` holds: the call of the estimator with this seed gives the same result.
+        (:class:`bansac.Options`). The seed of a pair is ``derive_seed(seed, index)`` (:mod:`bansac.numeric.rng`), which
+        is ``result.seed``. A call of the estimator with this seed gives the same result.
 
     Returns
     -------
@@ -124,12 +125,12 @@ def estimate_many(
     ValueError
         If ``problem``, ``workers``, ``on_error``, ``max_pending`` or an option is not allowed.
     TypeError
-        If an option does not exist, or ``pairs`` cannot be gone through.
+        If an option does not exist, or ``pairs`` is not iterable.
 
     Notes
     -----
-    Ctrl-C and leaving the loop end the work at once: pairs that wait are dropped, and each thread ends after the pair
-    that it is at, which nothing waits for.
+    Ctrl-C and leaving the loop end the work at once: waiting pairs are dropped. Each thread ends after its current
+    pair; the caller does not wait for it.
 
     Examples
     --------
@@ -166,8 +167,8 @@ def iter_estimates(
 ) -> Generator[Result | Failure, None, None]:
     """Estimate the models of many pairs of images on all cores, and yield the results one by one.
 
-    Memory does not grow with the number of pairs, and ``pairs`` need not end: it is read only as far ahead as
-    ``max_pending`` says. A result that is due and done is handed out when the next pair has been read.
+    The memory does not grow with the number of pairs, and ``pairs`` may be infinite, because at most ``max_pending``
+    pairs are read ahead. A finished result is yielded, in order, after the next pair has been read.
 
     Parameters
     ----------
@@ -182,7 +183,7 @@ def iter_estimates(
     Raises
     ------
     ValueError, TypeError
-        As :func:`bansac.estimate_many` does, when it is called and not with the first result.
+        As :func:`bansac.estimate_many`. They are raised by the call, not with the first result.
 
     Examples
     --------
@@ -212,7 +213,7 @@ def iter_estimates(
 def _hand_out(
     answers: Generator[Result | Failure, None, None], on_error: str, progress: Progress | None, total: int | None
 ) -> Generator[Result | Failure, None, None]:
-    """Yield the answers; raise or strip errors, and report progress."""
+    """Yield the results; raise errors or remove their tracebacks, and report progress."""
     with contextlib.closing(answers):
         for done, answer in enumerate(answers, start=1):
             if isinstance(answer, Failure):
@@ -226,7 +227,7 @@ def _hand_out(
 
 
 def _forget_frames(error: BaseException | None) -> None:
-    """Drop the traceback of an error that is kept: its frames hold the data of the pair."""
+    """Remove the traceback of a stored error, because its frames hold the data of the pair."""
     while error is not None:
         error.__traceback__ = None
         error = error.__cause__ or error.__context__
@@ -241,7 +242,7 @@ _SIZES = {"image_size1": "size1", "image_size2": "size2"}
 
 
 def _prepare(problem: Any, arguments: dict[str, Any]) -> Callable[[int, Any], Result | Failure]:
-    """Check the problem and the arguments that all pairs share; return the function of one pair."""
+    """Check the problem and the arguments of all pairs; return the function that estimates one pair."""
     function, row, names = _find(problem)
     common = dict(arguments)
     cameras = {name: common.pop(name) for name in names if name in common}
@@ -251,7 +252,7 @@ def _prepare(problem: Any, arguments: dict[str, Any]) -> Callable[[int, Any], Re
         row,
         common.get("options"),
         common.get("preset"),
-        1.0 if threshold is None else threshold,  # every pair may have its own
+        1.0 if threshold is None else threshold,  # each pair may have its own
         settings,  # type: ignore[arg-type]
         epipolar_choice=names == _PAIR,
     ).options
@@ -263,7 +264,7 @@ def _prepare(problem: Any, arguments: dict[str, Any]) -> Callable[[int, Any], Re
 
 
 def _find(problem: Any) -> tuple[Callable[..., Result], Problem, tuple[str, ...]]:
-    """Return function and problem of what the caller names, and the names of the camera matrices that it takes."""
+    """Return the function and the problem of an estimator, and the names of its camera arguments."""
     if isinstance(problem, Problem):
         return functools.partial(ransac, problem), problem, ()
     for name, row in _NAMED.items():
@@ -284,10 +285,10 @@ def _estimate(
     index: int,
     pair: Any,
 ) -> Result | Failure:
-    """Estimate the model of a pair, whose own arguments take precedence.
+    """Estimate the model of a pair; the arguments of the pair take precedence over ``common``.
 
-    ``order`` has the names of the function's parameters. Arguments that are ``attributes`` of a pair are taken if they
-    are not None.
+    ``order`` holds the names of the function's parameters. ``attributes`` maps arguments to attributes of a pair, which
+    are used if they are not None.
     """
     try:
         if callable(pair):
@@ -302,7 +303,7 @@ def _estimate(
 
 
 def _arguments(pair: Any, attributes: Mapping[str, str]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Return the positional and the keyword arguments that a pair stands for."""
+    """Return the positional and the keyword arguments of a pair."""
     if isinstance(pair, Mapping):
         return (), dict(pair)
     if hasattr(pair, "x1") and hasattr(pair, "x2"):

@@ -1,4 +1,4 @@
-"""How it is estimated: Algorithm 1 (``loop``), the network, samplers, scores, verification, stops, refinement.
+"""The estimation: Algorithm 1 (``loop``), the network, samplers, scores, verification, stopping criteria, refinement.
 
-It knows problems by their contract only. It imports ``problems``, ``solvers`` and ``numeric``.
+It uses problems only by their contract. It imports ``problems``, ``solvers`` and ``numeric``.
 """

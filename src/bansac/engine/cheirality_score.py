@@ -1,4 +1,7 @@
-"""The score of a model over the data that its cameras can see, for the choice between few good models."""
+"""The cheirality score: the score of a model over the matches in front of both cameras.
+
+It compares a few good models, namely the refined models of restarts. The models of samples are scored over all points.
+"""
 
 from __future__ import annotations
 
@@ -19,10 +22,8 @@ __all__ = ["cheirality_score", "score_in_full", "write_point_scores"]
 def cheirality_score(problem: Problem, state: State, packed: Any, model: Floats, is_inlier: Bools) -> float:
     """Return the score of ``model`` over the matches in front of both cameras.
 
-    Without ``score_in_front`` of the problem all points count.
-
-    It is never above the score of :func:`bansac.engine.verification.evaluate`, but for rounding; without
-    ``score_in_front`` it is that score.
+    Except for rounding, it is at most the score of :func:`bansac.engine.verification.evaluate`. If the problem has no
+    ``score_in_front``, all points count, and the two scores are equal.
 
     Parameters
     ----------
@@ -31,11 +32,11 @@ def cheirality_score(problem: Problem, state: State, packed: Any, model: Floats,
     state : State
         The state of the run.
     packed : struct
-        The same as the kernels take it.
+        The same state as the struct for the kernels.
     model : (model_size,) ndarray
         A model in the frame of the run.
     is_inlier : (N,) ndarray of bool
-        Its mask, written.
+        Mask of its inliers, written.
 
     Returns
     -------
@@ -51,14 +52,14 @@ def cheirality_score(problem: Problem, state: State, packed: Any, model: Floats,
 
 @kernel
 def score_in_full(run: Run, candidate: Floats, is_inlier: Bools) -> float:
-    """Return the score of a model, and mark its inliers."""
+    """Return the score of a model over all points, and mark its inliers."""
     score, _ = evaluate(run, candidate, is_inlier, run.settings.squared_threshold, -1.0, np.inf, np.int64(0))
     return score
 
 
 @kernel
 def write_point_scores(run: Run, candidate: Floats, scores: Floats, is_inlier: Bools) -> None:
-    """Compute what every point adds to the score of a model, and mark its inliers."""
+    """Write the contribution of each point to the score of a model, and mark its inliers."""
     kernels, points, model, residuals, weights = run.kernels, run.points, run.model, run.residuals, run.score_weights
     limit = residuals.dtype.type(run.settings.squared_threshold)
     copy(candidate, model)

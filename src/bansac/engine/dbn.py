@@ -1,19 +1,19 @@
-r"""The dynamic Bayesian network: one belief a point, updated by the classification of every accepted model.
+r"""The dynamic Bayesian network: one belief per point, updated by the classification of each iteration's best model.
 
 The network of a point (sec:probability_model) has the hidden states x^0, ..., x^k (inlier or outlier) and the evidence
-c^1, ..., c^k. Under a Markov assumption of order m its exact inference is a recursion over the joint belief of the last
-m states (eq:Phi, eq:Phi_2, eq:Phi_3)::
+c^1, ..., c^k. Under a Markov assumption of order m, exact inference is a recursion over the joint belief of the last m
+states (eq:Phi, eq:Phi_2, eq:Phi_3)::
 
     belief(x^k, ...) = sum over the oldest x of P(x^k | c, x^{k-1}, ..., x^{k-m}) P(c | x^{k-1}) belief(x^{k-1}, ...)
 
 with P(c = inlier | x = inlier) = gamma and P(c = inlier | x = outlier) = 1 - gamma. The first m - 1 updates use the
-tables of the lower orders (eq:phi_markov_blanket_2, eq:phi_markov_blanket_3). The belief is normalised at every step:
-the products of the paper underflow after some hundred updates.
+tables of the lower orders (eq:phi_markov_blanket_2, eq:phi_markov_blanket_3). The belief is normalised at every step,
+because the products of the paper underflow after some hundred updates.
 
-For order 1 an update is a fractional-linear map of the odds r = belief(inlier) / belief(outlier), and the state is kept
-as these odds: a probability would stick at 1, odds do not. For all orders the odds of x^k are what sampling and
-stopping read. They are of single precision, which halves the time of an update. Slope, start, product and sum of an
-update are rounded, and none of them is negative, so that the error grows by 2e-7 of the odds an update at most.
+For order 1 an update is a fractional-linear map of the odds r = belief(inlier) / belief(outlier). The state is stored
+as these odds, because a probability could not return from a rounded 1. For all orders, sampling and stopping read the
+odds of x^k. The odds have single precision, which halves the time of an update. Slope, start, product and sum of an
+update are rounded, and none of them is negative. So the relative error of the odds grows by at most 2e-7 per update.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ __all__ = [
     "write_probabilities",
 ]
 
-# Far enough from the ends of single precision: a step changes odds by a factor of some 1e6 at most.
+# Bounds of the odds, far from the limits of single precision: an update changes odds by a factor of at most some 1e6.
 MIN_ODDS = np.float32(1e-30)
 MAX_ODDS = np.float32(1e30)
 MIN_GAMMA = 1e-6
@@ -73,7 +73,7 @@ def pack_cpt(cpt: Sequence[Any] | None, order: int) -> Floats:
     Parameters
     ----------
     cpt : sequence of array-like, optional
-        One table an order; table j has j + 1 axes of length 2 (x^{k-1}, ..., x^{k-j}, c^k). None takes the paper's.
+        One table per order; table j has j + 1 axes of length 2 (x^{k-1}, ..., x^{k-j}, c^k). By default the paper's.
     order : {1, 2, 3}
         Order of the Markov assumption.
 
@@ -85,7 +85,7 @@ def pack_cpt(cpt: Sequence[Any] | None, order: int) -> Floats:
     Raises
     ------
     ValueError
-        If a table is missing, has another shape, or holds something else than probabilities.
+        If a table is missing, has a wrong shape, or has entries that are not probabilities.
     """
     if cpt is None:
         return _packed_paper_cpt(order)
@@ -116,14 +116,14 @@ def _packed_paper_cpt(order: int) -> Floats:
 
 def gamma_1(inlier_ratio: Floats) -> Floats:
     """Leaky ReLU of the inlier ratio (supplement, first function of the section on the CPTs)."""
-    values = np.array(inlier_ratio, dtype=np.float64, order="C")  # of which reshape is a view
+    values = np.array(inlier_ratio, dtype=np.float64, order="C")  # so that reshape returns a view
     _apply_gamma_1(values.reshape(-1))
     return values
 
 
 @kernel
 def _apply_gamma_1(values: Floats) -> None:
-    """Replace inlier ratios by ``gamma_1`` of them."""
+    """Replace inlier ratios by their ``gamma_1``, in place."""
     for k in range(values.size):
         values[k] = _gamma_1(values[k])
 
@@ -135,7 +135,7 @@ def _gamma_1(ratio: float) -> float:
 
 @inner_kernel
 def find_gamma(table: Floats, inliers: np.int64, n: int) -> float:
-    """Return gamma for so many inliers among n data: that of the table, of ``gamma_1`` if it is empty."""
+    """Return gamma for a number of inliers among n points, from the table, or by ``gamma_1`` if it is empty."""
     if table.size > 0:
         return float(table[inliers])
     gamma = _gamma_1(inliers / n)
@@ -144,7 +144,7 @@ def find_gamma(table: Floats, inliers: np.int64, n: int) -> float:
 
 
 def gamma_2(inlier_ratio: Floats) -> Floats:
-    """Sigmoid of the inlier ratio (second function); below .3 it inverts the evidence, as printed."""
+    """Sigmoid of the inlier ratio (second function); as printed, it inverts the evidence for ratios below .37."""
     ratio = np.asarray(inlier_ratio, dtype=np.float64)
     return np.asarray(0.5 / (0.5 + np.exp(-10.0 * (ratio - 0.3))))
 
@@ -162,9 +162,9 @@ _GAMMAS: dict[str, Callable[[Floats], Floats]] = {
 
 
 def tabulate_gamma(gamma: str | Callable[[Floats], Any], n: int) -> Floats:
-    """Evaluate gamma for 0, ..., n inliers among n data, clamped to [1e-6, 1 - 1e-6].
+    """Evaluate gamma for 0, ..., n inliers among n points, clamped to [1e-6, 1 - 1e-6].
 
-    Without the clamp gamma_1(1) = 1 and gamma_3(0) = 0 would make a normalisation 0 / 0.
+    Without the clamp, gamma_1(1) = 1 and gamma_3(0) = 0 would lead to a normalisation 0 / 0.
 
     Raises
     ------
@@ -182,14 +182,14 @@ def tabulate_gamma(gamma: str | Callable[[Floats], Any], n: int) -> Floats:
 
 @inlined
 def clip_prior(probability: float) -> float:
-    """Return a prior probability, kept off 0 and 1."""
+    """Clip a prior probability off 0 and 1."""
     raised = probability if probability > MIN_PRIOR else MIN_PRIOR
     return raised if raised < 1.0 - MIN_PRIOR else 1.0 - MIN_PRIOR
 
 
 @kernel
 def write_initial_odds(prior: Floats, odds: Singles) -> tuple[float, bool]:
-    """Write the odds of prior inlier probabilities, clipped off 0 and 1; return the largest, and if they differ."""
+    """Write the odds of the clipped prior probabilities; return the largest odds, and whether the priors differ."""
     largest, differ = np.float32(0.0), False
     for n in range(prior.size):
         clipped = clip_prior(prior[n])
@@ -207,7 +207,7 @@ def probabilities_from_odds(odds: Singles) -> Floats:
 
 @kernel
 def write_probabilities(odds: Singles, order: Ints, probabilities: Floats) -> None:
-    """Write P(x = inlier) of the data, whose odds are in another ``order``."""
+    """Write P(x = inlier) of point ``order[n]`` from ``odds[n]``, for all n."""
     for n in range(odds.size):
         ratio = np.float64(odds[n])
         probabilities[order[n]] = ratio / (1.0 + ratio)
@@ -215,7 +215,7 @@ def write_probabilities(odds: Singles, order: Ints, probabilities: Floats) -> No
 
 @inlined
 def _clamp_odds(odds: Any) -> Any:
-    return min(max(odds, MIN_ODDS), MAX_ODDS)  # one instruction each; conditions in their place take twice the time
+    return min(max(odds, MIN_ODDS), MAX_ODDS)  # one instruction each; conditional expressions take twice the time
 
 
 @kernel
@@ -228,9 +228,10 @@ def update_first_order(
 
         r' = (p a r + q b) / ((1 - p) a r + (1 - q) b)
 
-    In the paper's table p is 1, an inlier stays one, so that r' is a / ((1 - q) b) r + q / (1 - q) without a division.
+    In the paper's table p is 1: an inlier stays an inlier. Then r' = a / ((1 - q) b) r + q / (1 - q), which needs no
+    division per point.
 
-    ``belief``, ``updates`` and ``work`` are those of ``update_higher_order``, not used here.
+    ``belief``, ``updates`` and ``work`` are not used; the signature is that of ``update_higher_order``.
     """
     table = cpt[0]
     out_likelihood, out_from_outlier = 1 - gamma, gamma  # a and b of a vote as outlier
@@ -263,9 +264,9 @@ def _apply_lines(
     out_slope: np.float32,
     out_start: np.float32,
 ) -> None:
-    """Replace the odds r of every point by slope * r + start, with the slope and the start of its vote.
+    """Replace the odds r of every point by slope * r + start, with the slope and the start of its classification.
 
-    A function of its own: in its caller the choice would be made in double precision and its result converted.
+    It is a separate function, because in its caller the choice would be made in double precision and then converted.
     """
     for n in range(odds.size):
         vote = is_inlier[n]
@@ -288,9 +289,9 @@ def update_higher_order(
 ) -> None:
     """Update the joint belief of every point by one classification, for any order (eq:Phi_2, eq:Phi_3).
 
-    ``belief`` is 2 ** order x N. Its rows run over (x^{k-1}, x^{k-2}, ...), the newest state being the highest bit of
-    the row number. ``updates`` is the number of updates before this one: fewer than ``order`` states exist at first, so
-    the belief grows, and only then the oldest state is summed out. ``work`` has room for 2 ** (order + 1) numbers.
+    ``belief`` is 2 ** order x N. Its rows run over (x^{k-1}, x^{k-2}, ...); the newest state is the highest bit of the
+    row number. ``updates`` is the number of updates before this one. At first fewer than ``order`` states exist, and
+    the belief grows. Later, the oldest state is summed out. ``work`` is scratch of 2 ** (order + 1) numbers.
     """
     order = cpt.shape[0]
     known = updates + 1 if updates < order else order  # states in the belief, hence the order of the table to use
@@ -318,16 +319,17 @@ def update_higher_order(
         total = p_outlier + p_inlier  # at least the smallest gamma
         for row in range(2 * half):
             share = work[row] / total
-            belief[row, n] = share if share > MIN_ODDS else MIN_ODDS  # a state at exactly 0 could never come back
+            belief[row, n] = share if share > MIN_ODDS else MIN_ODDS  # a belief of exactly 0 would stay 0
         odds[n] = _clamp_odds(p_inlier / p_outlier)
 
 
 @inner_kernel
 def summarize(odds: Singles, bits: NDArray[np.int32], tau: float) -> tuple[float, np.int64]:
-    """Return the largest odds, and the number of data with an inlier probability below ``tau`` (O-tilde).
+    """Return the largest odds, and the number of points with an inlier probability below ``tau`` (O-tilde).
 
-    ``bits`` is ``odds.view(np.int32)``: positive floats have the order of their bit patterns, and a maximum of integers
-    vectorises where one of floats does not (a tenth of the time). All numbers have 32 bits, or vectors would be short.
+    ``bits`` is ``odds.view(np.int32)``. Positive floats have the order of their bit patterns. A maximum of integers
+    vectorises, which a maximum of floats does not, and takes a tenth of the time. All numbers have 32 bits for the
+    longest SIMD vectors.
     """
     limit = np.float32(tau / (1 - tau))
     one, zero = np.int32(1), np.int32(0)

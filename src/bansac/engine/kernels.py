@@ -1,8 +1,8 @@
-"""The functions that the loop calls through pointers: of the problem, the sampler, the score, the network, the stops.
+"""The functions that the loop calls through pointers: of the problem, sampler, score, network and stopping criteria.
 
-They reach it as Numba first-class functions in the fields of one struct. The loop is compiled and cached once, whatever
-they are; what a run does not use is not compiled; and a function of the user's is compiled as a built-in one is. A call
-costs some nanoseconds, once an iteration or once a block of residuals.
+They are Numba first-class functions in the fields of one struct. The loop is compiled and cached once for all of them.
+Functions that a run does not use are not compiled. A user's function is compiled like a built-in one. A call costs some
+nanoseconds, once per iteration or once per block of residuals.
 """
 
 from __future__ import annotations
@@ -55,30 +55,30 @@ def _function_types(precision: str) -> list[Any]:
     ]
 
 
-# What has been packed, by the problem.
+# The packed structs by problem.
 _STRUCTS: WeakKeyDictionary[Problem, dict[Any, Any]] = WeakKeyDictionary()
 
 
 def select_kernels(
     problem: Problem, sampler: Sampler, score: Score, bounds: tuple[Stop, ...], higher_order: bool, degeneracy: bool
 ) -> Any:
-    """Return the struct of a run; what is not compiled yet is compiled now.
+    """Return the struct of the functions of a run, compiled if necessary.
 
     Parameters
     ----------
     problem : Problem
         The problem.
     sampler, score, bounds
-        Rows of the registries; of the stopping criteria those with a module.
+        Rows of the registries; ``bounds`` are the stopping criteria with a module.
     higher_order : bool
         Whether the order of the Markov assumption is above 1.
     degeneracy : bool
-        Whether degenerate samples are detected, if the problem can.
+        Whether degenerate samples are detected, if the problem supports it.
     """
     key = (sampler, score, bounds, higher_order, degeneracy)
     structs = _STRUCTS.setdefault(problem, {})
     if key not in structs:
-        with COMPILER_LOCK, loading():  # of several threads the first one compiles
+        with COMPILER_LOCK, loading():  # if several threads wait, the first one compiles
             if key not in structs:
                 structs[key] = _select(problem, *key)
     return structs[key]
@@ -113,7 +113,7 @@ def find_function(row: Any, name: str, default: Callable[..., Any] | None = None
 
 
 def _compile_block_score(score: Score, precision: str) -> Any:
-    """Compile the block_score of a score; one of the user's is tried on a few residuals."""
+    """Compile the ``block_score`` of a score; a user's function is checked on a few residuals."""
     label, function = f"{score.name!r}: block_score", find_function(score, "block_score")
     block_score = _compile_function(label, function, BLOCK_SCORE[precision], fast=True)
     if score not in SCORES.values():
@@ -126,7 +126,7 @@ def _compile(row: Any, name: str, function_type: Any, default: Callable[..., Any
 
 
 def _compile_function(label: str, function: Callable[..., Any], function_type: Any, *, fast: bool = False) -> Any:
-    """Compile a function for the struct, ``fast`` if its sums may be reordered; ``label`` names it in an error."""
+    """Compile a function for the struct; ``fast`` allows reordering of sums, ``label`` names it in an error."""
     if config.DISABLE_JIT:
         return plain(function)
     try:
@@ -141,11 +141,11 @@ def _compiled(function: Callable[..., Any], function_type: Any, fast: bool) -> A
 
 
 def learn_nothing(rng: Words, numbers: Floats, indices: Ints, sample: Ints) -> None:
-    """Do nothing: the function of a sampler that learns nothing from a failure."""
+    """Do nothing: ``learn_from_failure`` of a sampler without this function."""
 
 
 def never(
     is_inlier: Bools, ranking: Ints, history: Floats, progress: Any, indices: Ints, sample_size: int, confidence: float
 ) -> float:
-    """Return inf: in place of a criterion in a run that has none."""
+    """Return inf: placeholder for a stopping criterion."""
     return np.inf

@@ -1,18 +1,18 @@
 """Local optimisation of a new best model: LO-RANSAC.
 
-A model of a minimal sample of inliers is inaccurate because of their noise, and misses inliers. When a new best
-model appears, least squares on larger samples of its inliers improve it (Chum, Matas and Kittler, DAGM 2003; with the
-number of data of a fit limited as in Lebeda, Matas and Chum, BMVC 2012):
+The model of a minimal sample of inliers is inaccurate because of their noise, and misses inliers. Local optimisation
+improves every new best model by fits to larger samples of its inliers (Chum, Matas and Kittler, DAGM 2003). The number
+of points of a fit is limited as in Lebeda, Matas and Chum (BMVC 2012). There are three methods:
 
 * *inner*: fits to random samples of the inliers of the best model so far;
-* *iterative*: fits to inliers to a threshold that shrinks to the user's; on its own it starts from the best model, with
-  *inner* from each of its fits;
-* *lm*: Levenberg-Marquardt with the loss of the MSAC score over the data near the best model, in place of both: it
-  keeps to the manifold of the models, where linear fits do not, and costs one optimisation where they cost ten.
+* *iterative*: fits to the inliers at a threshold that shrinks to the user's threshold. Alone it starts from the best
+  model; together with *inner* it starts from each of the inner fits;
+* *lm*: Levenberg-Marquardt with the loss of the MSAC score over the points near the best model. It replaces the other
+  two. It stays on the manifold of the models, which linear fits do not. It is one optimisation instead of ten.
 
-It waits until the support of random models is known, from the first models, and then runs for every new best model:
-few come after it, as it leaves less to be improved. The data of one fit are gathered in a small array, so that its cost
-does not depend on N.
+The optimisation starts as soon as the first models have given the support of random models. From then on it runs for
+every new best model. These are rare, because an optimised model is seldom beaten. The points of a fit are copied to a
+small array, so the cost of a fit does not depend on N.
 """
 
 from __future__ import annotations
@@ -44,18 +44,18 @@ __all__ = [
     "select_optimization",
 ]
 
-# Rounds of the inner optimisation (Chum et al. have 10).
+# Repetitions of the inner optimisation (10 in Chum et al.).
 _ROUNDS = 10
 
-# The most data of a fit, in minimal samples (Lebeda et al.).
+# Largest number of points of a fit, in minimal samples (Lebeda et al.).
 _SAMPLES_A_FIT = 7
 
 # The iterative optimisation starts at this multiple of the threshold and ends at the threshold, in this many steps.
 _WIDEST = 2.0
 _STEPS = 4
 
-# Levenberg-Marquardt: the loss is truncated at this multiple of the threshold, then at the threshold; the data within
-# the second multiple take part, at most so many, in at most so many steps each time.
+# Levenberg-Marquardt: the loss is truncated at _WIDEST_LOSS thresholds, then at the threshold, with at most _LM_STEPS
+# steps each. It uses the points within _REACH thresholds, at most _MOST_DATA of them.
 _WIDEST_LOSS = 3.0
 _REACH = 4.0
 _MOST_DATA = 1000.0
@@ -63,7 +63,7 @@ _LM_STEPS = 10
 
 
 class Optimization(NamedTuple):
-    """A local optimisation, prepared for a run."""
+    """The functions of the local optimisation of a run."""
 
     optimize: Callable[[], None]
     iterate: Callable[[Floats, int, int], tuple[int, int, int]]
@@ -74,9 +74,9 @@ def select_optimization(
 ) -> Optimization:
     """Return the functions of an optimisation; ``packed`` is the struct of the run.
 
-    ``optimize()`` improves the best model and compares it if there is a model selection. ``iterate(trace, first, end)``
-    is ``run_iterations`` with the optimisations that are due, in one call: threads that go back and forth between
-    kernels and Python wait for each other.
+    ``optimize()`` improves the best model, and compares it if there is a model selection.
+    ``iterate(trace, first, end)`` is ``run_iterations`` including the optimisations that are due. It is one call,
+    because threads that switch between kernels and Python wait for each other.
     """
     manifold, work = (select_manifold(problem), find_work(problem)) if name == "lm" else (None, None)
     arguments = packed, manifold, work, functions, selection
@@ -87,7 +87,7 @@ def select_optimization(
 def iterate(
     run: Run, manifold: Any, work: Any, functions: Any, selection: Any, trace: Floats, first: int, end: int
 ) -> tuple[int, int, int]:
-    """Run the loop with ``optimize`` where it is due; return what ``run_iterations`` does."""
+    """Run the loop, and ``optimize`` where it is due; return the same values as ``run_iterations``."""
     stop, iterations, due = advance(run, trace, first, end)
     while due == OPTIMIZATION:
         optimize(run, manifold, work, functions, selection)
@@ -97,10 +97,10 @@ def iterate(
 
 @kernel
 def optimize(run: Run, manifold: Any, work: Any, functions: Any, selection: Any) -> None:
-    """Optimise the best model and compare it; if its sample is degenerate, optimise and compare its repair, too.
+    """Optimise the best model and compare it; if its sample is degenerate, do the same with the repaired model.
 
-    What is None is not compiled: ``manifold`` and ``work`` but for Levenberg-Marquardt, ``functions`` and ``selection``
-    if there is no model selection.
+    ``manifold`` and ``work`` are None except for Levenberg-Marquardt. ``functions`` and ``selection`` are None without
+    model selection. The branches for None arguments are not compiled.
     """
     if selection is not None:
         copy(run.best_model, selection.sampled)
@@ -124,7 +124,7 @@ def _improve(run: Run, manifold: Any, work: Any) -> None:
 
 @allocating_kernel
 def optimize_by_lm(run: Run, manifold: Any, work: Any) -> None:
-    """Move ``run.best_model`` to a maximum of the score nearby, and bring the stopping criteria up to date."""
+    """Move ``run.best_model`` to a nearby maximum of the score, and update the stopping criteria."""
     progress = run.progress
     improved = move_best_model(run, manifold, work, TRUNCATED, _WIDEST_LOSS, 1.0, _REACH, _MOST_DATA, _LM_STEPS, 0.0)
     progress.models_tested += 1
@@ -137,7 +137,7 @@ class _Work(NamedTuple):
     """Arrays of the local optimisation."""
 
     model: Floats
-    data: Floats  # channels x limit: the data of a fit
+    data: Floats  # channels x limit: the points of a fit
     weights: Floats  # limit
     indices: Ints  # N
 
@@ -154,7 +154,7 @@ def _make_work(run: Run) -> _Work:
 
 @allocating_kernel
 def optimize_locally(run: Run) -> None:
-    """Improve ``run.best_model`` if a better one is found, and bring the stopping criteria up to date."""
+    """Replace ``run.best_model`` by the best fit if its score is higher, and update the stopping criteria."""
     progress, settings, work = run.progress, run.settings, _make_work(run)
     best, other = np.empty(run.data.shape[1], np.bool_), np.empty(run.data.shape[1], np.bool_)
     mark_inliers(run, run.best_model, best, settings.squared_threshold)
@@ -180,7 +180,7 @@ def optimize_locally(run: Run) -> None:
 
 @inner_kernel
 def _shrink_threshold(run: Run, work: _Work, is_inlier: Bools) -> bool:
-    """Fit ``work.model`` to its inliers again and again, to a threshold that shrinks from a multiple."""
+    """Fit ``work.model`` to its inliers several times, at a threshold that shrinks to the user's threshold."""
     fitted = True
     for step in range(_STEPS):
         factor = _WIDEST - (_WIDEST - 1.0) * step / (_STEPS - 1)
@@ -191,7 +191,7 @@ def _shrink_threshold(run: Run, work: _Work, is_inlier: Bools) -> bool:
 
 @inner_kernel
 def _fit_to_inliers(run: Run, work: _Work, is_inlier: Bools, most: int) -> bool:
-    """Fit ``work.model`` to at most ``most`` of the inliers, drawn at random."""
+    """Fit ``work.model`` to a random sample of at most ``most`` inliers."""
     data = run.data
     found = 0
     for n in range(data.shape[1]):

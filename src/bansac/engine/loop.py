@@ -1,6 +1,6 @@
 """Algorithm 1 of the paper: one compiled function for all problems, samplers, scores and stopping criteria.
 
-It reads like the paper's box (alg:bansac)::
+It follows the paper's algorithm (alg:bansac)::
 
     S^k     <- weighted_sampling(Q, P^{k-1})
     theta^k <- hypothesis(S^k)
@@ -9,7 +9,7 @@ It reads like the paper's box (alg:bansac)::
     P^k     <- update_probabilities(C^k)
     if stopping_criteria(P^k): break
 
-with uniform sampling and no update it is RANSAC. The methods differ in the sampling, the update and the stop.
+The methods differ in the sampling, the update and the stopping criteria. Uniform sampling without an update is RANSAC.
 """
 
 from __future__ import annotations
@@ -45,31 +45,31 @@ __all__ = ["advance", "run_iterations", "update_stop"]
 
 @kernel
 def run_iterations(run: Run, trace: Floats, first: int, end: int) -> tuple[int, int, int]:
-    """Run the loop up to iteration ``end``, or the one that stops it, or one in which something rare is due.
+    """Run the loop until iteration ``end``, until a criterion stops it, or until a repair or optimisation is due.
 
-    Repair and local optimisation of a new best model take place between two calls (``progress.due``), so that they are
-    compiled only for the runs that need them; the next call goes on with the rest of the same iteration.
+    A new best model is repaired or optimised between two calls (``progress.due``). So the code of these steps is
+    compiled only for runs that need it. The next call continues with the rest of the same iteration.
 
     Parameters
     ----------
     run : Run
         The context (``bansac.engine.state``).
     trace : (end - first, columns) ndarray
-        A row for each iteration; of length 0 for none.
+        Record of this slice, one row per iteration; of length 0 if no trace is recorded.
     first, end : int
         Numbers of iterations before and after this slice.
 
     Returns
     -------
     stop, iterations, due : int
-        Those of ``run.progress``.
+        The fields of ``run.progress``.
     """
     return advance(run, trace, first, end)
 
 
 @inner_kernel
 def advance(run: Run, trace: Floats, first: int, end: int) -> tuple[int, int, int]:
-    """Do what ``run_iterations`` does, for kernels."""
+    """Run the loop as ``run_iterations`` does; this function is called by kernels."""
     kernels, progress, settings, candidate = run.kernels, run.progress, run.settings, run.candidate
     while progress.stop == RUNNING and (progress.iterations < end or progress.due != NOTHING):
         if progress.due == NOTHING:
@@ -108,10 +108,10 @@ def advance(run: Run, trace: Floats, first: int, end: int) -> tuple[int, int, in
 
 @inner_kernel
 def _evaluate_hypotheses(run: Run, hypotheses: int) -> None:
-    """Score all models of a sample and leave in ``candidate`` the best of those that were scored to the end.
+    """Score all models of a sample, and write the best one that was scored to the end to ``candidate``.
 
-    An adaptive sampler needs the whole classification C^k of its iteration's best model, so there a model is abandoned
-    only when it cannot beat that one; else when it cannot beat the best model so far.
+    A model is abandoned as soon as it cannot beat the best model so far. An adaptive sampler needs the whole
+    classification C^k of the iteration's best model. There a model is abandoned only if it cannot beat that one.
     """
     progress, settings, candidate, sprt = run.progress, run.settings, run.candidate, run.sprt
     n = run.points.shape[1]
@@ -153,7 +153,7 @@ def _evaluate_hypotheses(run: Run, hypotheses: int) -> None:
 def _count_support(
     settings: Any, progress: Any, sprt: Any, supports: Ints, history: Floats, n: int, inliers: np.int64
 ) -> None:
-    """Estimate from the first models how much support a bad one has; then start the sequential test."""
+    """Estimate the support of a bad model from the first ``FULL_MODELS`` models, then start the sequential test."""
     supports[sprt.full_models] = inliers
     sprt.full_models += 1
     if sprt.full_models < FULL_MODELS:
@@ -171,13 +171,13 @@ def _count_support(
 
 @inlined
 def _chance_support(delta: float, n: int) -> float:
-    """Return the support that one bad model in a hundred exceeds, if a point agrees with probability ``delta``."""
+    """Return the number of inliers that 1 % of bad models exceed; ``delta`` is the probability that a point agrees."""
     return n * delta + 2.32 * math.sqrt(n * delta * (1 - delta)) + 1
 
 
 @inlined
 def _accept(run: Run) -> None:
-    """Make the iteration's best model the best of the run."""
+    """Make the iteration's best model the best model of the run."""
     progress, candidate = run.progress, run.candidate
     progress.best_score = candidate.score
     progress.best_inliers = candidate.inliers
@@ -189,7 +189,7 @@ def _accept(run: Run) -> None:
 
 @inlined
 def _learn(run: Run) -> None:
-    """Update the probabilities by the classification of the iteration's best model."""
+    """Update the probabilities with the classification of the iteration's best model."""
     progress, candidate = run.progress, run.candidate
     is_inlier = run.is_inlier[candidate.slot]
     candidate.gamma = find_gamma(run.gamma, candidate.inliers, is_inlier.size)
@@ -202,7 +202,7 @@ def _learn(run: Run) -> None:
 
 @inner_kernel
 def update_stop(run: Run, is_inlier: Bools) -> None:
-    """Bring the sequential test and the bounds up to date with the best model and its inliers."""
+    """Update the sequential test and the required number of iterations for the best model and its inliers."""
     progress, settings, sprt = run.progress, run.settings, run.sprt
     n = is_inlier.size
     if sprt.tests > 0 and progress.best_inliers > sprt.epsilon * n:
@@ -220,7 +220,7 @@ def update_stop(run: Run, is_inlier: Bools) -> None:
 
 @inlined
 def _check_stop(settings: Any, progress: Any, n: int) -> None:
-    """Decide whether this iteration was the last one."""
+    """Set ``progress.stop`` if a criterion or the maximum number of iterations ends the run."""
     if progress.iterations >= settings.min_iterations and progress.best_inliers > 0:
         learnt = progress.updates >= MIN_UPDATES
         if settings.stop_bansac and learnt and progress.low_probability >= n - progress.best_inliers:

@@ -1,12 +1,12 @@
-"""Model selection: which of the models of a restart is kept as the best one.
+"""Model selection: decide which optimised model of a restart is kept as the best one.
 
-The loop compares scores, and a wrong model may have a higher score than the right one and be less plausible. So each
-optimised model is compared by its weighted score, its score times its plausibility, with the best optimised model of
-the restart. The best score of the run is the weighted score of that model, so that the loop brings forward what might
-have a higher one.
+A wrong model may have a higher score than the right one, but be less plausible. So optimised models are compared by
+their weighted scores. A weighted score is the score of a model times its plausibility. ``best_score`` of the run is the
+weighted score of the best optimised model. A plausibility is at most 1, so the loop misses no model of a higher
+weighted score.
 
-A model whose sample is degenerate is repaired. Without local optimisation a new best model is repaired before it is
-accepted. With it, the repair of an optimised model is optimised, too, and compared with it.
+A model from a degenerate sample is repaired. Without local optimisation, a new best model is repaired before it is
+accepted. With local optimisation, the repaired model is also optimised, and then compared with the optimised model.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ __all__ = [
     "update_if_better",
 ]
 
-# What is saved of the best optimised model.
+# Saved fields of the best optimised model.
 _SCORE, _WEIGHTED_SCORE, _INLIERS, _REQUIRED, _REQUIRED_BY = range(5)
 
 _PLAUSIBILITY = float64(float64[::1], float64[::1], float64[::1])
@@ -49,10 +49,11 @@ _FUNCTIONS = FunctionStruct(__name__, "_Functions", FIELDS)
 
 
 class Plausibility(NamedTuple):
-    """A factor in (0, 1] of the score of a model.
+    """The plausibility of a model: a factor of its score, in (0, 1].
 
-    ``function(model, transform, parameters) -> float`` is plain Python that Numba can compile. It gets a model in the
-    frame of the run, which it may change, what ``normalize`` of the problem has written, and the parameters.
+    ``function(model, transform, parameters) -> float`` is a Python function that Numba can compile. Its arguments are a
+    model in the frame of the run, which it may overwrite, the transform from ``normalize`` of the problem, and the
+    parameters.
     """
 
     function: Callable[[Floats, Floats, Floats], float]
@@ -65,24 +66,25 @@ def equally_plausible(model: Floats, transform: Floats, parameters: Floats) -> f
 
 
 class ModelSelection(NamedTuple):
-    """The arrays of a run whose optimised models are compared; a struct of functions goes with them, the functions.
+    """The arrays of the model selection of a run.
 
-    The struct is not in here: Numba takes 0.1 ms to find the type of a tuple that holds one, at each call.
+    The struct of its functions is a separate argument everywhere. If this tuple held it, Numba would need 0.1 ms at
+    each call to find the type of the tuple.
     """
 
     transform: Floats  # for the plausibility
     parameters: Floats
     sampled: Floats  # the best model before it was optimised
-    scratch: Floats  # for a model
-    model: Floats  # the best optimised one
-    saved: Floats  # of it
+    scratch: Floats  # one model
+    model: Floats  # the best optimised model
+    saved: Floats  # its saved fields
 
     def reset(self) -> None:
-        """Forget the model: a restart begins."""
+        """Discard the best optimised model before a restart."""
         self.saved[_WEIGHTED_SCORE] = -np.inf
 
     def restore_score(self, progress: Any) -> None:
-        """Bring back the score of the best optimised model: the last step of a restart compares scores."""
+        """Replace the weighted score of the best optimised model by its score, which the refinement compares."""
         if self.saved[_WEIGHTED_SCORE] > -np.inf:
             progress["best_score"] = self.saved[_SCORE]
 
@@ -90,18 +92,18 @@ class ModelSelection(NamedTuple):
 def make_model_selection(
     problem: Problem, plausibility: Plausibility | None, transform: Floats, repairs: bool
 ) -> tuple[Any, ModelSelection]:
-    """Return the functions and the selection of a run, before its first model.
+    """Return the functions and the arrays of the model selection of a run.
 
     Parameters
     ----------
     problem : Problem
         The problem.
     plausibility : Plausibility, optional
-        How plausible models are; by default all are equally plausible.
+        The plausibility of a model; by default 1 for all models.
     transform : ndarray
-        What ``normalize`` of the problem has written.
+        The transform from ``normalize`` of the problem.
     repairs : bool
-        Whether the repairs of models of degenerate samples take part.
+        Whether models from degenerate samples are repaired.
     """
     function, parameters = plausibility or Plausibility(equally_plausible, np.empty(0))
     sampled, scratch, model = np.empty((3, problem.model_size))
@@ -110,12 +112,12 @@ def make_model_selection(
     return _select_functions(problem, function, repairs), selection
 
 
-# The structs that have been packed.
+# The packed structs by problem, plausibility and repairs.
 _STRUCTS: WeakKeyDictionary[Problem, dict[Any, Any]] = WeakKeyDictionary()
 
 
 def _select_functions(problem: Problem, plausibility: Any, repairs: bool) -> Any:
-    """Return the struct of the functions; what is not compiled yet is compiled now."""
+    """Return the struct of the functions, compiled if necessary."""
     structs = _STRUCTS.setdefault(problem, {})
     key = plausibility, repairs
     if key not in structs:
@@ -144,7 +146,10 @@ def _plausibility_of(functions: Any, selection: ModelSelection, model: Floats) -
 
 @inner_kernel
 def update_if_better(run: Run, functions: Any, selection: ModelSelection) -> bool:
-    """Keep the better one of the best model and the best optimised model as both; return whether it is the former."""
+    """Compare ``run.best_model`` with the best optimised model, and write the better one to both.
+
+    Returns whether ``run.best_model`` is better.
+    """
     progress, saved = run.progress, selection.saved
     weighted_score = progress.best_score * _plausibility_of(functions, selection, run.best_model)
     won: bool = weighted_score > saved[_WEIGHTED_SCORE]
@@ -163,7 +168,7 @@ def update_if_better(run: Run, functions: Any, selection: ModelSelection) -> boo
 
 @inner_kernel
 def repair_sampled(run: Run, functions: Any, selection: ModelSelection) -> bool:
-    """Make the repair of the sampled model the best one if the sample is degenerate and the repair scores more."""
+    """Replace the best model by the repaired sampled model if the sample is degenerate and the score is higher."""
     threshold, model = run.settings.squared_threshold, run.other_model
     if not functions.is_degenerate(run.data, run.best_sample, selection.sampled, threshold, run.repair_work):
         return False
@@ -174,14 +179,14 @@ def repair_sampled(run: Run, functions: Any, selection: ModelSelection) -> bool:
 
 @kernel
 def find_degenerate(run: Run) -> tuple[Ints, Floats, Floats]:
-    """Return the iteration's sample, its best model for a repair in place, and room for it: arrays of the run."""
+    """Return the arguments of a repair: the sample, a copy of the iteration's best model, and scratch."""
     copy(run.models[run.candidate.row], run.other_model)
     return run.sample, run.other_model, run.repair_work
 
 
 @kernel
 def score_repaired(run: Run) -> None:
-    """Replace the iteration's best model by the repaired one in ``run.other_model`` if that scores more."""
+    """Replace the iteration's best model by the repaired one in ``run.other_model`` if its score is higher."""
     candidate = run.candidate
     score, inliers = _evaluate_repaired(run, candidate.score)
     if inliers >= 0 and score > candidate.score:
@@ -193,7 +198,7 @@ def score_repaired(run: Run) -> None:
 
 @inlined
 def _take_repaired(run: Run) -> bool:
-    """Replace the best model by the repaired one in ``run.other_model`` if that scores more."""
+    """Replace the best model by the repaired one in ``run.other_model`` if its score is higher."""
     progress = run.progress
     score, inliers = _evaluate_repaired(run, progress.best_score)
     if inliers < 0 or not score > progress.best_score:
@@ -206,7 +211,7 @@ def _take_repaired(run: Run) -> bool:
 
 @inlined
 def _evaluate_repaired(run: Run, to_beat: float) -> tuple[float, np.int64]:
-    """Score the repaired model, and mark its inliers in the row of the mask that is not the candidate's."""
+    """Score the repaired model, and mark its inliers in the row of ``is_inlier`` that the candidate does not use."""
     run.progress.models_tested += 1
     is_inlier, limit, first = (
         run.is_inlier[1 - run.candidate.slot],

@@ -1,6 +1,6 @@
-"""Declaration of one option: default, check, names, group and text of a field of ``Options``.
+"""Declaration of an option: default, check, names, group and text of a field of ``Options``.
 
-The checks, the docstring of ``Options``, the table of the documentation and the flags of the command line read it.
+The checks, the docstring of ``Options``, the table in the documentation and the command-line flags are made from it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ __all__ = ["boolean", "check_name", "describe", "integer", "number", "option", "
 T = TypeVar("T")
 
 Check = Callable[[str, Any], Any]
-"""Takes the name and the value of an option. Returns the value to keep, or raises a ValueError."""
+"""A function of the name and the value of an option. It returns the value to store, or raises a ValueError."""
 
 
 def option(
@@ -37,23 +37,23 @@ def option(
     Parameters
     ----------
     default : object
-        The default. A name that is the default is not checked.
+        The default. A string equal to the default is not checked.
     check : callable, optional
         The check. By default a value must be one of ``choices``, if there are any.
     choices : collection of str
         Allowed names.
     instances : type or tuple of types
-        Instances of these are allowed besides the names.
+        Instances of these types are also allowed.
     optional : bool
         Whether None is allowed.
     group : str
         Heading in the documentation.
     help : str
-        What the option is, in one sentence.
+        The meaning of the option, in one sentence.
     details : str
-        More about it, for the reference.
+        Further text for the reference.
     flag : bool
-        Whether ``bansac estimate`` and ``bansac match`` have a flag for it.
+        Whether ``bansac estimate`` and ``bansac match`` have a flag for the option.
     """
     if choices and check is None:
         check = _one_of(choices, instances, optional)
@@ -64,7 +64,7 @@ def option(
 
 
 def number(wanted: str, holds: Callable[[float], bool]) -> Check:
-    """Return the check of a number of any type, which is kept as a float."""
+    """Return a check for a number of any type, which is stored as a float."""
 
     def check(name: str, value: Any) -> float:
         try:
@@ -79,7 +79,7 @@ def number(wanted: str, holds: Callable[[float], bool]) -> Check:
 
 
 def integer(smallest: int, largest: int) -> Check:
-    """Return the check of a whole number of any type, 1e4 and arrays without axes included; it is kept as an int."""
+    """Return a check for a whole number of any type, such as 1e4 or a 0-d array; it is stored as an int."""
 
     def check(name: str, value: Any) -> int:
         found = value.item() if isinstance(value, np.ndarray | np.generic) and value.ndim == 0 else value
@@ -92,14 +92,14 @@ def integer(smallest: int, largest: int) -> Check:
 
 
 def boolean(name: str, value: Any) -> bool:
-    """Check a truth value, which is kept as a bool."""
+    """Check a truth value, which is stored as a bool."""
     if not isinstance(value, bool | np.bool_):
         raise ValueError(f"{name} must be True or False, got {value!r}")
     return bool(value)
 
 
 def check_name(argument: str, value: Any, names: Collection[str], *, optional: bool = False) -> None:
-    """Raise a ValueError if a value is none of the names."""
+    """Raise a ValueError if a value is not one of the names."""
     if optional and value is None:
         return
     if not isinstance(value, str) or value not in names:
@@ -117,7 +117,7 @@ def _one_of(names: Collection[str], instances: Any, optional: bool) -> Check:
 
 
 def type_in_words(field: dataclasses.Field[Any]) -> str:
-    """Return the type of an option for a reader; names take the place of ``str`` and of an alias of literals."""
+    """Return the type of an option as text; the allowed names replace ``str`` or an alias of literals."""
     hint = str(field.type)
     choices = tuple(field.metadata["choices"])
     if choices:
@@ -128,7 +128,7 @@ def type_in_words(field: dataclasses.Field[Any]) -> str:
 
 
 def describe(fields: Iterable[dataclasses.Field[Any]]) -> str:
-    """Return the section "Parameters" of a docstring."""
+    """Return the "Parameters" section of a docstring."""
     entries = []
     for field in fields:
         text = f"{field.metadata['help']} {field.metadata['details']}"

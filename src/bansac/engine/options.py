@@ -1,4 +1,4 @@
-"""The options of a run, in one frozen dataclass that checks itself."""
+"""The options of a run, in one frozen dataclass that checks its values."""
 
 from __future__ import annotations
 
@@ -52,8 +52,8 @@ _PROBABILITY = number("in (0, 1)", lambda v: 0 < v < 1)
 class Options:
     """Settings of a robust estimation.
 
-    The defaults are the best trade of accuracy and time that is built; ``preset="paper"`` has the settings of the paper
-    (Piedade and Miraldo, ICCV 2023). Numbers may be of any type, also arrays without axes; whole numbers may be floats,
+    The defaults are the best trade-off between accuracy and time. ``preset="paper"`` has the settings of the paper
+    (Piedade and Miraldo, ICCV 2023). Numbers may be of any type, including 0-d arrays. Whole numbers may be floats,
     such as 1e4.
 
     Examples
@@ -283,7 +283,7 @@ class Options:
     trace: bool = option(False, boolean, group="run", help="Record the course of the run.")
 
     def __post_init__(self) -> None:
-        """Check every value, then what goes together."""
+        """Check every value, then the combinations of values."""
         for field in self.__dataclass_fields__.values():
             check, value = field.metadata["check"], getattr(self, field.name)
             if check is None or (value is None and field.metadata["optional"]):
@@ -316,34 +316,34 @@ class Options:
         return self.sampler if isinstance(self.sampler, Sampler) else SAMPLERS[self.sampler]
 
     def refiner(self, problem: Problem) -> Refiner | None:
-        """Return the refiner for a problem, None for none."""
+        """Return the refiner for a problem, or None."""
         if self.refinement == "default":
             return REFINERS["least_squares" if problem.linearize is None else "lm"]
         return REFINERS[self.refinement] if isinstance(self.refinement, str) else self.refinement
 
     def optimization(self, problem: Problem) -> str | None:
-        """Return the local optimisation for a problem, None for none."""
+        """Return the name of the local optimisation for a problem, or None."""
         if self.local_optimization != "default":
             return self.local_optimization
         chosen = problem.default_local_optimization
         return None if (problem.linearize if chosen == "lm" else problem.fit) is None else chosen
 
     def repairs_optimized(self, problem: Problem) -> bool:
-        """Whether degenerate samples are looked for only among those of models that are optimised, not among all."""
+        """Return whether only the samples of optimised models are tested for being degenerate, instead of all."""
         able = problem.repair_degenerate is not None and self.optimization(problem) is not None
         return able and self.degeneracy is not None
 
     def tests_samples(self, problem: Problem) -> bool:
-        """Whether the samples of all iterations are tested for being degenerate, if the problem can."""
+        """Return whether the samples of all iterations are tested for being degenerate, if the problem supports it."""
         return self.degeneracy is not None and not self.repairs_optimized(problem)
 
     def weights(self, problem: Problem) -> tuple[str, ...]:
-        """Return what the weights of the data are products of: of ``"density"`` and ``"scores"``."""
+        """Return the factors of the score weights: ``"density"``, ``"scores"``, both or none."""
         weighting = problem.default_weighting if self.weighting == "default" else self.weighting
         return () if weighting is None else tuple(weighting.split("+"))
 
     def uses_scores(self, problem: Problem) -> bool:
-        """Return whether scores of the data make a difference for a problem: as a prior, an order or weights."""
+        """Return whether a problem uses scores of the points: as a prior, for their order or as weights."""
         return self.sampler_row.prior or self.needs_order(informed=False) or "scores" in self.weights(problem)
 
     @functools.cached_property
@@ -352,22 +352,22 @@ class Options:
         return self.scoring if isinstance(self.scoring, Score) else SCORES[self.scoring]
 
     def stops(self, *, informed: bool) -> tuple[Stop, ...]:
-        """Return the stopping criteria in the order in which they are asked, the default ones filled in.
+        """Return the stopping criteria in the order in which they are checked, with ``"default"`` resolved.
 
         Parameters
         ----------
         informed : bool
-            Whether the data come with scores or priors that distinguish them.
+            Whether there are scores or priors that are not all equal.
 
         Returns
         -------
         tuple of Stop
-            Those of ``bansac.engine.stopping.STOPS`` first, then the user's own.
+            The criteria of ``bansac.engine.stopping.STOPS`` first, then the user's criteria.
         """
         return self._stops[informed]
 
     def needs_order(self, *, informed: bool) -> bool:
-        """Return whether the sampler or a stopping criterion needs the order of the data; ``informed`` as for stops."""
+        """Return whether the sampler or a stopping criterion needs the ranking; ``informed`` as for :meth:`stops`."""
         return self.sampler_row.order or any(stop.order for stop in self.stops(informed=informed))
 
     @functools.cached_property
@@ -380,11 +380,15 @@ class Options:
 
     @functools.cached_property
     def plans(self) -> Plans:
-        """What runs have worked out from these options, whatever the seed (``bansac.engine.plan``)."""
+        """The plans of runs with these options and any seed (``bansac.engine.plan``)."""
         return Plans()
 
     def _default_stopping(self, informed: bool) -> tuple[str, ...]:
-        """Return the sampler's criteria: with scores or priors P-BANSAC has PROSAC's; "ransac" is "sprt" without it."""
+        """Return the sampler's stopping criteria.
+
+        With scores or priors, P-BANSAC has "prosac" instead of "sprt". Without SPRT verification, "sprt" becomes
+        "ransac".
+        """
         names = self.sampler_row.stopping
         if self.sampler_row.adaptive and informed:
             names = tuple("prosac" if name == "sprt" else name for name in names)
@@ -416,7 +420,7 @@ class Options:
                 )
 
     def _check_network(self) -> None:
-        """Refuse settings of the network for a sampler without one."""
+        """Raise a ValueError for settings of the network if the sampler has no network."""
         if self.sampler_row.adaptive:
             return
         for name, default in network_defaults().items():
@@ -427,7 +431,7 @@ class Options:
                 )
 
     def with_seed(self, seed: int | None) -> Options:
-        """Return a copy with another seed; unlike :meth:`replace` it does not check the other options once more."""
+        """Return a copy with another seed; unlike :meth:`replace`, do not check the other options again."""
         plans, other = self.plans, object.__new__(Options)
         object.__setattr__(other, "__dict__", self.__dict__.copy())
         other.__dict__.update(plans=plans, seed=seed)
@@ -460,10 +464,10 @@ class Options:
 
 
 class Plans(dict[Any, Any]):
-    """Plans of runs, by the problem and what is known of the data; copies and pickles of it are empty."""
+    """Plans of runs, by the problem and whether there is a prior; copies and pickles of this mapping are empty."""
 
     def __reduce__(self) -> tuple[type[Plans], tuple[()]]:
-        """Leave the plans behind, which hold compiled functions."""
+        """Pickle without the plans, which hold compiled functions."""
         return Plans, ()
 
 
@@ -472,7 +476,7 @@ Options.__doc__ = f"{_START}{describe(dataclasses.fields(Options))}\nExamples\n{
 
 
 def network_defaults() -> dict[str, Any]:
-    """Return the defaults of the settings of the dynamic Bayesian network, by their names."""
+    """Return the defaults of the settings of the dynamic Bayesian network by name."""
     return {field.name: field.default for field in dataclasses.fields(Options) if field.metadata["group"] == _NETWORK}
 
 

@@ -1,4 +1,4 @@
-"""What a run takes from the problem and the options alone, worked out once for all calls with the same options."""
+"""The part of a run that depends on the problem and the options only; calls with the same options share it."""
 
 from __future__ import annotations
 
@@ -20,48 +20,48 @@ from bansac.problems.problem import Problem
 
 __all__ = ["NO_FLOATS", "NO_INTS", "Plan", "check_abilities", "find_plan"]
 
-# In place of what a run does not have; nothing is written to them.
+# Placeholders for arrays that a run does not use; nothing is written to them.
 NO_FLOATS, NO_INTS = np.empty(0), np.empty(0, np.int64)
 
-# The paper's thresholds of its stopping criterion, for BANSAC and for P-BANSAC.
+# The paper's tau of the BANSAC stopping criterion, for BANSAC and for P-BANSAC.
 _TAU = 0.01
 _TAU_INFORMED = 0.1
 
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """What runs of a problem with the same options share.
+    """The plan of a run, shared by all runs of a problem with the same options.
 
     Parameters
     ----------
     kernels : struct
         The functions that the loop calls.
     bounds : tuple of Stop
-        The stopping criteria that ask for a number of samples.
+        The stopping criteria that give a required number of samples.
     prepare : tuple of callable
-        ``prepare(n, sample_size)`` of each of them: its array. Empty if none has one.
+        ``prepare(n, sample_size)`` of each bound, which returns its memory. Empty if no bound has memory.
     start : callable
-        ``start(setup)`` of the sampler: its arrays.
+        ``start(setup)`` of the sampler, which returns its memory.
     probabilities : callable or None
-        ``probabilities(numbers, indices)`` of the sampler, None if it has none.
+        ``probabilities(numbers, indices)`` of the sampler; None if it has none.
     optimization : str or None
-        The local optimisation.
+        Name of the local optimisation.
     repairs : bool
-        Whether degenerate samples are looked for among those of optimised models.
+        Whether optimised models from degenerate samples are repaired.
     refine : callable or None
         ``refine(run, problem)`` of the refiner.
     memory : ndarray
-        The records before the first iteration, but for what depends on the data.
+        The records before the first iteration, except the fields that depend on the data.
     sizes : Sizes
-        Lengths of arrays, but for what depends on the number of data.
+        Lengths of arrays, except those that depend on N.
     cpt : ndarray
         The conditional probability tables.
     counts : bool
-        The score is the number of inliers, if no weights are given.
+        Whether the score is the number of inliers if no weights are given.
     no_weights : ndarray
-        In place of weights that are not given, in the number type of the residuals.
+        Empty array for unit weights, in the number type of the residuals.
     no_stop_indices : ndarray
-        In place of the arrays of the stopping criteria, if none has one.
+        Empty array for the case that no stopping criterion has memory.
     """
 
     kernels: Any
@@ -81,12 +81,12 @@ class Plan:
 
 
 def check_abilities(problem: Problem, options: Options) -> None:
-    """Refuse what the problem has no function for.
+    """Check that the problem has the functions that the options need.
 
     Raises
     ------
     ValueError
-        That names the option and what the problem lacks.
+        If a function is missing; the message names the option and the function.
     """
     if options.degeneracy == "degensac" and problem.is_degenerate is None:
         raise ValueError(f"degeneracy='degensac' is for the fundamental matrix, not for a {problem.name}")
@@ -107,7 +107,7 @@ def _supports_all(problem: Problem) -> bool:
 
 
 def find_plan(problem: Problem, options: Options, *, informed: bool) -> Plan:
-    """Return the plan of a run whose data come, or do not come, with priors that distinguish them."""
+    """Return the plan of a run; ``informed`` says whether there are priors that are not all equal."""
     key = (problem, informed)
     plans = options.plans
     if key not in plans:

@@ -1,12 +1,19 @@
-"""Restarts of a run: each starts from fresh probabilities, and the model with the highest weighted score is the answer.
+"""Restarts of a run: each starts from the prior, and the model with the highest weighted score is the result.
 
-A network that believes a wrong model draws from the inliers of that model, whatever the number of iterations; a second
-start from the prior does not depend on the first. Restarts share the budget of iterations. They end when several of
-them lead to the same model, one less if most of the data are its inliers: easy data need a short restart or two, hard
-ones get all.
+If the network has high probabilities for the inliers of a wrong model, it keeps drawing from them, whatever the number
+of iterations. A restart from the prior does not depend on the restarts before it.
 
-The refined models of the restarts are compared by their weighted scores: the score over the matches in front of the
-cameras (``bansac.engine.cheirality_score``) times the plausibility of the model.
+:meth:`Restarts.over` decides when the restarts end:
+
+* the iterations of all restarts together have reached ``max_iterations``;
+* or ``restarts`` restarts are done;
+* or ``agreement`` restarts have led to the same model. One less is enough if most points are its inliers.
+
+The last two apply from ``min_iterations`` on. Easy data need one or two short restarts, hard data need all. The search
+(``bansac.engine.search``) also ends the restarts at ``max_seconds``.
+
+The refined models of the restarts are compared by their weighted scores. A weighted score is the score over the matches
+in front of the cameras (``bansac.engine.cheirality_score``) times the plausibility of the model.
 """
 
 from __future__ import annotations
@@ -22,18 +29,19 @@ from bansac.numeric.arrays import Bools, Floats
 
 __all__ = ["Candidate", "Restarts", "SavedState"]
 
-# Samples of a restart at most, unless the budget allows for more: what a network has not found by then it seldom finds.
+# Length of a restart in iterations, or an equal share of the budget if that is longer. A network that has not found a
+# good model by then seldom finds one.
 _RESTART_ITERATIONS = 300
 
-# Of a model that is less plausible than this, which is likely to be wrong, so many times as many restarts have to
-# agree.
+# A model with a plausibility below _PLAUSIBLE is likely to be wrong. It needs _IMPLAUSIBLE_RESTARTS times more agreeing
+# restarts.
 _PLAUSIBLE = 0.9
 _IMPLAUSIBLE_RESTARTS = 2
 
-# A model of a larger share of the data is one restart more likely to be right: no other one can have as many inliers.
+# A model with a larger inlier ratio needs one agreeing restart less: no model with other inliers can have as many.
 _MAJORITY = 0.5
 
-# Two models are the same if the intersection of their inliers is that share of the union.
+# Two models are the same if the intersection of their inlier sets is at least this share of the union.
 _SAME = 0.95
 
 
@@ -54,7 +62,7 @@ class Restarts:
     Parameters
     ----------
     options : Options
-        With a number of iterations.
+        The options of the run, with ``max_iterations`` set.
     """
 
     def __init__(self, options: Options) -> None:
@@ -93,19 +101,19 @@ class Restarts:
             self.best = candidate
 
     def keep_best(self, state: State) -> None:
-        """Keep what the sampler has learnt, before another restart, if the latest one has the best model."""
+        """Save the probabilities of the sampler before the next restart if the latest restart has the best model."""
         if self._is_latest:
             arrays = (state.odds, state.sampler_numbers, state.sampler_indices)
             self._best_state = [(array, array.copy()) for array in arrays]
 
     def restore_best(self) -> None:
-        """Bring back what the sampler had learnt at the end of the restart of the best model."""
+        """Restore the probabilities of the sampler from the end of the restart with the best model."""
         if not self._is_latest:
             for array, values in self._best_state:
                 array[...] = values
 
     def agree(self) -> bool:
-        """Whether enough restarts have led to the best model."""
+        """Return whether enough restarts have led to the best model."""
         if self.best is None or self._options.restarts == 1:
             return False
         if self.best.plausibility < _PLAUSIBLE:
@@ -114,7 +122,10 @@ class Restarts:
         return self._agreeing >= self._options.agreement - majority
 
     def over(self) -> bool:
-        """Whether there is no further restart; none is the last one before the minimum number of iterations."""
+        """Return whether there is no further restart.
+
+        Before ``min_iterations`` only the budget of iterations ends the restarts.
+        """
         if self.iterations >= self._budget:
             return True
         enough = self.iterations >= self._options.min_iterations
@@ -122,18 +133,18 @@ class Restarts:
 
 
 def _is_same(first: Candidate, second: Candidate) -> bool:
-    """Whether two models have nearly the same inliers."""
+    """Return whether two models have nearly the same inliers."""
     both = int(np.count_nonzero(first.is_inlier & second.is_inlier))
     return both >= _SAME * (first.inliers + second.inliers - both)
 
 
 class SavedState:
-    """What a restart starts from, kept before the first one.
+    """A copy of the state before the first restart, from which every restart starts.
 
     Parameters
     ----------
     state : State
-        The state before its first iteration, after ``pack_run``, which writes into its records.
+        The state before its first iteration. ``pack_run`` must have been called, because it writes to the records.
     """
 
     def __init__(self, state: State) -> None:
@@ -141,6 +152,6 @@ class SavedState:
         self._arrays = [(array, array.copy()) for array in arrays if array.size > 0]
 
     def restore(self) -> None:
-        """Undo what the restarts so far have learnt; the random numbers go on."""
+        """Reset the state to that before the first restart, except the random generator."""
         for array, first in self._arrays:
             array[...] = first

@@ -1,4 +1,12 @@
-"""One run of the loop: shuffle and normalise, iterate in slices, refine, transform back to the caller's coordinates."""
+"""One run: shuffle and normalise the data, search for the best model, and return it in the caller's coordinates.
+
+Two conversions take place here:
+
+* ``_inner_distance`` converts the threshold and the neighbourhood radius from the caller's unit to the frame of the
+  run. It divides by ``unit`` and multiplies by the scale of the normalisation.
+* ``_start`` converts the prior inlier probabilities P^0 of P-BANSAC to the first odds of the network. P^0 comes from
+  ``bansac.estimate.solve``; the sampler ``bansac.engine.sampling.bansac`` draws by the odds.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +32,7 @@ __all__ = ["EngineResult", "run"]
 
 
 class EngineResult(NamedTuple):
-    """What a run found, in the caller's coordinates and order; ``model`` is flat, None if nothing was found."""
+    """The result of a run, in the caller's coordinates and order; ``model`` is flat, None if no model was found."""
 
     model: Floats | None
     score: float
@@ -49,10 +57,11 @@ def run(
 ) -> EngineResult:
     """Search for the best model of ``data`` (channels x N, at least one minimal sample) and refine it.
 
-    ``options`` must have a threshold, a number of iterations and a seed; distances in them are ``unit`` times those of
-    ``data``. ``prior`` is the inlier probability of every point, ``quality`` orders the data, larger being better;
-    ``weights`` are those of the data in the score, at most 1 (``bansac.engine.scoring.weights``). ``plausibility`` is a
-    factor of the score of a model in the comparison of optimised models and of restarts.
+    ``options`` must have a threshold, a number of iterations and a seed. A distance of 1 in ``data`` is a distance of
+    ``unit`` in the options. ``prior`` (N) holds the prior inlier probabilities. ``quality`` (N) orders the points; a
+    larger value is better. ``weights`` (N) are the weights of the points in the score, at most 1
+    (``bansac.engine.scoring.weights``). ``plausibility`` is a factor of the score, used to compare optimised models and
+    restarts.
     """
     deadline = np.inf if options.max_seconds is None else time.perf_counter() + options.max_seconds
     n = data.shape[1]
@@ -99,7 +108,7 @@ def run(
 
 @kernel
 def _shuffle(rng: Words, data: Floats, order: Ints, shuffled: Floats) -> None:
-    """Write the numbers of the data in random order, and the data in this order."""
+    """Write the indices of the points in random order to ``order``, and the points in this order to ``shuffled``."""
     shuffle(rng, order)
     for channel in range(data.shape[0]):
         for n in range(order.size):
@@ -107,12 +116,12 @@ def _shuffle(rng: Words, data: Floats, order: Ints, shuffled: Floats) -> None:
 
 
 def _rank(quality: Floats) -> Ints:
-    """Return the indices of the data by decreasing quality."""
+    """Return the indices of the points by decreasing quality."""
     return np.argsort(-quality, kind="stable")
 
 
 def _to_caller(problem: Problem, model: Floats, transform: Floats) -> Floats:
-    """Take a model in the frame of the run back to the caller's coordinates, in place."""
+    """Transform a model from the frame of the run to the caller's coordinates, in place."""
     if problem.denormalize is not None:
         problem.denormalize(model, transform)
     if problem.canonical is not None:
@@ -121,14 +130,14 @@ def _to_caller(problem: Problem, model: Floats, transform: Floats) -> Floats:
 
 
 def _inner_distance(distance: float | None, unit: float, transform: Floats) -> float | None:
-    """Return a distance of the options in the normalised frame of the run."""
+    """Convert a distance of the options to the normalised frame of the run."""
     return None if distance is None else distance / unit * transform[0]
 
 
 def _start(
     problem: Problem, options: Options, setup: SamplerInput, threshold: float | None, weights: Floats | None = None
 ) -> tuple[State, Plan]:
-    """Allocate the state of a run; return it and the plan."""
+    """Return the state before the first iteration, and the plan."""
     assert threshold is not None
     n = setup.data.shape[1]
     odds, largest_odds, informed = np.empty(n, np.float32), 1.0, False
@@ -167,7 +176,7 @@ def _start(
 
 
 def _stop_indices(plan: Plan, n: int, sample_size: int) -> Ints:
-    """Return the arrays of the stopping criteria, one per row."""
+    """Return the memory of the stopping criteria, one row each."""
     if not plan.prepare:
         return plan.no_stop_indices
     rows = [prepare(n, sample_size) for prepare in plan.prepare]
@@ -178,7 +187,7 @@ def _stop_indices(plan: Plan, n: int, sample_size: int) -> Ints:
 
 
 def _beliefs(options: Options, plan: Plan, state: State, order: Ints) -> Floats | None:
-    """Return the sampler's inlier probabilities in the caller's order, None if it has none."""
+    """Return the sampler's inlier probabilities in the caller's order; None if the sampler has none."""
     if plan.probabilities is None and not options.sampler_row.adaptive:
         return None
     beliefs = np.empty(order.size)

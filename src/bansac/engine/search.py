@@ -1,4 +1,7 @@
-"""The search of a run: restarts of the compiled loop, the work between its slices, and the refinement."""
+"""The search of a run: restarts of the compiled loop, repairs and time checks between its slices, and the refinement.
+
+``bansac.engine.restarts`` decides when the restarts end.
+"""
 
 from __future__ import annotations
 
@@ -39,8 +42,8 @@ from bansac.problems.problem import Problem
 
 __all__ = ["Search", "current_beliefs"]
 
-# A slice lasts about 50 ms: then Ctrl-C and max_seconds are checked. The first one measures how fast the loop is: it is
-# shorter where the data are many.
+# A slice takes about 50 ms. Ctrl-C and max_seconds are checked between slices. The first slice measures the speed of
+# the loop, and is shorter for many points.
 _SLICE_SECONDS = 0.05
 _FIRST_SLICE, _SHORT_SLICE = 64, 16
 _FEW = 10_000
@@ -48,28 +51,28 @@ _FEW = 10_000
 _Loop: TypeAlias = Callable[[Floats, int, int], tuple[int, int, int]]
 
 _NO_TRACE = np.empty((0, len(TRACE_COLUMNS)))
-_NO_MASK = np.empty(0, np.bool_)  # of a restart that is compared with none
+_NO_MASK = np.empty(0, np.bool_)  # for a single restart, which is compared with no other
 
 
 class Search:
-    """A search for the best model, from the state before the first iteration.
+    """The search for the best model of a run.
 
     Parameters
     ----------
     problem, options
         The problem and the options of the run.
     state : State
-        The context.
+        The state before the first iteration.
     plan : Plan
-        What it takes from the problem and the options alone.
+        The plan of the run (``find_plan``).
     deadline : float
-        Of ``time.perf_counter``.
+        Time limit on the clock ``time.perf_counter``, in seconds.
     recorder : Recorder, optional
-        Keeps the course of the run.
+        Records the trace.
     transform : ndarray
-        What ``normalize`` of the problem has written.
+        The transform from ``normalize`` of the problem.
     plausibility : Plausibility, optional
-        A factor of the score of a model, 1 by default.
+        Factor of the score of a model; 1 by default.
     """
 
     def __init__(
@@ -85,7 +88,7 @@ class Search:
     ) -> None:
         self.problem, self.options, self.state = problem, options, state
         self.plan, self.deadline, self.recorder = plan, deadline, recorder
-        self.packed = pack_run(state)  # as the kernels take it
+        self.packed = pack_run(state)  # the struct for the kernels
         self._slice = _FIRST_SLICE if state.odds.size < _FEW else _SHORT_SLICE
         # The functions and the arrays of the model selection; None if optimised models are compared by score alone.
         self._selection: tuple[Any, ModelSelection | None] = None, None
@@ -93,7 +96,7 @@ class Search:
             self._selection = make_model_selection(problem, plausibility, transform, plan.repairs)
 
     def run(self) -> tuple[Restarts, str]:
-        """Run the restarts, each from the same start, and refine the best model of each; say why the last one ended."""
+        """Run the restarts and refine the best model of each; return the restarts and the stop reason."""
         state, (_, selection), (iterate, optimize) = self.state, self._selection, self._loop()
         restarts = Restarts(self.options)
         start = SavedState(state) if self.options.restarts > 1 else None
@@ -115,7 +118,7 @@ class Search:
             restarts.end_restart(state, candidate)
             if stop == RUNNING or start is None or restarts.over():
                 break
-            if time.perf_counter() > self.deadline:  # a restart that ended by itself
+            if time.perf_counter() > self.deadline:  # the restart ended by a criterion, but no time is left
                 stop = RUNNING
                 break
             restarts.keep_best(state)
@@ -124,7 +127,7 @@ class Search:
         return restarts, self._stop_reason(restarts, stop)
 
     def _loop(self) -> tuple[_Loop, Callable[[], None] | None]:
-        """Return the loop with its local optimisation, and the latter by itself, None if there is none."""
+        """Return the loop including its local optimisation, and the optimisation alone (None if there is none)."""
         name = self.plan.optimization
         if name is None:
             return functools.partial(run_iterations, self.packed), None
@@ -134,7 +137,7 @@ class Search:
         return optimization.iterate, optimization.optimize
 
     def _repair(self) -> None:
-        """Repair the iteration's best model, whose sample is degenerate, if the problem can."""
+        """Repair the iteration's best model, whose sample is degenerate, if the problem has a ``repair`` function."""
         state, repair = self.state, self.problem.repair
         if repair is None:
             return
@@ -143,9 +146,9 @@ class Search:
             score_repaired(self.packed)
 
     def _iterate(self, iterate: _Loop, before: int, most: int) -> int:
-        """Call the compiled loop slice by slice until it stops; return what stopped it, ``RUNNING`` for the time limit.
+        """Call the compiled loop slice by slice until it stops; return its stop code, ``RUNNING`` for the time limit.
 
-        ``before`` iterations were those of earlier restarts, ``most`` this one may have.
+        ``before`` is the number of iterations of earlier restarts, ``most`` the maximum for this restart.
         """
         recorder, started = self.recorder, time.perf_counter()
         stop, done = RUNNING, 0
@@ -179,7 +182,7 @@ class Search:
             self.plan.refine(self.packed, self.problem)
 
     def _candidate(self) -> Candidate:
-        """Return the model of a restart; its weighted score decides between several restarts."""
+        """Return the model of a restart, with the weighted score by which restarts are compared."""
         state = self.state
         model, score = state.best_model.copy(), float(state.progress["best_score"])
         if self.options.restarts == 1:
@@ -192,7 +195,7 @@ class Search:
         return Candidate(model, score, in_front * plausibility, plausibility, is_inlier, inliers)
 
     def _stop_reason(self, restarts: Restarts, stop: int) -> str:
-        """Return the name of what ended the run; ``stop`` is what ended the last restart."""
+        """Return the stop reason of the run; ``stop`` is the stop code of the last restart."""
         if restarts.agree():
             return "agreement"
         if stop == RUNNING:
@@ -205,6 +208,6 @@ class Search:
 
 
 def current_beliefs(plan: Plan, state: State) -> Floats:
-    """Return the inlier probabilities of the sampler; those of the network, at first the prior, if it has none."""
+    """Return the inlier probabilities of the sampler, or those of the network if the sampler has none."""
     found = None if plan.probabilities is None else plan.probabilities(state.sampler_numbers, state.sampler_indices)
     return probabilities_from_odds(state.odds) if found is None else np.asarray(found)

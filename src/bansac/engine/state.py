@@ -1,8 +1,7 @@
-"""What the compiled loop reads and writes: one context of functions, arrays and records.
+"""The state of a run: the functions, arrays and records that the compiled loop reads and writes.
 
-Everything lives outside the loop, so that the loop can run in slices, return to Python between them and go on as if it
-had never stopped. Records are passed to kernels by reference: ``progress.iterations += 1`` in a kernel is seen by
-Python.
+The loop keeps no state of its own. So it can run in slices, return to Python between them, and continue with the same
+results. Records are passed to kernels by reference: Python sees ``progress.iterations += 1`` of a kernel.
 """
 
 from __future__ import annotations
@@ -44,83 +43,84 @@ __all__ = [
     "weights_at",
 ]
 
-# Data are scored this many at a time: enough for SIMD, few enough to abandon a bad model early.
+# Points are scored in blocks of this size: large enough for SIMD, small enough to abandon a bad model early.
 BLOCK = 128
 
-# That many models are scored in full before the sequential test starts: a good early model is not lost, and their
-# support estimates that of a bad model (as OpenCV does since 4.7; Ivashechkin et al., 2021).
+# Number of models scored in full before the sequential test starts. No good early model is lost, and the inliers of
+# these models estimate those of a bad model (as in OpenCV since 4.7; Ivashechkin et al., 2021).
 FULL_MODELS = 20
 
-# No criterion ends a run with a network before that many updates, or that many classifications if degenerate samples,
-# which do not update, are the rule: see ``bansac.engine.stopping``.
+# No criterion ends a run with a network before MIN_UPDATES updates. Degenerate samples give no update; if most samples
+# are degenerate, MIN_CLASSIFICATIONS classifications are enough (``bansac.engine.stopping``).
 MIN_UPDATES = 20
 MIN_CLASSIFICATIONS = 100
 
-# One row per sequential test: epsilon, delta, log A, samples tested; and as many tests as are kept.
+# Columns of the history of sequential tests (epsilon, delta, log A, samples tested), and its largest number of rows.
 HISTORY = 4
 _MAX_TESTS = 256
 
-# Constant during a restart; the first three depend on the data.
+# The settings, constant during a restart. The first three depend on the data.
 SETTINGS = np.dtype(
     [
         ("squared_threshold", np.float64),
-        ("total_weight", np.float64),  # of all data in the score
-        ("counts", np.bool_),  # the score is the number of inliers, all of weight 1
+        ("total_weight", np.float64),  # sum of the score weights of all points
+        ("counts", np.bool_),  # the score is the number of inliers, with weights of 1
         ("confidence", np.float64),
         ("max_iterations", np.int64),
         ("min_iterations", np.int64),
         ("adaptive", np.bool_),  # the sampler draws by the probabilities of the network
         ("sprt", np.bool_),
-        ("bounds", np.int64),  # stopping criteria that ask for a number of samples
+        ("bounds", np.int64),  # number of stopping criteria that give a required number of samples
         ("stop_bansac", np.bool_),
         ("tau", np.float64),
         ("solver_cost", np.float64),
-        ("optimize", np.bool_),  # local optimisation, and its two parts
+        ("optimize", np.bool_),  # local optimisation, followed by its two parts
         ("inner", np.bool_),
         ("iterative", np.bool_),
     ],
     align=True,
 )
 
-# The run so far. The samplers and the stopping criteria see it.
+# The progress of the run. Samplers and stopping criteria can read it.
 PROGRESS = np.dtype(
     [
         ("iterations", np.int64),
         ("models_tested", np.int64),
         ("best_score", np.float64),
         ("best_inliers", np.int64),
-        ("stop", np.int64),  # RUNNING, or what ended the run
+        ("stop", np.int64),  # stop code: RUNNING, or the criterion that ended the run
         ("required_iterations", np.float64),
-        ("required_by", np.int64),  # which of the bounds
-        ("subset_limit", np.int64),  # PROSAC: largest set of best data, lowered by its stopping criterion
-        # the network: classifications C^k, and updates, which degenerate samples do not give
+        ("required_by", np.int64),  # number of the bound that requires them
+        ("subset_limit", np.int64),  # PROSAC: largest subset of the best points, lowered by its stopping criterion
+        # the network: number of classifications C^k, and of updates (degenerate samples give none)
         ("classifications", np.int64),
         ("updates", np.int64),
         ("largest_odds", np.float64),
         ("low_probability", np.int64),
-        # local optimisation: support that is not random; whether the best model is still to be optimised
+        # local optimisation: number of inliers that chance seldom exceeds; whether the best model is not yet optimised
         ("chance_support", np.float64),
         ("unoptimized", np.bool_),
-        ("due", np.int64),  # what interrupts the loop: NOTHING, REPAIR or OPTIMIZATION
+        ("due", np.int64),  # step that interrupts the loop: NOTHING, REPAIR or OPTIMIZATION
     ],
     align=True,
 )
 
-# The best model of the iteration: its row in ``models`` (-1: none), the row of its mask in ``is_inlier``.
+# The best model of the iteration. ``row`` is its row in ``models`` (-1: none), ``slot`` the row of its mask in
+# ``is_inlier``.
 CANDIDATE = np.dtype(
     [
         ("score", np.float64),
         ("inliers", np.int64),
         ("row", np.int64),
         ("slot", np.int64),
-        ("gamma", np.float64),  # of the update; NaN if there was none
-        ("degenerate", np.bool_),  # its sample
-        ("first_block", np.int64),  # at which the last scoring pass started
+        ("gamma", np.float64),  # gamma of the update; NaN without an update
+        ("degenerate", np.bool_),  # whether its sample is degenerate
+        ("first_block", np.int64),  # block at which the last scoring pass started
     ],
     align=True,
 )
 
-# The current sequential test, and what the rejected models had.
+# The current sequential test, and the sums over the rejected models.
 SPRT = np.dtype(
     [
         ("epsilon", np.float64),
@@ -131,7 +131,7 @@ SPRT = np.dtype(
         ("tests", np.int64),
         ("rejected_points", np.int64),
         ("rejected_inliers", np.int64),
-        ("full_models", np.int64),  # scored in full before the first test
+        ("full_models", np.int64),  # models scored in full before the first test
     ],
     align=True,
 )
@@ -143,10 +143,10 @@ _RECORDS = np.dtype(
 )
 _LAYOUT: tuple[Any, ...] = tuple(field[:2] for field in (_RECORDS.fields or {}).values())
 
-# What takes place between two calls of the loop, so that it is compiled only for the runs that need it.
+# Steps between two calls of the loop (``due``): they are compiled only for the runs that need them.
 NOTHING, REPAIR, OPTIMIZATION = range(3)
 
-# What ended a run; STOPPED_BOUND + k is the k-th of the bounds.
+# Stop codes; STOPPED_BOUND + k is the k-th of the bounds.
 RUNNING, MAX_ITERATIONS, STOPPED_BANSAC, STOPPED_BOUND = range(4)
 
 
@@ -161,9 +161,10 @@ def start_records(**constants: Any) -> Bytes:
 
 
 def open_records(memory: Bytes) -> tuple[Any, Any]:
-    """Return the settings and the progress of the records in ``memory``, as Python takes them.
+    """Return the settings and the progress of the records in ``memory``, for Python.
 
-    NumPy takes a microsecond for an array of records and a fourth of it for each field, so that memory is copied.
+    They share the memory. An array of records costs NumPy a microsecond, and each of its fields a quarter of that, so
+    runs copy ``memory`` instead.
     """
     (settings_type, settings_at), (progress_type, progress_at) = _LAYOUT[:2]
     settings = np.ndarray(1, settings_type, memory, settings_at)
@@ -177,36 +178,36 @@ class Sizes(NamedTuple):
     """Lengths of arrays that only kernels use."""
 
     sample_size: int
-    max_models: int  # of one sample
-    beliefs: int  # states of a point above order 1, else 0
-    repair_size: int  # numbers of scratch for the repair of degenerate samples
-    scratch_size: int  # of the solvers
+    max_models: int  # models of one sample
+    beliefs: int  # joint states of a point if the order is above 1, else 0
+    repair_size: int  # scratch for the repair of degenerate samples
+    scratch_size: int  # scratch of the solvers
 
 
 class State(NamedTuple):
-    """The state of a run that Python reads and writes, too; :func:`pack_run` makes the context of the kernels of it."""
+    """The state of a run that Python also accesses; :func:`pack_run` makes the struct for the kernels from it."""
 
     settings: Any
     progress: Any
     sizes: Sizes
     kernels: Any  # the functions of the problem, the sampler, the score and the stopping criteria
-    memory: Bytes  # of the records
-    data: Floats  # channels x N, in their random order
+    memory: Bytes  # memory of the records
+    data: Floats  # channels x N, shuffled
     points: Reals  # the same in the number type of the residuals
     rng: Words
     best_model: Floats
-    odds: Singles  # inlier over outlier, per point
-    gamma: Floats  # by number of inliers; empty for gamma_1
+    odds: Singles  # N: odds of inlier over outlier
+    gamma: Floats  # table of gamma by number of inliers; empty for gamma_1
     cpt: Floats
-    ranking: Ints  # data by decreasing quality; empty if it is not known
-    sampler_numbers: Floats  # the sampler's own
+    ranking: Ints  # indices of the points by decreasing quality; empty without scores
+    sampler_numbers: Floats  # memory of the sampler
     sampler_indices: Ints
-    stop_indices: Ints  # one row per bound: its own
-    score_weights: Reals  # N, of the data in the score; empty if all are 1
+    stop_indices: Ints  # memory of the bounds, one row each
+    score_weights: Reals  # N: weights of the points in the score; empty if all are 1
 
 
 def made(expression: str) -> Any:
-    """Declare a field of :class:`Run` that ``pack_run`` makes in a kernel.
+    """Declare a field of :class:`Run` that ``pack_run`` creates in a kernel.
 
     The expression may use ``n``, ``records``, the fields of :class:`State` and of :class:`Sizes`, and earlier fields.
     """
@@ -214,10 +215,11 @@ def made(expression: str) -> Any:
 
 
 class Run(State):
-    """The context of a run as the kernels see it: a struct of the state, in the same memory, and room for kernels.
+    """The struct of a run that the kernels take: the state, in the same memory, and scratch arrays.
 
-    It has the fields of :class:`State` from ``kernels`` on and those below. To add a field, add a line to one of the
-    two classes: the struct, the kernel that fills it and the named tuple of interpreted runs are generated from them.
+    It has the fields of :class:`State` from ``kernels`` on and the fields below. To add a field, add a line to one of
+    the two classes. The struct, the kernel that fills it and the named tuple of interpreted runs are generated from
+    them.
     """
 
     settings: Any = made("records.settings")
@@ -227,19 +229,19 @@ class Run(State):
     sample: Ints = made("np.empty(sample_size, np.int64)")
     models: Floats = made("np.empty((max_models, best_model.size))")
     best_sample: Ints = made("np.empty(sample_size, np.int64)")
-    other_model: Floats = made("np.empty(best_model.size)")  # room for one
-    is_inlier: Bools = made("np.empty((2, n), np.bool_)")  # the model at hand and the iteration's best
+    other_model: Floats = made("np.empty(best_model.size)")  # scratch for one model
+    is_inlier: Bools = made("np.empty((2, n), np.bool_)")  # masks of the current and the iteration's best model
     odds_bits: NDArray[np.int32] = made("odds.view(np.int32)")
     belief: Floats = made("np.empty((beliefs, n))")  # 2 ** order x N above order 1
     belief_work: Floats = made("np.empty(2 * beliefs)")
-    history: Floats = made("np.empty((_MAX_TESTS, HISTORY))")  # of the sequential tests
-    supports: Ints = made("np.empty(FULL_MODELS, np.int64)")  # inliers of the first models, those scored in full
+    history: Floats = made("np.empty((_MAX_TESTS, HISTORY))")  # history of the sequential tests
+    supports: Ints = made("np.empty(FULL_MODELS, np.int64)")  # inliers of the first models, which are scored in full
     repair_work: Floats = made("np.empty(repair_size)")
     score_weights: Reals = made("score_weights if score_weights.size > 0 else np.ones(BLOCK, points.dtype)")
-    block_weights: Floats = made("np.empty((n + BLOCK - 1) // BLOCK)")  # the sums of score_weights, one per block
-    scratch: Floats = made("np.empty(scratch_size)")  # of the solvers
-    model: Reals = made("np.empty(best_model.size, points.dtype)")  # one model in the type of the residuals
-    residuals: Reals = made("np.empty(BLOCK, points.dtype)")  # of one block
+    block_weights: Floats = made("np.empty((n + BLOCK - 1) // BLOCK)")  # sum of score_weights of each block
+    scratch: Floats = made("np.empty(scratch_size)")  # scratch of the solvers
+    model: Reals = made("np.empty(best_model.size, points.dtype)")  # one model in the number type of the residuals
+    residuals: Reals = made("np.empty(BLOCK, points.dtype)")  # residuals of one block
 
 
 _GIVEN = State._fields[State._fields.index("kernels") :]
@@ -250,13 +252,13 @@ _CONTEXT, _ = make_struct(__name__, "_Run", _FIELDS)
 
 
 def pack_run(state: State) -> Any:
-    """Return the context that the kernels take, in the memory of ``state``."""
+    """Return the struct for the kernels, in the memory of ``state``."""
     if config.DISABLE_JIT:
         state = state._replace(memory=state.memory.view(np.recarray))
     return _pack(*state[-len(_GIVEN) :], *state.sizes)
 
 
-# Fields are made in one compiled call, because NumPy takes longer for an array.
+# One compiled call creates all arrays, because NumPy takes longer for each array.
 _pack = kernel(
     write_function(
         __name__,
@@ -272,7 +274,7 @@ _pack = kernel(
 
 @inner_kernel
 def _sum_weights(weights: Reals, n: int, sums: Floats) -> float:
-    """Write the sums of the weights of n data over the blocks, and return their sum."""
+    """Write the sum of the weights of each block of the n points, and return the total."""
     total = 0.0
     for block in range(sums.size):
         start = block * BLOCK
@@ -286,6 +288,6 @@ def _sum_weights(weights: Reals, n: int, sums: Floats) -> float:
 
 @inlined
 def weights_at(weights: Reals, start: int, stop: int, n: int) -> Reals:
-    """Return the weights of data ``start`` to ``stop`` of n; if all are 1, there are those of one block alone."""
+    """Return the weights of points ``start`` to ``stop`` of n; if all are 1, ``weights`` has one block only."""
     first = start if weights.size >= n else 0
     return weights[first : first + stop - start]

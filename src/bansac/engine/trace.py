@@ -1,4 +1,4 @@
-"""The course of a run: what every iteration did, the beliefs at the paper's iterations, and frames to replay it."""
+"""The trace of a run: a record of each iteration, the beliefs at the paper's iterations, and frames for a replay."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ __all__ = ["SNAPSHOTS", "TRACE_COLUMNS", "Recorder", "Trace"]
 # The iterations after which the paper draws the probabilities (fig:prob_update, fig:curve_example).
 SNAPSHOTS = (0, 2, 4, 9, 10, 11, 14, 100, 1000, 10000)
 
-# Frames of a run: at most so many at equal distances and so many ends of restarts, besides those of the snapshots.
+# Largest number of frames at equal distances, and of frames at the ends of restarts. Snapshots have additional frames.
 _FRAMES = 64
 
-# What the loop records of an iteration.
+# The fields that the loop records in each iteration.
 TRACE_COLUMNS = (
     "inlier_ratio",
     "gamma",
@@ -33,35 +33,35 @@ TRACE_COLUMNS = (
 
 @dataclass(frozen=True, eq=False)
 class Trace:
-    """The course of a run: one entry an iteration in every array of length K.
+    """The trace of a run: arrays of length K have one entry per iteration.
 
     Parameters
     ----------
     inlier_ratio : (K,) ndarray of float
-        Inlier ratio of the iteration's best model; NaN where no model passed the checks and the verification.
+        Inlier ratio of the iteration's best model; NaN if no model passed the checks and the verification.
     gamma : (K,) ndarray of float
-        P(c = inlier | x = inlier) in the update; NaN where there was none.
+        P(c = inlier | x = inlier) of the update; NaN without an update.
     best_score : (K,) ndarray of float
         Score of the best model so far.
     best_inliers : (K,) ndarray of int
         Inliers of the best model so far.
     low_probability : (K,) ndarray of int
-        Data with a probability below tau (the paper's O-tilde).
+        Number of points with a probability below tau (the paper's O-tilde).
     outliers : (K,) ndarray of int
         Outliers of the best model so far (the paper's O*).
     required_iterations : (K,) ndarray of float
-        Iterations that the counting criteria ask for; inf where there is none.
+        Smallest number of iterations that a stopping criterion requires; inf if there is none.
     snapshots : mapping of int to (N,) ndarray of float
         Beliefs (P^k of the sampler) after 0, 2, 4, 9, 10, 11, 14, 100, 1000, 10000 iterations and after the last one.
     restart : (K,) ndarray of int
-        Round of every iteration, from 1.
+        Restart of each iteration, from 1.
     frames : (F,) ndarray of int
         Iterations after which a frame was kept, some dozens: 0, those of the snapshots, others at equal distances, and
-        the last one of each of the first 64 restarts.
+        the last iteration of each of the first 64 restarts.
     frame_beliefs : (F, N) ndarray of uint8
         Beliefs at the frames, in units of 1 / 255.
     frame_inliers : (F, N) ndarray of bool
-        Inliers of the best model so far of the frame's restart.
+        Inliers of the best model so far in the frame's restart.
     """
 
     inlier_ratio: Floats
@@ -83,7 +83,7 @@ class Trace:
 
 
 class Recorder:
-    """Collects the rows of the trace, the beliefs at the paper's iterations, and the frames.
+    """A recorder of the rows of the trace, the beliefs at the paper's iterations, and the frames.
 
     Parameters
     ----------
@@ -94,22 +94,22 @@ class Recorder:
     def __init__(self, order: Ints) -> None:
         self._order = order
         self._parts: list[Floats] = []
-        self._lengths: list[int] = []  # of the restarts
+        self._lengths: list[int] = []  # iterations of each restart
         self._snapshots: dict[int, Floats] = {}
         self._frames: dict[int, tuple[NDArray[np.uint8], Bools]] = {}
         self._distance = 1  # between the frames at equal distances
-        self._ends: set[int] = set()  # of the restarts
+        self._ends: set[int] = set()  # last iterations of the restarts
         self._start = 0
         self.rows = np.empty((0, len(TRACE_COLUMNS)))
 
     def begin_restart(self) -> None:
-        """Start a restart: the last frame is the end of the one before."""
+        """Begin a restart, and mark the last frame as the end of the previous restart."""
         if self._frames and len(self._ends) < _FRAMES:
             self._ends.add(max(self._frames))
         self._lengths.append(0)
 
     def begin(self, iterations: int, length: int, beliefs: Floats) -> int:
-        """Make room for the next slice and end it where a snapshot or a frame is due."""
+        """Allocate the rows of the next slice; return its length, which ends at the next snapshot or frame."""
         if iterations == 0:
             self._snapshots[0] = self._unshuffle(beliefs)
             self._add_frame(0, beliefs, np.zeros(beliefs.size, np.bool_))
@@ -120,7 +120,7 @@ class Recorder:
         return length
 
     def end(self, iterations: int, beliefs: Floats, inliers: Bools) -> None:
-        """Keep what the slice has recorded, and the beliefs and the best model's inliers after it."""
+        """Store the rows of the slice, and the beliefs and the best model's inliers after it."""
         self._parts.append(self.rows[: iterations - self._start])
         self._lengths[-1] += iterations - self._start
         self._snapshots = {at: p for at, p in self._snapshots.items() if at in SNAPSHOTS}
@@ -128,7 +128,7 @@ class Recorder:
         self._add_frame(iterations, beliefs, inliers)
 
     def trace(self) -> Trace:
-        """Return the record of the whole run."""
+        """Return the trace of the whole run."""
         columns = dict(zip(TRACE_COLUMNS, np.concatenate(self._parts).T, strict=True))
         for name in ("best_inliers", "low_probability", "outliers"):
             columns[name] = columns[name].astype(np.int64)
@@ -143,7 +143,7 @@ class Recorder:
         )
 
     def _add_frame(self, iterations: int, beliefs: Floats, inliers: Bools) -> None:
-        """Keep a frame, in place of the one before if that was not due."""
+        """Add a frame, and remove frames that are no longer due."""
         while iterations > _FRAMES * self._distance:
             self._distance *= 2
         self._frames = {
@@ -154,7 +154,7 @@ class Recorder:
         self._frames[iterations] = self._unshuffle(np.rint(255 * beliefs).astype(np.uint8)), self._unshuffle(inliers)
 
     def _unshuffle(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Return what belongs to the data in the caller's order."""
+        """Return values of the points in the caller's order."""
         unshuffled = np.empty_like(values)
         unshuffled[self._order] = values
         return unshuffled

@@ -1,10 +1,15 @@
-"""Early rejection of bad models: Wald's sequential probability ratio test, and an exact bail-out.
+"""Scoring of a model, with early rejection of bad models.
 
-SPRT (Matas and Chum, ICCV 2005; Chum and Matas, PAMI 2008) tests the data one after the other in a random order
-and rejects a model as soon as the likelihood ratio of "bad" (a point agrees with probability delta) to "good"
-(probability epsilon) exceeds A. Here the data have been shuffled beforehand, each model starts at a random block, and
-the ratio is checked after every block, which keeps the residuals in SIMD code and never rejects a model that the
-test after every point would keep.
+:func:`evaluate` scores a model block by block. It ends early in two cases:
+
+* SPRT rejects the model (``REJECTED``). Wald's sequential probability ratio test (Matas and Chum, ICCV 2005; Chum and
+  Matas, PAMI 2008) tests the points in random order. It rejects a model as soon as the likelihood ratio of "bad" (a
+  point agrees with probability delta) to "good" (probability epsilon) exceeds A.
+* The model can no longer beat the best score, even if all remaining points are inliers (``ABANDONED``). This test is
+  exact.
+
+The data are shuffled before the run, and the pass starts at a random block. The ratio is checked after every block, so
+the residuals are computed by SIMD code. A model that the test after every point keeps is never rejected.
 """
 
 from __future__ import annotations
@@ -30,7 +35,7 @@ __all__ = [
     "mark_inliers",
 ]
 
-# Status of a model that was not scored to the end.
+# Status of a model that was not scored to the end, returned instead of its number of inliers.
 REJECTED = -1
 ABANDONED = -2
 
@@ -55,27 +60,26 @@ def evaluate(
     Parameters
     ----------
     run : Run
-        The context.
+        The struct of the run.
     candidate : (model_size,) ndarray
         The model.
     is_inlier : (N,) ndarray of bool
-        Its mask.
+        Mask of its inliers, written.
     squared_threshold : float
         Largest squared residual of an inlier.
     to_beat : float
-        Abandon the model as soon as it can no longer score more than this.
+        Abandon the model as soon as its score can no longer exceed this value.
     log_decision : float
-        Reject the model as soon as the log of its likelihood ratio exceeds this; inf for no test.
+        Reject the model as soon as the log of its likelihood ratio exceeds this value; inf for no test.
     first_block : int
-        Block of the data at which the pass starts.
+        Block at which the pass starts.
 
     Returns
     -------
     score : float
-        Larger is better; meaningless if the model was not scored to the end.
+        The score; larger is better. Undefined if the model was not scored to the end.
     inliers : int
-        Their number; ``REJECTED`` by the test; ``ABANDONED`` if even the rest of the data as inliers could not bring
-        the score above ``to_beat``.
+        Number of inliers; ``REJECTED`` or ``ABANDONED`` if the model was not scored to the end.
     """
     kernels, points, model, residuals, sprt = run.kernels, run.points, run.model, run.residuals, run.sprt
     counts, weights = run.settings.counts, run.score_weights
@@ -113,7 +117,7 @@ def evaluate(
 
 @inner_kernel
 def mark_inliers(run: Run, candidate: Floats, is_inlier: Bools, squared_threshold: float) -> np.int64:
-    """Mark the inliers of the model ``candidate`` without scoring it, and count them."""
+    """Mark the inliers of the model ``candidate`` and return their number; do not score it."""
     points, model, residuals = run.points, run.model, run.residuals
     n = points.shape[1]
     copy(candidate, model)
@@ -128,7 +132,7 @@ def mark_inliers(run: Run, candidate: Floats, is_inlier: Bools, squared_threshol
 
 @inlined
 def decision_threshold(epsilon: float, delta: float, solver_cost: float, models_per_sample: float) -> float:
-    """Return log A for the fastest test: A = K + log A with K = t_M C / m_S + 1 (Chum and Matas, 2008)."""
+    """Return log A of the fastest test, where A = K + log A and K = t_M C / m_S + 1 (Chum and Matas, 2008)."""
     information = (1 - delta) * math.log((1 - delta) / (1 - epsilon)) + delta * math.log(delta / epsilon)
     offset = solver_cost * information / models_per_sample + 1
     decision = offset
@@ -142,7 +146,7 @@ def decision_threshold(epsilon: float, delta: float, solver_cost: float, models_
 
 @inner_kernel
 def design_test(sprt: Any, progress: Any, history: Floats, solver_cost: float, epsilon: float, delta: float) -> None:
-    """Start a new test for these rates, and keep it in the history that the SPRT stopping criterion reads."""
+    """Start a new test for these rates, and append it to the history, which the SPRT stopping criterion reads."""
     sprt.epsilon = epsilon if epsilon < _MAX_EPSILON else _MAX_EPSILON
     highest = 0.9 * sprt.epsilon if 0.9 * sprt.epsilon < _MAX_DELTA else _MAX_DELTA
     lowest = highest if highest < _MIN_DELTA else _MIN_DELTA
@@ -162,7 +166,7 @@ def design_test(sprt: Any, progress: Any, history: Floats, solver_cost: float, e
 
 @inlined
 def learn_from_rejection(sprt: Any, progress: Any, history: Floats, solver_cost: float) -> None:
-    """Estimate delta anew from all rejected models; a change of more than 5 % starts a new test."""
+    """Estimate delta from all rejected models; start a new test if it changes by more than 5 %."""
     delta = np.float64(sprt.rejected_inliers) / sprt.rejected_points
     if abs(delta - sprt.delta) > _DELTA_CHANGE * sprt.delta:
         design_test(sprt, progress, history, solver_cost, sprt.epsilon, delta)

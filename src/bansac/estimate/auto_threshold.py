@@ -1,10 +1,11 @@
-"""A threshold that is estimated from the data, in alternation with the model: ``threshold="auto"``.
+"""Estimation of the threshold from the data, in alternation with the model: ``threshold="auto"``.
 
-The threshold of an inlier is proportional to the noise, so the scale sigma of the noise is what is estimated, from the
-residuals of the best model so far, and the next run has the threshold below which 99 % of the inliers are: the scheme
-of SIMFIT (Edstedt, Less Biased Noise Scale Estimation for Threshold-Robust RANSAC, arXiv 2503.13433, 2025). Two biases
-of such an estimate are removed as there: the residuals are those of a model that was fitted to the same data, and they
-are cut off at some distance. Here a mixture of inliers and outliers explains what is within that distance
+The threshold is proportional to the scale sigma of the noise. Sigma is estimated from the residuals of the best model
+so far. The next run uses the threshold below which 99 % of the inliers lie. This is the scheme of SIMFIT (Edstedt, Less
+Biased Noise Scale Estimation for Threshold-Robust RANSAC, arXiv 2503.13433, 2025).
+
+As in SIMFIT, two biases of the estimate are removed: the model was fitted to the same points, and the residuals are
+truncated at some distance. Here the residuals within this distance are explained by a mixture of inliers and outliers
 (:mod:`.posterior`).
 """
 
@@ -29,24 +30,26 @@ __all__ = ["LARGEST", "SMALLEST", "estimate_threshold", "solve_auto", "threshold
 SMALLEST, LARGEST = 0.1, 6.0
 """The thresholds that are looked for, in thresholds of the start."""
 
-# Two runs are the rule, a third one follows a threshold that was far off. Thresholds that differ by less are the same.
+# Largest number of runs: usually two, and three if the first threshold was far off. Thresholds whose ratio is below
+# _CLOSE count as equal.
 _RUNS = 3
 _CLOSE = 1.25
 
-# Sigma and the share of inliers depend on the window of residuals, and this on sigma.
+# Sigma is estimated from a window of residuals, and the window depends on sigma: largest number of iterations, and the
+# relative change at which they end.
 _WINDOWS = 10
 _CONVERGED = 0.02
 
-# Of the standard normal distribution.
+# 99 % quantile of the standard normal distribution.
 _QUANTILE_99 = 2.3263478740408408
 
 
 def solve_auto(solve: Callable[[Options], Result], problem: Problem, options: Options) -> Result:
-    """Call ``solve`` at the threshold of the options, and then at estimated ones.
+    """Call ``solve`` at the threshold of the options, and then at estimated thresholds.
 
-    If no model is found at the first threshold, the noise may be larger: the largest threshold is tried. What is
-    returned is the last run with success; its numbers of iterations, models and restarts are those of all runs, its
-    trace is its own.
+    If the first run has no success, the noise may be larger, so the largest threshold is tried. Returns the result of
+    the last run with success, or of the first run if there is none. Its numbers of iterations, models and restarts are
+    the sums over all runs. Its trace is that of one run.
     """
     assert options.threshold is not None
     deadline = None if options.max_seconds is None else time.perf_counter() + options.max_seconds
@@ -70,19 +73,24 @@ def solve_auto(solve: Callable[[Options], Result], problem: Problem, options: Op
 
 
 def estimate_threshold(residuals: NDArray[np.float64], problem: Problem, bounds: tuple[float, float]) -> float:
-    """Return the distance from a model below which 99 % of its inliers are.
+    """Return the distance from a model below which 99 % of its inliers lie.
 
-    The widest window of residuals comes first: a model that was found with too small a threshold has its inliers spread
-    over several thresholds, and the noise would be taken for the threshold.
+    The first window of residuals is the widest one. If the threshold was too small, the inliers of the model are spread
+    over several thresholds, and a narrow window would give the threshold instead of the noise.
 
     Parameters
     ----------
     residuals : (N,) ndarray
-        Distances from the model; inf for a datum that cannot be an inlier.
+        Residuals of the points; inf for a point that cannot be an inlier.
     problem : Problem
-        The problem: the number of components of an error, and that of the errors which the model can explain.
+        The problem, for its codimension and sample size.
     bounds : tuple of float
         The smallest and the largest threshold.
+
+    Returns
+    -------
+    float
+        The threshold, in the unit of ``residuals``.
     """
     codimension = problem.codimension
     explained = problem.sample_size * codimension
@@ -100,7 +108,7 @@ def estimate_threshold(residuals: NDArray[np.float64], problem: Problem, bounds:
 
 
 def threshold_factor(codimension: int) -> float:
-    """Return the 99 % quantile of the length of a vector of standard normal errors, by Wilson and Hilferty (1931).
+    """Return the 99 % quantile of the length of a standard normal vector (Wilson and Hilferty, 1931).
 
     Examples
     --------
@@ -113,7 +121,7 @@ def threshold_factor(codimension: int) -> float:
 
 
 def _with_totals(result: Result, runs: list[Result]) -> Result:
-    """Return the result of one run with the time and the counts of all."""
+    """Return a copy of ``result`` with the time and the counts of all runs."""
     return dataclasses.replace(
         result,
         iterations=sum(run.iterations for run in runs),

@@ -1,6 +1,6 @@
 """The motion between two calibrated cameras that see a plane, from the homography of the plane.
 
-An essential matrix of matches on a plane is one of a set that noise chooses from, if it is fitted linearly: the
+The matches of a plane agree with a family of essential matrices. A linear fit selects one of them by noise, and its
 translation is often off by tens of degrees. The homography is well determined, and so are its motions.
 """
 
@@ -22,18 +22,20 @@ from bansac.solvers.homography_dlt import homography_dlt
 
 __all__ = ["motion_of_plane", "prefer_motion_of_plane"]
 
-# The motion of a plane takes the place of E if it has so many of its inliers: of those of E some are chance.
+# The motion of the plane replaces E if it has at least this share of the inliers of E. Some inliers of E are due to
+# chance.
 _SUPPORT = 0.9
 
-# Share of the points of a plane that have to be in front of a camera.
+# Share of the points of the plane that must be in front of the camera.
 _IN_FRONT = 0.95
 
 
 def motion_of_plane(rays: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
     """Return the motion of a camera from matches on a plane.
 
-    Of the four motions of the homography at most two put the points in front of the cameras. Both agree with all
-    matches. Chosen is the one whose plane is seen less obliquely: surfaces seen at a grazing angle give few matches.
+    A homography has four motions. At most two of them put the points in front of the cameras, and both agree with all
+    matches. The motion whose plane is seen less obliquely is chosen, because surfaces at a grazing angle give few
+    matches.
 
     Parameters
     ----------
@@ -43,8 +45,8 @@ def motion_of_plane(rays: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDA
     Returns
     -------
     R, t : (3, 3) and (3,) ndarray
-        The motion ``X2 = R X1 + t`` with t of unit length; None if the matches determine no homography, or one of no
-        motion that sees the plane.
+        The motion ``X2 = R X1 + t`` with t of unit length. The return value is None if the matches determine no
+        homography, or if no motion of the homography has the plane in front of the camera.
     """
     H = homography_dlt(rays[:2].T, rays[2:].T)
     if H is None or not np.linalg.det(H) > 0.0:
@@ -59,23 +61,23 @@ def motion_of_plane(rays: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDA
 
 
 def prefer_motion_of_plane(problem: Problem, rays: NDArray[np.float64], result: Result, unit: float) -> Result:
-    """Return the result with the motion of the plane that its inliers follow, if that has as many inliers.
+    """Replace the model of a result by the motion of the plane of its inliers, if that keeps 90 % of the inliers.
 
     Parameters
     ----------
     problem : Problem
-        That of the essential matrix.
+        The problem of the essential matrix.
     rays : (4, N) ndarray
         The matches in normalised units.
     result : Result
         A relative pose whose configuration is "planar".
     unit : float
-        Unit of the result's residuals over the normalised one.
+        Length of one normalised unit in the unit of the result's residuals.
 
     Returns
     -------
     Result
-        It, or a copy with another model and its inliers, residuals, probabilities and message.
+        ``result``, or a copy with the new model and its inliers, residuals, probabilities and message.
     """
     plane = matches_of_plane(rays, result.residuals / unit, result.threshold / unit)
     motion = motion_of_plane(np.compress(plane, rays, axis=1))

@@ -1,4 +1,9 @@
-"""What all estimators share: priors and order of the data, the run, and its result."""
+"""The part that all estimators share: priors, weights and order of the points, the run, and its result.
+
+``_prior_and_quality`` makes the prior inlier probabilities P^0 of P-BANSAC from ``priors`` or ``scores``.
+``bansac.engine.runner`` converts P^0 to the first odds of the network, and the sampler
+``bansac.engine.sampling.bansac`` draws by the odds. ``bansac.significance.verdict`` decides ``success``.
+"""
 
 from __future__ import annotations
 
@@ -40,10 +45,11 @@ def solve(
     two_views: bool = False,
     plausibility: Plausibility | None = None,
 ) -> Result:
-    """Run the loop on checked data (channels x N); a residual of the problem times ``unit`` is the caller's.
+    """Estimate the model of checked data (channels x N).
 
-    The options are of ``resolve_options`` for the problem, which refuses what the problem cannot do. Data of
-    ``two_views`` are matches, whose configuration is looked for.
+    ``resolved`` comes from ``resolve_options``, which checks that the problem supports the options. The residual in the
+    caller's unit is the residual of the problem times ``unit``. If ``two_views``, the data are matches of two views,
+    and their configuration is determined.
     """
 
     def solve_with(options: Options) -> Result:
@@ -65,7 +71,7 @@ def _solve(
     two_views: bool,
     plausibility: Plausibility | None,
 ) -> Result:
-    """Run the loop once, at the threshold of the options."""
+    """Run the engine once, at the threshold of the options, and make its result."""
     n = data.shape[1]
     threshold = options.threshold
     assert threshold is not None
@@ -114,14 +120,14 @@ def _solve(
 def distances(
     problem: Problem, data: NDArray[np.float64], model: NDArray[np.float64], unit: float
 ) -> NDArray[np.float64]:
-    """Return the residuals of the data in the caller's unit; inf where one is not determined."""
+    """Return the residuals of the data (N) in the caller's unit; inf where a residual is undefined."""
     return _measure(problem, data, model, 0.0, unit)[0]
 
 
 def _measure(
     problem: Problem, data: NDArray[np.float64], model: NDArray[np.float64] | None, threshold: float, unit: float
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_], int]:
-    """Return the residuals of the data in the caller's unit, inf where there is none; the inliers; their number."""
+    """Return the residuals in the caller's unit (inf where undefined), the mask of the inliers, and their number."""
     n = data.shape[1]
     if model is None:
         return np.full(n, np.inf), np.zeros(n, np.bool_), 0
@@ -133,7 +139,7 @@ def _measure(
 def _write_distances(
     float64: Any, data: Floats, model: Floats, threshold: float, unit: float, residuals: Floats, inliers: Bools
 ) -> int:
-    """Write the residuals times ``unit``, inf for NaN, and which are at most the threshold; return how many are."""
+    """Write the residuals times ``unit`` (inf for NaN) and the mask of the inliers; return the number of inliers."""
     float64.residuals(data, model, 0, residuals.size, residuals)
     count = 0
     for n in range(residuals.size):
@@ -147,7 +153,11 @@ def _write_distances(
 def _prior_and_quality(
     problem: Problem, scores: ArrayLike | None, priors: ArrayLike | None, n: int, options: Options
 ) -> tuple[NDArray[np.float64] | None, NDArray[np.float64] | None]:
-    """Return the prior inlier probabilities P^0, and the quality by which the data are ordered; None where unknown."""
+    """Return the prior inlier probabilities P^0, and the quality that orders the points; None if not given.
+
+    For a sampler that starts from a prior, ``scores`` are the prior if no ``priors`` are given. The quality is
+    ``scores``, or else ``priors`` if they are not all equal.
+    """
     sampler = options.sampler_row
     if priors is not None and not sampler.prior:
         names = ", ".join(row.name for row in SAMPLERS.values() if row.prior)
@@ -162,7 +172,7 @@ def _prior_and_quality(
         if sampler.prior and priors is None:
             advice = "; bring them there, for example by 1 - SNN ratio, or give priors"
             check_probabilities("scores", lowest, highest, advice)
-            prior = quality if lowest < highest else None  # scores that are all equal say nothing
+            prior = quality if lowest < highest else None  # equal scores give no information
     if priors is not None:
         prior, lowest, highest = scores_and_range("priors", priors, n)
         check_probabilities("priors", lowest, highest)
@@ -179,7 +189,7 @@ def _score_weights(
     quality: NDArray[np.float64] | None,
     weighting: tuple[str, ...],
 ) -> NDArray[np.float64] | None:
-    """Return the weights of the data in the score, the caller's or those of ``weighting``; None if all are equal."""
+    """Return the weights of the points in the score: the caller's, or those of ``weighting``; None for no weights."""
     if weights is not None:
         factors = [as_weights("weights", weights, data.shape[1])]
     else:

@@ -1,7 +1,7 @@
-"""Fundamental matrices of samples that lie on a plane: DEGENSAC (Chum, Werner and Matas, CVPR 2005).
+"""Detection and repair of fundamental matrices from samples on a plane: DEGENSAC (Chum, Werner and Matas, CVPR 2005).
 
-When five or more of the seven matches of a sample lie on a plane, F = [e2]x H agrees with everything on that plane
-whatever the epipole e2. Such an F has the support of the whole plane and a wrong epipole. Here it is recognised by its
+If five or more of the seven matches of a sample lie on a plane with homography H, F = [e2]x H agrees with all matches
+of the plane for any epipole e2. Such an F has all inliers of the plane and a wrong epipole. It is detected by its
 homography H, and repaired: H and two matches off the plane determine F ("plane and parallax").
 """
 
@@ -24,17 +24,17 @@ __all__ = ["is_degenerate", "mark_plane", "refit_plane", "repair_degenerate"]
 _TRIPLETS = np.array([0, 1, 2, 3, 4, 5, 0, 1, 6, 3, 4, 6, 2, 5, 6])
 _COPLANAR = 5
 
-# Squared distance up to which a match is on a plane, over the squared Sampson threshold of F: H is of three matches
-# only, which multiplies their noise.
+# Largest squared distance of a match on the plane, over the squared Sampson threshold of F. It is large because H is
+# determined by three matches only, which amplifies their noise.
 _PLANE_FACTOR = 9.0
 _ROUNDS = 3
 
-# Pairs are drawn until the best F would have been found with this probability of failure.
+# Pairs are drawn until the probability of having missed the best F is at most this.
 _FAILURE = 0.05
 _MAX_PAIRS = 300.0
 
-# Places in the scratch behind two arrays of length N: two homographies; room for the matches of the sample and their
-# weights, or for the fit of a homography.
+# Offsets in the scratch, after two arrays of length N: two homographies, then the room for the matches of the sample
+# and their weights, or for the fit of a homography.
 _CANDIDATE = 9
 _ROOM = 18
 
@@ -42,20 +42,20 @@ _fit_homography = inner_kernel(homography_dlt.fit)
 
 
 def is_degenerate(data: Floats, sample: Ints, model: Floats, squared_threshold: float, scratch: Floats) -> bool:
-    """Test whether five of the seven matches of a sample agree with a homography that agrees with their F.
+    """Return whether five of the seven matches of a sample agree with a homography that is compatible with their F.
 
     Parameters
     ----------
     data : (4, N) ndarray
-        Matches x1, y1, x2, y2, both images scaled by one factor.
+        Matches with rows x1, y1, x2, y2; both images are scaled by the same factor.
     sample : (7,) ndarray of int
-        The matches from which F was computed.
+        Indices of the matches from which F was computed.
     model : (9,) ndarray
         F, row by row.
     squared_threshold : float
-        Squared Sampson distance up to which a match is an inlier.
+        Largest squared Sampson distance of an inlier.
     scratch : ndarray
-        Room for 53 numbers.
+        At least 53 numbers.
     """
     H, candidate, room = scratch[:_CANDIDATE], scratch[_CANDIDATE:_ROOM], scratch[_ROOM:]
     return _find_plane(data, sample, model, _PLANE_FACTOR * squared_threshold, H, candidate, scratch[:0], room)
@@ -64,16 +64,16 @@ def is_degenerate(data: Floats, sample: Ints, model: Floats, squared_threshold: 
 def repair_degenerate(
     data: Floats, sample: Ints, model: Floats, squared_threshold: float, rng: Words, scratch: Floats
 ) -> bool:
-    """Replace the F of a degenerate sample by one of unit norm that has more inliers; False if none is found.
+    """Replace the F of a degenerate sample by one of unit norm with more inliers; return False if none is found.
 
     Parameters
     ----------
     data, sample, model, squared_threshold
         As for ``is_degenerate``.
     rng : (4,) ndarray of uint64
-        State of the random numbers.
+        State of the random generator.
     scratch : ndarray
-        Room for 2 N + 53 numbers; ``repair_scratch`` of the contract gives more.
+        At least 2 N + 53 numbers; ``repair_scratch`` of the contract gives more.
     """
     n = data.shape[1]
     weights, off_plane, rest = scratch[:n], scratch[n : 2 * n], scratch[2 * n :]
@@ -96,9 +96,9 @@ def _find_plane(
     weights: Floats,
     room: Floats,
 ) -> bool:
-    """Find a homography that agrees with F and with five matches of the sample.
+    """Find a homography that is compatible with F and agrees with five matches of the sample.
 
-    With ``weights`` for all data it is the one with most support in them, without any the first.
+    If ``weights`` has length N, it is the homography with most matches. If ``weights`` is empty, the first one is used.
     """
     for i in range(7):
         for c in range(4):
@@ -122,18 +122,18 @@ def _find_plane(
 
 @inner_kernel
 def _write_homography(data: Floats, i: int, j: int, k: int, f: Floats, squared_threshold: float, H: Floats) -> bool:
-    """Write the homography that agrees with F and with three matches (Hartley and Zisserman, result 13.6).
+    """Write the homography that is compatible with F and fits three matches (Hartley and Zisserman, result 13.6).
 
-    H = A - e2 (M^-1 b)^T with A = [e2]x F, the points x of image 1 in the rows of M, and
-    b = (x2 x A x) . (x2 x e2) / |x2 x e2|^2 for each match x, x2. The sign is such that a depth is positive. False
-    where the points of image 1 are within the threshold of a line: then H is not determined.
+    H = A - e2 (M^-1 b)^T, where A = [e2]x F, the rows of M are the points x of image 1, and
+    b = (x2 x A x) . (x2 x e2) / |x2 x e2|^2 for each match x, x2. The sign of H makes the depth of a match positive.
+    Returns False if the points of image 1 are within the threshold of a line, because then H is not determined.
     """
     ex, ey, ez = second_epipole(f)
     for c in range(3):
         H[c] = ey * f[6 + c] - ez * f[3 + c]
         H[3 + c] = ez * f[c] - ex * f[6 + c]
         H[6 + c] = ex * f[3 + c] - ey * f[c]
-    # A column of M^-1 is the line through the two other points over det M.
+    # A column of M^-1 is the line through the two other points, divided by det M.
     vx, vy, vz, squares, determinant, depth = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     for _ in range(3):
         x, y, u, v = data[0, i], data[1, i], data[2, i], data[3, i]
@@ -164,12 +164,13 @@ def _write_homography(data: Floats, i: int, j: int, k: int, f: Floats, squared_t
 def mark_plane(
     x1: Floats, y1: Floats, x2: Floats, y2: Floats, H: Floats, squared_threshold: float, weights: Floats
 ) -> int:
-    """Set the weights of the matches on the plane to one and of the others to zero; return how many are on it.
+    """Set the weights of the matches on the plane to 1 and those of the others to 0; return the number on the plane.
 
-    They have a positive depth w and a small Sampson distance from H (Hartley and Zisserman, section 4.2.6), that is
-    to the nearest pair of points that agrees with H, to first order: e^T (J J^T)^-1 e with the algebraic errors
-    e = (h1 . p - x2 w, h2 . p - y2 w) and their Jacobian J. Like that of F it is a distance in both images, so the
-    two have thresholds of one size however much one image is magnified.
+    A match on the plane has a positive depth w and a small Sampson distance from H (Hartley and Zisserman, section
+    4.2.6). This is the first-order distance to the nearest pair of points that agrees with H. Its square is
+    e^T (J J^T)^-1 e, where e = (h1 . p - x2 w, h2 . p - y2 w) are the algebraic errors and J is their Jacobian. Like
+    the Sampson distance of F, it is a distance in both images. So both thresholds are in the same scale, even if one
+    image is magnified.
     """
     h11, h12, h13, h21, h22, h23, h31, h32, h33 = H[0], H[1], H[2], H[3], H[4], H[5], H[6], H[7], H[8]
     count = 0
@@ -191,7 +192,7 @@ def mark_plane(
 def refit_plane(
     data: Floats, squared_threshold: float, rounds: int, H: Floats, candidate: Floats, weights: Floats, room: Floats
 ) -> int:
-    """Fit H to the matches on its plane while their number grows; set their weights to one and return their number."""
+    """Fit H to the matches on its plane while their number grows; set their weights to 1 and return their number."""
     x1, y1, x2, y2 = data[0], data[1], data[2], data[3]
     most = mark_plane(x1, y1, x2, y2, H, squared_threshold, weights)
     for _ in range(rounds):
@@ -216,9 +217,10 @@ def _search_epipole(
     squared_threshold: float,
     rng: Words,
 ) -> bool:
-    """RANSAC over pairs of matches off the plane; True where one gives an F with more inliers than ``model``.
+    """Search pairs of matches off the plane by RANSAC; return whether an F has more inliers than ``model``.
 
-    ``off_plane`` gets the indices of the matches off the plane, which have the weight 0.
+    The best F replaces ``model``. The indices of the matches off the plane, whose weight is 0, are written to
+    ``off_plane``.
     """
     n, found = off_plane.size, 0
     for k in range(weights.size):
@@ -246,7 +248,7 @@ def _search_epipole(
 
 @inner_kernel
 def _required_pairs(inliers: int, n: int) -> float:
-    """Return how many draws of two of ``n`` matches, one of two inliers takes, with a small probability of failure."""
+    """Return the number of pairs of ``n`` matches to draw an all-inlier one, except with probability ``_FAILURE``."""
     p = inliers * (inliers - 1.0) / (n * n)
     pairs = math.log(_FAILURE) / math.log(1.0 - p) if p > 0.0 else _MAX_PAIRS
     return pairs if pairs < _MAX_PAIRS else _MAX_PAIRS
@@ -256,8 +258,8 @@ def _required_pairs(inliers: int, n: int) -> float:
 def _write_fundamental(data: Floats, i: int, j: int, H: Floats, f: Floats) -> bool:
     """Write F = [e2]x H of unit norm, where e2 = (x2 x H x) x (y2 x H y) for two matches off the plane of H.
 
-    False where the two lines, on which e2 must lie, are one, or where a match contradicts that all points lie in front
-    of both cameras: x2 and H x must be on the same side of e2 (Chum, Werner and Matas, ICPR 2004).
+    Returns False if the two lines through e2 coincide, or if a match violates the orientation constraint: x2 and H x
+    must be on the same side of e2, because all points are in front of both cameras (Chum, Werner and Matas, ICPR 2004).
     """
     ax, ay, az, ex, ey, ez = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     for k in (i, j):
@@ -284,9 +286,9 @@ def _write_fundamental(data: Floats, i: int, j: int, H: Floats, f: Floats) -> bo
 
 @inner_kernel
 def _count_inliers(data: Floats, f: Floats, squared_threshold: float, weights: Floats) -> tuple[int, int]:
-    """Count the matches within the Sampson distance of F; return the count and how many of them are off the plane.
+    """Return the number of inliers of F by the Sampson distance, and the number of them off the plane.
 
-    Without a division: a match of both epipoles is no inlier.
+    The test needs no division. A match of both epipoles is an outlier.
     """
     x1, y1, x2, y2 = data[0], data[1], data[2], data[3]
     f11, f12, f13, f21, f22, f23, f31, f32, f33 = f[0], f[1], f[2], f[3], f[4], f[5], f[6], f[7], f[8]

@@ -1,11 +1,13 @@
-"""Whether matches determine the model of their two views, or lie in a degenerate configuration.
+"""Detection of degenerate configurations: whether matches determine the model of their two views.
 
-The fundamental matrix of a plane, or of a camera that turns about its centre, is any [e2]x H of the homography H, whose
-epipole e2 two further matches fix, be they right or wrong; points on a line fix still less (Hartley and Zisserman,
-Multiple View Geometry, 2nd ed., section 11.9). So a configuration is degenerate if the inliers of the model that do not
-follow the homography, or are not on the line, are no more than chance gives among all the matches that do not. COLMAP
-tells configurations apart by the ratio of the numbers of inliers of homography and epipolar geometry (Schoenberger and
-Frahm, CVPR 2016); the test here keeps scenes with a dominant plane apart from planes.
+The matches of a plane, or of a camera that rotates about its centre, follow a homography H. Their fundamental matrix is
+[e2]x H with any epipole e2. Any two further matches determine e2, right or wrong. Points on a line determine even less
+(Hartley and Zisserman, Multiple View Geometry, 2nd ed., section 11.9).
+
+The test counts the inliers of the model that do not follow the homography, or are not on the line. The configuration is
+degenerate if chance explains this number among all matches off the structure. COLMAP instead compares the numbers of
+inliers of the homography and the epipolar geometry (Schoenberger and Frahm, CVPR 2016). The test here also tells scenes
+with a dominant plane from planes.
 """
 
 from __future__ import annotations
@@ -27,29 +29,30 @@ from bansac.solvers import homography_4pt, homography_dlt
 
 __all__ = ["configuration_message", "find_configuration", "fit_rotation", "matches_of_plane"]
 
-# A match follows a structure up to this many thresholds, as in DEGENSAC: it then has noise in two directions.
+# A match follows a line or plane up to this many thresholds, as in DEGENSAC, because it has noise in two directions.
 _TOLERANCE = 3.0
 
-# Samples of inliers: of a plane that has four fifths of them, one of sixteen misses it once in 5000 scenes.
+# Number of random samples of inliers. If a plane has four fifths of the inliers, all 16 samples miss it in one of 5000
+# scenes.
 _SAMPLES = 16
 
-# Matches off a line, and off a plane, that fit the model whatever they are: its parameters that the others leave free.
+# Number of matches off a line, and off a plane, that fit the model in any case: they determine its free parameters.
 _FREE_OF_LINE, _FREE_OF_PLANE = 4, 2
 
-# Chance gives as much support off the structure in one of a thousand scenes.
+# Log of the largest probability of a significant support off the structure: one of a thousand scenes.
 _SIGNIFICANT = math.log(1e-3)
 
-# The rate of chance inliers is measured on residuals between these numbers of thresholds.
+# The rate of chance inliers is estimated from the residuals between these multiples of the threshold.
 _NEAR, _FAR = 2.0, 10.0
 
-# Share of the matches of a homography that have to follow a rotation.
+# Share of the matches of a homography that must follow a rotation.
 _ROTATION_SHARE = 0.9
 
-# Shares of the support below which it does not follow a structure: a homography of four matches, and the others.
+# Smallest shares of the inliers that follow a structure: for a homography of four matches, and for all others.
 _FEWEST_AT_FIRST, _FEWEST = 0.4, 0.7
 _ROUNDS = 4
 
-# Of a large support at most so many matches are looked at in the search.
+# Largest number of inliers in the search.
 _SEARCHED = 250
 
 _solve_homography = inner_kernel(homography_4pt.solve)
@@ -68,22 +71,21 @@ def find_configuration(
     Parameters
     ----------
     problem : Problem
-        That of H, F or E. Planes are not degenerate for a problem of codimension 2, that is H; rotations can be told
-        from planes in normalised units, that is for E.
+        The problem of H, F or E. Planes are not degenerate for a problem of codimension 2 (H). Rotations can be told
+        from planes only in normalised units (E).
     data : (4, N) ndarray
-        The matches, x1, y1, x2, y2.
+        The matches, with rows x1, y1, x2, y2.
     residuals : (N,) ndarray
-        Their distances from the model.
+        The residuals of the matches, in the unit of ``data``.
     threshold : float
-        Largest residual of an inlier.
+        Largest residual of an inlier, in the unit of ``data``.
     by_chance : bool
-        The model is one of chance: only lines are looked for.
+        Whether chance explains the support of the model. If True, only lines are detected.
 
     Returns
     -------
     {"general", "planar", "pure_rotation", "collinear"} or None
-        The configuration; that of a homography is "planar" or "collinear", that of a model of chance "collinear" or
-        None.
+        The configuration. For a homography it is "planar" or "collinear"; with ``by_chance`` it is "collinear" or None.
     """
     if _on_line(data, residuals, threshold, problem.codimension):
         return "collinear"
@@ -100,7 +102,7 @@ def find_configuration(
 
 
 def configuration_message(problem: Problem, configuration: str | None) -> str:
-    """Return the end of a message: what a configuration leaves undetermined, "" if nothing."""
+    """Return the part of a message that says which model the configuration leaves undetermined, or ""."""
     if configuration == "collinear":
         return f"; the inliers lie on a line, which does not determine the {problem.name}"
     if configuration == "pure_rotation":
@@ -116,7 +118,7 @@ def configuration_message(problem: Problem, configuration: str | None) -> str:
 
 
 def matches_of_plane(data: NDArray[np.float64], residuals: NDArray[np.float64], threshold: float) -> NDArray[np.bool_]:
-    """Return which matches follow the homography that most inliers of an epipolar geometry follow.
+    """Mark the matches of the plane that most inliers of an epipolar geometry lie on.
 
     Parameters
     ----------
@@ -126,7 +128,7 @@ def matches_of_plane(data: NDArray[np.float64], residuals: NDArray[np.float64], 
     Returns
     -------
     (N,) ndarray of bool
-        The matches of the plane.
+        Whether each match follows the homography of the plane; all False if few inliers follow one.
     """
     plane = np.empty(residuals.size)
     _on_plane(data, residuals, threshold, 1, plane)
@@ -134,7 +136,7 @@ def matches_of_plane(data: NDArray[np.float64], residuals: NDArray[np.float64], 
 
 
 def fit_rotation(rays: Floats) -> Floats:
-    """Return the rotation that takes the first of rays (4 x N) to the second with the least squares (Kabsch, 1976)."""
+    """Return the least-squares rotation from the first to the second image, for rays (4 x N; Kabsch, 1976)."""
     ones = np.ones(rays.shape[1])
     first, second = np.vstack([rays[:2], ones]), np.vstack([rays[2:], ones])
     correlation = (second / np.linalg.norm(second, axis=0)) @ (first / np.linalg.norm(first, axis=0)).T
@@ -145,7 +147,7 @@ def fit_rotation(rays: Floats) -> Floats:
 
 @kernel
 def _on_line(data: Floats, residuals: Floats, threshold: float, codimension: int) -> bool:
-    """Return whether the inliers are on a line in one of the images, except those that chance explains."""
+    """Return whether the inliers lie on a line in one of the images, except those that chance explains."""
     counts = np.empty((2, 3), np.int64)
     n = _examine_lines(data, residuals, threshold, fixed_rng(), counts)
     few, found = (1.0 - _FEWEST) * n, n == 0
@@ -158,7 +160,8 @@ def _on_line(data: Floats, residuals: Floats, threshold: float, codimension: int
 def _on_plane(data: Floats, residuals: Floats, threshold: float, codimension: int, follows: Floats) -> bool:
     """Return whether the inliers follow the homography of most of them, except those that chance explains.
 
-    ``follows`` gets 1 for the matches that follow it and 0 for the others; all 0 if it has few of the inliers.
+    ``follows`` is set to 1 for the matches that follow the homography and to 0 for the others. It is 0 everywhere if
+    few inliers follow it.
     """
     counts = np.empty(3, np.int64)
     _mark_plane_of_support(data, residuals, threshold, fixed_rng(), follows, counts)
@@ -169,8 +172,8 @@ def _on_plane(data: Floats, residuals: Floats, threshold: float, codimension: in
 def _is_chance(counts: Ints, free: int, codimension: int) -> bool:
     """Return whether chance explains the inliers among the matches off a line or plane.
 
-    Such a match is an inlier at the rate of residuals beyond the threshold, and any ``free`` matches fit the model: the
-    bound of the probability is multiplied by the number of their choices.
+    By chance, such a match is an inlier with the rate estimated from residuals beyond the threshold. Any ``free``
+    matches fit the model, so the bound of the probability is multiplied by the number of ways to choose them.
     """
     support, near, n = counts[0], counts[1], counts[2]
     if support <= free:
@@ -180,7 +183,7 @@ def _is_chance(counts: Ints, free: int, codimension: int) -> bool:
 
 
 def _is_rotation(data: Floats, plane: Floats, threshold: float) -> bool:
-    """Say whether the rays that follow a homography follow a rotation."""
+    """Return whether the rays that follow a homography also follow a rotation."""
     rays = np.compress(plane == 1.0, data, axis=1)
     count = rays.shape[1]
     on = _count_following(rays, fit_rotation(rays).ravel(), threshold, np.empty(count))
@@ -189,7 +192,7 @@ def _is_rotation(data: Floats, plane: Floats, threshold: float) -> bool:
 
 @kernel
 def _count_following(data: Floats, H: Floats, threshold: float, follows: Floats) -> int:
-    """Mark the matches that follow a homography by 1, the others by 0; return how many do."""
+    """Set ``follows`` to 1 for matches that follow a homography, else to 0; return the number of ones."""
     return mark_plane(data[0], data[1], data[2], data[3], H, _squared_tolerance(threshold), follows)
 
 
@@ -200,10 +203,10 @@ def _squared_tolerance(threshold: float) -> float:
 
 @allocating_kernel
 def _examine_lines(data: Floats, residuals: Floats, threshold: float, rng: Words, counts: Ints) -> int:
-    """Find the line in each image that most of the inliers are on, and count the matches off it.
+    """Find the line through most of the inliers in each image, and count the matches off it.
 
-    ``counts`` gets a row for each image: inliers off the line, matches off it with a residual beyond the threshold but
-    near it, and all matches off it. Returns the number of inliers.
+    Row i of ``counts`` is for image i. It holds the number of inliers off the line, of matches off the line with a
+    residual from 2 to 10 thresholds, and of all matches off the line. Returns the number of inliers.
     """
     tolerance, low, high = _TOLERANCE * threshold, _NEAR * threshold, _FAR * threshold
     members, size = np.empty(residuals.size, np.int64), 0
@@ -220,7 +223,7 @@ def _examine_lines(data: Floats, residuals: Floats, threshold: float, rng: Words
         fewest, first, second = n, 0, 0
         for _ in range(_SAMPLES):
             i, j = next_index(rng, n), next_index(rng, n)
-            limit = tolerance * tolerance * squared_length(some, 0, 1, i, j)  # 0 for a point twice, which gives no line
+            limit = tolerance * tolerance * squared_length(some, 0, 1, i, j)  # 0 for equal points, which give no line
             off = 0
             for k in range(n):
                 off += 0 if squared_area(some, 0, 1, i, j, k) < limit else 1
@@ -241,7 +244,11 @@ def _examine_lines(data: Floats, residuals: Floats, threshold: float, rng: Words
 def _mark_plane_of_support(
     data: Floats, residuals: Floats, threshold: float, rng: Words, follows: Floats, counts: Ints
 ) -> None:
-    """Mark the matches of the plane, and count the others: inliers, those near the threshold, and all of them."""
+    """Mark the matches of the plane in ``follows``, and count the others.
+
+    ``counts`` holds the number of inliers off the plane, of matches off it with a residual from 2 to 10 thresholds, and
+    of all matches off it.
+    """
     support = 0
     for k in range(residuals.size):
         support += 1 if residuals[k] <= threshold else 0
@@ -275,7 +282,7 @@ def _mark_plane_of_support(
 
 @inner_kernel
 def _search_plane(searched: Floats, threshold: float, rng: Words, models: Floats, sample: Ints, follows: Floats) -> int:
-    """Write the homography of four inliers that most of them follow to ``models[1]``, and return how many do."""
+    """Write the homography of four inliers that most inliers follow to ``models[1]``; return their number."""
     n, most, tolerance = searched.shape[1], 0, _squared_tolerance(threshold)
     H, best, on = models[0], models[1], follows[:n]
     x1, y1, x2, y2 = searched[0], searched[1], searched[2], searched[3]

@@ -1,15 +1,15 @@
-"""Test whether chance explains the support of a model: the number of false alarms (NFA) of an a-contrario model.
+"""The number of false alarms (NFA) of an a-contrario model: whether chance explains the support of a model.
 
-Under the hypothesis that the data have no structure, each point or match has a residual of at most t with probability
-alpha(t), independent of the others. The number of models through m of n data, s a sample, that have some k data within
-t is expected to be at most
+Under the null hypothesis the n points or matches have no structure. Each of them has a residual of at most t with
+probability alpha(t), independent of the others. A sample of m points gives at most s models. The expected number of
+models with some k points within t is at most
 
     NFA(k, t) = s (n - m) C(n, k) C(k, m) alpha(t)^(k - m)
 
-where n - m counts the values of k that are tried (Moisan and Stival, IJCV 2004; Moulon, Monasse and Marlet, ACCV 2012).
-It bounds the probability that any model, and so the best of a run of any length, has that support. The smallest over
-all k, with t the k-th residual, weighs the number of inliers against their exactness: a few exact ones count as many
-rough ones.
+where n - m is the number of values of k that are tried (Moisan and Stival, IJCV 2004; Moulon, Monasse and Marlet,
+ACCV 2012). The NFA bounds the probability that any model has this support. So it also bounds that of the best model of
+a run of any length. The test takes the minimum over all k, where t is the k-th smallest residual. A few inliers with
+small residuals can be as significant as many with large residuals.
 """
 
 from __future__ import annotations
@@ -24,29 +24,31 @@ from bansac.numeric.jit import inlined
 
 __all__ = ["SIGNIFICANT", "log_binomial_tail", "log_choose", "log_false_alarms", "log_nfa"]
 
-# A model is significant if chance gives its support in less than one search of ten thousand: a refined model may have
-# a little more support than every model through a sample.
+# Log of the NFA below which a model is significant. It is as low as 1e-4, because a refined model may have slightly
+# more support than every model of a sample.
 SIGNIFICANT = math.log(1e-4)
 
 _log_factorials = np.zeros(1)
 
 
 def log_nfa(alpha: Floats, n: int, sample_size: int, max_models: int) -> float:
-    """Return the log of the smallest number of false alarms over the sizes of the support.
+    """Return the log of the smallest number of false alarms over all support sizes k.
 
     Parameters
     ----------
     alpha : (K,) ndarray
         ``alpha[k - 1]`` is the probability that a random match has at most the k-th smallest residual of the support.
-    n, sample_size : int
-        Numbers of data, K of them in the support, and of data in a minimal sample.
+    n : int
+        Number of points; K of them are in the support.
+    sample_size : int
+        Number of points in a minimal sample.
     max_models : int
-        Models that one sample gives at most.
+        Largest number of models of a sample.
 
     Returns
     -------
     float
-        Below ``SIGNIFICANT`` where the model is no product of chance; inf without more support than a sample.
+        Below ``SIGNIFICANT`` if the model is significant; inf if the support is not larger than a sample.
     """
     m, largest = sample_size, alpha.size
     if largest <= m:
@@ -55,7 +57,7 @@ def log_nfa(alpha: Floats, n: int, sample_size: int, max_models: int) -> float:
 
 
 def log_false_alarms(k: Any, alpha: Any, n: int, sample_size: int, max_models: int) -> Any:
-    """Return log NFA(k, t), for a number or an array of ``k`` > ``sample_size`` and of ``alpha``."""
+    """Return log NFA(k, t); ``k`` > ``sample_size`` and ``alpha`` are numbers or arrays."""
     m = sample_size
     table = _log_factorial_table(n)
     # C(n, k) C(k, m) = n! / ((n - k)! m! (k - m)!)
@@ -70,7 +72,7 @@ def log_choose(n: int, k: int) -> float:
 
 
 def _log_factorial_table(n: int) -> Floats:
-    """Return log 0!, ..., log n! or more."""
+    """Return a table of log k! for k = 0, ..., at least n."""
     global _log_factorials
     if _log_factorials.size <= n:
         _log_factorials = np.append(0.0, np.cumsum(np.log(np.arange(1.0, 2 * n + 1024))))
@@ -79,9 +81,9 @@ def _log_factorial_table(n: int) -> Floats:
 
 @inlined
 def log_binomial_tail(k: int, n: int, p: float) -> float:
-    """Bound log P(X >= k) for X binomial with n trials of probability p, from above (Chernoff and Hoeffding).
+    """Return an upper bound of log P(X >= k) for a binomial X with n trials of probability p (Chernoff and Hoeffding).
 
-    The bound is -n KL(k / n || p), which is the tail's exponential rate; its error is a factor of some sqrt(n).
+    The bound is -n KL(k / n || p), the exponential rate of the tail. P is smaller by a factor of about sqrt(n).
     """
     if k <= n * p:
         return 0.0

@@ -1,11 +1,11 @@
-"""A fast sufficient test of significance, which most right models pass.
+"""A fast sufficient significance test, which most right models pass.
 
-It takes one pass and does not sort. It counts fewer of the inliers and assumes a higher chance probability than the
-full test (``bansac.significance.verdict``): a model that passes here passes there. Of many points it tests an evenly
-spaced subset, with the number of models of all points.
+The test makes one pass over the points and does not sort. It counts fewer inliers and assumes a higher chance
+probability than the full test (``bansac.significance.verdict``). So a model that passes this test also passes the full
+test. If there are many points, an evenly spaced subset is tested, with the number of models of all points.
 
-The full test sorts the residuals and needs the exact neighbours, which takes ten times as long for 800 matches. It also
-calls functions of the problem that are not compiled (``evidence``), so the two are separate functions.
+The full test sorts the residuals and needs exact neighbours, and takes ten times as long for 800 matches. It also calls
+functions of the problem that are not compiled (``evidence``), so the two tests are separate functions.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ __all__ = ["is_significant_fast"]
 _SLOTS = 2048
 _LINES = 16
 _SAMPLE = 500  # points or matches tested, evenly spaced
-_PAIRS = 500  # each of few matches is exchanged with several others, for about this number of pairs
+_PAIRS = 500  # smallest number of rearranged pairs; each of few matches is exchanged with several others
 
 
 def is_significant_fast(problem: Problem, data: Floats, model: Floats, threshold: float, inliers: Bools) -> bool:
@@ -38,7 +38,7 @@ def is_significant_fast(problem: Problem, data: Floats, model: Floats, threshold
     if data.shape[0] != (4 if pairs else 2) or not problem.points or n < 2 * m:
         return False
     if not pairs and any(np.any(row[1:] == row[:-1]) for row in np.sort(data, axis=1)):
-        return False  # the data may lie on a grid
+        return False  # the points may lie on a grid
     others = min(n - 1, -(-_PAIRS // min(n, _SAMPLE)))
     width, same = cell_size(problem, threshold), SAME_POINT * threshold
     limit = threshold * threshold
@@ -61,7 +61,7 @@ def _bound_false_alarms(
     m: int,
     max_models: int,
 ) -> float:
-    """Return a bound of the log of the number of false alarms, ``limit`` being the squared threshold."""
+    """Return an upper bound of the log of the number of false alarms; ``limit`` is the squared threshold."""
     n = inliers.size
     room = (others + 1) * min(n, _SAMPLE)
     rearranged, residuals, counts = np.empty((data.shape[0], room)), np.empty(room), np.empty(3, np.int64)
@@ -77,7 +77,10 @@ def _bound_false_alarms(
 def _count_false_alarms(
     residuals: Floats, limit: float, n: int, counts: Ints, far: np.int64, m: int, max_models: int
 ) -> float:
-    """Return the bound from the squared residuals of rearranged matches, the first ``far`` exchanged with any."""
+    """Return the bound from the squared residuals of the rearranged matches.
+
+    The first ``far`` of them are exchanged with any other match, the rest with a neighbour.
+    """
     support, size, near = counts[0], counts[1], counts[2]
     far_hits, near_hits = 1, 1
     for i in range(far):
@@ -86,7 +89,7 @@ def _count_false_alarms(
         near_hits += 1 if residuals[i] <= limit else 0
     alpha = far_hits / (far + 1.0)
     alpha = min(max(alpha, (1.0 - near / size) * alpha + near_hits / (size + 1.0)), 1.0)
-    # the model of a subset may be of any m points or matches, not only of its inliers
+    # the model of a subset may come from any m points of all, not only from inliers of the subset
     choices = log_choose(n, m) if size < n else log_choose(support, m)
     false_alarms: float = math.log(max_models * max(size - m, 1)) + log_choose(size, support) + choices
     false_alarms += (support - m) * math.log(alpha)
@@ -105,11 +108,11 @@ def _sample_rearranged(
     rearranged: Floats,
     counts: Ints,
 ) -> None:
-    """Exchange points or matches with any others and with neighbours, and count the inliers that share no point.
+    """Rearrange points or matches with any others and with neighbours, and count the inliers that share no point.
 
-    ``counts`` gets the number of these inliers, of the matches tested, and of those exchanged with neighbours. The
-    columns of ``rearranged`` are the matches, each exchanged with ``others`` other ones, then those exchanged with
-    neighbours. The first number is 0 if all inliers except fewer than ``off_line`` lie on a line of an image.
+    ``counts`` holds the number of these inliers, of the points tested, and of the points rearranged with a neighbour.
+    The first number is set to 0 if fewer than ``off_line`` inliers are off a line in an image. The columns of
+    ``rearranged`` are the points, each rearranged with ``others`` other points, then those rearranged with a neighbour.
     """
     channels, n = data.shape
     step = (n + _SAMPLE - 1) // _SAMPLE
@@ -159,7 +162,7 @@ def _sample_rearranged(
 
 @inlined
 def _exchange(data: Floats, i: int | np.int64, j: int | np.int64, out: Floats, column: int) -> None:
-    """Write point or match i rearranged with j into a column, as ``null_model`` does."""
+    """Write point or match i rearranged with j to a column of ``out``, as in ``null_model``."""
     if data.shape[0] == 4:
         out[0, column], out[1, column] = data[0, i], data[1, i]
         out[2, column], out[3, column] = data[2, j], data[3, j]
@@ -171,6 +174,6 @@ def _exchange(data: Floats, i: int | np.int64, j: int | np.int64, out: Floats, c
 
 @inlined
 def _slot(x: float, y: float) -> np.int64:
-    """Return the place of a cell in the table; two cells that share one only make the test harder to pass."""
+    """Return the slot of a cell in the table; if two cells share a slot, the test only becomes harder to pass."""
     column, row = np.int64(wrap(x, 65536.0)), np.int64(wrap(y, 65536.0))
     return (column * 73856093 ^ row * 19349663) & (_SLOTS - 1)

@@ -1,14 +1,16 @@
 """The null model: residuals of a model on points or matches that are rearranged so that they have no structure.
 
-The textbook probability of a random match, the area of the inliers over that of the image, is wrong if data are
-clustered, lie on a grid or share points. So residuals of the model are measured on data that are rearranged:
+The usual probability of a random inlier is the area of the inlier region over the area of the image. It is wrong if
+points are clustered, lie on a grid or are shared by matches. So the residuals of the model are measured on rearranged
+data:
 
-* Matches, which have several points: the first point of one match with the other points of another.
-* Else two points become the corner of the right triangle with equal legs whose hypotenuse they are: two points of a
-  normal distribution that is as wide as long give one of the same distribution, two of a thin structure one beside it.
+* Matches have several points. The first point of one match is combined with the other points of another match.
+* Other data have one point. Two points are replaced by the third corner of the isosceles right triangle whose
+  hypotenuse they form. Two points of an isotropic normal distribution give a point of the same distribution. Two points
+  of a thin structure give a point beside it.
 
-This is done twice. The second is any other match, then a neighbour, so that clusters of matches of which every one
-agrees with the next are chance as well. The larger probability counts.
+The rearrangement is done twice: with any other match ("far"), and with a neighbour ("near"). The second one accounts
+for clusters in which each match agrees with the next by chance. The larger probability is used.
 """
 
 from __future__ import annotations
@@ -25,10 +27,10 @@ from bansac.significance.support import SAME_POINT, hash_cell
 
 __all__ = ["NullModel", "add_neighbours", "cell_size", "measure_far", "measure_null_model", "scales"]
 
-# At least that many rearranged data where there are enough pairs of data.
+# Smallest number of rearranged points or matches, if there are enough pairs.
 _PAIRS = 2000
-# Neighbours share a cell of this many thresholds, for matches and for points; where the unit of distances is not known,
-# one of so many of the extent.
+# Neighbours share a cell. Its side is this number of thresholds for matches and for points; for data without points, it
+# is the extent of each channel over _CELLS.
 _MATCH_CELL = 8.0
 _POINT_CELL = 32.0
 _CELLS = 4
@@ -41,13 +43,13 @@ class NullModel:
     Parameters
     ----------
     far : (M,) ndarray
-        Sorted residuals of data exchanged with any others.
+        Sorted residuals of points or matches rearranged with any other one.
     near : (K,) ndarray
-        Sorted residuals of data exchanged with neighbours.
+        Sorted residuals of points or matches rearranged with a neighbour.
     alone : float
-        Share of the data that have no neighbour.
+        Share of the points or matches that have no neighbour.
     resolution : float
-        Least probability: that of two random data to share a coordinate of a grid.
+        Lower bound of the probability: the probability that two random points share a coordinate of a grid.
     """
 
     far: Floats
@@ -65,9 +67,10 @@ class NullModel:
 
 
 def _share_within(residuals: Floats, distance: Floats, extra: float) -> Floats:
-    """Return the share of ``residuals`` within each distance, ``extra`` ones being added so that it is never 0.
+    """Return the share of ``residuals`` within each distance.
 
-    Below the smallest residual it falls linearly, which is slower than it may, to a thousandth.
+    ``extra`` residuals are added within each distance, so that the share is never 0. Below the smallest residual the
+    share falls linearly, down to a thousandth. This is a conservative bound.
     """
     count = np.searchsorted(residuals, distance, side="right")
     share = (count + extra) / (residuals.size + extra)
@@ -83,7 +86,7 @@ def measure_null_model(problem: Problem, data: Floats, model: Floats, threshold:
 
 
 def measure_far(problem: Problem, data: Floats, model: Floats) -> NullModel:
-    """Measure them on matches exchanged with any others only: probabilities are at most those of the full model."""
+    """Measure the "far" residuals only; the probabilities are at most those of the complete null model."""
     n, order = data.shape[1], _random_order(data)
     shifts = range(1, min(n - 1, -(-_PAIRS // n)) + 1)
     if len(problem.points) > 1:
@@ -101,14 +104,14 @@ def measure_far(problem: Problem, data: Floats, model: Floats) -> NullModel:
 
 
 def add_neighbours(null_model: NullModel, problem: Problem, data: Floats, model: Floats, threshold: float) -> NullModel:
-    """Return the null model of ``measure_far`` with the residuals of matches exchanged with neighbours added."""
+    """Return a copy of ``null_model`` with the residuals of matches rearranged with neighbours added."""
     own, other = _neighbours(problem, np.take(data, _random_order(data), axis=1), threshold)
     near = _sorted_residuals(problem, _rearrange(problem, own, other), model)
     return replace(null_model, near=near, alone=1 - own.shape[1] / data.shape[1])
 
 
 def _random_order(data: Floats) -> Ints:
-    """Return the same random order of the data every time."""
+    """Return a random order of the points; it depends on their number only."""
     order = np.empty(data.shape[1], np.int64)
     shuffle(seed_rng(0), order)
     return order
@@ -116,7 +119,10 @@ def _random_order(data: Floats) -> Ints:
 
 @kernel
 def _exchange_with_others(data: Floats, order: Ints, stays: Bools, exchanged: Floats) -> None:
-    """Exchange each datum with the next one of ``order``, with the one after that, and so on; channels may stay."""
+    """Combine each point or match with the next one in ``order``, then with the one after that, and so on.
+
+    The channels with ``stays`` are those of the first, the others those of the second.
+    """
     n = order.size
     for c in range(data.shape[0]):
         for start in range(0, exchanged.shape[1], n):
@@ -135,7 +141,7 @@ def _sorted_residuals(problem: Problem, data: Floats, model: Floats) -> Floats:
 
 
 def _neighbours(problem: Problem, data: Floats, threshold: float) -> tuple[Floats, Floats]:
-    """Return points or matches and a neighbour of each: another one of its cell, with which it shares no point."""
+    """Return points or matches and a neighbour of each: another one in its cell that shares no point with it."""
     n, cells = data.shape[1], _cells(problem, data, threshold)
     point_of = np.full(problem.channels, -1)
     for k, point in enumerate(problem.points):
@@ -149,10 +155,10 @@ def _neighbours(problem: Problem, data: Floats, threshold: float) -> tuple[Float
 def _pair_neighbours(
     data: Floats, cells: Floats, point_of: Ints, same: float, table: Ints, first: Ints, second: Ints
 ) -> int:
-    """Pair each point or match with the next one of its cell that shares no point; return the number of pairs.
+    """Pair each point or match with the next one in its cell if they share no point; return the number of pairs.
 
-    If all data are in one cell the last one is paired with the first one. ``point_of`` has the point that a channel
-    belongs to; ``table``, for hashing, is full of -1 and has a power of two of places, more than twice the data.
+    If all points are in one cell, the last one is also paired with the first one. ``point_of`` holds the point that
+    each channel belongs to. ``table`` is a hash table filled with -1; its length is a power of two, more than 2 N.
     """
     n, last, count, filled = cells.size, table.size - 1, 0, 0
     for step in range(n + 1):
@@ -173,7 +179,7 @@ def _pair_neighbours(
 
 @inlined
 def _are_apart(data: Floats, i: np.int64, j: int, point_of: Ints, same: float) -> bool:
-    """Return whether two matches share no point."""
+    """Return whether two points or matches share no point."""
     apart = True
     for point in range(point_of.size):
         largest = -1.0
@@ -185,7 +191,7 @@ def _are_apart(data: Floats, i: np.int64, j: int, point_of: Ints, same: float) -
 
 
 def _rearrange(problem: Problem, own: Floats, other: Floats) -> Floats:
-    """Exchange data with others (both channels x N)."""
+    """Rearrange points or matches with others (both channels x N)."""
     if len(problem.points) > 1:
         return np.where(_first_points(problem)[:, None], own, other)
     if problem.channels == 1:
@@ -196,14 +202,14 @@ def _rearrange(problem: Problem, own: Floats, other: Floats) -> Floats:
 
 
 def _first_points(problem: Problem) -> Bools:
-    """Return which channels are those of the first point of a match."""
+    """Mark the channels of the first point of a match."""
     of_first = np.zeros(problem.channels, np.bool_)
     of_first[list(problem.points[0])] = True
     return of_first
 
 
 def _turn(difference: Floats) -> Floats:
-    """Return vectors (columns) of the same lengths at right angles to these."""
+    """Return vectors (columns) orthogonal to these and of the same lengths."""
     if len(difference) == 2:
         return np.stack([-difference[1], difference[0]])
     across = np.random.Generator(np.random.PCG64(0)).normal(size=difference.shape)
@@ -214,7 +220,7 @@ def _turn(difference: Floats) -> Floats:
 
 
 def scales(problem: Problem, data: Floats) -> Floats:
-    """Return the extent of every channel; the largest of those that are coordinates of one point."""
+    """Return the extent of each channel; channels of one point all get the largest of their extents."""
     extent = np.ptp(data, axis=1)
     for point in problem.points:
         extent[list(point)] = extent[list(point)].max()
@@ -223,19 +229,19 @@ def scales(problem: Problem, data: Floats) -> Floats:
 
 
 def cell_size(problem: Problem, threshold: float) -> float:
-    """Return the side of the cells of neighbours for a problem whose data have points."""
+    """Return the side of a cell of neighbours, for a problem whose data have points."""
     return (_MATCH_CELL if len(problem.points) > 1 else _POINT_CELL) * threshold
 
 
 def cell_sizes(problem: Problem, data: Floats, threshold: float) -> Floats:
-    """Return the sides of the cells of neighbours, in the first point, else in all channels."""
+    """Return the sides of a cell of neighbours, along the channels of the first point, or of all without points."""
     if not problem.points:
         return scales(problem, data) / _CELLS
     return np.full(len(problem.points[0]), cell_size(problem, threshold))
 
 
 def _cells(problem: Problem, data: Floats, threshold: float) -> Floats:
-    """Return a number for the cell that every datum lies in, by its first point; any other data by all channels."""
+    """Return a number for the cell of each point or match, by its first point, or by all channels without points."""
     rows = data[list(problem.points[0])] if problem.points else data
     size = cell_sizes(problem, data, threshold)
     key = np.zeros(data.shape[1])
@@ -246,7 +252,7 @@ def _cells(problem: Problem, data: Floats, threshold: float) -> Floats:
 
 
 def _resolution(data: Floats) -> float:
-    """Return the largest probability over the channels that random data share a value; 0 if none repeats."""
+    """Return the largest probability over the channels that two random values are equal; 0 if no value repeats."""
     largest = 0.0
     for row in data:
         values = np.unique(row)

@@ -1,4 +1,4 @@
-"""Inliers that share no point, and points on a line."""
+"""Tests of a support: inliers that share no point, and points on a line."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ from bansac.problems.problem import Problem
 
 __all__ = ["SAME_POINT", "count_off_line", "first_of_equals", "hash_cell", "squared_area", "squared_length", "wrap"]
 
-# Points of data nearer to each other than this share of the threshold are one point; at twice that they may be.
+# Points closer than this share of the threshold count as one point; up to twice this distance they may count as one.
 SAME_POINT = 0.25
 
 
 def first_of_equals(problem: Problem, data: Floats, threshold: float) -> Ints:
-    """Return the indices of data of which no two share a point, on either side of a match: of those that do, the first.
+    """Return the indices of points or matches that share no point with each other, in either image of a match.
 
-    Without points (see ``Problem``) only equal data are one.
+    If several share a point, the first one is kept. If the data have no points (see ``Problem``), only equal columns
+    are merged.
     """
     kept = np.arange(data.shape[1])
     if not problem.points:
@@ -31,10 +32,11 @@ def first_of_equals(problem: Problem, data: Floats, threshold: float) -> Ints:
 
 @kernel
 def _keep_first_of_cells(x: Floats, width: float, kept: Ints, table: Ints) -> int:
-    """Leave in ``kept`` the first of the points ``x`` (coordinates x N) of each cell, and return their number.
+    """Keep the index of the first point of each cell in ``kept``, and return the number of indices kept.
 
-    Two points near each other share a cell of at least one of the grids, which are half a cell apart; one grid after
-    the other is gone through. ``table``, for hashing, has a power of two of places, twice as many as points or more.
+    ``x`` holds the points (coordinates x N). The grids are shifted by half a cell, so two points near each other share
+    a cell of at least one grid. The grids are processed one after the other. ``table`` is a hash table; its length is a
+    power of two and at least twice the number of points.
     """
     d, found, last = x.shape[0], kept.size, table.size - 1
     for grid in range(1 << d):
@@ -46,7 +48,7 @@ def _keep_first_of_cells(x: Floats, width: float, kept: Ints, table: Ints) -> in
             for c in range(d):
                 place = hash_cell(place, _cell(x[c, i], width, grid, d - 1 - c))
             place &= last
-            while table[place] >= 0:  # until an empty place, or a point of the same cell
+            while table[place] >= 0:  # until an empty slot, or a point of the same cell
                 same = True
                 for c in range(d):
                     other = _cell(x[c, table[place]], width, grid, d - 1 - c)
@@ -63,29 +65,30 @@ def _keep_first_of_cells(x: Floats, width: float, kept: Ints, table: Ints) -> in
 
 @inlined
 def hash_cell(before: np.int64, cell: float) -> np.int64:
-    """Return a number below 2**32 for a cell's coordinate, and that of the ones before."""
+    """Return a hash below 2**32 of a cell's coordinate and the hash ``before`` of the previous coordinates."""
     return (before * 73856093 + np.int64(wrap(cell, 1048576.0))) & 0xFFFFFFFF
 
 
 @inlined
 def wrap(cell: float, period: float) -> float:
-    """Return ``cell % period`` for a whole number and a power of two, exactly: the operator takes 10 ns."""
+    """Return exactly ``cell % period`` for a whole number and a power of two; the operator ``%`` would take 10 ns."""
     wrapped: float = cell - period * np.floor(cell / period)
     return wrapped
 
 
 @inlined
 def _cell(x: float, width: float, grid: int, bit: int) -> float:
-    """Return the cell of a coordinate; the grid is moved by half a cell if this bit of its number is 1."""
+    """Return the cell of a coordinate; the grid is shifted by half a cell if this bit of its number is 1."""
     cell: float = np.floor(x / width + 0.5 * (grid >> bit & 1))
     return cell
 
 
 @kernel
 def count_off_line(x: Floats, threshold: float) -> int:
-    """Return how many of the points ``x`` (D x N, N at least 2) are off the line on which most of them lie.
+    """Return the number of points ``x`` (D x N, N at least 2) off the line through most of them.
 
-    The line is one of 32 through pairs of the points. A point is off it at more than twice ``threshold``.
+    The line is the best of 32 lines through pairs of points. A point is off a line if its distance exceeds twice
+    ``threshold``.
     """
     n = x.shape[1]
     fewest = -1
@@ -99,9 +102,9 @@ def count_off_line(x: Floats, threshold: float) -> int:
 
 @inlined
 def squared_area(x: Floats, a: int, b: int, i: int | np.int64, j: int | np.int64, k: int | np.int64) -> float:
-    """Return the squared distance of point k from the line through points i and j, times their squared distance.
+    """Return the squared distance of point k from the line through i and j, times the squared distance of i and j.
 
-    The coordinates of the points are in the rows ``a`` and ``b`` of ``x``.
+    The coordinates of the points are in rows ``a`` and ``b`` of ``x``.
     """
     across: float = (x[a, j] - x[a, i]) * (x[b, k] - x[b, i]) - (x[b, j] - x[b, i]) * (x[a, k] - x[a, i])
     return across * across
@@ -109,14 +112,14 @@ def squared_area(x: Floats, a: int, b: int, i: int | np.int64, j: int | np.int64
 
 @inlined
 def squared_length(x: Floats, a: int, b: int, i: int | np.int64, j: int | np.int64) -> float:
-    """Return the squared distance of two points, whose coordinates are in the rows ``a`` and ``b`` of ``x``."""
+    """Return the squared distance of two points; their coordinates are in rows ``a`` and ``b`` of ``x``."""
     length: float = (x[a, j] - x[a, i]) ** 2 + (x[b, j] - x[b, i]) ** 2
     return length
 
 
 @inlined
 def _count_off(x: Floats, i: int, j: int, limit: float) -> int:
-    """Return how many points have a squared distance above ``limit`` from the line through two; -1 for one point."""
+    """Return the number of points at a squared distance above ``limit`` from line ij; -1 if i and j coincide."""
     d, off, length = x.shape[0], 0, 0.0
     for a in range(d):
         length += (x[a, j] - x[a, i]) ** 2

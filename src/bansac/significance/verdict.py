@@ -1,4 +1,8 @@
-"""The verdict on a model: whether it is a success, what happened in words, and how its inliers lie."""
+"""The verdict on a model: ``success``, ``message`` and ``configuration`` of a result.
+
+:func:`judge` decides whether a model is a success. It is a success if chance does not explain its support and its
+inliers do not lie on a line.
+"""
 
 from __future__ import annotations
 
@@ -17,9 +21,10 @@ from bansac.significance.support import count_off_line, first_of_equals
 
 __all__ = ["Verdict", "judge", "judge_motion_of_plane"]
 
-# Residuals below this share of the threshold count as that much: rounding, not exactness.
+# Smaller residuals are raised to this share of the threshold, because they are due to rounding.
 _EXACT = 1e-3
-# A threshold above this share of the extent of the data, within which most random data are, tells nothing.
+# If the threshold exceeds the share _SMALL of the extent of the data, the probability of a random inlier is checked. At
+# _USELESS or above, the inliers prove nothing.
 _SMALL = 0.1
 _USELESS = 0.5
 
@@ -27,16 +32,16 @@ _CHANCE = ", no more than chance gives"
 
 
 class Verdict(NamedTuple):
-    """What a ``Result`` says about its model.
+    """The verdict on the model of a ``Result``.
 
     Parameters
     ----------
     success : bool
-        Whether the model has more support than chance gives and its inliers determine it.
+        Whether the model has more support than chance explains and its inliers do not lie on a line.
     message : str
-        What happened.
+        The outcome in words.
     configuration : {"general", "planar", "pure_rotation", "collinear"} or None
-        How the inliers lie, see ``Result``.
+        Configuration of the inliers, see ``Result``.
     """
 
     success: bool
@@ -65,24 +70,24 @@ def judge(
     data : (channels, N) ndarray
         The data.
     threshold : float
-        Largest residual of an inlier.
+        Largest residual of an inlier, in the caller's unit.
     unit : float
-        Unit of the threshold and the residuals over that of the data.
+        Length of one unit of ``data`` in the caller's unit. Threshold and residuals are divided by it.
     outcome : EngineResult
         Result of the run.
     residuals : (N,) ndarray
-        Residuals of its model.
+        Residuals of its model, in the caller's unit.
     inliers : (N,) ndarray of bool
-        Whether each is at most the threshold.
+        Whether each residual is at most the threshold.
     count : int
         Number of inliers.
     two_views : bool
-        Whether the data are matches of two views, whose configuration is looked for.
+        Whether the data are matches of two views. If True, their configuration is determined.
 
     Returns
     -------
     Verdict
-        The decision.
+        Success, message and configuration.
     """
     n = residuals.size
     if outcome.model is None:
@@ -95,13 +100,13 @@ def judge(
 
 
 def judge_motion_of_plane(support: int, n: int) -> Verdict:
-    """Return the verdict on a relative pose that replaces a successful one by the motion of its inliers' plane."""
+    """Return the verdict on a relative pose from the plane of the inliers, which replaces a successful one."""
     message = f"relative pose with {support} of {n} inliers, from the homography of their plane"
     return Verdict(True, message, "planar")
 
 
 def _explain_no_model(problem: Problem, n: int, outcome: EngineResult) -> str:
-    """Return why a run of ``n`` points or matches found no model."""
+    """Return the message of a run of ``n`` points or matches that found no model."""
     if n < problem.sample_size:
         return f"{problem.name} needs at least {problem.sample_size} data, got {n}"
     if outcome.models_tested == 0:
@@ -121,7 +126,10 @@ def _test_support(
     inliers: NDArray[np.bool_],
     count: int,
 ) -> tuple[str, str | None]:
-    """Return why chance explains the support, "" if it does not, and "collinear" if too few inliers are off a line."""
+    """Test whether chance explains the support, and whether enough inliers are off a line.
+
+    Returns a text that says why chance explains the support, "" if it does not, and "collinear" or None.
+    """
     n, m = residuals.size, problem.sample_size
     if problem.evidence is not None:
         problem, data, model = problem.evidence(data, model)
@@ -144,15 +152,16 @@ def _test_support(
     support = support[first_of_equals(problem, data[:, support], threshold / unit)]
     exactness = np.maximum(residuals[support], _EXACT * threshold) / unit
     false_alarms = log_nfa(null_model.probability(exactness), n, m, problem.max_models)
-    if false_alarms < SIGNIFICANT:  # they are no fewer with the neighbours, which cost most of the time
+    if false_alarms < SIGNIFICANT:  # neighbours can only raise the NFA, and take most of the time
         null_model = add_neighbours(null_model, problem, data, model, threshold / unit)
         false_alarms = log_nfa(null_model.probability(exactness), n, m, problem.max_models)
     if false_alarms >= SIGNIFICANT:
         apart = "" if support.size == count else f", of which {support.size} share no point"
         return apart + _CHANCE, None
-    # Two matches, always on a line, determine a similarity; points of the plane on a line determine the line. This test
-    # asks for the other points of a minimal sample off the line. That of find_configuration asks for more points off it
-    # than chance gives, within a wider tolerance, because a long noisy line has some of them.
+    # The test is for problems with m > 2 whose data are matches or points in space. Two matches determine a similarity
+    # and are always on a line; points of the plane on a line determine a line. At least m - 1 points must be off the
+    # line. The test of find_configuration has a wider tolerance and requires more points off the line than chance
+    # explains, because a long noisy line has some.
     if m > 2 and (len(problem.points) > 1 or any(len(point) > 2 for point in problem.points)):
         for point in problem.points:
             if count_off_line(np.ascontiguousarray(data[list(point)][:, support]), threshold / unit) < m - 1:
@@ -161,7 +170,7 @@ def _test_support(
 
 
 def _smallest_extent(problem: Problem, data: NDArray[np.float64]) -> float:
-    """Return how far the data extend: the points of that image, or else the channel, in which it is least."""
+    """Return the smallest extent of the data over the images, or over the channels if the data have no points."""
     points = problem.points or [(channel,) for channel in range(problem.channels)]
     extents: list[float] = np.ptp(data, axis=1).tolist()
     return min(max(extents[channel] for channel in point) for point in points)

@@ -1,14 +1,14 @@
-"""The last step: the best model fitted to its inliers. A refiner is one module; ``REFINERS`` lists them.
+"""Refiners: the last step fits the best model to its inliers. A refiner is one module; ``REFINERS`` lists the refiners.
 
-The functions of a refiner's module:
+A refiner's module has these functions:
 
 ``refine(run, problem)``
-    Called from Python with the struct of the run (``bansac.engine.state.Run``), for its kernels, and the problem:
-    replace ``run.best_model`` by a better one, and bring ``best_score`` and ``best_inliers`` of ``run.progress`` up to
-    date.
+    Replace ``run.best_model`` by a better model, and update ``best_score`` and ``best_inliers`` of ``run.progress``.
+    It is called from Python with the struct of the run (``bansac.engine.state.Run``), which its kernels take.
 ``supports(problem) -> bool``, optional
-    Whether it can refine models of the problem; if not, the refiner is refused. What it needs of a problem is a row of
-    the contract (``bansac.problems.problem.CONTRACT``), or kept by the problem's name.
+    Return whether the refiner can refine models of the problem. If False, the option is rejected. A refiner finds the
+    functions it needs in the contract of the problem (``bansac.problems.problem.CONTRACT``), or keeps them by the name
+    of the problem.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Least squares on the inliers, again and again: the paper's last step."""
+"""Repeated least squares on the inliers: the paper's last step."""
 
 from __future__ import annotations
 
@@ -22,10 +22,11 @@ def refine(run: Run, problem: Problem) -> None:
 
 @kernel
 def refine_to_inliers(run: Run) -> int:
-    """Fit the best model to its inliers by the problem's non-minimal solver, again and again; return the fits kept.
+    """Fit the best model to its inliers repeatedly by the problem's non-minimal solver; return the number of fits kept.
 
-    A fit is kept only if its score is no worse; it ends when the inliers no longer change. A minimal model
-    misses many inliers of a homography, which are added in each iteration: one to three iterations are too few.
+    A fit is kept if its score is not lower. The iteration ends when a fit is not kept or the inliers no longer change.
+    The minimal model of a homography misses many inliers, which are added in each iteration. One to three iterations
+    are too few.
     """
     progress, best, fitted, is_inlier = run.progress, run.best_model, run.other_model, run.is_inlier[0]
     weights = np.empty(is_inlier.size)

@@ -1,15 +1,17 @@
-"""The method of Levenberg and Marquardt for a robust sum of squares on a manifold; it knows no geometry.
+"""The Levenberg-Marquardt method for a robust sum of squares on a manifold, independent of the problem.
 
-It minimises the sum over the data of rho(r^T r), where r is the residual of a point and rho one of two losses,
+It minimises the sum over the points of rho(r^T r), where r is the residual of a point and rho is one of two losses,
 
 * truncated: rho(q) = min(q, s^2), whose minimum is the maximum of the MSAC score with the threshold s;
-* Cauchy: rho(q) = s^2 log(1 + q / s^2), which outliers pull less the farther they are,
+* Cauchy: rho(q) = s^2 log(1 + q / s^2), for which the influence of an outlier falls with its distance,
 
 by iteratively reweighted least squares with the weights rho'(q) (Triggs et al., Bundle adjustment: a modern synthesis,
-2000, section 4.3, without its second-order term). A problem tells the residuals and their derivatives by the numbers of
-the model (``linearize``), the directions in which the model may move (``tangent``), and how to get back to the manifold
-(``project``). The normal equations are summed up for the numbers of the model, whose derivatives need no chain rule,
-and then taken to the few parameters of the tangent space.
+2000, section 4.3, without its second-order term).
+
+A problem gives three functions. ``linearize`` computes the residuals and their derivatives with respect to the numbers
+of the model. ``tangent`` gives the directions in which the model may move. ``project`` returns to the manifold. The
+normal equations are first summed for the numbers of the model, whose derivatives need no chain rule. They are then
+restricted to the few parameters of the tangent space.
 """
 
 from __future__ import annotations
@@ -32,14 +34,14 @@ from bansac.problems.problem import MANIFOLD, Problem
 
 __all__ = ["Work", "find_work", "make_work", "minimize", "select_manifold"]
 
-# Marquardt's damping: at first, the factor by which it changes, and its bounds.
+# Marquardt's damping: its initial value, the factor by which it changes, and its bounds.
 _DAMPING = 1e-3
 _CHANGE = 10.0
 _LEAST = 1e-10
 _MOST = 1e6
-# A step that promises or brings less than this share of the cost is the last.
+# The iteration ends if the predicted or actual decrease is below this share of the cost.
 _CONVERGED = 1e-5
-# Keeps the equations of a direction on which no residual depends solvable.
+# Relative regularisation: keeps the equations solvable if no residual depends on a direction.
 _NEGLIGIBLE = 1e-12
 
 FIELDS = (*(row.name for row in MANIFOLD), "accumulate")
@@ -49,12 +51,12 @@ _MANIFOLD = FunctionStruct(__name__, "_Manifold", FIELDS)
 
 _ACCUMULATE = float64(float64[:, ::1], float64[:, ::1], int64, boolean, float64, float64[:, ::1], float64[:, ::1])
 
-# The structs that have been packed.
+# The packed structs by problem.
 _STRUCTS: WeakKeyDictionary[Problem, Any] = WeakKeyDictionary()
 
 
 def select_manifold(problem: Problem) -> Any:
-    """Return the struct of the functions that ``minimize`` calls; what is not compiled yet is compiled now."""
+    """Return the struct of the functions that ``minimize`` calls, compiled if necessary."""
     if problem not in _STRUCTS:
         signatures = [row.signature(float64) for row in MANIFOLD if row.signature is not None]
         _STRUCTS[problem] = _MANIFOLD.pack(
@@ -74,7 +76,7 @@ class Work(NamedTuple):
 
     residuals: Floats  # c x BLOCK
     jacobian: Floats  # c m x BLOCK
-    weights: Floats  # 5 x BLOCK: those of the data, three weighted rows, and one number for each row
+    weights: Floats  # 5 x BLOCK: the weights of the points, three weighted rows, and one number for each row
     normal: Floats  # (m + 1) x m, m rounded up to a multiple of 3: sum of w J^T J, its lower triangle, and of w J^T r
     basis: Floats  # p x m
     system: Floats  # (p + 1) x p: the same for the parameters
@@ -83,7 +85,7 @@ class Work(NamedTuple):
 
 
 class _Works(threading.local):
-    """The arrays of this thread, by the problem: calls of ``minimize`` follow each other."""
+    """The arrays of this thread by problem; a thread makes one call of ``minimize`` at a time."""
 
     def __init__(self) -> None:
         self.by_problem: WeakKeyDictionary[Problem, Work] = WeakKeyDictionary()
@@ -93,7 +95,7 @@ _works = _Works()
 
 
 def find_work(problem: Problem) -> Work:
-    """Return the arrays for a problem, always the same in a thread."""
+    """Return the arrays for a problem; they are the same for all calls of a thread."""
     work = _works.by_problem.get(problem)
     if work is None:
         work = _works.by_problem[problem] = make_work(problem)
@@ -128,7 +130,7 @@ def minimize(
     model: Floats,
     scratch: Floats,
 ) -> int:
-    """Move ``model`` to a minimum of the cost of ``data``; return the number of steps made.
+    """Move ``model`` to a minimum of the cost of ``data``; return the number of accepted steps.
 
     Parameters
     ----------
@@ -141,13 +143,13 @@ def minimize(
     squared_scale : float
         s^2 of the loss.
     cauchy : bool
-        Whether the loss is Cauchy's; else it is the truncated one.
+        Whether the loss is the Cauchy loss; otherwise it is the truncated loss.
     max_steps : int
-        Steps tried at most.
+        Largest number of steps tried.
     model : (model_size,) ndarray
         The model, replaced.
     scratch : ndarray
-        For ``project``.
+        Scratch of ``project``.
     """
     residuals, jacobian, weights, normal, basis, system, damped, candidate = work
     copy(model, candidate)
@@ -188,7 +190,7 @@ def _linearize(
     weights: Floats,
     normal: Floats,
 ) -> float:
-    """Sum up the cost and the normal equations of a model."""
+    """Sum the normal equations of a model over all blocks, and return its cost."""
     for i in range(normal.shape[0]):
         for j in range(normal.shape[1]):
             normal[i, j] = 0.0
@@ -210,10 +212,10 @@ def accumulate(
     weights: Floats,
     normal: Floats,
 ) -> float:
-    """Add the normal equations of a block of ``size`` data to ``normal``, and return their cost.
+    """Add the normal equations of a block of ``size`` points to ``normal``, and return the cost of the block.
 
-    Three rows of the Jacobian times three are summed up in one loop, which reads six rows for nine products. Three rows
-    without a number other than 0, as half of those of a homography, are left out.
+    One loop sums the products of three rows of the Jacobian with three rows: it reads six rows for nine products.
+    Triples of rows that are all 0 are skipped; for a homography these are half of them.
     """
     m, last = jacobian.shape[0] // residuals.shape[0], normal.shape[0] - 1
     weight, weighted0, weighted1, weighted2 = weights[0], weights[1], weights[2], weights[3]
@@ -264,7 +266,7 @@ def accumulate(
 
 @inlined
 def _three_rows(jacobian: Floats, first: int, j: int, m: int, size: int) -> tuple[Floats, Floats, Floats]:
-    """Return rows j to j + 2 of a component, whose row 0 is ``first``; the last of m rows in place of one beyond it."""
+    """Return rows j to j + 2 of a component, whose row 0 is ``first``; rows beyond the last of m are the last one."""
     second, third = min(j + 1, m - 1), min(j + 2, m - 1)
     return jacobian[first + j, :size], jacobian[first + second, :size], jacobian[first + third, :size]
 
@@ -298,7 +300,7 @@ def _weigh(residuals: Floats, size: int, cauchy: bool, squared_scale: float, wei
 
 @inner_kernel
 def _restrict(normal: Floats, basis: Floats, system: Floats) -> None:
-    """Take the normal equations to the parameters: B A B^T and B g, with the rows of B in ``basis``."""
+    """Restrict the normal equations to the parameters: B A B^T and B g, where B is ``basis``."""
     p, m = basis.shape
     last = normal.shape[0] - 1
     for j in range(m):  # the upper triangle
@@ -319,7 +321,7 @@ def _restrict(normal: Floats, basis: Floats, system: Floats) -> None:
 
 @inner_kernel
 def _step(system: Floats, damping: float, damped: Floats) -> float:
-    """Leave the damped step, with the sign changed, in the last row of ``damped``; return what it promises to gain."""
+    """Write the negative damped step to the last row of ``damped``; return the predicted decrease of the cost."""
     p = system.shape[1]
     trace = 0.0
     for a in range(p):
@@ -339,7 +341,7 @@ def _step(system: Floats, damping: float, damped: Floats) -> float:
 
 @inner_kernel
 def _move(model: Floats, basis: Floats, damped: Floats, candidate: Floats) -> None:
-    """Move the model along its tangents."""
+    """Write the model moved along its tangents to ``candidate``."""
     p, m = basis.shape
     for j in range(m):
         candidate[j] = model[j]

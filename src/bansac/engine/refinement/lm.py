@@ -1,8 +1,8 @@
-"""Levenberg-Marquardt over the data near the best model: first with the loss of MSAC, then with that of Cauchy.
+"""Levenberg-Marquardt over the points near the best model: first with the truncated loss, then with the Cauchy loss.
 
-The truncated loss takes the model to the nearest maximum of the MSAC score, from where the Cauchy loss starts, whose
-minimum has less variance: it also uses the data a little outside of the threshold. Its MSAC score may be lower by a
-little, so a small loss of score is allowed.
+The truncated loss moves the model to the nearest maximum of the MSAC score. The Cauchy loss starts from there. Its
+minimum has less variance, because it also uses points slightly outside of the threshold. The MSAC score of the minimum
+may be slightly lower, so a small decrease of the score is allowed.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ __all__ = ["CAUCHY", "TRUNCATED", "move_best_model", "refine", "refine_by_lm", "
 # Losses.
 TRUNCATED, CAUCHY = False, True
 
-# The data that take part lie within this multiple of the threshold; the scale of the Cauchy loss is this multiple.
+# Multiples of the threshold: the distance within which points are used, and the scale of the Cauchy loss.
 _REACH = 2.0
 _SCALE = 0.5
 _MAX_STEPS = 25
-# The Cauchy loss may cost this share of the score.
+# Largest relative decrease of the score by the Cauchy loss.
 _TOLERANCE = 0.05
 
 
 def supports(problem: Problem) -> bool:
-    """Tell whether a problem has derivatives of its residuals."""
+    """Return whether a problem has derivatives of its residuals."""
     return problem.linearize is not None
 
 
@@ -44,7 +44,7 @@ def refine(run: Run, problem: Problem) -> None:
 
 @kernel
 def refine_by_lm(run: Run, manifold: Any, work: Work) -> None:
-    """Move the best model twice, with one loss after the other; two calls in the text would be compiled twice."""
+    """Move the best model with each loss in turn; the call is in a loop, because two calls would be compiled twice."""
     for step in range(2):
         loss, scale, tolerance = (CAUCHY, _SCALE, _TOLERANCE) if step == 1 else (TRUNCATED, 1.0, 0.0)
         move_best_model(run, manifold, work, loss, scale, scale, _REACH, np.inf, _MAX_STEPS, tolerance)
@@ -63,12 +63,12 @@ def move_best_model(
     max_steps: int,
     tolerance: float,
 ) -> bool:
-    """Move the best model to a minimum of a loss over the data near it; return whether the new model is kept.
+    """Move the best model to a minimum of a loss over the points near it; return whether the new model is kept.
 
-    The loss has the scale ``widest``, then ``scale``, and takes the data, at most ``limit`` of them, within ``reach``;
-    all are multiples of the threshold. The data are in random order, so the first ones are a random subset. The new
-    model is kept unless its score is lower by more than the share ``tolerance``; its mask is then in the row of
-    ``run.is_inlier`` that is not the candidate's.
+    The loss has the scale ``widest``, then ``scale``. It uses the points within ``reach``, at most ``limit`` of them.
+    ``widest``, ``scale`` and ``reach`` are multiples of the threshold. The points are in random order, so the first
+    ones are a random subset. The new model is kept unless its score is lower by more than the share ``tolerance``. Its
+    mask is then in the row of ``run.is_inlier`` that the candidate does not use.
     """
     progress, model, is_inlier = run.progress, run.other_model, run.is_inlier[1 - run.candidate.slot]
     squared_threshold, first = run.settings.squared_threshold, run.candidate.first_block
@@ -91,7 +91,7 @@ def move_best_model(
 
 @inner_kernel
 def _gather(data: Floats, chosen: Bools, found: Floats) -> None:
-    """Copy as many of the chosen columns of ``data`` as ``found`` has."""
+    """Fill ``found`` with the first of the chosen columns of ``data``."""
     for channel in range(data.shape[0]):
         n = 0
         for k in range(found.shape[1]):

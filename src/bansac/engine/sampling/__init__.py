@@ -1,22 +1,23 @@
-"""Which data make up the next minimal sample. A sampler is one module; ``SAMPLERS`` lists them with their traits.
+"""Samplers: they draw the minimal samples. A sampler is one module; ``SAMPLERS`` lists the samplers with their traits.
 
-The functions of a sampler's module, the first two of them compiled:
+A sampler's module has these functions. The first two are compiled:
 
 ``draw(rng, data, odds, ranking, progress, numbers, indices, sample)``
-    Fill ``sample`` with distinct indices. ``rng`` is the state of the random numbers, ``data`` are channels x N,
-    ``odds`` the network's (inlier over outlier, float32), ``ranking`` lists the data by decreasing quality (empty
-    without scores), ``progress`` is the record of the run so far (``bansac.engine.state.PROGRESS``).
+    Fill ``sample`` with distinct indices. ``rng`` is the state of the random generator and ``data`` is channels x N.
+    ``odds`` are those of the network (inlier over outlier, float32). ``ranking`` lists the indices of the points by
+    decreasing quality (empty without scores). ``progress`` is the progress of the run
+    (``bansac.engine.state.PROGRESS``).
 ``learn_from_failure(rng, numbers, indices, sample)``, optional
-    Called at the end of an iteration: the run goes on, the sample has failed.
+    Called at the end of each iteration: the sample has failed, because the run continues.
 ``start(setup) -> (numbers, indices)``, optional
-    Allocate the sampler's own arrays, of float64 and int64.
+    Allocate the memory of the sampler, in float64 and int64.
 ``probabilities(numbers, indices)``, optional
-    Inlier probabilities of the data at the end of the run.
+    Return the current inlier probabilities of the points, for the result and the trace.
 
-All samplers have one signature, so ``numbers`` and ``indices`` are flat. A sampler that keeps several arrays in them
-has a named tuple of the arrays, ``Memory``, and an ``inlined`` function ``views`` that returns it. ``draw`` begins with
-``memory = views(numbers, indices)``; functions in Python call ``plain(views)`` instead, which compiles nothing. The
-layout of the memory is written in ``views`` only.
+All samplers have the same signatures, so ``numbers`` and ``indices`` are flat. A sampler with several arrays has a
+named tuple ``Memory`` of them, and an ``inlined`` function ``views`` that returns it. ``draw`` begins with
+``memory = views(numbers, indices)``. Python functions call ``plain(views)``, which compiles nothing. Only ``views``
+defines the layout of the memory.
 """
 
 from __future__ import annotations
@@ -40,13 +41,13 @@ class Sampler:
     module : str or object
         Name of the module, or object, with the sampler's functions.
     prior : bool
-        It starts from prior inlier probabilities.
+        Whether it starts from prior inlier probabilities.
     order : bool
-        It needs the data in order of quality.
+        Whether it needs the ranking of the points by quality.
     adaptive : bool
-        It draws by the probabilities of the dynamic Bayesian network, which is updated after every sample.
+        Whether it draws by the probabilities of the dynamic Bayesian network, which is updated after every sample.
     neighbors : bool
-        It draws data within ``Options.neighborhood_radius`` of each other.
+        Whether it draws points within ``Options.neighborhood_radius`` of each other.
     stopping : tuple of str
         Its default stopping criteria; ``"sprt"`` becomes ``"ransac"`` without SPRT verification.
     """
@@ -75,22 +76,22 @@ SAMPLERS = {
 
 
 class SamplerInput(NamedTuple):
-    """What a sampler knows when a run starts.
+    """The input of a sampler at the start of a run.
 
     Parameters
     ----------
     data : (channels, N) ndarray
         The data.
     sample_size : int
-        Number of data in a minimal sample.
+        Number of points in a minimal sample.
     rng : (4,) ndarray of uint64
-        State of the random numbers.
+        State of the random generator.
     ranking : (N,) ndarray of int64
-        Data by decreasing quality; empty if it is not known.
+        Indices of the points by decreasing quality; empty without scores.
     prior : (N,) ndarray or None
         Prior inlier probabilities.
     radius : float or None
-        ``Options.neighborhood_radius`` in the units of ``data``.
+        ``Options.neighborhood_radius`` in the unit of ``data``.
     activation : str
         ``Options.activation``.
     weight_floor : float

@@ -1,13 +1,14 @@
-"""AR, the adaptive reordering sampler: data that keep failing move back (Wei, Matas and Barath, ICCV 2023).
+"""AR, the adaptive reordering sampler: points of failed samples lose priority (Wei, Matas and Barath, ICCV 2023).
 
-The inlier probability of a point has a Beta prior, whose mean is the given one and whose variance is the same for all
-data. An unsuccessful sample counts as one failed trial of every point in it, so that after n of them the posterior is
+The inlier probability of a point has a Beta prior. Its mean is the given prior, and its variance is the same for all
+points. An unsuccessful sample counts as one failed trial of each of its points. After n failures the posterior is
 Beta(a, b + n), with the mean (arXiv 2111.14093)::
 
     E(mu | n failures) = a / (a + b + n)
 
-The sample takes the m data of highest priority, which is that mean plus a small random number: data of equal mean take
-turns. The number is drawn anew only when the priority is, so the order of the others stays.
+The sample consists of the m points of highest priority. The priority is this mean plus a small random number, so points
+of equal mean take turns. A new random number is drawn only when the priority changes, so the order of all other points
+stays the same.
 """
 
 from __future__ import annotations
@@ -40,11 +41,11 @@ __all__ = [
 # Variance of the Beta prior.
 VARIANCE = 0.01
 
-# A Beta distribution of mean mu has a variance below mu (1 - mu). Towards 0 and 1, where VARIANCE is too much for that,
-# a + b is this: at its first failure a sure point falls to 4 / 5, as by Bayes' rule in a sample of five (see baysac).
+# Smallest a + b. A Beta distribution of mean mu has a variance below mu (1 - mu), which is smaller than VARIANCE near 0
+# and 1. At its first failure a sure point falls to 4 / 5, as by Bayes' rule in a sample of five (see baysac).
 _MIN_CONCENTRATION = 4.0
 
-# Priorities are perturbed by up to this much, up or down.
+# Largest absolute value of the random number that is added to a priority.
 PERTURBATION = 0.01
 
 _U11 = np.uint64(11)
@@ -57,9 +58,9 @@ def posterior_probabilities(prior: Floats, draws: Ints) -> Floats:
     Parameters
     ----------
     prior : (N,) ndarray
-        Prior inlier probabilities in [0, 1]; they are kept off 0 and 1 as the priors of BANSAC are.
+        Prior inlier probabilities in [0, 1]. They are clipped off 0 and 1, as for BANSAC.
     draws : (N,) ndarray of int
-        Unsuccessful samples that held the point.
+        Number of unsuccessful samples that contained the point.
 
     Returns
     -------
@@ -78,14 +79,14 @@ def posterior_probabilities(prior: Floats, draws: Ints) -> Floats:
 
 @kernel
 def start_priority(rng: Words, prior: Floats, priority: Floats) -> None:
-    """Write the perturbed prior probabilities into ``priority``."""
+    """Write the perturbed prior probabilities to ``priority``."""
     for n in range(prior.size):
         priority[n] = prior[n] + _perturbation(rng)
 
 
 @inner_kernel
 def renew_priority(rng: Words, prior: Floats, draws: Ints, priority: Floats, sample: Ints) -> None:
-    """Count an unsuccessful sample: ``draws`` of its data grow by one and their ``priority`` follows."""
+    """Count an unsuccessful sample: increase ``draws`` of its points by one, and update their ``priority``."""
     for i in range(sample.size):
         n = sample[i]
         draws[n] += 1
@@ -109,7 +110,7 @@ def _perturbation(rng: Words) -> float:
 
 
 class Memory(NamedTuple):
-    """The arrays of the sampler, each of N."""
+    """The arrays of the sampler, each of length N."""
 
     prior: Floats
     priority: Floats
@@ -123,7 +124,7 @@ def views(numbers: Floats, indices: Ints) -> Memory:
 
 
 def start(setup: SamplerInput) -> tuple[Floats, Ints]:
-    """Return the memory."""
+    """Return the memory with the priors and the first priorities."""
     n = setup.data.shape[1]
     numbers, indices = np.empty(2 * n), np.zeros(n, np.int64)
     memory = plain(views)(numbers, indices)
@@ -140,7 +141,7 @@ def draw(
 
 
 def learn_from_failure(rng: Words, numbers: Floats, indices: Ints, sample: Ints) -> None:
-    """Count the failure."""
+    """Count the failure of the sample."""
     memory = views(numbers, indices)
     renew_priority(rng, memory.prior, memory.failures, memory.priority, sample)
 

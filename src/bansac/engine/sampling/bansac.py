@@ -1,4 +1,7 @@
-"""BANSAC's sampler: data are drawn with weights that grow with their inlier probabilities (sec:weighted_sampling)."""
+"""BANSAC's sampler: points are drawn with weights that grow with their inlier probabilities (sec:weighted_sampling).
+
+The first odds come from the prior (``bansac.engine.runner``): 1 for BANSAC, those of P^0 for P-BANSAC.
+"""
 
 from __future__ import annotations
 
@@ -17,8 +20,8 @@ __all__ = ["ACTIVATION_CODES", "activation", "draw", "sample_weighted", "start"]
 
 ACTIVATION_CODES = {"rho_1": 1, "rho_2": 2, "rho_3": 3, "rho_4": 4}
 
-# Rejection sampling gives up after this many draws: reached on average where the mean weight is below 1 / 128 of the
-# largest, and then one pass over the weights is cheaper.
+# Largest number of draws of the rejection sampling for one point. On average it is reached if the mean weight is below
+# 1 / 128 of the largest. One pass over the weights is cheaper then.
 _MAX_DRAWS = 128
 
 _U32 = np.uint64(32)
@@ -28,7 +31,7 @@ _TO_UNIT = 2.0**-32
 
 @inlined
 def activation(code: int, p: float) -> float:
-    """Return the sampling weight of a point with inlier probability ``p``: rho_1 to rho_4 of the supplement."""
+    """Return the sampling weight rho_1(p) to rho_4(p) of the supplement, for the inlier probability ``p``."""
     if code == 1:
         return 100.0 * p
     if code == 2:
@@ -48,12 +51,12 @@ def _weight(odds: np.float32 | float, code: int, floor: float) -> float:
 
 @inner_kernel
 def sample_weighted(rng: Words, odds: Singles, largest_odds: float, code: int, floor: float, sample: Ints) -> None:
-    """Draw distinct indices one after the other with probability proportional to ``max(rho(p), floor)``.
+    """Draw distinct indices one after the other, with probabilities proportional to ``max(rho(p), floor)``.
 
-    Rejection sampling: a uniform candidate is accepted with its weight over the largest weight, which belongs to
-    ``largest_odds`` because every rho grows with p. A candidate drawn twice is rejected, which is drawing without
-    replacement. Where too few candidates are accepted, the exact draw over all weights takes over, so the distribution
-    is the same.
+    This is rejection sampling. A uniform candidate is accepted with the probability of its weight over the largest
+    weight. The largest weight is that of ``largest_odds``, because every rho increases with p. A candidate that is
+    already in the sample is rejected, so points are drawn without replacement. If no candidate is accepted within
+    ``_MAX_DRAWS``, the point is drawn by the weights of all points. The distribution is the same.
     """
     heaviest = _weight(largest_odds, code, floor)
     n = odds.size
@@ -82,7 +85,7 @@ def sample_weighted(rng: Words, odds: Singles, largest_odds: float, code: int, f
 
 @inner_kernel
 def _draw_exactly(rng: Words, odds: Singles, code: int, floor: float, sample: Ints, drawn: int) -> np.int64:
-    """Draw one index by the cumulative sum of the weights of all data that are not in the sample yet."""
+    """Draw one index by the cumulative sum of the weights of all points that are not yet in the sample."""
     total = 0.0
     for n in range(odds.size):
         total += _weight(odds[n], code, floor)

@@ -1,12 +1,13 @@
-"""BaySAC: the sample that is most probably free of outliers, and its failure (Botterill et al., BMVC 2009).
+"""BaySAC: the most probable all-inlier sample, and the update by its failure (Botterill et al., BMVC 2009).
 
-The sample takes the m data of highest inlier probability. If its model is not the one that is sought, the sample holds
-an outlier. With independent data, and Q the product of the P_j of the sample, Bayes' rule gives for a point i of it::
+The sample consists of the m points of highest inlier probability. If its model is not the right one, the sample
+contains an outlier. Let the points be independent, and let Q be the product of the P_j of the sample. Then Bayes' rule
+gives for a point i of the sample::
 
     P(i in I | failure) = (P(i in I) - P(i in I and no outlier in the sample)) / P(failure) = (P_i - Q) / (1 - Q)
 
-because a sample without outliers has i in I. Data outside the sample keep their probabilities. After this step the data
-of a sample are no longer independent; BaySAC goes on as if they were, which makes it a naive Bayes method.
+because a sample without outliers has i in I. All other points keep their probabilities. After this step the points of
+the sample are no longer independent. BaySAC treats them as independent, so it is a naive Bayes method.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ __all__ = ["draw", "learn_from_failure", "probabilities", "sample_most_probable"
 
 @inner_kernel
 def sample_most_probable(rng: Words, priority: Floats, sample: Ints) -> None:
-    """Take the data of largest ``priority``; among those that tie for the last places all are equally probable."""
+    """Fill the sample with the points of largest ``priority``; ties for the last places are broken at random."""
     m = sample.size
     last = _find_largest(priority, sample)
     ties = 0
@@ -49,7 +50,7 @@ def sample_most_probable(rng: Words, priority: Floats, sample: Ints) -> None:
 
 @inlined
 def _find_largest(priority: Floats, sample: Ints) -> float:
-    """Fill the sample with data of largest priority, the largest first, by insertion; return the least of them."""
+    """Fill the sample with points of largest priority in descending order; return the smallest of these priorities."""
     m = sample.size
     last = -np.inf
     for n in range(priority.size):
@@ -67,10 +68,10 @@ def _find_largest(priority: Floats, sample: Ints) -> float:
 
 @inner_kernel
 def update_sample(priority: Floats, sample: Ints) -> None:
-    """Update the inlier probabilities of the sample's data after its model has failed, in place.
+    """Update the inlier probabilities of the points of a failed sample, in place.
 
-    Probabilities are kept off 0 and 1 as the priors of BANSAC are: nothing could bring back a point at 0, and a sample
-    whose data were all at 1 could not fail.
+    Probabilities are clipped off 0 and 1, as for BANSAC. A point at 0 would stay there, and a sample of points at 1
+    could not fail.
     """
     product = 1.0
     for i in range(sample.size):
@@ -81,7 +82,7 @@ def update_sample(priority: Floats, sample: Ints) -> None:
 
 
 def start(setup: SamplerInput) -> tuple[Floats, Ints]:
-    """Return the prior inlier probabilities, and nothing."""
+    """Return the prior inlier probabilities, and an empty array."""
     n = setup.data.shape[1]
     prior = np.full(n, 0.5) if setup.prior is None else setup.prior.copy()
     return prior, np.empty(0, np.int64)

@@ -1,4 +1,4 @@
-"""Distinct indices: what every sampler needs of its sample."""
+"""Distinct indices: functions that the samplers share."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["contains", "draw_distinct"]
 
 @inlined
 def contains(sample: Ints, size: int | np.int64, candidate: int | np.int64) -> bool:
-    """Say whether ``candidate`` is among the first ``size`` indices of the sample."""
+    """Return whether ``candidate`` is among the first ``size`` indices of the sample."""
     found = False
     for i in range(size):
         found |= sample[i] == candidate
@@ -24,7 +24,7 @@ def contains(sample: Ints, size: int | np.int64, candidate: int | np.int64) -> b
 def draw_distinct(rng: Words, n: int, sample: Ints, start: int | np.int64, stop: int) -> None:
     """Fill ``sample[start:stop]`` with uniform indices below ``n`` that differ from all before them in the sample.
 
-    The indices below ``n`` that are not in ``sample[:start]`` must be at least ``stop - start``.
+    At least ``stop - start`` indices below ``n`` must not be in ``sample[:start]``.
     """
     drawn = start
     while drawn < stop:

@@ -1,7 +1,7 @@
-"""NAPSAC: a random point and data near it, since inliers are closer to each other than to outliers.
+"""NAPSAC: a sample is a random point and points near it, because inliers are closer to each other than to outliers.
 
-Myatt, Torr, Nasuto, Bishop and Craddock, BMVC 2002. Distances are those of the joint space of all channels: for matches
-the four coordinates of both images, so that neighbours are close in both and move alike.
+Myatt, Torr, Nasuto, Bishop and Craddock, BMVC 2002. Distances are measured in the joint space of all channels. For
+matches these are the four coordinates in both images, so neighbours are close in both images and have similar motions.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from bansac.numeric.rng import next_index
 
 __all__ = ["Memory", "draw", "neighborhood_radius", "sample_napsac", "start", "views"]
 
-# Radius over the diagonal of the box of the data: 36 pixels for matches spread evenly over two images of 1000 x 1000
-# pixels.
+# Radius over the diagonal of the bounding box of the points: 36 pixels for matches spread evenly over two images of
+# 1000 x 1000 pixels.
 _RADIUS_SHARE = 0.02
-# The box leaves out this share of the data at either end of every channel, so that a few stray data do not stretch it.
+# The box excludes this share of the points at both ends of each channel, so that a few outliers do not enlarge it.
 _STRAY_SHARE = 0.05
 
 
@@ -37,8 +37,8 @@ def neighborhood_radius(data: Floats) -> float:
     Returns
     -------
     float
-        One fiftieth of the diagonal of the box that holds the middle 90 % of the data in every channel, in the units
-        of ``data``: 36 pixels for matches spread evenly over two images of 1000 x 1000 pixels.
+        One fiftieth of the diagonal of the box of the middle 90 % of the points in every channel, in the unit of
+        ``data``. It is 36 pixels for matches spread evenly over two images of 1000 x 1000 pixels.
 
     Examples
     --------
@@ -56,15 +56,15 @@ def neighborhood_radius(data: Floats) -> float:
 def sample_napsac(
     rng: Words, data: Floats, squared_radius: float, centres: Ints, neighbors: Ints, sample: Ints
 ) -> None:
-    """Draw a uniform centre, first in the sample, and the rest of the sample uniformly from its neighbours.
+    """Draw a uniform centre as the first point of the sample, and the others uniformly from its neighbours.
 
     Parameters
     ----------
     data : (channels, N) ndarray
         The data.
     centres : (N + 1,) ndarray of int
-        The data that may be centres, and last how many they are: at first all. One that turns out to have too few
-        neighbours is struck off; when none is left the samples are uniform.
+        The indices of the possible centres; the last entry is their number. At first all points are possible centres.
+        A centre with too few neighbours is removed. If none is left, samples are uniform.
     neighbors : (N,) ndarray of int
         Work space.
     """
@@ -88,7 +88,7 @@ def sample_napsac(
 
 @inlined
 def _find_neighbors(data: Floats, centre: np.int64, squared_radius: float, neighbors: Ints) -> int:
-    """Write the indices of all data within the radius of ``centre`` into ``neighbors``; return how many they are."""
+    """Write the indices of all points within the radius of ``centre`` to ``neighbors``; return their number."""
     row = data[0]
     candidates = 0
     for i in range(row.size):  # the first channel leaves few candidates
@@ -122,13 +122,13 @@ def views(numbers: Floats, indices: Ints) -> Memory:
 
 
 def start(setup: SamplerInput) -> tuple[Floats, Ints]:
-    """Return the memory."""
+    """Return the memory before the first sample."""
     n = setup.data.shape[1]
     radius = neighborhood_radius(setup.data) if setup.radius is None else setup.radius
     numbers, indices = np.empty(1), np.empty(2 * n + 1, np.int64)
     memory = plain(views)(numbers, indices)
     memory.squared_radius[0] = radius * radius
-    memory.centres[:] = np.arange(n + 1)  # its last entry, n, is their number
+    memory.centres[:] = np.arange(n + 1)  # the last entry, n, is their number
     return numbers, indices
 
 

@@ -1,18 +1,19 @@
 """P-NAPSAC: samples from neighbourhoods that grow from local to global (Barath et al., 2019; MAGSAC++, CVPR 2020).
 
-The first point of a sample, its centre, comes from PROSAC with samples of one point. The others are neighbours of it.
-Point i keeps a hit counter t_i, the number of samples that had it as centre or as neighbour of their centre, and a
-neighbourhood of its first k_i neighbours, which PROSAC's growth function for samples of m - 1 lets grow with t_i: the
-k_i-th neighbour is in the sample, with m - 2 of the k_i - 1 before it.
+The first point of a sample is its centre. It is drawn by PROSAC with samples of one point. The others are its
+neighbours. Point i has a hit counter t_i, the number of samples that contained it as centre or as neighbour of the
+centre. Its neighbourhood consists of its first k_i neighbours. It grows with t_i by PROSAC's growth function for
+samples of m - 1. The sample contains the k_i-th neighbour and m - 2 of the k_i - 1 neighbours before it.
 
-Neighbours are found in grids over the box of the data, in the joint space of all channels, with 16, 8, 4 and 2 cells an
-axis. The neighbours of a point are the data of its cell in the finest grid where they are at least k_i. Within a cell
-they are ordered by quality, not by distance: cells are small, and the better matches come first, as in PROSAC.
+Neighbours are found in grids over the bounding box of the points, in the joint space of all channels. The grids have
+16, 8, 4 and 2 cells per axis. The neighbours of a point are the points of its cell in the finest grid in which there
+are at least k_i of them. Within a cell they are ordered by quality, not by distance: cells are small, and the better
+matches come first, as in PROSAC.
 
-A neighbourhood has at most ten data (or m - 1), so that a centre is soon done with it: models of samples that lie close
-together are blurred by noise, those of a calibrated pair above all. Where no cell has enough data, or the neighbourhood
-is used up, the sample is that of PROSAC over all data at the current number of samples, with the centre in it. After
-20 N samples all samples are PROSAC's.
+A neighbourhood has at most ten points (or m - 1), so it is soon exhausted. This limit exists because noise makes the
+models of samples of close points inaccurate, above all for calibrated pairs. If no cell has enough points, or the
+neighbourhood is exhausted, the sample is the centre completed by PROSAC over all points, at the current number of
+samples. After 20 N samples all samples are PROSAC's.
 """
 
 from __future__ import annotations
@@ -41,24 +42,24 @@ __all__ = [
     "views",
 ]
 
-# Local samples for every point, and T_N / N of the growth functions of the centre and of its neighbourhood.
+# Number of local samples per point, and T_N / N of the growth functions of the centre and of its neighbourhood.
 LOCAL_DRAWS = 20
 
-# The largest neighbourhood.
+# Largest size of a neighbourhood.
 MAX_NEIGHBORS = 10
 
-# Cells an axis, the finest layer first; each is half of the one before, so its cells are unions of finer ones.
+# Cells per axis, from the finest layer on. Each number is half of the one before, so cells are unions of finer cells.
 CELLS = (16, 8, 4, 2)
 
 # Numbers of ``Neighborhoods`` for each point.
 _NUMBERS_A_POINT = 3 * len(CELLS) + 3
 
-# Cells are numbered below this.
+# Upper bound of the cell numbers.
 _MAX_CELLS = 2**62
 
 
 class Neighborhoods(NamedTuple):
-    """What P-NAPSAC knows of the neighbours of every point, which is named by its rank (0: the best).
+    """The neighbourhoods of all points. A point is given by its rank (0: the best).
 
     ``members[layer]`` lists the ranks cell by cell, in ascending order within a cell. The cell of rank r in a layer
     starts at ``starts[layer, r]`` and has ``counts[layer, r]`` members, r among them.
@@ -73,14 +74,14 @@ class Neighborhoods(NamedTuple):
 
 
 def build_layers(data: Floats, ranking: Ints) -> tuple[Ints, Ints, Ints]:
-    """Sort the data into the cells of all layers.
+    """Sort the points into the cells of all layers.
 
     Parameters
     ----------
     data : (channels, N) ndarray
-        The data, in any units: cells are shares of their box.
+        The data, in any unit, because cells are shares of the bounding box.
     ranking : (N,) ndarray of int64
-        Indices of the data by decreasing quality.
+        Indices of the points by decreasing quality.
 
     Returns
     -------
@@ -114,7 +115,7 @@ def _cell_coordinates(points: Floats) -> Ints:
 
 
 def _number_cells(coordinates: Ints, cells: int) -> Ints:
-    """Return one number >= 0 a point that names its cell."""
+    """Return the number of the cell of each point, at least 0."""
     numbers = np.zeros(coordinates.shape[1], np.int64)
     bound = 1
     for row in coordinates:
@@ -129,17 +130,17 @@ def _number_cells(coordinates: Ints, cells: int) -> Ints:
 def make_neighborhoods(data: Floats, ranking: Ints, sample_size: int) -> Neighborhoods:
     """Return the neighbourhoods at the start of a run.
 
-    The growth function has T_N = 20 N, or the number of different sets of m - 1 neighbours where that is less: with
-    samples of two, each neighbour makes one sample, which there is no use in drawing twenty times.
+    The growth function has T_N = 20 N, or the number of different sets of m - 1 neighbours if that is less. For
+    example, with m = 2 each neighbour gives only one sample, and drawing it twenty times is useless.
 
     Parameters
     ----------
     data : (channels, N) ndarray
-        The data, in any units.
+        The data, in any unit.
     ranking : (N,) ndarray of int64
-        Indices of the data by decreasing quality.
+        Indices of the points by decreasing quality.
     sample_size : int
-        Data in a minimal sample, from 2 to N.
+        Number of points in a minimal sample, from 2 to N.
 
     Returns
     -------
@@ -149,7 +150,7 @@ def make_neighborhoods(data: Floats, ranking: Ints, sample_size: int) -> Neighbo
     Raises
     ------
     ValueError
-        If ``sample_size`` or the length of ``ranking`` is impossible.
+        If ``sample_size`` is out of range or ``ranking`` does not have length N.
 
     Examples
     --------
@@ -175,10 +176,10 @@ def make_neighborhoods(data: Floats, ranking: Ints, sample_size: int) -> Neighbo
 def sample_progressive_napsac(
     rng: Words, ranking: Ints, growth: Ints, counts: Ints, limit: int, neighborhoods: Neighborhoods, sample: Ints
 ) -> None:
-    """Draw the next sample of P-NAPSAC, of at least two data.
+    """Draw the next sample of P-NAPSAC, of at least two points.
 
-    ``ranking``, ``growth``, ``counts`` and ``limit`` are those of ``sample_prosac``; ``neighborhoods`` comes from
-    ``make_neighborhoods`` and is updated.
+    ``ranking``, ``growth``, ``counts`` and ``limit`` are the arguments of ``sample_prosac``. ``neighborhoods`` comes
+    from ``make_neighborhoods`` and is updated.
     """
     counts[0] += 1
     draws = counts[0]
@@ -206,7 +207,7 @@ def sample_progressive_napsac(
 
 @inlined
 def _draw_centre(rng: Words, draws: int, limit: int) -> int | np.int64:
-    """Return the rank that PROSAC draws with samples of one: T'_n = 1 + 20 (n - 1), and the n-th point is forced."""
+    """Return the rank that PROSAC draws for samples of one: the n-th point, with T'_n = 1 + 20 (n - 1)."""
     n = 2 + (draws - 2) // LOCAL_DRAWS
     return n - 1 if n <= limit else next_index(rng, limit)
 
@@ -215,7 +216,7 @@ def _draw_centre(rng: Words, draws: int, limit: int) -> int | np.int64:
 def _draw_neighbors(
     rng: Words, neighborhoods: Neighborhoods, layer: int, centre: int | np.int64, size: int, sample: Ints
 ) -> None:
-    """Draw m - 2 of the first ``size`` - 1 neighbours and take the one after them: all of the sample but its last."""
+    """Fill all places of the sample except the last: m - 2 of the first ``size`` - 1 neighbours, and the next one."""
     others = sample.size - 1
     draw_distinct(rng, size - 1, sample, np.int64(0), others - 1)  # a literal would compile another copy
     sample[others - 1] = size - 1
@@ -223,7 +224,7 @@ def _draw_neighbors(
     cell = neighborhoods.starts[layer, centre]
     for i in range(others):
         rank = members[cell + sample[i]]
-        if rank >= centre:  # the centre is no neighbour of its own: from its place on the next one counts
+        if rank >= centre:  # skip the centre, which is no neighbour of itself
             rank = members[cell + sample[i] + 1]
         sample[i] = rank
         neighborhoods.hits[rank] += 1
@@ -231,7 +232,7 @@ def _draw_neighbors(
 
 @inlined
 def views(indices: Ints) -> Neighborhoods:
-    """Return the neighbourhoods that ``indices`` holds: three fields of layers x N, and three of N."""
+    """Return the neighbourhoods in ``indices``: three fields of layers x N, and three of N."""
     layers, n = len(CELLS), indices.size // _NUMBERS_A_POINT
     cells = indices[: 3 * layers * n].reshape(3, layers, n)
     of_points = indices[3 * layers * n :].reshape(3, n)
@@ -239,7 +240,7 @@ def views(indices: Ints) -> Neighborhoods:
 
 
 def start(setup: SamplerInput) -> tuple[Floats, Ints]:
-    """Return nothing, and the neighbourhoods before the memory of PROSAC."""
+    """Return an empty array, and the neighbourhoods followed by the memory of PROSAC."""
     indices = np.empty(_NUMBERS_A_POINT * setup.data.shape[1], np.int64)
     made = make_neighborhoods(setup.data, setup.ranking, setup.sample_size)
     for view, array in zip(plain(views)(indices), made, strict=True):

@@ -1,14 +1,15 @@
-"""PROSAC: samples from a growing set of the best-ranked data (Chum and Matas, CVPR 2005).
+"""PROSAC: samples from a growing set of the best-ranked points (Chum and Matas, CVPR 2005).
 
-U_n are the n data of highest quality. Among T_N uniform samples of all N data, T_n on average lie in U_n::
+U_n is the set of the n points of highest quality. Of T_N uniform samples of all N points, T_n on average lie in U_n::
 
     T_n = T_N prod_{i < m} (n - i) / (N - i)
 
-PROSAC draws as many samples from U_n, but the best-ranked first: the samples T'_{n-1} + 1 to T'_n are those that lie in
-U_n and not in U_{n-1}, so they hold the n-th point and m - 1 of the n - 1 before it. T'_n is T_n with every increase
-rounded up. The paper's listing has the two branches of this rule swapped, which contradicts
-its own derivation; here the n-th point is in the sample while the set grows, and m data of U_n are drawn freely only
-after growth has ended.
+PROSAC draws the same number of samples from U_n, but the best-ranked points first. The samples T'_{n-1} + 1 to T'_n are
+those that lie in U_n and not in U_{n-1}. So they contain the n-th point and m - 1 of the n - 1 points before it. T'_n
+is T_n with every increase rounded up.
+
+The paper's listing has the two branches of this rule swapped, which contradicts its own derivation. Here the n-th point
+is in the sample while the set grows. After the growth has ended, all m points are drawn from U_n.
 """
 
 from __future__ import annotations
@@ -35,16 +36,16 @@ __all__ = [
     "views",
 ]
 
-# T_N: after so many samples PROSAC has become RANSAC (the value of the paper).
+# T_N: after this number of samples PROSAC is equal to RANSAC (the value of the paper).
 TOTAL_DRAWS = 200_000
 
-# An increase that is a whole number but for rounding must not be rounded up to the next one.
+# An increase that is a whole number except for rounding errors must not be rounded up to the next one.
 _ROUNDING = 1e-11
 
 
 @kernel
 def growth_function(sample_size: int, total_draws: int, growth: Ints) -> None:
-    """Fill ``growth`` (N + 1 numbers) with T'_n, the number of samples up to which the set has n data.
+    """Fill ``growth`` (N + 1 numbers) with T'_n, the number of samples up to which the set has n points.
 
     T'_m = 1 and T'_{n+1} = T'_n + ceil(T_{n+1} - T_n), with 0 below the sample size m; T_N = ``total_draws``, and N is
     at least m. From T_N downwards T_n = T_{n+1} (n + 1 - m) / (n + 1), which is exact where the increases are large.
@@ -74,10 +75,10 @@ def grow_subset(growth: Ints, draws: int, subset: int, limit: int) -> int:
 
 @inner_kernel
 def complete_by_prosac(rng: Words, growth: Ints, counts: Ints, limit: int, sample: Ints, known: int | np.int64) -> None:
-    """Fill the sample with the ranks (0: the best) that PROSAC draws as number t.
+    """Fill the sample with the ranks (0: the best) of sample number t of PROSAC.
 
-    ``counts`` holds t and n, the size of the set, which is updated. The first ``known`` ranks (none or one) are in the
-    sample already and stay: each takes the place of a rank that would be drawn freely, or is the forced one.
+    ``counts`` holds t, and n, the size of the set, which is updated. The first ``known`` ranks (none or one) are
+    already in the sample and stay. A known rank replaces a freely drawn rank, or is the forced rank n - 1.
     """
     m = sample.size
     n = growth.size - 1
@@ -95,11 +96,12 @@ def complete_by_prosac(rng: Words, growth: Ints, counts: Ints, limit: int, sampl
 
 @inner_kernel
 def sample_prosac(rng: Words, ranking: Ints, growth: Ints, counts: Ints, limit: int, sample: Ints) -> None:
-    """Draw the next sample of PROSAC; after ``TOTAL_DRAWS`` samples a uniform one of all data.
+    """Draw the next sample of PROSAC; after ``TOTAL_DRAWS`` samples, a uniform sample of all points.
 
-    ``ranking`` lists the data by decreasing quality, ``growth`` comes from ``growth_function``. ``counts`` is the
-    sampler's state: t, the samples drawn so far, and n, the size of the set (0 before the first sample). ``limit`` (n*
-    in m, ..., N) is where growth ends; the termination criterion may lower it at any time.
+    ``ranking`` lists the indices of the points by decreasing quality. ``growth`` comes from ``growth_function``.
+    ``counts`` is the state of the sampler: t, the number of samples so far, and n, the size of the set (0 before the
+    first sample). ``limit`` (n* in m, ..., N) is the largest size of the set; the stopping criterion may lower it at
+    any time.
     """
     known = np.int64(0)  # a literal would compile another copy
     counts[0] += 1
@@ -117,12 +119,12 @@ class Memory(NamedTuple):
 
 @inlined
 def views(indices: Ints) -> Memory:
-    """Return the arrays that ``indices`` (N + 3) holds."""
+    """Return the arrays in ``indices`` (N + 3)."""
     return Memory(indices[:2], indices[2:])
 
 
 def start(setup: SamplerInput) -> tuple[Floats, Ints]:
-    """Return nothing, and the memory."""
+    """Return an empty array, and the memory."""
     indices = np.zeros(setup.data.shape[1] + 3, np.int64)
     growth_function(setup.sample_size, TOTAL_DRAWS, plain(views)(indices).growth)
     return np.empty(0), indices

@@ -14,7 +14,7 @@ __all__ = ["draw", "sample_uniform"]
 
 @inner_kernel
 def sample_uniform(rng: Words, n: int, sample: Ints) -> None:
-    """Draw ``sample.size`` distinct indices below ``n``, all subsets being equally probable (RANSAC)."""
+    """Draw ``sample.size`` distinct indices below ``n``; all subsets are equally probable."""
     drawn = 0
     while drawn < sample.size:
         candidate = next_index(rng, n)

@@ -1,12 +1,12 @@
-"""How good a model is. A score is one module; ``SCORES`` lists them with their traits.
+"""Scores: they measure the quality of a model. A score is one module; ``SCORES`` lists the scores.
 
-A score grows with quality and gives an inlier at most its weight, so that the best that unseen data can add is the sum
-of their weights, 1 each unless the run has weights (``bansac.engine.scoring.weights``). The module of a score has a
-function
+A larger score is better. An inlier adds at most its weight to the score, so the remaining points add at most the sum of
+their weights. Weights are 1 unless the run has weights (``bansac.engine.scoring.weights``). The module of a score has
+one function:
 
 ``block_score(residuals, weights, squared_threshold) -> float``
-    Compiled for the problem's number type: the sum over a block of squared residuals, and of the weights of these data,
-    of what each point adds to the score.
+    Return the sum of the contributions of the points of a block, from their squared residuals and their weights. It is
+    compiled for the problem's number type.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ SCORES = {
 
 
 def check_block_score(name: str, block_score: Callable[..., Any], precision: str) -> None:
-    """Raise a ValueError if a block_score is not between 0 and the sum of the weights, or not 0 for NaN."""
+    """Raise a ValueError if a ``block_score`` is not between 0 and the sum of the weights, or not 0 for NaN."""
     function = getattr(block_score, "py_func", block_score)
     one = np.dtype(precision).type(1)
     for weight in (1.0, 0.25):

@@ -1,4 +1,4 @@
-"""Which data agree with a model: the classification C^k of the paper (sec:model_evaluation)."""
+"""Classification of points as inliers or outliers of a model: C^k of the paper (sec:model_evaluation)."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ __all__ = ["classify_block"]
 
 @fast_kernel
 def classify_block(residuals: Reals, squared_threshold: Any, is_inlier: Bools) -> np.int64:
-    """Mark the squared residuals of a block that are at most ``squared_threshold`` and count them.
+    """Mark the squared residuals of a block that are at most ``squared_threshold``, and return their number.
 
-    A NaN is an outlier. The counter is a float32 because that vectorises with the comparison (an integer counter takes
-    twice the time); it counts exactly up to 2**24, far more than a block holds.
+    NaN is an outlier. The counter is a float32, because it vectorises with the comparison; an integer counter takes
+    twice the time. It counts exactly up to 2**24, far more than the size of a block.
     """
     count = np.float32(0)
     for n in range(residuals.size):

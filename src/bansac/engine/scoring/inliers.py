@@ -1,6 +1,6 @@
 """The number of inliers (Fischler and Bolles, CACM 1981): the paper's score.
 
-The loop counts inliers in any case, so that ``block_score`` is called only for data with weights.
+The loop always counts inliers, so ``block_score`` is called only if the run has weights.
 """
 
 from __future__ import annotations

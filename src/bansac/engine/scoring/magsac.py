@@ -1,14 +1,14 @@
 """MAGSAC++: the score marginalised over the noise scale (Barath, Noskova, Ivashechkin and Matas, CVPR 2020).
 
-The noise scale is unknown and taken to be uniform up to sigma_max. Residuals r of inliers of one scale sigma have a chi
-distribution with n degrees of freedom, cut at its quantile k sigma. With u = r^2 / (2 sigma_max^2) and U = k^2 / 2 the
-loss of a residual r <= k sigma_max is, up to a constant factor,
+The noise scale is unknown, and assumed to be uniform up to sigma_max. For a scale sigma, the residuals r of inliers
+have a chi distribution with n degrees of freedom, truncated at its quantile k sigma. With u = r^2 / (2 sigma_max^2) and
+U = k^2 / 2 the loss of a residual r <= k sigma_max is, up to a constant factor,
 
     rho(u) = gamma((n + 1) / 2, u) + u (Gamma((n - 1) / 2, u) - Gamma((n - 1) / 2, U))
 
-with the lower and the upper incomplete gamma function, and rho(U) beyond. As in the paper n = 4, a match having four
-coordinates, and k is the .99 quantile. Here k sigma_max is the threshold t, so that u = U (r / t)^2, and the
-block_score is 1 - rho(u) / rho(U), from a table over (r / t)^2.
+with the lower and the upper incomplete gamma function. Beyond k sigma_max it is rho(U). As in the paper, n = 4 because
+a match has four coordinates, and k is the .99 quantile. Here k sigma_max is the threshold t, so u = U (r / t)^2. A
+point adds 1 - rho(u) / rho(U) to the score, from a table over (r / t)^2.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def _loss(u: float) -> float:
 
 
 def _tabulate() -> Floats:
-    """Return the block_score at k / ``_INTERVALS`` for k = 0, ..., and a 0 behind it."""
+    """Return the score of a point at (r / t)^2 = k / ``_INTERVALS`` for k = 0, ..., ``_INTERVALS``, followed by a 0."""
     losses = [_loss(_LIMIT * k / _INTERVALS) for k in range(_INTERVALS + 1)]
     return np.array([*(1 - loss / losses[-1] for loss in losses), 0.0])
 

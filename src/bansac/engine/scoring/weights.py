@@ -1,13 +1,14 @@
-"""Weights of the data in the score.
+"""Weights of the points in the score.
 
-Matches are not independent: a textured facade or a repeated window gives many in one corner of the image, and a wrong
-model that fits them outweighs the right one, which is supported all over the image. A match weighs
-``1 / sqrt(n1 n2)``, n1 and n2 being the numbers of matches around it in both images.
+*Density.* Matches are not independent: a textured facade or a repeated window gives many matches in one part of the
+image. A wrong model that fits them may have a higher score than the right model, whose inliers are spread over the
+image. So the weight of a match is ``1 / sqrt(n1 n2)``, where n1 and n2 are the numbers of matches around it in the two
+images.
 
-Data that come with a probability of being inliers, such as 1 - SNN ratio, weigh as much as it squared: among unlikely
-matches many agree with a wrong model by chance.
+*Reliability.* If the points have inlier probabilities, such as 1 - SNN ratio, the weight of a point is its squared
+probability. Many unlikely matches agree with a wrong model by chance.
 
-Weights belong to the score only. The stopping criteria and the network count inliers, whatever their weights.
+Weights are used for the score only. The stopping criteria and the network count inliers without weights.
 """
 
 from __future__ import annotations
@@ -24,14 +25,14 @@ __all__ = ["density_weights", "reliability_weights", "scale_weights"]
 # Radius of the neighbourhood, as a share of the diagonal of the box around the points of an image.
 _RADIUS = 0.03
 
-# Its area is that of 3 x 3 cells; there is an empty row or column of cells on every side of the box.
+# The neighbourhood has the area of 3 x 3 cells. The grid has an empty row or column of cells on each side of the box.
 _CELLS_OF_DIAGONAL = 3 / (math.sqrt(math.pi) * _RADIUS)
 _SIDE = int(_CELLS_OF_DIAGONAL) + 3
 
-# Weights are whole multiples of this, so that sums of them are exact in any order, and fit into a float32.
+# Weights are whole multiples of this unit, so their sums are exact in any order, and a weight fits into a float32.
 _UNIT = 2.0**-24
 
-# Smallest probability that is taken seriously.
+# Lower bound of the probabilities.
 _LEAST = 0.01
 
 
@@ -47,7 +48,7 @@ def scale_weights(weights: Floats) -> None:
 
 
 def reliability_weights(probabilities: Floats) -> Floats | None:
-    """Return the squares of inlier probabilities, None if they are not all in [0, 1] or say nothing.
+    """Return the squares of inlier probabilities; None if they are not all in [0, 1] or are all 0.
 
     Examples
     --------
@@ -60,7 +61,7 @@ def reliability_weights(probabilities: Floats) -> Floats | None:
 
 @kernel
 def _square(probabilities: Floats, squares: Floats) -> bool:
-    """Write the squares; False if they are not all of numbers in [0, 1], of which one is not 0."""
+    """Write the squares; return False if a probability is outside of [0, 1] or all are 0."""
     good, largest = True, 0.0
     for n in range(squares.size):
         p = probabilities[n]
@@ -72,7 +73,7 @@ def _square(probabilities: Floats, squares: Floats) -> bool:
 
 
 def density_weights(data: Floats) -> Floats:
-    """Return weights of points (2 x N) or matches (4 x N) that fall with the density around them.
+    """Return weights of points (2 x N) or matches (4 x N) that decrease with the density around them.
 
     Parameters
     ----------
@@ -97,7 +98,7 @@ def density_weights(data: Floats) -> Floats:
 
 @kernel
 def divide_by_density(data: Floats, weights: Floats, grid: Ints, cells: Ints) -> None:
-    """Compute the weights by counts of points in the 3 x 3 cells around each point, image by image."""
+    """Write the weights, from the number of points in the 3 x 3 cells around each point in each image."""
     images = data.shape[0] // 2
     for image in range(images):
         _count_around(data[2 * image], data[2 * image + 1], weights, grid, cells, image == 0)
@@ -107,7 +108,7 @@ def divide_by_density(data: Floats, weights: Floats, grid: Ints, cells: Ints) ->
 
 @inner_kernel
 def _count_around(x: Floats, y: Floats, products: Floats, grid: Ints, cells: Ints, is_first: bool) -> None:
-    """Multiply ``products``, those of the first image being 1, by the number of points around each point."""
+    """Multiply ``products`` by the number of points around each point; for the first image, set it to this number."""
     low_x, high_x, low_y, high_y = np.inf, -np.inf, np.inf, -np.inf
     for n in range(x.size):
         low_x = x[n] if x[n] < low_x else low_x

@@ -1,26 +1,28 @@
-"""When to stop. A stopping criterion is one module; ``STOPS`` lists them with their traits.
+"""Stopping criteria. A criterion is one module; ``STOPS`` lists the criteria with their traits.
 
-A criterion asks for a number of samples, anew for every new best model; the first of a run's criteria that is met ends
-it. The functions of its module, the first of them compiled:
+For every new best model, a criterion computes the required number of samples. A run ends as soon as one of its criteria
+is met. The module of a criterion has these functions. The first one is compiled:
 
 ``required_iterations(is_inlier, ranking, history, progress, indices, sample_size, confidence) -> float``
-    The number of samples; inf for as many as may be. ``is_inlier`` is the mask of the best model, ``ranking`` lists the
-    data by decreasing quality (empty without scores), ``history`` has a row for each sequential test (epsilon, delta,
-    log A, samples tested), ``progress`` is the record of the run so far (``bansac.engine.state.PROGRESS``). PROSAC's
-    criterion also writes ``progress.subset_limit``, the largest set that PROSAC draws from.
+    Return the required number of samples, or inf if the criterion gives no bound. ``is_inlier`` is the mask of the best
+    model. ``ranking`` lists the indices of the points by decreasing quality (empty without scores). ``history`` has a
+    row for each sequential test (epsilon, delta, log A, samples tested). ``progress`` is the progress of the run
+    (``bansac.engine.state.PROGRESS``). PROSAC's criterion also writes ``progress.subset_limit``, the size of the
+    largest set that PROSAC draws from.
 ``prepare(n, sample_size) -> indices``, optional
-    The criterion's own int64 array, of at most N + 1 entries.
+    Return the memory of the criterion, an int64 array of at most N + 1 entries.
 
-BANSAC's criterion has no module: it looks at the probabilities after every update, in the loop.
+BANSAC's criterion has no module. The loop checks it against the probabilities after every update.
 
-No criterion ends a run with a network before its 20th update. The paper names no such number. But its criterion takes
-a point below tau for one that the classifications have taken out of the sampling; at the start only its prior can have
-put it there, and scores of small scale, all of them below tau, would end the run at its first model. Nor do the bounds
-of RANSAC and PROSAC hold as long as the network still changes what is drawn. An update is a vote on every point: after
-20 of them those that are below tau are there by evidence, whatever their prior, and there has been a look at as many
-models as show what support chance gives (``bansac.engine.state.FULL_MODELS``). Degenerate samples do not update. Where
-they are the rule, as in a scene with one plane, the bounds, though not BANSAC's criterion, may end the run from the
-100th classification C^k on.
+No criterion ends a run with a network before its 20th update. The paper has no such limit. BANSAC's criterion assumes
+that points are below tau because the classifications have excluded them. At the start only the prior can have done so:
+if all scores are small and below tau, the run would end at its first model. The bounds of RANSAC and PROSAC do not hold
+either while the network still changes the sampling. An update is a vote on every point. After 20 updates, points are
+below tau because of evidence, whatever their prior. By then the support of a random model is also known
+(``bansac.engine.state.FULL_MODELS``).
+
+Degenerate samples give no update. If most samples are degenerate, as in a scene with one plane, the bounds (but not
+BANSAC's criterion) may end the run from the 100th classification C^k on.
 """
 
 from __future__ import annotations
@@ -30,7 +32,7 @@ from typing import Any
 
 __all__ = ["MAX_BOUNDS", "STOPS", "Stop"]
 
-# The most criteria with a number of samples that one run can have.
+# Largest number of criteria of a run that give a required number of samples.
 MAX_BOUNDS = 4
 
 
@@ -41,15 +43,15 @@ class Stop:
     Parameters
     ----------
     name : str
-        Its name, the ``stop_reason`` of a run that it ends.
+        Its name, which is the ``stop_reason`` of a run that it ends.
     module : str or object, optional
         Name of the module, or object, with the criterion's functions; None for BANSAC's.
     order : bool
-        It needs the data in order of quality.
+        Whether it needs the ranking of the points by quality.
     verification : bool
-        It needs SPRT verification.
+        Whether it needs SPRT verification.
     adaptive : bool
-        It needs the dynamic Bayesian network.
+        Whether it needs the dynamic Bayesian network.
     """
 
     name: str
@@ -59,7 +61,7 @@ class Stop:
     adaptive: bool = False
 
 
-# In the order in which they are asked: of two that are met at once the first is the stop reason.
+# The order is that of the checks: if two criteria are met at once, the first one is the stop reason.
 STOPS = {
     stop.name: stop
     for stop in (

@@ -12,22 +12,22 @@ from bansac.numeric.jit import inner_kernel, kernel
 
 __all__ = ["nonrandom_supports", "prepare", "prosac_iterations", "required_iterations"]
 
-# The probability that a point agrees with a bad model, and the level of the test that its support is not random (beta
-# and psi).
+# The probability beta that a point agrees with a bad model, and the level psi of the non-randomness test.
 _CHANCE_RATE = 0.05
 _LEVEL = 0.05
 
 
 @kernel
 def nonrandom_supports(sample_size: int, supports: Ints) -> None:
-    """Write into ``supports[n]`` how many inliers among the best n data are no product of chance, for PROSAC's stop.
+    """Write the smallest non-random number of inliers among the best n points to ``supports[n]``.
 
-    The smallest I with P(m + B >= I) < psi, where B ~ Binomial(n - m, beta) counts the chance inliers outside of the
-    sample (Chum and Matas, 2005, eq. 9; the exponent of 1 - beta there has a misprint). ``supports`` has N + 1 entries;
-    those below m are not written. One more point raises the tail P(B >= j) by beta P(B = j - 1), so one pass does it.
+    It is the smallest I with P(m + B >= I) < psi, where B ~ Binomial(n - m, beta) is the number of chance inliers
+    outside of the sample (Chum and Matas, 2005, eq. 9; the exponent of 1 - beta there has a misprint). ``supports`` has
+    N + 1 entries; those below m are not written. One more point increases the tail P(B >= j) by beta P(B = j - 1), so
+    one pass is enough.
     """
     odds = _CHANCE_RATE / (1 - _CHANCE_RATE)
-    j = 1  # of the tail P(B >= j)
+    j = 1  # index of the tail P(B >= j)
     below = 1.0  # P(B = j - 1)
     tail = 0.0
     for n in range(sample_size, supports.size):
@@ -47,14 +47,15 @@ def nonrandom_supports(sample_size: int, supports: Ints) -> None:
 def prosac_iterations(
     is_inlier: Bools, ranking: Ints, nonrandom: Ints, sample_size: int, confidence: float
 ) -> tuple[float, int]:
-    """Return how many samples PROSAC asks for, and the number n* of best data that ask for the fewest.
+    """Return the number of samples that PROSAC requires, and n*, the size of the set that requires the fewest.
 
-    Of the sets of the n best data whose inliers are no chance (non-randomness), the one with the most inliers for its
-    size needs the fewest samples (maximality; Chum and Matas, 2005, section 2.2). ``ranking`` lists the data by
-    decreasing quality; ``nonrandom`` comes from ``nonrandom_supports``. Infinity where chance explains every set.
+    Only sets of the n best points whose number of inliers is not random are considered (non-randomness). The set with
+    the highest probability of an all-inlier sample requires the fewest samples (maximality; Chum and Matas, 2005,
+    section 2.2). The number is inf if chance explains the inliers of every set. ``ranking`` lists the indices of the
+    points by decreasing quality; ``nonrandom`` comes from ``nonrandom_supports``.
 
-    A set must hold half of the data. The paper leaves the smallest one open; with a hundred of the best matches, as
-    some implementations have it, a blurred model that holds for them ends the run much too early.
+    A set must contain at least half of the points. The paper does not specify the smallest set. If it is the hundred
+    best matches, as in some implementations, an inaccurate model that fits them ends the run much too early.
     """
     n = is_inlier.size
     smallest = (n + 1) // 2 if (n + 1) // 2 > sample_size else sample_size
@@ -75,7 +76,7 @@ def prosac_iterations(
 
 
 def prepare(n: int, sample_size: int) -> Ints:
-    """Return the supports that are not random, for sets of 0, ..., n data."""
+    """Return the smallest non-random numbers of inliers for sets of 0, ..., n points."""
     supports = np.empty(n + 1, np.int64)
     nonrandom_supports(sample_size, supports)
     return supports
@@ -84,7 +85,7 @@ def prepare(n: int, sample_size: int) -> Ints:
 def required_iterations(
     is_inlier: Bools, ranking: Ints, history: Floats, progress: Any, indices: Ints, sample_size: int, confidence: float
 ) -> float:
-    """Return the number of samples for the inliers of the best model; limit the set that PROSAC draws from."""
+    """Return the required number of samples for the best model, and limit the set that PROSAC draws from."""
     bound, size = prosac_iterations(is_inlier, ranking, indices, sample_size, confidence)
     progress.subset_limit = size
     return bound

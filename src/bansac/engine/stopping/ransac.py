@@ -1,4 +1,4 @@
-"""RANSAC's stopping criterion: the number of uniform samples until one has inliers only (Fischler and Bolles, 1981)."""
+"""RANSAC's stopping criterion: the number of uniform samples until one is all-inlier (Fischler and Bolles, 1981)."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ __all__ = ["all_inlier_probability", "ransac_iterations", "required_iterations"]
 
 @inlined
 def all_inlier_probability(inliers: int, n: int, sample_size: int) -> float:
-    """Return the probability that a uniform sample without replacement has inliers only.
+    """Return the probability that a uniform sample without replacement contains inliers only.
 
-    It is prod (I - i) / (N - i), not the usual (I / N)^m, which asks for too few samples (Schoenberger et al., 2025).
+    It is prod (I - i) / (N - i). The usual (I / N)^m requires too few samples (Schoenberger et al., 2025).
     """
     probability = 1.0
     for i in range(sample_size):
@@ -27,9 +27,9 @@ def all_inlier_probability(inliers: int, n: int, sample_size: int) -> float:
 
 @inner_kernel
 def ransac_iterations(inliers: int, n: int, sample_size: int, confidence: float) -> float:
-    """Return how many samples contain one of inliers only, with probability ``confidence`` (Fischler and Bolles).
+    """Return the number of samples needed for an all-inlier one with probability ``confidence`` (Fischler and Bolles).
 
-    It is at least 1: the formula falls below where a single sample is enough.
+    It is at least 1, although the formula gives less if a single sample is enough.
     """
     probability = all_inlier_probability(inliers, n, sample_size)
     if probability <= 0:
@@ -43,5 +43,5 @@ def ransac_iterations(inliers: int, n: int, sample_size: int, confidence: float)
 def required_iterations(
     is_inlier: Bools, ranking: Ints, history: Floats, progress: Any, indices: Ints, sample_size: int, confidence: float
 ) -> float:
-    """Return the number of samples for the inliers of the best model."""
+    """Return the required number of samples for the inliers of the best model."""
     return ransac_iterations(progress.best_inliers, is_inlier.size, sample_size, confidence)

@@ -13,7 +13,7 @@ from bansac.numeric.jit import inlined, inner_kernel
 
 __all__ = ["required_iterations", "sprt_iterations"]
 
-# Of the exponent h: where the search ends, the steps of Newton's method at most, and the relative error.
+# Search of the exponent h: its largest value, the largest number of Newton steps, and the relative error.
 _LARGEST_EXPONENT = 1e3
 _STEPS = 40
 _EXACT = 1e-13
@@ -24,15 +24,15 @@ def _test_exponent(epsilon: float, row: Floats) -> float:
     """Return the root h > 0 of eps (delta_i / eps_i)^h + (1 - eps) ((1 - delta_i) / (1 - eps_i))^h = 1.
 
     ``A_i^-h`` is the probability that test i (``row``) rejects a model with inlier ratio ``epsilon`` (Chum and Matas,
-    2008, eq. 17). Where the test expects more inliers than the model has there is no positive root, and a good model
-    would be rejected for sure: 0.
+    2008, eq. 17). If the test expects more inliers than the model has, there is no positive root. Then a good model is
+    always rejected, and the exponent is 0.
     """
     log_inlier = math.log(row[1] / row[0])
     log_outlier = math.log((1 - row[1]) / (1 - row[0]))
     if epsilon * log_inlier + (1 - epsilon) * log_outlier >= 0:
         return 0.0
     h, excess, slope = 0.5, -1.0, 0.0
-    while excess < 0 and h < _LARGEST_EXPONENT:  # beyond the root, from where Newton's method falls to it
+    while excess < 0 and h < _LARGEST_EXPONENT:  # beyond the root, from which Newton's method descends to it
         h *= 2
         excess, slope = _excess(epsilon, h, log_inlier, log_outlier)
     for _ in range(_STEPS):
@@ -45,7 +45,7 @@ def _test_exponent(epsilon: float, row: Floats) -> float:
 
 @inlined
 def _excess(epsilon: float, h: float, log_inlier: float, log_outlier: float) -> tuple[float, float]:
-    """Return the left side of the equation minus 1, and its derivative by h."""
+    """Return the left side of the equation minus 1, and its derivative with respect to h."""
     inlier, outlier = epsilon * math.exp(h * log_inlier), (1 - epsilon) * math.exp(h * log_outlier)
     return inlier + outlier - 1, inlier * log_inlier + outlier * log_outlier
 
@@ -54,13 +54,14 @@ def _excess(epsilon: float, h: float, log_inlier: float, log_outlier: float) -> 
 def sprt_iterations(
     inliers: int, n: int, sample_size: int, confidence: float, history: Floats, iterations: int
 ) -> float:
-    """Return how many samples SPRT asks for (Chum and Matas, 2008, section 3.2).
+    """Return the number of samples that SPRT requires (Chum and Matas, 2008, section 3.2).
 
-    A sample counts if it has inliers only and its model passes the test, P_g (1 - A_i^-h_i). The samples tested so far
-    have missed a better model with probability eta; the bound is where eta falls to 1 - confidence.
+    A sample is successful if it contains inliers only and its model passes the test. The probability is
+    P_g (1 - A_i^-h_i). The samples so far have missed a better model with probability eta. The bound is the number of
+    samples at which eta falls to 1 - confidence.
 
-    ``history`` has one row a test: epsilon, delta, log A, samples tested. ``iterations`` is the number of samples so
-    far, those before the first test included, which had no chance of a wrong rejection.
+    ``history`` has one row per test: epsilon, delta, log A, samples tested. ``iterations`` is the number of samples so
+    far. It includes the samples before the first test, whose models could not be rejected.
     """
     good = all_inlier_probability(inliers, n, sample_size)
     if good <= 0:
@@ -88,5 +89,5 @@ def sprt_iterations(
 def required_iterations(
     is_inlier: Bools, ranking: Ints, history: Floats, progress: Any, indices: Ints, sample_size: int, confidence: float
 ) -> float:
-    """Return the number of samples for the inliers of the best model."""
+    """Return the required number of samples for the inliers of the best model."""
     return sprt_iterations(progress.best_inliers, is_inlier.size, sample_size, confidence, history, progress.iterations)
