@@ -50,7 +50,7 @@ EXTRAS += ("skimage", "typer")
 def test_estimating_needs_none_of_the_extras() -> None:
     """Every row of the table is run, without the extras, by ``all_estimators``, as in the session ``wheel`` of nox."""
     block = f"import sys; sys.modules.update(dict.fromkeys({EXTRAS}))  # importing one raises ImportError\n"
-    program = block + (ROOT / "tests" / "all_estimators.py").read_text()
+    program = f"{block}import runpy; runpy.run_path({str(ROOT / 'tests' / 'all_estimators.py')!r}, run_name='__main__')"
     assert run_python(program).splitlines() == [row.function for row in ESTIMATORS]
 
 
