@@ -99,7 +99,7 @@ class Result:
         - ``"ransac"``, ``"sprt"``, ``"prosac"`` or ``"bansac"``: this stopping criterion ended a single restart;
         - ``"no_data"``: there are fewer points than a sample needs.
     success : bool
-        True if the model has significantly more support than expected by chance.
+        True if the model has significantly more support than expected by chance and its inliers do not lie on a line.
     message : str
         Description of the outcome.
     seed : int

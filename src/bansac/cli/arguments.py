@@ -110,7 +110,10 @@ def _flag(field: dataclasses.Field[Any]) -> inspect.Parameter:
     if field.metadata["choices"]:
         words.append(f"One of {', '.join(field.metadata['choices'])}.")
     words.append(_DEFAULTS.get(field.name, f"Default: {field.default}."))
-    kind, values = _VALUES.get(field.name) or _VALUES[str(field.type).partition(" | ")[0]]
+    found = _VALUES.get(field.name) or _VALUES.get(str(field.type).partition(" | ")[0])
+    if found is None:
+        raise TypeError(f"the option {field.name!r} of type {field.type} needs a row in _VALUES for its flag")
+    kind, values = found
     annotation = Annotated[kind, typer.Option(help=" ".join(words), **values)]  # type: ignore[valid-type]
     return inspect.Parameter(field.name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
 

@@ -45,7 +45,7 @@ __all__ = [
 ]
 
 # Repetitions of the inner optimisation (10 in Chum et al.).
-_ROUNDS = 10
+_MAX_FITS = 10
 
 # Largest number of points of a fit, in minimal samples (Lebeda et al.).
 _SAMPLES_A_FIT = 7
@@ -158,7 +158,7 @@ def optimize_locally(run: Run) -> None:
     progress, settings, work = run.progress, run.settings, _make_work(run)
     best, other = np.empty(run.data.shape[1], np.bool_), np.empty(run.data.shape[1], np.bool_)
     mark_inliers(run, run.best_model, best, settings.squared_threshold)
-    repeats = _ROUNDS if settings.inner else 1
+    repeats = _MAX_FITS if settings.inner else 1
     for _ in range(repeats):
         copy(run.best_model, work.model)
         if settings.inner and not _fit_to_inliers(run, work, best, progress.best_inliers // 2):

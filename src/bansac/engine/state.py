@@ -50,8 +50,8 @@ BLOCK = 128
 # these models estimate those of a bad model (as in OpenCV since 4.7; Ivashechkin et al., 2021).
 FULL_MODELS = 20
 
-# No criterion ends a run with a network before MIN_UPDATES updates. Degenerate samples give no update; if most samples
-# are degenerate, MIN_CLASSIFICATIONS classifications are enough (``bansac.engine.stopping``).
+# No criterion ends a restart with a network before MIN_UPDATES updates. Degenerate samples give no update; if most
+# samples are degenerate, MIN_CLASSIFICATIONS classifications are enough (``bansac.engine.stopping``).
 MIN_UPDATES = 20
 MIN_CLASSIFICATIONS = 100
 

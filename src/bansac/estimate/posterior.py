@@ -33,7 +33,7 @@ _WINDOW = 6.0
 _SMALLEST_SIGMA, _LARGEST_SIGMA = 0.02, 1.0
 
 _BINS = 64
-_ROUNDS = 30
+_MAX_STEPS = 30
 _CONVERGED = 0.01
 
 
@@ -137,7 +137,7 @@ def _fit_mixture(counts: Floats, squares: Floats, codimension: int, peak: float)
         total += counts[k]
     most = total / (total + 1.0)  # allows for one unobserved outlier
     share, sigma = 0.5, 1.0 / 3.0
-    for _ in range(_ROUNDS):
+    for _ in range(_MAX_STEPS):
         exponent = -0.5 / (_WIDE * _WIDE * sigma * sigma)
         factor = share / (1.0 - share) * peak / sigma**codimension
         wide_factor = factor * _WIDE_SHARE / float(_WIDE) ** codimension

@@ -102,7 +102,7 @@ STURM_SCRATCH = _BRACKETS + 3 * _MAX_DEGREE
 
 # Largest number of interval splits, and of steps of Halley's method.
 _MAX_SPLITS = 1000
-_MAX_ROUNDS = 100
+_MAX_STEPS = 100
 # Halley's method cubes the relative error, so after a step of this relative size only rounding errors remain.
 _LAST_STEP = 1e-6
 
@@ -339,7 +339,7 @@ def _improve_roots(s: Floats) -> None:
         at_high = ((((at_high * y + c4) * y + c3) * y + c2) * y + c1) * y + c0
         # The signs differ except for roots of even multiplicity.
         s[_RISING + j] = (1.0 if at_high >= 0.0 else 0.0) - (1.0 if at_low >= 0.0 else 0.0)
-    for _ in range(_MAX_ROUNDS):
+    for _ in range(_MAX_STEPS):
         searched = 0
         for j in range(_LANES):
             x, low, high = s[_ROOT + j], s[_LOW + j], s[_HIGH + j]

@@ -27,16 +27,16 @@ _COPLANAR = 5
 # Largest squared distance of a match on the plane, over the squared Sampson threshold of F. It is large because H is
 # determined by three matches only, which amplifies their noise.
 _PLANE_FACTOR = 9.0
-_ROUNDS = 3
+_MAX_FITS = 3
 
 # Pairs are drawn until the probability of having missed the best F is at most this.
 _FAILURE = 0.05
 _MAX_PAIRS = 300.0
 
-# Offsets in the scratch, after two arrays of length N: two homographies, then the room for the matches of the sample
+# Offsets in the scratch, after two arrays of length N: two homographies, then the work for the matches of the sample
 # and their weights, or for the fit of a homography.
 _CANDIDATE = 9
-_ROOM = 18
+_WORK = 18
 
 _fit_homography = inner_kernel(homography_dlt.fit)
 
@@ -57,8 +57,8 @@ def is_degenerate(data: Floats, sample: Ints, model: Floats, squared_threshold: 
     scratch : ndarray
         At least 53 numbers.
     """
-    H, candidate, room = scratch[:_CANDIDATE], scratch[_CANDIDATE:_ROOM], scratch[_ROOM:]
-    return _find_plane(data, sample, model, _PLANE_FACTOR * squared_threshold, H, candidate, scratch[:0], room)
+    H, candidate, work = scratch[:_CANDIDATE], scratch[_CANDIDATE:_WORK], scratch[_WORK:]
+    return _find_plane(data, sample, model, _PLANE_FACTOR * squared_threshold, H, candidate, scratch[:0], work)
 
 
 def repair_degenerate(
@@ -77,11 +77,11 @@ def repair_degenerate(
     """
     n = data.shape[1]
     weights, off_plane, rest = scratch[:n], scratch[n : 2 * n], scratch[2 * n :]
-    H, candidate, room = rest[:_CANDIDATE], rest[_CANDIDATE:_ROOM], rest[_ROOM:]
+    H, candidate, work = rest[:_CANDIDATE], rest[_CANDIDATE:_WORK], rest[_WORK:]
     plane_threshold = _PLANE_FACTOR * squared_threshold
-    if not _find_plane(data, sample, model, plane_threshold, H, candidate, weights, room):
+    if not _find_plane(data, sample, model, plane_threshold, H, candidate, weights, work):
         return False
-    off_count = n - refit_plane(data, plane_threshold, _ROUNDS, H, candidate, weights, room)
+    off_count = n - refit_plane(data, plane_threshold, _MAX_FITS, H, candidate, weights, work)
     return _search_epipole(data, weights, off_plane[:off_count], H, model, candidate, squared_threshold, rng)
 
 
@@ -94,7 +94,7 @@ def _find_plane(
     H: Floats,
     candidate: Floats,
     weights: Floats,
-    room: Floats,
+    work: Floats,
 ) -> bool:
     """Find a homography that is compatible with F and agrees with five matches of the sample.
 
@@ -102,8 +102,8 @@ def _find_plane(
     """
     for i in range(7):
         for c in range(4):
-            room[7 * c + i] = data[c, sample[i]]
-    x1, y1, x2, y2, on_plane = room[:7], room[7:14], room[14:21], room[21:28], room[28:35]
+            work[7 * c + i] = data[c, sample[i]]
+    x1, y1, x2, y2, on_plane = work[:7], work[7:14], work[14:21], work[21:28], work[28:35]
     most = 0
     for at in range(0, 15, 3):
         i, j, k = sample[_TRIPLETS[at]], sample[_TRIPLETS[at + 1]], sample[_TRIPLETS[at + 2]]
@@ -190,13 +190,13 @@ def mark_plane(
 
 @inner_kernel
 def refit_plane(
-    data: Floats, squared_threshold: float, rounds: int, H: Floats, candidate: Floats, weights: Floats, room: Floats
+    data: Floats, squared_threshold: float, fits: int, H: Floats, candidate: Floats, weights: Floats, work: Floats
 ) -> int:
     """Fit H to the matches on its plane while their number grows; set their weights to 1 and return their number."""
     x1, y1, x2, y2 = data[0], data[1], data[2], data[3]
     most = mark_plane(x1, y1, x2, y2, H, squared_threshold, weights)
-    for _ in range(rounds):
-        if not _fit_homography(data, weights, candidate, room):
+    for _ in range(fits):
+        if not _fit_homography(data, weights, candidate, work):
             break
         support = mark_plane(x1, y1, x2, y2, candidate, squared_threshold, weights)
         if support <= most:

@@ -50,7 +50,7 @@ _ROTATION_SHARE = 0.9
 
 # Smallest shares of the inliers that follow a structure: for a homography of four matches, and for all others.
 _FEWEST_AT_FIRST, _FEWEST = 0.4, 0.7
-_ROUNDS = 4
+_MAX_FITS = 4
 
 # Largest number of inliers in the search.
 _SEARCHED = 250
@@ -267,7 +267,7 @@ def _mark_plane_of_support(
             seen += 1
     found = _search_plane(searched, threshold, rng, models, sample, on)
     if found >= _FEWEST_AT_FIRST * n and found > 0:
-        found = refit_plane(searched, _squared_tolerance(threshold), _ROUNDS, models[1], models[0], on, scratch)
+        found = refit_plane(searched, _squared_tolerance(threshold), _MAX_FITS, models[1], models[0], on, scratch)
     if found < _FEWEST * n or found == 0:
         return
     _count_following(data, models[1], threshold, follows)

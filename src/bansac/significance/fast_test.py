@@ -63,8 +63,8 @@ def _bound_false_alarms(
 ) -> float:
     """Return an upper bound of the log of the number of false alarms; ``limit`` is the squared threshold."""
     n = inliers.size
-    room = (others + 1) * min(n, _SAMPLE)
-    rearranged, residuals, counts = np.empty((data.shape[0], room)), np.empty(room), np.empty(3, np.int64)
+    capacity = (others + 1) * min(n, _SAMPLE)
+    rearranged, residuals, counts = np.empty((data.shape[0], capacity)), np.empty(capacity), np.empty(3, np.int64)
     _sample_rearranged(data, inliers, fixed_rng(), width, same, m - 1, others, rearranged, counts)
     if counts[0] <= m:
         return np.inf

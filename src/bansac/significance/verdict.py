@@ -100,7 +100,10 @@ def judge(
 
 
 def judge_motion_of_plane(support: int, n: int) -> Verdict:
-    """Return the verdict on a relative pose from the plane of the inliers, which replaces a successful one."""
+    """Return the verdict on a relative pose that was computed from the homography of the inliers.
+
+    It replaces a pose that was already a success, so its support is not tested again.
+    """
     message = f"relative pose with {support} of {n} inliers, from the homography of their plane"
     return Verdict(True, message, "planar")
 

@@ -133,7 +133,7 @@ def test_scipy_finds_no_line_of_lower_cost(loss):
         return near @ [np.cos(parameters[0]), np.sin(parameters[0])] + parameters[1]
 
     for seed in range(30):
-        points, line = blurred_line(seed)
+        points, line = blurred_line(seed, 60)
         _, run, _ = move(points, line, loss, 1.0)
         near = points[line_distances(points, line) < 2 * THRESHOLD]  # the data that take part
         if loss == CAUCHY:

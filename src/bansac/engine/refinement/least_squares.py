@@ -12,7 +12,7 @@ from bansac.problems.problem import Problem
 
 __all__ = ["refine", "refine_to_inliers"]
 
-_ROUNDS = 10
+_MAX_FITS = 10
 
 
 def refine(run: Run, problem: Problem) -> None:
@@ -33,7 +33,7 @@ def refine_to_inliers(run: Run) -> int:
     copy(best, fitted)
     for n in range(weights.size):
         weights[n] = 0.0
-    for kept in range(_ROUNDS + 1):
+    for kept in range(_MAX_FITS + 1):
         score, inliers = evaluate(
             run, fitted, is_inlier, run.settings.squared_threshold, -1.0, np.inf, run.candidate.first_block
         )
@@ -48,6 +48,6 @@ def refine_to_inliers(run: Run) -> int:
             weight = 1.0 if is_inlier[n] else 0.0
             changed |= weight != weights[n]
             weights[n] = weight
-        if not changed or kept == _ROUNDS or not run.kernels.fit(run.data, weights, fitted, run.scratch):
+        if not changed or kept == _MAX_FITS or not run.kernels.fit(run.data, weights, fitted, run.scratch):
             return kept
-    return _ROUNDS
+    return _MAX_FITS

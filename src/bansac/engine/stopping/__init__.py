@@ -1,7 +1,7 @@
 """Stopping criteria. A criterion is one module; ``STOPS`` lists the criteria with their traits.
 
-For every new best model, a criterion computes the required number of samples. A run ends as soon as one of its criteria
-is met. The module of a criterion has these functions. The first one is compiled:
+For every new best model, a criterion computes the required number of samples. A restart ends as soon as one of its
+criteria is met. The module of a criterion has these functions. The first one is compiled:
 
 ``required_iterations(is_inlier, ranking, history, progress, indices, sample_size, confidence) -> float``
     Return the required number of samples, or inf if the criterion gives no bound. ``is_inlier`` is the mask of the best
@@ -14,15 +14,15 @@ is met. The module of a criterion has these functions. The first one is compiled
 
 BANSAC's criterion has no module. The loop checks it against the probabilities after every update.
 
-No criterion ends a run with a network before its 20th update. The paper has no such limit. BANSAC's criterion assumes
-that points are below tau because the classifications have excluded them. At the start only the prior can have done so:
-if all scores are small and below tau, the run would end at its first model. The bounds of RANSAC and PROSAC do not hold
-either while the network still changes the sampling. An update is a vote on every point. After 20 updates, points are
-below tau because of evidence, whatever their prior. By then the support of a random model is also known
-(``bansac.engine.state.FULL_MODELS``).
+No criterion ends a restart with a network before its 20th update. The paper has no such limit. BANSAC's criterion
+assumes that points are below tau because the classifications have excluded them. At the start only the prior can have
+done so: if all scores are small and below tau, the restart would end at its first model. The bounds of RANSAC and
+PROSAC do not hold either while the network still changes the sampling. An update is a vote on every point. After 20
+updates, points are below tau because of evidence, whatever their prior. By then the support of a random model is also
+known (``bansac.engine.state.FULL_MODELS``).
 
 Degenerate samples give no update. If most samples are degenerate, as in a scene with one plane, the bounds (but not
-BANSAC's criterion) may end the run from the 100th classification C^k on.
+BANSAC's criterion) may end the restart from the 100th classification C^k on.
 """
 
 from __future__ import annotations
