@@ -59,7 +59,7 @@ def test_want_of_memory_is_one_line(bansac: Any, matches_csv: Path, monkeypatch:
     def fails(*arguments: Any, **settings: Any) -> None:
         raise MemoryError("unable to allocate 6 TiB")
 
-    monkeypatch.setattr(library, "estimate_homography", fails, raising=False)
+    monkeypatch.setattr("bansac.estimate.two_views.estimate_homography", fails)
     message = bansac.refused("estimate", matches_csv, "--model", "H")
     assert message == "bansac: there is not enough memory: unable to allocate 6 TiB"
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import bansac.compat.cv2 as ours
-from bansac.compat import answers
+from bansac.compat import return_values
 from bansac.geometry import apply_transform
 from bansac.lab.metrics import pose_error
 from bansac.synthetic import epipolar_matches, homography_matches
@@ -312,7 +312,7 @@ def test_it_works_without_opencv(monkeypatch):
     monkeypatch.setitem(sys.modules, "cv2", None)
     real = importlib.util.find_spec
     monkeypatch.setattr(importlib.util, "find_spec", lambda name, *a: None if name == "cv2" else real(name, *a))
-    answers.error_type.cache_clear()
+    return_values.error_type.cache_clear()
     try:
         H, _ = ours.findHomography(X1, X2, ours.RANSAC)
         np.testing.assert_allclose(H[:2, 2], [5, 9], atol=1e-6)
@@ -322,7 +322,7 @@ def test_it_works_without_opencv(monkeypatch):
         with pytest.raises(AttributeError, match=r"imread.*not installed"):
             _ = ours.imread
     finally:
-        answers.error_type.cache_clear()
+        return_values.error_type.cache_clear()
 
 
 def test_parameters_have_the_order_of_opencv(theirs):

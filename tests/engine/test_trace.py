@@ -38,7 +38,7 @@ def test_frames_do_not_depend_on_the_slices_and_are_bounded(restarts):
             np.testing.assert_array_equal(getattr(trace, name), getattr(first, name))
         assert trace.snapshots.keys() == first.snapshots.keys()
     assert len(first) == total
-    assert first.round.tolist() == [k + 1 for k, length in enumerate(restarts) for _ in range(length)]
+    assert first.restart.tolist() == [k + 1 for k, length in enumerate(restarts) for _ in range(length)]
     frames = set(first.frames.tolist())
     assert sorted(frames) == first.frames.tolist()
     assert {0, total} | set(ends[:64].tolist()) | {at for at in SNAPSHOTS if at <= total} <= frames
