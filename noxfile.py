@@ -23,8 +23,8 @@ PYTHONS = ["3.11", "3.12", "3.13", "3.14"]
 # The oldest and the newest that pyproject.toml allows, see ``bansac.numeric.numba_private``.
 NUMBAS = ["0.61", "0.68"]
 
-# The rooms of the kernels, which run without compilation, too.
-KERNEL_ROOMS = ["numeric", "solvers", "problems", "engine"]
+# The packages of the kernels. Their tests also run without compilation.
+KERNEL_PACKAGES = ["numeric", "solvers", "problems", "engine", "significance"]
 
 DIST = "dist"
 
@@ -81,9 +81,9 @@ def numba(session: nox.Session, version: str) -> None:
 def interpreted(session: nox.Session) -> None:
     """Run the tests of the kernels as plain Python, and report their branch coverage."""
     environment = prepare(session) | {"NUMBA_DISABLE_JIT": "1"}
-    folders = [f"tests/{room}" for room in KERNEL_ROOMS]
+    folders = [f"tests/{name}" for name in KERNEL_PACKAGES]
     session.run("coverage", "run", "-m", "pytest", "-q", "-m", "", *folders, env=environment)
-    session.run("coverage", "report", "--include", ",".join(f"src/bansac/{room}/*" for room in KERNEL_ROOMS))
+    session.run("coverage", "report", "--include", ",".join(f"src/bansac/{name}/*" for name in KERNEL_PACKAGES))
 
 
 @nox.session
