@@ -215,7 +215,7 @@ def test_the_whole_method_agrees_with_its_definition(seed):
         threshold**2,
         expected_state,
         degensac._PLANE_FACTOR,
-        degensac._ROUNDS,
+        degensac._MAX_FITS,
         degensac._FAILURE,
         degensac._MAX_PAIRS,
     )
