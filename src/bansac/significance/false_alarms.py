@@ -19,10 +19,10 @@ from typing import Any
 
 import numpy as np
 
-from bansac.numeric.arrays import Floats
+from bansac.numeric.arrays import Bools, Floats
 from bansac.numeric.jit import inlined
 
-__all__ = ["SIGNIFICANT", "log_binomial_tail", "log_choose", "log_false_alarms", "log_nfa"]
+__all__ = ["SIGNIFICANT", "log_binomial_tail", "log_choose", "log_nfa"]
 
 # Log of the NFA below which a model is significant. It is as low as 1e-4, because a refined model may have slightly
 # more support than every model of a sample.
@@ -31,15 +31,25 @@ SIGNIFICANT = math.log(1e-4)
 _log_factorials = np.zeros(1)
 
 
-def log_nfa(alpha: Floats, n: int, sample_size: int, max_models: int) -> float:
+def log_nfa(
+    first: Floats, following: Floats, follows: Bools, n: tuple[int, int], sample_size: int, max_models: int
+) -> float:
     """Return the log of the smallest number of false alarms over all support sizes k.
+
+    A point that follows a neighbour agrees with the model more often than the first of its neighbours. So both kinds
+    are counted apart: C(n, k) alpha^k is the product over the kinds. It is at most 1 for points that follow.
 
     Parameters
     ----------
-    alpha : (K,) ndarray
-        ``alpha[k - 1]`` is the probability that a random match has at most the k-th smallest residual of the support.
-    n : int
-        Number of points; K of them are in the support.
+    first : (K,) ndarray
+        ``first[k - 1]`` is the probability that a point that follows no neighbour has at most the k-th smallest
+        residual of the support.
+    following : (K,) ndarray
+        The same for points that follow a neighbour.
+    follows : (K,) ndarray of bool
+        Whether the point of the support with the k-th smallest residual follows a neighbour.
+    n : (int, int)
+        Number of points that follow no neighbour, and of those that do; K of all are in the support.
     sample_size : int
         Number of points in a minimal sample.
     max_models : int
@@ -50,19 +60,23 @@ def log_nfa(alpha: Floats, n: int, sample_size: int, max_models: int) -> float:
     float
         Below ``SIGNIFICANT`` if the model is significant; inf if the support is not larger than a sample.
     """
-    m, largest = sample_size, alpha.size
-    if largest <= m:
+    m, total = sample_size, n[0] + n[1]
+    if follows.size <= m:
         return math.inf
-    return float(log_false_alarms(np.arange(m + 1, largest + 1), alpha[m:], n, m, max_models).min())
+    k = np.arange(1, follows.size + 1)
+    k_following = np.cumsum(follows)
+    k_first = k - k_following
+    free = np.minimum(k_first, m)  # the points of the sample agree in any case
+    others = np.minimum(_log_choose(n[1], k_following) + (k_following - (m - free)) * np.log(following), 0.0)
+    subsets = _log_choose(n[0], k_first) + (k_first - free) * np.log(first) + others
+    sizes = max(total - m, 1) * (n[1] + 1)
+    return float((math.log(max_models * sizes) + subsets[m:] + _log_choose(k[m:], m)).min())
 
 
-def log_false_alarms(k: Any, alpha: Any, n: int, sample_size: int, max_models: int) -> Any:
-    """Return log NFA(k, t); ``k`` > ``sample_size`` and ``alpha`` are numbers or arrays."""
-    m = sample_size
-    table = _log_factorial_table(n)
-    # C(n, k) C(k, m) = n! / ((n - k)! m! (k - m)!)
-    subsets = table[n] - table[n - k] - table[m] - table[k - m]
-    return math.log(max_models * max(n - m, 1)) + subsets + (k - m) * np.log(alpha)
+def _log_choose(n: Any, k: Any) -> Any:
+    """Return log C(n, k); either may be an array."""
+    table = _log_factorial_table(int(np.max(n)))
+    return table[n] - table[n - k] - table[k]
 
 
 @inlined

@@ -20,7 +20,7 @@ from bansac.numeric.jit import allocating_kernel, inlined, inner_kernel, kernel
 from bansac.numeric.rng import fixed_rng, next_index
 from bansac.problems.problem import Problem
 from bansac.significance.false_alarms import SIGNIFICANT, log_choose
-from bansac.significance.null_model import cell_size
+from bansac.significance.null_model import MOVED, cell_size
 from bansac.significance.support import SAME_POINT, squared_area, squared_length, wrap
 
 __all__ = ["is_significant_fast"]
@@ -43,7 +43,7 @@ def is_significant_fast(problem: Problem, data: Floats, model: Floats, threshold
     width, same = cell_size(problem, threshold), SAME_POINT * threshold
     limit = threshold * threshold
     false_alarms = _bound_false_alarms(
-        problem.float64, data, model, inliers, limit, width, same, others, m, problem.max_models
+        problem.float64, data, model, inliers, limit, width, same, MOVED * threshold, others, m, problem.max_models
     )
     return bool(false_alarms < SIGNIFICANT)
 
@@ -57,19 +57,20 @@ def _bound_false_alarms(
     limit: float,
     width: float,
     same: float,
+    smallest: float,
     others: int,
     m: int,
     max_models: int,
 ) -> float:
     """Return an upper bound of the log of the number of false alarms; ``limit`` is the squared threshold."""
     n = inliers.size
-    capacity = (others + 1) * min(n, _SAMPLE)
-    rearranged, residuals, counts = np.empty((data.shape[0], capacity)), np.empty(capacity), np.empty(3, np.int64)
-    _sample_rearranged(data, inliers, fixed_rng(), width, same, m - 1, others, rearranged, counts)
+    capacity = (others + 2) * min(n, _SAMPLE)
+    rearranged, residuals, counts = np.empty((data.shape[0], capacity)), np.empty(capacity), np.empty(4, np.int64)
+    _sample_rearranged(data, inliers, fixed_rng(), width, same, smallest, m - 1, others, rearranged, counts)
     if counts[0] <= m:
         return np.inf
     far = others * counts[1]
-    float64.residuals(rearranged, model, 0, far + counts[2], residuals)
+    float64.residuals(rearranged, model, 0, far + counts[2] + counts[3], residuals)
     return _count_false_alarms(residuals, limit, n, counts, far, m, max_models)
 
 
@@ -79,16 +80,20 @@ def _count_false_alarms(
 ) -> float:
     """Return the bound from the squared residuals of the rearranged matches.
 
-    The first ``far`` of them are exchanged with any other match, the rest with a neighbour.
+    The first ``far`` of them are exchanged with any other match, the next ones have the displacements of others, the
+    rest is exchanged with a neighbour.
     """
-    support, size, near = counts[0], counts[1], counts[2]
-    far_hits, near_hits = 1, 1
+    support, size, near, moved = counts[0], counts[1], counts[2], counts[3]
+    far_hits, near_hits, moved_hits = 1, 1, 1
     for i in range(far):
         far_hits += 1 if residuals[i] <= limit else 0
-    for i in range(far, far + near):
+    for i in range(far, far + moved):
+        moved_hits += 1 if residuals[i] <= limit else 0
+    for i in range(far + moved, far + moved + near):
         near_hits += 1 if residuals[i] <= limit else 0
     alpha = far_hits / (far + 1.0)
-    alpha = min(max(alpha, (1.0 - near / size) * alpha + near_hits / (size + 1.0)), 1.0)
+    alpha = max(alpha, (1.0 - near / size) * alpha + near_hits / (size + 1.0))
+    alpha = min(max(alpha, moved_hits / (moved + 1.0) if moved > 0 else 0.0), 1.0)
     # the model of a subset may come from any m points of all, not only from inliers of the subset
     choices = log_choose(n, m) if size < n else log_choose(support, m)
     false_alarms: float = math.log(max_models * max(size - m, 1)) + log_choose(size, support) + choices
@@ -103,6 +108,7 @@ def _sample_rearranged(
     rng: Words,
     width: float,
     same: float,
+    smallest: float,
     off_line: int,
     others: int,
     rearranged: Floats,
@@ -110,9 +116,10 @@ def _sample_rearranged(
 ) -> None:
     """Rearrange points or matches with any others and with neighbours, and count the inliers that share no point.
 
-    ``counts`` holds the number of these inliers, of the points tested, and of the points rearranged with a neighbour.
-    The first number is set to 0 if fewer than ``off_line`` inliers are off a line in an image. The columns of
-    ``rearranged`` are the points, each rearranged with ``others`` other points, then those rearranged with a neighbour.
+    ``counts`` holds the number of these inliers, of the points tested, of the points rearranged with a neighbour, and
+    of the matches with the displacements of others. The first number is set to 0 if fewer than ``off_line`` inliers are
+    off a line in an image. The columns of ``rearranged`` are the points, each rearranged with ``others`` other points,
+    then the matches with other displacements, then those rearranged with a neighbour.
     """
     channels, n = data.shape
     step = (n + _SAMPLE - 1) // _SAMPLE
@@ -123,6 +130,11 @@ def _sample_rearranged(
     members = np.empty(looked_at, np.int64)
     size = 0
     distinct, far, near = 0, 0, 0
+    moved = looked_at if channels == 4 else 0
+    start = others * looked_at
+    for k in range(moved):
+        _displace(data, k * step, next_index(rng, n), next_index(rng, n), smallest, rearranged, start + k)
+    start += moved
     for i in range(0, n, step):
         column, row = np.floor(data[0, i] / width), np.floor(data[1, i] / width)
         slot = _slot(column, row)
@@ -132,7 +144,7 @@ def _sample_rearranged(
             far += 1
         j = latest[slot]
         if j >= 0 and np.floor(data[0, j] / width) == column and np.floor(data[1, j] / width) == row:
-            _exchange(data, i, j, rearranged, others * looked_at + near)
+            _exchange(data, i, j, rearranged, start + near)
             near += 1
         latest[slot] = i
         if support[i]:
@@ -145,7 +157,7 @@ def _sample_rearranged(
                 is_new &= not used[side, slot]
                 used[side, slot] = True
             distinct += is_new
-    counts[0], counts[1], counts[2] = 0, looked_at, near
+    counts[0], counts[1], counts[2], counts[3] = 0, looked_at, near, moved
     for c in range(0, channels if channels == 4 else 0, 2):
         for _ in range(_LINES if size > 0 else 0):
             a, b = members[next_index(rng, size)], members[next_index(rng, size)]
@@ -170,6 +182,23 @@ def _exchange(data: Floats, i: int | np.int64, j: int | np.int64, out: Floats, c
         dx, dy = data[0, j] - data[0, i], data[1, j] - data[1, i]
         out[0, column] = 0.5 * (data[0, i] + data[0, j] - dy)
         out[1, column] = 0.5 * (data[1, i] + data[1, j] + dx)
+
+
+@inlined
+def _displace(
+    data: Floats, i: int | np.int64, j: int | np.int64, k: int | np.int64, smallest: float, out: Floats, column: int
+) -> None:
+    """Write match i with a displacement made of those of j and k to a column of ``out``, as in ``null_model``."""
+    jx, jy = data[2, j] - data[0, j], data[3, j] - data[1, j]
+    kx, ky = data[2, k] - data[0, k], data[3, k] - data[1, k]
+    dx, dy = kx - jx, ky - jy
+    length = math.sqrt(dx * dx + dy * dy)
+    if length == 0.0:
+        dx, dy, length = smallest, 0.0, smallest
+    half = 0.5 * max(smallest / length, 1.0)
+    out[0, column], out[1, column] = data[0, i], data[1, i]
+    out[2, column] = data[0, i] + 0.5 * (jx + kx) - half * dy
+    out[3, column] = data[1, i] + 0.5 * (jy + ky) + half * dx
 
 
 @inlined

@@ -10,7 +10,10 @@ data:
   of a thin structure give a point beside it.
 
 The rearrangement is done twice: with any other match ("far"), and with a neighbour ("near"). The second one accounts
-for clusters in which each match agrees with the next by chance. The larger probability is used.
+for clusters in which each match agrees with the next by chance. Matches of two images are rearranged a third time
+("moved"): each first point gets the displacement of other matches. It accounts for matches that were searched for
+within a window. The displacement is the third corner of such a triangle over two others, so that a window gives
+displacements like its own, and displacements of a common motion give others. The largest probability is used.
 """
 
 from __future__ import annotations
@@ -25,7 +28,7 @@ from bansac.numeric.rng import seed_rng, shuffle
 from bansac.problems.problem import Problem
 from bansac.significance.support import SAME_POINT, hash_cell
 
-__all__ = ["NullModel", "add_neighbours", "cell_size", "measure_far", "measure_null_model", "scales"]
+__all__ = ["MOVED", "NullModel", "add_neighbours", "cell_size", "measure_far", "measure_null_model", "scales"]
 
 # Smallest number of rearranged points or matches, if there are enough pairs.
 _PAIRS = 2000
@@ -34,6 +37,9 @@ _PAIRS = 2000
 _MATCH_CELL = 8.0
 _POINT_CELL = 32.0
 _CELLS = 4
+# Smallest distance of two displacements that give a third one, in thresholds. Displacements of one motion are as equal
+# as their noise, but those of a window differ more.
+MOVED = 6.0
 
 
 @dataclass(frozen=True)
@@ -46,34 +52,44 @@ class NullModel:
         Sorted residuals of points or matches rearranged with any other one.
     near : (K,) ndarray
         Sorted residuals of points or matches rearranged with a neighbour.
-    alone : float
-        Share of the points or matches that have no neighbour.
+    moved : (L,) ndarray
+        Sorted residuals of matches with the displacements of others; empty if the points have no displacement.
+    follows : (N,) ndarray of bool
+        Whether an earlier point or match is a neighbour. There are K of these; none before :func:`add_neighbours`.
     resolution : float
         Lower bound of the probability: the probability that two random points share a coordinate of a grid.
     """
 
     far: Floats
     near: Floats
-    alone: float
+    moved: Floats
+    follows: Bools
     resolution: float
 
     def probability(self, distance: Floats) -> Floats:
         """Return alpha(t), the probability that a random point or match has a residual of at most ``distance``."""
-        far = _share_within(self.far, distance, 1.0)
-        if self.near.size > 0:
-            share = 1.0 - self.alone
-            far = np.maximum(far, self.alone * far + share * _share_within(self.near, distance, share))
-        return np.maximum(far, self.resolution)
+        share = self.near.size / self.follows.size
+        return np.asarray((1.0 - share) * self.probability_first(distance) + share * self.probability_next(distance))
+
+    def probability_first(self, distance: Floats) -> Floats:
+        """Return alpha(t) of a point or match that does not follow a neighbour."""
+        found = np.maximum(_share_within(self.far, distance), self.resolution)
+        return found if self.moved.size == 0 else np.maximum(found, _share_within(self.moved, distance))
+
+    def probability_next(self, distance: Floats) -> Floats:
+        """Return alpha(t) of a point or match that follows a neighbour."""
+        first = self.probability_first(distance)
+        return first if self.near.size == 0 else np.maximum(first, _share_within(self.near, distance))
 
 
-def _share_within(residuals: Floats, distance: Floats, extra: float) -> Floats:
+def _share_within(residuals: Floats, distance: Floats) -> Floats:
     """Return the share of ``residuals`` within each distance.
 
-    ``extra`` residuals are added within each distance, so that the share is never 0. Below the smallest residual the
+    One more residual is counted within each distance, so that the share is never 0. Below the smallest residual the
     share falls linearly, down to a thousandth. This is a conservative bound.
     """
     count = np.searchsorted(residuals, distance, side="right")
-    share = (count + extra) / (residuals.size + extra)
+    share = (count + 1.0) / (residuals.size + 1.0)
     below = count == 0
     if below.any():
         share[below] *= np.clip(distance[below] / residuals[0], 1e-3, 1.0)
@@ -98,16 +114,24 @@ def measure_far(problem: Problem, data: Floats, model: Floats) -> NullModel:
     return NullModel(
         far=_sorted_residuals(problem, far, model),
         near=np.empty(0),
-        alone=1.0,
+        moved=np.empty(0),
+        follows=np.zeros(n, np.bool_),
         resolution=0.0 if len(problem.points) > 1 else _resolution(data),
     )
 
 
 def add_neighbours(null_model: NullModel, problem: Problem, data: Floats, model: Floats, threshold: float) -> NullModel:
     """Return a copy of ``null_model`` with the residuals of matches rearranged with neighbours added."""
-    own, other = _neighbours(problem, np.take(data, _random_order(data), axis=1), threshold)
-    near = _sorted_residuals(problem, _rearrange(problem, own, other), model)
-    return replace(null_model, near=near, alone=1 - own.shape[1] / data.shape[1])
+    earlier, later = _neighbours(problem, data, threshold)
+    rearranged = _rearrange(problem, np.take(data, earlier, axis=1), np.take(data, later, axis=1))
+    follows = np.zeros(data.shape[1], np.bool_)
+    follows[later] = True
+    return replace(
+        null_model,
+        near=_sorted_residuals(problem, rearranged, model),
+        moved=_sorted_residuals(problem, _move(problem, data, MOVED * threshold), model),
+        follows=follows,
+    )
 
 
 def _random_order(data: Floats) -> Ints:
@@ -140,15 +164,16 @@ def _sorted_residuals(problem: Problem, data: Floats, model: Floats) -> Floats:
     return np.sqrt(squared, out=squared)
 
 
-def _neighbours(problem: Problem, data: Floats, threshold: float) -> tuple[Floats, Floats]:
-    """Return points or matches and a neighbour of each: another one in its cell that shares no point with it."""
-    n, cells = data.shape[1], _cells(problem, data, threshold)
+def _neighbours(problem: Problem, data: Floats, threshold: float) -> tuple[Ints, Ints]:
+    """Return pairs of neighbours: of points or matches in one cell that share no point, the earlier and the later."""
+    n, cells, order = data.shape[1], _cells(problem, data, threshold), _random_order(data)
     point_of = np.full(problem.channels, -1)
     for k, point in enumerate(problem.points):
         point_of[list(point)] = k
     first, second, table = np.empty(n, np.int64), np.empty(n, np.int64), np.full(2 << n.bit_length(), -1)
-    count = _pair_neighbours(data, cells, point_of, SAME_POINT * threshold, table, first, second)
-    return np.take(data, first[:count], axis=1), np.take(data, second[:count], axis=1)
+    shuffled = np.take(data, order, axis=1)
+    count = _pair_neighbours(shuffled, cells[order], point_of, SAME_POINT * threshold, table, first, second)
+    return order[first[:count]], order[second[:count]]
 
 
 @kernel
@@ -157,20 +182,16 @@ def _pair_neighbours(
 ) -> int:
     """Pair each point or match with the next one in its cell if they share no point; return the number of pairs.
 
-    If all points are in one cell, the last one is also paired with the first one. ``point_of`` holds the point that
-    each channel belongs to. ``table`` is a hash table filled with -1; its length is a power of two, more than 2 N.
+    ``point_of`` holds the point that each channel belongs to. ``table`` is a hash table filled with -1; its length is a
+    power of two, more than 2 N.
     """
-    n, last, count, filled = cells.size, table.size - 1, 0, 0
-    for step in range(n + 1):
-        j = step if step < n else 0
-        if step == n and filled > 1:
-            break
+    last, count = table.size - 1, 0
+    for j in range(cells.size):
         place = hash_cell(np.int64(0), cells[j]) & last
         while table[place] >= 0 and cells[table[place]] != cells[j]:
             place = (place + 1) & last
         i = table[place]
         table[place] = j
-        filled += 1 if i < 0 else 0
         if i >= 0 and _are_apart(data, i, j, point_of, same):
             first[count], second[count] = i, j
             count += 1
@@ -199,6 +220,29 @@ def _rearrange(problem: Problem, own: Floats, other: Floats) -> Floats:
     scale = scales(problem, own)[:, None] if own.size else 1.0
     across = _turn((other - own) / scale)
     return np.ascontiguousarray(0.5 * (own + other + scale * across))
+
+
+def _move(problem: Problem, data: Floats, smallest: float) -> Floats:
+    """Return matches with the displacements of others; no match if the two points differ in their dimensions.
+
+    Two displacements that differ by less than ``smallest`` are taken as if they differed by it.
+    """
+    if len(problem.points) != 2 or len(problem.points[0]) != len(problem.points[1]):
+        return data[:, :0]
+    order = _random_order(data)
+    shuffled = np.take(data, order, axis=1)
+    first, second = (shuffled[list(point)] for point in problem.points)
+    displacement = second - first
+    moved = np.tile(shuffled, max(1, min(data.shape[1] - 2, -(-_PAIRS // data.shape[1]))))
+    n = data.shape[1]
+    for k in range(moved.shape[1] // n):
+        one, other = np.roll(displacement, -k - 1, axis=1), np.roll(displacement, -2 * k - 3, axis=1)
+        difference = other - one
+        length = np.sqrt(np.sum(difference * difference, axis=0))
+        difference[0, length == 0.0] = length[length == 0.0] = smallest
+        corner = 0.5 * (one + other + _turn(difference) * np.maximum(smallest / length, 1.0))
+        moved[list(problem.points[1]), k * n : (k + 1) * n] = first + corner
+    return moved
 
 
 def _first_points(problem: Problem) -> Bools:

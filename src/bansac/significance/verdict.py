@@ -6,23 +6,28 @@ inliers do not lie on a line.
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bansac.engine.runner import EngineResult
+from bansac.numeric.arrays import Floats, Ints
 from bansac.problems.problem import Problem
 from bansac.significance.configuration import configuration_message, find_configuration
 from bansac.significance.false_alarms import SIGNIFICANT, log_nfa
 from bansac.significance.fast_test import is_significant_fast
-from bansac.significance.null_model import add_neighbours, measure_far
+from bansac.significance.null_model import NullModel, add_neighbours, measure_far, measure_null_model
 from bansac.significance.support import count_off_line, first_of_equals
 
 __all__ = ["Verdict", "judge", "judge_motion_of_plane"]
 
 # Smaller residuals are raised to this share of the threshold, because they are due to rounding.
 _EXACT = 1e-3
+# The support is tested within these shares of the threshold. If the threshold is large, a support within a smaller one
+# shares fewer points, and its neighbours are nearer.
+_SHARES = 1.0, 0.25
 # If the threshold exceeds the share _SMALL of the extent of the data, the probability of a random inlier is checked. At
 # _USELESS or above, the inliers prove nothing.
 _SMALL = 0.1
@@ -133,32 +138,20 @@ def _test_support(
 
     Returns a text that says why chance explains the support, "" if it does not, and "collinear" or None.
     """
-    n, m = residuals.size, problem.sample_size
+    m = problem.sample_size
     if problem.evidence is not None:
         problem, data, model = problem.evidence(data, model)
+    threshold, residuals = threshold / unit, residuals / unit
     if count <= m:
         return _CHANCE, None
-    if is_significant_fast(problem, data, model, threshold / unit, inliers):
+    if is_significant_fast(problem, data, model, threshold, inliers):
         return "", None
-    null_model = measure_far(problem, data, model)
-    extent = _smallest_extent(problem, data)
-    if threshold / unit > _SMALL * extent:
-        null_model = add_neighbours(null_model, problem, data, model, threshold / unit)
-        chance = float(null_model.probability(np.array([threshold / unit]))[0])
-        if chance >= _USELESS:
-            return (
-                f", but the threshold of {threshold:.3g} is not small against the data, which extend over "
-                f"{extent * unit:.3g}: a random datum is an inlier with probability {chance:.2f}"
-            ), None
-    support = np.flatnonzero(inliers)
-    support = support[np.argsort(residuals[support], kind="stable")]
-    support = support[first_of_equals(problem, data[:, support], threshold / unit)]
-    exactness = np.maximum(residuals[support], _EXACT * threshold) / unit
-    false_alarms = log_nfa(null_model.probability(exactness), n, m, problem.max_models)
-    if false_alarms < SIGNIFICANT:  # neighbours can only raise the NFA, and take most of the time
-        null_model = add_neighbours(null_model, problem, data, model, threshold / unit)
-        false_alarms = log_nfa(null_model.probability(exactness), n, m, problem.max_models)
-    if false_alarms >= SIGNIFICANT:
+    doubt = _explain_large_threshold(problem, data, model, threshold, unit)
+    if doubt:
+        return doubt, None
+    distinct = first_of_equals(problem, data, threshold)
+    support = distinct[inliers[distinct]]
+    if not any(_is_significant(problem, data, model, share * threshold, residuals) for share in _SHARES):
         apart = "" if support.size == count else f", of which {support.size} share no point"
         return apart + _CHANCE, None
     # The test is for problems with m > 2 whose data are matches or points in space. Two matches determine a similarity
@@ -167,9 +160,54 @@ def _test_support(
     # explains, because a long noisy line has some.
     if m > 2 and (len(problem.points) > 1 or any(len(point) > 2 for point in problem.points)):
         for point in problem.points:
-            if count_off_line(np.ascontiguousarray(data[list(point)][:, support]), threshold / unit) < m - 1:
+            if count_off_line(np.ascontiguousarray(data[list(point)][:, support]), threshold) < m - 1:
                 return "", "collinear"
     return "", None
+
+
+def _explain_large_threshold(problem: Problem, data: Floats, model: Floats, threshold: float, unit: float) -> str:
+    """Return a text if a large threshold makes a random point or match an inlier, else ""."""
+    extent = _smallest_extent(problem, data)
+    if threshold <= _SMALL * extent:
+        return ""
+    null_model = measure_null_model(problem, data, model, threshold)
+    chance = float(null_model.probability(np.array([threshold]))[0])
+    if chance < _USELESS:
+        return ""
+    return (
+        f", but the threshold of {threshold * unit:.3g} is not small compared with the extent of the data, "
+        f"{extent * unit:.3g}: a random point or match is an inlier with probability {chance:.2f}"
+    )
+
+
+def _is_significant(problem: Problem, data: Floats, model: Floats, threshold: float, residuals: Floats) -> bool:
+    """Return whether the support within a threshold is more than chance gives.
+
+    If points or matches share a point, only the first one counts, inlier or not.
+    """
+    distinct = first_of_equals(problem, data, threshold)
+    data, residuals = np.take(data, distinct, axis=1), residuals[distinct]
+    support = np.flatnonzero(residuals <= threshold)
+    if support.size <= problem.sample_size:
+        return False
+    support = support[np.argsort(residuals[support], kind="stable")]
+    exactness = np.maximum(residuals[support], _EXACT * threshold)
+    null_model = measure_far(problem, data, model)
+    if not _exceeds_chance(problem, null_model, support, exactness):
+        return False
+    # Neighbours and displacements can only raise the NFA, and take most of the time.
+    null_model = add_neighbours(null_model, problem, data, model, threshold)
+    return _exceeds_chance(problem, null_model, support, exactness)
+
+
+def _exceeds_chance(problem: Problem, null_model: NullModel, support: Ints, exactness: Floats) -> bool:
+    """Return whether the null model does not explain a support, in ascending order of its residuals ``exactness``."""
+    first, following = null_model.probability_first(exactness), null_model.probability_next(exactness)
+    n_following = int(null_model.follows.sum())
+    n = (null_model.follows.size - n_following, n_following)
+    follows = null_model.follows[support]
+    false_alarms = log_nfa(first, following, follows, n, problem.sample_size, problem.max_models)
+    return false_alarms + math.log(len(_SHARES)) < SIGNIFICANT
 
 
 def _smallest_extent(problem: Problem, data: NDArray[np.float64]) -> float:
