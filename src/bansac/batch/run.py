@@ -78,7 +78,7 @@ def estimate_pairs(
     """
     failed: dict[str, str] = {}
     earlier = [path for path in (out, summary) if path is not None and path.exists()]
-    what = f"{earlier[0]} is there already, and not of a run with these settings" if earlier else ""
+    what = f"{earlier[0]} is there already, and was not written by a run with these settings" if earlier else ""
     path = out.with_suffix(".sqlite")
     if earlier and not path.exists():
         check_replaceable(what, overwrite)

@@ -123,7 +123,7 @@ def _corner_error(H: NDArray[np.float64] | None, pair: Matches) -> float:
 
 def _show(comparison: dict[str, Any], best: Answer, loading: float) -> None:
     report.print(
-        f"homography of two images, {comparison['num_matches']} matches, of which {comparison['num_true_inliers']} are "
+        f"homography of two images, {comparison['num_matches']} matches, {comparison['num_true_inliers']} of them "
         f"true (within {comparison['threshold']:g} px of the exact homography); {RUNS} runs of each method"
     )
     table = Table(box=SIMPLE)
@@ -140,7 +140,7 @@ def _show(comparison: dict[str, Any], best: Answer, loading: float) -> None:
             f"{1e3 * figures['seconds']:.2f} ms",
         )
     report.print(table)
-    report.print(f"medians of the runs; loading or compiling the kernels took {loading:.2f} s before and is apart\n")
+    report.print(f"medians of the runs, without the {loading:.2f} s to load or compile the kernels\n")
     report.print("p-bansac: ", end="")
     best.show()
 

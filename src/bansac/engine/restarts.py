@@ -38,7 +38,7 @@ _RESTART_ITERATIONS = 300
 _PLAUSIBLE = 0.9
 _IMPLAUSIBLE_RESTARTS = 2
 
-# A model with a larger inlier ratio needs one agreeing restart less: no model with other inliers can have as many.
+# A model with a larger inlier ratio needs one agreeing restart less: no model with other inliers can have more.
 _MAJORITY = 0.5
 
 # Two models are the same if the intersection of their inlier sets is at least this share of the union.

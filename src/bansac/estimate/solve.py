@@ -164,7 +164,7 @@ def _prior_and_quality(
         raise ValueError(f"priors need one of the samplers {names}; the sampler is {sampler.name!r}")
     if scores is not None and not options.uses_scores(problem):
         raise ValueError(
-            f"scores are of no use to sampler={sampler.name!r} without the stop 'prosac' or weighting='scores'"
+            f"scores have no effect with sampler={sampler.name!r} without the stop 'prosac' or weighting='scores'"
         )
     prior = quality = None
     if scores is not None:
