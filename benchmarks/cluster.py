@@ -31,7 +31,7 @@ from bansac.batch.journal import Journal
 from bansac.batch.records import Records
 from bansac.batch.result_files import WRITERS
 from bansac.batch.sources import ImagePair, Pair, Source, find_sources
-from bansac.executors import Failure
+from bansac.executors import ItemFailure
 from bansac.executors.cluster import CHUNK_SECONDS, ClusterExecutor
 from bansac.lab.evaluation.experiment import Row
 from bansac.lab.evaluation.provenance import installed_versions, machine
@@ -201,7 +201,7 @@ def answer(row: Row, source: Source) -> Row:
 def drain(answers: Iterator[tuple[Any, Any]]) -> None:
     """Go through all answers; a failure is an error."""
     for item, answer in answers:
-        if isinstance(answer, Failure):
+        if isinstance(answer, ItemFailure):
             raise RuntimeError(f"{item}: {answer.reason}")
 
 

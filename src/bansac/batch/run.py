@@ -18,7 +18,7 @@ from bansac.batch.records import Records
 from bansac.batch.result_files import WRITERS, Writer, check_packages
 from bansac.batch.sources import Source
 from bansac.batch.summary import write_summary
-from bansac.executors import Executor, Failure, Progress, silent
+from bansac.executors import Executor, ItemFailure, Progress, silent
 from bansac.output_files import check_file, check_replaceable
 from bansac.storage import write_atomically
 
@@ -90,7 +90,7 @@ def estimate_pairs(
         answers = executor.run(job.estimate, todo, workers)
         with progress("pairs", len(sources), len(sources) - missing) as advance, contextlib.closing(answers):
             for source, answer in answers:
-                if isinstance(answer, Failure):
+                if isinstance(answer, ItemFailure):
                     failed[source.name] = answer.reason
                 else:
                     journal.add(source.unit, [answer], alone=True)

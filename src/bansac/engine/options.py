@@ -13,7 +13,7 @@ from bansac.engine.option_fields import boolean, check_name, describe, integer, 
 from bansac.engine.refinement import REFINERS, Refiner
 from bansac.engine.sampling import SAMPLERS, Sampler
 from bansac.engine.scoring import SCORES, Score
-from bansac.engine.stopping import MAX_BOUNDS, STOPS, Stop
+from bansac.engine.stopping import MAX_CRITERIA, STOPS, Stop
 from bansac.numeric.arrays import Floats
 from bansac.problems.problem import Problem
 
@@ -403,9 +403,9 @@ class Options:
         for name in self.sampler_row.stopping:
             check_name(f"stopping of sampler {self.sampler_row.name!r}", name, tuple(STOPS))
         stops = self.stops(informed=False)
-        if sum(stop.module is not None for stop in stops) > MAX_BOUNDS:
+        if sum(stop.module is not None for stop in stops) > MAX_CRITERIA:
             raise ValueError(
-                f"stopping must name at most {MAX_BOUNDS} criteria besides 'bansac', got {self.stopping!r}"
+                f"stopping must name at most {MAX_CRITERIA} criteria besides 'bansac', got {self.stopping!r}"
             )
         for stop in stops:
             if stop.module is None and stop != STOPS["bansac"]:

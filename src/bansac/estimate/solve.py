@@ -26,7 +26,7 @@ from bansac.numeric.jit import kernel
 from bansac.options import Resolved
 from bansac.problems.problem import Problem
 from bansac.result import Result
-from bansac.significance.verdict import judge
+from bansac.significance.verdict import find_verdict
 from bansac.validate import as_weights, check_probabilities, scores_and_range
 
 __all__ = ["distances", "solve"]
@@ -92,7 +92,7 @@ def _solve(
             plausibility=plausibility,
         )
     residuals, inliers, count = _measure(problem, data, outcome.model, threshold, unit)
-    verdict = judge(problem, data, threshold, unit, outcome, residuals, inliers, count, two_views=two_views)
+    verdict = find_verdict(problem, data, threshold, unit, outcome, residuals, inliers, count, two_views=two_views)
     posterior: Any = functools.partial(inlier_probabilities, residuals, threshold, problem.codimension)
     seconds, loading_seconds = watch.read()
     return Result(

@@ -1,7 +1,7 @@
 """The verdict on a model: ``success``, ``message`` and ``configuration`` of a result.
 
-:func:`judge` decides whether a model is a success. It is a success if chance does not explain its support and its
-inliers do not lie on a line.
+:func:`find_verdict` decides whether a model is a success. It is a success if chance does not explain its support and
+its inliers do not lie on a line.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from bansac.significance.fast_test import is_significant_fast
 from bansac.significance.null_model import add_neighbours, measure_far
 from bansac.significance.support import count_off_line, first_of_equals
 
-__all__ = ["Verdict", "judge", "judge_motion_of_plane"]
+__all__ = ["Verdict", "find_verdict", "plane_motion_verdict"]
 
 # Smaller residuals are raised to this share of the threshold, because they are due to rounding.
 _EXACT = 1e-3
@@ -49,7 +49,7 @@ class Verdict(NamedTuple):
     configuration: str | None
 
 
-def judge(
+def find_verdict(
     problem: Problem,
     data: NDArray[np.float64],
     threshold: float,
@@ -99,7 +99,7 @@ def judge(
     return Verdict(doubt == "" and configuration != "collinear", message, configuration)
 
 
-def judge_motion_of_plane(support: int, n: int) -> Verdict:
+def plane_motion_verdict(support: int, n: int) -> Verdict:
     """Return the verdict on a relative pose that was computed from the homography of the inliers.
 
     It replaces a pose that was already a success, so its support is not tested again.
