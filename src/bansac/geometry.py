@@ -354,7 +354,7 @@ def recover_pose(
         raise ValueError(f"inliers must have shape ({len(rays1)},), got {chosen.shape}")
     data = np.empty((4, len(rays1)))
     data[:2], data[2:] = rays1.T, rays2.T
-    from bansac.cheirality import count_in_front  # loads Numba
+    from bansac.points_in_front import count_in_front  # loads Numba
 
     candidates = []
     for R in (first, second):

@@ -17,7 +17,7 @@ from bansac.batch.journal import Journal, Unit
 from bansac.batch.records import Records
 from bansac.batch.result_files import WRITERS, Writer, check_packages
 from bansac.batch.sources import Source
-from bansac.batch.summary import write_summary
+from bansac.batch.summary_page import write_summary
 from bansac.executors import Executor, ItemFailure, Progress, silent
 from bansac.output_files import check_file, check_replaceable
 from bansac.storage import write_atomically

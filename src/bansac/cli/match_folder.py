@@ -6,10 +6,10 @@ import contextlib
 from pathlib import Path
 
 from bansac.batch.features import FeatureStore
-from bansac.batch.images import ImagePairs
+from bansac.batch.image_pairs import ImagePairs
 from bansac.batch.job import Job
+from bansac.batch.pair_selection import find_images, select_pairs
 from bansac.batch.run import check_out, estimate_pairs
-from bansac.batch.selection import find_images, select_pairs
 from bansac.cli.batch import show_failures, show_outcome
 from bansac.cli.console import note_on_interrupt, show_progress
 from bansac.executors import Executor, ItemFailure

@@ -23,7 +23,7 @@ from bansac.estimate.posterior import inlier_probabilities
 from bansac.numeric.arrays import Bools, Floats
 from bansac.numeric.clock import Stopwatch
 from bansac.numeric.jit import kernel
-from bansac.options import Resolved
+from bansac.presets import Resolved
 from bansac.problems.problem import Problem
 from bansac.result import Result
 from bansac.significance.verdict import find_verdict

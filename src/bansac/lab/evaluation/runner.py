@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from bansac.batch.journal import Journal, Row, Rows, Unit
-from bansac.batch.provenance import installed_versions, source_digest
+from bansac.batch.versions import installed_versions, source_digest
 from bansac.executors import Executor, ItemFailure, Progress, Work, attempt, find_executor, silent
 from bansac.lab.evaluation.experiment import Experiment, Report, Setup
 from bansac.lab.evaluation.provenance import data_fingerprint, fingerprint, machine, plain_settings

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from bansac.batch.features import FeatureStore
-from bansac.batch.selection import Pairs
+from bansac.batch.pair_selection import Pairs
 from bansac.batch.sources import ImagePair, Pair, Source
 from bansac.executors import ItemFailure
 from bansac.matches.image_matching import match_features
