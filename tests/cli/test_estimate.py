@@ -322,7 +322,7 @@ def test_bad_argument_is_named(bansac: Any, matches_csv: Path, arguments: list[s
 
 
 def test_default_threshold_of_a_problem_is_used(bansac: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bansac.estimate.curves.LINE", dataclasses.replace(LINE, default_threshold=0.05))
+    monkeypatch.setattr("bansac.problems.line.LINE", dataclasses.replace(LINE, default_threshold=0.05))
     points = np.column_stack([np.linspace(0, 1, 50), np.linspace(1, 3, 50)])
     np.savez(tmp_path / "line.npz", points=points)
     assert bansac.json("estimate", tmp_path / "line.npz", "--model", "line")["threshold"] == 0.05
