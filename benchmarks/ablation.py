@@ -38,7 +38,7 @@ from bansac.lab.evaluation.summary import AUC_10, CORNERS_10, ITERATIONS, TIME, 
 from bansac.lab.evaluation.task import DEFAULTS, Kind, Protocol, Task, judge, make_task, usable_pairs
 from bansac.lab.sets import find_sets
 from bansac.matches import Matches
-from bansac.options import Options
+from bansac.presets import Options
 from bansac.problems.problem import Problem
 
 Array = NDArray[np.float64]

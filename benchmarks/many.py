@@ -65,7 +65,7 @@ def load_tasks(folder: Path, kind: Kind) -> list[Task]:
 
 
 def ours(kind: Kind, tasks: Iterable[Task], workers: int, **settings: Any) -> int:
-    """Estimate with ``iter_estimates``; return how many pairs have a model."""
+    """Estimate with ``iter_estimates``; return the number of pairs with a model."""
     pairs = ({"x1": task.x1, "x2": task.x2, "scores": task.scores} for task in tasks)
     protocol = DEFAULTS[kind]
     options = {
@@ -87,7 +87,7 @@ def spin(steps: int) -> float:
 
 
 def in_pool(call: Callable[[Task], Any], tasks: Sequence[Task], workers: int) -> int:
-    """Estimate with another library in a pool of threads; return how many pairs have an answer."""
+    """Estimate with another library in a pool of threads; return the number of pairs with a result."""
     with ThreadPoolExecutor(workers) as pool:
         return sum(answer is not None for answer in pool.map(call, tasks))
 
@@ -127,7 +127,7 @@ def peak_memory(data: Path, count: int) -> float:
 
 
 def print_peak(tasks: list[Task], count: int) -> None:
-    """Estimate ``count`` pairs, each with arrays of its own, and print the peak memory of this process in MB."""
+    """Estimate ``count`` pairs, each with its own arrays, and print the peak memory of this process in MB."""
 
     def copies() -> Iterator[Task]:
         for task in itertools.islice(itertools.cycle(tasks), count):
@@ -138,7 +138,7 @@ def print_peak(tasks: list[Task], count: int) -> None:
 
 
 def peak_of_process() -> float:
-    """Return the peak memory of this process in MB; on Linux from its status, as its usage counts the parent's, too."""
+    """Return the peak memory of this process in MB; on Linux from /proc, because its usage includes the parent's."""
     try:
         return status_bytes("VmHWM") / 1e6
     except OSError:
@@ -149,7 +149,7 @@ def peak_of_process() -> float:
 
 
 def show(models: dict[str, Any], workers: Sequence[int]) -> None:
-    """Print a table a model."""
+    """Print a table for each model."""
     for kind, methods in models.items():
         heading = "".join(f"{count:>10} thr." for count in workers)
         print(f"{kind}, pairs a second\n{'':<16}{heading}   speedup")

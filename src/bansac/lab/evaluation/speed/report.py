@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from bansac.batch.provenance import installed_versions
+from bansac.batch.versions import installed_versions
 from bansac.executors import Progress, silent
 from bansac.lab.evaluation.provenance import machine
 from bansac.lab.evaluation.speed.calls import SIZES, outlier_costs, size_costs
