@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import functools
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -37,7 +38,6 @@ from bansac.lab.evaluation.provenance import circumstances
 from bansac.lab.evaluation.summary import AUC_10, CORNERS_10, ITERATIONS, TIME, Summary
 from bansac.lab.evaluation.task import DEFAULTS, Kind, Protocol, Task
 from bansac.options import Options
-from bansac.problems.problem import Problem
 from bansac.problems.table import MODELS
 
 Array = NDArray[np.float64]
@@ -58,7 +58,7 @@ class Variant(Method):
             settings["weights"] = self.weigh(task)
         if not self.fields:
             return super().run(task, **settings)
-        problem = dataclasses.replace(default_problem(task.kind), **self.fields)
+        problem = dataclasses.replace(MODELS[task.kind].load_problem(), **self.fields)
         with mock.patch(str(MODELS[task.kind].problem).replace(":", "."), problem):
             return super().run(task, **settings)
 
@@ -104,11 +104,6 @@ DEFAULT_EXPONENT = 2  # of bansac.engine.scoring.weights
 DEFAULT_LENGTH = 300  # of a restart with the default budget: bansac.engine.restarts
 
 
-def default_problem(kind: Kind) -> Problem:
-    """Return the problem of a kind."""
-    return MODELS[kind].load_problem()
-
-
 def weigh_by_scores(exponent: float, dense: bool, task: Task) -> Array:
     """Return scores to a power, times the density weights if ``dense``."""
     reliability = reliability_weights(task.scores)
@@ -118,14 +113,10 @@ def weigh_by_scores(exponent: float, dense: bool, task: Task) -> Array:
 
 def variants(kind: Kind) -> list[Variant]:
     """Return the variants for a kind of model, the default first."""
-    problem = default_problem(kind)
+    problem = MODELS[kind].load_problem()
     weighting = problem.default_weighting or ""
     dense, scored = "density" in weighting, "scores" in weighting
-
-    def as_by_default(task: Task) -> Array:
-        """Return the default's weights, for a sampler that takes no scores."""
-        return weigh_by_scores(DEFAULT_EXPONENT if scored else 0, dense, task)
-
+    as_by_default = functools.partial(weigh_by_scores, DEFAULT_EXPONENT if scored else 0, dense)
     threshold = problem.default_threshold
     assert threshold is not None
     found = [
@@ -134,7 +125,11 @@ def variants(kind: Kind) -> list[Variant]:
         *(_of_setting("agreement", value) for value in AGREEMENTS if value != _OPTIONS.agreement),
         *(_of_length(value) for value in RESTART_LENGTHS if value != DEFAULT_LENGTH),
         *(_of_setting("weighting", value) for value in WEIGHTINGS if value != problem.default_weighting),
-        *(_exponents(dense) if scored else ()),
+        *(
+            _variant("exponent of scores", str(exponent), weigh=functools.partial(weigh_by_scores, exponent, dense))
+            for exponent in EXPONENTS
+            if scored and exponent != DEFAULT_EXPONENT
+        ),
         *(_of_setting("scoring", value) for value in ("inliers", "magsac++")),
         _variant("scoring", "magsac++, threshold x 2.5", {"scoring": "magsac++", "threshold": 2.5 * threshold}),
         *(_of_setting("refinement", value) for value in REFINEMENTS),
@@ -172,22 +167,9 @@ def _text(value: Any) -> str:
     return "none" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _exponents(dense: bool) -> list[Variant]:
-    """Return other powers of the scores in the weights."""
-
-    def weigh(exponent: int) -> Callable[[Task], Array]:
-        return lambda task: weigh_by_scores(exponent, dense, task)
-
-    return [
-        _variant("exponent of scores", str(exponent), weigh=weigh(exponent))
-        for exponent in EXPONENTS
-        if exponent != DEFAULT_EXPONENT
-    ]
-
-
 def choices(kind: Kind) -> dict[str, tuple[str, dict[str, str]]]:
     """Return the settings that were chosen on these sets: the default's value, and the variant of each value."""
-    problem = default_problem(kind)
+    problem = MODELS[kind].load_problem()
     of: dict[str, tuple[Any, Sequence[Any]]] = {
         "threshold": (problem.default_threshold, THRESHOLDS[kind]),
         "weighting": (problem.default_weighting, WEIGHTINGS),
