@@ -19,7 +19,7 @@ import dataclasses
 import functools
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -38,6 +38,7 @@ from bansac.lab.evaluation.provenance import circumstances
 from bansac.lab.evaluation.summary import AUC_10, CORNERS_10, ITERATIONS, TIME, Summary
 from bansac.lab.evaluation.task import DEFAULTS, Kind, Protocol, Task
 from bansac.options import Options
+from bansac.problems.problem import Problem
 from bansac.problems.table import MODELS
 
 Array = NDArray[np.float64]
@@ -50,16 +51,15 @@ class Variant(Method):
     part: str = ""
     value: str = ""
     weigh: Callable[[Task], Array] | None = None  # weights of the matches that are given
-    fields: Mapping[str, Any] = field(default_factory=dict)  # fields of the Problem that are replaced
+    problem: Problem | None = None  # in place of the default's
 
     def run(self, task: Task, **settings: Any) -> Any:
-        """Estimate, with the changed problem in place of the default's."""
+        """Estimate, with the weights and the problem of the variant."""
         if self.weigh is not None:
             settings["weights"] = self.weigh(task)
-        if not self.fields:
+        if self.problem is None:
             return super().run(task, **settings)
-        problem = dataclasses.replace(MODELS[task.kind].load_problem(), **self.fields)
-        with mock.patch(str(MODELS[task.kind].problem).replace(":", "."), problem):
+        with mock.patch(str(MODELS[task.kind].problem).replace(":", "."), self.problem):
             return super().run(task, **settings)
 
 
@@ -138,7 +138,7 @@ def variants(kind: Kind) -> list[Variant]:
             for value in (None, "inner", "inner+iterative", "lm")
             if value != problem.default_local_optimization
         ),
-        _variant("score_in_front", "none", fields={"score_in_front": None}),
+        _variant("score_in_front", "none", problem=dataclasses.replace(problem, score_in_front=None)),
         _variant("sampler", "uniform", {"sampler": "uniform"}, scored=False, weigh=as_by_default),
         _of_setting("sampler", "prosac"),
         _of_setting("verification", None),
