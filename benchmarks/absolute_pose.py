@@ -16,13 +16,10 @@ a confidence of .999. PoseLib also runs with its default limits, which include a
 from __future__ import annotations
 
 import argparse
-import datetime
 import functools
 import json
-import platform
 import time
 from collections.abc import Callable
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -30,6 +27,7 @@ import numpy as np
 
 import bansac
 from bansac.geometry import normalize_points, rotation_matrix
+from bansac.lab.evaluation.provenance import circumstances
 
 WIDTH, HEIGHT, FOCAL = 1280, 960, 1000.0
 K = np.array([[FOCAL, 0, WIDTH / 2], [0, FOCAL, HEIGHT / 2], [0, 0, 1]])
@@ -188,9 +186,7 @@ def main() -> None:
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
     report: dict[str, Any] = {
-        "date": datetime.date.today().isoformat(),
-        "python": platform.python_version(),
-        "versions": {name: version(name) for name in ("numpy", "numba", "poselib", "opencv-python-headless")},
+        **circumstances(("poselib", "cv2")),
         "runs": arguments.runs,
         "points": arguments.points,
         "outliers": {},

@@ -17,12 +17,9 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import datetime
 import json
-import platform
 from collections.abc import Iterator
 from dataclasses import dataclass
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import bansac
+from bansac.lab.evaluation.provenance import circumstances
 from bansac.lab.evaluation.task import DEFAULTS, Kind, squared_distances, usable_pairs
 from bansac.lab.sets import PairSet
 from bansac.lab.sets.labelled import LabelledSet
@@ -209,9 +207,7 @@ def main() -> None:
         draw(groups, arguments.figure)
     if arguments.json:
         document = {
-            "date": datetime.date.today().isoformat(),
-            "python": platform.python_version(),
-            "versions": {name: version(name) for name in ("numpy", "numba")} | {"bansac": bansac.__version__},
+            **circumstances(),
             "true_pixels": TRUE,
             "groups": groups,
         }

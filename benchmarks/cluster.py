@@ -11,7 +11,6 @@ cores that one caller can keep busy. The cluster has two worker processes on thi
 from __future__ import annotations
 
 import argparse
-import datetime
 import functools
 import itertools
 import json
@@ -34,7 +33,7 @@ from bansac.batch.sources import ImagePair, Pair, Source, find_sources
 from bansac.executors import ItemFailure
 from bansac.executors.cluster import CHUNK_SECONDS, ClusterExecutor
 from bansac.lab.evaluation.experiment import Row
-from bansac.lab.evaluation.provenance import installed_versions, machine
+from bansac.lab.evaluation.provenance import circumstances
 from bansac.lab.sets import find_sets
 from bansac.matches import Matches, load_demo
 from bansac.matches.image_matching import Features, detect_features, match_features
@@ -223,9 +222,7 @@ def main() -> None:
     matching, memory = measure_matching()
     estimation, rows = measure_estimation(sources)
     report = {
-        "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-        "versions": installed_versions(("cv2", "distributed", "pyarrow", "h5py")),
-        "machine": machine(),
+        **circumstances(("cv2", "distributed", "pyarrow", "h5py")),
         "data": "synthetic" if arguments.data is None else "EF",
         "pairs": len(matches),
         "matches": float(np.mean([len(m) for m in matches])),

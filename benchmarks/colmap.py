@@ -16,7 +16,6 @@ The benchmark needs pycolmap: ``pip install "bansac[colmap,data]"``.
 from __future__ import annotations
 
 import argparse
-import datetime
 import json
 import os
 import shutil
@@ -31,7 +30,7 @@ from numpy.typing import NDArray
 
 from bansac.colmap import VerificationOptions, verify_database
 from bansac.colmap.database import import_pycolmap
-from bansac.lab.evaluation.provenance import installed_versions, machine
+from bansac.lab.evaluation.provenance import circumstances
 from bansac.lab.sets import PairSet
 from bansac.matches import Matches
 from bansac.matches.hdf5 import Reader
@@ -247,9 +246,7 @@ def main() -> None:
                 print(f"{name:45} {method:7}", {key: round(value, 5) for key, value in figures.items()}, flush=True)
     if arguments.json is not None:
         document = {
-            "date": datetime.date.today().isoformat(),
-            "versions": installed_versions() | {"pycolmap": pycolmap.__version__},
-            "machine": machine(),
+            **circumstances(("pycolmap",)),
             "threads": threads,
             "repeats": arguments.repeats,
             "databases": table,

@@ -15,12 +15,9 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import datetime
 import json
-import platform
 from collections import Counter
 from collections.abc import Callable, Iterator
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +26,7 @@ import numpy as np
 import bansac
 from bansac.geometry import apply_transform, recover_pose
 from bansac.lab.evaluation.methods import METHODS
+from bansac.lab.evaluation.provenance import circumstances
 from bansac.lab.evaluation.task import DEFAULTS, judge, make_task, usable_pairs
 from bansac.lab.metrics import rotation_error, translation_error
 from bansac.lab.sets import PairSet
@@ -178,11 +176,8 @@ def main() -> None:
     parser.add_argument("--pairs", type=int, default=43, help="pairs of a set, at most")
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
-    packages = ("numpy", "numba", "poselib", "opencv-python-headless")
     document = {
-        "date": datetime.date.today().isoformat(),
-        "python": platform.python_version(),
-        "versions": {name: version(name) for name in packages} | {"bansac": bansac.__version__},
+        **circumstances(("poselib", "cv2")),
         "scenes": arguments.scenes,
         "wrong_translations": translations(arguments.scenes),
         "synthetic": synthetic(arguments.scenes),

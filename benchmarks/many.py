@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import datetime
 import functools
 import itertools
 import json
@@ -33,7 +32,7 @@ from numba import njit
 
 import bansac
 from bansac.lab.evaluation.methods import select_methods
-from bansac.lab.evaluation.provenance import installed_versions, machine
+from bansac.lab.evaluation.provenance import circumstances
 from bansac.lab.evaluation.speed.memory import status_bytes
 from bansac.lab.evaluation.task import DEFAULTS, Kind, Task, best_first, make_task, usable_pairs
 from bansac.lab.sets import find_sets
@@ -186,9 +185,7 @@ def main() -> None:
         print(f"peak memory, {count} pairs: {peak:.0f} MB")
     if arguments.json:
         report = {
-            "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-            "versions": installed_versions(("cv2", "poselib")),
-            "machine": machine(),
+            **circumstances(("cv2", "poselib")),
             "pairs": pairs,
             "times": arguments.times,
             "rounds": arguments.rounds,

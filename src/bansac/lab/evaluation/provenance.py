@@ -1,15 +1,16 @@
-"""Provenance of the rows of a run: the fingerprint of their dependencies, and the machine for the report."""
+"""Provenance of the rows of a run: the fingerprint of their dependencies, and the circumstances for the report."""
 
 from __future__ import annotations
 
 import dataclasses
+import datetime
 import functools
 import hashlib
 import json
 import os
 import platform
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -95,6 +96,12 @@ def _blocks(path: Path, size: int) -> Iterator[bytes]:
         for start in (0, (size - _BLOCK) // 2, size - _BLOCK):
             file.seek(start)
             yield file.read(_BLOCK)
+
+
+def circumstances(packages: Iterable[str] = ()) -> dict[str, Any]:
+    """Return ``date``, ``versions`` (see :func:`installed_versions`) and ``machine`` for a report."""
+    date = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+    return {"date": date, "versions": installed_versions(packages), "machine": machine()}
 
 
 def machine() -> dict[str, Any]:
