@@ -16,54 +16,57 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import datetime
-import importlib
+import functools
 import json
-import random
-import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from unittest import mock
 
 import numpy as np
+import pandas
 from numpy.typing import NDArray
 
+from bansac.cli.arguments import given
+from bansac.cli.console import show_progress
 from bansac.engine.scoring.weights import density_weights, reliability_weights
-from bansac.lab.evaluation.experiment import Row
+from bansac.lab.evaluation.bench import bench_rows
+from bansac.lab.evaluation.experiment import Row, Setup
 from bansac.lab.evaluation.method import Method
-from bansac.lab.evaluation.provenance import installed_versions, machine
+from bansac.lab.evaluation.provenance import circumstances
 from bansac.lab.evaluation.summary import AUC_10, CORNERS_10, ITERATIONS, TIME, Summary
-from bansac.lab.evaluation.task import DEFAULTS, Kind, Protocol, Task, judge, make_task, usable_pairs
-from bansac.lab.sets import find_sets
-from bansac.matches import Matches
-from bansac.options import Options
+from bansac.lab.evaluation.task import DEFAULTS, Kind, Protocol, Task
+from bansac.presets import Options
 from bansac.problems.problem import Problem
+from bansac.problems.table import MODELS
 
 Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Variant:
+class Variant(Method):
     """The default pipeline with one part changed."""
 
-    part: str
-    value: str
-    settings: Mapping[str, Any] = field(default_factory=dict)  # keyword arguments of the public functions
-    scored: bool = True  # whether scores are given
-    sized: bool = True  # whether the sizes of the images are given
+    part: str = ""
+    value: str = ""
     weigh: Callable[[Task], Array] | None = None  # weights of the matches that are given
-    fields: Mapping[str, Any] = field(default_factory=dict)  # fields of the Problem that are replaced
+    problem: Problem | None = None  # in place of the default's
 
-    @property
-    def name(self) -> str:
-        """Its name in the report."""
-        return f"{self.part}: {self.value}" if self.value else self.part
+    def run(self, task: Task, **settings: Any) -> Any:
+        """Estimate, with the weights and the problem of the variant."""
+        if self.weigh is not None:
+            settings["weights"] = self.weigh(task)
+        if self.problem is None:
+            return super().run(task, **settings)
+        with mock.patch(str(MODELS[task.kind].problem).replace(":", "."), self.problem):
+            return super().run(task, **settings)
 
-    def method(self) -> Method:
-        """Return the method that the evaluation runs."""
-        return Method(self.name, {"preset": None, **self.settings}, scored=self.scored, sized=self.sized)
+
+def _variant(part: str, value: str = "", settings: Mapping[str, Any] | None = None, **changes: Any) -> Variant:
+    """Return a variant; ``settings`` are keyword arguments of the public functions."""
+    fields = {"scored": True, "sized": True, "part": part, "value": value, **changes}
+    return Variant(f"{part}: {value}" if value else part, {"preset": None, **(settings or {})}, **fields)
 
 
 @dataclass(frozen=True)
@@ -72,23 +75,15 @@ class Part:
 
     protocol: Protocol
     folder: str
-    sets: tuple[str, ...] = ()  # all but ``exclude`` if there are none
-    exclude: tuple[str, ...] = ()
+    chosen: Mapping[str, tuple[str, ...]]  # sets, or exclude: names of sets
 
 
 _H = DEFAULTS["H"]
 PROBLEMS = {
-    "E": Part(DEFAULTS["E"], "EF", exclude=("middlebury_dino",)),
-    "F": Part(dataclasses.replace(DEFAULTS["F"], repeats=5), "EF", exclude=("middlebury_dino",)),
-    "H small": Part(dataclasses.replace(_H, pairs=60), "H", exclude=("exact_warp",)),
-    "H exact": Part(dataclasses.replace(_H, pairs=60, max_ratio=0.95, repeats=3), "H", sets=("exact_warp",)),
-}
-
-# Where the problem of each kind is: module and name.
-_CONSTANTS: dict[Kind, tuple[str, str]] = {
-    "E": ("bansac.problems.essential", "ESSENTIAL"),
-    "F": ("bansac.problems.fundamental", "FUNDAMENTAL"),
-    "H": ("bansac.problems.homography", "HOMOGRAPHY"),
+    "E": Part(DEFAULTS["E"], "EF", {"exclude": ("middlebury_dino",)}),
+    "F": Part(dataclasses.replace(DEFAULTS["F"], repeats=5), "EF", {"exclude": ("middlebury_dino",)}),
+    "H small": Part(dataclasses.replace(_H, pairs=60), "H", {"exclude": ("exact_warp",)}),
+    "H exact": Part(dataclasses.replace(_H, pairs=60, max_ratio=0.95, repeats=3), "H", {"sets": ("exact_warp",)}),
 }
 
 THRESHOLDS: dict[Kind, tuple[float, ...]] = {
@@ -109,13 +104,6 @@ DEFAULT_EXPONENT = 2  # of bansac.engine.scoring.weights
 DEFAULT_LENGTH = 300  # of a restart with the default budget: bansac.engine.restarts
 
 
-def default_problem(kind: Kind) -> Problem:
-    """Return the problem of a kind."""
-    module, name = _CONSTANTS[kind]
-    problem: Problem = getattr(importlib.import_module(module), name)
-    return problem
-
-
 def weigh_by_scores(exponent: float, dense: bool, task: Task) -> Array:
     """Return scores to a power, times the density weights if ``dense``."""
     reliability = reliability_weights(task.scores)
@@ -125,76 +113,63 @@ def weigh_by_scores(exponent: float, dense: bool, task: Task) -> Array:
 
 def variants(kind: Kind) -> list[Variant]:
     """Return the variants for a kind of model, the default first."""
-    problem = default_problem(kind)
+    problem = MODELS[kind].load_problem()
     weighting = problem.default_weighting or ""
     dense, scored = "density" in weighting, "scores" in weighting
-
-    def as_by_default(task: Task) -> Array:
-        """Return the default's weights, for a sampler that takes no scores."""
-        return weigh_by_scores(DEFAULT_EXPONENT if scored else 0, dense, task)
-
+    as_by_default = functools.partial(weigh_by_scores, DEFAULT_EXPONENT if scored else 0, dense)
     threshold = problem.default_threshold
     assert threshold is not None
     found = [
-        Variant("default", ""),
-        Variant("restarts", "one, with the whole budget", {"restarts": 1, "restart_iterations": None}),
+        _variant("default"),
+        _variant("restarts", "one, with the whole budget", {"restarts": 1, "restart_iterations": None}),
         *(_of_setting("agreement", value) for value in AGREEMENTS if value != _OPTIONS.agreement),
         *(_of_length(value) for value in RESTART_LENGTHS if value != DEFAULT_LENGTH),
         *(_of_setting("weighting", value) for value in WEIGHTINGS if value != problem.default_weighting),
-        *(_exponents(dense) if scored else ()),
+        *(
+            _variant("exponent of scores", str(exponent), weigh=functools.partial(weigh_by_scores, exponent, dense))
+            for exponent in EXPONENTS
+            if scored and exponent != DEFAULT_EXPONENT
+        ),
         *(_of_setting("scoring", value) for value in ("inliers", "magsac++")),
-        Variant("scoring", "magsac++, threshold x 2.5", {"scoring": "magsac++", "threshold": 2.5 * threshold}),
+        _variant("scoring", "magsac++, threshold x 2.5", {"scoring": "magsac++", "threshold": 2.5 * threshold}),
         *(_of_setting("refinement", value) for value in REFINEMENTS),
         *(
             _of_setting("local_optimization", value)
             for value in (None, "inner", "inner+iterative", "lm")
             if value != problem.default_local_optimization
         ),
-        Variant("score_in_front", "none", fields={"score_in_front": None}),
-        Variant("sampler", "uniform", {"sampler": "uniform"}, scored=False, weigh=as_by_default),
+        _variant("score_in_front", "none", problem=dataclasses.replace(problem, score_in_front=None)),
+        _variant("sampler", "uniform", {"sampler": "uniform"}, scored=False, weigh=as_by_default),
         _of_setting("sampler", "prosac"),
         _of_setting("verification", None),
         *(_of_setting("stopping", value) for value in STOPS),
-        *(Variant("cpt, way back", f"{share:g}", {"cpt": [((0.0, share), (1.0, 1.0))]}) for share in WAYS_BACK),
-        Variant("without scores", "", scored=False),
+        *(_variant("cpt, way back", f"{share:g}", {"cpt": [((0.0, share), (1.0, 1.0))]}) for share in WAYS_BACK),
+        _variant("without scores", scored=False),
         *(_of_setting("threshold", value) for value in THRESHOLDS[kind] if value != threshold),
     ]
     if kind == "F":
-        found += [_of_setting("degeneracy", None), Variant("without sizes of images", "", sized=False)]
+        found += [_of_setting("degeneracy", None), _variant("without sizes of images", sized=False)]
     return found
 
 
 def _of_setting(setting: str, value: Any) -> Variant:
-    return Variant(setting, _text(value), {setting: value})
+    return _variant(setting, _text(value), {setting: value})
 
 
 def _of_length(iterations: int) -> Variant:
     """Return restarts of a length; there are as many as the budget allows, a share of it being the least length."""
     budget = _OPTIONS.restarts * DEFAULT_LENGTH
     settings = {"restart_iterations": iterations, "restarts": max(_OPTIONS.restarts, -(-budget // iterations))}
-    return Variant("restart_iterations", str(iterations), settings)
+    return _variant("restart_iterations", str(iterations), settings)
 
 
 def _text(value: Any) -> str:
     return "none" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _exponents(dense: bool) -> list[Variant]:
-    """Return other powers of the scores in the weights."""
-
-    def weigh(exponent: int) -> Callable[[Task], Array]:
-        return lambda task: weigh_by_scores(exponent, dense, task)
-
-    return [
-        Variant("exponent of scores", str(exponent), weigh=weigh(exponent))
-        for exponent in EXPONENTS
-        if exponent != DEFAULT_EXPONENT
-    ]
-
-
 def choices(kind: Kind) -> dict[str, tuple[str, dict[str, str]]]:
     """Return the settings that were chosen on these sets: the default's value, and the variant of each value."""
-    problem = default_problem(kind)
+    problem = MODELS[kind].load_problem()
     of: dict[str, tuple[Any, Sequence[Any]]] = {
         "threshold": (problem.default_threshold, THRESHOLDS[kind]),
         "weighting": (problem.default_weighting, WEIGHTINGS),
@@ -214,86 +189,27 @@ def choices(kind: Kind) -> dict[str, tuple[str, dict[str, str]]]:
     return found
 
 
-class Runner:
-    """Runs all variants of a kind on one pair after the other."""
-
-    def __init__(self, kind: Kind) -> None:
-        self.variants = variants(kind)
-        self._kind = kind
-        self._problems = [dataclasses.replace(default_problem(kind), **variant.fields) for variant in self.variants]
-        self._methods = [variant.method() for variant in self.variants]
-
-    def _run(self, which: int, task: Task) -> tuple[Any, float]:
-        """Return the answer of a variant, with its problem in place of the default's, and its processor time."""
-        weigh = self.variants[which].weigh
-        settings = {} if weigh is None else {"weights": weigh(task)}
-        module, name = _CONSTANTS[self._kind]
-        with mock.patch.object(importlib.import_module(module), name, self._problems[which]):
-            started = time.thread_time()
-            answer = self._methods[which].run(task, **settings)
-            return answer, time.thread_time() - started
-
-    def warm_up(self, task: Task) -> None:
-        """Load or compile what the variants need."""
-        for which in range(len(self.variants)):
-            self._run(which, task)
-
-    def rows(self, name: str, pair: Matches, task: Task, repeat: int) -> list[Row]:
-        """Run all variants in shuffled order, and judge them."""
-        answers = {}
-        for which in random.Random(f"{name}/{pair.key}/{repeat}").sample(range(len(self.variants)), len(self.variants)):
-            answers[which] = self._run(which, task)
-        return [
-            {
-                "model": self._kind,
-                "set": name,
-                "pair": pair.key,
-                "repeat": repeat,
-                "configuration": variant.name,
-                "iterations": int(answers[which][0].iterations),
-                "seconds": answers[which][1],
-                **judge(answers[which][0].model, task, pair),
-            }
-            for which, variant in enumerate(self.variants)
-        ]
-
-
-def measure(part: Part, data: Path) -> tuple[list[Row], Runner]:
-    """Run all variants of a problem on its sets."""
-    protocol, runner, rows = part.protocol, Runner(part.protocol.kind), list[Row]()
-    for pair_set in find_sets(data / part.folder):
-        if pair_set.name in part.exclude or (part.sets and pair_set.name not in part.sets):
-            continue
-        for pair in usable_pairs(pair_set, protocol):
-            if protocol.kind == "H":  # the error over the visible area is not needed, nor the size for it
-                pair = dataclasses.replace(pair, size2=None)
-            if not rows:
-                runner.warm_up(make_task(pair, protocol, 0))
-            for repeat in range(protocol.repeats):
-                rows += runner.rows(pair_set.name, pair, make_task(pair, protocol, repeat), repeat)
-        print(f"{protocol.kind}, {pair_set.name}: done", flush=True)
-    return rows, runner
-
-
-def report(part: Part, rows: Sequence[Row], tried: Sequence[Variant]) -> dict[str, Any]:
-    """Return the figures of a problem."""
-    kind = part.protocol.kind
+def measure(part: Part, data: Path) -> dict[str, Any]:
+    """Run all variants of a problem on its sets, and return the figures."""
+    kind, tried = part.protocol.kind, variants(part.protocol.kind)
+    setup = Setup(data=data / part.folder, **part.chosen)
+    rows = bench_rows(tried, part.protocol, setup, progress=show_progress)
     summary = Summary(rows)
     metric = CORNERS_10 if kind == "H" else AUC_10
     sets = summary.sets(kind)
+    difference, error = paired_differences(rows)
     figures = {}
     for variant in tried:
-        by_set = {name: summary.of_set(metric, kind, name, variant.name) for name in sets}
-        difference, error = paired_difference(rows, kind, variant.name)
-        figures[variant.name] = {
+        name = variant.name
+        figures[name] = {
             "part": variant.part,
             "value": variant.value,
-            "mean": float(np.mean(list(by_set.values()))),
-            "difference": difference,
-            "standard_error": error,
-            "iterations": summary.mean(ITERATIONS, kind, variant.name),
-            "ms": summary.mean(TIME, kind, variant.name),
-            "sets": by_set,
+            "mean": summary.mean(metric, kind, name),
+            "difference": float(difference[name]),
+            "standard_error": float(error[name]),
+            "iterations": summary.mean(ITERATIONS, kind, name),
+            "ms": summary.mean(TIME, kind, name),
+            "sets": {of: summary.of_set(metric, kind, of, name) for of in sets},
         }
     return {
         "figure": "mAA@10" if kind == "H" else "AUC@10",
@@ -310,24 +226,18 @@ def accuracy(row: Mapping[str, Any]) -> float:
     return float(max(0.0, 1.0 - max(row["rotation_error"], row["translation_error"]) / 10.0))
 
 
-def paired_difference(rows: Sequence[Mapping[str, Any]], kind: Kind, name: str) -> tuple[float, float]:
-    """Return the mean over the sets of the accuracy of a variant less the default's, and its standard error."""
-    by_pair: dict[str, dict[str, list[float]]] = {}
-    for row in rows:
-        if row["configuration"] in (name, "default") and name != "default":
-            sign = 1.0 if row["configuration"] == name else -1.0
-            by_pair.setdefault(row["set"], {}).setdefault(row["pair"], []).append(2 * sign * accuracy(row))
-    if not by_pair:
-        return 0.0, 0.0
-    of_sets = [np.array([np.mean(values) for values in pairs.values()]) for pairs in by_pair.values()]
-    variance = sum(np.var(values, ddof=1) / len(values) for values in of_sets if len(values) > 1)
-    return float(np.mean([values.mean() for values in of_sets])), float(np.sqrt(variance) / len(of_sets))
+def paired_differences(rows: Sequence[Row]) -> tuple[pandas.Series, pandas.Series]:
+    """Return the mean over the sets of the accuracy of each variant less the default's, and its standard error."""
+    frame = pandas.DataFrame(rows).assign(accuracy=list(map(accuracy, rows)))
+    of_pairs = frame.groupby(["set", "pair", "configuration"])["accuracy"].mean().unstack()
+    by_set = of_pairs.sub(of_pairs["default"], axis=0).groupby("set")
+    return by_set.mean().mean(), np.sqrt((by_set.var() / by_set.count()).sum()) / len(by_set)
 
 
 def leave_one_out(reports: Mapping[str, Any]) -> dict[str, Any]:
     """Return what would have been chosen without each set, for every kind and setting."""
     found: dict[str, Any] = {}
-    for kind in _CONSTANTS:
+    for kind in THRESHOLDS:
         tables = [
             reports[name]["variants"]
             for name, part in PROBLEMS.items()
@@ -365,29 +275,24 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--problems", nargs="+", choices=PROBLEMS, default=list(PROBLEMS))
+    parser.add_argument("--pairs", type=int, help="pairs of a set, at most, in place of the protocol's")
     parser.add_argument("--repeats", type=int, help="runs of every pair, in place of the protocol's")
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
+    changes = given(pairs=arguments.pairs, repeats=arguments.repeats)
     kept = json.loads(arguments.json.read_text())["problems"] if arguments.json and arguments.json.exists() else {}
     for name in arguments.problems:
         part = PROBLEMS[name]
-        if arguments.repeats is not None:
-            part = dataclasses.replace(part, protocol=dataclasses.replace(part.protocol, repeats=arguments.repeats))
-        rows, runner = measure(part, arguments.data)
-        kept[name] = report(part, rows, runner.variants)
+        part = dataclasses.replace(part, protocol=dataclasses.replace(part.protocol, **changes))
+        kept[name] = measure(part, arguments.data)
         for variant, figures in kept[name]["variants"].items():
             print(
                 f"{name:8s} {variant:45s} {figures['mean']:.3f} {figures['difference']:+.3f} "
                 f"+- {figures['standard_error']:.3f} {figures['iterations']:6.0f} {figures['ms']:6.2f} ms",
                 flush=True,
             )
-        document = {
-            "date": datetime.date.today().isoformat(),
-            "versions": installed_versions(),
-            "machine": machine(),
-            "problems": {name: kept[name] for name in PROBLEMS if name in kept},
-            "leave_one_out": leave_one_out(kept),
-        }
+        problems = {name: kept[name] for name in PROBLEMS if name in kept}
+        document = {**circumstances(), "problems": problems, "leave_one_out": leave_one_out(kept)}
         if arguments.json:
             arguments.json.write_text(json.dumps(document, indent=2) + "\n")
 

@@ -16,13 +16,10 @@ a confidence of .999. PoseLib also runs with its default limits, which include a
 from __future__ import annotations
 
 import argparse
-import datetime
 import functools
 import json
-import platform
 import time
 from collections.abc import Callable
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -30,6 +27,7 @@ import numpy as np
 
 import bansac
 from bansac.geometry import normalize_points, rotation_matrix
+from bansac.lab.evaluation.provenance import circumstances
 
 WIDTH, HEIGHT, FOCAL = 1280, 960, 1000.0
 K = np.array([[FOCAL, 0, WIDTH / 2], [0, FOCAL, HEIGHT / 2], [0, 0, 1]])
@@ -45,7 +43,7 @@ Pose = tuple[np.ndarray, np.ndarray]
 
 
 class Scene(NamedTuple):
-    """Points of space, their images, and the pose."""
+    """3D points, their images, and the pose."""
 
     X: np.ndarray
     x: np.ndarray
@@ -71,7 +69,7 @@ SCENES = ("cloud", "street", "object", "plane")
 
 
 def make_scene(name: str, n: int, outliers: int, seed: int) -> Scene:
-    """Return a scene with a share of outliers in per cent."""
+    """Return a scene with the given percentage of outliers."""
     rng = np.random.default_rng(seed)
     size = np.array([WIDTH, HEIGHT])
     span = 200 / size if name == "object" else np.array([1.0, 1.0])
@@ -90,13 +88,13 @@ def make_scene(name: str, n: int, outliers: int, seed: int) -> Scene:
 
 
 def ours(preset: str | None, scene: Scene, seed: int) -> Pose | None:
-    """Estimate by bansac."""
+    """Estimate with bansac."""
     result = bansac.estimate_absolute_pose(scene.X, scene.x, K, threshold=THRESHOLD, preset=preset, seed=seed)
     return (result.model.R, result.model.t) if result.success else None
 
 
 def poselib(limits: dict[str, Any], scene: Scene, seed: int) -> Pose | None:
-    """Estimate by PoseLib."""
+    """Estimate with PoseLib."""
     import poselib as library
 
     camera = {"model": "PINHOLE", "width": WIDTH, "height": HEIGHT, "params": [FOCAL, FOCAL, K[0, 2], K[1, 2]]}
@@ -106,7 +104,7 @@ def poselib(limits: dict[str, Any], scene: Scene, seed: int) -> Pose | None:
 
 
 def opencv(flag: str, scene: Scene, seed: int) -> Pose | None:
-    """Estimate by OpenCV, whose default of 100 samples is too few for most outliers."""
+    """Estimate with OpenCV; its default of 100 samples is too small for most shares of outliers."""
     import cv2
 
     found, rotation, t, _ = cv2.solvePnPRansac(
@@ -131,7 +129,7 @@ METHODS: dict[str, Callable[[Scene, int], Pose | None]] = {
 
 
 def errors(pose: Pose | None, scene: Scene) -> tuple[float, float]:
-    """Return the error of the rotation in degrees and that of the centre in per cent of the depth; inf for no pose."""
+    """Return the errors of the rotation in degrees and of the centre in per cent of the depth; inf without a pose."""
     if pose is None or not (np.isfinite(pose[0]).all() and np.isfinite(pose[1]).all()):
         return np.inf, np.inf
     R, t = pose
@@ -140,7 +138,7 @@ def errors(pose: Pose | None, scene: Scene) -> tuple[float, float]:
 
 
 def measure(scenes: list[Scene]) -> dict[str, Any]:
-    """Return errors and milliseconds of every method over scenes, all methods taking turns on each."""
+    """Return errors and milliseconds of every method over scenes; the methods alternate on each scene."""
     found: dict[str, list[tuple[float, float, float]]] = {name: [] for name in METHODS}
     for method in METHODS.values():
         method(scenes[-1], 0)
@@ -181,16 +179,14 @@ def summarize(rows: np.ndarray, ours: np.ndarray) -> dict[str, float]:
 
 
 def main() -> None:
-    """Measure all shares of outliers, and print and write what was found."""
+    """Measure all shares of outliers; print and write the figures."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=20, help="scenes of a kind")
     parser.add_argument("--points", type=int, default=500)
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
     report: dict[str, Any] = {
-        "date": datetime.date.today().isoformat(),
-        "python": platform.python_version(),
-        "versions": {name: version(name) for name in ("numpy", "numba", "poselib", "opencv-python-headless")},
+        **circumstances(("poselib", "cv2")),
         "runs": arguments.runs,
         "points": arguments.points,
         "outliers": {},

@@ -17,12 +17,9 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import datetime
 import json
-import platform
 from collections.abc import Iterator
 from dataclasses import dataclass
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import bansac
+from bansac.lab.evaluation.provenance import circumstances
 from bansac.lab.evaluation.task import DEFAULTS, Kind, squared_distances, usable_pairs
 from bansac.lab.sets import PairSet
 from bansac.lab.sets.labelled import LabelledSet
@@ -45,7 +43,7 @@ KINDS = ("beliefs", "probabilities")
 
 @dataclass(frozen=True)
 class Group:
-    """Sets that are pooled: one row of the table."""
+    """Sets that share one row of the table."""
 
     model: Kind
     sets: tuple[str, ...]  # folders below the data
@@ -69,7 +67,7 @@ GROUPS = {
 
 @dataclass(frozen=True)
 class Run:
-    """What a run with success says of its matches, and their distances from the truth."""
+    """Probabilities and beliefs of the matches of a successful run, and their distances from the true model."""
 
     name: str
     inliers: NDArray[np.bool_]
@@ -99,7 +97,7 @@ def estimate(model: str, pair: Matches, *, scored: bool) -> bansac.Result:
 
 
 def distances(model: str, pair: Matches) -> Array:
-    """Return the distance of every match from the truth in pixels; 0 or inf by the labels if there are any."""
+    """Return the distance of every match from the true model in pixels; 0 or inf if there are labels."""
     if pair.inliers is not None:
         return np.where(pair.inliers, 0.0, np.inf)
     truth = pair.H if model == "H" else pair.F
@@ -108,7 +106,7 @@ def distances(model: str, pair: Matches) -> Array:
 
 
 def collect(data: Path, group: Group, pairs: int) -> tuple[list[Run], int]:
-    """Return the runs of a group that have success, and how many have none."""
+    """Return the successful runs of a group, and the number of the others."""
     runs, failures = [], 0
     for name in group.sets:
         for pair in read_pairs(data / name, group, pairs):
@@ -124,7 +122,7 @@ def collect(data: Path, group: Group, pairs: int) -> tuple[list[Run], int]:
 
 
 def bins(p: Array, true: NDArray[np.bool_]) -> list[tuple[int, float, float]]:
-    """Return the number of matches, the mean probability and the share of true ones in every bin that has any."""
+    """Return the number of matches, the mean probability and the share of true ones in every non-empty bin."""
     which = np.minimum((p * BINS).astype(int), BINS - 1)
     return [
         (int(np.sum(which == k)), float(p[which == k].mean()), float(true[which == k].mean()))
@@ -134,7 +132,7 @@ def bins(p: Array, true: NDArray[np.bool_]) -> list[tuple[int, float, float]]:
 
 
 def share(part: NDArray[np.bool_]) -> float | None:
-    """Return the share of ones; None if there are none to look at."""
+    """Return the share of True; None if the array is empty."""
     return float(part.mean()) if part.size else None
 
 
@@ -151,7 +149,7 @@ def measure(p: Array, true: NDArray[np.bool_]) -> dict[str, float | None]:
 
 
 def judge(runs: list[Run], kind: str) -> dict[str, Any]:
-    """Return everything about one of ``KINDS``."""
+    """Return the figures of one of ``KINDS``."""
     p = np.concatenate([getattr(run, kind) for run in runs])
     truth, inliers = (np.concatenate([getattr(run, name) for run in runs]) for name in ("distances", "inliers"))
     by_set = {}
@@ -172,7 +170,7 @@ def judge(runs: list[Run], kind: str) -> dict[str, Any]:
 
 
 def draw(groups: dict[str, Any], path: Path) -> None:
-    """Draw the reliability diagram of the groups that the mixture was chosen on; dots have the area of their bins."""
+    """Draw the reliability diagram of the groups on which the mixture was chosen; dots have the area of their bins."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(10, 3.6), layout="constrained")
@@ -209,9 +207,7 @@ def main() -> None:
         draw(groups, arguments.figure)
     if arguments.json:
         document = {
-            "date": datetime.date.today().isoformat(),
-            "python": platform.python_version(),
-            "versions": {name: version(name) for name in ("numpy", "numba")} | {"bansac": bansac.__version__},
+            **circumstances(),
             "true_pixels": TRUE,
             "groups": groups,
         }

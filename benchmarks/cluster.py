@@ -1,4 +1,4 @@
-"""Measure what many pairs cost, and what a cluster adds: the figures of docs/many-pairs.md.
+"""Measure the cost of many pairs, and the additional cost of a cluster: the figures of docs/many-pairs.md.
 
     OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 python benchmarks/cluster.py --data FOLDER --json FILE
 
@@ -11,7 +11,6 @@ cores that one caller can keep busy. The cluster has two worker processes on thi
 from __future__ import annotations
 
 import argparse
-import datetime
 import functools
 import itertools
 import json
@@ -31,10 +30,10 @@ from bansac.batch.journal import Journal
 from bansac.batch.records import Records
 from bansac.batch.result_files import WRITERS
 from bansac.batch.sources import ImagePair, Pair, Source, find_sources
-from bansac.executors import Failure
+from bansac.executors import ItemFailure
 from bansac.executors.cluster import CHUNK_SECONDS, ClusterExecutor
 from bansac.lab.evaluation.experiment import Row
-from bansac.lab.evaluation.provenance import installed_versions, machine
+from bansac.lab.evaluation.provenance import circumstances
 from bansac.lab.sets import find_sets
 from bansac.matches import Matches, load_demo
 from bansac.matches.image_matching import Features, detect_features, match_features
@@ -64,7 +63,7 @@ def load_pairs(data: Path | None, count: int) -> list[Matches]:
 
 
 def as_source(number: int, matches: Matches) -> Source:
-    """Return a pair as one of a folder of images: with indices of features, and names of their files."""
+    """Return a pair as in a folder of images: with indices of features, and the names of their files."""
     rng = np.random.default_rng(number)
     indices = np.column_stack([rng.permutation(FEATURES[-1])[: len(matches)] for _ in range(2)])
     indices = indices[np.argsort(indices[:, 0])]
@@ -83,7 +82,7 @@ def timed(call: Callable[[], Any]) -> float:
 
 
 def measure_images() -> dict[str, float]:
-    """Return the time of the detection of features, for each megapixel, and the bytes of a feature on disk."""
+    """Return the time of feature detection per megapixel, and the bytes of a feature on disk."""
     image = load_demo().image1
     found = detect_features(image)
     seconds = min(timed(lambda: detect_features(image)) for _ in range(3))
@@ -92,7 +91,7 @@ def measure_images() -> dict[str, float]:
 
 
 def measure_matching() -> tuple[dict[str, float], int]:
-    """Return the seconds of the matching of two images by their number of features, and the memory of the largest."""
+    """Return the seconds to match two images by their number of features, and the memory of the largest."""
     rng = np.random.default_rng(0)
 
     def features(count: int) -> Features:
@@ -129,7 +128,7 @@ def make_job(model: Any) -> Job:
 def measure_files(matches: Sequence[Matches], rows: Sequence[Row], count: int) -> dict[str, Any]:
     """Return bytes and seconds a pair of the journal and of the files of results, with ``count`` pairs.
 
-    ``memory`` is by how many bytes more the writer has at a time for each further pair.
+    ``memory`` is the additional peak memory of the writer in bytes for each further pair.
     """
     sources = [as_source(k, m) for k, m in zip(range(count), itertools.cycle(matches), strict=False)]
     with tempfile.TemporaryDirectory() as folder:
@@ -155,7 +154,7 @@ def measure_files(matches: Sequence[Matches], rows: Sequence[Row], count: int) -
 
 
 def peak_memory(call: Callable[[], Any]) -> int:
-    """Return the bytes that a call has at most at a time."""
+    """Return the peak memory of a call in bytes."""
     tracemalloc.start()
     call()
     _, peak = tracemalloc.get_traced_memory()
@@ -164,9 +163,9 @@ def peak_memory(call: Callable[[], Any]) -> int:
 
 
 def measure_cluster(matches: Sequence[Matches], rows: Sequence[Row]) -> dict[str, float]:
-    """Return what the caller and the scheduler need for an empty task, a byte of a value, and a pair in large chunks.
+    """Return the time of caller and scheduler for an empty task, a byte of a value, and a pair in large chunks.
 
-    The workers answer at once, with the row of a pair: while they work, the caller has nothing to do.
+    The workers return the row of a pair at once, so that the caller never waits for an estimation.
     """
     import distributed
 
@@ -194,14 +193,14 @@ def measure_cluster(matches: Sequence[Matches], rows: Sequence[Row]) -> dict[str
 
 
 def answer(row: Row, source: Source) -> Row:
-    """Return a row that is there."""
+    """Return a row that exists already."""
     return row
 
 
 def drain(answers: Iterator[tuple[Any, Any]]) -> None:
-    """Go through all answers; a failure is an error."""
+    """Consume all answers; a failure is an error."""
     for item, answer in answers:
-        if isinstance(answer, Failure):
+        if isinstance(answer, ItemFailure):
             raise RuntimeError(f"{item}: {answer.reason}")
 
 
@@ -223,9 +222,7 @@ def main() -> None:
     matching, memory = measure_matching()
     estimation, rows = measure_estimation(sources)
     report = {
-        "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-        "versions": installed_versions(("cv2", "distributed", "pyarrow", "h5py")),
-        "machine": machine(),
+        **circumstances(("cv2", "distributed", "pyarrow", "h5py")),
         "data": "synthetic" if arguments.data is None else "EF",
         "pairs": len(matches),
         "matches": float(np.mean([len(m) for m in matches])),

@@ -16,7 +16,6 @@ The benchmark needs pycolmap: ``pip install "bansac[colmap,data]"``.
 from __future__ import annotations
 
 import argparse
-import datetime
 import json
 import os
 import shutil
@@ -31,7 +30,7 @@ from numpy.typing import NDArray
 
 from bansac.colmap import VerificationOptions, verify_database
 from bansac.colmap.database import import_pycolmap
-from bansac.lab.evaluation.provenance import installed_versions, machine
+from bansac.lab.evaluation.provenance import circumstances
 from bansac.lab.sets import PairSet
 from bansac.matches import Matches
 from bansac.matches.hdf5 import Reader
@@ -43,7 +42,7 @@ Centers = dict[str, NDArray[np.float64]]
 
 REAL = ("fountain-P11", "Herz-Jesus-P8")
 
-# name -> images, points, share of the matches that are right, whether focal lengths are known
+# name -> images, points, share of correct matches, whether focal lengths are known
 SYNTHETIC = {
     "synthetic, 80 % right": (12, 300, 0.8, True),
     "synthetic, 40 % right": (12, 300, 0.4, True),
@@ -53,7 +52,7 @@ SYNTHETIC = {
 MAX_RATIO = 0.85
 NOISE = 1.0
 
-# COLMAP's: the centre of the first pixel is (.5, .5), in the files of the sets it is (0, 0).
+# The centre of the first pixel is (.5, .5) for COLMAP and (0, 0) in the files of the sets.
 HALF_PIXEL = 0.5
 
 
@@ -94,13 +93,13 @@ def sizes(pair: Matches) -> tuple[tuple[int, int], tuple[int, int]]:
 
 
 def indices(keypoints: NDArray[np.float64], x: NDArray[np.float64]) -> list[int]:
-    """Return the places of points among the keypoints."""
+    """Return the indices of points among the keypoints."""
     places = {point: place for place, point in enumerate(map(tuple, keypoints.tolist()))}
     return [places[point] for point in map(tuple, x.tolist())]
 
 
 def write_image(database: Any, name: str, K: NDArray[np.float64], size: tuple[int, int], x: NDArray[np.float64]) -> int:
-    """Write an image with a camera of its own and its keypoints, and return its number."""
+    """Write an image with its own camera and its keypoints, and return its number."""
     parameters = [K[0, 0], K[1, 1], K[0, 2] + HALF_PIXEL, K[1, 2] + HALF_PIXEL]
     camera = pycolmap.Camera(
         model="PINHOLE", width=size[1], height=size[0], params=parameters, has_prior_focal_length=True
@@ -118,7 +117,7 @@ def write_image(database: Any, name: str, K: NDArray[np.float64], size: tuple[in
 
 
 def write_synthetic(path: Path, images: int, points: int, share: float, calibrated: bool) -> Centers:
-    """Write a synthetic database with random matches among the right ones, and return the true centres."""
+    """Write a synthetic database with additional random matches, and return the true centres."""
     wrong = round(points * (1 / share - 1))
     settings = pycolmap.SyntheticDatasetOptions(
         num_rigs=1,
@@ -143,12 +142,12 @@ def write_synthetic(path: Path, images: int, points: int, share: float, calibrat
 
 
 def verify_ours(path: Path, seed: int, threads: int) -> None:
-    """Verify a database by this package."""
+    """Verify a database with this package."""
     verify_database(path, options=VerificationOptions(seed=seed), workers=threads)
 
 
 def verify_colmap(path: Path, seed: int, threads: int) -> None:
-    """Verify a database by COLMAP with its default settings."""
+    """Verify a database with COLMAP and its default settings."""
     settings = pycolmap.TwoViewGeometryOptions()
     settings.ransac.random_seed = seed
     workers = pycolmap.GeometricVerifierOptions(num_threads=threads)
@@ -176,7 +175,7 @@ def reconstruct(path: Path, truth: Centers, seed: int) -> dict[str, float]:
 
 
 def center_error(found: Centers, truth: Centers) -> float:
-    """Return the root mean square error of the centres after alignment, over the extent of the true ones."""
+    """Return the root mean square error of the aligned centres, divided by the extent of the true ones."""
     x = np.array([found[name] for name in sorted(found)])
     y = np.array([truth[name] for name in sorted(found)])
     extent = np.linalg.norm(y - y.mean(axis=0), axis=1).mean()
@@ -188,7 +187,7 @@ def center_error(found: Centers, truth: Centers) -> float:
 
 
 def measure(database: Path, truth: Centers, repeats: int, threads: int) -> dict[str, dict[str, float]]:
-    """Verify copies of a database by each method and reconstruct; return the figures by method."""
+    """Verify copies of a database with each method and reconstruct; return the figures by method."""
     runs: dict[str, list[dict[str, float]]] = {name: [] for name in METHODS}
     for seed in range(repeats):
         order = list(METHODS.items())
@@ -206,7 +205,7 @@ def measure(database: Path, truth: Centers, repeats: int, threads: int) -> dict[
 
 
 def summarize(runs: list[dict[str, float]]) -> dict[str, float]:
-    """Return the least times and the means of all else."""
+    """Return the least times, and the means of all other figures."""
     columns = {key: [run[key] for run in runs] for key in runs[0]}
     return {key: min(values) if "seconds" in key else float(np.mean(values)) for key, values in columns.items()}
 
@@ -247,9 +246,7 @@ def main() -> None:
                 print(f"{name:45} {method:7}", {key: round(value, 5) for key, value in figures.items()}, flush=True)
     if arguments.json is not None:
         document = {
-            "date": datetime.date.today().isoformat(),
-            "versions": installed_versions() | {"pycolmap": pycolmap.__version__},
-            "machine": machine(),
+            **circumstances(("pycolmap",)),
             "threads": threads,
             "repeats": arguments.repeats,
             "databases": table,

@@ -31,7 +31,7 @@ from bansac.colmap.database import import_pycolmap
 
 IMAGES = 20
 
-# Says when kernels are loaded and work begins; every batch of 4 pairs takes some time in addition.
+# Prints a line when the kernels are loaded and the work begins. Every batch of 4 pairs is delayed.
 PROGRAM = """
 import sys, time
 from bansac.colmap import verify_database
@@ -64,7 +64,7 @@ def geometries(path: Path) -> tuple[bool, list[Any]]:
 
 
 def run_and_kill(path: Path, delay: float) -> None:
-    """Verify in a process that is killed so many seconds after its first batch."""
+    """Verify in a process that is killed a number of seconds after its first batch."""
     process = subprocess.Popen([sys.executable, "-c", PROGRAM, str(path)], stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     process.stdout.readline()
@@ -99,7 +99,7 @@ def main() -> int:
             print(f"kill {kill + 1}: valid: {intact}, {len(found)} of {len(expected)} pairs", flush=True)
             if len(found) == len(expected):
                 same = same and found == expected
-                path.unlink()  # SQLite's files beside it are those of a database that is gone
+                path.unlink()  # SQLite's files beside it belong to a deleted database
                 for suffix in ("-wal", "-shm"):
                     Path(f"{path}{suffix}").unlink(missing_ok=True)
                 shutil.copy(untouched, path)

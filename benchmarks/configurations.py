@@ -15,12 +15,9 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import datetime
 import json
-import platform
 from collections import Counter
 from collections.abc import Callable, Iterator
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +26,7 @@ import numpy as np
 import bansac
 from bansac.geometry import apply_transform, recover_pose
 from bansac.lab.evaluation.methods import METHODS
+from bansac.lab.evaluation.provenance import circumstances
 from bansac.lab.evaluation.task import DEFAULTS, judge, make_task, usable_pairs
 from bansac.lab.metrics import rotation_error, translation_error
 from bansac.lab.sets import PairSet
@@ -37,7 +35,7 @@ from bansac.synthetic import SceneMatches, epipolar_matches, planar_scene_matche
 
 
 def points_on_a_line(n: int, inlier_ratio: float, noise: float, seed: int) -> SceneMatches:
-    """Return a scene whose points are on a line of image 1: a plane through the centre of camera 1."""
+    """Return a scene with points on a line of image 1, that is on a plane through the centre of camera 1."""
     scene = epipolar_matches(n, inlier_ratio, 0.0, seed)
     assert scene.inliers is not None
     assert scene.points is not None
@@ -62,7 +60,7 @@ SCENES: dict[str, Callable[[int, float, float, int], SceneMatches]] = {
 # Matches, inlier ratio, noise in pixels.
 SETTINGS = ((500, 0.5, 0.25), (500, 0.5, 0.5), (200, 0.3, 0.5), (100, 0.8, 0.3), (2000, 0.3, 0.5), (500, 0.5, 1.0))
 
-# What is right: F cannot tell a rotation from a plane.
+# Correct configurations; F cannot distinguish a rotation from a plane.
 RIGHT = {
     "F": {"general": "general", "planar": "planar", "pure rotation": "planar", "collinear": "collinear"},
     "pose": {"general": "general", "planar": "planar", "pure rotation": "pure_rotation", "collinear": "collinear"},
@@ -84,12 +82,12 @@ def estimate(model: str, pair: Matches, seed: int = 0, **settings: Any) -> bansa
 
 
 def found(result: bansac.Result) -> str:
-    """Return the configuration that a result names; "none" without one."""
+    """Return the configuration of a result; "none" if it is None."""
     return result.configuration or "none"
 
 
 def synthetic(scenes: int) -> dict[str, Any]:
-    """Return how often each configuration was found, and the share that is right, for every kind of scene."""
+    """Return the count of each configuration and the share of correct ones, for every kind of scene."""
     table: dict[str, Any] = {}
     for model, right in RIGHT.items():
         for kind, make in SCENES.items():
@@ -113,7 +111,7 @@ def read_pairs(folder: Path, limit: int, ratio: float = DEFAULTS["F"].max_ratio)
 
 
 def is_right(model: str, result: bansac.Result, pair: Matches) -> bool:
-    """Say whether a result has the motion of a pair."""
+    """Return whether a result has the true motion of a pair."""
     if model == "F":
         assert pair.K1 is not None
         assert pair.K2 is not None
@@ -125,7 +123,7 @@ def is_right(model: str, result: bansac.Result, pair: Matches) -> bool:
 
 
 def real(data: Path, pairs: int) -> dict[str, Any]:
-    """Return the configurations of real pairs with success, those of scenes with depth also by whether F is right."""
+    """Return the configurations of successful real pairs; in scenes with depth by whether the motion is right."""
     table: dict[str, Any] = {}
     for name in GENERAL_SETS:
         for model in RIGHT:
@@ -144,7 +142,7 @@ def real(data: Path, pairs: int) -> dict[str, Any]:
 
 
 def translations(scenes: int) -> dict[str, dict[str, float]]:
-    """Return the share of translations of planar scenes that are wrong, by settings and method."""
+    """Return the share of wrong translations of planar scenes, by settings and method."""
     table: dict[str, dict[str, float]] = {}
     for n, ratio, noise in SETTINGS:
         wrong: Counter[str] = Counter()
@@ -178,11 +176,8 @@ def main() -> None:
     parser.add_argument("--pairs", type=int, default=43, help="pairs of a set, at most")
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
-    packages = ("numpy", "numba", "poselib", "opencv-python-headless")
     document = {
-        "date": datetime.date.today().isoformat(),
-        "python": platform.python_version(),
-        "versions": {name: version(name) for name in packages} | {"bansac": bansac.__version__},
+        **circumstances(("poselib", "cv2")),
         "scenes": arguments.scenes,
         "wrong_translations": translations(arguments.scenes),
         "synthetic": synthetic(arguments.scenes),

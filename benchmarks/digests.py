@@ -87,7 +87,7 @@ def rotation(x: float, y: float, z: float) -> np.ndarray:
 
 
 def two_views(n: int, inlier_ratio: float, seed: int, *, plane: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return pixels of two views of a scene, a share ``plane`` of it planar, with outliers; and the camera matrix."""
+    """Return matches of two views of a scene with outliers and a share ``plane`` on a plane; and the camera matrix."""
     rng = np.random.default_rng(seed)
     X = np.column_stack([rng.uniform(-2, 2, (n, 2)), rng.uniform(4, 9, n)])
     flat = rng.random(n) < plane
@@ -122,7 +122,7 @@ def two_view_scenes(name: str, x1: Any, x2: Any, K1: Any, K2: Any, scores: Any, 
 
 
 def synthetic_scenes() -> Iterator[Scene]:
-    """Return scenes made here."""
+    """Return synthetic scenes."""
     for name, n, ratio, seed, plane in (("general", 400, 0.5, 1, 0.0), ("plane", 301, 0.6, 2, 0.8)):
         x1, x2, K = two_views(n, ratio, seed, plane=plane)
         yield from two_view_scenes(name, x1, x2, K, K, noisy_scores(n, seed), "FEP")
@@ -150,7 +150,7 @@ def synthetic_scenes() -> Iterator[Scene]:
 
 
 def demo_scenes() -> Iterator[Scene]:
-    """Return the pair of images inside the package."""
+    """Return the bundled pair of images."""
     pair = load_demo()
     yield from two_view_scenes("demo", pair.x1, pair.x2, None, None, pair.scores, "HF")
 
@@ -184,7 +184,7 @@ def real_scenes(folder: Path) -> Iterator[Scene]:
 
 
 def runs(scenes: Iterator[Scene], names: tuple[str, ...] = tuple(COMMON)) -> Iterator[tuple[str, bansac.Result]]:
-    """Run every scene with every set of options that it has the data for."""
+    """Run every scene with every set of options for which it has the data."""
     for scene in scenes:
         for name in names:
             options = dict(COMMON[name])
@@ -211,7 +211,7 @@ def digest(values: Any) -> str:
 
 
 def describe(result: Any) -> dict[str, Any]:
-    """Return what two runs must have in common."""
+    """Return the digests that must be equal in two runs."""
     if isinstance(result, str):
         return {"error": result}
     model = result.model
@@ -237,7 +237,7 @@ REAL = ("default", "p-bansac", "uniform", "prosac", "p-napsac", "lo msac p-bansa
 
 
 def main() -> int:
-    """Run, and write or compare; 1 where something differs."""
+    """Run, and write or compare; return 1 if something differs."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, help="write the digests here")
     parser.add_argument("--compare", type=Path, help="compare with these digests")

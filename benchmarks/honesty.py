@@ -55,8 +55,8 @@ Estimator = Callable[..., bansac.Result]
 SIDE = 1000.0  # of the square in which points lie
 PARTS = ("repetition", "false success", "samplers", "power", "photographs", "real")
 
-# Images of 1000 x 1000 px, with a focal length of 1000 px where it counts; points of space in a cube of that side.
-# Where there is no default threshold it is 1.
+# Images have 1000 x 1000 px and, if needed, a focal length of 1000 px. 3D points are in a cube of this side. Problems
+# without a default threshold have 1.
 ESTIMATORS: dict[str, Estimator] = {
     "homography": lambda data, **o: bansac.estimate_homography(*data, **o),
     "fundamental": lambda data, **o: bansac.estimate_fundamental(*data, **o),
@@ -70,7 +70,7 @@ ESTIMATORS: dict[str, Estimator] = {
     "plane": lambda data, **o: bansac.fit_plane(data, **o),
     "ellipse": lambda data, **o: bansac.fit_ellipse(data, **o),
 }
-# Dimensions of the points of a datum.
+# Dimensions of the points of a match, or of a point.
 DIMENSIONS: dict[str, tuple[int, ...]] = {
     **dict.fromkeys(("homography", "fundamental", "essential"), (2, 2)),
     **dict.fromkeys(("line", "circle", "cubic", "ellipse"), (2,)),
@@ -84,11 +84,11 @@ KINDS: dict[str, Kind] = {"homography": "H", "fundamental": "F", "essential": "E
 THRESHOLDS = {"default": None, "3 px": 3.0, "10 px": 10.0}
 NO_DEFAULT = 1.0
 
-# Runs on noise go to the end: fewer samples where one costs more. A sample more matters little beside the number of
-# models that the test accounts for.
+# Runs on noise use all samples, so large data have fewer. More samples matter little, because the test accounts
+# for a far larger number of models.
 ITERATIONS = {20: 500, 200: 500, 1000: 300, 10000: 100}
 
-# Every sampler, local optimisation and another score.
+# All samplers and local optimisations, and another score.
 METHODS: dict[str, dict[str, Any]] = {
     "bansac": {},
     "uniform": {"sampler": "uniform"},
@@ -128,7 +128,7 @@ def grid(rng: np.random.Generator, n: int, dimension: int) -> Array:
 
 
 def many_to_one(rng: np.random.Generator, n: int, dimensions: tuple[int, ...]) -> Any:
-    """Return matches onto 1 to N / 20 points; for a curve, points of which each occurs some 20 times."""
+    """Return matches onto 1 to N / 20 points; for a curve, points that each occur about 20 times."""
     matches = len(dimensions) == 2
     few = int(rng.integers(1, max(3, n // 20))) if matches else max(2, n // 20)
     repeated = uniform(rng, few, dimensions[-1])[rng.integers(0, few, n)]
@@ -136,7 +136,7 @@ def many_to_one(rng: np.random.Generator, n: int, dimensions: tuple[int, ...]) -
 
 
 def duplicates(rng: np.random.Generator, n: int, dimensions: tuple[int, ...]) -> Any:
-    """Return uniform data of which one, or each of several at random, takes the place of 5 %."""
+    """Return uniform data in which copies of one element, or of several, replace 5 %."""
     data = rng.uniform(0, SIDE, (n, sum(dimensions)))
     replaced = rng.integers(0, n, max(n // 20, 1))
     source = rng.integers(0, n, replaced.size) if rng.random() < 0.5 else np.zeros(replaced.size, int)
@@ -145,7 +145,7 @@ def duplicates(rng: np.random.Generator, n: int, dimensions: tuple[int, ...]) ->
 
 
 def matched_clusters(rng: np.random.Generator, n: int, dimensions: tuple[int, ...]) -> tuple[Array, ...]:
-    """Return matches of 5 to 9 clusters, one of image 1 with one of image 2, at random inside of them."""
+    """Return matches of 5 to 9 pairs of clusters, at random within the clusters."""
     clusters = rng.integers(5, 10)
     which, width = rng.integers(0, clusters, n), rng.uniform(5, 40)
     return tuple(uniform(rng, clusters, d)[which] + rng.normal(size=(n, d)) * width for d in dimensions)
@@ -168,11 +168,11 @@ NOISE = ("uniform", "clustered", "many-to-one", "5 % duplicates", "grid", "match
 
 
 def count_false(problem: str, n: int, kind: str, threshold: float | None, runs: int, **settings: Any) -> int:
-    """Return how many of ``runs`` runs on noise end with success."""
+    """Return the number of successes of ``runs`` runs on noise."""
     if threshold is None and problem not in (*TWO_VIEWS, "absolute pose"):
         threshold = NO_DEFAULT
     if problem == "absolute pose" and settings.get("local_optimization"):
-        settings["local_optimization"] = "lm"  # it has no other
+        settings["local_optimization"] = "lm"  # the only one for absolute poses
     if threshold is None and problem == "essential":
         threshold = 1e-3 * SIDE
     found = 0
@@ -213,7 +213,7 @@ POWER = {
 
 
 def count_right(problem: str, n: int, share: float, sigma: float, runs: int) -> dict[str, int]:
-    """Return the runs whose mask has 85 % of the true inliers, and those of them that end with success."""
+    """Return the number of runs with 85 % of the true inliers in their mask, and the number of successes of these."""
     right = succeeded = 0
     for seed in range(runs):
         result, inliers = _estimate_known(problem, n, share, sigma, seed)
@@ -245,7 +245,7 @@ def _estimate_known(problem: str, n: int, share: float, sigma: float, seed: int)
 
 
 def _seen_points(n: int, share: float, sigma: float, rng: np.random.Generator) -> tuple[Any, Any, float]:
-    """Return points of space, 4 to 12 away, and their images."""
+    """Return 3D points at depths of 4 to 12, and their images."""
     R, t, inliers = rotation_matrix(rng.normal(size=3)), rng.normal(size=3), rng.permutation(np.arange(n) < share * n)
     x = uniform(rng, n, 2)
     X = (normalize_points(CAMERA, x) @ np.eye(2, 3) + [0, 0, 1]) * rng.uniform(4, 12, (n, 1))
@@ -254,7 +254,7 @@ def _seen_points(n: int, share: float, sigma: float, rng: np.random.Generator) -
 
 
 def _moved_points(n: int, share: float, sigma: float, rng: np.random.Generator, scale: float) -> tuple[Any, Any, float]:
-    """Return points of space, and where a motion takes them."""
+    """Return 3D points before and after a motion."""
     R, t, inliers = rotation_matrix(rng.normal(size=3)), rng.normal(size=3), rng.permutation(np.arange(n) < share * n)
     x1 = uniform(rng, n, 3)
     moved = scale * x1 @ R.T + t
@@ -302,13 +302,13 @@ PHOTOGRAPHS = (
 
 
 def photograph_cells() -> Iterator[tuple[str, Callable[[], Any]]]:
-    """Yield the cells of mutual (the default) and of one-way matches."""
+    """Yield the cells of mutual matches (the default) and of one-way matches."""
     for mutual in (True, False):
         yield "mutual" if mutual else "one-way", functools.partial(count_photographs, mutual=mutual)
 
 
 def count_photographs(*, mutual: bool) -> dict[str, int]:
-    """Return the ordered pairs of photographs, and for how many of them each estimator ends with success."""
+    """Return the number of ordered pairs of photographs, and the number of successes of each estimator."""
     counts = dict.fromkeys(TWO_VIEWS, 0)
     pairs = 0
     for first, second in itertools.permutations(PHOTOGRAPHS, 2):
@@ -357,7 +357,7 @@ def real_cells(data: Path | None) -> Iterator[tuple[str, Callable[[], Any]]]:
 
 
 def count_real(kind: Kind, folder: Path) -> dict[str, int]:
-    """Return the runs on at most 43 pairs, those with an error below 5 degrees or 5 px, and of these the failures."""
+    """Return the numbers of runs on at most 43 pairs, of errors below 5 degrees or 5 px, and of failures of these."""
     protocol = DEFAULTS[kind]
     if folder.name == "exact_warp":
         protocol = dataclasses.replace(protocol, max_ratio=0.95)
@@ -376,7 +376,7 @@ def count_real(kind: Kind, folder: Path) -> dict[str, int]:
 
 
 def fingerprint() -> str:
-    """Return a hash of the answers of the three estimators of two views."""
+    """Return a hash of the results of the three two-view estimators."""
     scene = epipolar_matches(500, inlier_ratio=0.5, noise=0.3, seed=1)
     digest = hashlib.sha256()
     for result in (
@@ -389,7 +389,7 @@ def fingerprint() -> str:
 
 
 def count_answers(processes: int) -> dict[str, int]:
-    """Return how many different answers the same call gives in separate processes."""
+    """Return the number of different results of the same call in separate processes."""
     command = [sys.executable, __file__, "--fingerprint"]
     answers = {subprocess.run(command, capture_output=True, text=True, check=True).stdout for _ in range(processes)}
     return {"processes": processes, "different answers": len(answers)}
@@ -415,7 +415,7 @@ def cells(arguments: argparse.Namespace) -> Iterator[tuple[str, str, Callable[[]
 
 
 def open_report(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Return the report to go on with, or a new one."""
+    """Return the report of an interrupted run, or a new one."""
     settings = {
         "python": platform.python_version(),
         "versions": {name: version(name) for name in ("numpy", "numba")} | {"bansac": bansac.__version__},
@@ -430,7 +430,7 @@ def open_report(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def worst(report: dict[str, Any]) -> str:
-    """Return the largest share of false success over the cells, and how many cells exceed 1 %."""
+    """Return the largest share of false successes over the cells, and the number of cells above 1 %."""
     counts = {**report.get("false success", {}), **report.get("samplers", {})}
     if not counts:
         return "no cells of noise"
@@ -441,7 +441,7 @@ def worst(report: dict[str, Any]) -> str:
 
 
 def main() -> None:
-    """Run the cells and write what they give."""
+    """Run the cells and write their figures."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=300)
     parser.add_argument("--processes", type=int, default=20)

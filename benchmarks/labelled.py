@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import datetime
 import json
 import math
 from collections.abc import Mapping
@@ -29,7 +28,7 @@ from numpy.typing import NDArray
 
 from bansac.lab.evaluation.method import Method
 from bansac.lab.evaluation.methods import METHODS
-from bansac.lab.evaluation.provenance import installed_versions, machine
+from bansac.lab.evaluation.provenance import circumstances
 from bansac.lab.evaluation.task import DEFAULTS, make_task, squared_distances
 from bansac.lab.sets.labelled import CheckPointSet, LabelledSet
 from bansac.matches import Matches
@@ -132,18 +131,11 @@ def _needs_scores(name: str) -> bool:
 
 
 def measure(data: Path, repeats: int, threshold: float) -> dict[str, Any]:
-    """Return all figures at a threshold, and print them."""
-    points = check_points(data, repeats, threshold)
-    inliers = labelled_inliers(data, repeats, threshold)
-    print(f"threshold {threshold:g}: median error of check points, {', '.join(points['best_peer'])}")
-    for name, errors in points["median_error"].items():
-        print(f"{name:20s}", " ".join(f"{error:6.2f}" for error in errors.values()))
-    for key in ("no_worse_than_the_best_peer_of_each_pair", "the_same_within_0.1_pixel", "no_worse_than"):
-        print(key, points[key])
-    print("labelled inliers found within a distance in pixels")
-    for name, shares in inliers["found_within"].items():
-        print(f"{name:20s}", ", ".join(f"{pixels}: {share:.3f}" for pixels, share in shares.items()), flush=True)
-    return {"check_points": points, "labelled_inliers": inliers}
+    """Return all figures at a threshold."""
+    return {
+        "check_points": check_points(data, repeats, threshold),
+        "labelled_inliers": labelled_inliers(data, repeats, threshold),
+    }
 
 
 def main() -> None:
@@ -154,16 +146,16 @@ def main() -> None:
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
     document = {
-        "date": datetime.date.today().isoformat(),
-        "versions": installed_versions(METHODS[name].package for name in PEERS),
-        "machine": machine(),
+        **circumstances(METHODS[name].package for name in PEERS),
         "repeats": arguments.repeats,
         "thresholds": {
             f"{threshold:g}": measure(arguments.data, arguments.repeats, threshold) for threshold in THRESHOLDS
         },
     }
+    text = json.dumps(document, indent=2)
+    print(text)
     if arguments.json:
-        arguments.json.write_text(json.dumps(document, indent=2) + "\n")
+        arguments.json.write_text(text + "\n")
 
 
 if __name__ == "__main__":

@@ -28,7 +28,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 MODELS = ("H", "F", "E")
 
-# What is measured, as a statement after preparations that are not; each runs in a process of its own.
+# Measured statements, each with a preparation that is not measured; each runs in its own process.
 MEASURED = """
 import time
 {prepare}
@@ -63,12 +63,12 @@ def add(a, b):
     return a + b
 """
 
-# Upper bounds in seconds on the clock.
+# Upper bounds of the wall time in seconds.
 BUDGETS = {"import bansac, more than import numpy": 0.030} | {
     f"warm cache {model}, more than a trivial cached function": 0.100 for model in MODELS
 }
 
-# Upper bounds in seconds of processor time.
+# Upper bounds of the processor time in seconds.
 CPU_BUDGETS = {"first call ever H": 5.5, "first call ever F": 8.5, "first call ever E": 8.5}
 
 
@@ -77,14 +77,14 @@ Key = tuple[str, str]
 
 
 class Times(NamedTuple):
-    """Seconds that a statement took."""
+    """Duration of a statement in seconds."""
 
     wall: float
     cpu: float
 
 
 class Job(NamedTuple):
-    """A statement to be measured in a fresh process."""
+    """A statement that is measured in a new process."""
 
     prepare: str
     statement: str
@@ -93,7 +93,7 @@ class Job(NamedTuple):
 
 
 def measure(job: Job, folder: Path) -> Times:
-    """Run a job once; empty folders for compiled kernels are made in ``folder``."""
+    """Run a job once; create empty folders for compiled kernels in ``folder``."""
     cache = tempfile.mkdtemp(dir=folder) if job.cache is None else job.cache
     environment = os.environ | {"NUMBA_CACHE_DIR": str(cache), "PYTHONPATH": str(job.source)}
     command = [sys.executable, "-c", MEASURED.format(prepare=job.prepare, statement=job.statement)]
@@ -105,9 +105,9 @@ def measure(job: Job, folder: Path) -> Times:
 
 
 def in_turn(jobs: Mapping[Key, Job], runs: int, folder: Path) -> dict[Key, Times]:
-    """Return the medians of the jobs, which take turns (A B A B), so that a busy minute of the machine hits all.
+    """Return the medians of the jobs. The jobs alternate (A B A B), so that other load affects all of them.
 
-    A first run of those that keep their compiled kernels does not count: it compiles them.
+    For jobs with stored kernels, a first run compiles them and does not count.
     """
     times: dict[Key, list[Times]] = {key: [] for key in jobs}
     for job in jobs.values():
@@ -146,7 +146,7 @@ def measure_all(sources: Mapping[str, Path], runs: int, folder: Path) -> dict[st
 
 
 def with_excess(figures: Mapping[str, Times]) -> dict[str, Times]:
-    """Return the figures, and by how much those with a budget for that exceed what every process needs."""
+    """Return the figures, and for some the difference to the figure that every process needs."""
     bases = {"import bansac": ("import numpy", figures["import numpy"])} | {
         f"warm cache {model}": ("a trivial cached function", figures["warm cache, trivial cached function"])
         for model in CALLS
@@ -161,13 +161,13 @@ def with_excess(figures: Mapping[str, Times]) -> dict[str, Times]:
 
 
 def over_budget(figures: Mapping[str, Times]) -> list[str]:
-    """Return the names of the figures that are above their budgets."""
+    """Return the names of the figures above their budgets."""
     late = [name for name, budget in BUDGETS.items() if figures[name].wall > budget]
     return late + [name for name, budget in CPU_BUDGETS.items() if figures[name].cpu > budget]
 
 
 def show(figures: Mapping[str, Times], before: Mapping[str, Times] | None) -> None:
-    """Print a table: seconds on the clock, seconds of processor time, and the ratios of both to the tree before."""
+    """Print a table: wall time and processor time in seconds, and the ratios of both to the other tree."""
     late = over_budget(figures)
     for name, times in figures.items():
         line = f"{name:<52} {1e3 * times.wall:9.1f} ms {1e3 * times.cpu:9.1f} ms CPU"

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import datetime
 import functools
 import itertools
 import json
@@ -33,7 +32,7 @@ from numba import njit
 
 import bansac
 from bansac.lab.evaluation.methods import select_methods
-from bansac.lab.evaluation.provenance import installed_versions, machine
+from bansac.lab.evaluation.provenance import circumstances
 from bansac.lab.evaluation.speed.memory import status_bytes
 from bansac.lab.evaluation.task import DEFAULTS, Kind, Task, best_first, make_task, usable_pairs
 from bansac.lab.sets import find_sets
@@ -65,7 +64,7 @@ def load_tasks(folder: Path, kind: Kind) -> list[Task]:
 
 
 def ours(kind: Kind, tasks: Iterable[Task], workers: int, **settings: Any) -> int:
-    """Estimate with ``iter_estimates``; return how many pairs have a model."""
+    """Estimate with ``iter_estimates``; return the number of pairs with a model."""
     pairs = ({"x1": task.x1, "x2": task.x2, "scores": task.scores} for task in tasks)
     protocol = DEFAULTS[kind]
     options = {
@@ -87,7 +86,7 @@ def spin(steps: int) -> float:
 
 
 def in_pool(call: Callable[[Task], Any], tasks: Sequence[Task], workers: int) -> int:
-    """Estimate with another library in a pool of threads; return how many pairs have an answer."""
+    """Estimate with another library in a pool of threads; return the number of pairs with a result."""
     with ThreadPoolExecutor(workers) as pool:
         return sum(answer is not None for answer in pool.map(call, tasks))
 
@@ -127,7 +126,7 @@ def peak_memory(data: Path, count: int) -> float:
 
 
 def print_peak(tasks: list[Task], count: int) -> None:
-    """Estimate ``count`` pairs, each with arrays of its own, and print the peak memory of this process in MB."""
+    """Estimate ``count`` pairs, each with its own arrays, and print the peak memory of this process in MB."""
 
     def copies() -> Iterator[Task]:
         for task in itertools.islice(itertools.cycle(tasks), count):
@@ -138,7 +137,7 @@ def print_peak(tasks: list[Task], count: int) -> None:
 
 
 def peak_of_process() -> float:
-    """Return the peak memory of this process in MB; on Linux from its status, as its usage counts the parent's, too."""
+    """Return the peak memory of this process in MB; on Linux from /proc, because its usage includes the parent's."""
     try:
         return status_bytes("VmHWM") / 1e6
     except OSError:
@@ -149,7 +148,7 @@ def peak_of_process() -> float:
 
 
 def show(models: dict[str, Any], workers: Sequence[int]) -> None:
-    """Print a table a model."""
+    """Print a table for each model."""
     for kind, methods in models.items():
         heading = "".join(f"{count:>10} thr." for count in workers)
         print(f"{kind}, pairs a second\n{'':<16}{heading}   speedup")
@@ -186,9 +185,7 @@ def main() -> None:
         print(f"peak memory, {count} pairs: {peak:.0f} MB")
     if arguments.json:
         report = {
-            "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-            "versions": installed_versions(("cv2", "poselib")),
-            "machine": machine(),
+            **circumstances(("cv2", "poselib")),
             "pairs": pairs,
             "times": arguments.times,
             "rounds": arguments.rounds,

@@ -18,12 +18,12 @@ from pathlib import Path
 
 from numba.core.registry import cpu_target
 
-# The longest that a function is taken to be.
+# Assumed maximum size of a function in bytes.
 LONGEST = 1 << 17
 
 
 def main() -> None:
-    """Run the script that is the first argument with the others, and write the map even if it fails."""
+    """Run the script (the first argument) with the other arguments, and write the map even if the script fails."""
     if len(sys.argv) < 2:
         raise SystemExit("give the script to run: perf record ... python benchmarks/perf_map.py SCRIPT")
     script, sys.argv = sys.argv[1], sys.argv[1:]

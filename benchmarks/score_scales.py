@@ -1,114 +1,104 @@
 """Measure the effect of the scale of the scores, and of a minimum number of iterations, on P-BANSAC (preset "paper").
 
-    python benchmarks/score_scales.py --data DIR [--json FILE]
+    python benchmarks/score_scales.py --data DIR [--pairs 43] [--json FILE]
 
 DIR contains sets of pairs with poses. The variants are scores times .1 and .01, ranks of the scores, and five other
 seeds. For every pair, the median number of inliers over five seeds is compared with that of the original scores. The
-report gives the share of pairs within 3 %, and AUC@10 with and without a minimum of 100 iterations.
+report gives the share of pairs within 3 %, and AUC@10 of the first two seeds with and without a minimum of 100
+iterations.
 """
 
 from __future__ import annotations
 
 import argparse
-import datetime
+import dataclasses
 import json
-import platform
 from collections.abc import Callable
-from importlib.metadata import version
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas
 from numpy.typing import NDArray
 
-import bansac
-from bansac.lab.evaluation.task import DEFAULTS, Kind, Task, judge, make_task, usable_pairs
-from bansac.lab.metrics import auc
-from bansac.lab.sets import find_sets
-from bansac.matches import Matches
+from bansac.cli.console import show_progress
+from bansac.lab.evaluation.bench import bench_rows
+from bansac.lab.evaluation.experiment import Setup
+from bansac.lab.evaluation.method import Method
+from bansac.lab.evaluation.methods import P_BANSAC
+from bansac.lab.evaluation.provenance import circumstances
+from bansac.lab.evaluation.summary import AUC_10, Summary
+from bansac.lab.evaluation.task import DEFAULTS, Kind, Task
 
 SEEDS = 5
 WITHIN = 0.03
-Array = NDArray[np.float64]
+FLOOR = "at least 100 iterations"
 
-CHANGES: dict[str, tuple[Callable[[Array], Array], int]] = {  # the scores, the first seed
-    "times 1": (lambda scores: scores, 0),
-    "times 0.1": (lambda scores: 0.1 * scores, 0),
-    "times 0.01": (lambda scores: 0.01 * scores, 0),
-    "ranks": (lambda scores: (np.argsort(np.argsort(scores)) + 0.5) / scores.size, 0),
-    "other seeds": (lambda scores: scores, SEEDS),
+CHANGES: dict[str, Callable[[Task], Task]] = {
+    "times 1": lambda task: task,
+    "times 0.1": lambda task: dataclasses.replace(task, scores=0.1 * task.scores),
+    "times 0.01": lambda task: dataclasses.replace(task, scores=0.01 * task.scores),
+    "ranks": lambda task: dataclasses.replace(task, scores=ranks(task.scores)),
+    "other seeds": lambda task: dataclasses.replace(task, seed=task.seed + SEEDS),
 }
 
 
-def load(folder: Path, kind: Kind) -> list[tuple[str, Matches, Task]]:
-    """Return the pairs of the protocol: their set, the pair and the task."""
-    protocol, found = DEFAULTS[kind], []
-    for pair_set in find_sets(folder):
-        if pair_set.kind == "H" or pair_set.name == "middlebury_dino":
-            continue
-        for pair in usable_pairs(pair_set, protocol):
-            found.append((pair_set.name, pair, make_task(pair, protocol, 0)))
-    return found
+def ranks(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the ranks of scores, in (0, 1)."""
+    return (np.argsort(np.argsort(scores)) + 0.5) / scores.size
 
 
-def estimate(task: Task, scores: Array, seed: int, **settings: Any) -> Any:
-    """Run P-BANSAC of the paper."""
-    function = bansac.estimate_essential if task.kind == "E" else bansac.estimate_fundamental
-    return function(task.x1, task.x2, scores=scores, seed=seed, preset="paper", **settings)
+@dataclass(frozen=True)
+class Changed(Method):
+    """A method that gets a changed task."""
+
+    change: Callable[[Task], Task] = CHANGES["times 1"]
+
+    def arrange(self, task: Task) -> Task:
+        """Return the changed task."""
+        return self.change(task)
 
 
-def compare_scales(pairs: list[tuple[str, Matches, Task]]) -> dict[str, dict[str, float]]:
-    """Return for every change the share of pairs whose median inliers stay, and that of successes."""
-    medians, successes = {}, {}
-    for name, (change, first) in CHANGES.items():
-        runs = [
-            [estimate(task, change(task.scores), seed) for seed in range(first, first + SEEDS)] for _, _, task in pairs
-        ]
-        medians[name] = np.array([np.median([run.num_inliers for run in of_pair]) for of_pair in runs])
-        successes[name] = np.mean([[run.success for run in of_pair] for of_pair in runs])
+def measure(data: Path, kind: Kind, pairs: int) -> dict[str, Any]:
+    """Return the figures of a model."""
+    methods = [Changed(name, P_BANSAC.settings, scored=True, change=change) for name, change in CHANGES.items()]
+    protocol = dataclasses.replace(DEFAULTS[kind], pairs=pairs, repeats=SEEDS)
+    setup = Setup(data=data, exclude=("middlebury_dino",))
+    rows = bench_rows([*methods, P_BANSAC.changed(FLOOR, min_iterations=100)], protocol, setup, progress=show_progress)
+    frame = pandas.DataFrame(rows)
+    success = frame.groupby("configuration")["success"].mean()
+    medians = frame.groupby(["set", "pair", "configuration"])["inliers"].median().unstack()
     base = medians["times 1"]
+    accuracy = Summary(row for row in rows if row["repeat"] < 2)
     return {
-        name: {
-            "within 3 %": float(np.mean(np.abs(medians[name] - base) <= WITHIN * base)),
-            "success": float(successes[name]),
-        }
-        for name in CHANGES
+        "pairs": len(medians),
+        "scales": {
+            name: {
+                "within 3 %": float(((medians[name] - base).abs() <= WITHIN * base).mean()),
+                "success": float(success[name]),
+            }
+            for name in CHANGES
+        },
+        "AUC@10": {
+            "as it is": accuracy.mean(AUC_10, kind, "times 1"),
+            FLOOR: accuracy.mean(AUC_10, kind, FLOOR),
+        },
     }
-
-
-def accuracy(pairs: list[tuple[str, Matches, Task]], **settings: Any) -> float:
-    """Return AUC@10, the mean over the sets, of two seeds."""
-    errors: dict[str, list[float]] = {}
-    for name, pair, task in pairs:
-        for seed in range(2):
-            found = judge(estimate(task, task.scores, seed, **settings).model, task, pair)
-            errors.setdefault(name, []).append(max(found["rotation_error"], found["translation_error"]))
-    return float(np.mean([auc(np.array(of_set), 10) for of_set in errors.values()]))
 
 
 def main() -> None:
     """Measure both models and write the report."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--pairs", type=int, default=43, help="pairs of a set, at most")
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
-    report: dict[str, Any] = {
-        "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-        "versions": {name: version(name) for name in ("bansac", "numpy", "numba")}
-        | {"python": platform.python_version()},
-        "models": {},
-    }
-    kinds: tuple[Kind, ...] = ("E", "F")
-    for kind in kinds:
-        pairs = load(arguments.data, kind)
-        report["models"][kind] = {
-            "pairs": len(pairs),
-            "scales": compare_scales(pairs),
-            "AUC@10": {"as it is": accuracy(pairs), "at least 100 iterations": accuracy(pairs, min_iterations=100)},
-        }
-        print(kind, json.dumps(report["models"][kind], indent=1))
+    models = {kind: measure(arguments.data, kind, arguments.pairs) for kind in ("E", "F")}
+    text = json.dumps({**circumstances(), "models": models}, indent=1)
+    print(text)
     if arguments.json is not None:
-        arguments.json.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+        arguments.json.write_text(text + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -52,7 +52,7 @@ def fastest(reports: list[dict[str, Any]], method: str) -> float:
 
 
 def main() -> None:
-    """Run all turns and print what they give."""
+    """Run all rounds and print the figures."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--before", type=Path, required=True)
     parser.add_argument("--data", type=Path, required=True)

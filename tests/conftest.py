@@ -46,7 +46,7 @@ def kernel_arithmetic() -> Iterator[None]:
 @pytest.fixture
 def other_defaults(monkeypatch: pytest.MonkeyPatch) -> Callable[[], contextlib.AbstractContextManager[dict[str, Any]]]:
     """Return a context in which many defaults of ``Options`` are others; it gives these."""
-    from bansac import options
+    from bansac import presets
 
     changed = {
         "confidence": 0.9999,
@@ -68,11 +68,11 @@ def other_defaults(monkeypatch: pytest.MonkeyPatch) -> Callable[[], contextlib.A
     def change() -> Iterator[dict[str, Any]]:
         with monkeypatch.context() as patch:
             for name, value in changed.items():
-                patch.setitem(options.Options.__init__.__kwdefaults__, name, value)
-                patch.setattr(options.Options.__dataclass_fields__[name], "default", value)
-            patch.setattr(options, "_DEFAULT", options.Preset(options.Options()))
-            options._merge.cache_clear()
+                patch.setitem(presets.Options.__init__.__kwdefaults__, name, value)
+                patch.setattr(presets.Options.__dataclass_fields__[name], "default", value)
+            patch.setattr(presets, "_DEFAULT", presets.Preset(presets.Options()))
+            presets._merge.cache_clear()
             yield changed
-        options._merge.cache_clear()
+        presets._merge.cache_clear()
 
     return change

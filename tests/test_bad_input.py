@@ -266,7 +266,7 @@ class Unreadable:
         ({"cpt": 3}, ValueError, "cpt must be a sequence of tables, got 3"),
         ({"priors": np.ones(30), "sampler": "uniform"}, ValueError, "priors need one of the samplers bansac"),
         ({"priors": np.ones(30), "sampler": "prosac"}, ValueError, "priors need one of the samplers bansac"),
-        ({"scores": np.ones(30), "sampler": "napsac", "weighting": None}, ValueError, "scores are of no use to"),
+        ({"scores": np.ones(30), "sampler": "napsac", "weighting": None}, ValueError, "scores have no effect with"),
         ({"sampler": "prosac"}, ValueError, "sampler='prosac' needs scores"),
         ({"sampler": "p-napsac"}, ValueError, "sampler='p-napsac' needs scores"),
         ({"stopping": "prosac"}, ValueError, "stopping='prosac' needs scores"),

@@ -11,7 +11,7 @@ import pytest
 
 import bansac
 from bansac.lab.metrics import corner_error, rotation_error, translation_error
-from bansac.options import PRESETS
+from bansac.presets import PRESETS
 from bansac.synthetic import (
     circle_points,
     epipolar_matches,

@@ -80,7 +80,7 @@ def test_a_threshold_that_is_not_small_against_the_data_is_said():
         result = estimate(x1, x2, threshold=1.0)
         assert not result.success
         assert "threshold of 1 " in result.message
-        assert "extend over 0.99" in result.message or "extend over 1" in result.message
+        assert "an extent of 0.99" in result.message or "an extent of 1" in result.message
 
 
 def test_every_datum_twice_is_as_good_as_once():

@@ -12,7 +12,7 @@ from bansac.engine.refinement import REFINERS
 from bansac.engine.sampling import SAMPLERS
 from bansac.engine.scoring import SCORES
 from bansac.engine.stopping import STOPS
-from bansac.options import find_preset
+from bansac.presets import find_preset
 from bansac.problems.line import LINE
 from bansac.problems.table import ESTIMATORS
 

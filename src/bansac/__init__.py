@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from bansac.estimate.two_views import estimate_homography as estimate_homography
     from bansac.estimate.two_views import estimate_relative_pose as estimate_relative_pose
     from bansac.geometry import focals_from_fundamental as focals_from_fundamental
-    from bansac.options import Options as Options
+    from bansac.presets import Options as Options
     from bansac.problems.problem import Problem as Problem
     from bansac.result import AbsolutePose as AbsolutePose
     from bansac.result import RelativePose as RelativePose
@@ -42,7 +42,7 @@ __version__ = "0.1.0"
 _MODULES = {row.function: row.module for row in ESTIMATORS} | {
     "AbsolutePose": "bansac.result",
     "Failure": "bansac.batch.many",
-    "Options": "bansac.options",
+    "Options": "bansac.presets",
     "Problem": "bansac.problems.problem",
     "RelativePose": "bansac.result",
     "Result": "bansac.result",

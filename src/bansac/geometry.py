@@ -14,7 +14,9 @@ from numpy.typing import ArrayLike, NDArray
 from bansac.numeric.arrays import as_floats
 
 __all__ = [
+    "apply_homography",
     "apply_transform",
+    "corner_distance",
     "cross_matrix",
     "decompose_essential",
     "decompose_homography",
@@ -76,6 +78,41 @@ def apply_transform(matrix: _Array, points: _Array) -> _Array:
     """
     mapped = (homogeneous(points) if points.shape[1] == 2 else points) @ matrix.T
     return np.asarray(mapped[:, :2] / mapped[:, 2:])
+
+
+def apply_homography(H: _Array, points: _Array) -> _Array:
+    """Map points by a homography of any scale as :func:`apply_transform` does, without warnings."""
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        return apply_transform(H / max(np.abs(H).max(), np.finfo(float).tiny), points)
+
+
+def corner_distance(H1: _Array, H2: _Array, size: tuple[float, float]) -> float:
+    """Compute the mean distance between the corners of an image mapped by two homographies.
+
+    Parameters
+    ----------
+    H1, H2 : (3, 3) ndarray
+        The homographies.
+    size : (h, w)
+        Height and width of the image in pixels. The corners are the centres of its four corner pixels: (0, 0),
+        (w - 1, 0), (w - 1, h - 1) and (0, h - 1).
+
+    Returns
+    -------
+    float
+        Distance in pixels; inf if a corner is mapped to infinity.
+
+    Examples
+    --------
+    >>> corner_distance(np.diag([2.0, 1.0, 1.0]), np.eye(3), (5, 4))
+    1.5
+    """
+    height, width = size
+    corners = np.array([[0, 0, 1], [width - 1, 0, 1], [width - 1, height - 1, 1], [0, height - 1, 1]])
+    mapped1, mapped2 = apply_homography(H1, corners), apply_homography(H2, corners)
+    if not (np.isfinite(mapped1).all() and np.isfinite(mapped2).all()):
+        return math.inf
+    return float(np.hypot(*(mapped1 - mapped2).T).mean())
 
 
 def normalize_points(K: _Array, points: _Array) -> _Array:
@@ -317,7 +354,7 @@ def recover_pose(
         raise ValueError(f"inliers must have shape ({len(rays1)},), got {chosen.shape}")
     data = np.empty((4, len(rays1)))
     data[:2], data[2:] = rays1.T, rays2.T
-    from bansac.cheirality import count_in_front  # loads Numba
+    from bansac.points_in_front import count_in_front  # loads Numba
 
     candidates = []
     for R in (first, second):

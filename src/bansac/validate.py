@@ -50,7 +50,7 @@ def scores_and_range(argument: str, value: ArrayLike, n: int) -> tuple[NDArray[n
     """Return n finite numbers as float64, their minimum and their maximum; the last two are 0 if n is 0."""
     array = as_floats(argument, value)
     if array.shape != (n,):
-        raise ValueError(f"{argument} must have shape ({n},), one for each datum; got {array.shape}")
+        raise ValueError(f"{argument} must have shape ({n},), one for each point or match; got {array.shape}")
     return array, *check_finite(argument, array)
 
 

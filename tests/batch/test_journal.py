@@ -114,6 +114,6 @@ def test_a_database_of_something_else_is_left_alone(tmp_path: Path) -> None:
     with contextlib.closing(sqlite3.connect(path)) as database, database:
         database.execute("CREATE TABLE mine (x)")
     before = path.read_bytes()
-    with pytest.raises(OSError, match=r"mine\.sqlite', in .*, is another database: it has 'mine'"):
+    with pytest.raises(OSError, match=r"mine\.sqlite' exists and is not a journal: it has the table 'mine'"):
         Journal(path, "0123")
     assert path.read_bytes() == before

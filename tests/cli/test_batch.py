@@ -148,7 +148,7 @@ def test_an_interrupted_run_goes_on(bansac: Any, folder: Path, tmp_path: Path, m
     with monkeypatch.context() as patch:
         patch.setattr(batch.Journal, "add", interrupt)
         stopped = bansac("estimate", folder, "--model", "H", "--out", out, code=INTERRUPTED)
-    assert "what is done is kept" in stopped.stderr
+    assert "finished work is kept" in stopped.stderr
     assert not out.exists()
     assert run(bansac, folder, out)["new"] == 5
     expected = load(whole)
@@ -246,7 +246,7 @@ def test_only_a_file_of_the_same_run_is_replaced_unless_that_is_asked_for(
     out = tmp_path / "mine.npz"
     np.savez(out, precious=np.arange(5))
     refused = bansac.refused("estimate", folder, "--model", "H", "--out", out)
-    assert "mine.npz is there already, and not of a run with these settings" in refused
+    assert "mine.npz is there already, and was not written by a run with these settings" in refused
     assert load(out)["precious"].sum() == 10
     assert not out.with_suffix(".sqlite").exists()
     assert run(bansac, folder, out, "--overwrite")["new"] == 8

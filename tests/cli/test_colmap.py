@@ -92,7 +92,7 @@ def test_ctrl_c_keeps_what_is_done(bansac: Any, database: Path, monkeypatch: pyt
         raise KeyboardInterrupt
 
     monkeypatch.setattr(cli, "verify_database", verify)
-    assert "what is done is kept" in bansac("colmap", "verify", database, code=INTERRUPTED).stderr
+    assert "finished work is kept" in bansac("colmap", "verify", database, code=INTERRUPTED).stderr
 
 
 @pytest.mark.slow

@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -111,15 +110,31 @@ def test_clearing_leaves_other_files(monkeypatch: pytest.MonkeyPatch, tmp_path: 
     assert len(cache_folders()) > 1
 
 
+# The command line, which prints a line before the iterations of the search begin.
+ANNOUNCED = """
+from bansac.cli import main
+from bansac.engine import search
+
+def announce(state, pack_run=search.pack_run):
+    print("searching", flush=True)
+    return pack_run(state)
+
+search.pack_run = announce
+main()
+"""
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGINT for another process")
 def test_ctrl_c_ends_at_once_with_130(tmp_path: Path) -> None:
     path = tmp_path / "noise.npz"
     np.savez(path, matches=np.random.default_rng(0).uniform(0, 500, (20000, 4)))
     arguments = ["estimate", str(path), "--model", "F", "--sampler", "uniform", "--max-iterations", "2000000000"]
-    command = [sys.executable, "-m", "bansac.cli", *arguments]
-    with interruptible(command, stderr=subprocess.PIPE, env=os.environ | {"PYTHONPATH": str(SOURCE)}) as process:
-        time.sleep(2)
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    environment = os.environ | {"PYTHONPATH": str(SOURCE)}
+    with interruptible([sys.executable, "-c", ANNOUNCED, *arguments], **pipes, env=environment) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "searching\n"
         process.send_signal(signal.SIGINT)
         _, errors = process.communicate(timeout=60)
     assert process.returncode == 130

@@ -14,6 +14,7 @@ import bansac as library
 from bansac.cli.app import app
 from bansac.geometry import normalize_points
 from bansac.lab.metrics import corner_error, rotation_error, translation_error
+from bansac.problems.line import LINE
 from bansac.synthetic import circle_points, line_points
 from tests.lab.evaluation.sets import write_pose_set
 
@@ -307,7 +308,7 @@ def test_truncated_h5_is_named(bansac: Any, tmp_path: Path) -> None:
         (["--model", "H", "--seed", "-1"], "seed"),
         (["--model", "H", "--sampler", "magic"], "sampler"),
         (["--model", "H", "--degree", "2"], "--degree does not go with --model H"),
-        (["--model", "line"], "--threshold must be given"),
+        (["--model", "line"], "threshold must be given"),
         (["--model", "Q"], "--model"),
         (["--model", "H", "--no-such-option"], "--no-such-option"),
         ([], "--model"),
@@ -318,6 +319,13 @@ def test_bad_argument_is_named(bansac: Any, matches_csv: Path, arguments: list[s
     points.write_text("1,2\n3,4\n")
     file = points if "line" in arguments else matches_csv
     assert message in bansac.refused("estimate", file, *arguments)
+
+
+def test_default_threshold_of_a_problem_is_used(bansac: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bansac.problems.line.LINE", dataclasses.replace(LINE, default_threshold=0.05))
+    points = np.column_stack([np.linspace(0, 1, 50), np.linspace(1, 3, 50)])
+    np.savez(tmp_path / "line.npz", points=points)
+    assert bansac.json("estimate", tmp_path / "line.npz", "--model", "line")["threshold"] == 0.05
 
 
 def test_degree_is_asked_for(bansac: Any, write: Any) -> None:

@@ -97,7 +97,7 @@ def test_an_interrupted_run_goes_on(bansac: Any, images: Path, tmp_path: Path, m
     with monkeypatch.context() as patch:
         patch.setattr(batch.Journal, "add", interrupt)
         stopped = bansac("match", images, *SMALL, "--out", out, code=INTERRUPTED)
-    assert "what is done is kept" in stopped.stderr
+    assert "finished work is kept" in stopped.stderr
     assert not out.exists()
     assert run(bansac, images, out)["new"] == 2 + 7  # what has failed is tried again
     whole = load(out)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bansac.colmap import VerificationOptions
-from bansac.colmap.selection import NOTHING, Support, find_rotation, select
+from bansac.colmap.selection import NO_SUPPORT, Support, find_rotation, select
 from bansac.geometry import apply_transform, rotation_matrix
 
 
@@ -49,10 +49,10 @@ def test_thresholds_are_those_of_the_options():
 def test_a_dominant_plane_is_no_plane_by_what_is_off_it():
     options = VerificationOptions(model_selection="bansac")
     assert select(support(100), support(100), support(95), options)[0] == "calibrated"
-    assert select(NOTHING, support(100), support(95), options)[0] == "uncalibrated"
+    assert select(NO_SUPPORT, support(100), support(95), options)[0] == "uncalibrated"
     on_plane = support(100, on_plane=True)
     assert select(on_plane, support(100), support(60), options)[0] == "planar_or_panoramic"
-    assert select(NOTHING, on_plane, support(60), options)[0] == "planar_or_panoramic"
+    assert select(NO_SUPPORT, on_plane, support(60), options)[0] == "planar_or_panoramic"
 
 
 @pytest.mark.parametrize(

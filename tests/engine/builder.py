@@ -15,7 +15,7 @@ from bansac.engine.state import _RECORDS, State
 from bansac.numeric.arrays import Floats
 from bansac.numeric.jit import kernel
 from bansac.numeric.rng import seed_rng
-from bansac.options import PRESETS
+from bansac.presets import PRESETS
 from bansac.problems.problem import Problem
 from bansac.synthetic import line_points
 

@@ -14,7 +14,7 @@ from bansac.engine.refinement import Refiner, least_squares
 from bansac.engine.sampling import SAMPLERS, Sampler
 from bansac.engine.sampling import uniform as uniform_module
 from bansac.engine.scoring import SCORES, Score
-from bansac.engine.stopping import MAX_BOUNDS, STOPS, Stop
+from bansac.engine.stopping import MAX_CRITERIA, STOPS, Stop
 from bansac.engine.stopping import ransac as ransac_module
 from bansac.engine.verification import evaluate
 from bansac.numeric.jit import kernel
@@ -173,11 +173,11 @@ def test_the_first_of_several_criteria_ends_the_run():
 def test_a_run_has_room_for_so_many_criteria_and_names_the_limit():
     stops = [
         Stop(f"stop {k}", SimpleNamespace(required_iterations=ransac_module.required_iterations))
-        for k in range(MAX_BOUNDS + 1)
+        for k in range(MAX_CRITERIA + 1)
     ]
     assert fit(stopping=[*stops[:-1], "bansac"]).success
     assert fit(sampler="uniform", stopping=stops[:-1]).stop_reason == "stop 0"
-    with pytest.raises(ValueError, match=f"stopping must name at most {MAX_BOUNDS} criteria"):
+    with pytest.raises(ValueError, match=f"stopping must name at most {MAX_CRITERIA} criteria"):
         fit(stopping=stops)
 
 
@@ -298,8 +298,8 @@ def test_a_gain_out_of_its_range_is_named(block_score):
 
 def test_the_struct_of_a_combination_is_made_once():
     def select(sampler, score="inliers", stops=("ransac",), higher_order=False):
-        bounds = tuple(STOPS[name] for name in stops)
-        return select_kernels(LINE, SAMPLERS[sampler], SCORES[score], bounds, higher_order, True)
+        criteria = tuple(STOPS[name] for name in stops)
+        return select_kernels(LINE, SAMPLERS[sampler], SCORES[score], criteria, higher_order, True)
 
     assert select("uniform") is select("uniform")
     others = [

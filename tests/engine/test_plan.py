@@ -14,8 +14,8 @@ def test_runs_with_the_same_options_share_a_plan():
     plan = find_plan(LINE, BASE, informed=False)
     assert find_plan(LINE, BASE.with_seed(7), informed=False) is plan
     informed = find_plan(LINE, BASE, informed=True)
-    assert [stop.name for stop in plan.bounds] == ["sprt"]
-    assert [stop.name for stop in informed.bounds] == ["prosac"]
+    assert [stop.name for stop in plan.criteria] == ["sprt"]
+    assert [stop.name for stop in informed.criteria] == ["prosac"]
     other = find_plan(LINE, BASE.replace(min_iterations=3), informed=False)
     assert other is not plan
     assert other.kernels is plan.kernels

@@ -10,7 +10,7 @@ from bansac.engine import runner, search
 from bansac.engine.loop import run_iterations
 from bansac.engine.model_selection import Plausibility
 from bansac.engine.plan import find_plan
-from bansac.engine.restarts import Candidate, Restarts, SavedState
+from bansac.engine.restarts import RestartModel, Restarts, SavedState
 from bansac.engine.state import pack_run
 from bansac.numeric.rng import seed_rng, shuffle
 from bansac.problems.fundamental import FUNDAMENTAL
@@ -28,7 +28,7 @@ def matches(scene):
 def candidate(value, inliers, n=100, plausibility=1.0):
     is_inlier = np.zeros(n, np.bool_)
     is_inlier[inliers] = True
-    return Candidate(np.array([value]), value, value * plausibility, plausibility, is_inlier, int(is_inlier.sum()))
+    return RestartModel(np.array([value]), value, value * plausibility, plausibility, is_inlier, int(is_inlier.sum()))
 
 
 def finish(restarts, state, found, iterations=10):

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from bansac.executors import Failure
+from bansac.executors import ItemFailure
 from tests.clusters import worker_processes
 from tests.executors import cluster as works
 
@@ -30,7 +30,7 @@ def executor(cluster: str) -> ClusterExecutor:
 def test_every_item_is_done_once_and_failures_are_its_own(executor: ClusterExecutor) -> None:
     assert sorted(executor.run(works.square, range(50), 1)) == [(k, k * k) for k in range(50)]
     answers = dict(executor.run(works.refuse_odd, range(20), 1))
-    assert answers == {k: Failure(f"{k} is odd") if k % 2 else k for k in range(20)}
+    assert answers == {k: ItemFailure(f"{k} is odd") if k % 2 else k for k in range(20)}
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="sends SIGKILL")
@@ -45,7 +45,7 @@ def test_a_killed_worker_costs_nothing(executor: ClusterExecutor, cluster: str) 
 @pytest.mark.skipif(sys.platform == "win32", reason="sends SIGKILL")
 def test_an_item_that_always_kills_is_given_up_alone(executor: ClusterExecutor) -> None:
     answers = dict(executor.run(works.kill_at_five, range(12), 1))
-    assert answers.pop(5) == Failure("its workers died again and again, with nothing beside it")
+    assert answers.pop(5) == ItemFailure("its workers died again and again, with nothing beside it")
     assert answers == {k: k for k in range(12) if k != 5}
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from bansac.executors import EXECUTORS, Failure, find_executor
+from bansac.executors import EXECUTORS, ItemFailure, find_executor
 from bansac.executors.processes import ATTEMPTS
 from bansac.lab.evaluation.experiment import Experiment, Setup
 from tests.lab.evaluation import toy
@@ -41,7 +41,7 @@ def test_more_workers_than_units() -> None:
 def test_unit_of_a_killed_worker_is_tried_again(tmp_path: Path) -> None:
     answers = run(toy.make_toy(), marks=str(tmp_path), deaths={"2": 1, "4": ATTEMPTS - 1})
     assert len(answers) == 6
-    assert not any(isinstance(answer, Failure) for answer in answers.values())
+    assert not any(isinstance(answer, ItemFailure) for answer in answers.values())
     assert (tmp_path / "deaths-2").exists()
 
 
@@ -55,12 +55,12 @@ def test_worker_that_dies_without_a_unit_is_replaced() -> None:
     worker.join()
     found += answers
     assert [unit.key for unit, _ in found] == [f"unit {i}" for i in range(6)]
-    assert not any(isinstance(answer, Failure) for _, answer in found)
+    assert not any(isinstance(answer, ItemFailure) for _, answer in found)
 
 
 def test_unit_that_always_kills_is_given_up(tmp_path: Path) -> None:
     answers = run(toy.make_toy(), marks=str(tmp_path), deaths={"0": 99})
-    assert answers.pop("unit 0") == Failure("its worker died 3 times, the last time by SIGKILL")
+    assert answers.pop("unit 0") == ItemFailure("its worker died 3 times, the last time by SIGKILL")
     assert len(answers) == 5
     assert len((tmp_path / "deaths-0").read_text()) == ATTEMPTS
 
@@ -95,8 +95,8 @@ def raise_unloadable(setup: Setup, unit: Any) -> Any:
 @pytest.mark.parametrize("executor", EXECUTORS)
 def test_unit_with_bad_data_fails_and_the_others_go_on(executor: str, error: type[Exception]) -> None:
     answers = run(toy.make_toy(), executor=executor, refuses=(1, 3), error=error)
-    assert answers.pop("unit 1") == Failure("unit 1 is not for me")
-    assert answers.pop("unit 3") == Failure("unit 3 is not for me")
+    assert answers.pop("unit 1") == ItemFailure("unit 1 is not for me")
+    assert answers.pop("unit 3") == ItemFailure("unit 3 is not for me")
     assert [len(rows) for rows in answers.values()] == [2] * 4
 
 

@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from bansac.executors import Failure
+from bansac.executors import ItemFailure
 from bansac.executors.threads import EXECUTOR
 
 
@@ -16,7 +16,7 @@ def halve(number: int) -> int:
 
 
 def test_items_come_in_order_and_failures_are_their_own() -> None:
-    expected = [(k, Failure(f"{k} is odd") if k % 2 else k // 2) for k in range(50)]
+    expected = [(k, ItemFailure(f"{k} is odd") if k % 2 else k // 2) for k in range(50)]
     for workers in (1, 3):
         assert list(EXECUTOR.run(halve, range(50), workers)) == expected
 

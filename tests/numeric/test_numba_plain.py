@@ -75,6 +75,7 @@ def count_files(folder):
     return sum(1 for file in (folder / "cache").rglob("*.nbi"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("change", [VERSION, OTHER_CLASS, OTHER_FUNCTION])
 def test_without_a_private_part_public_ones_take_its_place(tmp_path, change):
     """They share a folder of compiled code with the private ones, and neither reads the files of the other."""
@@ -100,6 +101,7 @@ def estimate():
     return [(result.model.tolist(), int(result.inliers.sum()), result.iterations) for result in results]
 
 
+@pytest.mark.slow
 def test_an_untested_version_gives_the_same_answers(tmp_path):
     code = "import json\nfrom tests.numeric.test_numba_plain import estimate\nprint(json.dumps(estimate()))"
     module, printed = run(tmp_path, code, VERSION)

@@ -147,4 +147,4 @@ def test_bad_input_is_named():
         bansac.estimate_absolute_pose(X, x, np.eye(2))
     with pytest.raises(ValueError, match="points3D must be finite"):
         bansac.estimate_absolute_pose(np.where(X == X[3], np.nan, X), x, K)
-    assert "needs at least 3 data, got 2" in bansac.estimate_absolute_pose(X[:2], x[:2], K).message
+    assert "needs at least 3 data points, got 2" in bansac.estimate_absolute_pose(X[:2], x[:2], K).message

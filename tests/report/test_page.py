@@ -119,7 +119,7 @@ def test_no_model_and_no_data(tmp_path):
 def test_refused_arguments_are_named_and_nothing_is_written(case, tmp_path):
     page, matches = tmp_path / "page.html", (case.x1, case.x2)
     short = case.x1[:5]
-    with pytest.raises(ValueError, match="x1 must have a point for each of the 200 data of the result, got 5"):
+    with pytest.raises(ValueError, match="x1 must have the 200 data points of the result, got 5"):
         case.result.report(page, short, short)
     with pytest.raises(ValueError, match="x1 and x2 must have equal lengths"):
         case.result.report(page, case.x1, short)
@@ -130,7 +130,7 @@ def test_refused_arguments_are_named_and_nothing_is_written(case, tmp_path):
     with pytest.raises(ValueError, match="image1 must have shape"):
         case.result.report(page, *matches, image1=np.zeros(3))
     other = dataclasses.replace(case.result.trace, frame_inliers=case.result.trace.frame_inliers[:, :7])
-    with pytest.raises(ValueError, match="trace must be that of the result: it is of 7 data, the result of 200"):
+    with pytest.raises(ValueError, match="trace must belong to the result: it has 7 data points, the result has 200"):
         case.result.report(page, *matches, trace=other)
     with pytest.raises(OSError, match=r"nowhere\.jpg"):
         case.result.report(page, *matches, image1="nowhere.jpg")

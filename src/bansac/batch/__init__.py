@@ -2,17 +2,17 @@
 
 ====================  ==================================================================================
 ``sources``           sources of pairs: a folder, h5 sets, a list of files
-``selection``         selection of the pairs of a folder of images: all, sequential, or a list
+``pair_selection``    selection of the pairs of a folder of images: all, sequential, or a list
 ``features``          features of images, cached on disk by the content of the image
-``images``            the pairs of a folder of images
+``image_pairs``       the pairs of a folder of images
 ``job``               settings that all pairs of a run share, and the estimation of one pair
 ``many``              estimation of many pairs in memory, in threads
 ``run``               estimation of the pairs that the journal lacks, by an executor
 ``journal``           finished pairs in an SQLite database
-``provenance``        versions and source code on which results depend
+``versions``          versions and source code on which results depend
 ``records``           a pair as stored in the journal, and as written to the results
 ``result_files``      npz, HDF5 and Parquet files
-``summary``           an HTML page
+``summary_page``      an HTML page
 ====================  ==================================================================================
 
 This package may import :mod:`bansac.executors` and lower layers, but not :mod:`bansac.lab`, which may import it.

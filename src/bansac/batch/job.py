@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from bansac.batch.journal import Row
 from bansac.batch.many import Failure, estimate_many, iter_estimates
-from bansac.batch.provenance import installed_versions, source_digest
 from bansac.batch.records import as_row
 from bansac.batch.sources import Source
+from bansac.batch.versions import installed_versions, source_digest
 from bansac.matches import Matches
 from bansac.problems.table import MODELS, Kind
 

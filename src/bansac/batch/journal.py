@@ -73,9 +73,7 @@ class Journal(contextlib.AbstractContextManager["Journal"]):
         found = self._database.execute("SELECT name FROM sqlite_master WHERE name NOT LIKE 'sqlite_%'").fetchall()
         others = [name for (name,) in found if name != "units"]
         if others:
-            raise OSError(
-                f"--out: {str(self._path)!r}, in the place of the journal, is another database: it has {others[0]!r}"
-            )
+            raise OSError(f"--out: {str(self._path)!r} exists and is not a journal: it has the table {others[0]!r}")
 
     def __exit__(self, *exception: object) -> None:
         """Close the file."""

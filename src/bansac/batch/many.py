@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from bansac.estimate.generic import ransac
 from bansac.executors.threads import as_count, count_workers, in_order
 from bansac.numeric.rng import derive_seed
-from bansac.options import resolve_options
+from bansac.presets import resolve_options
 from bansac.problems.problem import Problem
 from bansac.problems.table import ESTIMATORS
 from bansac.result import Result

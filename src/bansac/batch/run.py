@@ -17,8 +17,8 @@ from bansac.batch.journal import Journal, Unit
 from bansac.batch.records import Records
 from bansac.batch.result_files import WRITERS, Writer, check_packages
 from bansac.batch.sources import Source
-from bansac.batch.summary import write_summary
-from bansac.executors import Executor, Failure, Progress, silent
+from bansac.batch.summary_page import write_summary
+from bansac.executors import Executor, ItemFailure, Progress, silent
 from bansac.output_files import check_file, check_replaceable
 from bansac.storage import write_atomically
 
@@ -78,7 +78,7 @@ def estimate_pairs(
     """
     failed: dict[str, str] = {}
     earlier = [path for path in (out, summary) if path is not None and path.exists()]
-    what = f"{earlier[0]} is there already, and not of a run with these settings" if earlier else ""
+    what = f"{earlier[0]} is there already, and was not written by a run with these settings" if earlier else ""
     path = out.with_suffix(".sqlite")
     if earlier and not path.exists():
         check_replaceable(what, overwrite)
@@ -90,7 +90,7 @@ def estimate_pairs(
         answers = executor.run(job.estimate, todo, workers)
         with progress("pairs", len(sources), len(sources) - missing) as advance, contextlib.closing(answers):
             for source, answer in answers:
-                if isinstance(answer, Failure):
+                if isinstance(answer, ItemFailure):
                     failed[source.name] = answer.reason
                 else:
                     journal.add(source.unit, [answer], alone=True)

@@ -72,7 +72,7 @@ def find_sources(path: Path, out: Path) -> list[Source]:
         sources = [_file_source(file.relative_to(path).as_posix(), file) for file in files]
     if not sources:
         raise ValueError(
-            f"{path}: holds no pairs; a folder has sets, or files {', '.join(SUFFIXES)}; a .txt their names"
+            f"{path}: holds no pairs; expected a folder of sets or of files {', '.join(SUFFIXES)}, or a .txt with names"
         )
     return sources
 

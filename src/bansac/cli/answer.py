@@ -16,8 +16,8 @@ from bansac.cli.console import NO_MODEL, notes, report
 from bansac.geometry import essential_from_pose
 from bansac.images import MAX_SIZE, read_image, shrink
 from bansac.matches import Matches
-from bansac.options import find_preset
 from bansac.output_files import OutputFolder
+from bansac.presets import find_preset
 from bansac.problems.table import MODELS
 from bansac.result import RelativePose, Result
 

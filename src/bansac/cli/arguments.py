@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from bansac.engine.sampling import SAMPLERS
 from bansac.executors import EXECUTORS, Executor
 from bansac.executors.threads import EXECUTOR, count_workers
-from bansac.options import PRESETS, Options, find_preset
+from bansac.presets import PRESETS, Options, find_preset
 from bansac.problems.essential import ESSENTIAL
 from bansac.problems.fundamental import FUNDAMENTAL
 from bansac.problems.homography import HOMOGRAPHY

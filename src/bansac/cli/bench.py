@@ -63,8 +63,8 @@ def folders(
     methods: Annotated[
         str | None,
         typer.Option(
-            help=f"Joined by commas, of: {', '.join(METHODS)}; NAME@THRESHOLD is one at another threshold than the "
-            f"others, NAME@auto at one that it estimates. Default: {DEFAULT_METHODS}; with --against {OUR_PRESETS}."
+            help=f"Joined by commas, of: {', '.join(METHODS)}; NAME@THRESHOLD gives a method its own threshold, "
+            f"NAME@auto lets it estimate one. Default: {DEFAULT_METHODS}; with --against {OUR_PRESETS}."
         ),
     ] = None,
     against: Annotated[str, typer.Option(help="Further methods, to compare this package's presets with.")] = "",

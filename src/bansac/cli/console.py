@@ -66,7 +66,7 @@ def print_json(document: dict[str, Any]) -> None:
 def show_progress(what: str, total: int, done: int) -> Iterator[Callable[[], None]]:
     """Show a progress bar; call the yielded function after each further unit."""
     if done:
-        notes.print(f"bansac: going on with an interrupted run: {done} of {total} {what} are done")
+        notes.print(f"bansac: continuing an interrupted run: {done} of {total} {what} are done")
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
@@ -85,5 +85,5 @@ def note_on_interrupt() -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        notes.print("bansac: what is done is kept; the same command goes on with it")
+        notes.print("bansac: finished work is kept; the same command continues it")
         raise

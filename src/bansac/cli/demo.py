@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import typer
-from numpy.typing import NDArray
 from rich.box import SIMPLE
 from rich.table import Table
 
@@ -14,7 +13,7 @@ from bansac.cli.answer import Answer, estimate_two_view, figure_names, write_fig
 from bansac.cli.arguments import JsonFlag, OutOption, OverwriteFlag, SeedOption
 from bansac.cli.console import print_json, report
 from bansac.cli.output import RESULT, ResultFolder
-from bansac.geometry import apply_transform
+from bansac.geometry import corner_distance
 from bansac.matches import Matches
 from bansac.matches.demo import StereoPair, load_demo, load_motorcycle, plane_inliers
 
@@ -93,7 +92,8 @@ def _compare(pair: Matches, answers: dict[str, list[Answer]]) -> dict[str, Any]:
     threshold = answers["p-bansac"][0].result.threshold
     methods = {}
     for name, of_method in answers.items():
-        errors = [_corner_error(answer.model, pair) for answer in of_method]
+        models = [answer.model for answer in of_method]
+        errors = [np.inf if H is None else corner_distance(H, pair.H, pair.size1) for H in models]
         figures = {
             "right": sum(error < RIGHT for error in errors),
             "corner_error": float(np.median(errors)),
@@ -112,18 +112,9 @@ def _compare(pair: Matches, answers: dict[str, list[Answer]]) -> dict[str, Any]:
     }
 
 
-def _corner_error(H: NDArray[np.float64] | None, pair: Matches) -> float:
-    """Return the mean distance in pixels between the corners of image 1 under H and under the true homography."""
-    if H is None or pair.H is None or pair.size1 is None:
-        return np.inf
-    height, width = pair.size1
-    corners = np.array([[0, 0], [width - 1, 0], [width - 1, height - 1], [0, height - 1]], dtype=np.float64)
-    return float(np.linalg.norm(apply_transform(H, corners) - apply_transform(pair.H, corners), axis=1).mean())
-
-
 def _show(comparison: dict[str, Any], best: Answer, loading: float) -> None:
     report.print(
-        f"homography of two images, {comparison['num_matches']} matches, of which {comparison['num_true_inliers']} are "
+        f"homography of two images, {comparison['num_matches']} matches, {comparison['num_true_inliers']} of them "
         f"true (within {comparison['threshold']:g} px of the exact homography); {RUNS} runs of each method"
     )
     table = Table(box=SIMPLE)
@@ -140,7 +131,7 @@ def _show(comparison: dict[str, Any], best: Answer, loading: float) -> None:
             f"{1e3 * figures['seconds']:.2f} ms",
         )
     report.print(table)
-    report.print(f"medians of the runs; loading or compiling the kernels took {loading:.2f} s before and is apart\n")
+    report.print(f"medians of the runs, without the {loading:.2f} s to load or compile the kernels\n")
     report.print("p-bansac: ", end="")
     best.show()
 

@@ -131,8 +131,6 @@ def estimate(
 
 def _fit(model: Model, data: Mapping[str, Any], degree: int | None, settings: dict[str, Any]) -> Answer:
     row = MODELS[model]
-    if "threshold" not in settings:
-        raise ValueError(f"--threshold must be given for --model {model}: it has the unit of the points")
     if "degree" not in row.arguments:
         _refuse("--degree", degree, model)
     elif degree is None:

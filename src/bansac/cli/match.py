@@ -36,7 +36,7 @@ def match(
         str | None,
         typer.Option(
             metavar="exhaustive|sequential:K|FILE",
-            help="Which pairs of a folder: every two images; each and the K behind it; a text file with two names a "
+            help="Pairs of a folder: all; each image with the next K; or those of a text file with two names a "
             "line. Default: exhaustive.",
         ),
     ] = None,
@@ -163,5 +163,5 @@ def _same_camera(calib: Path) -> Cameras:
     """Return the camera matrix shared by all images of a folder, twice."""
     K1, K2 = read_calibration(calib)
     if not np.array_equal(K1, K2):
-        raise ValueError(f"{calib}: the images of a folder have one camera matrix, and here are two")
+        raise ValueError(f"{calib}: the images of a folder must have one camera matrix, got two")
     return K1, K2

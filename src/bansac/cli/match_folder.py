@@ -6,13 +6,13 @@ import contextlib
 from pathlib import Path
 
 from bansac.batch.features import FeatureStore
-from bansac.batch.images import ImagePairs
+from bansac.batch.image_pairs import ImagePairs
 from bansac.batch.job import Job
+from bansac.batch.pair_selection import find_images, select_pairs
 from bansac.batch.run import check_out, estimate_pairs
-from bansac.batch.selection import find_images, select_pairs
 from bansac.cli.batch import show_failures, show_outcome
 from bansac.cli.console import note_on_interrupt, show_progress
-from bansac.executors import Executor, Failure
+from bansac.executors import Executor, ItemFailure
 from bansac.images import import_opencv
 from bansac.matches.image_matching import check_matching
 from bansac.output_files import check_file
@@ -61,7 +61,7 @@ def match_folder(
             overwrite=overwrite,
             progress=show_progress,
         )
-    bad = {image: found.reason for image, found in features.items() if isinstance(found, Failure)}
+    bad = {image: found.reason for image, found in features.items() if isinstance(found, ItemFailure)}
     if not json:
         show_failures(bad)
     show_outcome(path, outcome, json=json, images=len(features), failed_images=bad, features=str(store.folder))
@@ -69,10 +69,10 @@ def match_folder(
 
 def compute_features(
     store: FeatureStore, folder: Path, images: list[str], executor: Executor, workers: int
-) -> dict[str, str | Failure]:
+) -> dict[str, str | ItemFailure]:
     """Return the name of the feature file of every image, or the failure."""
     paths = {folder.absolute() / image: image for image in images}
-    found: dict[str, str | Failure] = {}
+    found: dict[str, str | ItemFailure] = {}
     answers = executor.run(store.add, paths, workers)
     with show_progress("images", len(images), 0) as advance, contextlib.closing(answers):
         for path, answer in answers:

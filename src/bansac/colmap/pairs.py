@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bansac.colmap.options import VerificationOptions
-from bansac.colmap.selection import NOTHING, Support, find_rotation, select
+from bansac.colmap.selection import NO_SUPPORT, Support, find_rotation, select
 from bansac.colmap.watermark import is_watermark
 from bansac.estimate.planar_motion import motion_of_plane
 from bansac.estimate.two_views import estimate_essential, estimate_fundamental, estimate_homography
@@ -198,7 +198,7 @@ def _find_models(pair: PairMatches, options: VerificationOptions) -> tuple[Suppo
     more restarts, and finally with a fraction of ``max_error`` as the threshold.
     """
     seed = derive_seed(options.seed, pair.pair_id)
-    supports = NOTHING, NOTHING, NOTHING
+    supports = NO_SUPPORT, NO_SUPPORT, NO_SUPPORT
     for share, preset in _ATTEMPTS:
         supports = _estimate(pair, share * options.max_error, options.max_error, seed, preset)
         if any(support.model is not None for support in supports[:2]):
@@ -217,7 +217,7 @@ def _estimate(
     H = estimate_homography(pair.x1, pair.x2, threshold=threshold, seed=seed, preset=preset)
     supports = _support(F, max_error), _support(H, max_error)
     if pair.rays1 is None or pair.rays2 is None:
-        return NOTHING, *supports
+        return NO_SUPPORT, *supports
     known = _undistorted(pair)
     rays1, rays2 = pair.rays1[known], pair.rays2[known]
     E = _support(

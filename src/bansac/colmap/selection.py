@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from bansac.colmap.options import VerificationOptions
 from bansac.significance.configuration import fit_rotation
 
-__all__ = ["NOTHING", "Support", "find_rotation", "select"]
+__all__ = ["NO_SUPPORT", "Support", "find_rotation", "select"]
 
 _Array = NDArray[np.float64]
 
@@ -44,7 +44,7 @@ class Support:
         return int(np.count_nonzero(self.inliers))
 
 
-NOTHING = Support(None, np.zeros(0, np.bool_))
+NO_SUPPORT = Support(None, np.zeros(0, np.bool_))
 
 
 def select(E: Support, F: Support, H: Support, options: VerificationOptions) -> tuple[str, Support, bool]:
@@ -53,7 +53,7 @@ def select(E: Support, F: Support, H: Support, options: VerificationOptions) -> 
     Parameters
     ----------
     E, F, H : Support
-        Supports of the three models; :data:`NOTHING` for a model that was not estimated.
+        Supports of the three models; :data:`NO_SUPPORT` for a model that was not estimated.
     options : VerificationOptions
         The thresholds.
 
@@ -66,10 +66,10 @@ def select(E: Support, F: Support, H: Support, options: VerificationOptions) -> 
     calibrated : bool
         Whether E has about as many inliers as F, so that the prior focal lengths are correct.
     """
-    E, F, H = (support if support.count >= options.min_num_inliers else NOTHING for support in (E, F, H))
+    E, F, H = (support if support.count >= options.min_num_inliers else NO_SUPPORT for support in (E, F, H))
     calibrated = E.count > options.min_E_F_inlier_ratio * F.count
     if not calibrated:
-        E = NOTHING
+        E = NO_SUPPORT
     best = max(E, F, key=lambda support: support.count)
     if best.count > 0:
         if options.model_selection == "bansac":

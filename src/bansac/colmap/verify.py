@@ -16,7 +16,7 @@ from functools import partial
 from bansac.colmap.database import MatchDatabase
 from bansac.colmap.options import VerificationOptions
 from bansac.colmap.pairs import PairFailure, PairGeometry, PairMatches, verify_pairs
-from bansac.executors import Executor, Failure
+from bansac.executors import Executor, ItemFailure
 from bansac.executors.threads import EXECUTOR, as_count, count_workers
 
 __all__ = ["VerificationSummary", "verify_batch", "verify_database"]
@@ -131,7 +131,7 @@ def verify_database(
         answers = executor.run(partial(verify_batch, options=settings), batches, threads)
         with closing(answers):
             for batch, found in answers:
-                if isinstance(found, Failure):
+                if isinstance(found, ItemFailure):
                     found = [PairFailure(pair.image_id1, pair.image_id2, found.reason) for pair in batch]
                 database.write(item for item in found if isinstance(item, PairGeometry))
                 _count(summary, found, database)

@@ -81,4 +81,4 @@ def undistort_points(
         found = new
         if change < _CONVERGED:
             return np.ascontiguousarray(apply_transform(K, found))
-    raise ValueError(f"{name} do not take any point to some of the points, got {given.tolist()}")
+    raise ValueError(f"{name} cannot be inverted for some of the points, got {given.tolist()}")

@@ -20,7 +20,7 @@ from bansac.engine.dbn import update_first_order, update_higher_order
 from bansac.engine.sampling import Sampler
 from bansac.engine.scoring import SCORES, Score, check_block_score
 from bansac.engine.state import PROGRESS_TYPE
-from bansac.engine.stopping import MAX_BOUNDS, Stop
+from bansac.engine.stopping import MAX_CRITERIA, Stop
 from bansac.numeric.arrays import Bools, Floats, Ints, Words
 from bansac.numeric.clock import loading
 from bansac.numeric.jit import COMPILER_LOCK, compile_kernel, plain
@@ -41,17 +41,17 @@ REQUIRED_ITERATIONS = types.FunctionType(
 )
 BLOCK_SCORE = {name: types.FunctionType(float64(real[::1], real[::1], real)) for name, real in REALS.items()}
 
-FIELDS = (*(row.name for row in IN_LOOP), "draw", "learn_from_failure", "block_score", "update", "bounds")
+FIELDS = (*(row.name for row in IN_LOOP), "draw", "learn_from_failure", "block_score", "update", "criteria")
 
 
-_KERNELS = FunctionStruct(__name__, "_Kernels", FIELDS, {"bounds": MAX_BOUNDS})
+_KERNELS = FunctionStruct(__name__, "_Kernels", FIELDS, {"criteria": MAX_CRITERIA})
 
 
 def _function_types(precision: str) -> list[Any]:
     return [
         *(types.FunctionType(row.signature(REALS[precision])) for row in IN_LOOP if row.signature is not None),
         *(DRAW, LEARN_FROM_FAILURE, BLOCK_SCORE[precision], UPDATE),
-        types.UniTuple(REQUIRED_ITERATIONS, MAX_BOUNDS),
+        types.UniTuple(REQUIRED_ITERATIONS, MAX_CRITERIA),
     ]
 
 
@@ -60,7 +60,7 @@ _STRUCTS: WeakKeyDictionary[Problem, dict[Any, Any]] = WeakKeyDictionary()
 
 
 def select_kernels(
-    problem: Problem, sampler: Sampler, score: Score, bounds: tuple[Stop, ...], higher_order: bool, degeneracy: bool
+    problem: Problem, sampler: Sampler, score: Score, criteria: tuple[Stop, ...], higher_order: bool, degeneracy: bool
 ) -> Any:
     """Return the struct of the functions of a run, compiled if necessary.
 
@@ -68,14 +68,14 @@ def select_kernels(
     ----------
     problem : Problem
         The problem.
-    sampler, score, bounds
-        Rows of the registries; ``bounds`` are the stopping criteria with a module.
+    sampler, score, criteria
+        Rows of the registries; ``criteria`` are the stopping criteria with a module.
     higher_order : bool
         Whether the order of the Markov assumption is above 1.
     degeneracy : bool
         Whether degenerate samples are detected, if the problem supports it.
     """
-    key = (sampler, score, bounds, higher_order, degeneracy)
+    key = (sampler, score, criteria, higher_order, degeneracy)
     structs = _STRUCTS.setdefault(problem, {})
     if key not in structs:
         with COMPILER_LOCK, loading():  # if several threads wait, the first one compiles
@@ -87,9 +87,9 @@ def select_kernels(
 def _select(
     problem: Problem, sampler: Sampler, score: Score, stops: tuple[Stop, ...], higher_order: bool, degeneracy: bool
 ) -> Any:
-    bounds = [_compile(stop, "required_iterations", REQUIRED_ITERATIONS) for stop in stops]
-    unused = bounds[0] if bounds else _compile_function("", never, REQUIRED_ITERATIONS)
-    bounds += [unused] * (MAX_BOUNDS - len(bounds))
+    criteria = [_compile(stop, "required_iterations", REQUIRED_ITERATIONS) for stop in stops]
+    unused = criteria[0] if criteria else _compile_function("", never, REQUIRED_ITERATIONS)
+    criteria += [unused] * (MAX_CRITERIA - len(criteria))
     update = update_higher_order if higher_order else update_first_order
     functions = (
         *problem.compile_in_loop(degeneracy=degeneracy).values(),
@@ -98,7 +98,7 @@ def _select(
         _compile_block_score(score, problem.precision),
         _compile_function("", update, UPDATE),
     )
-    return _KERNELS.pack((*functions, tuple(bounds)), _function_types(problem.precision))
+    return _KERNELS.pack((*functions, tuple(criteria)), _function_types(problem.precision))
 
 
 @functools.lru_cache(maxsize=256)

@@ -31,7 +31,7 @@ from bansac.engine.state import (
     REPAIR,
     RUNNING,
     STOPPED_BANSAC,
-    STOPPED_BOUND,
+    STOPPED_CRITERION,
     Run,
 )
 from bansac.engine.verification import REJECTED, design_test, evaluate, learn_from_rejection
@@ -208,8 +208,8 @@ def update_stop(run: Run, is_inlier: Bools) -> None:
     if sprt.tests > 0 and progress.best_inliers > sprt.epsilon * n:
         design_test(sprt, progress, run.history, settings.solver_cost, progress.best_inliers / n, sprt.delta)
     progress.required_iterations = np.inf
-    for k in range(settings.bounds):
-        required = run.kernels.bounds[k](
+    for k in range(settings.criteria):
+        required = run.kernels.criteria[k](
             is_inlier, run.ranking, run.history[: sprt.tests], progress, run.stop_indices[k], run.sample.size,
             settings.confidence,
         )  # fmt: skip
@@ -228,7 +228,7 @@ def _check_stop(settings: Any, progress: Any, n: int) -> None:
         elif progress.iterations >= progress.required_iterations and (
             learnt or progress.classifications >= MIN_CLASSIFICATIONS or not settings.adaptive
         ):
-            progress.stop = STOPPED_BOUND + progress.required_by
+            progress.stop = STOPPED_CRITERION + progress.required_by
     if progress.stop == RUNNING and progress.iterations >= settings.max_iterations:
         progress.stop = MAX_ITERATIONS
 

@@ -13,7 +13,7 @@ from bansac.engine.option_fields import boolean, check_name, describe, integer, 
 from bansac.engine.refinement import REFINERS, Refiner
 from bansac.engine.sampling import SAMPLERS, Sampler
 from bansac.engine.scoring import SCORES, Score
-from bansac.engine.stopping import MAX_BOUNDS, STOPS, Stop
+from bansac.engine.stopping import MAX_CRITERIA, STOPS, Stop
 from bansac.numeric.arrays import Floats
 from bansac.problems.problem import Problem
 
@@ -69,10 +69,10 @@ class Options:
         optional=True,
         group="threshold and error",
         help="Largest residual of an inlier, a distance (not squared).",
-        details="""None takes the problem's default: 2 pixels for homographies, affine maps and similarities, 0.5 pixels
-        for fundamental matrices and for essential matrices with cameras, without them 5e-4 in normalised units, 4
-        pixels or 4e-3 for absolute poses. Others have no default. ``"auto"`` is no option but an argument of the
-        estimators, which starts from this one.""",
+        details="""None takes the problem's default: 2 pixels for homographies, affine maps and similarities; 0.5 pixels
+        for fundamental matrices; for essential matrices 0.5 pixels with cameras, 5e-4 in normalised units without; for
+        absolute poses 4 pixels with a camera, 4e-3 in normalised units without. Other problems have no default. The
+        estimators also accept ``threshold="auto"``, which starts from the value of this option.""",
         flag=True,
     )
     epipolar_error: EpipolarError | None = option(
@@ -81,8 +81,8 @@ class Options:
         optional=True,
         group="threshold and error",
         help="Distance of a match to an essential matrix.",
-        details="""``"sampson"``, or ``"symmetric"``, the root of the summed squares of the distances to both epipolar
-        lines, which is about twice Sampson's. None is ``"sampson"``. Other models have no choice.""",
+        details="""``"sampson"``, or ``"symmetric"``: the root of the summed squares of the distances to both epipolar
+        lines, about twice the Sampson distance. None is ``"sampson"``. The error of other models is fixed.""",
     )
     confidence: float = option(
         0.999,
@@ -105,8 +105,8 @@ class Options:
         integer(0, 2**31 - 1),
         group="stop",
         help="Minimum number of minimal samples.",
-        details="""It holds for each restart before a stopping criterion may end it, and for all restarts together: as
-        long as they have fewer, another one follows.""",
+        details="""No stopping criterion ends a restart before this number. Further restarts follow until all restarts
+        together have this number.""",
     )
     max_seconds: float | None = option(
         None,
@@ -114,18 +114,18 @@ class Options:
         optional=True,
         group="stop",
         help="Time limit.",
-        details="A run that it ends depends on the speed of the machine.",
+        details="The result of a run that reaches it depends on the speed of the machine.",
     )
     stopping: str | Sequence[str | Stop] | None = option(
         "ransac",
         group="stop",
-        help="Stopping criteria of a restart: names joined by ``+``, or a sequence; the first to be met ends it.",
+        help="Stopping criteria of a restart: names joined by ``+``, or a sequence. The first one that is met ends it.",
         details="""The names are ``"ransac"``, ``"sprt"``, ``"prosac"`` (which needs ``scores``) and ``"bansac"``. With
         None a restart has all its samples, and with ``restarts=1`` the run has all ``max_iterations``. ``"default"`` is
         the choice of the paper: ``"bansac+sprt"`` for the ``"bansac"`` sampler, ``"bansac+prosac"`` if it has scores or
-        priors, ``"prosac"`` for ``"prosac"``, ``"ransac+sprt"`` for ``"p-napsac"``, ``"sprt"`` for the others;
-        ``"ransac"`` takes the place of ``"sprt"`` without SPRT verification. With the ``"bansac"`` sampler none is
-        asked before the network has learnt (:mod:`bansac.engine.stopping`).""",
+        priors, ``"prosac"`` for ``"prosac"``, ``"ransac+sprt"`` for ``"p-napsac"``, ``"sprt"`` for the others. Without
+        SPRT verification ``"ransac"`` replaces ``"sprt"``. With the ``"bansac"`` sampler the criteria are checked only
+        after some updates of the network (:mod:`bansac.engine.stopping`).""",
     )
     sampler: str | Sampler = option(
         "bansac",
@@ -136,7 +136,7 @@ class Options:
         details="""``"bansac"`` draws by the probabilities of the dynamic Bayesian network; ``"prosac"`` (Chum
         and Matas, 2005) takes the best matches first and ``"p-napsac"`` (Barath et al., 2020) the best ones and their
         neighbours, both by ``scores``; ``"napsac"`` (Myatt et al., 2002) takes neighbours; ``"baysac"`` (Botterill et
-        al., 2009) and ``"ar"`` (Wei et al., 2023) take the most probable data and learn from failures.""",
+        al., 2009) and ``"ar"`` (Wei et al., 2023) take the most probable points or matches and learn from failures.""",
         flag=True,
     )
     neighborhood_radius: float | None = option(
@@ -144,8 +144,9 @@ class Options:
         _POSITIVE,
         optional=True,
         group="sampling",
-        help="Radius of a neighbourhood of ``napsac`` in the joint space of all coordinates of a datum, in their unit.",
-        details="None takes a share of their extent (:func:`bansac.engine.sampling.napsac.neighborhood_radius`).",
+        help="Radius of a neighbourhood of ``napsac``, in the unit of the coordinates.",
+        details="""It is a distance in the joint space of all coordinates of a point or match. None takes a share of
+        their extent (:func:`bansac.engine.sampling.napsac.neighborhood_radius`).""",
     )
     order: int = option(1, integer(1, 3), group=_NETWORK, help="Order of the Markov assumption: 1, 2 or 3.")
     gamma: GammaName | Gamma = option(
@@ -165,7 +166,7 @@ class Options:
         1.0,
         number("in (0, 100]", lambda v: 0 < v <= 100),
         group=_NETWORK,
-        help="Smallest sampling weight: every datum can be drawn.",
+        help="Smallest sampling weight, so that every point or match can be drawn.",
     )
     cpt: Sequence[Any] | None = option(
         None,
@@ -179,7 +180,7 @@ class Options:
         _PROBABILITY,
         optional=True,
         group=_NETWORK,
-        help="Probability below which a datum counts as outlier for the ``bansac`` stop.",
+        help="Probability below which a point or match counts as an outlier for the ``bansac`` stop.",
         details="None is the paper's choice: 0.1 with scores or priors (P-BANSAC), else 0.01.",
     )
     restarts: int = option(
@@ -187,9 +188,8 @@ class Options:
         integer(1, 1_000_000),
         group="restarts",
         help="Largest number of restarts.",
-        details="""When a criterion ends a restart, the next one starts from the prior probabilities: a network that
-        believes a wrong model does not leave it, a new start does. The refined model with the most support is
-        returned.""",
+        details="""When a criterion ends a restart, the next one starts from the prior probabilities, because a network
+        that has learnt a wrong model seldom finds another one. The refined model with the best score is returned.""",
         flag=True,
     )
     restart_iterations: int | None = option(
@@ -198,15 +198,15 @@ class Options:
         optional=True,
         group="restarts",
         help="Maximum number of minimal samples of a restart.",
-        details="None is 300, or ``max_iterations / restarts`` if that is more.",
+        details="None is the larger of 300 and ``max_iterations / restarts``.",
     )
     agreement: int = option(
         2,
         integer(1, 1_000_000),
         group="restarts",
-        help="The restarts end when so many have led to the model with the most support.",
-        details="""One less if it has more than half of the data as inliers, and twice as many if the focal lengths of a
-        fundamental matrix are implausible.""",
+        help="Number of restarts with the same best model after which no further one starts.",
+        details="""One restart less is needed if more than half of the points or matches are inliers of the model. Twice
+        this number is needed if the focal lengths of a fundamental matrix are implausible.""",
     )
     scoring: str | Score = option(
         "msac",
@@ -214,9 +214,9 @@ class Options:
         instances=Score,
         group="score",
         help="Score of a model.",
-        details="""``"inliers"`` counts; ``"msac"`` gives every inlier ``1 - (residual / threshold)**2``; ``"magsac++"``
-        (Barath et al., 2020) marginalises over noise scales up to one whose 99 % quantile is the threshold, which wants
-        thresholds some two to three times as wide.""",
+        details="""``"inliers"`` counts the inliers; ``"msac"`` gives every inlier ``1 - (residual / threshold)**2``;
+        ``"magsac++"`` (Barath et al., 2020) marginalises over noise scales up to the one whose 99 % quantile is the
+        threshold. It needs a threshold that is two to three times larger.""",
         flag=True,
     )
     weighting: Weighting | None = option(
@@ -224,12 +224,12 @@ class Options:
         choices=get_args(Weighting),
         optional=True,
         group="score",
-        help="Weights of the data in the score, where the caller gives none.",
-        details="""``"density"``: a datum counts the less the more others there are around it, in both images;
-        ``"scores"``: it counts as much as its score or prior squared, if these lie in [0, 1]; or ``"density+scores"``,
-        the product of both (:mod:`bansac.engine.scoring.weights`). Numbers of inliers, on which the stopping criteria
-        and the network rest, are not weighted. ``"default"`` is the product for the fundamental matrix, ``"scores"``
-        for homographies, None for other problems.""",
+        help="Weights of the points or matches in the score, if the caller gives none.",
+        details="""``"density"``: the weight of a match falls with the number of matches near it in both images;
+        ``"scores"``: the weight is the squared score or prior, if these lie in [0, 1]; ``"density+scores"``: the
+        product of both (:mod:`bansac.engine.scoring.weights`). The numbers of inliers that the stopping criteria and
+        the network use are not weighted. ``"default"`` is the product for the fundamental matrix, ``"scores"`` for
+        homographies, None for other problems.""",
     )
     verification: Verification | None = option(
         "sprt",
@@ -237,7 +237,7 @@ class Options:
         optional=True,
         group="score",
         help="Sequential probability ratio test, which rejects bad models early.",
-        details="With None a model is abandoned only if it cannot beat the best one.",
+        details="With None the test of a model ends early only if it cannot reach the best score.",
     )
     local_optimization: LocalOptimization | None = option(
         "default",
@@ -257,9 +257,9 @@ class Options:
         group="local optimisation and refinement",
         help="Detection of degenerate samples.",
         details="""``"degensac"`` (fundamental matrix only) detects samples on a dominant plane and repairs their model
-        (Chum et al., 2005): with local optimisation those of the models that it optimises, and the repaired model
-        competes with the other one; without, those of all iterations, and they do not change the probabilities.
-        ``"default"`` does so if the problem can.""",
+        (Chum et al., 2005). With local optimisation it tests the samples of optimised models, and keeps the better of
+        the model and its repaired version. Without, it tests the samples of all iterations; degenerate samples do not
+        change the probabilities. ``"default"`` is ``"degensac"`` if the problem supports it.""",
     )
     refinement: str | Refiner | None = option(
         "default",
@@ -269,18 +269,18 @@ class Options:
         group="local optimisation and refinement",
         help="Last step on the inliers of the best model.",
         details="""Linear least squares (``"least_squares"``), or Levenberg-Marquardt with robust losses (``"lm"``).
-        ``"default"`` is the latter if the problem has derivatives.""",
+        ``"default"`` is ``"lm"`` if the problem has derivatives, else ``"least_squares"``.""",
     )
     seed: int | None = option(
         0,
         _SEED,
         optional=True,
         group="run",
-        help="Seed of the random numbers: the same seed and input give the same answer, bit for bit.",
-        details="""None draws one, another for every call of an estimator; ``Result.seed`` is the one that was used.""",
+        help="Seed of the random numbers: the same seed and input give the same result, bit for bit.",
+        details="""With None every call of an estimator draws a new seed. ``Result.seed`` is the seed that was used.""",
         flag=True,
     )
-    trace: bool = option(False, boolean, group="run", help="Record the course of the run.")
+    trace: bool = option(False, boolean, group="run", help="Record every iteration of the run in ``Result.trace``.")
 
     def __post_init__(self) -> None:
         """Check every value, then the combinations of values."""
@@ -403,9 +403,9 @@ class Options:
         for name in self.sampler_row.stopping:
             check_name(f"stopping of sampler {self.sampler_row.name!r}", name, tuple(STOPS))
         stops = self.stops(informed=False)
-        if sum(stop.module is not None for stop in stops) > MAX_BOUNDS:
+        if sum(stop.module is not None for stop in stops) > MAX_CRITERIA:
             raise ValueError(
-                f"stopping must name at most {MAX_BOUNDS} criteria besides 'bansac', got {self.stopping!r}"
+                f"stopping must name at most {MAX_CRITERIA} criteria besides 'bansac', got {self.stopping!r}"
             )
         for stop in stops:
             if stop.module is None and stop != STOPS["bansac"]:

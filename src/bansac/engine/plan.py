@@ -36,10 +36,10 @@ class Plan:
     ----------
     kernels : struct
         The functions that the loop calls.
-    bounds : tuple of Stop
+    criteria : tuple of Stop
         The stopping criteria that give a required number of samples.
     prepare : tuple of callable
-        ``prepare(n, sample_size)`` of each bound, which returns its memory. Empty if no bound has memory.
+        ``prepare(n, sample_size)`` of each criterion, which returns its memory. Empty if no criterion has memory.
     start : callable
         ``start(setup)`` of the sampler, which returns its memory.
     probabilities : callable or None
@@ -65,7 +65,7 @@ class Plan:
     """
 
     kernels: Any
-    bounds: tuple[Stop, ...]
+    criteria: tuple[Stop, ...]
     prepare: tuple[Callable[[int, int], Ints], ...]
     start: Callable[[SamplerInput], tuple[Floats, Ints]]
     probabilities: Callable[[Floats, Ints], Floats | None] | None
@@ -119,8 +119,8 @@ def find_plan(problem: Problem, options: Options, *, informed: bool) -> Plan:
 def _make_plan(problem: Problem, options: Options, informed: bool) -> Plan:
     sampler = options.sampler_row
     stops = options.stops(informed=informed)
-    bounds = tuple(stop for stop in stops if stop.module is not None)
-    prepares = tuple(find_function(stop, "prepare", _prepare_nothing) for stop in bounds)
+    criteria = tuple(stop for stop in stops if stop.module is not None)
+    prepares = tuple(find_function(stop, "prepare", _prepare_nothing) for stop in criteria)
     probabilities = find_function(sampler, "probabilities", _no_probabilities)
     refiner = options.refiner(problem)
     optimization = options.optimization(problem)
@@ -131,11 +131,11 @@ def _make_plan(problem: Problem, options: Options, informed: bool) -> Plan:
             problem,
             sampler,
             options.score_row,
-            bounds,
+            criteria,
             higher_order,
             options.tests_samples(problem),
         ),
-        bounds=bounds,
+        criteria=criteria,
         prepare=() if all(prepare is _prepare_nothing for prepare in prepares) else prepares,
         start=find_function(sampler, "start", _start_nothing),
         probabilities=None if probabilities is _no_probabilities else probabilities,
@@ -148,8 +148,8 @@ def _make_plan(problem: Problem, options: Options, informed: bool) -> Plan:
             min_iterations=options.min_iterations,
             adaptive=sampler.adaptive,
             sprt=options.verification == "sprt",
-            bounds=len(bounds),
-            stop_bansac=stops != bounds,
+            criteria=len(criteria),
+            stop_bansac=stops != criteria,
             tau=(_TAU_INFORMED if informed else _TAU) if options.tau is None else options.tau,
             solver_cost=problem.solver_cost,
             optimize=bool(local),
@@ -166,7 +166,7 @@ def _make_plan(problem: Problem, options: Options, informed: bool) -> Plan:
         cpt=pack_cpt(options.cpt, options.order),
         counts=options.score_row == SCORES["inliers"],
         no_weights=np.empty(0, problem.precision),
-        no_stop_indices=np.empty((len(bounds), 0), np.int64),
+        no_stop_indices=np.empty((len(criteria), 0), np.int64),
     )
 
 

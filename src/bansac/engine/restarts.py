@@ -27,7 +27,7 @@ from bansac.engine.options import Options
 from bansac.engine.state import State
 from bansac.numeric.arrays import Bools, Floats
 
-__all__ = ["Candidate", "Restarts", "SavedState"]
+__all__ = ["RestartModel", "Restarts", "SavedState"]
 
 # Length of a restart in iterations, or an equal share of the budget if that is longer. A network that has not found a
 # good model by then seldom finds one.
@@ -38,14 +38,14 @@ _RESTART_ITERATIONS = 300
 _PLAUSIBLE = 0.9
 _IMPLAUSIBLE_RESTARTS = 2
 
-# A model with a larger inlier ratio needs one agreeing restart less: no model with other inliers can have as many.
+# A model with a larger inlier ratio needs one agreeing restart less: no model with other inliers can have more.
 _MAJORITY = 0.5
 
 # Two models are the same if the intersection of their inlier sets is at least this share of the union.
 _SAME = 0.95
 
 
-class Candidate(NamedTuple):
+class RestartModel(NamedTuple):
     """The refined model of a restart, in the frame of the run."""
 
     model: Floats
@@ -76,7 +76,7 @@ class Restarts:
         self.count = 0
         self.iterations = 0
         self.models_tested = 0
-        self.best: Candidate | None = None
+        self.best: RestartModel | None = None
         self._is_latest = False
         self._best_state: list[tuple[Any, Any]] = []
 
@@ -84,7 +84,7 @@ class Restarts:
         """Return the maximum number of iterations of the next restart."""
         return min(self._budget - self.iterations, self._longest)
 
-    def end_restart(self, state: State, candidate: Candidate | None) -> None:
+    def end_restart(self, state: State, candidate: RestartModel | None) -> None:
         """Count a restart, and keep its model if it has the highest weighted score."""
         self.count += 1
         self.iterations += int(state.progress["iterations"])
@@ -132,7 +132,7 @@ class Restarts:
         return enough and (self.agree() or self.count >= self._options.restarts)
 
 
-def _is_same(first: Candidate, second: Candidate) -> bool:
+def _is_same(first: RestartModel, second: RestartModel) -> bool:
     """Return whether two models have nearly the same inliers."""
     both = int(np.count_nonzero(first.is_inlier & second.is_inlier))
     return both >= _SAME * (first.inliers + second.inliers - both)

@@ -25,13 +25,13 @@ from bansac.engine.model_selection import (
 )
 from bansac.engine.options import Options
 from bansac.engine.plan import Plan
-from bansac.engine.restarts import Candidate, Restarts, SavedState
+from bansac.engine.restarts import RestartModel, Restarts, SavedState
 from bansac.engine.state import (
     MAX_ITERATIONS,
     NOTHING,
     RUNNING,
     STOPPED_BANSAC,
-    STOPPED_BOUND,
+    STOPPED_CRITERION,
     State,
     pack_run,
 )
@@ -181,18 +181,18 @@ class Search:
         if self.plan.refine is not None:
             self.plan.refine(self.packed, self.problem)
 
-    def _candidate(self) -> Candidate:
+    def _candidate(self) -> RestartModel:
         """Return the model of a restart, with the weighted score by which restarts are compared."""
         state = self.state
         model, score = state.best_model.copy(), float(state.progress["best_score"])
         if self.options.restarts == 1:
-            return Candidate(model, score, score, 1.0, _NO_MASK, int(state.progress["best_inliers"]))
+            return RestartModel(model, score, score, 1.0, _NO_MASK, int(state.progress["best_inliers"]))
         is_inlier = np.empty(state.odds.size, np.bool_)
         in_front = cheirality_score(self.problem, state, self.packed, model, is_inlier)
         functions, selection = self._selection
         plausibility = 1.0 if selection is None else plausibility_of(functions, selection, model)
         inliers = int(np.count_nonzero(is_inlier))
-        return Candidate(model, score, in_front * plausibility, plausibility, is_inlier, inliers)
+        return RestartModel(model, score, in_front * plausibility, plausibility, is_inlier, inliers)
 
     def _stop_reason(self, restarts: Restarts, stop: int) -> str:
         """Return the stop reason of the run; ``stop`` is the stop code of the last restart."""
@@ -204,7 +204,7 @@ class Search:
             return "max_iterations"
         if stop == MAX_ITERATIONS or self.options.restarts > 1:
             return "restarts"
-        return "bansac" if stop == STOPPED_BANSAC else self.plan.bounds[stop - STOPPED_BOUND].name
+        return "bansac" if stop == STOPPED_BANSAC else self.plan.criteria[stop - STOPPED_CRITERION].name
 
 
 def current_beliefs(plan: Plan, state: State) -> Floats:

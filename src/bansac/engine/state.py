@@ -33,7 +33,7 @@ __all__ = [
     "SETTINGS",
     "SPRT",
     "STOPPED_BANSAC",
-    "STOPPED_BOUND",
+    "STOPPED_CRITERION",
     "Run",
     "Sizes",
     "State",
@@ -70,7 +70,7 @@ SETTINGS = np.dtype(
         ("min_iterations", np.int64),
         ("adaptive", np.bool_),  # the sampler draws by the probabilities of the network
         ("sprt", np.bool_),
-        ("bounds", np.int64),  # number of stopping criteria that give a required number of samples
+        ("criteria", np.int64),  # number of stopping criteria that give a required number of samples
         ("stop_bansac", np.bool_),
         ("tau", np.float64),
         ("solver_cost", np.float64),
@@ -90,7 +90,7 @@ PROGRESS = np.dtype(
         ("best_inliers", np.int64),
         ("stop", np.int64),  # stop code: RUNNING, or the criterion that ended the run
         ("required_iterations", np.float64),
-        ("required_by", np.int64),  # number of the bound that requires them
+        ("required_by", np.int64),  # number of the criterion that requires them
         ("subset_limit", np.int64),  # PROSAC: largest subset of the best points, lowered by its stopping criterion
         # the network: number of classifications C^k, and of updates (degenerate samples give none)
         ("classifications", np.int64),
@@ -146,8 +146,8 @@ _LAYOUT: tuple[Any, ...] = tuple(field[:2] for field in (_RECORDS.fields or {}).
 # Steps between two calls of the loop (``due``): they are compiled only for the runs that need them.
 NOTHING, REPAIR, OPTIMIZATION = range(3)
 
-# Stop codes; STOPPED_BOUND + k is the k-th of the bounds.
-RUNNING, MAX_ITERATIONS, STOPPED_BANSAC, STOPPED_BOUND = range(4)
+# Stop codes; STOPPED_CRITERION + k is the k-th of the criteria.
+RUNNING, MAX_ITERATIONS, STOPPED_BANSAC, STOPPED_CRITERION = range(4)
 
 
 def start_records(**constants: Any) -> Bytes:
@@ -202,7 +202,7 @@ class State(NamedTuple):
     ranking: Ints  # indices of the points by decreasing quality; empty without scores
     sampler_numbers: Floats  # memory of the sampler
     sampler_indices: Ints
-    stop_indices: Ints  # memory of the bounds, one row each
+    stop_indices: Ints  # memory of the criteria, one row each
     score_weights: Reals  # N: weights of the points in the score; empty if all are 1
 
 

@@ -11,7 +11,7 @@ from bansac.estimate.solve import solve
 from bansac.estimate.two_views import apply_inverse, as_matches
 from bansac.numeric.clock import Stopwatch
 from bansac.numeric.quaternion import matrix_of
-from bansac.options import Options, Settings, Threshold, find_preset, resolve_options
+from bansac.presets import Options, Settings, Threshold, find_preset, resolve_options
 from bansac.result import AbsolutePose, Result
 from bansac.validate import as_camera
 

@@ -8,7 +8,7 @@ from typing import Unpack
 from numpy.typing import ArrayLike
 
 from bansac.estimate.generic import estimate
-from bansac.options import Options, Settings, Threshold
+from bansac.presets import Options, Settings, Threshold
 from bansac.result import Result
 
 __all__ = ["fit_circle", "fit_ellipse", "fit_line", "fit_plane", "fit_polynomial"]

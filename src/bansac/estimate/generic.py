@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from bansac.estimate.solve import solve
 from bansac.numeric.clock import Stopwatch
-from bansac.options import Options, Settings, Threshold, resolve_options
+from bansac.presets import Options, Settings, Threshold, resolve_options
 from bansac.problems.problem import Problem
 from bansac.result import Result
 from bansac.validate import as_points

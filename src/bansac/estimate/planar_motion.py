@@ -17,7 +17,7 @@ from bansac.geometry import decompose_homography, essential_from_pose
 from bansac.problems.problem import Problem
 from bansac.result import RelativePose, Result
 from bansac.significance.configuration import matches_of_plane
-from bansac.significance.verdict import judge_motion_of_plane
+from bansac.significance.verdict import plane_motion_verdict
 from bansac.solvers.homography_dlt import homography_dlt
 
 __all__ = ["motion_of_plane", "prefer_motion_of_plane"]
@@ -88,7 +88,7 @@ def prefer_motion_of_plane(problem: Problem, rays: NDArray[np.float64], result: 
     support = int(np.count_nonzero(inliers))
     if support < _SUPPORT * result.num_inliers:
         return result
-    verdict = judge_motion_of_plane(support, inliers.size)
+    verdict = plane_motion_verdict(support, inliers.size)
     return replace(
         result,
         model=RelativePose(*motion),

@@ -23,10 +23,10 @@ from bansac.estimate.posterior import inlier_probabilities
 from bansac.numeric.arrays import Bools, Floats
 from bansac.numeric.clock import Stopwatch
 from bansac.numeric.jit import kernel
-from bansac.options import Resolved
+from bansac.presets import Resolved
 from bansac.problems.problem import Problem
 from bansac.result import Result
-from bansac.significance.verdict import judge
+from bansac.significance.verdict import find_verdict
 from bansac.validate import as_weights, check_probabilities, scores_and_range
 
 __all__ = ["distances", "solve"]
@@ -92,7 +92,7 @@ def _solve(
             plausibility=plausibility,
         )
     residuals, inliers, count = _measure(problem, data, outcome.model, threshold, unit)
-    verdict = judge(problem, data, threshold, unit, outcome, residuals, inliers, count, two_views=two_views)
+    verdict = find_verdict(problem, data, threshold, unit, outcome, residuals, inliers, count, two_views=two_views)
     posterior: Any = functools.partial(inlier_probabilities, residuals, threshold, problem.codimension)
     seconds, loading_seconds = watch.read()
     return Result(
@@ -164,7 +164,7 @@ def _prior_and_quality(
         raise ValueError(f"priors need one of the samplers {names}; the sampler is {sampler.name!r}")
     if scores is not None and not options.uses_scores(problem):
         raise ValueError(
-            f"scores are of no use to sampler={sampler.name!r} without the stop 'prosac' or weighting='scores'"
+            f"scores have no effect with sampler={sampler.name!r} without the stop 'prosac' or weighting='scores'"
         )
     prior = quality = None
     if scores is not None:

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from bansac.estimate.solve import solve
 from bansac.estimate.two_views import as_matches
 from bansac.numeric.clock import Stopwatch
-from bansac.options import Options, Settings, Threshold, resolve_options
+from bansac.presets import Options, Settings, Threshold, resolve_options
 from bansac.result import Result
 
 __all__ = ["estimate_affine", "estimate_similarity"]

@@ -11,7 +11,7 @@ from bansac.estimate.solve import solve
 from bansac.estimate.two_views import as_matches
 from bansac.numeric.clock import Stopwatch
 from bansac.numeric.quaternion import matrix_of
-from bansac.options import Options, Settings, Threshold, resolve_options
+from bansac.presets import Options, Settings, Threshold, resolve_options
 from bansac.problems.problem import Problem
 from bansac.result import Result
 

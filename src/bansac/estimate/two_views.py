@@ -14,7 +14,7 @@ from bansac.estimate.solve import solve
 from bansac.numeric.arrays import Floats
 from bansac.numeric.clock import Stopwatch
 from bansac.numeric.jit import kernel
-from bansac.options import Options, Resolved, Settings, Threshold, find_preset, resolve_options
+from bansac.presets import Options, Resolved, Settings, Threshold, find_preset, resolve_options
 from bansac.problems.focal_lengths import focal_plausibility
 from bansac.problems.problem import Problem
 from bansac.result import RelativePose, Result

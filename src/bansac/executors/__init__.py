@@ -48,7 +48,7 @@ def silent(what: str, total: int, done: int) -> Iterator[Callable[[], None]]:
 
 
 @dataclass(frozen=True)
-class Failure:
+class ItemFailure:
     """Reason why an item has no value: its exception, or the exit status of its workers."""
 
     reason: str
@@ -61,7 +61,7 @@ class Executor(Protocol):
 
     def run(
         self, work: Work[Item, Value], items: Iterable[Item], workers: int
-    ) -> Generator[tuple[Item, Value | Failure], None, None]:
+    ) -> Generator[tuple[Item, Value | ItemFailure], None, None]:
         """Yield every item with its value, in any order.
 
         The iterable is consumed in the caller's thread, and only as far ahead as the workers need. If the generator is
@@ -78,7 +78,7 @@ def find_executor(name: str) -> Executor:
     return executor
 
 
-def attempt(work: Work[Item, Value], item: Item) -> Value | Failure:
+def attempt(work: Work[Item, Value], item: Item) -> Value | ItemFailure:
     """Do an item in this process.
 
     An OSError or a ValueError concerns the data of the item and becomes a failure. Other exceptions are program errors
@@ -87,13 +87,13 @@ def attempt(work: Work[Item, Value], item: Item) -> Value | Failure:
     try:
         return work(item)
     except (OSError, ValueError) as error:
-        return Failure(str(error) or repr(error))
+        return ItemFailure(str(error) or repr(error))
     except Exception as error:
         error.add_note(f"in {str(item)[:_LENGTH]}")
         raise
 
 
-def attempt_in_worker(work: Work[Item, Value], item: Item) -> Value | Failure:
+def attempt_in_worker(work: Work[Item, Value], item: Item) -> Value | ItemFailure:
     """Do an item in a worker as :func:`attempt` does; an exception that cannot be pickled is raised as its text."""
     try:
         return attempt(work, item)

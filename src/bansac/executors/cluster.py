@@ -24,7 +24,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from bansac.executors import Failure, Item, Value, Work, attempt_in_worker
+from bansac.executors import Item, ItemFailure, Value, Work, attempt_in_worker
 
 CHUNK_SECONDS = 2.0
 """Target time of a chunk in seconds."""
@@ -71,7 +71,7 @@ class ClusterExecutor:
 
     def run(
         self, work: Work[Item, Value], items: Iterable[Item], workers: int
-    ) -> Generator[tuple[Item, Value | Failure], None, None]:
+    ) -> Generator[tuple[Item, Value | ItemFailure], None, None]:
         """Yield the items in the order in which their chunks finish; ``workers`` is ignored.
 
         Closing the generator cancels pending chunks. A chunk that is running finishes, and its values are dropped. An
@@ -84,7 +84,7 @@ class ClusterExecutor:
                 killing: list[Item] = []
                 yield from self._in_chunks(client, work, [item], killing)
                 if killing:
-                    yield item, Failure("its workers died again and again, with nothing beside it")
+                    yield item, ItemFailure("its workers died again and again, with nothing beside it")
 
     def _connect(self) -> Any:
         distributed = _import_distributed()
@@ -98,7 +98,7 @@ class ClusterExecutor:
 
     def _in_chunks(
         self, client: Any, work: Work[Item, Value], items: Iterable[Item], deadly: list[Item]
-    ) -> Generator[tuple[Item, Value | Failure], None, None]:
+    ) -> Generator[tuple[Item, Value | ItemFailure], None, None]:
         """Yield the items; items of chunks whose workers died repeatedly are appended to ``deadly`` instead."""
         from distributed.scheduler import KilledWorker
 
@@ -171,7 +171,7 @@ def _chunk_size(wanted: float, seconds: float, items: int) -> int:
     return max(1, min(int(wanted * items / max(seconds, 1e-6)), 2 * items, LARGEST_CHUNK))
 
 
-def _do_chunk(code: str, work: Work[Item, Value], chunk: tuple[Item, ...]) -> tuple[float, list[Value | Failure]]:
+def _do_chunk(code: str, work: Work[Item, Value], chunk: tuple[Item, ...]) -> tuple[float, list[Value | ItemFailure]]:
     """Do a chunk in a worker; return the seconds and the values."""
     if code != _code():
         raise OSError("the workers of the cluster have another version of bansac, Python, NumPy or Numba")

@@ -17,7 +17,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wai
 from concurrent.futures.process import BrokenProcessPool
 from typing import Any
 
-from bansac.executors import Failure, Item, Value, Work, attempt_in_worker
+from bansac.executors import Item, ItemFailure, Value, Work, attempt_in_worker
 
 ATTEMPTS = 3
 """Number of times that an item is tried if its worker dies."""
@@ -30,7 +30,7 @@ class ProcessExecutor:
 
     def run(
         self, work: Work[Item, Value], items: Iterable[Item], workers: int
-    ) -> Generator[tuple[Item, Value | Failure], None, None]:
+    ) -> Generator[tuple[Item, Value | ItemFailure], None, None]:
         """Yield the items in the order in which they finish; a worker that cannot start is an OSError."""
         remaining = ((item, 1) for item in items)
         again: deque[tuple[Item, int]] = deque()
@@ -58,7 +58,7 @@ class ProcessExecutor:
                         if attempts < ATTEMPTS:
                             again.append((item, attempts + 1))
                             continue
-                        answer = Failure(f"its worker died {attempts} times, the last time {ending}")
+                        answer = ItemFailure(f"its worker died {attempts} times, the last time {ending}")
                     else:
                         idle.append(worker)
                     yield item, answer

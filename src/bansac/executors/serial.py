@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterable
 
-from bansac.executors import Failure, Item, Value, Work, attempt
+from bansac.executors import Item, ItemFailure, Value, Work, attempt
 
 
 class SerialExecutor:
@@ -14,7 +14,7 @@ class SerialExecutor:
 
     def run(
         self, work: Work[Item, Value], items: Iterable[Item], workers: int
-    ) -> Generator[tuple[Item, Value | Failure], None, None]:
+    ) -> Generator[tuple[Item, Value | ItemFailure], None, None]:
         """Yield the items in their order."""
         for item in items:
             yield item, attempt(work, item)

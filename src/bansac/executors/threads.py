@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from bansac.executors import Failure, Item, Value, Work, attempt
+from bansac.executors import Item, ItemFailure, Value, Work, attempt
 
 __all__ = ["EXECUTOR", "ThreadExecutor", "as_count", "count_workers", "in_order"]
 
@@ -153,7 +153,7 @@ class ThreadExecutor:
 
     def run(
         self, work: Work[Item, Value], items: Iterable[Item], workers: int
-    ) -> Generator[tuple[Item, Value | Failure], None, None]:
+    ) -> Generator[tuple[Item, Value | ItemFailure], None, None]:
         """Yield the items in their order; closing the generator drops the values of items that have started."""
         return in_order(lambda _, item: (item, attempt(work, item)), items, workers, _PENDING_PER_THREAD * workers)
 

@@ -86,9 +86,7 @@ class HlocPairs:
         self._pairs = {}
         for group in groups:
             if missing := [name for name in group if name not in images]:
-                raise OSError(
-                    f"{self.features} has no keypoints of {missing[0]!r}, of which {self.matches} has matches"
-                )
+                raise OSError(f"{self.features} has no keypoints of {missing[0]!r}, which occurs in {self.matches}")
             first, second = (images[name] for name in group)
             self._pairs[f"{first} {second}"] = first, second, "/".join(group)
         self.keys = tuple(sorted(self._pairs))
@@ -193,6 +191,6 @@ class HlocPairs:
         images = {name.replace("/", "-"): name for name in names}
         if len(images) < len(names):
             raise ValueError(
-                f"{self.features}: names of images differ in '/' and '-' only, which the pairs do not show"
+                f"{self.features}: names of images that differ only in '/' and '-' have the same name in the pairs"
             )
         return images

@@ -179,14 +179,14 @@ class Matches:
     def K(self) -> _Array:
         """Camera matrix of both images; a ValueError if it is unknown or differs between them."""
         if self.K1 is None or self.K2 is None or not np.array_equal(self.K1, self.K2):
-            raise ValueError(f"the pair {self.key!r} has no camera matrix that is that of both images")
+            raise ValueError(f"the pair {self.key!r} has no common camera matrix of both images")
         return self.K1
 
     @property
     def size(self) -> tuple[int, int]:
         """Height and width of both images; a ValueError if they are unknown or differ."""
         if self.size1 is None or self.size1 != self.size2:
-            raise ValueError(f"the pair {self.key!r} has no size that is that of both images")
+            raise ValueError(f"the pair {self.key!r} has no common size of both images")
         return self.size1
 
     def select(self, keep: NDArray[np.bool_]) -> Self:
@@ -224,7 +224,7 @@ class Matches:
             If the matches have no ratios.
         """
         if self.ratios is None:
-            raise ValueError(f"the matches of the pair {self.key!r} have no SNN ratios to be filtered by")
+            raise ValueError(f"the matches of the pair {self.key!r} have no SNN ratios")
         return self.select(self.ratios < max_ratio)
 
 

@@ -74,24 +74,9 @@ class PairFolder:
         return len(self.keys)
 
     def pair(self, key: str) -> Matches:
-        """Read one pair.
+        """Read one pair, with the arguments and errors of :meth:`bansac.matches.HlocPairs.pair`.
 
-        Parameters
-        ----------
-        key : str
-            Name of the pair, one of ``keys``.
-
-        Returns
-        -------
-        Matches
-            The matches, with ratios, camera matrices and image sizes if the folder has these files.
-
-        Raises
-        ------
-        ValueError
-            If there is no such pair.
-        OSError
-            If a file is damaged, lacks the pair, or has an array of a wrong shape.
+        The matches have ratios, camera matrices and image sizes if the folder has these files.
         """
         self._check(key)
         if self._has("match_conf.h5"):

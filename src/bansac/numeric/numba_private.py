@@ -5,7 +5,7 @@ Importing this module raises an error if the version of Numba is untested or a p
 slower. Public parts may be used anywhere: ``njit``, ``numba.types``, ``numba.errors``,
 ``numba.experimental.structref``.
 
-Each entry lists the gain, the assumptions, and the behaviour without it. The figures are for ``estimate_homography``
+Each entry lists the benefit, the assumptions, and the behaviour without it. The figures are for ``estimate_homography``
 on one core: 54 s of CPU time for the first call with an empty cache, 0.40 ms for 30 points, 1.2 ms for 1000 iterations
 on 500 points.
 

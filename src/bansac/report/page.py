@@ -52,8 +52,8 @@ def write_report(
         raise ValueError("image2 must not be given without x2")
     trace = result.trace if trace is None else trace
     if trace is not None and trace.frames.size and trace.frame_inliers.shape[1] != len(result.inliers):
-        counts = f"{trace.frame_inliers.shape[1]} data, the result of {len(result.inliers)}"
-        raise ValueError(f"trace must be that of the result: it is of {counts}")
+        counts = f"{trace.frame_inliers.shape[1]} data points, the result has {len(result.inliers)}"
+        raise ValueError(f"trace must belong to the result: it has {counts}")
     images = [image1, image2][: len(points)]
     panels = []
     for side, (x, image) in enumerate(zip(points, images, strict=True), start=1):
@@ -70,9 +70,7 @@ def _check_points(result: Result, x1: ArrayLike, x2: ArrayLike | None) -> list[A
         points.append(as_points("x2", x2, 2))
         check_same_length("x1", points[0], "x2", points[1])
     if len(points[0]) != len(result.inliers):
-        raise ValueError(
-            f"x1 must have a point for each of the {len(result.inliers)} data of the result, got {len(points[0])}"
-        )
+        raise ValueError(f"x1 must have the {len(result.inliers)} data points of the result, got {len(points[0])}")
     return points
 
 

@@ -20,8 +20,8 @@ _STOPS = {
     "ransac": "enough samples, at the desired confidence, for one of inliers only",
     "sprt": "enough samples, at the desired confidence, for one of inliers only that the test does not reject",
     "prosac": "enough samples of the best data, whose support is not random",
-    "bansac": "as many data are improbable as the best model has outliers",
-    "no_data": "there were too few data to draw a sample",
+    "bansac": "the number of improbable data points is the number of outliers of the best model",
+    "no_data": "there were too few data points for a sample",
 }
 
 

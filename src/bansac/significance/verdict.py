@@ -1,7 +1,7 @@
 """The verdict on a model: ``success``, ``message`` and ``configuration`` of a result.
 
-:func:`judge` decides whether a model is a success. It is a success if chance does not explain its support and its
-inliers do not lie on a line.
+:func:`find_verdict` decides whether a model is a success. It is a success if chance does not explain its support and
+its inliers do not lie on a line.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from bansac.significance.fast_test import is_significant_fast
 from bansac.significance.null_model import NullModel, add_neighbours, measure_far, measure_null_model
 from bansac.significance.support import count_off_line, first_of_equals
 
-__all__ = ["Verdict", "judge", "judge_motion_of_plane"]
+__all__ = ["Verdict", "find_verdict", "plane_motion_verdict"]
 
 # Smaller residuals are raised to this share of the threshold, because they are due to rounding.
 _EXACT = 1e-3
@@ -54,7 +54,7 @@ class Verdict(NamedTuple):
     configuration: str | None
 
 
-def judge(
+def find_verdict(
     problem: Problem,
     data: NDArray[np.float64],
     threshold: float,
@@ -104,7 +104,7 @@ def judge(
     return Verdict(doubt == "" and configuration != "collinear", message, configuration)
 
 
-def judge_motion_of_plane(support: int, n: int) -> Verdict:
+def plane_motion_verdict(support: int, n: int) -> Verdict:
     """Return the verdict on a relative pose that was computed from the homography of the inliers.
 
     It replaces a pose that was already a success, so its support is not tested again.
@@ -116,7 +116,7 @@ def judge_motion_of_plane(support: int, n: int) -> Verdict:
 def _explain_no_model(problem: Problem, n: int, outcome: EngineResult) -> str:
     """Return the message of a run of ``n`` points or matches that found no model."""
     if n < problem.sample_size:
-        return f"{problem.name} needs at least {problem.sample_size} data, got {n}"
+        return f"{problem.name} needs at least {problem.sample_size} data points, got {n}"
     if outcome.models_tested == 0:
         reason = f"all {outcome.iterations} samples were degenerate (coincident or collinear data?)"
     else:
@@ -152,7 +152,7 @@ def _test_support(
     distinct = first_of_equals(problem, data, threshold)
     support = distinct[inliers[distinct]]
     if not any(_is_significant(problem, data, model, share * threshold, residuals) for share in _SHARES):
-        apart = "" if support.size == count else f", of which {support.size} share no point"
+        apart = "" if support.size == count else f" ({support.size} without a common point)"
         return apart + _CHANCE, None
     # The test is for problems with m > 2 whose data are matches or points in space. Two matches determine a similarity
     # and are always on a line; points of the plane on a line determine a line. At least m - 1 points must be off the
@@ -175,8 +175,8 @@ def _explain_large_threshold(problem: Problem, data: Floats, model: Floats, thre
     if chance < _USELESS:
         return ""
     return (
-        f", but the threshold of {threshold * unit:.3g} is not small compared with the extent of the data, "
-        f"{extent * unit:.3g}: a random point or match is an inlier with probability {chance:.2f}"
+        f", but the threshold of {threshold * unit:.3g} is too large for data with an extent of {extent * unit:.3g}: "
+        f"a random data point is an inlier with probability {chance:.2f}"
     )
 
 

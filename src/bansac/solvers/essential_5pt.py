@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from bansac.numeric.arrays import Floats, Ints
 from bansac.numeric.jit import inlined, inner_kernel, kernel
-from bansac.numeric.polynomial import STURM_SCRATCH, sturm_roots
+from bansac.numeric.polynomial_roots import STURM_SCRATCH, sturm_roots
 from bansac.solvers.fundamental_7pt import write_equation
 
 __all__ = ["SCRATCH", "essential_5pt", "solve"]

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from bansac.numeric.arrays import Floats, Ints
 from bansac.numeric.jit import inner_kernel, kernel
-from bansac.numeric.polynomial import cubic_roots
+from bansac.numeric.polynomial_roots import cubic_roots
 from bansac.solvers.normalization import canonical_fundamental, denormalize_fundamental, normalize, stack_matches
 
 __all__ = ["SCRATCH", "fundamental_7pt", "solve", "write_equation"]

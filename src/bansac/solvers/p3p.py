@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 
 from bansac.numeric.arrays import Floats, Ints
 from bansac.numeric.jit import inlined, inner_kernel, kernel
-from bansac.numeric.polynomial import cubic_roots
+from bansac.numeric.polynomial_roots import cubic_roots
 from bansac.numeric.quaternion import matrix_of, write_quaternion
 from bansac.solvers.normalization import as_points
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bansac.lab.evaluation.bench import Bench, build_report, summarise
+from bansac.lab.evaluation.bench import Bench, bench_rows, build_report, summarise
 from bansac.lab.evaluation.experiment import Row, Setup
 from bansac.lab.evaluation.method import Method
 from bansac.lab.evaluation.methods import METHODS
@@ -43,11 +43,7 @@ def spy(name: str, calls: list[tuple[str, Task]], answer: object = None, *, sort
 
 def run(folder: Path, methods: list[Method], protocol: Protocol, *, workers: int = 1, **chosen: Any) -> list[Row]:
     """Return the rows, a list for each method and call."""
-    bench = Bench(tuple(methods), protocol)
-    with open_run(bench.experiment(), Setup(data=folder, **chosen), None) as opened:
-        rows, failed = opened.execute(workers=workers)
-        assert failed == {}
-        return list(rows)
+    return bench_rows(methods, protocol, Setup(data=folder, **chosen), workers=workers)
 
 
 @pytest.mark.parametrize("kind", ["F", "E"])

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bansac import options
+from bansac import presets
 from bansac.lab.evaluation.bench import Bench, build_report
 from bansac.lab.evaluation.budgets import Sweep, best_within, budget_table, limit, plot_curves, time_table
 from bansac.lab.evaluation.experiment import Setup
@@ -36,8 +36,8 @@ CURVES = {
 @pytest.fixture
 def restarts(monkeypatch: pytest.MonkeyPatch) -> Method:
     """Return the method of a preset with four restarts of a thousand samples in all, at least 50."""
-    preset = options.Preset(options.Options(restarts=4, max_iterations=1000, min_iterations=50))
-    monkeypatch.setitem(options.PRESETS, "four", preset)
+    preset = presets.Preset(presets.Options(restarts=4, max_iterations=1000, min_iterations=50))
+    monkeypatch.setitem(presets.PRESETS, "four", preset)
     return Method("four", {"preset": "four"})
 
 

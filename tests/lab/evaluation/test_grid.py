@@ -15,7 +15,7 @@ from bansac.lab.evaluation.grid import Grid
 from bansac.lab.evaluation.method import Method
 from bansac.lab.evaluation.methods import BANSAC, P_BANSAC, RANSAC
 from bansac.lab.evaluation.pairs import Configuration
-from bansac.lab.evaluation.task import Task
+from bansac.lab.evaluation.task import DEFAULTS, Task
 from tests.lab.evaluation.sets import write_homography_set, write_pose_set
 from tests.lab.sets.archives import write_ppm
 
@@ -116,6 +116,7 @@ class TestRows:
             assert row["success"] is True
             assert row["inliers"] > 60
             assert row["models_tested"] > 0
+            assert row["threshold"] == DEFAULTS[model].threshold
             assert row["seconds"] > 0
             assert row["stop_reason"]
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import bansac
-from bansac.batch.provenance import PACKAGES, installed_versions, source_digest
+from bansac.batch.versions import PACKAGES, installed_versions, source_digest
 from bansac.lab.evaluation import pairs
 from bansac.lab.evaluation.experiment import Setup
 from bansac.lab.evaluation.grid import Grid

@@ -30,10 +30,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["MAX_BOUNDS", "STOPS", "Stop"]
+__all__ = ["MAX_CRITERIA", "STOPS", "Stop"]
 
 # Largest number of criteria of a run that give a required number of samples.
-MAX_BOUNDS = 4
+MAX_CRITERIA = 4
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import datetime
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,18 +11,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bansac.batch.journal import Row, Rows, Unit
-from bansac.batch.provenance import installed_versions
+from bansac.batch.versions import installed_versions
 from bansac.lab.evaluation.experiment import Experiment, Report, Setup, choose_sets
 from bansac.lab.evaluation.method import Method
 from bansac.lab.evaluation.pairs import UNIT_CODE, Configuration, pair_unit, run_pair, warm_up
-from bansac.lab.evaluation.provenance import machine
-from bansac.lab.evaluation.runner import Run
+from bansac.lab.evaluation.provenance import circumstances
+from bansac.lab.evaluation.runner import Run, open_run
 from bansac.lab.evaluation.summary import frame_of
 from bansac.lab.evaluation.task import Protocol
 from bansac.lab.metrics import auc, mean_average_accuracy
 from bansac.lab.sets import PairSet, find_sets
 from bansac.matches.pair_folder import evenly_spaced
-from bansac.options import find_preset
+from bansac.presets import find_preset
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -111,6 +110,12 @@ def measured_rows(run: Run, **settings: Any) -> Rows:
     return rows
 
 
+def bench_rows(methods: Sequence[Method], protocol: Protocol, setup: Setup, **settings: Any) -> list[Row]:
+    """Run a bench without a file for its journal; ``settings`` are those of :meth:`.Run.execute`."""
+    with open_run(Bench(tuple(methods), protocol).experiment(), setup, None) as run:
+        return list(measured_rows(run, **settings))
+
+
 def summarise(runs: DataFrame) -> dict[str, float]:
     """Summarise the calls of one method on one set; there must be at least one call.
 
@@ -149,9 +154,7 @@ def build_report(
         sets[str(name)] = {"pairs": of_set["pair"].nunique(), "methods": figures}
     mean = {method.name: _mean([entry["methods"][method.name] for entry in sets.values()]) for method in methods}
     return {
-        "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-        "versions": installed_versions(method.package for method in methods),
-        "machine": machine(),
+        **circumstances(method.package for method in methods),
         "protocol": dataclasses.asdict(protocol),
         "seconds": seconds,
         "sets": sets,

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from bansac.lab.evaluation.charts import Chart, Series, plot_charts
 from bansac.lab.evaluation.method import Method
 from bansac.lab.evaluation.tables import Better, Table, TableRow, format_number
-from bansac.options import Options, resolve_options
+from bansac.presets import Options, resolve_options
 from bansac.problems.table import Kind
 
 if TYPE_CHECKING:

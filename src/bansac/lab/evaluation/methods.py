@@ -15,7 +15,7 @@ from typing import Any
 
 from bansac.lab.evaluation.method import Method
 from bansac.lab.evaluation.peers import find_peers
-from bansac.options import PRESETS
+from bansac.presets import PRESETS
 from bansac.problems.table import Kind
 
 LOCAL_OPTIMIZATION: Mapping[str, Any] = {"local_optimization": "inner+iterative"}

@@ -123,6 +123,7 @@ def _counts(method: Method, answer: Any) -> Row:
         "stop_reason": answer.stop_reason,
         "inliers": int(answer.num_inliers),
         "success": bool(answer.success),
+        "threshold": float(answer.threshold),
     }
 
 

@@ -1,21 +1,22 @@
-"""Provenance of the rows of a run: the fingerprint of their dependencies, and the machine for the report."""
+"""Provenance of the rows of a run: the fingerprint of their dependencies, and the circumstances for the report."""
 
 from __future__ import annotations
 
 import dataclasses
+import datetime
 import functools
 import hashlib
 import json
 import os
 import platform
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from bansac.batch.provenance import digest_files, installed_versions, source_digest
+from bansac.batch.versions import digest_files, installed_versions, source_digest
 from bansac.lab.evaluation.experiment import Experiment, Setup
 from bansac.lab.sets import PairSet
 from bansac.lab.sets.labelled import LabelledSet
@@ -29,10 +30,10 @@ def fingerprint(experiment: Experiment, setup: Setup, data: Mapping[str, Any]) -
 
     The digest covers the settings, the content of the data (not its path), and ``experiment.values``. It covers the
     versions of Python, NumPy, Numba and this package. It also covers the source of the estimators
-    (:data:`bansac.batch.provenance.PACKAGES`) and of the module of ``run_unit``.
+    (:data:`bansac.batch.versions.PACKAGES`) and of the module of ``run_unit``.
 
     The source of the command line, the tables and the figures is excluded, so that an edit there does not discard a
-    long run. Other source, such as ``options``, ``estimate``, ``metrics`` and ``sets``, is covered only if
+    long run. Other source, such as ``presets``, ``estimate``, ``metrics`` and ``sets``, is covered only if
     ``experiment.values`` includes it. If an edit there changes results without a new version of this package, use
     another output folder.
     """
@@ -95,6 +96,12 @@ def _blocks(path: Path, size: int) -> Iterator[bytes]:
         for start in (0, (size - _BLOCK) // 2, size - _BLOCK):
             file.seek(start)
             yield file.read(_BLOCK)
+
+
+def circumstances(packages: Iterable[str] = ()) -> dict[str, Any]:
+    """Return ``date``, ``versions`` (see :func:`installed_versions`) and ``machine`` for a report."""
+    date = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+    return {"date": date, "versions": installed_versions(packages), "machine": machine()}
 
 
 def machine() -> dict[str, Any]:

@@ -15,7 +15,6 @@ The output folder of a run contains
 from __future__ import annotations
 
 import contextlib
-import datetime
 import functools
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
@@ -25,10 +24,10 @@ from pathlib import Path
 from typing import Any
 
 from bansac.batch.journal import Journal, Row, Rows, Unit
-from bansac.batch.provenance import installed_versions, source_digest
-from bansac.executors import Executor, Failure, Progress, Work, attempt, find_executor, silent
+from bansac.batch.versions import source_digest
+from bansac.executors import Executor, ItemFailure, Progress, Work, attempt, find_executor, silent
 from bansac.lab.evaluation.experiment import Experiment, Report, Setup
-from bansac.lab.evaluation.provenance import data_fingerprint, fingerprint, machine, plain_settings
+from bansac.lab.evaluation.provenance import circumstances, data_fingerprint, fingerprint, plain_settings
 from bansac.lab.evaluation.render import to_document, to_latex, to_markdown
 from bansac.lab.evaluation.summary import import_pandas
 from bansac.output_files import OutputFolder
@@ -107,11 +106,11 @@ class Run:
         if self.experiment.warm_up is not None:
             self.experiment.warm_up(self.setup, units)
         else:
-            next((unit for unit in units if not isinstance(attempt(work, unit), Failure)), None)
+            next((unit for unit in units if not isinstance(attempt(work, unit), ItemFailure)), None)
 
 
 def _collect(
-    answers: Generator[tuple[Unit, list[Row] | Failure], None, None],
+    answers: Generator[tuple[Unit, list[Row] | ItemFailure], None, None],
     keep: Callable[[Unit, list[Row]], None],
     shown: AbstractContextManager[Callable[[], None]],
 ) -> dict[str, str]:
@@ -119,7 +118,7 @@ def _collect(
     failed = {}
     with shown as advance, contextlib.closing(answers):
         for unit, answer in answers:
-            if isinstance(answer, Failure):
+            if isinstance(answer, ItemFailure):
                 failed[unit.key] = answer.reason
             else:
                 keep(unit, answer)
@@ -179,10 +178,8 @@ def run_experiment(
         "units": len(run.units),
         "resumed": resumed,
         "failed": failed,
-        "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         "seconds": time.perf_counter() - started,
-        "versions": installed_versions(),
-        "machine": machine(),
+        **circumstances(),
         "data": run.data,
         "source": source_digest(),
         "notes": report.notes,

@@ -122,7 +122,7 @@ def _bias_table(runs: _Open, places: list[_Place]) -> Table:
     """Tabulate the bias over the number of iterations, for runs without a stopping criterion."""
     lines = _lines(runs, places, lambda steps: [_median(steps[k]["bias"]) for k in STEPS])
     title = "Median bias towards the plane after a number of iterations, no stopping criterion; 1 is none"
-    groups = ((with_arrow("Bias after so many iterations", "lower"), len(STEPS)),)
+    groups = ((with_arrow("Bias after a number of iterations", "lower"), len(STEPS)),)
     return Table(title, ("Plane",), tuple(map(str, STEPS)), lines, groups)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bansac.geometry import apply_transform
+from bansac.geometry import apply_homography, corner_distance
 from bansac.numeric.arrays import as_floats
 
 FAILED_POSE = 180.0
@@ -151,18 +151,12 @@ def corner_error(H: ArrayLike | None, H_gt: ArrayLike, size: tuple[int, int] | A
     >>> corner_error(shift, [[1, 0, 0], [0, 1, 0], [0, 0, 1]], (480, 640))
     5.0
     """
-    height, width = _size("size", size)
-    corners = np.array([[0, 0, 1], [width - 1, 0, 1], [width - 1, height - 1, 1], [0, height - 1, 1]])
-    true = _project(_truth("H_gt", H_gt, (3, 3)), corners)
-    if not np.isfinite(true).all():
+    shape = _size("size", size)
+    true = _truth("H_gt", H_gt, (3, 3))
+    if not np.isfinite(corner_distance(true, true, shape)):
         raise ValueError("H_gt sends a corner of the image to infinity")
     estimate = _estimate("H", H, (3, 3))
-    if estimate is None:
-        return np.inf
-    mapped = _project(estimate, corners)
-    if not np.isfinite(mapped).all():
-        return np.inf
-    return float(np.hypot(*(mapped - true).T).mean())
+    return np.inf if estimate is None else corner_distance(estimate, true, shape)
 
 
 def visible_area_error(
@@ -213,22 +207,16 @@ def visible_area_error(
     total, visible_pixels = 0.0, 0
     for y in np.arange(0, height1, step):  # row by row to limit the memory for large images
         points = np.column_stack([x, np.full_like(x, y), np.ones_like(x)])
-        expected = _project(true, points)
+        expected = apply_homography(true, points)
         with np.errstate(invalid="ignore"):
             visible = ((expected >= -0.5) & (expected < [width2 - 0.5, height2 - 0.5])).all(axis=1)
         visible_pixels += int(np.count_nonzero(visible))
         if estimate is not None and visible.any():
-            total += np.hypot(*(_project(estimate, points[visible]) - expected[visible]).T).sum()
+            total += np.hypot(*(apply_homography(estimate, points[visible]) - expected[visible]).T).sum()
     if not visible_pixels:
         raise ValueError("H_gt maps no pixel of image 1 into image 2: there is no visible area")
     error = total / visible_pixels
     return float(error) if estimate is not None and np.isfinite(error) else np.inf
-
-
-def _project(H: NDArray[np.float64], points: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Map homogeneous points (N, 3) to (N, 2); points at infinity become inf or NaN."""
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        return apply_transform(H / max(np.abs(H).max(), np.finfo(float).tiny), points)
 
 
 def _size(name: str, size: tuple[int, int] | ArrayLike) -> tuple[float, float]:

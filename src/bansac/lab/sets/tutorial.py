@@ -25,6 +25,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -106,18 +107,11 @@ class PairSet(PairFolder):
         OSError
             If a file is damaged, lacks the pair, or has an array of another shape.
         """
-        self._check(key)
-        x1, x2, ratios = self._matches(key, "match_conf.h5", "ratios")
-        truth = {"H": self._read("Hgt.h5", key, (3, 3))} if self.kind == "H" else self._pose(key)
-        return Matches(
-            x1,
-            x2,
-            key=key,
-            ratios=ratios,
-            size1=self._size_if_known(key, 1),
-            size2=self._size_if_known(key, 2),
-            **truth,
-        )
+        pair = super().pair(key)
+        if self.kind == "EF":
+            return replace(pair, **self._pose(key, pair.K1, pair.K2))
+        size1, size2 = pair.size1 or self._size_of_file(key, 1), pair.size2 or self._size_of_file(key, 2)
+        return replace(pair, H=self._read("Hgt.h5", key, (3, 3)), size1=size1, size2=size2)
 
     def pairs(self, limit: int | None = 43, *, first: int | None = None) -> Iterator[Matches]:
         """Read pairs lazily, evenly spaced over the sorted keys.
@@ -226,7 +220,7 @@ class PairSet(PairFolder):
 
         If the sizes come from the images, the list includes the images that exist.
         """
-        names = (*_MATCH_FILES, *_TRUTH_FILES[self.kind], *SIZE_FILES.values())
+        names = (*_MATCH_FILES, "K1_K2.h5", *_TRUTH_FILES[self.kind], *SIZE_FILES.values())
         paths = [path for name in names if (path := self.folder.resolve() / name).exists()]
         if self.kind == "H":
             for which, name in SIZE_FILES.items():
@@ -254,8 +248,7 @@ class PairSet(PairFolder):
         if which not in SIZE_FILES:
             raise ValueError(f"which must be 1 or 2, got {which!r}")
 
-    def _pose(self, key: str) -> dict[str, Any]:
-        K1, K2 = self._read("K1_K2.h5", key, (2, 3, 3))
+    def _pose(self, key: str, K1: Any, K2: Any) -> dict[str, Any]:
         with Reader(self.folder / "R.h5") as rotations:
             image1, image2 = _split_key(key, rotations.keys(), self.folder / "R.h5")
         R1, R2 = (self._read("R.h5", image, (3, 3)) for image in (image1, image2))
@@ -264,13 +257,10 @@ class PairSet(PairFolder):
         t = T2 - R @ T1
         E = essential_from_pose(R, t)
         F = np.linalg.inv(K2).T @ E @ np.linalg.inv(K1)
-        return {"K1": K1, "K2": K2, "R": R, "t": t, "E": E / np.linalg.norm(E), "F": F / np.linalg.norm(F)}
+        return {"R": R, "t": t, "E": E / np.linalg.norm(E), "F": F / np.linalg.norm(F)}
 
-    def _size_if_known(self, key: str, which: Which) -> tuple[int, int] | None:
-        """Return the size of an image; None if it is unknown, because many callers do not need it."""
-        stored = self._stored_size(key, which)
-        if stored is not None or self.kind == "EF":  # pose errors do not need the size
-            return stored
+    def _size_of_file(self, key: str, which: Which) -> tuple[int, int] | None:
+        """Return the size of an image file; None if there is none, because many callers do not need the size."""
         try:
             return self._images.size(key, which)
         except (OSError, ImportError):

@@ -39,7 +39,7 @@ _DEFAULT_PEERS = {"opencv": "opencv-magsac", "poselib": "poselib-prosac"}
 
 
 def size_costs(seconds: float, peers: Sequence[str], max_points: int) -> dict[str, Any]:
-    """Measure the cost of a call over the number of matches, of which 80 % are inliers.
+    """Measure the cost of a call over the number of matches with 80 % inliers.
 
     ``ten`` has ten samples of uniform sampling with ``preset="paper"`` (``bansac``) and with OpenCV. It shows the cost
     of a call besides the search. ``default`` has the default options with scores, USAC_MAGSAC, and PoseLib with PROSAC.

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import datetime
 import importlib.util
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from bansac.batch.provenance import installed_versions
 from bansac.executors import Progress, silent
-from bansac.lab.evaluation.provenance import machine
+from bansac.lab.evaluation.provenance import circumstances
 from bansac.lab.evaluation.speed.calls import SIZES, outlier_costs, size_costs
 from bansac.lab.evaluation.speed.iterations import fixed_iterations, iteration_costs
 from bansac.lab.evaluation.speed.kernels import POINTS, draw_costs, point_costs
@@ -108,9 +106,7 @@ def measure_speed(
             found[name] = part()
             advance()
     return {
-        "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-        "versions": installed_versions(PEERS[name] for name in chosen),
-        "machine": machine(),
+        **circumstances(PEERS[name] for name in chosen),
         "settings": {
             "peers": list(chosen),
             "seconds": seconds,

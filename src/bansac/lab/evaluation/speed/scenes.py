@@ -12,7 +12,7 @@ from bansac.geometry import normalize_points
 from bansac.lab.evaluation.task import DEFAULTS, Task
 from bansac.numeric.arrays import Floats
 from bansac.numeric.rng import seed_rng
-from bansac.options import PRESETS
+from bansac.presets import PRESETS
 from bansac.problems.essential import ESSENTIAL_SYMMETRIC
 from bansac.problems.fundamental import FUNDAMENTAL
 from bansac.problems.homography import HOMOGRAPHY

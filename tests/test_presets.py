@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 import bansac
-from bansac import options as public
+from bansac import presets
 from bansac.engine.refinement import REFINERS
 from bansac.engine.sampling import SAMPLERS
 from bansac.engine.scoring import SCORES
 from bansac.engine.state import MIN_CLASSIFICATIONS, MIN_UPDATES
 from bansac.engine.stopping import STOPS
-from bansac.options import PRESETS, Options, Settings, find_preset, resolve_options
+from bansac.presets import PRESETS, Options, Settings, find_preset, resolve_options
 from bansac.problems.circle import CIRCLE as CIRCLE_PROBLEM
 from bansac.problems.essential import ESSENTIAL, ESSENTIAL_SYMMETRIC
 from bansac.problems.fundamental import FUNDAMENTAL
@@ -237,7 +237,7 @@ def test_settings_go_before_options_and_these_before_the_preset():
 
 
 def test_a_presets_settings_of_the_network_are_for_samplers_with_a_network(monkeypatch):
-    monkeypatch.setitem(PRESETS, "third", public.Preset(Options(order=3, gamma="gamma_2", confidence=0.9)))
+    monkeypatch.setitem(PRESETS, "third", presets.Preset(Options(order=3, gamma="gamma_2", confidence=0.9)))
     assert resolve(preset="third").order == 3
     plain = resolve(preset="third", sampler="uniform")
     assert (plain.order, plain.gamma, plain.confidence) == (1, "gamma_1", 0.9)
@@ -301,4 +301,4 @@ def test_other_defaults_reach_every_option(other_defaults):
         assert find_preset(None).options == Options() == Options(**changed)
         assert Options() != PRESETS["paper"].options
     assert find_preset(None).options == Options()
-    assert public.PRESETS is PRESETS
+    assert presets.PRESETS is PRESETS

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from bansac.batch.features import FeatureStore
-from bansac.batch.selection import Pairs
+from bansac.batch.pair_selection import Pairs
 from bansac.batch.sources import ImagePair, Pair, Source
-from bansac.executors import Failure
+from bansac.executors import ItemFailure
 from bansac.matches.image_matching import match_features
 
 
@@ -30,7 +30,7 @@ class ImagePairs:
     """
 
     pairs: Pairs
-    features: Mapping[str, str | Failure]
+    features: Mapping[str, str | ItemFailure]
     store: FeatureStore
     ratio: float
     mutual: bool
@@ -43,8 +43,8 @@ class ImagePairs:
         """Iterate over the sources."""
         for image1, image2 in self.pairs:
             found = {image: self.features[image] for image in (image1, image2)}
-            name1, name2 = ("" if isinstance(features, Failure) else features for features in found.values())
-            reasons = [f"{image}: {f.reason}" for image, f in found.items() if isinstance(f, Failure)]
+            name1, name2 = ("" if isinstance(features, ItemFailure) else features for features in found.values())
+            reasons = [f"{image}: {f.reason}" for image, f in found.items() if isinstance(f, ItemFailure)]
             read = functools.partial(_match, self.store, name1, name2, self.ratio, self.mutual)
             if reasons:
                 read = functools.partial(_refuse, "; ".join(reasons))

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from bansac.numeric.polynomial import STURM_SCRATCH, cubic_roots, sturm_roots
+from bansac.numeric.polynomial_roots import STURM_SCRATCH, cubic_roots, sturm_roots
 
 
 def real_roots(coefficients):

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bansac.batch.selection import find_images, select_pairs
+from bansac.batch.pair_selection import find_images, select_pairs
 
 NAMES = ["a.jpg", "b.jpg", "deep/c d.png", "e.jpg"]
 

@@ -1,4 +1,4 @@
-"""Options of the public functions: presets, and the merging of settings, options and problem defaults."""
+"""Presets, and the options of a call: settings, options and defaults of the problem, merged."""
 
 from __future__ import annotations
 

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from bansac.batch import summary
+from bansac.batch import summary_page
 from bansac.batch.records import Record
 from bansac.batch.sources import ImagePair
-from bansac.batch.summary import write_summary
+from bansac.batch.summary_page import write_summary
 
 
 class Table(HTMLParser):
@@ -58,7 +58,7 @@ def test_rows_have_the_results_and_names_are_escaped(tmp_path: Path) -> None:
 
 
 def test_a_page_does_not_grow_without_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(summary, "SHOWN", 2)
+    monkeypatch.setattr(summary_page, "SHOWN", 2)
     write_summary(tmp_path / "s.html", RECORDS)
     page = (tmp_path / "s.html").read_text(encoding="utf-8")
     assert len(Table(page).rows) == 3
