@@ -29,8 +29,14 @@ from bansac.solvers import homography_4pt, homography_dlt
 
 __all__ = ["configuration_message", "find_configuration", "fit_rotation", "matches_of_plane"]
 
-# A match follows a line or plane up to this many thresholds, as in DEGENSAC, because it has noise in two directions.
+# A match follows a line or plane up to this many scales, as in DEGENSAC, because it has noise in two directions. The
+# scale is the threshold, or the standard deviation of the noise if that is larger.
 _TOLERANCE = 3.0
+
+# The noise is measured from the residuals in these numbers of thresholds; outliers are counted in the second half.
+_BINS = 24
+# Share of the errors within one standard deviation.
+_WITHIN = 0.683
 
 # Number of random samples of inliers. If a plane has four fifths of the inliers, all 16 samples miss it in one of 5000
 # scenes.
@@ -44,6 +50,9 @@ _SIGNIFICANT = math.log(1e-3)
 
 # The rate of chance inliers is estimated from the residuals between these multiples of the threshold.
 _NEAR, _FAR = 2.0, 10.0
+
+# Factor of the rate of inliers by noise, for errors of the homography and noise that is not quite isotropic.
+_SLACK = 1.2
 
 # Share of the matches of a homography that must follow a rotation.
 _ROTATION_SHARE = 0.9
@@ -87,16 +96,17 @@ def find_configuration(
     {"general", "planar", "pure_rotation", "collinear"} or None
         The configuration. For a homography it is "planar" or "collinear"; with ``by_chance`` it is "collinear" or None.
     """
-    if _on_line(data, residuals, threshold, problem.codimension):
+    scale = _noise_scale(residuals, threshold)
+    if _on_line(data, residuals, threshold, scale, problem.codimension):
         return "collinear"
     if by_chance:
         return None
     if problem.codimension == 2:
         return "planar"
     plane = np.empty(residuals.size)
-    if not _on_plane(data, residuals, threshold, problem.codimension, plane):
+    if not _on_plane(data, residuals, threshold, scale, problem.codimension, plane):
         return "general"
-    if problem.unit == "normalised" and _is_rotation(data, plane, threshold):
+    if problem.unit == "normalised" and _is_rotation(data, plane, scale):
         return "pure_rotation"
     return "planar"
 
@@ -131,7 +141,7 @@ def matches_of_plane(data: NDArray[np.float64], residuals: NDArray[np.float64], 
         Whether each match follows the homography of the plane; all False if few inliers follow one.
     """
     plane = np.empty(residuals.size)
-    _on_plane(data, residuals, threshold, 1, plane)
+    _on_plane(data, residuals, threshold, _noise_scale(residuals, threshold), 1, plane)
     return np.asarray(plane == 1.0)
 
 
@@ -146,69 +156,99 @@ def fit_rotation(rays: Floats) -> Floats:
 
 
 @kernel
-def _on_line(data: Floats, residuals: Floats, threshold: float, codimension: int) -> bool:
+def _noise_scale(residuals: Floats, threshold: float) -> float:
+    """Return the standard deviation of the errors of the inliers, at least the threshold.
+
+    It is the distance from the model within which 68 % of the errors lie. Inliers may be beyond the threshold. Outliers
+    are assumed to be uniformly distributed near the model.
+    """
+    bins = np.empty(_BINS)
+    for k in range(_BINS):
+        bins[k] = 0.0
+    for n in range(residuals.size):
+        if residuals[n] < _BINS * threshold:
+            bins[int(residuals[n] / threshold)] += 1.0
+    half, outliers, total = _BINS // 2, 0.0, 0.0
+    for k in range(half, _BINS):
+        outliers += bins[k] / half
+    for k in range(half):
+        total += bins[k] - outliers
+    scale, missing = 1.0, _WITHIN * total - (bins[0] - outliers)
+    for k in range(1, half):
+        if missing > 0.0:
+            errors = bins[k] - outliers
+            scale += min(missing / errors, 1.0) if errors > 0.0 else 1.0
+            missing -= errors
+    return scale * threshold
+
+
+@kernel
+def _on_line(data: Floats, residuals: Floats, threshold: float, scale: float, codimension: int) -> bool:
     """Return whether the inliers lie on a line in one of the images, except those that chance explains."""
     counts = np.empty((2, 3), np.int64)
-    n = _examine_lines(data, residuals, threshold, fixed_rng(), counts)
+    n = _examine_lines(data, residuals, threshold, scale, fixed_rng(), counts)
     few, found = (1.0 - _FEWEST) * n, n == 0
     for image in range(0 if found else 2):
-        found |= counts[image, 0] <= few and _is_chance(counts[image], _FREE_OF_LINE, codimension)
+        found |= counts[image, 0] <= few and _is_chance(counts[image], _FREE_OF_LINE, codimension, 0.0)
     return found
 
 
 @kernel
-def _on_plane(data: Floats, residuals: Floats, threshold: float, codimension: int, follows: Floats) -> bool:
+def _on_plane(
+    data: Floats, residuals: Floats, threshold: float, scale: float, codimension: int, follows: Floats
+) -> bool:
     """Return whether the inliers follow the homography of most of them, except those that chance explains.
 
     ``follows`` is set to 1 for the matches that follow the homography and to 0 for the others. It is 0 everywhere if
     few inliers follow it.
     """
     counts = np.empty(3, np.int64)
-    _mark_plane_of_support(data, residuals, threshold, fixed_rng(), follows, counts)
-    return _is_chance(counts, _FREE_OF_PLANE, codimension)
+    by_noise = _mark_plane_of_support(data, residuals, threshold, scale, fixed_rng(), follows, counts)
+    return _is_chance(counts, _FREE_OF_PLANE, codimension, by_noise)
 
 
 @inner_kernel
-def _is_chance(counts: Ints, free: int, codimension: int) -> bool:
+def _is_chance(counts: Ints, free: int, codimension: int, by_noise: float) -> bool:
     """Return whether chance explains the inliers among the matches off a line or plane.
 
-    By chance, such a match is an inlier with the rate estimated from residuals beyond the threshold. Any ``free``
-    matches fit the model, so the bound of the probability is multiplied by the number of ways to choose them.
+    By chance, such a match is an inlier with the rate estimated from residuals beyond the threshold, or with the rate
+    ``by_noise`` if that is larger. Any ``free`` matches fit the model, so the bound of the probability is multiplied by
+    the number of ways to choose them.
     """
     support, near, n = counts[0], counts[1], counts[2]
     if support <= free:
         return True
-    rate = min((near + 1.0) / ((_FAR**codimension - _NEAR**codimension) * (n + 1.0)), 1.0)
+    rate = min(max((near + 1.0) / ((_FAR**codimension - _NEAR**codimension) * (n + 1.0)), by_noise), 1.0)
     return log_choose(n, free) + log_binomial_tail(support - free, n - free, rate) > _SIGNIFICANT
 
 
-def _is_rotation(data: Floats, plane: Floats, threshold: float) -> bool:
+def _is_rotation(data: Floats, plane: Floats, scale: float) -> bool:
     """Return whether the rays that follow a homography also follow a rotation."""
     rays = np.compress(plane == 1.0, data, axis=1)
     count = rays.shape[1]
-    on = _count_following(rays, fit_rotation(rays).ravel(), threshold, np.empty(count))
+    on = _count_following(rays, fit_rotation(rays).ravel(), scale, np.empty(count))
     return bool(on >= _ROTATION_SHARE * count)
 
 
 @kernel
-def _count_following(data: Floats, H: Floats, threshold: float, follows: Floats) -> int:
+def _count_following(data: Floats, H: Floats, scale: float, follows: Floats) -> int:
     """Set ``follows`` to 1 for matches that follow a homography, else to 0; return the number of ones."""
-    return mark_plane(data[0], data[1], data[2], data[3], H, _squared_tolerance(threshold), follows)
+    return mark_plane(data[0], data[1], data[2], data[3], H, _squared_tolerance(scale), follows)
 
 
 @inlined
-def _squared_tolerance(threshold: float) -> float:
-    return _TOLERANCE * _TOLERANCE * threshold * threshold
+def _squared_tolerance(scale: float) -> float:
+    return _TOLERANCE * _TOLERANCE * scale * scale
 
 
 @allocating_kernel
-def _examine_lines(data: Floats, residuals: Floats, threshold: float, rng: Words, counts: Ints) -> int:
+def _examine_lines(data: Floats, residuals: Floats, threshold: float, scale: float, rng: Words, counts: Ints) -> int:
     """Find the line through most of the inliers in each image, and count the matches off it.
 
     Row i of ``counts`` is for image i. It holds the number of inliers off the line, of matches off the line with a
     residual from 2 to 10 thresholds, and of all matches off the line. Returns the number of inliers.
     """
-    tolerance, low, high = _TOLERANCE * threshold, _NEAR * threshold, _FAR * threshold
+    tolerance, low, high = _TOLERANCE * scale, _NEAR * threshold, _FAR * threshold
     members, size = np.empty(residuals.size, np.int64), 0
     for k in range(residuals.size):
         members[size] = k
@@ -242,9 +282,11 @@ def _examine_lines(data: Floats, residuals: Floats, threshold: float, rng: Words
 
 @allocating_kernel
 def _mark_plane_of_support(
-    data: Floats, residuals: Floats, threshold: float, rng: Words, follows: Floats, counts: Ints
-) -> None:
+    data: Floats, residuals: Floats, threshold: float, scale: float, rng: Words, follows: Floats, counts: Ints
+) -> float:
     """Mark the matches of the plane in ``follows``, and count the others.
+
+    Returns the probability that a match off the plane is an inlier if it is off the plane because of noise.
 
     ``counts`` holds the number of inliers off the plane, of matches off it with a residual from 2 to 10 thresholds, and
     of all matches off it.
@@ -265,25 +307,44 @@ def _mark_plane_of_support(
                 for c in range(4):
                     searched[c, seen // step] = data[c, k]
             seen += 1
-    found = _search_plane(searched, threshold, rng, models, sample, on)
+    found = _search_plane(searched, scale, rng, models, sample, on)
     if found >= _FEWEST_AT_FIRST * n and found > 0:
-        found = refit_plane(searched, _squared_tolerance(threshold), _MAX_FITS, models[1], models[0], on, scratch)
+        found = refit_plane(searched, _squared_tolerance(scale), _MAX_FITS, models[1], models[0], on, scratch)
     if found < _FEWEST * n or found == 0:
-        return
-    _count_following(data, models[1], threshold, follows)
-    counts[0], counts[2] = 0, 0
+        return 0.0
+    _count_following(data, models[1], scale, follows)
+    counts[0], counts[2], by_noise = 0, 0, 0.0
     for k in range(residuals.size):
         if follows[k] == 0.0:
             r = residuals[k]
             counts[0] += 1 if r <= threshold else 0
             counts[1] += 1 if _NEAR * threshold < r <= _FAR * threshold else 0
             counts[2] += 1
+            by_noise += _inlier_rate(data, models[1], k, threshold)
+    return by_noise / max(counts[2], 1)
 
 
 @inner_kernel
-def _search_plane(searched: Floats, threshold: float, rng: Words, models: Floats, sample: Ints, follows: Floats) -> int:
+def _inlier_rate(data: Floats, H: Floats, k: int, threshold: float) -> float:
+    """Return the probability that match k, off the plane by noise, is an inlier of the epipolar geometry.
+
+    Noise has no direction. So its component across the epipolar lines is at most the threshold with the probability
+    2 / pi asin(threshold / distance), where the distance is that of the match from the homography.
+    """
+    x1, y1, x2, y2 = data[0, k], data[1, k], data[2, k], data[3, k]
+    w = H[6] * x1 + H[7] * y1 + H[8]
+    a, b = H[0] * x1 + H[1] * y1 + H[2] - x2 * w, H[3] * x1 + H[4] * y1 + H[5] - y2 * w
+    ax, ay, bx, by = H[0] - x2 * H[6], H[1] - x2 * H[7], H[3] - y2 * H[6], H[4] - y2 * H[7]
+    aa, ab, bb = ax * ax + ay * ay + w * w, ax * bx + ay * by, bx * bx + by * by + w * w
+    error = bb * a * a - 2.0 * ab * a * b + aa * b * b
+    sine = threshold * math.sqrt((aa * bb - ab * ab) / error) if w > 0.0 and error > 0.0 else 0.0
+    return _SLACK * 2.0 / math.pi * math.asin(min(sine, 1.0))
+
+
+@inner_kernel
+def _search_plane(searched: Floats, scale: float, rng: Words, models: Floats, sample: Ints, follows: Floats) -> int:
     """Write the homography of four inliers that most inliers follow to ``models[1]``; return their number."""
-    n, most, tolerance = searched.shape[1], 0, _squared_tolerance(threshold)
+    n, most, tolerance = searched.shape[1], 0, _squared_tolerance(scale)
     H, best, on = models[0], models[1], follows[:n]
     x1, y1, x2, y2 = searched[0], searched[1], searched[2], searched[3]
     for _ in range(_SAMPLES):
