@@ -202,9 +202,12 @@ def _on_plane(
     ``follows`` is set to 1 for the matches that follow the homography and to 0 for the others. It is 0 everywhere if
     few inliers follow it.
     """
-    counts = np.empty(3, np.int64)
-    by_noise = _mark_plane_of_support(data, residuals, threshold, scale, fixed_rng(), follows, counts)
-    return _is_chance(counts, _FREE_OF_PLANE, codimension, by_noise)
+    counts, by_noise = np.empty((2, 3), np.int64), np.empty(2)
+    _mark_plane_of_support(data, residuals, threshold, scale, fixed_rng(), follows, counts, by_noise)
+    on_plane = True
+    for row in range(2):
+        on_plane &= _is_chance(counts[row], _FREE_OF_PLANE, codimension, by_noise[row])
+    return on_plane
 
 
 @inner_kernel
@@ -282,20 +285,29 @@ def _examine_lines(data: Floats, residuals: Floats, threshold: float, scale: flo
 
 @allocating_kernel
 def _mark_plane_of_support(
-    data: Floats, residuals: Floats, threshold: float, scale: float, rng: Words, follows: Floats, counts: Ints
-) -> float:
+    data: Floats,
+    residuals: Floats,
+    threshold: float,
+    scale: float,
+    rng: Words,
+    follows: Floats,
+    counts: Ints,
+    by_noise: Floats,
+) -> None:
     """Mark the matches of the plane in ``follows``, and count the others.
 
-    Returns the probability that a match off the plane is an inlier if it is off the plane because of noise.
-
-    ``counts`` holds the number of inliers off the plane, of matches off it with a residual from 2 to 10 thresholds, and
-    of all matches off it.
+    The first row of ``counts`` is for matches off the plane by the tolerance times the threshold, the second row for
+    the tolerance times the scale. The first detects low relief in many matches, the second few matches far off the
+    plane. A row holds the number of inliers off the plane, of matches off it with a residual from 2 to 10 thresholds,
+    and of all matches off it. ``by_noise`` holds the probability that a match off the plane is an inlier if only noise
+    moved it off the plane.
     """
     support = 0
     for k in range(residuals.size):
         support += 1 if residuals[k] <= threshold else 0
         follows[k] = 0.0
-    counts[0], counts[1], counts[2] = support, 0, residuals.size
+    for row in range(2):
+        counts[row, 0], counts[row, 1], counts[row, 2], by_noise[row] = support, 0, residuals.size, 0.0
     step = 1 + support // _SEARCHED
     n = (support + step - 1) // step
     searched, on, scratch = np.empty((4, n)), np.empty(n), np.empty(homography_dlt.SCRATCH)
@@ -311,34 +323,42 @@ def _mark_plane_of_support(
     if found >= _FEWEST_AT_FIRST * n and found > 0:
         found = refit_plane(searched, _squared_tolerance(scale), _MAX_FITS, models[1], models[0], on, scratch)
     if found < _FEWEST * n or found == 0:
-        return 0.0
+        return
     _count_following(data, models[1], scale, follows)
-    counts[0], counts[2], by_noise = 0, 0, 0.0
+    for row in range(2):
+        counts[row, 0], counts[row, 2] = 0, 0
     for k in range(residuals.size):
-        if follows[k] == 0.0:
-            r = residuals[k]
-            counts[0] += 1 if r <= threshold else 0
-            counts[1] += 1 if _NEAR * threshold < r <= _FAR * threshold else 0
-            counts[2] += 1
-            by_noise += _inlier_rate(data, models[1], k, threshold)
-    return by_noise / max(counts[2], 1)
+        distance, r = _plane_distance(data, models[1], k), residuals[k]
+        for row in range(2 if not distance < _TOLERANCE * threshold else 0):
+            if row == 0 or not distance < _TOLERANCE * scale:
+                counts[row, 0] += 1 if r <= threshold else 0
+                counts[row, 1] += 1 if _NEAR * threshold < r <= _FAR * threshold else 0
+                counts[row, 2] += 1
+                by_noise[row] += _rate_by_noise(threshold / distance)
+    for row in range(2):
+        by_noise[row] /= max(counts[row, 2], 1)
 
 
-@inner_kernel
-def _inlier_rate(data: Floats, H: Floats, k: int, threshold: float) -> float:
-    """Return the probability that match k, off the plane by noise, is an inlier of the epipolar geometry.
+@inlined
+def _rate_by_noise(sine: float) -> float:
+    """Return the probability that noise moves a match off the plane but not off its epipolar lines.
 
     Noise has no direction. So its component across the epipolar lines is at most the threshold with the probability
-    2 / pi asin(threshold / distance), where the distance is that of the match from the homography.
+    2 / pi asin(sine), where ``sine`` is the threshold over the distance of the match from the homography.
     """
+    return _SLACK * 2.0 / math.pi * math.asin(sine)
+
+
+@inlined
+def _plane_distance(data: Floats, H: Floats, k: int) -> float:
+    """Return the Sampson distance of match k from a homography, see ``mark_plane``; inf if it is behind a camera."""
     x1, y1, x2, y2 = data[0, k], data[1, k], data[2, k], data[3, k]
     w = H[6] * x1 + H[7] * y1 + H[8]
     a, b = H[0] * x1 + H[1] * y1 + H[2] - x2 * w, H[3] * x1 + H[4] * y1 + H[5] - y2 * w
     ax, ay, bx, by = H[0] - x2 * H[6], H[1] - x2 * H[7], H[3] - y2 * H[6], H[4] - y2 * H[7]
     aa, ab, bb = ax * ax + ay * ay + w * w, ax * bx + ay * by, bx * bx + by * by + w * w
-    error = bb * a * a - 2.0 * ab * a * b + aa * b * b
-    sine = threshold * math.sqrt((aa * bb - ab * ab) / error) if w > 0.0 and error > 0.0 else 0.0
-    return _SLACK * 2.0 / math.pi * math.asin(min(sine, 1.0))
+    squared: float = (bb * a * a - 2.0 * ab * a * b + aa * b * b) / (aa * bb - ab * ab)
+    return math.sqrt(squared) if w > 0.0 and squared >= 0.0 else np.inf
 
 
 @inner_kernel
