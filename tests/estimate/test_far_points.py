@@ -12,10 +12,11 @@ FAR = [(1, 65535.0), (3, 1e4), (10, 1e6)]
 
 
 def recall(estimate, true, far, *points):
-    """Return the share of true inliers found if the first ``far[0]`` outliers are moved to a distance of ``far[1]``."""
+    """Return the share of true inliers found if ``far[0]`` of the outliers are moved to ``far[1]`` and beyond."""
     count, distance = far
     for k, x in enumerate(points):
-        x[np.flatnonzero(~true)[:count]] = distance * np.array([1, k % 2, 2])[: x.shape[1]]
+        places = np.outer(1.0 + np.arange(count), [distance, k % 2 * distance, 2 * distance])
+        x[np.flatnonzero(~true)[:count]] = places[:, : x.shape[1]]
     result = estimate(*points)
     assert result.success
     return result.inliers[true].mean()

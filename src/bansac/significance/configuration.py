@@ -324,7 +324,7 @@ def _mark_plane_of_support(
         found = refit_plane(searched, _squared_tolerance(scale), _MAX_FITS, models[1], models[0], on, scratch)
     if found < _FEWEST * n or found == 0:
         return
-    _count_following(data, models[1], scale, follows)
+    refit_plane(data, _squared_tolerance(scale), 1, models[1], models[0], follows, scratch)
     for row in range(2):
         counts[row, 0], counts[row, 2] = 0, 0
     for k in range(residuals.size):
