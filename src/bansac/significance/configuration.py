@@ -29,14 +29,13 @@ from bansac.solvers import homography_4pt, homography_dlt
 
 __all__ = ["configuration_message", "find_configuration", "fit_rotation", "matches_of_plane"]
 
-# A match follows a line or plane up to this many scales, as in DEGENSAC, because it has noise in two directions. The
-# scale is the threshold, or the standard deviation of the noise if that is larger.
-_TOLERANCE = 3.0
-
-# The noise is measured from the residuals in these numbers of thresholds; outliers are counted in the second half.
+# All thresholds here are at least the standard deviation of the noise. It is measured from the residuals in this number
+# of thresholds; outliers are counted in the second half. 68 % of the errors are within one standard deviation.
 _BINS = 24
-# Share of the errors within one standard deviation.
 _WITHIN = 0.683
+
+# A match follows a line or plane up to this many thresholds, as in DEGENSAC, because it has noise in two directions.
+_TOLERANCE = 3.0
 
 # Number of random samples of inliers. If a plane has four fifths of the inliers, all 16 samples miss it in one of 5000
 # scenes.
@@ -96,17 +95,17 @@ def find_configuration(
     {"general", "planar", "pure_rotation", "collinear"} or None
         The configuration. For a homography it is "planar" or "collinear"; with ``by_chance`` it is "collinear" or None.
     """
-    scale = _noise_scale(residuals, threshold)
-    if _on_line(data, residuals, threshold, scale, problem.codimension):
+    threshold = _raise_to_noise(residuals, threshold)
+    if _on_line(data, residuals, threshold, problem.codimension):
         return "collinear"
     if by_chance:
         return None
     if problem.codimension == 2:
         return "planar"
     plane = np.empty(residuals.size)
-    if not _on_plane(data, residuals, threshold, scale, problem.codimension, plane):
+    if not _on_plane(data, residuals, threshold, problem.codimension, plane):
         return "general"
-    if problem.unit == "normalised" and _is_rotation(data, plane, scale):
+    if problem.unit == "normalised" and _is_rotation(data, plane, threshold):
         return "pure_rotation"
     return "planar"
 
@@ -141,7 +140,7 @@ def matches_of_plane(data: NDArray[np.float64], residuals: NDArray[np.float64], 
         Whether each match follows the homography of the plane; all False if few inliers follow one.
     """
     plane = np.empty(residuals.size)
-    _on_plane(data, residuals, threshold, _noise_scale(residuals, threshold), 1, plane)
+    _on_plane(data, residuals, _raise_to_noise(residuals, threshold), 1, plane)
     return np.asarray(plane == 1.0)
 
 
@@ -156,11 +155,11 @@ def fit_rotation(rays: Floats) -> Floats:
 
 
 @kernel
-def _noise_scale(residuals: Floats, threshold: float) -> float:
-    """Return the standard deviation of the errors of the inliers, at least the threshold.
+def _raise_to_noise(residuals: Floats, threshold: float) -> float:
+    """Return the larger of the threshold and the standard deviation of the errors of the inliers.
 
-    It is the distance from the model within which 68 % of the errors lie. Inliers may be beyond the threshold. Outliers
-    are assumed to be uniformly distributed near the model.
+    The latter is the distance from the model within which 68 % of the errors lie. Inliers may be beyond the threshold.
+    Outliers are assumed to be uniformly distributed near the model.
     """
     bins = np.empty(_BINS)
     for k in range(_BINS):
@@ -183,10 +182,10 @@ def _noise_scale(residuals: Floats, threshold: float) -> float:
 
 
 @kernel
-def _on_line(data: Floats, residuals: Floats, threshold: float, scale: float, codimension: int) -> bool:
+def _on_line(data: Floats, residuals: Floats, threshold: float, codimension: int) -> bool:
     """Return whether the inliers lie on a line in one of the images, except those that chance explains."""
     counts = np.empty((2, 3), np.int64)
-    n = _examine_lines(data, residuals, threshold, scale, fixed_rng(), counts)
+    n = _examine_lines(data, residuals, threshold, fixed_rng(), counts)
     few, found = (1.0 - _FEWEST) * n, n == 0
     for image in range(0 if found else 2):
         found |= counts[image, 0] <= few and _is_chance(counts[image], _FREE_OF_LINE, codimension, 0.0)
@@ -194,20 +193,15 @@ def _on_line(data: Floats, residuals: Floats, threshold: float, scale: float, co
 
 
 @kernel
-def _on_plane(
-    data: Floats, residuals: Floats, threshold: float, scale: float, codimension: int, follows: Floats
-) -> bool:
+def _on_plane(data: Floats, residuals: Floats, threshold: float, codimension: int, follows: Floats) -> bool:
     """Return whether the inliers follow the homography of most of them, except those that chance explains.
 
     ``follows`` is set to 1 for the matches that follow the homography and to 0 for the others. It is 0 everywhere if
     few inliers follow it.
     """
-    counts, by_noise = np.empty((2, 3), np.int64), np.empty(2)
-    _mark_plane_of_support(data, residuals, threshold, scale, fixed_rng(), follows, counts, by_noise)
-    on_plane = True
-    for row in range(2):
-        on_plane &= _is_chance(counts[row], _FREE_OF_PLANE, codimension, by_noise[row])
-    return on_plane
+    counts = np.empty(3, np.int64)
+    by_noise = _mark_plane_of_support(data, residuals, threshold, fixed_rng(), follows, counts)
+    return _is_chance(counts, _FREE_OF_PLANE, codimension, by_noise)
 
 
 @inner_kernel
@@ -225,33 +219,33 @@ def _is_chance(counts: Ints, free: int, codimension: int, by_noise: float) -> bo
     return log_choose(n, free) + log_binomial_tail(support - free, n - free, rate) > _SIGNIFICANT
 
 
-def _is_rotation(data: Floats, plane: Floats, scale: float) -> bool:
+def _is_rotation(data: Floats, plane: Floats, threshold: float) -> bool:
     """Return whether the rays that follow a homography also follow a rotation."""
     rays = np.compress(plane == 1.0, data, axis=1)
     count = rays.shape[1]
-    on = _count_following(rays, fit_rotation(rays).ravel(), scale, np.empty(count))
+    on = _count_following(rays, fit_rotation(rays).ravel(), threshold, np.empty(count))
     return bool(on >= _ROTATION_SHARE * count)
 
 
 @kernel
-def _count_following(data: Floats, H: Floats, scale: float, follows: Floats) -> int:
+def _count_following(data: Floats, H: Floats, threshold: float, follows: Floats) -> int:
     """Set ``follows`` to 1 for matches that follow a homography, else to 0; return the number of ones."""
-    return mark_plane(data[0], data[1], data[2], data[3], H, _squared_tolerance(scale), follows)
+    return mark_plane(data[0], data[1], data[2], data[3], H, _squared_tolerance(threshold), follows)
 
 
 @inlined
-def _squared_tolerance(scale: float) -> float:
-    return _TOLERANCE * _TOLERANCE * scale * scale
+def _squared_tolerance(threshold: float) -> float:
+    return _TOLERANCE * _TOLERANCE * threshold * threshold
 
 
 @allocating_kernel
-def _examine_lines(data: Floats, residuals: Floats, threshold: float, scale: float, rng: Words, counts: Ints) -> int:
+def _examine_lines(data: Floats, residuals: Floats, threshold: float, rng: Words, counts: Ints) -> int:
     """Find the line through most of the inliers in each image, and count the matches off it.
 
     Row i of ``counts`` is for image i. It holds the number of inliers off the line, of matches off the line with a
     residual from 2 to 10 thresholds, and of all matches off the line. Returns the number of inliers.
     """
-    tolerance, low, high = _TOLERANCE * scale, _NEAR * threshold, _FAR * threshold
+    tolerance, low, high = _TOLERANCE * threshold, _NEAR * threshold, _FAR * threshold
     members, size = np.empty(residuals.size, np.int64), 0
     for k in range(residuals.size):
         members[size] = k
@@ -285,29 +279,18 @@ def _examine_lines(data: Floats, residuals: Floats, threshold: float, scale: flo
 
 @allocating_kernel
 def _mark_plane_of_support(
-    data: Floats,
-    residuals: Floats,
-    threshold: float,
-    scale: float,
-    rng: Words,
-    follows: Floats,
-    counts: Ints,
-    by_noise: Floats,
-) -> None:
+    data: Floats, residuals: Floats, threshold: float, rng: Words, follows: Floats, counts: Ints
+) -> float:
     """Mark the matches of the plane in ``follows``, and count the others.
 
-    The first row of ``counts`` is for matches off the plane by the tolerance times the threshold, the second row for
-    the tolerance times the scale. The first detects low relief in many matches, the second few matches far off the
-    plane. A row holds the number of inliers off the plane, of matches off it with a residual from 2 to 10 thresholds,
-    and of all matches off it. ``by_noise`` holds the probability that a match off the plane is an inlier if only noise
-    moved it off the plane.
+    ``counts`` holds the number of inliers off the plane, of matches off it with a residual from 2 to 10 thresholds, and
+    of all matches off it. Returns the probability that a match off the plane is an inlier if only noise moved it there.
     """
     support = 0
     for k in range(residuals.size):
         support += 1 if residuals[k] <= threshold else 0
         follows[k] = 0.0
-    for row in range(2):
-        counts[row, 0], counts[row, 1], counts[row, 2], by_noise[row] = support, 0, residuals.size, 0.0
+    counts[0], counts[1], counts[2] = support, 0, residuals.size
     step = 1 + support // _SEARCHED
     n = (support + step - 1) // step
     searched, on, scratch = np.empty((4, n)), np.empty(n), np.empty(homography_dlt.SCRATCH)
@@ -319,24 +302,21 @@ def _mark_plane_of_support(
                 for c in range(4):
                     searched[c, seen // step] = data[c, k]
             seen += 1
-    found = _search_plane(searched, scale, rng, models, sample, on)
+    found = _search_plane(searched, threshold, rng, models, sample, on)
     if found >= _FEWEST_AT_FIRST * n and found > 0:
-        found = refit_plane(searched, _squared_tolerance(scale), _MAX_FITS, models[1], models[0], on, scratch)
+        found = refit_plane(searched, _squared_tolerance(threshold), _MAX_FITS, models[1], models[0], on, scratch)
     if found < _FEWEST * n or found == 0:
-        return
-    refit_plane(data, _squared_tolerance(scale), 1, models[1], models[0], follows, scratch)
-    for row in range(2):
-        counts[row, 0], counts[row, 2] = 0, 0
+        return 0.0
+    refit_plane(data, _squared_tolerance(threshold), 1, models[1], models[0], follows, scratch)
+    counts[0], counts[2], by_noise = 0, 0, 0.0
     for k in range(residuals.size):
-        distance, r = _plane_distance(data, models[1], k), residuals[k]
-        for row in range(2 if not distance < _TOLERANCE * threshold else 0):
-            if row == 0 or not distance < _TOLERANCE * scale:
-                counts[row, 0] += 1 if r <= threshold else 0
-                counts[row, 1] += 1 if _NEAR * threshold < r <= _FAR * threshold else 0
-                counts[row, 2] += 1
-                by_noise[row] += _rate_by_noise(threshold / distance)
-    for row in range(2):
-        by_noise[row] /= max(counts[row, 2], 1)
+        if follows[k] == 0.0:
+            r = residuals[k]
+            counts[0] += 1 if r <= threshold else 0
+            counts[1] += 1 if _NEAR * threshold < r <= _FAR * threshold else 0
+            counts[2] += 1
+            by_noise += _rate_by_noise(threshold / _plane_distance(data, models[1], k))
+    return by_noise / max(counts[2], 1)
 
 
 @inlined
@@ -346,7 +326,7 @@ def _rate_by_noise(sine: float) -> float:
     Noise has no direction. So its component across the epipolar lines is at most the threshold with the probability
     2 / pi asin(sine), where ``sine`` is the threshold over the distance of the match from the homography.
     """
-    return _SLACK * 2.0 / math.pi * math.asin(sine)
+    return _SLACK * 2.0 / math.pi * math.asin(min(sine, 1.0))
 
 
 @inlined
@@ -362,9 +342,9 @@ def _plane_distance(data: Floats, H: Floats, k: int) -> float:
 
 
 @inner_kernel
-def _search_plane(searched: Floats, scale: float, rng: Words, models: Floats, sample: Ints, follows: Floats) -> int:
+def _search_plane(searched: Floats, threshold: float, rng: Words, models: Floats, sample: Ints, follows: Floats) -> int:
     """Write the homography of four inliers that most inliers follow to ``models[1]``; return their number."""
-    n, most, tolerance = searched.shape[1], 0, _squared_tolerance(scale)
+    n, most, tolerance = searched.shape[1], 0, _squared_tolerance(threshold)
     H, best, on = models[0], models[1], follows[:n]
     x1, y1, x2, y2 = searched[0], searched[1], searched[2], searched[3]
     for _ in range(_SAMPLES):
