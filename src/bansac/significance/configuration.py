@@ -316,7 +316,8 @@ def _mark_plane_of_support(
             counts[1] += 1 if _NEAR * threshold < r <= _FAR * threshold else 0
             counts[2] += 1
             by_noise += _rate_by_noise(threshold / _plane_distance(data, models[1], k))
-    return by_noise / max(counts[2], 1)
+    rate: float = by_noise / max(counts[2], 1)
+    return rate
 
 
 @inlined
