@@ -14,6 +14,7 @@ import numpy as np
 from bansac.engine.sampling import SamplerInput
 from bansac.engine.sampling.uniform import sample_uniform
 from bansac.numeric.arrays import Floats, Ints, Singles, Words
+from bansac.numeric.extent import GRID, near_box
 from bansac.numeric.jit import inlined, inner_kernel, plain
 from bansac.numeric.rng import next_index
 
@@ -22,7 +23,8 @@ __all__ = ["Memory", "draw", "neighborhood_radius", "sample_napsac", "start", "v
 # Radius over the diagonal of the bounding box of the points: 36 pixels for matches spread evenly over two images of
 # 1000 x 1000 pixels.
 _RADIUS_SHARE = 0.02
-# The box excludes this share of the points at both ends of each channel, so that a few outliers do not enlarge it.
+# The box excludes this share of the points at both ends of each channel, so that a few outliers do not enlarge it. More
+# outliers may be far (``numeric.extent``); they are moved to the border of the others.
 _STRAY_SHARE = 0.05
 
 
@@ -48,7 +50,8 @@ def neighborhood_radius(data: Floats) -> float:
     >>> neighborhood_radius(np.stack([x, x[::-1], x, x[::-1]]))
     36.0
     """
-    low, high = np.quantile(data, (_STRAY_SHARE, 1 - _STRAY_SHARE), axis=1)
+    lowest, highest = near_box(data, GRID)[:, :, None]
+    low, high = np.quantile(data.clip(lowest, highest), (_STRAY_SHARE, 1 - _STRAY_SHARE), axis=1)
     return _RADIUS_SHARE * math.hypot(*(high - low))
 
 
