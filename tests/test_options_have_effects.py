@@ -181,7 +181,7 @@ def verification(sprt, none):
 
 
 def local_optimization(none, inner):
-    assert inner.num_inliers > none.num_inliers
+    assert inner.score > none.score
 
 
 def degeneracy(none, degensac):
@@ -239,7 +239,7 @@ EFFECTS: dict[str, tuple[Any, dict[str, Any], Any, Any, Any]] = {
     ),
     "agreement": (plane, {}, 2, 5, agreement),
     "scoring": (plane, {}, "inliers", "msac", scoring),
-    "weighting": (two_lines, {}, None, "scores", weighting),
+    "weighting": (two_lines, {"agreement": 100}, None, "scores", weighting),
     "verification": (bare_plane, {}, "sprt", None, verification),
     "local_optimization": (bare_plane, {"max_iterations": 60}, None, "inner", local_optimization),
     "degeneracy": (with_dominant_plane, {"preset": "paper", "max_iterations": 200}, None, "degensac", degeneracy),
