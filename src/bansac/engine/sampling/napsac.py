@@ -103,10 +103,10 @@ def _fill(rng: Words, data: Floats, centre: np.int64, neighbors: Ints, found: in
 @inlined
 def _are_equal(data: Floats, first: np.int64, second: np.int64) -> bool:
     """Return whether two points are equal in all channels."""
+    equal = 0
     for c in range(data.shape[0]):
-        if data[c, first] != data[c, second]:
-            return False
-    return True
+        equal += 1 if data[c, first] == data[c, second] else 0
+    return bool(equal == data.shape[0])
 
 
 @inlined
