@@ -46,8 +46,8 @@ def motion_of_plane(rays: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDA
     -------
     R, t : (3, 3) and (3,) ndarray
         The motion ``X2 = R X1 + t`` with t of unit length. The return value is None if the matches determine no
-        homography, or if no motion of the homography has the plane in front of the camera. Rays of a wrong scale, such as
-    pixels, can give a homography of rank 2 within rounding. It has no motion.
+        homography, or if no motion of the homography has the plane in front of the camera. Rays of a wrong scale, such
+        as pixels, can give a homography of rank 2 within rounding. It has no motion.
     """
     H = homography_dlt(rays[:2].T, rays[2:].T)
     if H is None or not np.linalg.det(H) > 0.0:
