@@ -66,7 +66,8 @@ def ransac(
         Inliers have residuals below this.
         Residuals of inliers are smaller.
     is_data_valid, is_model_valid, stop_sample_num, stop_residuals_sum, initial_inliers
-        As for ``skimage.measure.ransac``.
+        As for ``skimage.measure.ransac``. ``is_model_valid`` also checks the returned model; scikit-image checks only
+        the models of samples.
     max_trials : int, optional
         Largest number of samples; by default 100, or the default of the compiled estimator.
     stop_probability : float
@@ -121,6 +122,10 @@ def ransac(
         generator,
         initial_inliers,
     )
+    checked = model is not None and is_model_valid is not None
+    if checked and not is_model_valid(model, *(array[inliers] for array in arrays)):
+        warnings.warn("is_model_valid refuses the model of all inliers", stacklevel=2)
+        return None, None
     return model, inliers
 
 
