@@ -155,7 +155,7 @@ def test_the_final_model_is_checked_too():
     """scikit-image 5572: a model of the last fit that ``is_model_valid`` refuses."""
     pytest.importorskip("skimage", reason="scikit-image is not installed")
     x = np.random.default_rng(0).normal(size=(50, 2))
-    with pytest.warns(UserWarning, match="is_model_valid refuses the model of all inliers"):
+    with pytest.warns(UserWarning, match="model is not valid"):
         assert ransac(x, Mean, 2, 2.0, is_model_valid=lambda model, *data: model.count == 2) == (None, None)
     model, _ = ransac(x, Mean, 2, 2.0, is_model_valid=lambda model, *data: model.count >= 2)
     assert model.count > 2
@@ -175,5 +175,5 @@ def test_large_samples_do_not_end_the_search_at_once():
     x = rng.uniform(-1, 1, 400)
     points = np.column_stack([x, 3 * x**3 - x])
     points[:280, 1] = rng.uniform(-2, 2, 280)
-    result = bansac.fit_polynomial(points, degree=9, threshold=0.01, stopping="ransac", restarts=1, max_iterations=3000)
+    result = bansac.fit_polynomial(points, degree=8, threshold=0.01, stopping="ransac", restarts=1, max_iterations=3000)
     assert result.iterations > 100

@@ -67,13 +67,12 @@ def solve(
     few = min(_WITHOUT_SCORES, options.max_iterations or _WITHOUT_SCORES)
     short = options.replace(max_iterations=few, min_iterations=0, trace=False)
     blind = _solve(problem, data, short, None, None, weights, watch, unit, two_views, plausibility)
-    if not blind.success:
-        return result
     hint = (
         f"; without scores and priors a model has {blind.num_inliers} inliers, "
         "so these may be reversed: larger values mean better data"
     )
-    return dataclasses.replace(result, message=result.message + hint, seconds=blind.seconds)
+    message = result.message + hint if blind.success else result.message
+    return dataclasses.replace(result, message=message, seconds=blind.seconds, loading_seconds=blind.loading_seconds)
 
 
 def _solve(
