@@ -471,3 +471,15 @@ def test_pixels_in_place_of_normalised_coordinates_are_noticed(scene):
         rays1[:20] *= 1000.0  # a few wild ones
         assert "pixels" not in estimate(rays1, rays2, max_iterations=50).message
         assert "pixels" not in estimate(rays1[:0], rays2[:0]).message
+
+
+def test_reversed_scores_are_named_as_the_reason_of_a_failure(plane):
+    scores = np.where(plane.inliers, 0.1, 0.9)
+    for name in ("scores", "priors"):
+        result = bansac.estimate_homography(plane.x1, plane.x2, **{name: scores})
+        assert not result.success
+        assert "without scores and priors a model has" in result.message
+    noise = np.random.default_rng(0).uniform(0, 500, (60, 4))
+    result = bansac.estimate_homography(noise[:, :2], noise[:, 2:], scores=np.linspace(0.1, 0.9, 60))
+    assert not result.success
+    assert "without scores" not in result.message
