@@ -1,6 +1,7 @@
 """Measure the detection of two-view configurations, and the accuracy of the relative pose of planar scenes.
 
     python benchmarks/configurations.py [--data FOLDER] [--scenes 100] [--pairs 43] [--json FILE]
+    python benchmarks/configurations.py --noisy [--scenes 5] [--json FILE]
 
 Synthetic scenes are general, planar, collinear or seen by a rotating camera, with several numbers of matches, inlier
 ratios and noise levels. F has its default threshold, the relative pose a threshold of 1 pixel. With ``--data``, real
@@ -9,6 +10,9 @@ cameras, and F should not be classified as general.
 
 For planar scenes, the benchmark also measures the share of translations with an error above 10 degrees. It compares
 this package, PoseLib and OpenCV at a threshold of 1 pixel. The other libraries have at most 1000 iterations.
+
+With ``--noisy``, it only measures relative poses at the default threshold of 0.5 pixels. The noise is up to four
+thresholds. There are up to 100,000 matches, and planes with some points off them.
 """
 
 from __future__ import annotations
@@ -60,6 +64,16 @@ SCENES: dict[str, Callable[[int, float, float, int], SceneMatches]] = {
 # Matches, inlier ratio, noise in pixels.
 SETTINGS = ((500, 0.5, 0.25), (500, 0.5, 0.5), (200, 0.3, 0.5), (100, 0.8, 0.3), (2000, 0.3, 0.5), (500, 0.5, 1.0))
 
+# With --noisy: matches, and noise in pixels. Planes with few points off them are general if these are significant.
+DENSE, NOISES = (100, 1000, 10_000, 100_000), (0.1, 0.3, 0.5, 1.0, 2.0)
+NOISY: dict[str, Callable[[int, float, float, int], SceneMatches]] = {
+    "general": epipolar_matches,
+    "planar": SCENES["planar"],
+    "planar, 5% off": lambda n, ratio, noise, seed: planar_scene_matches(n, ratio, 0.95, noise, seed),
+    "planar, 20% off": lambda n, ratio, noise, seed: planar_scene_matches(n, ratio, 0.8, noise, seed),
+    "pure rotation": rotation_matches,
+}
+
 # Correct configurations; F cannot distinguish a rotation from a plane.
 RIGHT = {
     "F": {"general": "general", "planar": "planar", "pure rotation": "planar", "collinear": "collinear"},
@@ -102,6 +116,20 @@ def synthetic(scenes: int) -> dict[str, Any]:
                 "found": by_settings,
             }
             print(f"{model}, {kind}:", ", ".join(f"{share:.2f}" for share in hits.values()), flush=True)
+    return table
+
+
+def noisy(scenes: int) -> dict[str, dict[str, dict[str, int]]]:
+    """Return how often each configuration was found for relative poses of noisy and dense scenes, 70 % inliers."""
+    table: dict[str, dict[str, dict[str, int]]] = {}
+    for kind, make in NOISY.items():
+        table[kind] = {}
+        for n in DENSE:
+            for noise in NOISES:
+                pairs = (make(n, 0.7, noise, seed) for seed in range(scenes))
+                counts = Counter(found(bansac.estimate_relative_pose(p.x1, p.x2, p.K1, p.K2)) for p in pairs)
+                table[kind][f"{n} matches, {noise} px"] = dict(counts)
+            print(kind, n, *list(table[kind].values())[-len(NOISES) :], flush=True)
     return table
 
 
@@ -174,15 +202,19 @@ def main() -> None:
     parser.add_argument("--data", type=Path)
     parser.add_argument("--scenes", type=int, default=100, help="synthetic scenes of each kind and settings")
     parser.add_argument("--pairs", type=int, default=43, help="pairs of a set, at most")
+    parser.add_argument("--noisy", action="store_true", help="measure noisy and dense scenes only")
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
-    document = {
+    document: dict[str, Any] = {
         **circumstances(("poselib", "cv2")),
         "scenes": arguments.scenes,
-        "wrong_translations": translations(arguments.scenes),
-        "synthetic": synthetic(arguments.scenes),
-        "real": real(arguments.data, arguments.pairs) if arguments.data else {},
     }
+    if arguments.noisy:
+        document["noisy"] = noisy(arguments.scenes)
+    else:
+        document["wrong_translations"] = translations(arguments.scenes)
+        document["synthetic"] = synthetic(arguments.scenes)
+        document["real"] = real(arguments.data, arguments.pairs) if arguments.data else {}
     if arguments.json:
         arguments.json.write_text(json.dumps(document, indent=2) + "\n")
 

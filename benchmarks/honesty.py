@@ -7,7 +7,9 @@ The parts are:
 - false success: number of runs with ``success=True`` on data without a model, by problem, number of points, threshold
   and kind of data. Each run has its own seed.
 - samplers: the same by sampler.
+- families without a model: the same on the families of awkward scenes (``bansac.synthetic.FAMILIES``).
 - power: number of runs with a correct model, and number of these with ``success=True``.
+- families: the same on the families of awkward scenes, and number of runs with the expected configuration.
 - photographs: number of successes on all ordered pairs of photographs of different scenes in scikit-image.
 - real: number of correct models without success, on the sets of DIR with ground truth.
 - repetition: number of different results of the same call in separate processes.
@@ -42,6 +44,8 @@ from bansac.lab.evaluation.task import DEFAULTS, Kind, judge, make_task, usable_
 from bansac.lab.sets import PairSet
 from bansac.matches import Matches
 from bansac.synthetic import (
+    FAMILIES,
+    awkward_scene,
     circle_points,
     epipolar_matches,
     homography_matches,
@@ -53,7 +57,10 @@ Array = NDArray[np.float64]
 Estimator = Callable[..., bansac.Result]
 
 SIDE = 1000.0  # of the square in which points lie
-PARTS = ("repetition", "false success", "samplers", "power", "photographs", "real")
+PARTS = (
+    *("repetition", "false success", "samplers", "families without a model"),
+    *("power", "families", "photographs", "real"),
+)
 
 # Images have 1000 x 1000 px and, if needed, a focal length of 1000 px. 3D points are in a cube of this side. Problems
 # without a default threshold have 1.
@@ -293,6 +300,48 @@ def power_cells(runs: int) -> Iterator[tuple[str, Callable[[], Any]]]:
         yield f"{problem}, {name}", functools.partial(count_right, problem, n, share, sigma, count)
 
 
+# --- Families of awkward scenes ---------------------------------------------------------------------------------------
+
+# At an inlier ratio of 0 the other families have the data of one of these, or some structure.
+WITHOUT_MODEL = (
+    *("window 10", "window 30", "far 65535", "far 1e6", "duplicates", "grid 1", "grid 4"),
+    *("true burst", "false burst", "clusters"),
+)
+FAMILY_SIZES = (300, 1000, 3000)
+FAMILY_RATIO = 0.4
+
+
+def count_family(problem: str, family: str, n: int, ratio: float, runs: int) -> dict[str, int]:
+    """Return the runs with 85 % of the true inliers, with success, and with the expected configuration."""
+    estimate: Any = getattr(bansac, f"estimate_{problem}")
+    counts = {"runs": 0, "right": 0, "success": 0, "configuration": 0}
+    for seed in range(runs):
+        scene = awkward_scene(family, KINDS[problem], n, ratio, seed=seed)  # type: ignore[arg-type]
+        limit = {} if scene.model is not None else {"max_iterations": ITERATIONS[200]}
+        result = estimate(*scene.arguments, threshold=scene.threshold, seed=seed, **limit)
+        assert scene.matches.inliers is not None
+        counts["runs"] += 1
+        counts["right"] += bool(np.mean(result.inliers[scene.matches.inliers]) >= 0.85) if ratio else 0
+        counts["success"] += result.success
+        counts["configuration"] += result.configuration == scene.configuration
+    return counts
+
+
+def count_false_family(problem: str, family: str, n: int, runs: int) -> int:
+    """Return how many of ``runs`` runs on a family without a model end with success."""
+    return count_family(problem, family, n, 0.0, runs)["success"]
+
+
+def family_cells(runs: int, *, model: bool) -> Iterator[tuple[str, Callable[[], Any]]]:
+    """Yield the cells over problem, family and number of matches, with a model or without."""
+    for problem, family, n in itertools.product(TWO_VIEWS, FAMILIES, FAMILY_SIZES):
+        name, count = f"{problem}, N = {n}, {family}", min(runs, 50) if n > 1000 else runs
+        if not model and family in WITHOUT_MODEL:
+            yield name, functools.partial(count_false_family, problem, family, n, runs)
+        elif model and awkward_scene(family, KINDS[problem], n, FAMILY_RATIO).success:
+            yield name, functools.partial(count_family, problem, family, n, FAMILY_RATIO, count)
+
+
 # --- Photographs ------------------------------------------------------------------------------------------------------
 
 PHOTOGRAPHS = (
@@ -405,7 +454,9 @@ def cells(arguments: argparse.Namespace) -> Iterator[tuple[str, str, Callable[[]
         "repetition": [("model, mask and probabilities", functools.partial(count_answers, arguments.processes))],
         "false success": false_success_cells(runs),
         "samplers": sampler_cells(runs),
+        "families without a model": family_cells(runs, model=False),
         "power": power_cells(runs),
+        "families": family_cells(runs, model=True),
         "photographs": photograph_cells(),
         "real": real_cells(arguments.data),
     }
@@ -431,7 +482,8 @@ def open_report(arguments: argparse.Namespace) -> dict[str, Any]:
 
 def worst(report: dict[str, Any]) -> str:
     """Return the largest share of false successes over the cells, and the number of cells above 1 %."""
-    counts = {**report.get("false success", {}), **report.get("samplers", {})}
+    parts = ("false success", "samplers", "families without a model")
+    counts = {name: count for part in parts for name, count in report.get(part, {}).items()}
     if not counts:
         return "no cells of noise"
     largest = max(counts, key=counts.__getitem__)

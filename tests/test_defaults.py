@@ -332,6 +332,20 @@ def test_bad_sizes_of_images_raise_and_are_named(name, size, found):
         hard(**{"image_size1": (480, 640), "image_size2": (480, 640)} | {name: size})
 
 
+def test_sizes_that_the_points_leave_are_named():
+    sizes = {"image_size1": (480, 640), "image_size2": (480, 640)}
+    inside = np.random.default_rng(0).uniform(0, 1, (2, 60, 2)) * [640, 480]
+    for name, k in (("image_size1", 0), ("image_size2", 1)):
+        height, width = inside[k].max(axis=0)[::-1]
+        found = rf"y = {height:.6g} and x = {width:.6g}"
+        with pytest.raises(ValueError, match=rf"{name} is .* \(640, 480\), .* {found}: height and width seem swapped"):
+            bansac.estimate_fundamental(*inside, **sizes | {name: (640, 480)})
+        with pytest.raises(ValueError, match=rf"{name} is .* \(240, 320\), .* {found}: \d+ of 60 points lie outside"):
+            bansac.estimate_fundamental(*inside, **sizes | {name: (240, 320)})
+    moved = SCENE.x1 + np.array([250.0, 0.0])  # some points may leave an image
+    bansac.estimate_fundamental(moved, SCENE.x2, **sizes, max_iterations=300)
+
+
 def count_call(model, transform, cameras):
     """Take all models for equally plausible; the last of the parameters is the number of calls."""
     cameras[-1] += 1.0
@@ -353,7 +367,8 @@ def test_sizes_of_images_decide_between_models(monkeypatch):
     hard(image_size1=(480, 640), image_size2=np.array([600, 800.0]), max_iterations=600, agreement=50)
     assert given[0].tolist() == [319.5, 239.5, 800.0, 399.5, 299.5, 1000.0, given[0][-1]]
     assert given[0][-1] >= 2
-    hard(image_size1=(480, 640), max_iterations=300)  # one size says nothing
+    with pytest.warns(UserWarning, match="image_size2 is missing"):  # one size says nothing
+        hard(image_size1=(480, 640), max_iterations=300)
     assert len(given) == 1
     sizes = {"image_size1": (480, 640), "image_size2": (480, 640)}
     assert calls(**sizes, local_optimization=None) == 0  # one model competes with none

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
+from pathlib import Path
+
 import numpy as np
 import pytest
 
+import bansac.images
 from bansac.images import read_image, shrink
 from bansac.matches.image_matching import match_images
 
@@ -62,3 +66,39 @@ def test_grey_is_that_of_bt_601_whatever_the_number_of_rows():
     rgb = np.random.default_rng(1).integers(0, 256, (600, 7, 3)).astype(np.uint8)
     expected = (rgb @ np.array([0.299, 0.587, 0.114]) + 0.5).astype(np.uint8)
     np.testing.assert_array_equal(read_image(rgb), expected)
+
+
+@pytest.fixture(params=["cv2", "PIL"])
+def decoder(request, monkeypatch):
+    """Files are read with OpenCV, and with Pillow as if there were no OpenCV."""
+    pytest.importorskip(request.param)
+    monkeypatch.setattr(bansac.images, "find_spec", lambda name: find_spec(name) if name == request.param else None)
+
+
+@pytest.mark.parametrize("bits", [10, 12, 16])
+def test_16_bit_files_use_the_range_of_their_values(decoder, tmp_path: Path, bits):
+    image = picture(60, 80)
+    path = tmp_path / "deep.png"
+    cv2.imwrite(str(path), image.astype(np.uint16) << (bits - 8))
+    np.testing.assert_array_equal(read_image(path), image)
+
+
+def test_16_bit_colours_keep_their_proportions(tmp_path: Path):
+    bgr = np.random.default_rng(0).integers(0, 4096, (20, 30, 3)).astype(np.uint16)
+    bgr[0, 0] = 4095
+    cv2.imwrite(str(tmp_path / "deep.png"), bgr)
+    np.testing.assert_array_equal(read_image(tmp_path / "deep.png", color=True), bgr[:, :, ::-1] >> 4)
+
+
+def test_files_with_floats_are_tone_mapped_by_opencv(tmp_path: Path):
+    cv2.imwrite(str(tmp_path / "float.hdr"), np.full((20, 30, 3), 0.5, np.float32))
+    np.testing.assert_array_equal(read_image(tmp_path / "float.hdr"), 128)
+
+
+def test_points_are_in_the_stored_pixels_whatever_the_exif_orientation(decoder, tmp_path: Path):
+    pillow = pytest.importorskip("PIL.Image")
+    exif = pillow.Exif()
+    exif[0x0112] = 6  # to be shown turned by 90 degrees
+    pillow.fromarray(picture(40, 60)).save(tmp_path / "turned.jpg", exif=exif)
+    assert cv2.imread(str(tmp_path / "turned.jpg")).shape == (60, 40, 3)
+    assert read_image(tmp_path / "turned.jpg").shape == (40, 60)

@@ -81,6 +81,8 @@ def test_arrays_are_read_only(scene):
     arrays = [result.model, result.inliers, result.residuals, result.probabilities, result.beliefs]
     arrays += [result.trace.best_score, result.trace.snapshots[0]]
     arrays += bansac.estimate_relative_pose(scene.x1, scene.x2, scene.K, threshold=1.0).model
+    again = pickle.loads(pickle.dumps(result))
+    arrays += [again.model, again.inliers, again.residuals, again.probabilities, again.beliefs, again.trace.best_score]
     for array in arrays:
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 0

@@ -46,6 +46,26 @@ def test_right_models_are_success(campaign, problem, data):
     assert counts["success"] == counts["right"] >= 0.9 * RUNS
 
 
+@pytest.mark.parametrize("family", ["far 65535", "far 1e6", "duplicates", "grid 4", "true burst", "false burst"])
+@pytest.mark.parametrize("problem", ["homography", "fundamental"])
+def test_families_without_a_model_are_no_success(campaign, problem, family):
+    assert campaign.count_false_family(problem, family, 300, 5) == 0
+
+
+@pytest.mark.parametrize("problem", ["homography", "fundamental", "essential"])
+def test_right_models_of_families_are_success(campaign, problem):
+    counts = campaign.count_family(problem, "near 10", 300, 0.4, 5)
+    assert counts == dict.fromkeys(("runs", "right", "success", "configuration"), 5)
+
+
+def test_the_families_of_the_campaign_have_the_expected_answers(campaign):
+    negative, positive = (dict(campaign.family_cells(3, model=model)) for model in (False, True))
+    assert len(negative) == 3 * 3 * len(campaign.WITHOUT_MODEL)
+    assert not any("window" in name for name in positive)
+    for family in campaign.WITHOUT_MODEL:
+        assert bansac.synthetic.awkward_scene(family, "F", 300, 0.0).success is False
+
+
 def test_one_wrong_match_many_times_is_no_success():
     for seed in range(RUNS):
         rng = np.random.default_rng(seed)

@@ -39,8 +39,9 @@ def read_image(image: ImageLike, *, color: bool = False, argument: str = "image"
     Returns
     -------
     (H, W) or (H, W, 3) ndarray of uint8
-        Grey pixels, or RGB pixels if ``color``. The EXIF orientation is not applied: coordinates refer to the stored
-        pixels.
+        Grey pixels, or RGB pixels if ``color``. 16-bit files are scaled by the bits of their largest value: 10 and 12
+        bits of 16 give the full range, too. The EXIF orientation is not applied, as in COLMAP: coordinates refer to the
+        stored pixels.
 
     Raises
     ------
@@ -75,8 +76,13 @@ def _read_file(path: Path) -> NDArray[np.uint8]:
 
 def _decode_with_opencv(content: bytes) -> NDArray[np.uint8]:
     cv2 = import_opencv("reading images")
+    data, flags = np.frombuffer(content, np.uint8), cv2.IMREAD_COLOR | cv2.IMREAD_IGNORE_ORIENTATION
     try:
-        pixels = cv2.imdecode(np.frombuffer(content, np.uint8), cv2.IMREAD_COLOR | cv2.IMREAD_IGNORE_ORIENTATION)
+        pixels = cv2.imdecode(data, flags | cv2.IMREAD_ANYDEPTH)
+        if pixels is not None and pixels.dtype == np.uint16:
+            pixels = _reduce_depth(pixels)
+        elif pixels is not None and pixels.dtype != np.uint8:
+            pixels = cv2.imdecode(data, flags)
     except cv2.error:  # an empty file
         pixels = None
     if pixels is None:
@@ -92,9 +98,17 @@ def _decode_with_pillow(content: bytes) -> NDArray[np.uint8]:
         raise ImportError("reading images needs OpenCV: pip install 'bansac[match]'") from error
     try:
         with Image.open(BytesIO(content)) as image:
+            if image.mode.startswith("I"):  # grey, 16 bit
+                return np.repeat(_reduce_depth(np.array(image).clip(0, 65535).astype(np.uint16))[:, :, None], 3, axis=2)
             return np.array(image.convert("RGB"))
     except (OSError, SyntaxError, Image.DecompressionBombError) as error:
         raise ValueError("no image") from error
+
+
+def _reduce_depth(pixels: NDArray[np.uint16]) -> NDArray[np.uint8]:
+    """Convert 16-bit pixels to 8 bits. The bits above those of the largest value are unused, as in 12-bit images."""
+    bits = max(int(pixels.max()).bit_length(), 8)
+    return (pixels >> (bits - 8)).astype(np.uint8)
 
 
 def _as_bytes(argument: str, image: ArrayLike) -> NDArray[np.uint8]:

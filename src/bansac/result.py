@@ -188,6 +188,10 @@ class Result:
         """Return the fields, for copies and pickles."""
         return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Set the fields of a copy; its arrays are read-only, too."""
+        self.__init__(**state)  # type: ignore[misc]
+
     def __iter__(self) -> Iterator[Any]:
         """Unpack as ``model, inliers``."""
         return iter((self.model, self.inliers))

@@ -60,7 +60,7 @@ def test_images_are_found_in_the_order_of_their_numbers(tmp_path: Path) -> None:
     names = ["img10.jpg", "img2.JPG", "deep/1.png", "notes.txt", ".hidden.jpg"]
     for name in names:
         (tmp_path / name).touch()
-    assert find_images(tmp_path) == ["deep/1.png", "img2.JPG", "img10.jpg"]
+    assert list(find_images(tmp_path)) == ["deep/1.png", "img2.JPG", "img10.jpg"]
 
 
 def test_a_folder_without_images_is_an_error(tmp_path: Path) -> None:

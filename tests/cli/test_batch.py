@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import sys
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 
 import bansac as library
 from bansac.batch import run as batch
+from bansac.batch.sources import find_sources
 from bansac.cli.console import INTERRUPTED
 from bansac.matches import HlocPairs
 from bansac.matches.match_files import read_matches
@@ -260,3 +262,24 @@ def test_only_a_file_of_the_same_run_is_replaced_unless_that_is_asked_for(
     assert out.read_bytes() == before
     assert run(bansac, folder, out, "--seed", "5", "--overwrite")["new"] == 8
     assert set(load(out)["seed"][:-1]) == {5}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have only names in Unicode")
+def test_a_name_that_is_not_utf8_is_written_with_its_bytes(bansac: Any, folder: Path, tmp_path: Path) -> None:
+    odd = tmp_path / "odd"
+    odd.mkdir()
+    shutil.copy(folder / "0.npz", odd / os.fsdecode(b"a\xff.npz"))
+    shutil.copy(folder / "torn.npz", odd / os.fsdecode(b"torn\xfe.npz"))
+    for suffix in ("npz", "h5"):
+        summary = run(bansac, odd, tmp_path / f"r.{suffix}")
+        assert (summary["pairs"], summary["successes"]) == (2, 1)
+        assert list(summary["failed"]) == ["torn\\udcfe.npz"]
+    assert load(tmp_path / "r.npz")["name"].tolist() == ["a\\udcff.npz", "torn\\udcfe.npz"]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has no named pipes")
+def test_named_pipes_in_a_folder_are_not_read(folder: Path) -> None:
+    os.mkfifo(folder / "pipe.csv")
+    assert "pipe.csv" not in [source.name for source in find_sources(folder, folder / "r.npz")]
+    (folder / "link.csv").symlink_to("nowhere")
+    assert "link.csv" in [source.name for source in find_sources(folder, folder / "r.npz")]

@@ -344,3 +344,14 @@ def test_unwritable_out_is_found_before_the_work(
     monkeypatch.setattr("bansac.estimate.two_views.estimate_homography", None)  # calling it would be a TypeError
     found = bansac.refused("estimate", matches_csv, "--model", "H", "--out", blocked)
     assert "--out: cannot write into" in found
+
+
+@pytest.mark.parametrize("model", ["H", "F", "line"])
+def test_camera_matrices_are_refused_where_they_are_of_no_use(bansac: Any, matches_csv: Path, model: str) -> None:
+    message = bansac.refused("estimate", matches_csv, "--model", model, "--calib", matches_csv, "--threshold", "1")
+    assert f"--calib does not go with --model {model}" in message
+
+
+@pytest.mark.parametrize("name", ["", " "])
+def test_an_empty_name_of_the_output_is_refused(bansac: Any, matches_csv: Path, name: str) -> None:
+    assert "must name a file or a folder" in bansac.refused("estimate", matches_csv, "--model", "H", "--out", name)

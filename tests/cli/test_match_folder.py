@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 import shutil
 import sys
 from pathlib import Path
@@ -181,3 +182,16 @@ def test_the_cameras_of_a_folder_are_one(bansac: Any, images: Path, tmp_path: Pa
     np.savez(tmp_path / "K.npz", K1=np.diag([500.0, 500, 1]), K2=np.diag([600.0, 600, 1]))
     found = bansac.refused("match", images, "--model", "E", "--calib", tmp_path / "K.npz", "--out", tmp_path / "r.npz")
     assert "one camera matrix" in found
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have only names in Unicode")
+def test_a_name_that_is_not_utf8_is_written_with_its_bytes(bansac: Any, images: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "images"
+    folder.mkdir()
+    for name, file in ((b"a\xff.jpg", "img 1.jpg"), (b"b\xff.jpg", "img 2.jpg"), (b"torn\xfe.jpg", "bad/torn.jpg")):
+        shutil.copy(images / file, folder / os.fsdecode(name))
+    summary = run(bansac, folder, tmp_path / "r.npz", "--summary", tmp_path / "s.html")
+    assert (summary["pairs"], summary["successes"]) == (3, 1)
+    assert list(summary["failed_images"]) == ["torn\\udcfe.jpg"]
+    assert "torn\\udcfe.jpg as an image" in summary["failed_images"]["torn\\udcfe.jpg"]
+    assert load(tmp_path / "r.npz")["name"][0] == "a\\udcff.jpg b\\udcff.jpg"

@@ -204,6 +204,16 @@ def test_files_that_are_no_databases(database, tmp_path):
         connection.close()
 
 
+def test_a_second_run_says_at_once_that_the_database_is_busy(database):
+    def again(done, total):
+        with pytest.raises(OSError, match=r"a base\.db: the database is busy: another run"):
+            verify_database(database)
+
+    assert verify_database(database, workers=1, progress=again).new == 15
+    assert verify_database(database, workers=1).new == 0
+    assert [path.name for path in database.parent.iterdir()] == [database.name]
+
+
 @pytest.mark.parametrize("argument", ["workers", "batch_size"])
 def test_bad_arguments_are_named(database, argument):
     with pytest.raises(ValueError, match=f"{argument} must be an integer >= 1, got 0"):

@@ -38,6 +38,11 @@ def shapes(answer):
     return (answer.dtype, answer.shape) if isinstance(answer, np.ndarray) else type(answer)
 
 
+def as_homogeneous(x):
+    """Return homogeneous points of different scales."""
+    return np.column_stack([x, np.ones(len(x))]) * np.linspace(0.5, 2.0, len(x))[:, None]
+
+
 def transfer(H, truth, x):
     """Return the root mean square of the difference between two homographies on points."""
     return float(np.sqrt(np.mean((apply_transform(H, x) - apply_transform(truth, x)) ** 2)))
@@ -55,7 +60,12 @@ CALLS = {
     "H, all equal": lambda cv: cv.findHomography(SAME, SAME, cv.RANSAC),
     "H, line": lambda cv: cv.findHomography(LINE, LINE, cv.RANSAC),
     "H, all equal, all": lambda cv: cv.findHomography(SAME, SAME, 0),
+    "H, threshold 0": lambda cv: cv.findHomography(PLANE.x1, PLANE.x2, cv.RANSAC, 0),
+    "H, homogeneous": lambda cv: cv.findHomography(as_homogeneous(PLANE.x1), PLANE.x2, cv.RANSAC, 3.0),
+    "H, homogeneous columns": lambda cv: cv.findHomography(as_homogeneous(X1)[:, None], as_homogeneous(X2)[:, None], 0),
     "F": lambda cv: cv.findFundamentalMat(SCENE.x1, SCENE.x2),
+    "F, threshold 0": lambda cv: cv.findFundamentalMat(SCENE.x1, SCENE.x2, cv.FM_RANSAC, 0),
+    "F, homogeneous": lambda cv: cv.findFundamentalMat(as_homogeneous(SCENE.x1), as_homogeneous(SCENE.x2)),
     "F, positions": lambda cv: cv.findFundamentalMat(SCENE.x1, SCENE.x2, cv.FM_RANSAC, 1.0, 0.99, 2000),
     "F, shorter": lambda cv: cv.findFundamentalMat(SCENE.x1, SCENE.x2, cv.FM_RANSAC, 1.0, 0.99),
     "F, eight points": lambda cv: cv.findFundamentalMat(SCENE.x1, SCENE.x2, cv.FM_8POINT),
@@ -110,6 +120,10 @@ def test_the_constants_have_the_values_of_opencv(theirs, name):
         lambda cv: cv.estimateAffine2D(X1, X2, method=0),
         lambda cv: cv.estimateAffinePartial2D(X1[:1], X2[:1]),
         lambda cv: cv.findEssentialMat(X1, X2, np.eye(3), np.zeros(3), np.eye(3), np.zeros(3)),
+        lambda cv: cv.findEssentialMat(as_homogeneous(X1), as_homogeneous(X2), np.eye(3)),
+        lambda cv: cv.estimateAffine2D(as_homogeneous(X1), as_homogeneous(X2)),
+        lambda cv: cv.estimateAffinePartial2D(as_homogeneous(X1), as_homogeneous(X2)),
+        lambda cv: cv.findHomography(X1.T, X2.T, 8),
     ],
 )
 def test_bad_arguments_are_errors_of_opencv(theirs, call):
@@ -117,7 +131,7 @@ def test_bad_arguments_are_errors_of_opencv(theirs, call):
         with pytest.raises(theirs.error):
             call(cv)
     assert ours.error is theirs.error
-    with pytest.raises(ValueError, match=r"srcPoints|dstPoints|from_|method|distCoeffs1"):
+    with pytest.raises(ValueError, match=r"srcPoints|dstPoints|points1|from_|method|distCoeffs1"):
         call(ours)
 
 
@@ -330,3 +344,27 @@ def test_parameters_have_the_order_of_opencv(theirs):
         first = getattr(theirs, name).__doc__.splitlines()[0]
         expected = [word.strip("[]() ,") for word in first.partition("(")[2].partition(")")[0].split(",")]
         assert list(inspect.signature(getattr(ours, name)).parameters) == expected
+
+
+@pytest.mark.parametrize("threshold", [0, -1.0])
+def test_a_threshold_of_0_is_the_default_as_in_opencv(theirs, threshold):
+    assert np.array_equal(
+        ours.findHomography(PLANE.x1, PLANE.x2, 8, threshold)[0], ours.findHomography(PLANE.x1, PLANE.x2, 8)[0]
+    )
+    assert np.array_equal(
+        ours.findFundamentalMat(SCENE.x1, SCENE.x2, 8, threshold)[0], ours.findFundamentalMat(SCENE.x1, SCENE.x2)[0]
+    )
+    mask = theirs.findHomography(PLANE.x1, PLANE.x2, 8, threshold)[1]
+    assert np.mean(mask == ours.findHomography(PLANE.x1, PLANE.x2, 8, threshold)[1]) > 0.95
+    with pytest.raises(ours.error, match="threshold"):
+        ours.findHomography(PLANE.x1, PLANE.x2, ours.USAC_DEFAULT, threshold)
+
+
+def test_homogeneous_points_are_those_of_the_plane(theirs):
+    for points in (as_homogeneous(X1), np.column_stack([X1, np.zeros(len(X1))])):
+        for cv in (ours, theirs):
+            assert transfer(cv.findHomography(points, X2)[0], cv.findHomography(X1, X2)[0], X1) < 1e-6
+
+
+def test_the_version_is_that_of_opencv(theirs):
+    assert ours.__version__ == theirs.__version__

@@ -199,3 +199,11 @@ def test_problems_without_a_default_refuse_it():
         bansac.fit_line(points, threshold="auto")
     with pytest.raises(ValueError, match="threshold must be a number > 0, got 'auto'"):
         Options(threshold="auto")
+
+
+@pytest.mark.parametrize("kind", ["H", "F"])
+@pytest.mark.parametrize("most", [1, 50, 301])
+def test_all_runs_together_keep_to_the_maximum_of_iterations(kind, most):
+    for noise in (0.1, 5.0):
+        result = estimate(kind, make_scene(kind, noise, 1), "auto", max_iterations=most, min_iterations=most)
+        assert result.iterations <= most

@@ -68,3 +68,18 @@ def test_scenes_with_depth_keep_their_essential_matrix():
     result = bansac.estimate_relative_pose(scene.x1, scene.x2, scene.K, threshold=1.0)
     assert result.configuration == "general"
     assert "homography" not in result.message
+
+
+@pytest.mark.parametrize(
+    "scene",
+    [planar_scene_matches(100, 0.7, 1.0, 0.3, 1), rotation_matches(100, 0.7, 0.3, 1)],
+    ids=["plane", "rotation"],
+)
+@pytest.mark.parametrize("exponent", range(-6, 10, 3))
+def test_no_scale_of_points_or_focal_length_ends_in_an_error(scene, exponent):
+    scale = 10.0**exponent
+    pixels = bansac.estimate_relative_pose(scale * scene.x1, scale * scene.x2, threshold=scale)
+    K = np.diag([scale, scale, 1.0])
+    focal = bansac.estimate_relative_pose(scene.x1, scene.x2, K, threshold=1.0)
+    for result in (pixels, focal):
+        assert result.model is None or np.linalg.det(result.model.R) == pytest.approx(1)

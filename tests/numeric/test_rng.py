@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
@@ -122,3 +126,11 @@ def test_a_derived_seed_is_a_word_of_splitmix64():
     start = (first - 0) & MASK
     words = [derive_seed((7 + 0x9E3779B97F4A7C15) & MASK, index) for index in range(4)]
     assert words == [int(word) for word in seed_rng(start)]
+
+
+def test_plain_python_wraps_around_in_silence():
+    code = "from bansac.numeric.rng import *; s = seed_rng(0); print([int(next_index(s, 9)) for _ in range(50)])"
+    environment = os.environ | {"NUMBA_DISABLE_JIT": "1", "PYTHONPATH": os.pathsep.join(sys.path)}
+    run = subprocess.run([sys.executable, "-W", "error", "-c", code], env=environment, capture_output=True, text=True)
+    state = seed_rng(0)
+    assert run.stdout.strip() == str([int(next_index(state, 9)) for _ in range(50)]), run.stderr

@@ -33,6 +33,24 @@ def check(data=DATA, **fields):
     return problem
 
 
+def unwritten(data, sample, models, scratch):
+    return 1
+
+
+def unwritten_on_many_points(data, sample, models, scratch):
+    if data.shape[1] <= 40:
+        models[0, 0] = data[0, sample[0]]
+    return 1
+
+
+def test_a_solver_that_writes_no_model_is_refused_or_finds_none():
+    with pytest.raises(ValueError, match=r"solve returns 1, but leaves models\[0\] unwritten \(shape: \(1, 1\)\)"):
+        check(solve=unwritten)
+    problem = check(solve=unwritten_on_many_points)
+    result = bansac.ransac(problem, DATA.T, threshold=0.1, max_iterations=20, restarts=1)
+    assert result.model is None
+
+
 def too_many(data, sample, models, scratch):
     models[0, 0] = 1.0
     return 3

@@ -8,6 +8,9 @@ from fractions import Fraction
 
 import numpy as np
 
+from bansac.numeric.extent import GRID
+from tests.reference.loop_parts import near_box
+
 
 def expected_samples(subset, n, m, total):
     """T_n: how many of ``total`` uniform samples of all ``n`` data lie in the first ``subset`` on average."""
@@ -77,16 +80,21 @@ class ProgressiveNapsac:
             self.hits[i] += 1
 
     def _same_cell(self, i, j, cells):
-        low, high = self.points.min(axis=0), self.points.max(axis=0)
+        low, high = near_bounds(self.points.T)
         return all(
             cell(self.points[i, c], low[c], high[c], cells) == cell(self.points[j, c], low[c], high[c], cells)
             for c in range(self.points.shape[1])
         )
 
 
+def near_bounds(rows):
+    """Bounds of the near values of each row, which has a unit of its own."""
+    return np.concatenate([near_box(row[None], GRID) for row in rows], axis=1)
+
+
 def cell(x, low, high, cells):
-    """Number of the cell of ``x`` on an axis that is cut into equal cells."""
-    return 0 if low == high else min(int((x - low) / (high - low) * cells), cells - 1)
+    """Number of the cell of ``x`` on an axis that is cut into equal cells; a far value is in the first or last cell."""
+    return 0 if low == high else max(0, min(int((x - low) / (high - low) * cells), cells - 1))
 
 
 def neighbors_within(data, centre, squared_radius):

@@ -12,7 +12,12 @@ from bansac.geometry import apply_transform, normalize_points
 from bansac.problems.essential import ESSENTIAL
 from bansac.problems.fundamental import FUNDAMENTAL
 from bansac.problems.homography import HOMOGRAPHY
-from bansac.significance.configuration import configuration_message, find_configuration, matches_of_plane
+from bansac.significance.configuration import (
+    _raise_to_noise,
+    configuration_message,
+    find_configuration,
+    matches_of_plane,
+)
 from bansac.synthetic import epipolar_matches, homography_matches, planar_scene_matches, rotation_matches
 
 SEEDS = range(10)
@@ -52,6 +57,22 @@ def test_planes_and_rotations_are_said(n, ratio, noise):
         assert found_by_f(plane) == found_by_f(rotation) == "planar"
         assert found_by_pose(plane) == "planar"
         assert found_by_pose(rotation) == "pure_rotation"
+
+
+@pytest.mark.parametrize(("n", "noise"), [(1000, 2.0), (10_000, 1.0)])
+def test_noise_above_the_threshold_gives_planes_no_depth(n, noise):
+    plane, rotation = planar_scene_matches(n, 0.7, 1.0, noise, 1), rotation_matches(n, 0.7, noise, 1)
+    assert bansac.estimate_relative_pose(plane.x1, plane.x2, plane.K).configuration == "planar"
+    assert bansac.estimate_relative_pose(rotation.x1, rotation.x2, rotation.K).configuration == "pure_rotation"
+    for scene in (epipolar_matches(n, 0.7, noise, 1), planar_scene_matches(n, 0.7, 0.8, noise, 1)):
+        assert bansac.estimate_relative_pose(scene.x1, scene.x2, scene.K).configuration == "general"
+
+
+@pytest.mark.parametrize("sigma", [0.0, 0.5, 1.0, 2.0, 4.0])
+def test_the_noise_is_measured_beyond_the_threshold(sigma):
+    rng = np.random.default_rng(0)
+    residuals = np.concatenate([abs(rng.normal(0, 0.1 * sigma, 2000)), rng.uniform(0, 20, 4000), [np.inf]])
+    assert _raise_to_noise(residuals, 0.1) == pytest.approx(0.1 * max(sigma, 1.0), rel=0.1)
 
 
 def test_a_scene_with_a_dominant_plane_is_general():

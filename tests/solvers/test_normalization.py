@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from bansac.solvers.normalization import canonical_fundamental, canonical_homography, normalize
 from tests.reference import homography as reference
@@ -58,3 +59,15 @@ def test_normalise_is_a_loop_that_adds_in_order():
     assert transform[0] == np.sqrt(800 / square)
     np.testing.assert_array_equal(transform[1:5], means)
     np.testing.assert_array_equal(data, expected)
+
+
+@pytest.mark.parametrize("far", [1, 10])
+def test_far_points_do_not_change_the_frame(far):
+    data = np.random.default_rng(0).uniform(0, 500, (4, 100))
+    near, transform, expected = data[:, far:].copy(), np.empty(5), np.empty(5)
+    data[:2, :far] = 1e7
+    data[2:, :far] = -1e5
+    normalize(data, transform)
+    normalize(near, expected)
+    np.testing.assert_allclose(transform, expected, rtol=1e-14)
+    np.testing.assert_allclose(data[:, far:], near, atol=1e-13)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from bansac.batch.sources import read_list
+from bansac.batch.sources import name_below, read_list
 
 IMAGE_SUFFIXES = (".bmp", ".jp2", ".jpeg", ".jpg", ".pgm", ".png", ".ppm", ".tif", ".tiff", ".webp")
 
@@ -29,18 +29,18 @@ class Pairs:
         return self.make()
 
 
-def find_images(folder: Path) -> list[str]:
-    """Return the names of the images in a folder and below it, with numbers in names sorted by value.
+def find_images(folder: Path) -> dict[str, Path]:
+    """Return the paths of the images in a folder and below it by name, with numbers in names sorted by value.
 
     Files whose names begin with a dot are ignored. A missing folder or a folder without images is an error.
     """
     if not folder.is_dir():
         raise NotADirectoryError(f"{folder}: there is no such folder")
     files = (file for file in folder.rglob("*") if file.suffix.lower() in IMAGE_SUFFIXES)
-    names = [file.relative_to(folder).as_posix() for file in files if not file.name.startswith(".") and file.is_file()]
-    if not names:
+    found = {name_below(folder, file): file for file in files if not file.name.startswith(".") and file.is_file()}
+    if not found:
         raise ValueError(f"{folder}: holds no images ({', '.join(IMAGE_SUFFIXES)})")
-    return sorted(names, key=lambda name: (_natural(name), name))
+    return {name: found[name] for name in sorted(found, key=lambda name: (_natural(name), name))}
 
 
 def _natural(name: str) -> list[tuple[int, str]]:

@@ -69,7 +69,9 @@ def find_sources(path: Path, out: Path) -> list[Source]:
         sources = [_set_source(pair_set, key) for pair_set in find_pair_folders(path) for key in pair_set.keys]
     else:
         files = sorted(file for file in path.rglob("*") if file.suffix in SUFFIXES and not _same(file, out))
-        sources = [_file_source(file.relative_to(path).as_posix(), file) for file in files]
+        # Reading a named pipe would wait for a writer. A missing target of a link is a failure of its pair.
+        files = [file for file in files if file.is_file() or not file.exists()]
+        sources = [_file_source(name_below(path, file), file) for file in files]
     if not sources:
         raise ValueError(
             f"{path}: holds no pairs; expected a folder of sets or of files {', '.join(SUFFIXES)}, or a .txt with names"
@@ -100,6 +102,11 @@ def read_list(path: Path) -> list[str]:
     except UnicodeDecodeError:
         raise ValueError(f"{path}: not a text file") from None
     return [line.strip() for line in lines if line.strip() and not line.lstrip().startswith("#")]
+
+
+def name_below(folder: Path, file: Path) -> str:
+    r"""Return the path of a file relative to a folder; bytes that are not UTF-8 become ``\udc80`` to ``\udcff``."""
+    return file.relative_to(folder).as_posix().encode("utf-8", "backslashreplace").decode()
 
 
 def _same(file: Path, out: Path) -> bool:

@@ -22,8 +22,18 @@ from bansac.problems.fundamental import FUNDAMENTAL
 from bansac.problems.homography import HOMOGRAPHY
 from bansac.problems.line import LINE
 
+
+def parse_out(text: str) -> Path:
+    """Return the path of --out; "" is an error, not the current folder."""
+    if not text.strip():
+        raise typer.BadParameter(f"it must name a file or a folder, got {text!r}.")
+    return Path(text)
+
+
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print one JSON document to standard output, and nothing else.")]
-OutOption = Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Write results and figures here.")]
+OutOption = Annotated[
+    Path | None, typer.Option("--out", metavar="DIR", parser=parse_out, help="Write results and figures here.")
+]
 OverwriteFlag = Annotated[
     bool, typer.Option("--overwrite", help="Replace an earlier result in --out, its figures included.")
 ]

@@ -20,6 +20,7 @@ from bansac.cli.arguments import (
     WorkersOption,
     choose_executor,
     given,
+    parse_out,
     split_names,
 )
 from bansac.cli.console import command, print_json, report, show_progress
@@ -92,6 +93,7 @@ def folders(
         Path | None,
         typer.Option(
             metavar="FILE",
+            parser=parse_out,
             help="Write the report here, the chart and table of --budgets beside it; an interrupted run goes on from "
             "the journal beside it.",
         ),

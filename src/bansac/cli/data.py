@@ -15,7 +15,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from bansac.cli.arguments import JsonFlag
+from bansac.cli.arguments import JsonFlag, parse_out
 from bansac.cli.console import command, notes, print_json, report
 from bansac.lab.sets import PairSet
 from bansac.lab.sets.fetch import BASE_URL, fetch
@@ -40,7 +40,10 @@ app = typer.Typer(no_args_is_help=True, help="Download the paper's data, or show
 def fetch_command(
     dataset: Annotated[Literal["phototourism", "evd", "hpatches"], typer.Argument(help="The data set.")],
     out: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Put the archive and its contents here, not in the cache folder.")
+        Path | None,
+        typer.Option(
+            metavar="DIR", parser=parse_out, help="Put the archive and its contents here, not in the cache folder."
+        ),
     ] = None,
     full: Annotated[
         bool, typer.Option("--full", help="All scenes of PhotoTourism (86 GB), not the validation scene (2 GB).")

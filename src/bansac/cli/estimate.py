@@ -55,7 +55,10 @@ def estimate(
     out: Annotated[
         Path | None,
         typer.Option(
-            "--out", metavar="DIR|FILE", help="Folder of results; of many pairs a .npz, .h5 or .parquet file."
+            "--out",
+            metavar="DIR|FILE",
+            parser=arguments.parse_out,
+            help="Folder of results; of many pairs a .npz, .h5 or .parquet file.",
         ),
     ] = None,
     overwrite: arguments.OverwriteFlag = False,
@@ -80,6 +83,8 @@ def estimate(
     resumed, and a second run estimates only new or changed pairs. Delete the journal to start again. A file written
     with other settings, or any other file, is replaced only with --overwrite.
     """
+    if not (model in MODELS and MODELS[model].cameras):
+        _refuse("--calib", calib, model)
     if wants_batch(file, pair, out, features):
         _refuse("--degree", degree, model)
         if model not in get_args(Kind):
@@ -105,7 +110,6 @@ def estimate(
         K1, K2 = read_calibration(calib) if calib is not None else (matches.K1, matches.K2)
         data, scores = {"x1": matches.x1, "x2": matches.x2, "K1": K1, "K2": K2}, matches.scores
     else:
-        _refuse("--calib", calib, model)
         _refuse("--pair", pair, model)
         points, scores = read_data(file, MODELS[model].data)
         data = {**points}

@@ -8,7 +8,15 @@ from typing import Annotated
 
 import typer
 
-from bansac.cli.arguments import ExecutorOption, SchedulerOption, WorkersOption, choose_executor, given, split_names
+from bansac.cli.arguments import (
+    ExecutorOption,
+    SchedulerOption,
+    WorkersOption,
+    choose_executor,
+    given,
+    parse_out,
+    split_names,
+)
 from bansac.cli.console import command, notes, report, show_progress
 from bansac.lab.evaluation.experiment import Setup
 from bansac.lab.evaluation.render import to_markdown
@@ -45,7 +53,7 @@ def run(
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Write the results here. Default: bansac-experiments/NAME."),
+        typer.Option(metavar="DIR", parser=parse_out, help="Write the results here. Default: bansac-experiments/NAME."),
     ] = None,
     workers: WorkersOption = 1,
     executor: ExecutorOption = None,

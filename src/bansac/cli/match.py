@@ -56,7 +56,9 @@ def match(
     out: Annotated[
         Path | None,
         typer.Option(
-            metavar="DIR|FILE", help="Write results and figures here; of a folder a .npz, .h5 or .parquet file."
+            metavar="DIR|FILE",
+            parser=arguments.parse_out,
+            help="Write results and figures here; of a folder a .npz, .h5 or .parquet file.",
         ),
     ] = None,
     page: Annotated[

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Mapping
 from pathlib import Path
 
 from bansac.batch.features import FeatureStore
@@ -44,12 +45,14 @@ def match_folder(
     if summary is not None:
         check_file(summary, "--summary")
     images = find_images(folder)
-    selected = select_pairs(pairs, images)
+    selected = select_pairs(pairs, list(images))
     used = {image for pair in selected for image in pair}
     store = FeatureStore(path.parent.absolute() / FEATURES, max_features, max_size)
     store.folder.mkdir(exist_ok=True)
     with note_on_interrupt():
-        features = compute_features(store, folder, [image for image in images if image in used], executor, workers)
+        features = compute_features(
+            store, {image: images[image] for image in images if image in used}, executor, workers
+        )
         sources = ImagePairs(selected, features, store, ratio, mutual)
         outcome = estimate_pairs(
             job,
@@ -68,10 +71,10 @@ def match_folder(
 
 
 def compute_features(
-    store: FeatureStore, folder: Path, images: list[str], executor: Executor, workers: int
+    store: FeatureStore, images: Mapping[str, Path], executor: Executor, workers: int
 ) -> dict[str, str | ItemFailure]:
     """Return the name of the feature file of every image, or the failure."""
-    paths = {folder.absolute() / image: image for image in images}
+    paths = {path.absolute(): image for image, path in images.items()}
     found: dict[str, str | ItemFailure] = {}
     answers = executor.run(store.add, paths, workers)
     with show_progress("images", len(images), 0) as advance, contextlib.closing(answers):

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from bansac.cli.arguments import JsonFlag, OverwriteFlag, split_names
+from bansac.cli.arguments import JsonFlag, OverwriteFlag, parse_out, split_names
 from bansac.cli.console import print_json, report, show_progress
 from bansac.cli.output import check_new_file
 from bansac.lab.evaluation.render import to_markdown
@@ -30,7 +30,7 @@ def speed(
         ),
     ] = None,
     pairs: Annotated[int, typer.Option(min=1, help="Maximum number of pairs of a set of --data.")] = 20,
-    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the report here.")] = None,
+    out: Annotated[Path | None, typer.Option(metavar="FILE", parser=parse_out, help="Write the report here.")] = None,
     overwrite: OverwriteFlag = False,
     json: JsonFlag = False,
 ) -> None:

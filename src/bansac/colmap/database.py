@@ -10,7 +10,7 @@ import functools
 import os
 import sqlite3
 import zlib  # noqa: F401  before pycolmap: its wheels bring another zlib, and Python's, loaded later, crashes with it
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
@@ -23,7 +23,7 @@ from bansac.colmap.pairs import PairFailure, PairGeometry, PairMatches
 if TYPE_CHECKING:
     import pycolmap
 
-__all__ = ["MatchDatabase", "check_database", "import_pycolmap"]
+__all__ = ["MatchDatabase", "import_pycolmap", "only_run"]
 
 _TABLES = {"cameras", "images", "keypoints", "matches", "two_view_geometries"}
 
@@ -45,7 +45,7 @@ def import_pycolmap() -> Any:
     return pycolmap
 
 
-def check_database(path: str | os.PathLike[str]) -> None:
+def _check_database(path: str | os.PathLike[str]) -> None:
     """Raise an OSError if a file is not a COLMAP database or cannot be written now.
 
     pycolmap would create a missing file and terminate the process if the file is locked.
@@ -64,6 +64,30 @@ def check_database(path: str | os.PathLike[str]) -> None:
         raise OSError(f"{path}: cannot be used as a database: {error}") from None
 
 
+@contextlib.contextmanager
+def only_run(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Check a database and lock it against other runs; raise an OSError if it is not usable or another run has it.
+
+    The lock is on an empty database beside COLMAP's. It ends with the process, however the process ends.
+    """
+    _check_database(path)
+    lock = Path(f"{os.fspath(path)}-bansac")
+    with contextlib.closing(sqlite3.connect(lock, timeout=0.0, isolation_level=None)) as connection:
+        try:
+            connection.execute("BEGIN EXCLUSIVE")
+        except sqlite3.Error as error:
+            busy = getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_BUSY
+            reason = (
+                "the database is busy: another run verifies its matches" if busy else f"cannot lock {lock}: {error}"
+            )
+            raise OSError(f"{path}: {reason}") from None
+        try:
+            yield
+        finally:
+            with contextlib.suppress(OSError):  # Windows keeps open files
+                lock.unlink()
+
+
 class _View(NamedTuple):
     """Keypoints of an image, its size, its keypoints as rays, and the size of a pixel in normalised units."""
 
@@ -79,12 +103,11 @@ class MatchDatabase(contextlib.AbstractContextManager["MatchDatabase"]):
     Parameters
     ----------
     path : str or path
-        Path of the database, see :func:`check_database`.
+        Path of the database, in a context of :func:`only_run`.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self._pycolmap = import_pycolmap()
-        check_database(path)
         self._path = path
         self._database = self._pycolmap.Database.open(path)
         self._cameras = {camera.camera_id: camera for camera in self._database.read_all_cameras()}

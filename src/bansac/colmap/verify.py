@@ -13,7 +13,7 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from functools import partial
 
-from bansac.colmap.database import MatchDatabase
+from bansac.colmap.database import MatchDatabase, only_run
 from bansac.colmap.options import VerificationOptions
 from bansac.colmap.pairs import PairFailure, PairGeometry, PairMatches, verify_pairs
 from bansac.executors import Executor, ItemFailure
@@ -96,7 +96,8 @@ def verify_database(
     Raises
     ------
     OSError
-        If the file is missing, is not a COLMAP database, is locked or cannot be written.
+        If the file is missing, is not a COLMAP database, is locked or cannot be written, or if another run verifies
+        it.
     ValueError
         If ``workers`` or ``batch_size`` is out of range.
     ImportError
@@ -118,7 +119,7 @@ def verify_database(
     threads = count_workers(workers)
     size = as_count("batch_size", batch_size)
     started = time.perf_counter()
-    with MatchDatabase(path) as database:
+    with only_run(path), MatchDatabase(path) as database:
         if overwrite:
             database.clear_geometries()
         numbers = database.matched_pairs()

@@ -49,9 +49,16 @@ class Call(NamedTuple):
 
 
 def read_method(
-    method: Any, threshold: float | None, max_iterations: float | None, confidence: float | None
-) -> Call:  # fmt: skip
-    """Translate a flag, or a ``cv2.UsacParams`` instead of a flag, and the numbers passed with it."""
+    method: Any,
+    threshold: float | None,
+    max_iterations: float | None,
+    confidence: float | None,
+    default_threshold: float | None = None,
+) -> Call:
+    """Translate a flag, or a ``cv2.UsacParams`` instead of a flag, and the numbers passed with it.
+
+    With RANSAC and RHO, ``default_threshold`` replaces a threshold of 0 or less, as in OpenCV.
+    """
     if hasattr(method, "maxIterations"):
         chosen: dict[str, Any] = {
             "confidence": method.confidence,
@@ -71,17 +78,26 @@ def read_method(
         chosen["max_iterations"] = max_iterations
     if confidence is not None:
         chosen["confidence"] = confidence
+    if int(method) in (RANSAC, RHO) and default_threshold is not None and threshold is not None and threshold <= 0.0:
+        threshold = default_threshold
     return Call(None if int(method) == LMEDS else threshold, chosen)
 
 
 def as_pair(
-    name1: str, points1: ArrayLike, name2: str, points2: ArrayLike
+    name1: str, points1: ArrayLike, name2: str, points2: ArrayLike, *, homogeneous: bool = False
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:  # fmt: skip
-    """Return matched points as two (N, 2) arrays; also accept (N, 1, 2) and (1, N, 2)."""
+    """Return matched points as two (N, 2) arrays; also accept (N, 1, 2), (1, N, 2) and, if allowed, (N, 3)."""
     pair = []
     for name, points in ((name1, points1), (name2, points2)):
         array = as_floats(name, points)
-        pair.append(as_points(name, array[0] if array.ndim == 3 and array.shape[0] == 1 else array, 2))
+        if array.ndim == 3 and array.shape[0] == 1:
+            array = array[0]
+        elif array.ndim == 3 and array.shape[1] == 1:
+            array = array[:, 0]
+        if homogeneous and array.ndim == 2 and array.shape[1] == 3:
+            scale = array[:, 2:]
+            array = array[:, :2] / np.where(scale == 0.0, 1.0, scale)
+        pair.append(as_points(name, array, 2))
     check_same_length(name1, pair[0], name2, pair[1])
     return pair[0], pair[1]
 

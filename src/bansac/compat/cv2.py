@@ -86,6 +86,9 @@ _Matrix: TypeAlias = NDArray[np.float64]
 # F is not divided by F[2, 2] if it is below this fraction of the norm.
 _TINY = 1e-12
 
+# Threshold of H and F if the caller's is 0 or less.
+_DEFAULT_THRESHOLD = 3.0
+
 
 @raises_opencv_error
 def findHomography(
@@ -101,12 +104,12 @@ def findHomography(
 
     Parameters
     ----------
-    srcPoints, dstPoints : (N, 2) or (N, 1, 2) array_like
-        At least four matched points.
+    srcPoints, dstPoints : (N, 2), (N, 1, 2) or (N, 3) array_like
+        At least four matched points; (N, 3) are homogeneous.
     method : int or cv2.UsacParams
         See :mod:`bansac.compat.cv2`.
     ransacReprojThreshold : float
-        Largest transfer error of an inlier.
+        Largest transfer error of an inlier. 0 or less is 3 for RANSAC and RHO.
     mask : (N, 1) ndarray of uint8, optional
         Output array for the mask.
     maxIters, confidence : int and float, optional
@@ -135,13 +138,13 @@ def findHomography(
            [0., 1., 5.],
            [0., 0., 1.]]), (50, 1))
     """
-    x1, x2 = as_pair("srcPoints", srcPoints, "dstPoints", dstPoints)
+    x1, x2 = as_pair("srcPoints", srcPoints, "dstPoints", dstPoints, homogeneous=True)
     _check_number("srcPoints", len(x1), 4)
     if is_flag(method, 0):
         from bansac.solvers.homography_dlt import homography_dlt
 
         return answer_of_all(homography_dlt(x1, x2), len(x1), mask)
-    call = read_method(method, ransacReprojThreshold, maxIters, confidence)
+    call = read_method(method, ransacReprojThreshold, maxIters, confidence, _DEFAULT_THRESHOLD)
     return answer(call.run(estimate_homography, x1, x2), 4, mask)
 
 
@@ -159,12 +162,12 @@ def findFundamentalMat(
 
     Parameters
     ----------
-    points1, points2 : (N, 2) or (N, 1, 2) array_like
-        Matched points.
+    points1, points2 : (N, 2), (N, 1, 2) or (N, 3) array_like
+        Matched points; (N, 3) are homogeneous.
     method : int or cv2.UsacParams
         See :mod:`bansac.compat.cv2`.
     ransacReprojThreshold : float
-        Largest Sampson distance of an inlier.
+        Largest Sampson distance of an inlier. 0 or less is 3 for FM_RANSAC.
     confidence, maxIters : float and int, optional
         By default those of the estimator. An array passed as ``maxIters`` is the mask, as in OpenCV's shorter
         signature.
@@ -184,7 +187,7 @@ def findFundamentalMat(
     ValueError
         If an argument is invalid.
     """
-    x1, x2 = as_pair("points1", points1, "points2", points2)
+    x1, x2 = as_pair("points1", points1, "points2", points2, homogeneous=True)
     if isinstance(maxIters, np.ndarray):
         maxIters, mask = None, maxIters
     if len(x1) < 7:
@@ -198,7 +201,7 @@ def findFundamentalMat(
 
         F = fundamental_8pt(x1, x2)
         return answer_of_all(None if F is None else _divide(F), len(x1), mask)
-    call = read_method(method, ransacReprojThreshold, maxIters, confidence)
+    call = read_method(method, ransacReprojThreshold, maxIters, confidence, _DEFAULT_THRESHOLD)
     found, inliers = answer(call.run(estimate_fundamental, x1, x2), 7, mask)
     return (None if found is None else _divide(found)), inliers
 
@@ -310,7 +313,7 @@ def __getattr__(name: str) -> Any:
     """Return names that are not defined here from OpenCV, if it is installed."""
     if name == "error":
         return error_type().__mro__[1] if error_type() is not ValueError else ValueError
-    if name.startswith("__"):
+    if name.startswith("__") and name != "__version__":
         raise AttributeError(name)
     try:
         opencv = importlib.import_module("cv2")

@@ -66,7 +66,8 @@ def ransac(
         Inliers have residuals below this.
         Residuals of inliers are smaller.
     is_data_valid, is_model_valid, stop_sample_num, stop_residuals_sum, initial_inliers
-        As for ``skimage.measure.ransac``.
+        As for ``skimage.measure.ransac``. If ``is_model_valid`` refuses the last model, None is returned;
+        scikit-image returns the model, with the same warning.
     max_trials : int, optional
         Largest number of samples; by default 100, or the default of the compiled estimator.
     stop_probability : float
@@ -121,7 +122,9 @@ def ransac(
         generator,
         initial_inliers,
     )
-    return model, inliers
+    if model is None or is_model_valid is None or is_model_valid(model, *(array[inliers] for array in arrays)):
+        return model, inliers
+    return None, None  # scikit-image has warned
 
 
 def _is_compiled(model_class: Any, arrays: tuple[NDArray[Any], ...]) -> bool:

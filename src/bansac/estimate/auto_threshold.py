@@ -47,29 +47,40 @@ _QUANTILE_99 = 2.3263478740408408
 def solve_auto(solve: Callable[[Options], Result], problem: Problem, options: Options) -> Result:
     """Call ``solve`` at the threshold of the options, and then at estimated thresholds.
 
+    All runs together draw at most ``max_iterations`` samples. The first run has half of them, because the others may
+    need as many.
     If the first run has no success, the noise may be larger, so the largest threshold is tried. Returns the result of
     the last run with success, or of the first run if there is none. Its numbers of iterations, models and restarts are
     the sums over all runs. Its trace is that of one run.
     """
     assert options.threshold is not None
+    assert options.max_iterations is not None
     deadline = None if options.max_seconds is None else time.perf_counter() + options.max_seconds
     bounds = SMALLEST * options.threshold, LARGEST * options.threshold
-    runs = [solve(options)]
+    runs = [solve(_limited(options, (options.max_iterations + 1) // 2))]
     best = runs[0]
     while len(runs) < _RUNS:
         following = estimate_threshold(best.residuals, problem, bounds) if best.success else bounds[1]
         if max(following / best.threshold, best.threshold / following) < _CLOSE:
+            break
+        left = options.max_iterations - sum(run.iterations for run in runs)
+        if left <= 0:
             break
         changes: dict[str, Any] = {"threshold": following}
         if deadline is not None:
             changes["max_seconds"] = deadline - time.perf_counter()
             if changes["max_seconds"] <= 0.0:
                 break
-        runs.append(solve(options.replace(**changes)))
+        runs.append(solve(_limited(options, left).replace(**changes)))
         if not runs[-1].success:
             break
         best = runs[-1]
     return _with_totals(best, runs)
+
+
+def _limited(options: Options, most: int) -> Options:
+    """Return the options with at most ``most`` iterations."""
+    return options.replace(max_iterations=most, min_iterations=min(options.min_iterations, most))
 
 
 def estimate_threshold(residuals: NDArray[np.float64], problem: Problem, bounds: tuple[float, float]) -> float:

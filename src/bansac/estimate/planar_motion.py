@@ -46,13 +46,18 @@ def motion_of_plane(rays: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDA
     -------
     R, t : (3, 3) and (3,) ndarray
         The motion ``X2 = R X1 + t`` with t of unit length. The return value is None if the matches determine no
-        homography, or if no motion of the homography has the plane in front of the camera.
+        homography, or if no motion of the homography has the plane in front of the camera. Rays of a wrong scale, such
+        as pixels, can give a homography of rank 2 within rounding. It has no motion.
     """
     H = homography_dlt(rays[:2].T, rays[2:].T)
     if H is None or not np.linalg.det(H) > 0.0:
         return None
+    try:
+        motions = decompose_homography(H)
+    except ValueError:  # rank 2
+        return None
     best, motion = 0.0, None
-    for R, t, n in decompose_homography(H):
+    for R, t, n in motions:
         depth = n[0] * rays[0] + n[1] * rays[1] + n[2]  # the inverse of the depth in camera 1
         facing, length = float(depth.mean()), float(np.linalg.norm(t))
         if length > 0.0 and facing > best and np.mean(depth > 0.0) >= _IN_FRONT:

@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from typing import Any
 
@@ -30,6 +31,9 @@ from bansac.significance.verdict import find_verdict
 from bansac.validate import as_weights, check_probabilities, scores_and_range
 
 __all__ = ["distances", "solve"]
+
+# If a run with scores or priors fails, this number of samples is drawn without them. A success shows that they mislead.
+_WITHOUT_SCORES = 150
 
 
 def solve(
@@ -56,7 +60,19 @@ def solve(
         return _solve(problem, data, options, scores, priors, weights, watch, unit, two_views, plausibility)
 
     options, auto = resolved
-    return solve_auto(solve_with, problem, options) if auto else solve_with(options)
+    result = solve_auto(solve_with, problem, options) if auto else solve_with(options)
+    informed = (scores is not None or priors is not None) and options.sampler_row.prior
+    if result.success or not informed or options.max_seconds is not None or options.needs_order(informed=False):
+        return result
+    few = min(_WITHOUT_SCORES, options.max_iterations or _WITHOUT_SCORES)
+    short = options.replace(max_iterations=few, min_iterations=0, trace=False)
+    blind = _solve(problem, data, short, None, None, weights, watch, unit, two_views, plausibility)
+    hint = (
+        f"; without scores and priors a model has {blind.num_inliers} inliers, "
+        "so these may be reversed: larger values mean better data"
+    )
+    message = result.message + hint if blind.success else result.message
+    return dataclasses.replace(result, message=message, seconds=blind.seconds, loading_seconds=blind.loading_seconds)
 
 
 def _solve(

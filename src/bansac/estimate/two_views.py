@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from dataclasses import replace
 from typing import Unpack
 
@@ -31,6 +32,9 @@ __all__ = [
     "estimate_homography",
     "estimate_relative_pose",
 ]
+
+# Share of the points that may lie outside of an image, and the share that shows that the size is wrong.
+_FEW_OUTSIDE, _MOST_OUTSIDE = 0.05, 0.5
 
 # Default threshold of the essential matrix if camera matrices are given, in pixels.
 _DEFAULT_PIXELS = 0.5
@@ -61,7 +65,8 @@ def estimate_homography(
     scores : (N,) array_like, optional
         Quality of the matches, larger is better. Scores define the order of PROSAC, P-NAPSAC and PROSAC's stopping
         criterion. Samplers that start from probabilities (BANSAC, BaySAC, AR) use the scores as prior inlier
-        probabilities if ``priors`` is not given; the scores must then lie in [0, 1].
+        probabilities if ``priors`` is not given; the scores must then lie in [0, 1]. If the run fails, a short run
+        without scores and priors follows. ``Result.message`` says if it finds a model.
     priors : (N,) array_like, optional
         Prior inlier probabilities in [0, 1].
     weights : (N,) array_like, optional
@@ -132,6 +137,8 @@ def estimate_fundamental(
         Sizes of the images in pixels. If both are given, optimised models are also compared by the focal lengths they
         imply, with the principal points at the image centres. Models with implausible focal lengths need twice as many
         agreeing restarts.
+        A single size has no effect and a warning. If height and width seem swapped, or most points lie outside of the
+        image, a ValueError is raised.
     scores, priors, weights, preset, options
         As in :func:`bansac.estimate_homography`.
     **settings
@@ -162,26 +169,50 @@ def estimate_fundamental(
 
     watch = Stopwatch()
     resolved = resolve_options(FUNDAMENTAL, options, preset, threshold, settings)
-    plausibility = _focal_plausibility(image_size1, image_size2)
-    return solve(
-        FUNDAMENTAL, as_matches(x1, x2), resolved, scores, priors, weights, watch, two_views=True,
-        plausibility=plausibility,
-    )  # fmt: skip
+    data = as_matches(x1, x2)
+    plausibility = _focal_plausibility(image_size1, image_size2, data)
+    return solve(FUNDAMENTAL, data, resolved, scores, priors, weights, watch, two_views=True, plausibility=plausibility)
 
 
 def _focal_plausibility(
-    image_size1: tuple[int, int] | None, image_size2: tuple[int, int] | None
+    image_size1: tuple[int, int] | None, image_size2: tuple[int, int] | None, data: NDArray[np.float64]
 ) -> Plausibility | None:
-    """Return the plausibility of models by their focal lengths; None if a size is missing."""
-    sizes = [
-        as_size(name, size)
-        for name, size in (("image_size1", image_size1), ("image_size2", image_size2))
-        if size is not None
-    ]
+    """Check the sizes against matches (4 x N) and return the plausibility of focal lengths; None without two sizes."""
+    given = {"image_size1": (image_size1, data[:2]), "image_size2": (image_size2, data[2:])}
+    sizes = {name: as_size(name, size) for name, (size, _) in given.items() if size is not None}
+    for name, size in sizes.items():
+        _check_size(name, size, given[name][1])
+    if len(sizes) == 1:
+        (missing,) = given.keys() - sizes.keys()
+        warnings.warn(f"{missing} is missing: one size of two has no effect", stacklevel=3)
     if len(sizes) < 2:
         return None
-    cameras = [(0.5 * (width - 1), 0.5 * (height - 1), math.hypot(height, width)) for height, width in sizes]
+    cameras = [(0.5 * (width - 1), 0.5 * (height - 1), math.hypot(height, width)) for height, width in sizes.values()]
     return Plausibility(focal_plausibility, np.array(cameras).ravel())
+
+
+def _check_size(name: str, size: tuple[int, int], x: NDArray[np.float64]) -> None:
+    """Raise a ValueError if height and width seem swapped, or if most points (2 x N) lie outside of the image.
+
+    Some points may lie outside, for example points that were undistorted.
+    """
+    height, width = size
+    n = x.shape[1]
+    outside, otherwise = _count_outside(x, width, height), _count_outside(x, height, width)
+    if outside <= _FEW_OUTSIDE * n:
+        return
+    swapped = otherwise <= _FEW_OUTSIDE * n
+    if swapped or outside > _MOST_OUTSIDE * n:
+        hint = "height and width seem swapped" if swapped else f"{outside} of {n} points lie outside"
+        raise ValueError(
+            f"{name} is (height, width) = ({height}, {width}), but the coordinates reach y = {x[1].max():.6g} and "
+            f"x = {x[0].max():.6g}: {hint}"
+        )
+
+
+def _count_outside(x: NDArray[np.float64], width: int, height: int) -> int:
+    inside = (x[0] >= -1) & (x[0] <= width) & (x[1] >= -1) & (x[1] <= height)
+    return int(np.count_nonzero(~inside))
 
 
 def estimate_essential(

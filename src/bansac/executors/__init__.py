@@ -87,7 +87,9 @@ def attempt(work: Work[Item, Value], item: Item) -> Value | ItemFailure:
     try:
         return work(item)
     except (OSError, ValueError) as error:
-        return ItemFailure(str(error) or repr(error))
+        reason = str(error) or repr(error)
+        # A file name that is not UTF-8 has characters that no file or terminal takes.
+        return ItemFailure(reason.encode("utf-8", "backslashreplace").decode())
     except Exception as error:
         error.add_note(f"in {str(item)[:_LENGTH]}")
         raise

@@ -60,7 +60,8 @@ def match_images(
     Parameters
     ----------
     image1, image2 : path or (H, W[, 3 or 4]) array_like
-        Files, or pixels: grey, RGB or RGBA; integers from 0 to 255 or floats from 0 to 1.
+        Files, or pixels: grey, RGB or RGBA; integers from 0 to 255 or floats from 0 to 1. The EXIF orientation of a
+        file is not applied, as in COLMAP: points are coordinates of the stored pixels.
     ratio : float, optional
         Largest SNN ratio of a match, in (0, 1].
     max_features : int, optional

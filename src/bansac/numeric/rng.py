@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 
 import numpy as np
+from numba import config
 
 from bansac.numeric.arrays import Ints, Words
 from bansac.numeric.jit import inlined, inner_kernel, kernel
@@ -71,6 +72,10 @@ def step(
     c ^= shifted
     d = (d << _U45) | (d >> _U19)
     return result, a, b, c, d
+
+
+if config.DISABLE_JIT:  # NumPy's scalars warn where integers wrap around
+    step = np.errstate(over="ignore")(step)
 
 
 @inner_kernel

@@ -8,8 +8,9 @@ import numpy as np
 
 from bansac.numeric.arrays import Floats, Ints, Reals
 from bansac.numeric.jit import inner_kernel
-from bansac.problems.line import normalize, weighted_centroid
+from bansac.problems.line import weighted_centroid
 from bansac.problems.problem import Problem
+from bansac.solvers.normalization import normalize
 
 __all__ = ["CIRCLE"]
 

@@ -9,6 +9,7 @@ import numpy as np
 from bansac.numeric.arrays import Floats, Ints, Reals
 from bansac.numeric.jit import inner_kernel
 from bansac.problems.problem import Problem
+from bansac.solvers.normalization import normalize
 
 __all__ = ["LINE"]
 
@@ -105,18 +106,6 @@ def weighted_centroid(x: Floats, y: Floats, weights: Floats) -> tuple[float, flo
     if total > 0.0:
         return total, mx / total, my / total
     return 0.0, np.nan, np.nan
-
-
-def normalize(data: Floats, transform: Floats) -> None:
-    """Shift and scale the points to centroid 0 and unit spread; ``transform`` is (scale, centroid, unused)."""
-    n = data.shape[1]
-    centroid = np.cumsum(data / n, axis=1)[:, -1]
-    data -= centroid[:, None]
-    spread = np.cumsum((data[0] * data[0] + data[1] * data[1]) / (2 * n))[-1]
-    scale = 1.0 / math.sqrt(spread) if spread > 0.0 else 1.0
-    data *= scale
-    transform[0] = scale
-    transform[1:3] = centroid
 
 
 def denormalize(model: Floats, transform: Floats) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from bansac.numeric.arrays import Floats, Ints, Reals
+from bansac.numeric.extent import UNIT, near_box
 from bansac.numeric.jit import kernel
 from bansac.problems.problem import Problem
 
@@ -137,15 +138,22 @@ def _substitute(c: Floats, scale: float, centre: float) -> None:
 
 
 def normalize(data: Floats, transform: Floats) -> None:
-    """Map x to [-1, 1] and y to mean 0 and unit spread; ``transform`` is (y scale, y mean, x scale, x centre, -)."""
+    """Map x to [-1, 1] and y to mean 0 and unit spread, except far values.
+
+    ``transform`` is (y scale, y mean, x scale, x centre, -).
+    """
     x, y = data[0], data[1]
-    low, high = x.min(), x.max()
-    mean = np.cumsum(y / y.size)[-1]
+    low, high = near_box(data[:1], UNIT)[:, 0].tolist()
+    lowest, highest = near_box(data[1:], UNIT)[:, 0].tolist()
+    is_near = (y >= lowest) & (y <= highest)
+    near = y[is_near]
+    mean = np.cumsum(near / near.size)[-1]
     centre = 0.5 * (low + high)
     x_scale = 2.0 / (high - low) if high > low else 1.0
     x[:] = (x - centre) * x_scale
     y -= mean
-    variance = np.cumsum(y * y / y.size)[-1]
+    near = y[is_near]
+    variance = np.cumsum(near * near / near.size)[-1]
     y_scale = 1.0 / np.sqrt(variance) if variance > 0.0 else 1.0
     y *= y_scale
     transform[:4] = y_scale, mean, x_scale, centre

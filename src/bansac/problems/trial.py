@@ -71,6 +71,9 @@ class _Trial:
         count = 0 if found is None else int(found)
         if not 0 <= count <= problem.max_models:
             self._refuse("solve", f"returns {count} for the number of models, but max_models is {problem.max_models}")
+        for k in range(count):
+            if (models[k] == _UNTOUCHED).any():
+                self._refuse("solve", f"returns {count}, but leaves models[{k}] unwritten (shape: {models.shape})")
         if count > 0:
             model[:] = models[0]
             self._call("is_valid", data=data, model=model, sample=sample)

@@ -29,6 +29,11 @@ from bansac.solvers import homography_4pt, homography_dlt
 
 __all__ = ["configuration_message", "find_configuration", "fit_rotation", "matches_of_plane"]
 
+# All thresholds here are at least the standard deviation of the noise. It is measured from the residuals in this number
+# of thresholds; outliers are counted in the second half. 68 % of the errors are within one standard deviation.
+_BINS = 24
+_WITHIN = 0.683
+
 # A match follows a line or plane up to this many thresholds, as in DEGENSAC, because it has noise in two directions.
 _TOLERANCE = 3.0
 
@@ -44,6 +49,9 @@ _SIGNIFICANT = math.log(1e-3)
 
 # The rate of chance inliers is estimated from the residuals between these multiples of the threshold.
 _NEAR, _FAR = 2.0, 10.0
+
+# Factor of the rate of inliers by noise, for errors of the homography and noise that is not quite isotropic.
+_SLACK = 1.2
 
 # Share of the matches of a homography that must follow a rotation.
 _ROTATION_SHARE = 0.9
@@ -87,6 +95,7 @@ def find_configuration(
     {"general", "planar", "pure_rotation", "collinear"} or None
         The configuration. For a homography it is "planar" or "collinear"; with ``by_chance`` it is "collinear" or None.
     """
+    threshold = _raise_to_noise(residuals, threshold)
     if _on_line(data, residuals, threshold, problem.codimension):
         return "collinear"
     if by_chance:
@@ -131,7 +140,7 @@ def matches_of_plane(data: NDArray[np.float64], residuals: NDArray[np.float64], 
         Whether each match follows the homography of the plane; all False if few inliers follow one.
     """
     plane = np.empty(residuals.size)
-    _on_plane(data, residuals, threshold, 1, plane)
+    _on_plane(data, residuals, _raise_to_noise(residuals, threshold), 1, plane)
     return np.asarray(plane == 1.0)
 
 
@@ -146,13 +155,40 @@ def fit_rotation(rays: Floats) -> Floats:
 
 
 @kernel
+def _raise_to_noise(residuals: Floats, threshold: float) -> float:
+    """Return the larger of the threshold and the standard deviation of the errors of the inliers.
+
+    The latter is the distance from the model within which 68 % of the errors lie. Inliers may be beyond the threshold.
+    Outliers are assumed to be uniformly distributed near the model.
+    """
+    bins = np.empty(_BINS)
+    for k in range(_BINS):
+        bins[k] = 0.0
+    for n in range(residuals.size):
+        if residuals[n] < _BINS * threshold:
+            bins[int(residuals[n] / threshold)] += 1.0
+    half, outliers, total = _BINS // 2, 0.0, 0.0
+    for k in range(half, _BINS):
+        outliers += bins[k] / half
+    for k in range(half):
+        total += bins[k] - outliers
+    scale, missing = 1.0, _WITHIN * total - (bins[0] - outliers)
+    for k in range(1, half):
+        if missing > 0.0:
+            errors = bins[k] - outliers
+            scale += min(missing / errors, 1.0) if errors > 0.0 else 1.0
+            missing -= errors
+    return scale * threshold
+
+
+@kernel
 def _on_line(data: Floats, residuals: Floats, threshold: float, codimension: int) -> bool:
     """Return whether the inliers lie on a line in one of the images, except those that chance explains."""
     counts = np.empty((2, 3), np.int64)
     n = _examine_lines(data, residuals, threshold, fixed_rng(), counts)
     few, found = (1.0 - _FEWEST) * n, n == 0
     for image in range(0 if found else 2):
-        found |= counts[image, 0] <= few and _is_chance(counts[image], _FREE_OF_LINE, codimension)
+        found |= counts[image, 0] <= few and _is_chance(counts[image], _FREE_OF_LINE, codimension, 0.0)
     return found
 
 
@@ -164,21 +200,22 @@ def _on_plane(data: Floats, residuals: Floats, threshold: float, codimension: in
     few inliers follow it.
     """
     counts = np.empty(3, np.int64)
-    _mark_plane_of_support(data, residuals, threshold, fixed_rng(), follows, counts)
-    return _is_chance(counts, _FREE_OF_PLANE, codimension)
+    by_noise = _mark_plane_of_support(data, residuals, threshold, fixed_rng(), follows, counts)
+    return _is_chance(counts, _FREE_OF_PLANE, codimension, by_noise)
 
 
 @inner_kernel
-def _is_chance(counts: Ints, free: int, codimension: int) -> bool:
+def _is_chance(counts: Ints, free: int, codimension: int, by_noise: float) -> bool:
     """Return whether chance explains the inliers among the matches off a line or plane.
 
-    By chance, such a match is an inlier with the rate estimated from residuals beyond the threshold. Any ``free``
-    matches fit the model, so the bound of the probability is multiplied by the number of ways to choose them.
+    By chance, such a match is an inlier with the rate estimated from residuals beyond the threshold, or with the rate
+    ``by_noise`` if that is larger. Any ``free`` matches fit the model, so the bound of the probability is multiplied by
+    the number of ways to choose them.
     """
     support, near, n = counts[0], counts[1], counts[2]
     if support <= free:
         return True
-    rate = min((near + 1.0) / ((_FAR**codimension - _NEAR**codimension) * (n + 1.0)), 1.0)
+    rate = min(max((near + 1.0) / ((_FAR**codimension - _NEAR**codimension) * (n + 1.0)), by_noise), 1.0)
     return log_choose(n, free) + log_binomial_tail(support - free, n - free, rate) > _SIGNIFICANT
 
 
@@ -243,11 +280,11 @@ def _examine_lines(data: Floats, residuals: Floats, threshold: float, rng: Words
 @allocating_kernel
 def _mark_plane_of_support(
     data: Floats, residuals: Floats, threshold: float, rng: Words, follows: Floats, counts: Ints
-) -> None:
+) -> float:
     """Mark the matches of the plane in ``follows``, and count the others.
 
     ``counts`` holds the number of inliers off the plane, of matches off it with a residual from 2 to 10 thresholds, and
-    of all matches off it.
+    of all matches off it. Returns the probability that a match off the plane is an inlier if only noise moved it there.
     """
     support = 0
     for k in range(residuals.size):
@@ -269,15 +306,40 @@ def _mark_plane_of_support(
     if found >= _FEWEST_AT_FIRST * n and found > 0:
         found = refit_plane(searched, _squared_tolerance(threshold), _MAX_FITS, models[1], models[0], on, scratch)
     if found < _FEWEST * n or found == 0:
-        return
-    _count_following(data, models[1], threshold, follows)
-    counts[0], counts[2] = 0, 0
+        return 0.0
+    refit_plane(data, _squared_tolerance(threshold), 1, models[1], models[0], follows, scratch)
+    counts[0], counts[2], by_noise = 0, 0, 0.0
     for k in range(residuals.size):
         if follows[k] == 0.0:
             r = residuals[k]
             counts[0] += 1 if r <= threshold else 0
             counts[1] += 1 if _NEAR * threshold < r <= _FAR * threshold else 0
             counts[2] += 1
+            by_noise += _rate_by_noise(threshold / _plane_distance(data, models[1], k))
+    rate: float = by_noise / max(counts[2], 1)
+    return rate
+
+
+@inlined
+def _rate_by_noise(sine: float) -> float:
+    """Return the probability that noise moves a match off the plane but not off its epipolar lines.
+
+    Noise has no direction. So its component across the epipolar lines is at most the threshold with the probability
+    2 / pi asin(sine), where ``sine`` is the threshold over the distance of the match from the homography.
+    """
+    return _SLACK * 2.0 / math.pi * math.asin(min(sine, 1.0))
+
+
+@inlined
+def _plane_distance(data: Floats, H: Floats, k: int) -> float:
+    """Return the Sampson distance of match k from a homography, see ``mark_plane``; inf if it is behind a camera."""
+    x1, y1, x2, y2 = data[0, k], data[1, k], data[2, k], data[3, k]
+    w = H[6] * x1 + H[7] * y1 + H[8]
+    a, b = H[0] * x1 + H[1] * y1 + H[2] - x2 * w, H[3] * x1 + H[4] * y1 + H[5] - y2 * w
+    ax, ay, bx, by = H[0] - x2 * H[6], H[1] - x2 * H[7], H[3] - y2 * H[6], H[4] - y2 * H[7]
+    aa, ab, bb = ax * ax + ay * ay + w * w, ax * bx + ay * by, bx * bx + by * by + w * w
+    squared: float = (bb * a * a - 2.0 * ab * a * b + aa * b * b) / (aa * bb - ab * ab)
+    return math.sqrt(squared) if w > 0.0 and squared >= 0.0 else np.inf
 
 
 @inner_kernel

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bansac.numeric.arrays import Floats, as_floats
+from bansac.numeric.extent import SAMPLE, UNIT, bound_near
 from bansac.numeric.jit import inlined, kernel
 
 __all__ = [
@@ -68,21 +69,29 @@ def as_weights(weights: ArrayLike | None, n: int) -> Floats:
 def normalize(data: Floats, transform: Floats) -> None:
     """Centre the channels and scale them by one factor to a mean squared coordinate of 1, in place.
 
+    Far coordinates (``numeric.extent``) do not count, because all others would share a few digits of a float32.
     ``transform`` gets the factor and the centroids (x1, y1, x2, y2 for two images).
     """
     channels, n = data.shape
-    square, negligible = 0.0, 0.0
+    box = np.empty((2, channels))
+    bound_near(data, UNIT, box, np.empty(SAMPLE))
+    square, negligible, counted = 0.0, 0.0, 0
     for c in range(channels):
-        total = 0.0
+        low, high = box[0, c], box[1, c]
+        total, near = 0.0, 0
         for i in range(n):
-            total += data[c, i]
-        mean = total / n
+            if low <= data[c, i] <= high:
+                total += data[c, i]
+                near += 1
+        mean = total / near
         transform[1 + c] = mean
         for i in range(n):
+            is_near = low <= data[c, i] <= high
             data[c, i] -= mean
-            square += data[c, i] * data[c, i]
-        negligible += n * (_ROUNDING * mean) * (_ROUNDING * mean)
-    scale = math.sqrt(channels * n / square) if square > negligible else 1.0
+            square += data[c, i] * data[c, i] if is_near else 0.0
+        negligible += near * (_ROUNDING * mean) * (_ROUNDING * mean)
+        counted += near
+    scale = math.sqrt(counted / square) if square > negligible else 1.0
     for c in range(channels):
         for i in range(n):
             data[c, i] *= scale

@@ -80,7 +80,7 @@ def homography_matches(
     ((200, 2), 60)
     """
     rng, inliers = draw_inliers(n, inlier_ratio, noise, seed)
-    extent = _extent(size)
+    extent = image_extent(size)
     corners = np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]]) * extent
     H = _homography_of_corners(corners, corners + rng.uniform(-0.2, 0.2, (4, 2)) * extent)
 
@@ -135,17 +135,17 @@ def epipolar_matches(
     True
     """
     rng, inliers = draw_inliers(n, inlier_ratio, noise, seed)
-    extent = _extent(size)
-    cameras = _camera_pair(size, extent, rng)
+    extent = image_extent(size)
+    cameras = camera_pair(size, extent, rng)
     K, R, t = cameras[:3]
 
     # Draw depths and points of image 1. Points may lie outside image 2, because nothing depends on its frame.
     x1 = rng.uniform(0, 1, (n, 2)) * extent
     depth = rng.uniform(4, 12, n)
-    points = _rays(K, x1) * depth[:, None]
+    points = viewing_rays(K, x1) * depth[:, None]
     x2 = apply_transform(K, points @ R.T + t)
-    _disturb(x1, x2, inliers, noise, extent, rng)
-    return _scene(x1, x2, cameras, points, inliers, size)
+    disturb(x1, x2, inliers, noise, extent, rng)
+    return rigid_scene(x1, x2, cameras, points, inliers, size)
 
 
 def planar_scene_matches(
@@ -192,25 +192,22 @@ def planar_scene_matches(
     on_plane = np.zeros(n, bool)
     true = np.flatnonzero(inliers)
     on_plane[rng.permutation(true)[: round(plane_share * len(true))]] = True
-    extent = _extent(size)
-    cameras = _camera_pair(size, extent, rng)
+    extent = image_extent(size)
+    cameras = camera_pair(size, extent, rng)
     K, R, t = cameras[:3]
 
-    # The plane is normal^T X = distance. With a tilt of up to 40 degrees, all of the image sees it.
-    tilt, heading = np.radians(rng.uniform(0, 40)), rng.uniform(0, 2 * np.pi)
-    normal = np.array([np.sin(tilt) * np.cos(heading), np.sin(tilt) * np.sin(heading), np.cos(tilt)])
-    distance = 8 * normal[2]
+    normal, distance = draw_plane(rng, 40)
     H = K @ (R + np.outer(t, normal) / distance) @ np.linalg.inv(K)
 
     x1 = rng.uniform(0, 1, (n, 2)) * extent
-    rays = _rays(K, x1)
+    rays = viewing_rays(K, x1)
     depth = distance / (rays @ normal)
     factor = rng.uniform(1.25, 2, n)
     factor = np.where(rng.random(n) < 0.5, factor, 1 / factor)
     points = rays * np.where(on_plane, depth, depth * factor)[:, None]
     x2 = apply_transform(K, points @ R.T + t)
-    _disturb(x1, x2, inliers, noise, extent, rng)
-    scene = _scene(x1, x2, cameras, points, inliers, size)
+    disturb(x1, x2, inliers, noise, extent, rng)
+    scene = rigid_scene(x1, x2, cameras, points, inliers, size)
     return replace(scene, on_plane=on_plane, H=H / H[2, 2])
 
 
@@ -248,16 +245,16 @@ def rotation_matches(
     True
     """
     rng, inliers = draw_inliers(n, inlier_ratio, noise, seed)
-    extent = _extent(size)
-    K, R = _camera_pair(size, extent, rng)[:2]
+    extent = image_extent(size)
+    K, R = camera_pair(size, extent, rng)[:2]
     H = K @ R @ np.linalg.inv(K)
     x1 = rng.uniform(0, 1, (n, 2)) * extent
     x2 = apply_transform(H, x1)
-    _disturb(x1, x2, inliers, noise, extent, rng)
+    disturb(x1, x2, inliers, noise, extent, rng)
     return SceneMatches(x1, x2, K1=K, K2=K, size1=size, size2=size, R=R, H=H / H[2, 2], inliers=inliers)
 
 
-def _extent(size: tuple[int, int]) -> _Array:
+def image_extent(size: tuple[int, int]) -> _Array:
     """Return (w - 1, h - 1), the largest x and y of pixel centres."""
     height, width = size
     if height < 2 or width < 2:
@@ -265,25 +262,45 @@ def _extent(size: tuple[int, int]) -> _Array:
     return np.array([width - 1.0, height - 1.0])
 
 
-_Cameras = tuple[_Array, _Array, _Array, _Array, _Array]  # K, R, t, E, F
+Cameras = tuple[_Array, _Array, _Array, _Array, _Array]  # K, R, t, E, F
 
 
-def _camera_pair(size: tuple[int, int], extent: _Array, rng: np.random.Generator) -> _Cameras:
-    """Draw K and a motion R, t of 3 to 15 degrees and one baseline; return them with E and F of unit norm."""
-    focal = float(max(size))
+def camera_pair(
+    size: tuple[int, int],
+    extent: _Array,
+    rng: np.random.Generator,
+    *,
+    focal_ratio: float = 1.0,
+    t: _Array | None = None,
+) -> Cameras:
+    """Draw K and a motion R, t of 3 to 15 degrees and one baseline; return them with E and F of unit norm.
+
+    The focal length is ``focal_ratio`` times the larger side of the image. A given ``t`` replaces the drawn one.
+    """
+    focal = focal_ratio * max(size)
     K = np.array([[focal, 0, extent[0] / 2], [0, focal, extent[1] / 2], [0, 0, 1]])
     axis = rng.normal(size=3)
     R = rotation_matrix(axis / np.linalg.norm(axis) * np.radians(rng.uniform(3, 15)))
-    t = rng.normal(size=3) * [1.0, 1.0, 0.4]
-    t /= np.linalg.norm(t)
+    t = rng.normal(size=3) * [1.0, 1.0, 0.4] if t is None else t
+    t = t / np.linalg.norm(t)
     E = np.cross(t, R.T).T / np.sqrt(2)  # columns t x R[:, j]: E = [t]x R, of unit norm
     K_inv = np.linalg.inv(K)
     F = K_inv.T @ E @ K_inv
     return K, R, t, E, F / np.linalg.norm(F)
 
 
-def _scene(
-    x1: _Array, x2: _Array, cameras: _Cameras, points: _Array, inliers: NDArray[np.bool_], size: tuple[int, int]
+def draw_plane(rng: np.random.Generator, max_tilt: float) -> tuple[_Array, float]:
+    """Draw a plane normal^T X = distance, 8 baselines in front of camera 1 and tilted by up to ``max_tilt`` degrees.
+
+    With up to 40 degrees, the whole image sees the plane.
+    """
+    tilt, heading = np.radians(rng.uniform(0, max_tilt)), rng.uniform(0, 2 * np.pi)
+    normal = np.array([np.sin(tilt) * np.cos(heading), np.sin(tilt) * np.sin(heading), np.cos(tilt)])
+    return normal, float(8 * normal[2])
+
+
+def rigid_scene(
+    x1: _Array, x2: _Array, cameras: Cameras, points: _Array, inliers: NDArray[np.bool_], size: tuple[int, int]
 ) -> SceneMatches:
     """Combine matches and their ground truth; outliers have no scene point."""
     K, R, t, E, F = cameras
@@ -291,12 +308,12 @@ def _scene(
     return SceneMatches(x1, x2, K1=K, K2=K, size1=size, size2=size, R=R, t=t, E=E, F=F, inliers=inliers, points=points)
 
 
-def _rays(K: _Array, x: _Array) -> _Array:
+def viewing_rays(K: _Array, x: _Array) -> _Array:
     """Return the points at depth 1 that project to ``x``."""
     return np.asarray(homogeneous(x) @ np.linalg.inv(K).T)
 
 
-def _disturb(
+def disturb(
     x1: _Array, x2: _Array, inliers: NDArray[np.bool_], noise: float, extent: _Array, rng: np.random.Generator
 ) -> None:
     """Add noise to the inliers of both images and replace the other matches by outliers, in place."""

@@ -83,6 +83,16 @@ def test_all_data_in_one_sample():
         assert np.all(np.sort(samples, axis=1) == np.arange(4))
 
 
+def test_a_sample_has_no_datum_twice():
+    # Each datum occurs twice, and the only neighbour of most is their duplicate.
+    crowded = line_of_points(*np.repeat([0, 1, 2, 50, 100, 150], 2))
+    for sample in draw(crowded, 1.5, 3, 100).tolist():
+        assert set(crowded[0, sample]) == {0, 1, 2}
+    lonely = line_of_points(*np.repeat(100.0 * np.arange(20), 3))
+    samples = draw(lonely, 1.5, 3, 300)
+    assert np.mean([len(set(lonely[0, sample])) == 3 for sample in samples.tolist()]) > 0.7
+
+
 def test_one_seed_one_course():
     data = np.random.default_rng(0).uniform(size=(4, 60))
     first, again, other = (draw(data, 0.5, 4, 100, seed) for seed in (1, 1, 2))

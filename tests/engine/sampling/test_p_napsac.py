@@ -201,7 +201,7 @@ def test_layers_list_the_data_of_each_cell_by_rank(channels, n, seed):
     rng = np.random.default_rng(seed)
     data, ranking = clustered(rng, channels, n), rng.permutation(n)
     points = data[:, ranking]
-    low, high = points.min(axis=1), points.max(axis=1)
+    low, high = reference.near_bounds(points)
     members, starts, counts = build_layers(data, ranking)
     for layer, cells in enumerate((16, 8, 4, 2)):
         keys = [tuple(reference.cell(points[c, i], low[c], high[c], cells) for c in range(channels)) for i in range(n)]

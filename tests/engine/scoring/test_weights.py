@@ -15,6 +15,7 @@ from bansac.engine.scoring import weights as module
 from bansac.engine.scoring.weights import density_weights, reliability_weights, scale_weights
 from bansac.engine.state import BLOCK, pack_run
 from bansac.engine.verification import ABANDONED, evaluate
+from bansac.numeric.extent import GRID
 from bansac.problems.line import LINE
 from bansac.synthetic import epipolar_matches
 from tests.engine.builder import build_run
@@ -33,12 +34,18 @@ def scaled(weights):
 def test_density_is_the_number_of_points_in_the_cells_around(n, seed, clustered):
     rng = np.random.default_rng(seed)
     data = rng.normal(0, 1, (4, n)) ** (3 if clustered else 1) * [[1000], [300], [1], [20]]
-    counts = []
-    for x, y in (data[:2], data[2:]):
-        diagonal = math.hypot(np.ptp(x), np.ptp(y)) or 1.0
-        counts.append(reference.box_density(x, y, module._RADIUS, diagonal))
+    counts = [reference.box_density(x, y, module._RADIUS, GRID) for x, y in (data[:2], data[2:])]
     assert density_weights(data) == pytest.approx(1 / np.sqrt(counts[0] * counts[1]), rel=1e-12)
     assert density_weights(data[:2]) == pytest.approx(1 / counts[0], rel=1e-12)
+
+
+def test_far_points_do_not_change_the_density_of_others():
+    data = np.random.default_rng(0).uniform(0, 500, (4, 400))
+    far = data.copy()
+    far[:, ::40] = [[1e5], [-1e6], [3e4], [1e4]]
+    near = np.arange(400) % 40 > 0
+    change = density_weights(far)[near] / density_weights(data[:, near])
+    assert np.mean(change == 1) > 0.95  # others are near the corner that far points are moved to
 
 
 @pytest.mark.parametrize("data", [np.zeros((4, 3)), np.full((4, 3), 1e100), np.full((2, 3), -5.0)])

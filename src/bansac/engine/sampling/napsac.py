@@ -14,6 +14,7 @@ import numpy as np
 from bansac.engine.sampling import SamplerInput
 from bansac.engine.sampling.uniform import sample_uniform
 from bansac.numeric.arrays import Floats, Ints, Singles, Words
+from bansac.numeric.extent import GRID, near_box
 from bansac.numeric.jit import inlined, inner_kernel, plain
 from bansac.numeric.rng import next_index
 
@@ -22,7 +23,8 @@ __all__ = ["Memory", "draw", "neighborhood_radius", "sample_napsac", "start", "v
 # Radius over the diagonal of the bounding box of the points: 36 pixels for matches spread evenly over two images of
 # 1000 x 1000 pixels.
 _RADIUS_SHARE = 0.02
-# The box excludes this share of the points at both ends of each channel, so that a few outliers do not enlarge it.
+# The box excludes this share of the points at both ends of each channel, so that a few outliers do not enlarge it. More
+# outliers may be far (``numeric.extent``); they are moved to the border of the others.
 _STRAY_SHARE = 0.05
 
 
@@ -48,7 +50,8 @@ def neighborhood_radius(data: Floats) -> float:
     >>> neighborhood_radius(np.stack([x, x[::-1], x, x[::-1]]))
     36.0
     """
-    low, high = np.quantile(data, (_STRAY_SHARE, 1 - _STRAY_SHARE), axis=1)
+    lowest, highest = near_box(data, GRID)[:, :, None]
+    low, high = np.quantile(data.clip(lowest, highest), (_STRAY_SHARE, 1 - _STRAY_SHARE), axis=1)
     return _RADIUS_SHARE * math.hypot(*(high - low))
 
 
@@ -64,7 +67,7 @@ def sample_napsac(
         The data.
     centres : (N + 1,) ndarray of int
         The indices of the possible centres; the last entry is their number. At first all points are possible centres.
-        A centre with too few neighbours is removed. If none is left, samples are uniform.
+        A centre with too few distinct neighbours is removed. If none is left, samples are uniform.
     neighbors : (N,) ndarray of int
         Work space.
     """
@@ -74,16 +77,39 @@ def sample_napsac(
         place = next_index(rng, np.int64(centres[n]))
         centre = centres[place]
         found = _find_neighbors(data, centre, squared_radius, neighbors)
-        if found >= others:
-            sample[0] = centre
-            for i in range(others):  # the first steps of a shuffle
-                j = i + next_index(rng, found - i)
-                sample[i + 1] = neighbors[j]
-                neighbors[j] = neighbors[i]
+        if found >= others and _fill(rng, data, centre, neighbors, found, sample):
             return
         centres[n] -= 1
         centres[place] = centres[centres[n]]
     sample_uniform(rng, n, sample)
+
+
+@inlined
+def _fill(rng: Words, data: Floats, centre: np.int64, neighbors: Ints, found: int, sample: Ints) -> bool:
+    """Draw the sample from the centre and its neighbours without duplicates; return whether there are enough."""
+    sample[0] = centre
+    chosen = 1
+    for i in range(found):  # the first steps of a shuffle
+        if chosen == sample.size:
+            break
+        j = i + next_index(rng, found - i)
+        new = True
+        for k in range(chosen):
+            new = new and not _are_equal(data, sample[k], neighbors[j])
+        if new:
+            sample[chosen] = neighbors[j]
+            chosen += 1
+        neighbors[j] = neighbors[i]
+    return chosen == sample.size
+
+
+@inlined
+def _are_equal(data: Floats, first: np.int64, second: np.int64) -> bool:
+    """Return whether two points are equal in all channels."""
+    equal = 0
+    for c in range(data.shape[0]):
+        equal += 1 if data[c, first] == data[c, second] else 0
+    return bool(equal == data.shape[0])
 
 
 @inlined

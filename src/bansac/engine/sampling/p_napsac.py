@@ -5,10 +5,10 @@ neighbours. Point i has a hit counter t_i, the number of samples that contained 
 centre. Its neighbourhood consists of its first k_i neighbours. It grows with t_i by PROSAC's growth function for
 samples of m - 1. The sample contains the k_i-th neighbour and m - 2 of the k_i - 1 neighbours before it.
 
-Neighbours are found in grids over the bounding box of the points, in the joint space of all channels. The grids have
-16, 8, 4 and 2 cells per axis. The neighbours of a point are the points of its cell in the finest grid in which there
-are at least k_i of them. Within a cell they are ordered by quality, not by distance: cells are small, and the better
-matches come first, as in PROSAC.
+Neighbours are found in grids over the bounding box of the points, in the joint space of all channels. Far points
+(``numeric.extent``) do not enlarge the box. The grids have 16, 8, 4 and 2 cells per axis. The neighbours of a point are
+the points of its cell in the finest grid in which there are at least k_i of them. Within a cell they are ordered by
+quality, not by distance: cells are small, and the better matches come first, as in PROSAC.
 
 A neighbourhood has at most ten points (or m - 1), so it is soon exhausted. This limit exists because noise makes the
 models of samples of close points inaccurate, above all for calibrated pairs. If no cell has enough points, or the
@@ -27,6 +27,7 @@ from bansac.engine.sampling import SamplerInput, prosac
 from bansac.engine.sampling.distinct import draw_distinct
 from bansac.engine.sampling.prosac import complete_by_prosac, grow_subset, growth_function
 from bansac.numeric.arrays import Floats, Ints, Singles, Words
+from bansac.numeric.extent import GRID, near_box
 from bansac.numeric.jit import inlined, inner_kernel, plain
 from bansac.numeric.rng import next_index
 
@@ -104,13 +105,13 @@ def build_layers(data: Floats, ranking: Ints) -> tuple[Ints, Ints, Ints]:
 
 
 def _cell_coordinates(points: Floats) -> Ints:
-    """Return the cell of each point on every axis of the finest layer."""
+    """Return the cell of each point on every axis of the finest layer; far points are in the cells of the border."""
     if points.shape[1] == 0:
         return np.empty(points.shape, np.int64)
-    low = points.min(axis=1, keepdims=True)
-    extent = points.max(axis=1, keepdims=True) - low
+    low, high = np.concatenate([near_box(points[c : c + 1], GRID) for c in range(len(points))], axis=1)[:, :, None]
+    extent = high - low
     extent[extent == 0] = 1.0  # all in the first cell
-    cells: Ints = np.minimum((points - low) / extent * CELLS[0], CELLS[0] - 1).astype(np.int64)
+    cells: Ints = np.minimum((points.clip(low, high) - low) / extent * CELLS[0], CELLS[0] - 1).astype(np.int64)
     return cells
 
 

@@ -18,12 +18,15 @@ import math
 import numpy as np
 
 from bansac.numeric.arrays import Floats, Ints
+from bansac.numeric.extent import GRID, SAMPLE, bound_near
 from bansac.numeric.jit import inner_kernel, kernel
 
 __all__ = ["density_weights", "reliability_weights", "scale_weights"]
 
 # Radius of the neighbourhood, as a share of the diagonal of the box around the points of an image.
 _RADIUS = 0.03
+# Far points (``numeric.extent``) are outside of the box and count as points of its border. If the box contained them,
+# all other points would be neighbours of each other and have negligible weights.
 
 # The neighbourhood has the area of 3 x 3 cells. The grid has an empty row or column of cells on each side of the box.
 _CELLS_OF_DIAGONAL = 3 / (math.sqrt(math.pi) * _RADIUS)
@@ -92,35 +95,35 @@ def density_weights(data: Floats) -> Floats:
     """
     n = data.shape[1]
     weights = np.empty(n)
-    divide_by_density(data, weights, np.empty(_SIDE * _SIDE, np.int64), np.empty(n, np.int64))
+    grid, cells = np.empty(_SIDE * _SIDE, np.int64), np.empty(n, np.int64)
+    divide_by_density(data, weights, grid, cells, np.empty((2, 2)), np.empty(SAMPLE))
     return weights
 
 
 @kernel
-def divide_by_density(data: Floats, weights: Floats, grid: Ints, cells: Ints) -> None:
+def divide_by_density(data: Floats, weights: Floats, grid: Ints, cells: Ints, box: Floats, ordered: Floats) -> None:
     """Write the weights, from the number of points in the 3 x 3 cells around each point in each image."""
     images = data.shape[0] // 2
     for image in range(images):
-        _count_around(data[2 * image], data[2 * image + 1], weights, grid, cells, image == 0)
+        points = data[2 * image : 2 * image + 2]
+        bound_near(points, GRID, box, ordered)
+        _count_around(points[0], points[1], weights, grid, cells, box, image == 0)
     for n in range(weights.size):
         weights[n] = 1.0 / (math.sqrt(weights[n]) if images == 2 else weights[n])
 
 
 @inner_kernel
-def _count_around(x: Floats, y: Floats, products: Floats, grid: Ints, cells: Ints, is_first: bool) -> None:
+def _count_around(x: Floats, y: Floats, products: Floats, grid: Ints, cells: Ints, box: Floats, is_first: bool) -> None:
     """Multiply ``products`` by the number of points around each point; for the first image, set it to this number."""
-    low_x, high_x, low_y, high_y = np.inf, -np.inf, np.inf, -np.inf
-    for n in range(x.size):
-        low_x = x[n] if x[n] < low_x else low_x
-        high_x = x[n] if x[n] > high_x else high_x
-        low_y = y[n] if y[n] < low_y else low_y
-        high_y = y[n] if y[n] > high_y else high_y
+    low_x, low_y, high_x, high_y = box[0, 0], box[0, 1], box[1, 0], box[1, 1]
     diagonal = math.sqrt((high_x - low_x) ** 2 + (high_y - low_y) ** 2)
     scale = _CELLS_OF_DIAGONAL / diagonal if diagonal > 0.0 else 0.0
     for cell in range(grid.size):
         grid[cell] = 0
     for n in range(x.size):
-        cell = (1 + int((y[n] - low_y) * scale)) * _SIDE + 1 + int((x[n] - low_x) * scale)
+        column = int((min(max(x[n], low_x), high_x) - low_x) * scale)
+        row = int((min(max(y[n], low_y), high_y) - low_y) * scale)
+        cell = (1 + row) * _SIDE + 1 + column
         cells[n] = cell
         grid[cell] += 1
     for n in range(x.size):

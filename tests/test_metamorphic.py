@@ -1,0 +1,254 @@
+"""A change of the data changes the result as it must, and no more: for every estimator and every sampler.
+
+A relation moves, repeats or permutes the data, or adds outliers. The residuals of the true inliers determine the model,
+so residuals in the new unit that are nearly the same mean that the model has followed the change.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from bansac.engine.sampling import SAMPLERS
+from bansac.geometry import rotation_matrix
+from bansac.problems.table import ESTIMATORS
+from bansac.synthetic import circle_points, epipolar_matches, homography_matches, line_points, polynomial_points
+
+N, SHARE, SIDE = 250, 0.6, 500.0
+TABLE = {row.name: row for row in ESTIMATORS}
+# Largest change of the residual of a true inlier, in thresholds. Added outliers may be inliers by chance.
+TOLERANCE, TOLERANCE_OF_MORE = 0.1, 0.3
+
+
+@dataclass(frozen=True)
+class Case:
+    """Data of an estimator: arrays of points, the true inliers, the threshold and further arguments."""
+
+    name: str
+    arrays: tuple[Any, ...]
+    inliers: Any
+    threshold: float
+    arguments: dict[str, Any]
+
+    def run(self, **settings):
+        estimate = TABLE[self.name].load_function()
+        return estimate(*self.arrays, threshold=self.threshold, **self.arguments, **settings)
+
+    def select(self, index):
+        return replace(self, arrays=tuple(x[index] for x in self.arrays))
+
+    def map(self, *functions):
+        return replace(self, arrays=tuple(f(x) for f, x in zip(functions, self.arrays, strict=True)))
+
+    def add(self, *arrays):
+        return replace(self, arrays=tuple(np.vstack(pair) for pair in zip(self.arrays, arrays, strict=True)))
+
+    @property
+    def with_cameras(self):
+        return "K1" in self.arguments or "K" in self.arguments
+
+
+def moved(rng, dimension, transform):
+    """Return points and their images, of which those of outliers are exchanged."""
+    x1 = rng.uniform(0, SIDE, (N, dimension))
+    x2 = transform(x1)
+    inliers = np.arange(N) < SHARE * N
+    noisy = x2 + rng.normal(0, 0.3, x2.shape)
+    return (x1, np.where(inliers[:, None], noisy, rng.permutation(x2))), inliers
+
+
+def space(rng):
+    """Return scene points and their projections."""
+    x = rng.uniform(0, SIDE, (N, 2))
+    X = np.column_stack([(x - SIDE / 2) / SIDE, np.ones(N)]) * rng.uniform(4, 8, (N, 1))
+    inliers = np.arange(N) < SHARE * N
+    noisy = x + rng.normal(0, 0.3, (N, 2))
+    return (X, np.where(inliers[:, None], noisy, rng.uniform(0, SIDE, (N, 2)))), inliers
+
+
+@functools.cache
+def make_case(name):
+    rng = np.random.default_rng(4)
+    inliers = np.arange(N) < SHARE * N
+    K = np.array([[SIDE, 0, SIDE / 2], [0, SIDE, SIDE / 2], [0, 0, 1]])
+    if name == "homography":
+        plane = homography_matches(N, SHARE, 0.3, seed=2)
+        return Case(name, (plane.x1, plane.x2), plane.inliers, 2.0, {})
+    if name in ("fundamental", "essential", "relative_pose"):
+        scene = epipolar_matches(N, SHARE, 0.1, seed=2)
+        cameras = {} if name == "fundamental" else {"K1": scene.K, "K2": scene.K}
+        return Case(name, (scene.x1, scene.x2), scene.inliers, 0.5, cameras)
+    if name == "absolute_pose":
+        return Case(name, *space(rng), 2.0, {"K": K})
+    turn = np.array([[0.8, -0.6], [0.6, 0.8]])
+    maps = {
+        "affine": lambda x: x @ [[0.9, 0.2], [-0.1, 1.1]] + [30, -20],
+        "similarity": lambda x: 1.2 * x @ turn + [30, -20],
+        "rigid_3d": lambda x: x @ rotation_matrix(np.array([0.2, 0.5, -0.3])) + [30, -20, 50],
+        "similarity_3d": lambda x: 1.2 * x @ rotation_matrix(np.array([0.2, 0.5, -0.3])) + [30, -20, 50],
+    }
+    if name in maps:
+        return Case(name, *moved(rng, 3 if name.endswith("3d") else 2, maps[name]), 2.0, {})
+    if name == "ellipse":
+        angle = rng.uniform(0, 2 * np.pi, N)
+        curve = np.column_stack([250 + 200 * np.cos(angle), 240 + 110 * np.sin(angle)]) @ turn
+        points = np.where(inliers[:, None], curve + rng.normal(0, 0.3, (N, 2)), rng.uniform(-200, 500, (N, 2)))
+        return Case(name, (points,), inliers, 1.5, {})
+    if name == "plane":
+        points = rng.uniform(0, SIDE, (N, 3))
+        points[inliers, 2] = 100 + points[inliers, :2] @ [0.3, 0.4] + rng.normal(0, 0.3, inliers.sum())
+        return Case(name, (points,), inliers, 1.5, {})
+    make: Callable[..., Any] = {"line": line_points, "circle": circle_points, "polynomial": polynomial_points}[name]
+    degree = {"degree": 2} if name == "polynomial" else {}
+    curve = make(N, inlier_ratio=SHARE, noise=0.3 / SIDE, seed=2, **degree)
+    return Case(name, (SIDE * curve.points,), curve.inliers, 1.5, degree)
+
+
+# --- Relations: a case and a generator to another case, the new places of the data, and the factor of the unit ---
+
+
+def permuted(case, rng):
+    order = rng.permutation(N)
+    return case.select(order), np.argsort(order), 1.0
+
+
+def doubled(case, rng):
+    return case.select(np.tile(np.arange(N), 2)), np.arange(N), 1.0
+
+
+def scaled(case, rng):
+    """Change the unit of the coordinates and the threshold; scene points keep theirs."""
+    s = 3.7
+    S = np.diag([s, s, 1.0])
+    cameras = {name: S @ value for name, value in case.arguments.items() if name.startswith("K")}
+    functions = [(lambda x: x) if case.name == "absolute_pose" else (lambda x: s * x), lambda x: s * x]
+    case = replace(case, threshold=s * case.threshold, arguments=case.arguments | cameras)
+    return case.map(*functions[: len(case.arrays)]), np.arange(N), s
+
+
+def shifted(case, rng):
+    """Move and turn the coordinates; a camera turns about its axis, and a function y = p(x) moves only."""
+    if case.with_cameras:
+        return turned(case, 0.7), np.arange(N), 1.0
+    functions = []
+    for x in case.arrays:
+        shift = rng.uniform(-1000, 1000, x.shape[1])
+        axis = np.array([0.3, 0.2, 0.5])
+        R = np.eye(2) if case.name == "polynomial" else rotation_matrix(axis if x.shape[1] == 3 else [0, 0, 0.7])
+        R = R[: x.shape[1], : x.shape[1]]
+        functions.append(functools.partial(lambda x, R, shift: x @ R + shift, R=R, shift=shift))
+    return case.map(*functions), np.arange(N), 1.0
+
+
+def turned(case, angle):
+    """Turn the cameras about their axes, and move the scene of an absolute pose."""
+    K = case.arguments.get("K1", case.arguments.get("K"))
+    centre = K[:2, 2]
+    R = rotation_matrix([0, 0, angle])[:2, :2]
+    image = [lambda x: (x - centre) @ R + centre]
+    move = rotation_matrix([0.3, 0.2, angle])
+    return case.map(*([lambda X: X @ move + [3, -8, 20]] if case.name == "absolute_pose" else image), *image)
+
+
+def reflected(case, rng):
+    """Change the sign of x in all arrays, about the principal point of a camera."""
+    K = case.arguments.get("K1", case.arguments.get("K"))
+
+    def mirror(x):
+        centre = K[0, 2] if K is not None and x.shape[1] == 2 else 0.0
+        return np.column_stack([2 * centre - x[:, 0], x[:, 1:]])
+
+    return case.map(*[mirror] * len(case.arrays)), np.arange(N), 1.0
+
+
+def with_more(case, rng):
+    """Add unrelated data in the range of the others."""
+    more = [rng.uniform(x.min(axis=0), x.max(axis=0), (N // 4, x.shape[1])) for x in case.arrays]
+    return case.add(*more), np.arange(N), 1.0
+
+
+def with_far(case, rng):
+    """Add ten outliers some 20 times the extent of the data away from them."""
+    far = [rng.choice([-1.0, 1.0], (10, x.shape[1])) * rng.uniform(15, 25, (10, 1)) * np.ptp(x) for x in case.arrays]
+    return case.add(*far), np.arange(N), 1.0
+
+
+RELATIONS = (permuted, doubled, scaled, shifted, reflected, with_more, with_far)
+relations = pytest.mark.parametrize("relation", RELATIONS, ids=lambda relation: relation.__name__)
+
+
+def check(case, relation, **settings):
+    if case.name == "fundamental" and relation is with_far:
+        settings["weighting"] = None  # weights by the density are wrong beside points so far away
+    changed, places, unit = relation(case, np.random.default_rng(7))
+    before, after = case.run(**settings), changed.run(**changed_scores(settings, changed))
+    true = case.inliers
+    assert before.success
+    assert after.success
+    assert before.configuration == after.configuration
+    for mask in (before.inliers, after.inliers[places]):
+        assert mask[true].mean() >= 0.98
+        assert mask[~true].mean() <= 0.15
+    difference = np.abs(after.residuals[places] / unit - before.residuals)[true]
+    tolerance = TOLERANCE_OF_MORE if len(after.inliers) > len(true) else TOLERANCE
+    assert difference.max() < tolerance * case.threshold
+
+
+def changed_scores(settings, changed):
+    """Draw scores for the changed data, if the sampler needs scores."""
+    if "scores" not in settings:
+        return settings
+    return settings | {"scores": np.random.default_rng(1).uniform(size=len(changed.arrays[0]))}
+
+
+@relations
+@pytest.mark.parametrize("name", TABLE)
+def test_the_model_follows_the_data(name, relation):
+    check(make_case(name), relation)
+
+
+@relations
+@pytest.mark.parametrize("sampler", SAMPLERS)
+@pytest.mark.parametrize("name", ["homography", "fundamental"])
+def test_the_model_follows_the_data_with_every_sampler(name, sampler, relation):
+    scores = {"scores": np.random.default_rng(1).uniform(size=N)} if SAMPLERS[sampler].order else {}
+    check(make_case(name), relation, sampler=sampler, **scores)
+
+
+@pytest.mark.parametrize("name", [row.name for row in ESTIMATORS if "x2" in row.data])
+def test_exchanged_images_have_the_inverse_model(name):
+    case = make_case(name)
+    swapped = replace(case, arrays=case.arrays[::-1])
+    before, after = case.run(), swapped.run()
+    true = case.inliers
+    assert after.success
+    assert after.configuration == before.configuration
+    assert after.inliers[true].mean() >= 0.98
+    if name in ("fundamental", "essential"):
+        first, second = (np.array(m) / np.linalg.norm(m) for m in (before.model, after.model.T))
+        assert min(np.abs(first - second).max(), np.abs(first + second).max()) < 1e-3
+    elif name == "relative_pose":
+        np.testing.assert_allclose(after.model.R, before.model.R.T, atol=1e-3)
+        np.testing.assert_allclose(after.model.t, -before.model.R.T @ before.model.t, atol=1e-2)
+    else:
+        x1 = case.arrays[0][true]
+        back = mapped(after.model, mapped(before.model, x1))
+        assert np.abs(back - x1).max() < TOLERANCE_OF_MORE * case.threshold
+
+
+def mapped(model, x):
+    """Map points by a homography, or by a square or wide affine matrix."""
+    y = np.column_stack([x, np.ones(len(x))]) @ np.asarray(model).T
+    d = x.shape[1]
+    return y[:, :d] / y[:, d:] if y.shape[1] > d else y
+
+
+def test_every_estimator_has_a_case():
+    assert {make_case(name).name for name in TABLE} == set(TABLE)
+    for name in TABLE:
+        assert 0.55 < make_case(name).inliers.mean() < 0.65
