@@ -82,13 +82,14 @@ def test_it_counts_no_more_than_the_merged_support():
     for _ in range(20):
         data = np.round(rng.uniform(0, 30, (4, 300)))
         support = rng.random(300) < 0.5
-        counts, rearranged = np.zeros(3, np.int64), np.empty((4, 900))
-        _sample_rearranged(data, support, seed_rng(1), 8.0, SAME_POINT, 3, 2, rearranged, counts)
+        counts, rearranged = np.zeros(4, np.int64), np.empty((4, 1200))
+        _sample_rearranged(data, support, seed_rng(1), 8.0, SAME_POINT, 6.0, 3, 2, rearranged, counts)
         assert 0 < counts[0] <= first_of_equals(HOMOGRAPHY, data[:, support], 1.0).size
-        assert counts[1] == 300
+        assert counts[1] == counts[3] == 300
+        assert np.array_equal(rearranged[:2, 600:900], data[:2])
         own = {tuple(point) for point in data[:2].T}
         assert {tuple(point) for point in rearranged[:2, :600].T} == own
-        near = rearranged[:, 600 : 600 + counts[2]]
+        near = rearranged[:, 900 : 900 + counts[2]]
         mates = [data[:2, np.all(data[2:] == column[2:, None], axis=0)] for column in near.T]
         for column, candidates in zip(near.T, mates, strict=True):
             assert np.any(np.all(candidates // 8 == column[:2, None] // 8, axis=0))

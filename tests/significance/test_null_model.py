@@ -60,12 +60,14 @@ def test_neighbours_are_pairs_of_one_cell_and_raise_the_probability(spread):
     rng = np.random.default_rng(1)
     data = rng.uniform(0, spread, (4, 300))
     data[:, 250:] = data[:, 200:250]  # the same points, which are no neighbours of each other
-    own, other = _neighbours(HOMOGRAPHY, data, 1.0)
+    earlier, later = _neighbours(HOMOGRAPHY, data, 1.0)
+    own, other = data[:, earlier], data[:, later]
     cell = cell_size(HOMOGRAPHY, 1.0)
     corner = data[:2].min(axis=1, keepdims=True)
     np.testing.assert_array_equal((own[:2] - corner) // cell, (other[:2] - corner) // cell)
     cells = np.unique((data[:2] - corner) // cell, axis=1).shape[1]
-    assert own.shape[1] <= 300 - cells + (cells == 1)
+    assert own.shape[1] <= 300 - cells
+    assert np.unique(later).size == later.size
     assert own.shape[1] > 0 or spread == 1e4
     distances = np.array([0.1, 1.0, 10.0])
     far = measure_far(HOMOGRAPHY, data, IDENTITY)
@@ -85,16 +87,35 @@ def test_rows_of_a_grid_are_no_lines():
     assert background.probability(np.array([1e-9]))[0] == pytest.approx(1 / 20)
 
 
+def residuals_of(far, near=(), moved=(), n=100):
+    follows = np.arange(n) < len(near)
+    return NullModel(np.array(far), np.array(near), np.array(moved), follows, resolution=0.0)
+
+
 def test_below_the_smallest_residual_it_falls_linearly_and_never_to_zero():
-    background = NullModel(far=np.array([1.0, 2.0, 4.0]), near=np.empty(0), alone=1.0, resolution=0.0)
-    found = background.probability(np.array([0.0, 0.5, 1.0, 3.0, 9.0]))
+    found = residuals_of([1.0, 2.0, 4.0]).probability(np.array([0.0, 0.5, 1.0, 3.0, 9.0]))
     np.testing.assert_allclose(found, [0.25e-3, 0.125, 0.5, 0.75, 1.0])
 
 
 def test_neighbours_count_by_their_share():
-    background = NullModel(far=np.full(99, 5.0), near=np.full(20, 0.5), alone=0.8, resolution=0.0)
-    found = background.probability(np.array([1.0]))[0]
-    assert found == pytest.approx(0.8 * (1 / 100) * (1 / 5) + 0.2)
+    null_model, distance = residuals_of([5.0] * 99, [0.5] * 20), np.array([1.0])
+    assert null_model.probability_first(distance)[0] == pytest.approx(1 / 100 / 5)
+    assert null_model.probability_next(distance)[0] == 1.0
+    assert null_model.probability(distance)[0] == pytest.approx(0.8 / 100 / 5 + 0.2)
+
+
+def test_displacements_count_for_all():
+    null_model, distance = residuals_of([5.0] * 99, [4.0] * 20, [0.5] * 30 + [4.0] * 69), np.array([1.0])
+    assert null_model.probability_first(distance)[0] == null_model.probability_next(distance)[0] == pytest.approx(0.31)
+
+
+def test_matches_of_a_window_agree_when_their_displacements_are_exchanged():
+    rng = np.random.default_rng(0)
+    x1 = rng.uniform(0, 1000, (2, 2000))
+    window = np.concatenate([x1, x1 + rng.uniform(-20, 20, (2, 2000))])
+    assert 0.5 < probability(HOMOGRAPHY, window, IDENTITY, 2.0) / (np.pi * 4 / 40**2) < 2
+    shift = np.concatenate([x1, x1 + rng.normal(0, 0.3, (2, 2000))])
+    assert probability(HOMOGRAPHY, shift, IDENTITY, 2.0) < 1e-3
 
 
 def test_problems_without_points_and_with_one_channel():

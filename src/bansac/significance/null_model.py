@@ -23,6 +23,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from bansac.numeric.arrays import Bools, Floats, Ints
+from bansac.numeric.extent import GRID, near_box
 from bansac.numeric.jit import inlined, kernel
 from bansac.numeric.rng import seed_rng, shuffle
 from bansac.problems.problem import Problem
@@ -264,8 +265,8 @@ def _turn(difference: Floats) -> Floats:
 
 
 def scales(problem: Problem, data: Floats) -> Floats:
-    """Return the extent of each channel; channels of one point all get the largest of their extents."""
-    extent = np.ptp(data, axis=1)
+    """Return the extent of each channel without far data; channels of one point all get the largest of theirs."""
+    extent = np.array([np.ptp(near_box(np.ascontiguousarray(row[None]), GRID)) for row in data])
     for point in problem.points:
         extent[list(point)] = extent[list(point)].max()
     extent[extent == 0.0] = 1.0

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from bansac.engine.runner import EngineResult
 from bansac.numeric.arrays import Floats, Ints
+from bansac.numeric.extent import GRID, near_box
 from bansac.problems.problem import Problem
 from bansac.significance.configuration import configuration_message, find_configuration
 from bansac.significance.false_alarms import SIGNIFICANT, log_nfa
@@ -152,8 +153,7 @@ def _test_support(
     distinct = first_of_equals(problem, data, threshold)
     support = distinct[inliers[distinct]]
     if not any(_is_significant(problem, data, model, share * threshold, residuals) for share in _SHARES):
-        apart = "" if support.size == count else f" ({support.size} without a common point)"
-        return apart + _CHANCE, None
+        return _explain_shared_points(support.size, count) + _CHANCE, None
     # The test is for problems with m > 2 whose data are matches or points in space. Two matches determine a similarity
     # and are always on a line; points of the plane on a line determine a line. At least m - 1 points must be off the
     # line. The test of find_configuration has a wider tolerance and requires more points off the line than chance
@@ -177,6 +177,16 @@ def _explain_large_threshold(problem: Problem, data: Floats, model: Floats, thre
     return (
         f", but the threshold of {threshold * unit:.3g} is too large for data with an extent of {extent * unit:.3g}: "
         f"a random data point is an inlier with probability {chance:.2f}"
+    )
+
+
+def _explain_shared_points(distinct: int, count: int) -> str:
+    """Return a text on the number of inliers that share no point with others."""
+    if distinct > 0.5 * count:
+        return "" if distinct == count else f" ({distinct} without a common point)"
+    return (
+        f", but only {distinct} of them at distinct points: points repeat, or the threshold is large compared with their "
+        f"distances"
     )
 
 
@@ -211,7 +221,10 @@ def _exceeds_chance(problem: Problem, null_model: NullModel, support: Ints, exac
 
 
 def _smallest_extent(problem: Problem, data: NDArray[np.float64]) -> float:
-    """Return the smallest extent of the data over the images, or over the channels if the data have no points."""
+    """Return the smallest extent of the data over the images, or over the channels if the data have no points.
+
+    Far data do not count.
+    """
     points = problem.points or [(channel,) for channel in range(problem.channels)]
-    extents: list[float] = np.ptp(data, axis=1).tolist()
-    return min(max(extents[channel] for channel in point) for point in points)
+    boxes = (near_box(np.ascontiguousarray(data[list(point)]), GRID) for point in points)
+    return min(float(np.ptp(box, axis=0).max()) for box in boxes)
