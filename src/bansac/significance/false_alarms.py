@@ -25,7 +25,7 @@ from bansac.numeric.jit import inlined
 __all__ = ["SIGNIFICANT", "log_binomial_tail", "log_choose", "log_nfa"]
 
 # Log of the NFA below which a model is significant. It is as low as 1e-4, because a refined model may have slightly
-# more support than every model of a sample.
+# more support than every model of a sample, and because up to four tests are made.
 SIGNIFICANT = math.log(1e-4)
 
 _log_factorials = np.zeros(1)

@@ -20,7 +20,7 @@ from bansac.numeric.jit import allocating_kernel, inlined, inner_kernel, kernel
 from bansac.numeric.rng import fixed_rng, next_index
 from bansac.problems.problem import Problem
 from bansac.significance.false_alarms import SIGNIFICANT, log_choose
-from bansac.significance.null_model import MOVED, cell_size
+from bansac.significance.null_model import cell_size, smallest_move
 from bansac.significance.support import SAME_POINT, squared_area, squared_length, wrap
 
 __all__ = ["is_significant_fast"]
@@ -41,9 +41,20 @@ def is_significant_fast(problem: Problem, data: Floats, model: Floats, threshold
         return False  # the points may lie on a grid
     others = min(n - 1, -(-_PAIRS // min(n, _SAMPLE)))
     width, same = cell_size(problem, threshold), SAME_POINT * threshold
+    smallest = smallest_move(problem, threshold)
     limit = threshold * threshold
     false_alarms = _bound_false_alarms(
-        problem.float64, data, model, inliers, limit, width, same, MOVED * threshold, others, m, problem.max_models
+        problem.float64,
+        data,
+        model,
+        inliers,
+        limit,
+        width,
+        same,
+        smallest,
+        others,
+        m,
+        problem.max_models,
     )
     return bool(false_alarms < SIGNIFICANT)
 

@@ -29,7 +29,7 @@ from bansac.numeric.rng import seed_rng, shuffle
 from bansac.problems.problem import Problem
 from bansac.significance.support import SAME_POINT, hash_cell
 
-__all__ = ["MOVED", "NullModel", "add_neighbours", "cell_size", "measure_far", "measure_null_model", "scales"]
+__all__ = ["NullModel", "add_neighbours", "cell_size", "measure_far", "measure_null_model", "scales", "smallest_move"]
 
 # Smallest number of rearranged points or matches, if there are enough pairs.
 _PAIRS = 2000
@@ -38,9 +38,9 @@ _PAIRS = 2000
 _MATCH_CELL = 8.0
 _POINT_CELL = 32.0
 _CELLS = 4
-# Smallest distance of two displacements that give a third one, in thresholds. Displacements of one motion are as equal
-# as their noise, but those of a window differ more.
-MOVED = 6.0
+# Smallest distance of two displacements that give a third one, in thresholds: for residuals of one dimension, and of
+# more. Displacements of one motion differ by their noise only, those of a window by more.
+_MOVED, _MOVED_IN_PLANE = 6.0, 4.0
 
 
 @dataclass(frozen=True)
@@ -74,23 +74,25 @@ class NullModel:
 
     def probability_first(self, distance: Floats) -> Floats:
         """Return alpha(t) of a point or match that does not follow a neighbour."""
-        found = np.maximum(_share_within(self.far, distance), self.resolution)
-        return found if self.moved.size == 0 else np.maximum(found, _share_within(self.moved, distance))
+        found = np.maximum(_share_within(self.far, distance, 1.0), self.resolution)
+        return found if self.moved.size == 0 else np.maximum(found, _share_within(self.moved, distance, 1.0))
 
     def probability_next(self, distance: Floats) -> Floats:
         """Return alpha(t) of a point or match that follows a neighbour."""
         first = self.probability_first(distance)
-        return first if self.near.size == 0 else np.maximum(first, _share_within(self.near, distance))
+        if self.near.size == 0:
+            return first
+        return np.maximum(first, _share_within(self.near, distance, self.near.size / self.follows.size))
 
 
-def _share_within(residuals: Floats, distance: Floats) -> Floats:
+def _share_within(residuals: Floats, distance: Floats, extra: float) -> Floats:
     """Return the share of ``residuals`` within each distance.
 
-    One more residual is counted within each distance, so that the share is never 0. Below the smallest residual the
+    ``extra`` residuals are added within each distance, so that the share is never 0. Below the smallest residual the
     share falls linearly, down to a thousandth. This is a conservative bound.
     """
     count = np.searchsorted(residuals, distance, side="right")
-    share = (count + 1.0) / (residuals.size + 1.0)
+    share = (count + extra) / (residuals.size + extra)
     below = count == 0
     if below.any():
         share[below] *= np.clip(distance[below] / residuals[0], 1e-3, 1.0)
@@ -130,7 +132,7 @@ def add_neighbours(null_model: NullModel, problem: Problem, data: Floats, model:
     return replace(
         null_model,
         near=_sorted_residuals(problem, rearranged, model),
-        moved=_sorted_residuals(problem, _move(problem, data, MOVED * threshold), model),
+        moved=_sorted_residuals(problem, _move(problem, data, smallest_move(problem, threshold)), model),
         follows=follows,
     )
 
@@ -271,6 +273,11 @@ def scales(problem: Problem, data: Floats) -> Floats:
         extent[list(point)] = extent[list(point)].max()
     extent[extent == 0.0] = 1.0
     return np.asarray(extent)
+
+
+def smallest_move(problem: Problem, threshold: float) -> float:
+    """Return the smallest distance of two displacements that give a third one."""
+    return (_MOVED if problem.codimension == 1 else _MOVED_IN_PLANE) * threshold
 
 
 def cell_size(problem: Problem, threshold: float) -> float:

@@ -6,7 +6,6 @@ its inliers do not lie on a line.
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 import numpy as np
@@ -185,8 +184,8 @@ def _explain_shared_points(distinct: int, count: int) -> str:
     if distinct > 0.5 * count:
         return "" if distinct == count else f" ({distinct} without a common point)"
     return (
-        f", but only {distinct} of them at distinct points: points repeat, or the threshold is large compared with their "
-        f"distances"
+        f", but only {distinct} of them at distinct points: points repeat, or the threshold is large compared with "
+        "their distances"
     )
 
 
@@ -211,13 +210,19 @@ def _is_significant(problem: Problem, data: Floats, model: Floats, threshold: fl
 
 
 def _exceeds_chance(problem: Problem, null_model: NullModel, support: Ints, exactness: Floats) -> bool:
-    """Return whether the null model does not explain a support, in ascending order of its residuals ``exactness``."""
+    """Return whether the null model does not explain a support, in ascending order of its residuals ``exactness``.
+
+    There are two tests: of all points or matches alike, and of those that follow a neighbour apart. The first is
+    stronger for a small support of scattered points, the second for a clustered one.
+    """
+    m, models = problem.sample_size, problem.max_models
+    n, n_following = null_model.follows.size, int(null_model.follows.sum())
+    alike = null_model.probability(exactness)
+    if log_nfa(alike, alike, np.zeros(support.size, np.bool_), (n, 0), m, models) < SIGNIFICANT:
+        return True
     first, following = null_model.probability_first(exactness), null_model.probability_next(exactness)
-    n_following = int(null_model.follows.sum())
-    n = (null_model.follows.size - n_following, n_following)
     follows = null_model.follows[support]
-    false_alarms = log_nfa(first, following, follows, n, problem.sample_size, problem.max_models)
-    return false_alarms + math.log(len(_SHARES)) < SIGNIFICANT
+    return log_nfa(first, following, follows, (n - n_following, n_following), m, models) < SIGNIFICANT
 
 
 def _smallest_extent(problem: Problem, data: NDArray[np.float64]) -> float:
