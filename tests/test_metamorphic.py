@@ -183,8 +183,6 @@ relations = pytest.mark.parametrize("relation", RELATIONS, ids=lambda relation: 
 
 
 def check(case, relation, **settings):
-    if case.name == "fundamental" and relation is with_far:
-        settings["weighting"] = None  # weights by the density are wrong beside points so far away
     changed, places, unit = relation(case, np.random.default_rng(7))
     before, after = case.run(**settings), changed.run(**changed_scores(settings, changed))
     true = case.inliers

@@ -43,10 +43,12 @@ def test_clusters_of_matches_are_no_success(campaign, problem):
 @pytest.mark.parametrize("problem", ["homography", "fundamental", "essential", "line", "circle", "cubic"])
 def test_right_models_are_success(campaign, problem, data):
     counts = campaign.count_right(problem, *data, RUNS)
-    assert counts["success"] == counts["right"] >= 0.9 * RUNS
+    assert counts["right"] >= counts["success"] >= 0.9 * RUNS
 
 
-@pytest.mark.parametrize("family", ["far 65535", "far 1e6", "duplicates", "grid 4", "true burst", "false burst"])
+@pytest.mark.parametrize(
+    "family", ["window 10", "far 65535", "far 1e6", "duplicates", "grid 4", "true burst", "false burst"]
+)
 @pytest.mark.parametrize("problem", ["homography", "fundamental"])
 def test_families_without_a_model_are_no_success(campaign, problem, family):
     assert campaign.count_false_family(problem, family, 300, 5) == 0

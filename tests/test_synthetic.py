@@ -241,7 +241,7 @@ def test_awkward_scenes_agree_with_their_ground_truth(family, kind):
 @pytest.mark.parametrize("kind", ESTIMATORS)
 def test_awkward_scenes_have_the_expected_answer(family, kind):
     scene = awkward_scene(family, kind, 400, inlier_ratio=0.5, seed=1)
-    if scene.success is not True or (family, kind) == ("far 1e6", "F"):
+    if scene.success is not True:
         return
     result = ESTIMATORS[kind](*scene.arguments, threshold=scene.threshold)
     assert result.success

@@ -115,7 +115,7 @@ def test_matches_of_a_window_agree_when_their_displacements_are_exchanged():
     window = np.concatenate([x1, x1 + rng.uniform(-20, 20, (2, 2000))])
     assert 0.5 < probability(HOMOGRAPHY, window, IDENTITY, 2.0) / (np.pi * 4 / 40**2) < 2
     shift = np.concatenate([x1, x1 + rng.normal(0, 0.3, (2, 2000))])
-    assert probability(HOMOGRAPHY, shift, IDENTITY, 2.0) < 1e-3
+    assert probability(HOMOGRAPHY, shift, IDENTITY, 2.0) < 1e-2
 
 
 def test_problems_without_points_and_with_one_channel():

@@ -50,6 +50,10 @@ _SIGNIFICANT = math.log(1e-3)
 # The rate of chance inliers is estimated from the residuals between these multiples of the threshold.
 _NEAR, _FAR = 2.0, 10.0
 
+# Noise moves a match off a plane by at most this multiple of the distance within which 68 % of the inliers are. If the
+# noise is as large as the threshold, this distance is .6 thresholds.
+_REACH = 9.0
+
 # Factor of the rate of inliers by noise, for errors of the homography and noise that is not quite isotropic.
 _SLACK = 1.2
 
@@ -309,15 +313,35 @@ def _mark_plane_of_support(
         return 0.0
     refit_plane(data, _squared_tolerance(threshold), 1, models[1], models[0], follows, scratch)
     counts[0], counts[2], by_noise = 0, 0, 0.0
+    reach = _REACH * _spread_of_inliers(residuals, threshold)
     for k in range(residuals.size):
         if follows[k] == 0.0:
             r = residuals[k]
             counts[0] += 1 if r <= threshold else 0
             counts[1] += 1 if _NEAR * threshold < r <= _FAR * threshold else 0
             counts[2] += 1
-            by_noise += _rate_by_noise(threshold / _plane_distance(data, models[1], k))
+            distance = _plane_distance(data, models[1], k)
+            by_noise += _rate_by_noise(threshold / distance) if distance <= reach else 0.0
     rate: float = by_noise / max(counts[2], 1)
     return rate
+
+
+@allocating_kernel
+def _spread_of_inliers(residuals: Floats, threshold: float) -> float:
+    """Return the distance from the model within which 68 % of the inliers are."""
+    bins = np.empty(_BINS)
+    for k in range(_BINS):
+        bins[k] = 0.0
+    total = 0.0
+    for r in residuals:
+        if r <= threshold:
+            bins[min(int(r / threshold * _BINS), _BINS - 1)] += 1.0
+            total += 1.0
+    k, within = 0, bins[0]
+    while within < _WITHIN * total:
+        k += 1
+        within += bins[k]
+    return (k + 1) / _BINS * threshold
 
 
 @inlined
