@@ -168,6 +168,7 @@ def wheel(session: nox.Session) -> None:
     session.run("python", estimators, env=cache)  # NumPy and Numba alone are installed
     session.install(f"{built}[cli,match,plot]", "mypy", "pyright")
     session.run("mypy", "--strict", script)  # finds the annotations because of py.typed
+    Path("pyrightconfig.json").write_text("{}")  # otherwise pyright takes the tree for its project, and src for bansac
     session.run("pyright", script)
     session.run("bansac", "--version")
     session.run("bansac", "demo", "--out", "demo", "--overwrite", env=cache)
