@@ -23,6 +23,8 @@ PYTHONS = ["3.11", "3.12", "3.13", "3.14"]
 # The oldest and the newest that pyproject.toml allows, see ``bansac.numeric.numba_private``.
 NUMBAS = ["0.61", "0.68"]
 
+LOCK = "requirements/dev.lock"
+
 # The packages of the kernels. Their tests also run without compilation.
 KERNEL_PACKAGES = ["numeric", "solvers", "problems", "engine", "significance"]
 
@@ -75,6 +77,22 @@ def numba(session: nox.Session, version: str) -> None:
     """Run the tests and the doctests with the oldest and with the newest version of Numba."""
     environment = prepare(session, f"numba=={version}.*")
     session.run("pytest", "-n", "2", "--dist", "loadfile", *session.posargs, env=environment)
+
+
+@nox.session(python=PYTHONS[0])
+def lowest(session: nox.Session) -> None:
+    """Run the tests with the lowest versions of the dependencies; old packages may warn about newer ones."""
+    session.install("uv")
+    session.run_install("uv", "pip", "install", "--resolution", "lowest-direct", "-e", ".[dev]")
+    environment = prepare(session)  # nothing is missing, so the versions stay
+    session.run("pytest", "-W", "default", "-n", "2", "--dist", "loadfile", *session.posargs, env=environment)
+
+
+@nox.session
+def audit(session: nox.Session) -> None:
+    """Look up the locked packages among the known vulnerabilities, on the network."""
+    session.install("pip-audit")
+    session.run("pip-audit", "--strict", "--disable-pip", "--require-hashes", "--requirement", LOCK)
 
 
 @nox.session
@@ -148,7 +166,9 @@ def wheel(session: nox.Session) -> None:
     session.run("python", script, env=cache)
     session.run("python", example, env=cache)
     session.run("python", estimators, env=cache)  # NumPy and Numba alone are installed
-    session.install(f"{built}[cli,match,plot]", "mypy")
+    session.install(f"{built}[cli,match,plot]", "mypy", "pyright")
     session.run("mypy", "--strict", script)  # finds the annotations because of py.typed
+    Path("pyrightconfig.json").write_text("{}")  # otherwise pyright takes the tree for its project, and src for bansac
+    session.run("pyright", script)
     session.run("bansac", "--version")
     session.run("bansac", "demo", "--out", "demo", "--overwrite", env=cache)

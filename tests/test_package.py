@@ -10,6 +10,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 
 import bansac
 from bansac.problems.table import ESTIMATORS, Estimator
@@ -107,6 +108,26 @@ def test_versions_of_package_and_citation_agree() -> None:
 def test_core_depends_on_numpy_and_numba_only() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     assert sorted(name.split(">")[0] for name in project["dependencies"]) == ["numba", "numpy"]
+
+
+def test_the_lock_has_what_the_development_needs() -> None:
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    lock = re.split(r"\n(?=\w)", (ROOT / "requirements" / "dev.lock").read_text())[1:]
+    assert all("--hash=sha256:" in package for package in lock)
+    versions: dict[str, list[str]] = {}
+    for package in lock:
+        name, version = re.split(r"==| ", package)[:2]
+        versions.setdefault(name, []).append(version)
+    wanted, found = [Requirement("bansac[dev]")], set()
+    while wanted:
+        need = wanted.pop()
+        if need.name == "bansac":
+            wanted += map(Requirement, extras["dependencies"])
+            wanted += [Requirement(text) for extra in need.extras for text in extras["optional-dependencies"][extra]]
+            continue
+        found.add(need.name)
+        assert all(map(need.specifier.contains, versions[need.name])), need
+    assert {"numpy", "h5py", "pytest", "mkdocs-material"} <= found
 
 
 def test_every_place_names_the_same_versions_of_python() -> None:

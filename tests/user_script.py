@@ -1,4 +1,6 @@
-"""A program of a user's with annotations: ``tests/test_package.py`` runs it and checks it by ``mypy --strict``."""
+"""A program of a user's with annotations, which tests run and check by ``mypy --strict``, and nox also by pyright."""
+
+# pyright: strict, reportUnnecessaryTypeIgnoreComment=true
 
 from __future__ import annotations
 
@@ -36,12 +38,27 @@ def counts(pairs: list[Matches]) -> Iterator[int]:
         yield -1 if isinstance(result, bansac.Failure) else result.num_inliers
 
 
+def unknown_names(result: bansac.Result) -> int:
+    """Return how many of these names do not exist; a comment that hides no error is an error itself."""
+    found = 0
+    try:
+        print(result.num_inlier)  # type: ignore[attr-defined]
+    except AttributeError:
+        found += 1
+    try:
+        print(bansac.estimate_homografy)  # type: ignore[attr-defined]
+    except AttributeError:
+        found += 1
+    return found
+
+
 def main() -> None:
     scene = epipolar_matches(300, inlier_ratio=0.6, noise=0.1, seed=0)
     print(homography(load_demo()))
     print(pose(scene).t)
     print(list(counts([scene, scene])))
     line = bansac.fit_line([(x, 2.0 * x) for x in range(30)], threshold=0.1)
+    assert unknown_names(line) == 2
     print(line.num_inliers, bansac.__version__)
 
 

@@ -56,11 +56,13 @@ _MODULES = {row.function: row.module for row in ESTIMATORS} | {
 __all__ = sorted([*_MODULES, "__version__"])
 
 
-def __getattr__(name: str) -> Any:
-    if name in _MODULES:
-        found = globals()[name] = getattr(importlib.import_module(_MODULES[name]), name)
-        return found
-    raise AttributeError(f"module 'bansac' has no attribute {name!r}")
+if not TYPE_CHECKING:  # a type checker reports unknown names
+
+    def __getattr__(name: str) -> Any:
+        if name in _MODULES:
+            found = globals()[name] = getattr(importlib.import_module(_MODULES[name]), name)
+            return found
+        raise AttributeError(f"module 'bansac' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

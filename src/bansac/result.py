@@ -176,13 +176,15 @@ class Result:
         if callable(fields["probabilities"]):
             fields["_posterior"] = fields.pop("probabilities")
 
-    def __getattr__(self, name: str) -> Any:
-        """Compute the probabilities on first access, if they were given as a function."""
-        fields = self.__dict__
-        if name == "probabilities" and "_posterior" in fields:
-            fields[name] = _frozen(fields["_posterior"]())
-            return fields[name]
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
+    if not TYPE_CHECKING:  # a type checker reports unknown names
+
+        def __getattr__(self, name: str) -> Any:
+            """Compute the probabilities on first access, if they were given as a function."""
+            fields = self.__dict__
+            if name == "probabilities" and "_posterior" in fields:
+                fields[name] = _frozen(fields["_posterior"]())
+                return fields[name]
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the fields, for copies and pickles."""

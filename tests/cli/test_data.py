@@ -154,9 +154,10 @@ def test_fetch_shows_folder_and_sets_and_does_nothing_the_second_time(
         line.split() for line in first.stdout.splitlines()
     ]
     size = len(server.files[ARCHIVE])
-    assert first.stderr == (f"bansac: downloading {size / 1e6:.1f} MB\nbansac: evd is there now\n")
+    lines = [line for line in first.stderr.splitlines() if line]  # Rich 13 ends a progress bar by an empty line
+    assert lines == [f"bansac: downloading {size / 1e6:.1f} MB", "bansac: evd is there now"]
     again = bansac(*arguments)
-    assert again.stderr == "bansac: evd was there already\n"
+    assert again.stderr.lstrip() == "bansac: evd was there already\n"
     assert again.stdout == first.stdout
     assert server.requests == 1
 

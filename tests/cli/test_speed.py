@@ -52,7 +52,7 @@ def test_tables_are_printed(bansac: Any, monkeypatch: pytest.MonkeyPatch) -> Non
         (["--seconds", "0"], "seconds must be > 0"),
         (["--max-points", "10"], "max_points must be at least 30"),
         (["--peers", "colmap"], "unknown library 'colmap'"),
-        (["--pairs", "0"], "greater than or equal to 1"),
+        (["--pairs", "0"], "'--pairs'"),
         (["--data", "nowhere"], "nowhere"),
     ],
 )

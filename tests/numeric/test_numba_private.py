@@ -108,6 +108,28 @@ def test_a_damaged_file_is_missing_and_written_again(file, tmp_path, suffix, dam
     assert file.load("a") == [1]
 
 
+class Touch:
+    """Creates a file when it is unpickled."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __reduce__(self):
+        return Path.touch, (self.path,)
+
+
+def test_a_damaged_file_is_not_unpickled(file, tmp_path):
+    file.save("a", Touch(tmp_path / "unpickled"))
+    (path,) = tmp_path.glob("*.nbc")
+    content = path.read_bytes()
+    path.write_bytes(bytes([content[0] ^ 1]) + content[1:])  # the checksum alone
+    assert file.load("a") is None
+    assert not (tmp_path / "unpickled").exists()
+    path.write_bytes(content)
+    file.load("a")
+    assert (tmp_path / "unpickled").exists()
+
+
 def test_code_that_cannot_be_saved_runs(tmp_path):
     assert run(tmp_path) == ["42.0", "3", "0"]
     for file in files(tmp_path, ".nbi"):

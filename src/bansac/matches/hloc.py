@@ -77,19 +77,20 @@ class HlocPairs:
     """
 
     def __init__(self, features: str | os.PathLike[str], matches: str | os.PathLike[str]) -> None:
-        self.features, self.matches = Path(features), Path(matches)
+        self.features: Path = Path(features)
+        self.matches: Path = Path(matches)
         images = self._find_images()
         with Reader(self.matches) as file:
             groups = [(first, second) for first in file.keys("/") for second in file.keys(first)]
         if not groups:
             raise OSError(f"{self.matches} holds no pairs of hloc")
-        self._pairs = {}
+        self._pairs: dict[str, tuple[str, str, str]] = {}
         for group in groups:
             if missing := [name for name in group if name not in images]:
                 raise OSError(f"{self.features} has no keypoints of {missing[0]!r}, which occurs in {self.matches}")
             first, second = (images[name] for name in group)
             self._pairs[f"{first} {second}"] = first, second, "/".join(group)
-        self.keys = tuple(sorted(self._pairs))
+        self.keys: tuple[str, ...] = tuple(sorted(self._pairs))
 
     def __len__(self) -> int:
         """Return the number of pairs."""

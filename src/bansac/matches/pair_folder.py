@@ -60,11 +60,11 @@ class PairFolder:
     """
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
-        self.folder = Path(folder)
+        self.folder: Path = Path(folder)
         path = self.folder.resolve()
-        self.name = f"{path.parent.name}-{path.name}" if path.name in _SPLITS else path.name
+        self.name: str = f"{path.parent.name}-{path.name}" if path.name in _SPLITS else path.name
         with Reader(self.folder / "matches.h5") as matches:
-            self.keys = tuple(matches.keys())
+            self.keys: tuple[str, ...] = tuple(matches.keys())
         if not self.keys:
             raise OSError(f"{self.folder / 'matches.h5'} holds no pairs")
         self._known = frozenset(self.keys)
