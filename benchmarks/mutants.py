@@ -43,7 +43,7 @@ PACKAGES = ("problems", "solvers", "significance", "engine")
 TEST_SECONDS = 1.0
 FILE_SECONDS = 4.0
 
-# Limit for the tests of one mutant; they take FILE_SECONDS at most without the edit, and a start of some seconds.
+# Seconds for the tests of one mutant, in the sample and with ``--again``.
 LIMIT = 30.0
 LIMIT_AGAIN = 120.0
 
@@ -66,20 +66,10 @@ OTHER_TESTS = {
 
 WIDE = ["tests/problems/test_linearize.py", "tests/problems/test_fit.py"]
 
-PAIRS = (
-    ("Add", "Sub"),
-    ("Mult", "Div"),
-    ("And", "Or"),
-    ("Lt", "LtE"),
-    ("Gt", "GtE"),
-    ("Eq", "NotEq"),
-    ("Is", "IsNot"),
-    ("In", "NotIn"),
-    ("Mult", "FloorDiv"),
-)
-SWAPS = {getattr(ast, b): getattr(ast, a) for a, b in PAIRS} | {
-    getattr(ast, a): getattr(ast, b) for a, b in reversed(PAIRS)
-}
+LEFT = ("Add", "Mult", "And", "Lt", "Gt", "Eq", "Is", "In")
+RIGHT = ("Sub", "Div", "Or", "LtE", "GtE", "NotEq", "IsNot", "NotIn")
+SWAPS = {getattr(ast, a): getattr(ast, b) for a, b in zip(LEFT + RIGHT, RIGHT + LEFT, strict=True)}
+SWAPS[ast.FloorDiv] = ast.Mult
 
 
 def nodes(tree: ast.AST) -> Iterator[ast.AST]:
@@ -144,14 +134,12 @@ def tests_of(file: str, wide: bool) -> list[str]:
     return own + WIDE if wide and module.parts[0] == "problems" else own
 
 
-class Quick:
-    """A plugin that lets Hypothesis stop at the first failure, and notes whether any test runs at all."""
+class Plugin:
+    """Hypothesis stops at the first failure; the ``baseline`` skips slow tests and lists those to leave out."""
 
-    passed = False
-
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Note that a test has run."""
-        self.passed |= report.when == "call" and report.passed
+    def __init__(self, baseline: bool) -> None:
+        self.baseline, self.passed, self.left_out = baseline, False, list[str]()
+        self.end: float | None = None
 
     def pytest_sessionstart(self) -> None:
         """Load the profile after that of ``tests/conftest.py``."""
@@ -159,27 +147,21 @@ class Quick:
         hypothesis.settings.register_profile("mutants", hypothesis.settings.get_profile("ci"), phases=phases)
         hypothesis.settings.load_profile("mutants")
 
-
-class Baseline:
-    """A plugin that skips slow tests, and lists those to leave out: slow or failing without any edit."""
-
-    def __init__(self) -> None:
-        self.end: float | None = None
-        self.left_out: list[str] = []
-
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_call(self) -> Iterator[None]:
-        """Run a test within its time."""
+        """Run a test; in the baseline, within its time."""
         self.end = self.end or time.monotonic() + FILE_SECONDS
         signal.signal(signal.SIGALRM, lambda *_: pytest.skip(SLOW))
-        signal.setitimer(signal.ITIMER_REAL, max(min(TEST_SECONDS, self.end - time.monotonic()), 1e-3))
+        left = max(min(TEST_SECONDS, self.end - time.monotonic()), 1e-3)
+        signal.setitimer(signal.ITIMER_REAL, left if self.baseline else 0)
         try:
             return (yield)
         finally:
             signal.setitimer(signal.ITIMER_REAL, 0)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Note a test that fails or is slow."""
+        """Note that a test has passed, or that it fails or is slow."""
+        self.passed |= report.when == "call" and report.passed
         if report.failed or (report.skipped and SLOW in str(report.longrepr)):
             self.left_out.append(report.nodeid)
 
@@ -188,17 +170,13 @@ def child(tree: Path, arguments: list[str], answer: Path | None) -> None:
     """Run pytest in a forked process, which need not import the large libraries again."""
     os.chdir(tree)
     sys.path[:] = [str(tree / "src"), *(entry for entry in sys.path if not entry.endswith("src"))]
-    output = os.open("output.txt", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
-    os.dup2(output, 1)
-    os.dup2(output, 2)
-    baseline, quick = Baseline(), Quick()
-    options = ["-q", "-p", "no:cacheprovider", "-W", IMPORTED]
-    code = pytest.main([*options, *arguments], plugins=[quick, *([baseline] if answer else [])])
-    if code == 0 and not quick.passed:
-        code = pytest.ExitCode.NO_TESTS_COLLECTED
+    for stream in (1, 2):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream)
+    plugin = Plugin(answer is not None)
+    code = pytest.main(["-q", "-p", "no:cacheprovider", "-W", IMPORTED, *arguments], plugins=[plugin])
     if answer:
-        answer.write_text(json.dumps(baseline.left_out))
-    os._exit(int(code))
+        answer.write_text(json.dumps(plugin.left_out))
+    os._exit(int(code or (0 if plugin.passed else pytest.ExitCode.NO_TESTS_COLLECTED)))
 
 
 def run_tests(tree: Path, arguments: list[str], answer: Path | None = None, limit: float = LIMIT) -> str:
@@ -219,6 +197,10 @@ def try_mutant(tree: Path, mutant: dict[str, Any], left_out: dict[str, list[str]
     ``left_out`` gets the tests to leave out, by file, when first needed; with None all tests run, also slow ones.
     """
     files = tests_of(mutant["file"], wide=left_out is None)
+    path = tree / mutant["file"]
+    text, (start, end) = path.read_bytes(), mutant["span"]
+    if text[start:end].decode() != mutant["before"]:
+        return "changed"
     if not files:
         return "no tests"
     for file in files if left_out is not None else []:
@@ -227,14 +209,10 @@ def try_mutant(tree: Path, mutant: dict[str, Any], left_out: dict[str, list[str]
             answer.unlink(missing_ok=True)
             run_tests(tree, [file], answer)
             left_out[file] = json.loads(answer.read_text()) if answer.exists() else [file]
-    path = tree / mutant["file"]
-    text = path.read_bytes()
-    start, end = mutant["span"]
     write_module(path, text[:start] + mutant["after"].encode() + text[end:])
     try:
-        if left_out is None:
-            return run_tests(tree, ["-x", *files], limit=LIMIT_AGAIN)
-        return run_tests(tree, ["-x", *files, *(f"--deselect={name}" for file in files for name in left_out[file])])
+        omitted = [f"--deselect={name}" for file in files for name in (left_out or {}).get(file, [])]
+        return run_tests(tree, ["-x", *files, *omitted], limit=LIMIT_AGAIN if left_out is None else LIMIT)
     finally:
         write_module(path, text)
 
