@@ -269,7 +269,7 @@ def main() -> None:
             print(*(mutant[key] for key in ("status", "file", "line", "before", "after")), flush=True)
     from bansac.lab.evaluation.provenance import circumstances
 
-    arguments.json.write_text(json.dumps(circumstances() | report, indent=1) + "\n")
+    arguments.json.write_text(json.dumps(report | circumstances(), indent=1) + "\n")
 
 
 if __name__ == "__main__":
