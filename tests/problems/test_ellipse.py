@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numba import config
 
 import bansac
-from bansac.numeric.jit import kernel
+from bansac.numeric.jit import kernel, plain
 from bansac.problems import ellipse
 from bansac.problems.ellipse import ELLIPSE, centre_and_axes
 from tests.reference import space
@@ -83,3 +83,13 @@ def test_the_ellipse_is_found_among_outliers(offset, preset):
     np.testing.assert_allclose(result.model - [offset, offset, 0, 0, 0], [0.1, -0.2, 0.9, 0.5, 2.5], atol=0.01)
     assert result.inliers[:100].mean() > 0.95
     assert not bansac.fit_ellipse(points[100:] + offset, threshold=0.015).success
+
+
+def test_a_hyperbola_is_no_ellipse_whatever_its_sign():
+    for coefficients in (
+        [1.0, 3.0, 1.0, 0.0, 0.0, 1.0],
+        [1.0, 3.0, 1.0, 0.0, 0.0, -1.0],
+        [1.0, 0.0, -1.0, 0.0, 0.0, 1.0],
+    ):
+        for sign in (1.0, -1.0):
+            assert not plain(ellipse.orient)(sign * np.array(coefficients))

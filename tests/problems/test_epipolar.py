@@ -9,8 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bansac.numeric.jit import kernel
-from bansac.problems.epipolar import linearize_sampson, linearize_symmetric, sampson_residuals, symmetric_residuals
+from bansac.numeric.jit import kernel, plain
+from bansac.problems.epipolar import (
+    linearize_sampson,
+    linearize_symmetric,
+    sampson_residuals,
+    second_epipole,
+    symmetric_residuals,
+)
 from bansac.problems.essential import ESSENTIAL, ESSENTIAL_SYMMETRIC
 from tests.reference import epipolar as reference
 
@@ -73,3 +79,16 @@ def test_the_essential_matrix_is_one_problem_with_two_measures():
     for field in dataclasses.fields(ESSENTIAL):
         if field.name not in ("residuals", "linearize", "residual_size"):
             assert getattr(ESSENTIAL, field.name) == getattr(ESSENTIAL_SYMMETRIC, field.name), field.name
+
+
+@pytest.mark.parametrize("vanishing", [None, 0, 1, 2])
+def test_the_second_epipole_is_the_left_null_vector_whichever_column_vanishes(vanishing):
+    rng = np.random.default_rng(6)
+    for _ in range(10):
+        e = rng.normal(size=3)
+        F = reference.cross_matrix(e) @ rng.normal(size=(3, 3))
+        if vanishing is not None:
+            F[:, vanishing] = 0.0
+        found = np.array(plain(second_epipole)(F.ravel()))
+        assert abs(found @ e) == pytest.approx(np.linalg.norm(found) * np.linalg.norm(e))
+        assert np.linalg.norm(found) > 0.0

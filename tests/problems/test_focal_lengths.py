@@ -23,7 +23,7 @@ evaluate = kernel(focal_plausibility)
 
 def plausibility(F, size1, size2, transform=(1.0, 0.0, 0.0, 0.0, 0.0)):
     """Return the plausibility of F (in the frame of ``transform``) as a run has it."""
-    found = _focal_plausibility(size1, size2)
+    found = _focal_plausibility(size1, size2, np.zeros((4, 1)))
     assert found is not None
     assert found.function is focal_plausibility
     return evaluate(F.flatten(), np.array(transform), found.parameters)

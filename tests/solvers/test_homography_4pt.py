@@ -131,3 +131,19 @@ def test_homography_4pt_at_a_distance_of_a_million():
 def test_homography_4pt_names_the_bad_argument(x1, x2, message):
     with pytest.raises(ValueError, match=message):
         homography_4pt(x1, x2)
+
+
+@pytest.mark.parametrize("image", [0, 1])
+def test_collinear_means_an_area_below_a_share_of_the_squared_distances(image):
+    rng = np.random.default_rng(0)
+    for _ in range(30):
+        x = rng.uniform(-1.0, 1.0, (4, 2)) - 3.0 * SQUARE
+        x[2] = x[1] + rng.uniform(0.5, 0.9) * (x[3] - x[1])
+        first, second, third = x[:3] - x[3]
+        normal = np.array([-second[1], second[0]]) / (second @ second)
+        limit = module._COLLINEAR * (first @ first + second @ second + third @ third)
+        for factor in (0.9, 1.1):
+            both = [x.copy(), x.copy()]
+            both[image][2] += factor * limit * normal
+            both[1 - image][2] += 3.0 * limit * normal
+            assert (solve_four(*both) is None) == (factor < 1.0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bansac.solvers.normalization import canonical_fundamental, canonical_homography, normalize
+from bansac.solvers.normalization import as_weights, canonical_fundamental, canonical_homography, normalize
 from tests.reference import homography as reference
 
 
@@ -71,3 +71,10 @@ def test_far_points_do_not_change_the_frame(far):
     normalize(near, expected)
     np.testing.assert_allclose(transform, expected, rtol=1e-14)
     np.testing.assert_allclose(data[:, far:], near, atol=1e-13)
+
+
+def test_a_weight_may_be_zero_but_not_negative():
+    assert as_weights([0.0, 2.0], 2).tolist() == [0.0, 2.0]
+    for weights in ([-1e-9, 2.0], [np.nan, 2.0], [np.inf, 2.0]):
+        with pytest.raises(ValueError, match="weights must be finite and >= 0"):
+            as_weights(weights, 2)

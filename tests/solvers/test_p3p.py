@@ -9,6 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bansac.geometry import rotation_matrix
+from bansac.numeric.jit import plain
+from bansac.solvers import p3p as module
 from bansac.solvers.p3p import p3p
 from tests.reference import space
 
@@ -135,3 +137,23 @@ def test_degenerate_samples_have_no_pose(X, x):
 def test_bad_input_is_named(X, x, found):
     with pytest.raises(ValueError, match=found):
         p3p(X, x)
+
+
+def test_newton_s_steps_reach_the_depths_from_inaccurate_ratios():
+    rng = np.random.default_rng(4)
+    place = plain(module._place)
+    for _ in range(20):
+        _, _, x = three_points(rng)
+        rays = np.column_stack([x, np.ones(3)])
+        rays /= np.linalg.norm(rays, axis=1)[:, None]
+        depths = rng.uniform(2.0, 4.0, 3)
+        seen, pairs = depths[:, None] * rays, ([0, 0, 1], [1, 2, 2])
+        scratch = np.zeros(module.SCRATCH)
+        scratch[module._RAYS : module._RAYS + 9] = rays.ravel()
+        scratch[module._COSINES : module._COSINES + 3] = (rays[pairs[0]] * rays[pairs[1]]).sum(axis=1)
+        scratch[module._SQUARES : module._SQUARES + 3] = ((seen[pairs[0]] - seen[pairs[1]]) ** 2).sum(axis=1)
+        area = np.linalg.det(rays)
+        if abs(area) < 0.05:  # Newton's equations are nearly singular
+            continue
+        assert place(scratch, depths[0] / depths[2] * (1 + 1e-5), depths[1] / depths[2] * (1 - 1e-5))
+        assert scratch[module._SEEN :].reshape(3, 3) == pytest.approx(seen, rel=1e-9, abs=1e-9)
