@@ -1,0 +1,207 @@
+"""Measure how often a run finds the best model, against the confidence that was asked for.
+
+    python benchmarks/confidence.py [--runs 2000] [--json FILE] [--figure FILE]
+
+The problems are lines and homographies of 200 points or matches, half of them with an inlier ratio of .3, half of .5. A
+second model has nine tenths as many inliers. If a criterion stops a run too early, the run often returns the second
+model. A run has found the best model if its mask contains at least 90 % of the true inliers. The data:
+
+- two models: the noise is a thousandth of the threshold, so that every all-inlier sample is good.
+- one model: the same without the second model, at a confidence of .5 only.
+- noise: two models; the noise is .3 thresholds.
+
+The plain settings are ``preset="paper"`` (one restart, no local optimisation) with SPRT for the criterion ``"sprt"``
+only, and at most 5000 iterations. Scores are normally distributed with a standard deviation of .2 about .5 for inliers
+and .4 for the others, and clipped to [0, 1]. BANSAC's criterion does not depend on the confidence and has one run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import json
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import bansac
+from bansac.lab.evaluation.provenance import circumstances
+from bansac.synthetic import homography_matches, line_points
+
+N = 200
+RATIOS = (0.3, 0.5)
+SECOND = 0.9  # inliers of the second model, as a share of those of the first one
+RECALL = 0.9
+CONFIDENCES = (0.5, 0.9, 0.95, 0.99, 0.999)
+MAX_ITERATIONS = 5000
+LITTLE, LARGE = 0.001, 0.3  # noise in thresholds
+THRESHOLDS = {"line": 0.01, "homography": 1.0}
+
+Problem = tuple[tuple[NDArray[np.float64], ...], NDArray[np.bool_], NDArray[np.float64]]  # data, inliers, scores
+
+# Samplers that use scores; "p-bansac" is the sampler "bansac" with scores.
+SCORED = ("prosac", "p-napsac", "baysac", "ar", "p-bansac")
+SAMPLERS = ("uniform", "napsac", "prosac", "p-napsac", "baysac", "ar", "bansac", "p-bansac")
+STOPS = {
+    "ransac": SAMPLERS,
+    "sprt": ("uniform", "bansac", "p-bansac"),
+    "prosac": ("prosac", "p-napsac", "p-bansac"),
+    "bansac": ("bansac", "p-bansac"),
+}
+
+
+def plain(sampler: str, stop: str, **settings: Any) -> dict[str, Any]:
+    """Return the options of a sampler and a criterion."""
+    return {
+        "preset": "paper",
+        "sampler": "bansac" if sampler == "p-bansac" else sampler,
+        "stopping": stop,
+        "verification": "sprt" if stop == "sprt" else None,
+        "max_iterations": MAX_ITERATIONS,
+        **settings,
+    }
+
+
+# Method -> whether it has scores, and its options.
+METHODS: dict[str, tuple[bool, dict[str, Any]]] = {
+    **{
+        f"{sampler}, {stop}": (sampler in SCORED, plain(sampler, stop))
+        for stop, samplers in STOPS.items()
+        for sampler in samplers
+    },
+    "default": (False, {}),
+    "default, scores": (True, {}),
+}
+NOISY: dict[str, tuple[bool, dict[str, Any]]] = {
+    "uniform, ransac": METHODS["uniform, ransac"],
+    "uniform, ransac, local optimisation": (False, plain("uniform", "ransac", local_optimization="default")),
+}
+
+
+def make_data(model: str, ratio: float, noise: float, seed: int) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Return points or matches as rows, and the mask of inliers."""
+    if model == "line":
+        points = line_points(N, ratio, noise * THRESHOLDS[model], seed)
+        return points.points, points.inliers
+    matches = homography_matches(N, ratio, noise * THRESHOLDS[model], seed)
+    assert matches.inliers is not None
+    return np.column_stack([matches.x1, matches.x2]), matches.inliers
+
+
+def make_problem(model: str, ratio: float, noise: float, second: float, seed: int) -> Problem:
+    """Return a problem; ``second`` is the number of inliers of the second model as a share of those of the first."""
+    rows, inliers = make_data(model, ratio, noise, seed)
+    rng = np.random.default_rng([seed, 1])
+    other = rng.permutation(np.flatnonzero(~inliers))[: round(second * ratio * N)]
+    rows[other] = make_data(model, 1.0, noise, seed + 10**6)[0][other]
+    scores = np.clip(rng.normal(np.where(inliers, 0.5, 0.4), 0.2), 0, 1)
+    return ((rows,) if model == "line" else (rows[:, :2], rows[:, 2:])), inliers, scores
+
+
+@functools.cache
+def problems(model: str, noise: float, second: float, runs: int) -> list[Problem]:
+    """Return the problems of all cells with this model and these data; the ratios alternate."""
+    return [make_problem(model, RATIOS[seed % len(RATIOS)], noise, second, seed) for seed in range(runs)]
+
+
+def count_found(model: str, made: list[Problem], method: tuple[bool, dict[str, Any]], confidence: float) -> Any:
+    """Return the number of runs, of those that find the best model, by ratio, and of those without a stop."""
+    estimate: Callable[..., bansac.Result] = bansac.fit_line if model == "line" else bansac.estimate_homography
+    scored, settings = method
+    found = np.zeros(len(RATIOS), int)
+    iterations = limited = 0
+    for seed, (data, inliers, scores) in enumerate(made):
+        options = {**settings, "scores": scores} if scored else settings
+        result = estimate(*data, threshold=THRESHOLDS[model], confidence=confidence, seed=seed, **options)
+        found[seed % len(RATIOS)] += np.mean(result.inliers[inliers]) >= RECALL
+        iterations += result.iterations
+        limited += result.stop_reason == "max_iterations"
+    return {
+        "runs": len(made),
+        "found": int(found.sum()),
+        "found_by_ratio": {str(ratio): int(count) for ratio, count in zip(RATIOS, found, strict=True)},
+        "max_iterations": limited,
+        "iterations_mean": iterations / len(made),
+        "interval": interval(int(found.sum()), len(made)),
+    }
+
+
+def cells(runs: int) -> Iterator[tuple[str, str, str, float, Any]]:
+    """Yield data, model, method and confidence of every cell, and its counts."""
+    groups = {
+        "two models": (LITTLE, SECOND, METHODS, CONFIDENCES),
+        "one model": (LITTLE, 0.0, METHODS, CONFIDENCES[:1]),
+        "noise": (LARGE, SECOND, NOISY, CONFIDENCES),
+    }
+    for data, (noise, second, methods, confidences) in groups.items():
+        for model in THRESHOLDS:
+            for name, method in methods.items():
+                for confidence in confidences[-1:] if name.endswith(", bansac") else confidences:
+                    made = problems(model, noise, second, runs)
+                    yield data, model, name, confidence, count_found(model, made, method, confidence)
+
+
+def interval(found: int, runs: int) -> tuple[float, float]:
+    """Return Wilson's 95 % interval of a share."""
+    z, share = 1.96, found / runs
+    centre, half = share + z**2 / (2 * runs), z * np.sqrt(share * (1 - share) / runs + z**2 / (4 * runs**2))
+    scale = 1 + z**2 / runs
+    return float((centre - half) / scale), float((centre + half) / scale)
+
+
+def draw(found: dict[str, Any], path: Path) -> None:
+    """Draw the share of missed models over the share that was asked for, a panel for each model and criterion."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(11, 5.6), layout="constrained")
+    panels = figure.subplots(2, 4, sharex=True, sharey=True)
+    for row, (model, methods) in zip(panels, found.items(), strict=True):
+        for ax, stop in zip(row, (*STOPS,), strict=True):
+            ax.plot([1e-3, 0.5], [1e-3, 0.5], color="#8a8a8a", linewidth=1, linestyle="--")
+            extra = [name for name in methods if name.startswith("default")] if stop == "bansac" else []
+            for name in [*(name for name in methods if name.endswith(f", {stop}")), *extra]:
+                label = name.removesuffix(f", {stop}")
+                figures = methods[name]
+                points = {c: figures.get(str(c), figures["0.999"]) for c in CONFIDENCES}
+                missed = np.array([1 - point["found"] / point["runs"] for point in points.values()])
+                low, high = np.array([1 - np.array(point["interval"])[::-1] for point in points.values()]).T
+                asked = 1 - np.array(list(points))
+                bars = np.abs(np.array([missed - low, high - missed]))
+                color = f"C{SAMPLERS.index(label) if label in SAMPLERS else 8 + extra.index(name)}"
+                shown = np.maximum(missed, 2e-4)
+                ax.errorbar(asked, shown, bars, label=label, color=color, marker="o", ms=3, lw=1, capsize=2)
+            ax.set(
+                xscale="log", yscale="log", ylim=(1.5e-4, 1), title=f"{model}: {stop}{' and defaults' * bool(extra)}"
+            )
+            ax.legend(frameon=False, fontsize="x-small", ncols=2)
+    figure.supxlabel("1 - confidence")
+    figure.supylabel("share of runs that miss the best model")
+    figure.savefig(path, dpi=90)
+
+
+def main() -> None:
+    """Run all cells."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--runs", type=int, default=2000)
+    parser.add_argument("--json", type=Path)
+    parser.add_argument("--figure", type=Path)
+    arguments = parser.parse_args()
+    started = time.process_time()
+    found: dict[str, Any] = {}
+    for data, model, method, confidence, counts in cells(arguments.runs):
+        found.setdefault(data, {}).setdefault(model, {}).setdefault(method, {})[str(confidence)] = counts
+        print(f"{data}, {model}, {method}, {confidence}: {counts}", flush=True)
+    if arguments.figure:
+        draw(found["two models"], arguments.figure)
+    if arguments.json:
+        seconds = round(time.process_time() - started, 1)
+        document = {**circumstances(), "runs": arguments.runs, "processor_seconds": seconds, "data": found}
+        arguments.json.write_text(json.dumps(document, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
