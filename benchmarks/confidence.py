@@ -12,13 +12,16 @@ model. A run has found the best model if its mask contains at least 90 % of the 
 
 The plain settings are ``preset="paper"`` (one restart, no local optimisation) with SPRT for the criterion ``"sprt"``
 only, and at most 5000 iterations. Scores are normally distributed with a standard deviation of .2 about .5 for inliers
-and .4 for the others, and clipped to [0, 1]. BANSAC's criterion does not depend on the confidence and has one run.
+and .4 for the others, and clipped to [0, 1]. BANSAC's criterion does not depend on the confidence and has one cell.
+
+The report is written after every cell. A run with the same number of runs resumes an interrupted one.
 """
 
 from __future__ import annotations
 
 import argparse
 import functools
+import itertools
 import json
 import time
 from collections.abc import Callable, Iterator
@@ -32,16 +35,12 @@ import bansac
 from bansac.lab.evaluation.provenance import circumstances
 from bansac.synthetic import homography_matches, line_points
 
-N = 200
+N, MAX_ITERATIONS = 200, 5000
 RATIOS = (0.3, 0.5)
-SECOND = 0.9  # inliers of the second model, as a share of those of the first one
-RECALL = 0.9
+SECOND, RECALL = 0.9, 0.9
 CONFIDENCES = (0.5, 0.9, 0.95, 0.99, 0.999)
-MAX_ITERATIONS = 5000
 LITTLE, LARGE = 0.001, 0.3  # noise in thresholds
 THRESHOLDS = {"line": 0.01, "homography": 1.0}
-
-Problem = tuple[tuple[NDArray[np.float64], ...], NDArray[np.bool_], NDArray[np.float64]]  # data, inliers, scores
 
 # Samplers that use scores; "p-bansac" is the sampler "bansac" with scores.
 SCORED = ("prosac", "p-napsac", "baysac", "ar", "p-bansac")
@@ -56,26 +55,18 @@ STOPS = {
 
 def plain(sampler: str, stop: str, **settings: Any) -> dict[str, Any]:
     """Return the options of a sampler and a criterion."""
-    return {
-        "preset": "paper",
-        "sampler": "bansac" if sampler == "p-bansac" else sampler,
-        "stopping": stop,
-        "verification": "sprt" if stop == "sprt" else None,
-        "max_iterations": MAX_ITERATIONS,
-        **settings,
-    }
+    name, verification = sampler.replace("p-bansac", "bansac"), "sprt" if stop == "sprt" else None
+    options = {"preset": "paper", "sampler": name, "stopping": stop, "verification": verification}
+    return {**options, "max_iterations": MAX_ITERATIONS, **settings}
 
 
 # Method -> whether it has scores, and its options.
 METHODS: dict[str, tuple[bool, dict[str, Any]]] = {
-    **{
-        f"{sampler}, {stop}": (sampler in SCORED, plain(sampler, stop))
-        for stop, samplers in STOPS.items()
-        for sampler in samplers
-    },
-    "default": (False, {}),
-    "default, scores": (True, {}),
+    f"{sampler}, {stop}": (sampler in SCORED, plain(sampler, stop))
+    for stop, samplers in STOPS.items()
+    for sampler in samplers
 }
+METHODS |= {"default": (False, {}), "default, scores": (True, {})}
 NOISY: dict[str, tuple[bool, dict[str, Any]]] = {
     "uniform, ransac": METHODS["uniform, ransac"],
     "uniform, ransac, local optimisation": (False, plain("uniform", "ransac", local_optimization="default")),
@@ -92,8 +83,8 @@ def make_data(model: str, ratio: float, noise: float, seed: int) -> tuple[NDArra
     return np.column_stack([matches.x1, matches.x2]), matches.inliers
 
 
-def make_problem(model: str, ratio: float, noise: float, second: float, seed: int) -> Problem:
-    """Return a problem; ``second`` is the number of inliers of the second model as a share of those of the first."""
+def make_problem(model: str, ratio: float, noise: float, second: float, seed: int) -> tuple[Any, ...]:
+    """Return data, inliers and scores; the second model has ``second`` times the inliers of the first."""
     rows, inliers = make_data(model, ratio, noise, seed)
     rng = np.random.default_rng([seed, 1])
     other = rng.permutation(np.flatnonzero(~inliers))[: round(second * ratio * N)]
@@ -103,54 +94,58 @@ def make_problem(model: str, ratio: float, noise: float, second: float, seed: in
 
 
 @functools.cache
-def problems(model: str, noise: float, second: float, runs: int) -> list[Problem]:
+def problems(model: str, noise: float, second: float, runs: int) -> list[tuple[Any, ...]]:
     """Return the problems of all cells with this model and these data; the ratios alternate."""
     return [make_problem(model, RATIOS[seed % len(RATIOS)], noise, second, seed) for seed in range(runs)]
 
 
-def count_found(model: str, made: list[Problem], method: tuple[bool, dict[str, Any]], confidence: float) -> Any:
+def count_found(
+    model: str,
+    make: Callable[[int], list[tuple[Any, ...]]],
+    method: tuple[bool, dict[str, Any]],
+    confidence: float,
+    runs: int,
+) -> dict[str, Any]:
     """Return the number of runs, of those that find the best model, by ratio, and of those without a stop."""
     estimate: Callable[..., bansac.Result] = bansac.fit_line if model == "line" else bansac.estimate_homography
     scored, settings = method
     found = np.zeros(len(RATIOS), int)
     iterations = limited = 0
-    for seed, (data, inliers, scores) in enumerate(made):
+    for seed, (data, inliers, scores) in enumerate(make(runs)):
         options = {**settings, "scores": scores} if scored else settings
         result = estimate(*data, threshold=THRESHOLDS[model], confidence=confidence, seed=seed, **options)
         found[seed % len(RATIOS)] += np.mean(result.inliers[inliers]) >= RECALL
         iterations += result.iterations
         limited += result.stop_reason == "max_iterations"
     return {
-        "runs": len(made),
+        "runs": runs,
         "found": int(found.sum()),
         "found_by_ratio": {str(ratio): int(count) for ratio, count in zip(RATIOS, found, strict=True)},
         "max_iterations": limited,
-        "iterations_mean": iterations / len(made),
-        "interval": interval(int(found.sum()), len(made)),
+        "iterations_mean": iterations / runs,
+        "interval": interval(int(found.sum()), runs),
     }
 
 
-def cells(runs: int) -> Iterator[tuple[str, str, str, float, Any]]:
-    """Yield data, model, method and confidence of every cell, and its counts."""
+def cells() -> Iterator[tuple[str, str, str, float, Callable[[int], Any]]]:
+    """Yield data, model, method and confidence of every cell, and its function of the number of runs."""
     groups = {
         "two models": (LITTLE, SECOND, METHODS, CONFIDENCES),
-        "one model": (LITTLE, 0.0, METHODS, CONFIDENCES[:1]),
         "noise": (LARGE, SECOND, NOISY, CONFIDENCES),
+        "one model": (LITTLE, 0.0, METHODS, CONFIDENCES[:1]),
     }
-    for data, (noise, second, methods, confidences) in groups.items():
-        for model in THRESHOLDS:
-            for name, method in methods.items():
-                for confidence in confidences[-1:] if name.endswith(", bansac") else confidences:
-                    made = problems(model, noise, second, runs)
-                    yield data, model, name, confidence, count_found(model, made, method, confidence)
+    for (data, (noise, second, methods, confidences)), model in itertools.product(groups.items(), THRESHOLDS):
+        made = functools.partial(problems, model, noise, second)
+        for name, method in methods.items():
+            for confidence in confidences[-1:] if name.endswith(", bansac") else confidences:
+                yield data, model, name, confidence, functools.partial(count_found, model, made, method, confidence)
 
 
 def interval(found: int, runs: int) -> tuple[float, float]:
     """Return Wilson's 95 % interval of a share."""
     z, share = 1.96, found / runs
     centre, half = share + z**2 / (2 * runs), z * np.sqrt(share * (1 - share) / runs + z**2 / (4 * runs**2))
-    scale = 1 + z**2 / runs
-    return float((centre - half) / scale), float((centre + half) / scale)
+    return float((centre - half) / (1 + z**2 / runs)), float((centre + half) / (1 + z**2 / runs))
 
 
 def draw(found: dict[str, Any], path: Path) -> None:
@@ -165,19 +160,17 @@ def draw(found: dict[str, Any], path: Path) -> None:
             extra = [name for name in methods if name.startswith("default")] if stop == "bansac" else []
             for name in [*(name for name in methods if name.endswith(f", {stop}")), *extra]:
                 label = name.removesuffix(f", {stop}")
-                figures = methods[name]
-                points = {c: figures.get(str(c), figures["0.999"]) for c in CONFIDENCES}
-                missed = np.array([1 - point["found"] / point["runs"] for point in points.values()])
-                low, high = np.array([1 - np.array(point["interval"])[::-1] for point in points.values()]).T
-                asked = 1 - np.array(list(points))
-                bars = np.abs(np.array([missed - low, high - missed]))
+                points = [methods[name].get(str(c), methods[name]["0.999"]) for c in CONFIDENCES]
+                missed = np.array([1 - point["found"] / point["runs"] for point in points])
+                high, low = 1 - np.array([point["interval"] for point in points]).T
+                bars = np.abs([missed - low, high - missed])
                 color = f"C{SAMPLERS.index(label) if label in SAMPLERS else 8 + extra.index(name)}"
-                shown = np.maximum(missed, 2e-4)
-                ax.errorbar(asked, shown, bars, label=label, color=color, marker="o", ms=3, lw=1, capsize=2)
+                style = {"label": label, "color": color, "marker": "o", "ms": 3, "lw": 1, "capsize": 2}
+                ax.errorbar(1 - np.array(CONFIDENCES), np.maximum(missed, 2e-4), bars, **style)
             ax.set(
                 xscale="log", yscale="log", ylim=(1.5e-4, 1), title=f"{model}: {stop}{' and defaults' * bool(extra)}"
             )
-            ax.legend(frameon=False, fontsize="x-small", ncols=2)
+            ax.legend(frameon=False, fontsize="x-small", ncols=2, loc="lower left")
     figure.supxlabel("1 - confidence")
     figure.supylabel("share of runs that miss the best model")
     figure.savefig(path, dpi=90)
@@ -190,17 +183,21 @@ def main() -> None:
     parser.add_argument("--json", type=Path)
     parser.add_argument("--figure", type=Path)
     arguments = parser.parse_args()
-    started = time.process_time()
-    found: dict[str, Any] = {}
-    for data, model, method, confidence, counts in cells(arguments.runs):
-        found.setdefault(data, {}).setdefault(model, {}).setdefault(method, {})[str(confidence)] = counts
-        print(f"{data}, {model}, {method}, {confidence}: {counts}", flush=True)
+    earlier = json.loads(arguments.json.read_text()) if arguments.json and arguments.json.exists() else {}
+    new = {**circumstances(), "runs": arguments.runs, "processor_seconds": 0.0, "data": {}}
+    document = earlier if earlier.get("runs") == arguments.runs else new
+    for data, model, method, confidence, count in cells():
+        found = document["data"].setdefault(data, {}).setdefault(model, {}).setdefault(method, {})
+        if str(confidence) in found:
+            continue
+        started = time.process_time()
+        found[str(confidence)] = count(arguments.runs)
+        document["processor_seconds"] += round(time.process_time() - started, 2)
+        print(f"{data}, {model}, {method}, {confidence}: {found[str(confidence)]}", flush=True)
+        if arguments.json:
+            arguments.json.write_text(json.dumps(document, indent=1) + "\n")
     if arguments.figure:
-        draw(found["two models"], arguments.figure)
-    if arguments.json:
-        seconds = round(time.process_time() - started, 1)
-        document = {**circumstances(), "runs": arguments.runs, "processor_seconds": seconds, "data": found}
-        arguments.json.write_text(json.dumps(document, indent=1) + "\n")
+        draw(document["data"]["two models"], arguments.figure)
 
 
 if __name__ == "__main__":

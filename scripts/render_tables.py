@@ -234,6 +234,52 @@ def calibration() -> str:
     return lines(["matches", "of", "ECE", "Brier", *true, "ECE at 1/3 px", "p < .5 in the mask"], rows)
 
 
+def family_calibration() -> str:
+    """Return the table of the calibration of probabilities on awkward scenes."""
+    kinds = bench("calibration_families")["families"]
+
+    def cells(figures: Mapping[str, Any] | None) -> list[str]:
+        if figures is None or "ECE" not in figures:
+            return ["-", "-"]
+        ece = share(figures["ECE"])
+        right = share(figures["ECE_right_model"]) if "ECE_right_model" in figures else "-"
+        wrong = figures["wrong_model"]
+        return [f"**{ece}**" if figures["ECE"] > 0.05 else ece, f"{right}, {wrong}" if wrong else ""]
+
+    names = dict.fromkeys(name for families in kinds.values() for name in families)
+    columns = [column for kind in kinds for column in (kind, f"{kind}, right models; wrong")]
+    rows = [[name, *(cell for found in kinds.values() for cell in cells(found.get(name)))] for name in names]
+    return lines(["family", *columns], rows)
+
+
+def confidence() -> str:
+    """Return the table of the shares of runs that find the best model; bold if below the confidence."""
+    data = bench("confidence")["data"]
+
+    def one(asked: str, found: Mapping[str, Any]) -> str:
+        text = share(found["found"] / found["runs"])
+        return f"**{text}**" if found["interval"][1] < float(asked) else text
+
+    def cell(kind: str, model: str, method: str) -> str:
+        return "/".join(one(*item) for item in data[kind][model].get(method, {}).items()) or "-"
+
+    models = list(data["two models"])
+    names = dict.fromkeys(name for found in data.values() for name in found[models[0]])
+    asked = "/".join(key.removeprefix("0") for key in data["two models"][models[0]]["default"])
+    groups = {"two models": f" {asked}", "noise": ", noise"}
+    columns = [(kind, model, f"{model}{suffix}") for kind, suffix in groups.items() for model in models]
+    rows = [[name, *(cell(kind, model, name) for kind, model, _ in columns)] for name in names]
+    return lines(["method", *(title for *_, title in columns)], rows)
+
+
+def lowest_of_one_model() -> str:
+    """Return the smallest share of runs that find a single model at a confidence of .5."""
+    found = bench("confidence")["data"]["one model"].values()
+    return share(
+        min(cell["found"] / cell["runs"] for model in found for cells in model.values() for cell in cells.values())
+    )
+
+
 def configurations() -> str:
     """Return the table of the synthetic scenes whose configuration was recognised."""
     table = bench("configurations")["synthetic"]
@@ -368,6 +414,8 @@ TABLES: dict[str, Callable[[], str]] = {
     "absolute-poses": absolute_poses,
     "waiting-times": waiting_times,
     "calibration": calibration,
+    "family-calibration": family_calibration,
+    "confidence": confidence,
     "configurations": configurations,
     "real-configurations": real_configurations,
     "planar-motions": planar_motions,
@@ -412,6 +460,7 @@ def colmap_inliers(method: str) -> str:
 # Name of a figure in the text -> the figure.
 FIGURES: dict[str, Callable[[], str]] = {
     "first-call": first_call,
+    "confidence-one-model": lowest_of_one_model,
     "colmap-fountain": lambda: colmap_centres("fountain-P11"),
     "colmap-herz": lambda: colmap_centres("Herz-Jesus-P8"),
     "colmap-inliers": lambda: colmap_inliers("COLMAP"),
