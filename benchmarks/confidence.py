@@ -12,9 +12,8 @@ model. A run has found the best model if its mask contains at least 90 % of the 
 
 The plain settings are ``preset="paper"`` (one restart, no local optimisation) with SPRT for the criterion ``"sprt"``
 only, and at most 5000 iterations. Scores are normally distributed with a standard deviation of .2 about .5 for inliers
-and .4 for the others, and clipped to [0, 1]. BANSAC's criterion does not depend on the confidence and has one cell.
-
-The report is written after every cell. A run with the same number of runs resumes an interrupted one.
+and .4 for the others, and clipped to [0, 1]; "p-bansac" is BANSAC with them. BANSAC's criterion does not depend on the
+confidence and has one cell. The report is written after every cell. A run with the same number of runs resumes an interrupted one.
 """
 
 from __future__ import annotations
@@ -36,13 +35,11 @@ from bansac.lab.evaluation.provenance import circumstances
 from bansac.synthetic import homography_matches, line_points
 
 N, MAX_ITERATIONS = 200, 5000
-RATIOS = (0.3, 0.5)
-SECOND, RECALL = 0.9, 0.9
+RATIOS, SECOND, RECALL = (0.3, 0.5), 0.9, 0.9
 CONFIDENCES = (0.5, 0.9, 0.95, 0.99, 0.999)
 LITTLE, LARGE = 0.001, 0.3  # noise in thresholds
 THRESHOLDS = {"line": 0.01, "homography": 1.0}
 
-# Samplers that use scores; "p-bansac" is the sampler "bansac" with scores.
 SCORED = ("prosac", "p-napsac", "baysac", "ar", "p-bansac")
 SAMPLERS = ("uniform", "napsac", "prosac", "p-napsac", "baysac", "ar", "bansac", "p-bansac")
 STOPS = {
@@ -60,14 +57,14 @@ def plain(sampler: str, stop: str, **settings: Any) -> dict[str, Any]:
     return {**options, "max_iterations": MAX_ITERATIONS, **settings}
 
 
-# Method -> whether it has scores, and its options.
-METHODS: dict[str, tuple[bool, dict[str, Any]]] = {
+Method = tuple[bool, dict[str, Any]]  # whether it has scores, and its options
+METHODS: dict[str, Method] = {
     f"{sampler}, {stop}": (sampler in SCORED, plain(sampler, stop))
     for stop, samplers in STOPS.items()
     for sampler in samplers
 }
 METHODS |= {"default": (False, {}), "default, scores": (True, {})}
-NOISY: dict[str, tuple[bool, dict[str, Any]]] = {
+NOISY: dict[str, Method] = {
     "uniform, ransac": METHODS["uniform, ransac"],
     "uniform, ransac, local optimisation": (False, plain("uniform", "ransac", local_optimization="default")),
 }
@@ -108,11 +105,10 @@ def count_found(
 ) -> dict[str, Any]:
     """Return the number of runs, of those that find the best model, by ratio, and of those without a stop."""
     estimate: Callable[..., bansac.Result] = bansac.fit_line if model == "line" else bansac.estimate_homography
-    scored, settings = method
     found = np.zeros(len(RATIOS), int)
     iterations = limited = 0
     for seed, (data, inliers, scores) in enumerate(make(runs)):
-        options = {**settings, "scores": scores} if scored else settings
+        options = {**method[1], "scores": scores} if method[0] else method[1]
         result = estimate(*data, threshold=THRESHOLDS[model], confidence=confidence, seed=seed, **options)
         found[seed % len(RATIOS)] += np.mean(result.inliers[inliers]) >= RECALL
         iterations += result.iterations
@@ -149,10 +145,11 @@ def interval(found: int, runs: int) -> tuple[float, float]:
 
 
 def draw(found: dict[str, Any], path: Path) -> None:
-    """Draw the share of missed models over the share that was asked for, a panel for each model and criterion."""
+    """Draw the share of missed models over the share that was asked for, by model and criterion."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(11, 5.6), layout="constrained")
+    shown: dict[str, Any] = {}
     panels = figure.subplots(2, 4, sharex=True, sharey=True)
     for row, (model, methods) in zip(panels, found.items(), strict=True):
         for ax, stop in zip(row, (*STOPS,), strict=True):
@@ -166,11 +163,10 @@ def draw(found: dict[str, Any], path: Path) -> None:
                 bars = np.abs([missed - low, high - missed])
                 color = f"C{SAMPLERS.index(label) if label in SAMPLERS else 8 + extra.index(name)}"
                 style = {"label": label, "color": color, "marker": "o", "ms": 3, "lw": 1, "capsize": 2}
-                ax.errorbar(1 - np.array(CONFIDENCES), np.maximum(missed, 2e-4), bars, **style)
-            ax.set(
-                xscale="log", yscale="log", ylim=(1.5e-4, 1), title=f"{model}: {stop}{' and defaults' * bool(extra)}"
-            )
-            ax.legend(frameon=False, fontsize="x-small", ncols=2, loc="lower left")
+                shown[label] = ax.errorbar(1 - np.array(CONFIDENCES), np.maximum(missed, 2e-4), bars, **style)
+            title = f"{model}: {stop}{', default' * bool(extra)}"
+            ax.set(xscale="log", yscale="log", ylim=(1.5e-4, 1), title=title)
+    figure.legend(shown.values(), shown.keys(), loc="outside right upper", frameon=False)
     figure.supxlabel("1 - confidence")
     figure.supylabel("share of runs that miss the best model")
     figure.savefig(path, dpi=90)
