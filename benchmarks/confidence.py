@@ -12,8 +12,8 @@ model. A run has found the best model if its mask contains at least 90 % of the 
 
 The plain settings are ``preset="paper"`` (one restart, no local optimisation) with SPRT for the criterion ``"sprt"``
 only, and at most 5000 iterations. Scores are normally distributed with a standard deviation of .2 about .5 for inliers
-and .4 for the others, and clipped to [0, 1]; "p-bansac" is BANSAC with them. BANSAC's criterion does not depend on the
-confidence and has one cell. The report is written after every cell. A run with the same number of runs resumes an interrupted one.
+and .4 for the others, and clipped to [0, 1]; "p-bansac" is BANSAC with them. BANSAC's criterion has no confidence and
+one cell. The report is written after every cell; a run with the same ``--runs`` resumes an interrupted one.
 """
 
 from __future__ import annotations
@@ -164,11 +164,10 @@ def draw(found: dict[str, Any], path: Path) -> None:
                 color = f"C{SAMPLERS.index(label) if label in SAMPLERS else 8 + extra.index(name)}"
                 style = {"label": label, "color": color, "marker": "o", "ms": 3, "lw": 1, "capsize": 2}
                 shown[label] = ax.errorbar(1 - np.array(CONFIDENCES), np.maximum(missed, 2e-4), bars, **style)
-            title = f"{model}: {stop}{', default' * bool(extra)}"
-            ax.set(xscale="log", yscale="log", ylim=(1.5e-4, 1), title=title)
+            ax.set(xscale="log", yscale="log", ylim=(1.5e-4, 1), title=f"{model}: {stop}{', default' * bool(extra)}")
     figure.legend(shown.values(), shown.keys(), loc="outside right upper", frameon=False)
     figure.supxlabel("1 - confidence")
-    figure.supylabel("share of runs that miss the best model")
+    figure.supylabel("share of missed models")
     figure.savefig(path, dpi=90)
 
 
