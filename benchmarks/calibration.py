@@ -1,7 +1,7 @@
 """Measure the calibration of the probabilities of matches on real image pairs with ground truth.
 
     python benchmarks/calibration.py --data FOLDER [--pairs 43] [--json FILE] [--figure FILE]
-    python benchmarks/calibration.py --families [--runs 50] [--json FILE]
+    python benchmarks/calibration.py --families [--runs 20] [--json FILE]
 
 ``FOLDER`` contains sets in the format of the "RANSAC in 2020" tutorial (``EF`` and ``H``) and, in ``F_labelled``, sets
 of labelled matches. Every pair is estimated with the default options, without scores (BANSAC) and with scores
@@ -227,7 +227,7 @@ def main() -> None:
     source = parser.add_mutually_exclusive_group(required=True)
     source.add_argument("--data", type=Path)
     source.add_argument("--families", action="store_true")
-    parser.add_argument("--runs", type=int, default=50, help="scenes of a family")
+    parser.add_argument("--runs", type=int, default=20, help="scenes of a family")
     parser.add_argument("--pairs", type=int, default=43, help="pairs of a set, at most")
     parser.add_argument("--json", type=Path)
     parser.add_argument("--figure", type=Path)

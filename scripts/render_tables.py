@@ -234,24 +234,6 @@ def calibration() -> str:
     return lines(["matches", "of", "ECE", "Brier", *true, "ECE at 1/3 px", "p < .5 in the mask"], rows)
 
 
-def family_calibration() -> str:
-    """Return the table of the calibration of probabilities on awkward scenes."""
-    kinds = bench("calibration_families")["families"]
-
-    def cells(figures: Mapping[str, Any] | None) -> list[str]:
-        if figures is None or "ECE" not in figures:
-            return ["-", "-"]
-        ece = share(figures["ECE"])
-        right = share(figures["ECE_right_model"]) if "ECE_right_model" in figures else "-"
-        wrong = figures["wrong_model"]
-        return [f"**{ece}**" if figures["ECE"] > 0.05 else ece, f"{right}, {wrong}" if wrong else ""]
-
-    names = dict.fromkeys(name for families in kinds.values() for name in families)
-    columns = [column for kind in kinds for column in (kind, f"{kind}, right models; wrong")]
-    rows = [[name, *(cell for found in kinds.values() for cell in cells(found.get(name)))] for name in names]
-    return lines(["family", *columns], rows)
-
-
 def confidence() -> str:
     """Return the table of the shares of runs that find the best model; bold if below the confidence."""
     data = bench("confidence")["data"]
@@ -414,7 +396,6 @@ TABLES: dict[str, Callable[[], str]] = {
     "absolute-poses": absolute_poses,
     "waiting-times": waiting_times,
     "calibration": calibration,
-    "family-calibration": family_calibration,
     "confidence": confidence,
     "configurations": configurations,
     "real-configurations": real_configurations,
