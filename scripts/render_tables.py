@@ -234,6 +234,20 @@ def calibration() -> str:
     return lines(["matches", "of", "ECE", "Brier", *true, "ECE at 1/3 px", "p < .5 in the mask"], rows)
 
 
+def family_calibration() -> str:
+    """Return the table of the calibration of probabilities on awkward scenes."""
+    kinds = bench("calibration_families")["families"]
+
+    def cell(figures: Mapping[str, Any] | None) -> str:
+        if figures is None or "ECE" not in figures:
+            return "-"
+        return f"**{share(figures['ECE'])}**" if figures["ECE"] > 0.05 else share(figures["ECE"])
+
+    names = dict.fromkeys(name for families in kinds.values() for name in families)
+    rows = [[name, *(cell(found.get(name)) for found in kinds.values())] for name in names]
+    return lines(["family", *kinds], rows)
+
+
 def confidence() -> str:
     """Return the table of the shares of runs that find the best model; bold if below the confidence."""
     data = bench("confidence")["data"]
@@ -396,6 +410,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "absolute-poses": absolute_poses,
     "waiting-times": waiting_times,
     "calibration": calibration,
+    "family-calibration": family_calibration,
     "confidence": confidence,
     "configurations": configurations,
     "real-configurations": real_configurations,
