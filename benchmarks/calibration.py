@@ -1,6 +1,7 @@
 """Measure the calibration of the probabilities of matches on real image pairs with ground truth.
 
     python benchmarks/calibration.py --data FOLDER [--pairs 43] [--json FILE] [--figure FILE]
+    python benchmarks/calibration.py --families [--runs 20] [--json FILE]
 
 ``FOLDER`` contains sets in the format of the "RANSAC in 2020" tutorial (``EF`` and ``H``) and, in ``F_labelled``, sets
 of labelled matches. Every pair is estimated with the default options, without scores (BANSAC) and with scores
@@ -11,6 +12,10 @@ successful runs have a posterior, and only they count.
 
 ECE is the expected calibration error over ten bins: the mean absolute difference between the mean probability and the
 share of true matches in a bin, weighted by the number of matches. The Brier score is the mean squared error.
+
+With ``--families`` the matches are those of the families of awkward scenes that have a model
+(``bansac.synthetic.FAMILIES``): 500 matches, half of them inliers, with a noise of .2 pixels. A match is true by its
+label. A model is right if its mask has at least 85 % of the true matches.
 """
 
 from __future__ import annotations
@@ -32,6 +37,7 @@ from bansac.lab.evaluation.task import DEFAULTS, Kind, squared_distances, usable
 from bansac.lab.sets import PairSet
 from bansac.lab.sets.labelled import LabelledSet
 from bansac.matches import Matches
+from bansac.synthetic import FAMILIES, awkward_scene
 
 Array = NDArray[np.float64]
 
@@ -169,6 +175,34 @@ def judge(runs: list[Run], kind: str) -> dict[str, Any]:
     }
 
 
+def judge_families(kind: Kind, count: int) -> dict[str, Any]:
+    """Return the figures of every family with a model, each over ``count`` scenes."""
+    names = {"H": "homography", "F": "fundamental", "E": "essential"}
+    estimator: Any = getattr(bansac, f"estimate_{names[kind]}")
+    families = {}
+    for family in FAMILIES:
+        if awkward_scene(family, kind).model is None:
+            continue
+        runs = []
+        for seed in range(count):
+            scene = awkward_scene(family, kind, seed=seed)
+            result = estimator(*scene.arguments, threshold=scene.threshold, seed=seed)
+            if result.probabilities is not None:
+                runs.append((result.probabilities, scene.matches.inliers, result.inliers))
+        figures: dict[str, Any] = {"runs": len(runs), "without_success": count - len(runs)}
+        if runs:
+            right = [run for run in runs if run[2][run[1]].mean() >= 0.85]
+            p, true, _ = (np.concatenate(parts) for parts in zip(*runs, strict=True))
+            figures |= {"wrong_model": len(runs) - len(right), **measure(p, true), "mean": float(p.mean())}
+            figures |= {"true": float(true.mean()), "bins": bins(p, true)}
+            if right:
+                p, true, _ = (np.concatenate(parts) for parts in zip(*right, strict=True))
+                figures["ECE_right_model"] = measure(p, true)["ECE"]
+        families[family] = figures
+        print(f"{kind}, {family}:", {key: value for key, value in figures.items() if key != "bins"}, flush=True)
+    return families
+
+
 def draw(groups: dict[str, Any], path: Path) -> None:
     """Draw the reliability diagram of the groups on which the mixture was chosen; dots have the area of their bins."""
     from matplotlib.figure import Figure
@@ -190,11 +224,20 @@ def draw(groups: dict[str, Any], path: Path) -> None:
 def main() -> None:
     """Measure all groups and print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, required=True)
+    source = parser.add_mutually_exclusive_group(required=True)
+    source.add_argument("--data", type=Path)
+    source.add_argument("--families", action="store_true")
+    parser.add_argument("--runs", type=int, default=20, help="scenes of a family")
     parser.add_argument("--pairs", type=int, default=43, help="pairs of a set, at most")
     parser.add_argument("--json", type=Path)
     parser.add_argument("--figure", type=Path)
     arguments = parser.parse_args()
+    if arguments.families:
+        families = {kind: judge_families(kind, arguments.runs) for kind in DEFAULTS}
+        if arguments.json:
+            document = {**circumstances(), "families": families}
+            arguments.json.write_text(json.dumps(document, indent=1) + "\n")
+        return
     groups: dict[str, Any] = {}
     for name, group in GROUPS.items():
         runs, failures = collect(arguments.data, group, arguments.pairs)

@@ -234,6 +234,48 @@ def calibration() -> str:
     return lines(["matches", "of", "ECE", "Brier", *true, "ECE at 1/3 px", "p < .5 in the mask"], rows)
 
 
+def family_calibration() -> str:
+    """Return the table of the calibration of probabilities on awkward scenes."""
+    kinds = bench("calibration_families")["families"]
+
+    def cell(figures: Mapping[str, Any] | None) -> str:
+        if figures is None or "ECE" not in figures:
+            return "-"
+        return f"**{share(figures['ECE'])}**" if figures["ECE"] > 0.05 else share(figures["ECE"])
+
+    names = dict.fromkeys(name for families in kinds.values() for name in families)
+    rows = [[name, *(cell(found.get(name)) for found in kinds.values())] for name in names]
+    return lines(["family", *kinds], rows)
+
+
+def confidence() -> str:
+    """Return the table of the shares of runs that find the best model; bold if below the confidence."""
+    data = bench("confidence")["data"]
+
+    def one(asked: str, found: Mapping[str, Any]) -> str:
+        text = share(found["found"] / found["runs"])
+        return f"**{text}**" if found["interval"][1] < float(asked) else text
+
+    def cell(kind: str, model: str, method: str) -> str:
+        return "/".join(one(*item) for item in data[kind][model].get(method, {}).items()) or "-"
+
+    models = list(data["two models"])
+    names = dict.fromkeys(name for found in data.values() for name in found[models[0]])
+    asked = "/".join(key.removeprefix("0") for key in data["two models"][models[0]]["default"])
+    groups = {"two models": f" {asked}", "noise": ", noise"}
+    columns = [(kind, model, f"{model}{suffix}") for kind, suffix in groups.items() for model in models]
+    rows = [[name, *(cell(kind, model, name) for kind, model, _ in columns)] for name in names]
+    return lines(["method", *(title for *_, title in columns)], rows)
+
+
+def lowest_of_one_model() -> str:
+    """Return the smallest share of runs that find a single model at a confidence of .5."""
+    found = bench("confidence")["data"]["one model"].values()
+    return share(
+        min(cell["found"] / cell["runs"] for model in found for cells in model.values() for cell in cells.values())
+    )
+
+
 def configurations() -> str:
     """Return the table of the synthetic scenes whose configuration was recognised."""
     table = bench("configurations")["synthetic"]
@@ -368,6 +410,8 @@ TABLES: dict[str, Callable[[], str]] = {
     "absolute-poses": absolute_poses,
     "waiting-times": waiting_times,
     "calibration": calibration,
+    "family-calibration": family_calibration,
+    "confidence": confidence,
     "configurations": configurations,
     "real-configurations": real_configurations,
     "planar-motions": planar_motions,
@@ -412,6 +456,7 @@ def colmap_inliers(method: str) -> str:
 # Name of a figure in the text -> the figure.
 FIGURES: dict[str, Callable[[], str]] = {
     "first-call": first_call,
+    "confidence-one-model": lowest_of_one_model,
     "colmap-fountain": lambda: colmap_centres("fountain-P11"),
     "colmap-herz": lambda: colmap_centres("Herz-Jesus-P8"),
     "colmap-inliers": lambda: colmap_inliers("COLMAP"),
