@@ -6,11 +6,9 @@ import json
 import math
 import os
 import tempfile
-import zlib
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
 
 import numpy as np
 
@@ -86,11 +84,11 @@ def read_fields(path: str | os.PathLike[str]) -> dict[str, Any]:
             return dict(json.loads(source.read_text(encoding="utf-8")))
         with np.load(source, allow_pickle=False) as archive:
             flat = json.loads(str(archive[_REST])) | {name: archive[name] for name in archive.files if name != _REST}
-    except OSError:
-        raise
-    except (ValueError, TypeError, KeyError, EOFError, BadZipFile, zlib.error, NotImplementedError) as error:
+        return _unflatten(flat)
+    except Exception as error:  # damaged files raise errors of zipfile, zlib, json, NumPy and other modules
+        if isinstance(error, OSError) and error.filename is not None:
+            raise
         raise ValueError(f"{source} holds no result: {error}") from None
-    return _unflatten(flat)
 
 
 def as_array(name: str, value: Any) -> Any:

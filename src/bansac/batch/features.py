@@ -11,7 +11,6 @@ import functools
 import hashlib
 from dataclasses import dataclass
 from pathlib import Path
-from zipfile import BadZipFile
 
 import numpy as np
 
@@ -68,5 +67,5 @@ def _load(path: Path) -> Features:
         with np.load(path, allow_pickle=False) as archive:
             height, width = archive["size"].tolist()
             return Features(archive["points"], archive["descriptors"], (height, width))
-    except (OSError, ValueError, KeyError, EOFError, BadZipFile) as error:
+    except Exception as error:  # damaged archives raise errors of zipfile, zlib, NumPy and other modules
         raise OSError(f"the features {path} cannot be read (deleted, they are computed again): {error}") from None

@@ -26,6 +26,8 @@ from bansac.storage import write_atomically
 
 __all__ = ["HlocPairs"]
 
+_LARGEST = 2**53  # of the integers that float64 represents
+
 _Array = NDArray[np.float64]
 
 
@@ -179,7 +181,10 @@ class HlocPairs:
         """Return ``matches0`` of a pair and its scores; the scores are None if the file has none."""
         group = self._names(key)[2]
         with Reader(self.matches) as file:
-            chosen = file.array(f"{group}/matches0", (-1,)).astype(np.int64)
+            numbers = file.array(f"{group}/matches0", (-1,))
+            if (np.abs(numbers) > _LARGEST).any() or (numbers != np.round(numbers)).any():
+                raise OSError(f"{self.matches}: matches0 of the pair {key!r} must be indices")
+            chosen = numbers.astype(np.int64)
             if "matching_scores0" not in file.keys(group):
                 return chosen, None
             return chosen, file.array(f"{group}/matching_scores0", (len(chosen),))
