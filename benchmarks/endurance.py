@@ -299,8 +299,7 @@ def main() -> int:
     parser.add_argument("--json", type=Path)
     chosen = parser.parse_args()
     rng = random.Random(chosen.seed)
-    revision = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True, check=False).stdout.strip()
-    report = circumstances(("h5py", "opencv-python-headless", "pycolmap")) | {"commit": revision or None}
+    report = circumstances(("h5py", "opencv-python-headless", "pycolmap"))
 
     def add(name: str, found: dict[str, Any]) -> None:
         report[name] = found

@@ -185,7 +185,8 @@ def test_files_that_are_no_results_are_refused(scene, tmp_path):
             with archive.open(f"{name}.npy", "w") as file:
                 np.lib.format.write_array(file, array)
     names = ("other.json", "list.json", "text.json", "deep.json", "text.npz", "arrays.npz", "kinds.json")
-    for name in (*names, "locked.npz", "names.npz"):
+    (tmp_path / "end.npz").write_bytes(content[:-9])
+    for name in (*names, "locked.npz", "end.npz", "names.npz"):
         with pytest.raises(ValueError, match=f"{name} holds no result"):
             Result.load(tmp_path / name)
 

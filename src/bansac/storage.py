@@ -82,7 +82,7 @@ def read_fields(path: str | os.PathLike[str]) -> dict[str, Any]:
     try:
         if _suffix(source) == ".json":
             return dict(json.loads(source.read_text(encoding="utf-8")))
-        with np.load(source, allow_pickle=False) as archive:
+        with source.open("rb") as file, np.load(file, allow_pickle=False) as archive:  # closed if it is damaged
             flat = json.loads(str(archive[_REST])) | {name: archive[name] for name in archive.files if name != _REST}
         return _unflatten(flat)
     except Exception as error:  # damaged files raise errors of zipfile, zlib, json, NumPy and other modules

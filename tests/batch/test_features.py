@@ -16,6 +16,7 @@ def test_damaged_features_are_named(tmp_path: Path) -> None:
     content = bytearray((tmp_path / "size.npz").read_bytes())
     content[80:90] = b"\xff" * 10
     (tmp_path / "zlib.npz").write_bytes(content)
-    for name in ("size.npz", "zlib.npz"):
+    (tmp_path / "end.npz").write_bytes(content[:-9])
+    for name in ("size.npz", "zlib.npz", "end.npz"):
         with pytest.raises(OSError, match=f"{name} cannot be read"):
             FeatureStore(tmp_path, 100, 100).load(name)

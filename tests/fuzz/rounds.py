@@ -10,7 +10,6 @@ import faulthandler
 import json
 import os
 import signal
-import subprocess
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -80,8 +79,6 @@ def _report(name: str, seconds: float, counts: dict[str, int]) -> None:
         return
     found = json.loads(Path(path).read_text(encoding="utf-8")) if Path(path).exists() else {"tests": {}}
     found |= circumstances(("h5py", "hypothesis", "opencv-python-headless", "pycolmap"))
-    revision = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True, check=False).stdout.strip()
-    found["commit"] = revision or None
     found["tests"][name] = {"seconds": seconds, **dict(sorted(counts.items()))}
     found["inputs"] = sum(n for test in found["tests"].values() for kind, n in test.items() if kind != "seconds")
     Path(path).write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")

@@ -64,7 +64,7 @@ class FeatureStore:
 @functools.lru_cache(maxsize=_IN_MEMORY)
 def _load(path: Path) -> Features:
     try:
-        with np.load(path, allow_pickle=False) as archive:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:  # closed if it is damaged
             height, width = archive["size"].tolist()
             return Features(archive["points"], archive["descriptors"], (height, width))
     except Exception as error:  # damaged archives raise errors of zipfile, zlib, NumPy and other modules
