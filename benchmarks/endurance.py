@@ -7,7 +7,8 @@ each start at once on one empty cache; all results must have the same bits. ``ki
 random moments and start again; the results must equal those of an undisturbed run. ``full disk``: the same
 commands run under a largest file size, as on a full disk; each must write everything or end with an error of one line
 and keep what was there. ``Ctrl-C``: seconds between the signal and the end of a call. The commands run in forked
-processes, because they start faster. The exit code is 1 if a check fails. The script needs Linux, h5py, OpenCV and
+processes, because they start faster. A count of 0 leaves a part
+out, and the file keeps its earlier figures. The exit code is 1 if a check fails. The script needs Linux, h5py, OpenCV and
 pycolmap.
 """
 
@@ -300,6 +301,8 @@ def main() -> int:
     chosen = parser.parse_args()
     rng = random.Random(chosen.seed)
     report = circumstances(("h5py", "opencv-python-headless", "pycolmap"))
+    if chosen.json is not None and chosen.json.exists():
+        report = json.loads(chosen.json.read_text(encoding="utf-8")) | report
 
     def add(name: str, found: dict[str, Any]) -> None:
         report[name] = found

@@ -112,7 +112,7 @@ def edited_scores(edits: list[Any]) -> Any:
 
 def judged(function: Any, call: dict[str, Any]) -> str:
     """Call a function; return "refused", "no model" or "model"."""
-    names = {*call, *inspect.signature(function).parameters, "options"}
+    names = {*call, *inspect.signature(function).parameters, "options", "threshold", "max_iterations"}
     try:
         result = function(**call)
     except (ValueError, TypeError) as error:

@@ -228,6 +228,8 @@ def test_damaged_databases_of_colmap_do_no_harm(colmap_database, tmp_path):  # n
 
     path = tmp_path / "database.db"
     valid = colmap_database[0].read_bytes()
+    path.write_bytes(valid)
+    verify_database(path, workers=1)  # children load no kernels
 
     def verify():
         """Return the exit code of a child: 0 verified, 1 refused, 2 a wrong error."""
