@@ -7,9 +7,8 @@ each start at once on one empty cache; all results must have the same bits. ``ki
 random moments and start again; the results must equal those of an undisturbed run. ``full disk``: the same
 commands run under a largest file size, as on a full disk; each must write everything or end with an error of one line
 and keep what was there. ``Ctrl-C``: seconds between the signal and the end of a call. The commands run in forked
-processes, because they start faster. A count of 0 leaves a part
-out, and the file keeps its earlier figures. The exit code is 1 if a check fails. The script needs Linux, h5py, OpenCV and
-pycolmap.
+processes, because they start faster. A count of 0 leaves a part out, and the file keeps its earlier figures. The exit
+code is 1 if a check fails. The script needs Linux, h5py, OpenCV and pycolmap.
 """
 
 from __future__ import annotations
