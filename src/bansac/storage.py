@@ -59,6 +59,10 @@ def write_atomically(path: Path, write: Callable[[Path], Any]) -> None:
         os.umask(mask)
         temporary.chmod(0o666 & ~mask)
         temporary.replace(path)
+    except OSError as error:
+        if error.filename is None:  # as on a full disk
+            raise OSError(f"{path}: cannot be written: {error.strerror or error}") from error
+        raise
     finally:
         temporary.unlink(missing_ok=True)
 

@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from bansac.matches.hdf5 import Reader, import_h5py
+from bansac.matches.hdf5 import Reader, create_hdf5
 from bansac.matches.matches import Matches
 from bansac.storage import write_atomically
 
@@ -158,7 +158,7 @@ class HlocPairs:
         write_atomically(Path(path), lambda temporary: self._write(temporary, verdicts))
 
     def _write(self, path: Path, verdicts: Iterable[tuple[str, NDArray[np.bool_]]]) -> None:
-        with import_h5py().File(path, "w") as file:
+        with create_hdf5(path) as file:
             for key, inliers in verdicts:
                 chosen, scores = self._read(key)
                 matched = np.flatnonzero(chosen >= 0)
