@@ -17,6 +17,8 @@ import argparse
 import contextlib
 import csv
 import hashlib
+import importlib
+import itertools
 import json
 import os
 import random
@@ -37,7 +39,8 @@ from colmap_kills import geometries, write_database
 
 import bansac
 from bansac.lab.evaluation.provenance import circumstances
-from bansac.warm import _data
+from bansac.synthetic import homography_matches
+from bansac.warm import _data, call_estimator
 
 EXPERIMENT = "experiments run synthetic"
 
@@ -107,7 +110,7 @@ def write_tables(folder: Path) -> None:
     """Write 40 files of matches."""
     (folder / "in").mkdir()
     for k in range(40):
-        scene = bansac.synthetic.homography_matches(60, inlier_ratio=0.6, seed=k)  # type: ignore[attr-defined]
+        scene = homography_matches(60, inlier_ratio=0.6, seed=k)
         np.savez(folder / "in" / f"{k:02}.npz", x1=scene.x1, x2=scene.x2)
 
 
@@ -153,20 +156,27 @@ TASKS = (
 )
 
 
-def start(task: Task, folder: Path, largest: int | None = None) -> tuple[int, Path]:
-    """Run the command in a forked process; return its number and the file of its messages."""
-    messages = folder.with_suffix(".txt")
-    messages.touch()
+def preload() -> None:
+    """Load what the commands need, so that forked processes begin at once."""
+    for module in ("bansac.cli.app", "cv2", "bansac.lab.experiments.synthetic", "bansac.matches.image_matching"):
+        importlib.import_module(module)
+    for name, preset in itertools.product(("homography", "fundamental", "essential", "line"), ("paper", None)):
+        call_estimator(name, {"scores": True, "preset": preset})
+
+
+def start(task: Task, folder: Path, largest: int | None = None) -> tuple[int, int]:
+    """Run the command in a forked process; return its number and the pipe of its messages."""
+    messages, output = os.pipe()
     pid = os.fork()
     if pid:
+        os.close(output)
         return pid, messages
     code = 70
     try:
         os.chdir(folder)
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-        reader = os.open(messages, os.O_WRONLY | os.O_TRUNC)
-        os.dup2(reader, 1)
-        os.dup2(reader, 2)
+        os.dup2(output, 1)
+        os.dup2(output, 2)
         if largest is not None:
             resource.setrlimit(resource.RLIMIT_FSIZE, (largest, largest))
         sys.argv = ["bansac", *task.command.split()]
@@ -185,9 +195,12 @@ def start(task: Task, folder: Path, largest: int | None = None) -> tuple[int, Pa
         os._exit(code)
 
 
-def finish(pid: int) -> int:
-    """Return the exit code; negative for a signal."""
-    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+def finish(process: tuple[int, int]) -> tuple[int, str]:
+    """Return the exit code, negative for a signal, and the messages, which fit into the pipe."""
+    pid, messages = process
+    code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    with open(messages, errors="replace") as file:
+        return code, file.read()
 
 
 def fresh(task: Task, root: Path, name: str) -> Path:
@@ -204,8 +217,8 @@ def undisturbed(task: Task, root: Path) -> tuple[Any, float, Path]:
     for _ in range(2):
         folder = fresh(task, root, "undisturbed")
         started = time.monotonic()
-        code = finish(start(task, folder)[0])
-        assert code == 0, folder.with_suffix(".txt").read_text()
+        code, text = finish(start(task, folder))
+        assert code == 0, text
     return task.content(folder / task.output), time.monotonic() - started, folder
 
 
@@ -216,10 +229,10 @@ def kill_often(task: Task, root: Path, kills: int, rng: random.Random) -> dict[s
     done = completed = 0
     good = True
     while done < kills:
-        pid, _ = start(task, folder)
+        process = start(task, folder)
         time.sleep(rng.uniform(0, 0.7 * seconds))
-        os.kill(pid, signal.SIGKILL)
-        killed = finish(pid) == -signal.SIGKILL
+        os.kill(process[0], signal.SIGKILL)
+        killed = finish(process)[0] == -signal.SIGKILL
         done += killed
         if task.content is geometries:
             valid, found = geometries(folder / task.output)
@@ -231,7 +244,7 @@ def kill_often(task: Task, root: Path, kills: int, rng: random.Random) -> dict[s
             completed += 1
             good = good and task.content(folder / task.output) == expected
             folder = fresh(task, root, "killed")
-    good = good and finish(start(task, folder)[0]) == 0 and task.content(folder / task.output) == expected
+    good = good and finish(start(task, folder))[0] == 0 and task.content(folder / task.output) == expected
     return {
         "kills": done,
         "finished between kills": completed,
@@ -252,14 +265,13 @@ def fill_disk(task: Task, root: Path, sizes: int) -> dict[str, Any]:
     for k in range(sizes):
         limit = least + int((most - least) * (k / sizes) ** 2)
         folder = fresh(task, root, "full")
-        pid, messages = start(task, folder, limit)
-        code, text = finish(pid), messages.read_text(errors="replace")
+        code, text = finish(start(task, folder, limit))
         codes[str(code)] = codes.get(str(code), 0) + 1
         output = folder / task.output
         whole = code == 0 and task.content(output) == expected
         refused = code in (1, 2) and "bansac: " in text and "Traceback" not in text
         partial = task.content is not geometries and code != 0 and output.exists()
-        again = finish(start(task, folder)[0]) == 0 and task.content(output) == expected
+        again = finish(start(task, folder))[0] == 0 and task.content(output) == expected
         if not (whole or refused) or partial or not again:
             wrong.append({"bytes": limit, "code": code, "message": text[-300:], "partial": partial, "again": again})
     return {"limits": sizes, "exit codes": codes, "wrong": wrong, "passed": not wrong}
@@ -310,8 +322,9 @@ def main() -> int:
             chosen.json.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
 
     with tempfile.TemporaryDirectory() as folder:
-        write_database(Path(folder, "untouched.db"))
         if chosen.kills:
+            write_database(Path(folder, "untouched.db"))
+            preload()
             for task in TASKS:
                 add(f"kills: {task.name}", kill_often(task, Path(folder), chosen.kills, rng))
                 add(f"full disk: {task.name}", fill_disk(task, Path(folder), chosen.kills))
