@@ -295,6 +295,8 @@ def test_bad_settings_raise_and_are_named(settings, error, found):
         (np.diag([500.0, -500, 1]), "focal"),
         (np.ones((3, 3)), "upper-triangular"),
         (np.diag([500.0, 500, np.nan]), "finite"),
+        (np.diag([1e-320, 500, 1]), "numbers in"),
+        (np.diag([500, 500, 1e-300]), "numbers in"),
         (K + 1j, "complex"),
         ("K", "real numbers"),
     ],
