@@ -308,6 +308,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     for name, default in (("calls", 1_000_000), ("kills", 20), ("interrupts", 20), ("processes", 16), ("seed", 0)):
         parser.add_argument(f"--{name}", type=int, default=default)
+    parser.add_argument("--only", default="", help="part of the names of the commands to kill")
     parser.add_argument("--json", type=Path)
     chosen = parser.parse_args()
     rng = random.Random(chosen.seed)
@@ -325,7 +326,7 @@ def main() -> int:
         if chosen.kills:
             write_database(Path(folder, "untouched.db"))
             preload()
-            for task in TASKS:
+            for task in (task for task in TASKS if chosen.only in task.name):
                 add(f"kills: {task.name}", kill_often(task, Path(folder), chosen.kills, rng))
                 add(f"full disk: {task.name}", fill_disk(task, Path(folder), chosen.kills))
     if chosen.interrupts:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import errno
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from bansac.batch import features
 from bansac.batch.features import FeatureStore
+from bansac.cli.match_folder import compute_features
+from bansac.executors.threads import EXECUTOR
+from bansac.matches.image_matching import Features
 
 
 def test_damaged_features_are_named(tmp_path: Path) -> None:
@@ -20,3 +25,15 @@ def test_damaged_features_are_named(tmp_path: Path) -> None:
     for name in ("size.npz", "zlib.npz", "end.npz"):
         with pytest.raises(OSError, match=f"{name} cannot be read"):
             FeatureStore(tmp_path, 100, 100).load(name)
+
+
+def test_a_full_disk_ends_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    found = Features(np.zeros((3, 2)), np.zeros((3, 128), np.float32), (10, 10))
+    monkeypatch.setattr(features, "detect_features", lambda *_, **__: found)
+    monkeypatch.setattr(np, "savez", fail)
+    (tmp_path / "a.png").touch()
+    with pytest.raises(OSError, match=r"\.npz: cannot be written: No space left"):
+        compute_features(FeatureStore(tmp_path, 100, 100), {"a": tmp_path / "a.png"}, EXECUTOR, 1)

@@ -22,6 +22,10 @@ from bansac.storage import write_atomically
 _IN_MEMORY = 16
 
 
+class UnwritableError(Exception):
+    """Features cannot be written, which ends the run; it is no OSError, because those concern single images."""
+
+
 @dataclass(frozen=True)
 class FeatureStore:
     """Folder of image features, and the settings of their detection.
@@ -41,7 +45,8 @@ class FeatureStore:
     def add(self, image: Path) -> str:
         """Detect the features of an image unless they are cached; return the name of their file.
 
-        An OSError or a ValueError is raised if the image cannot be read or has no features.
+        An OSError or a ValueError is raised if the image cannot be read or has no features, an UnwritableError if
+        the file cannot be written.
         """
         opencv = import_opencv()
         settings = f"{self.max_features} {self.max_size} {opencv.__version__}"
@@ -53,7 +58,10 @@ class FeatureStore:
             except opencv.error as error:
                 raise ValueError(f"no features could be detected: {error}") from None
             arrays = {"points": found.points, "descriptors": found.descriptors, "size": np.array(found.size)}
-            write_atomically(path, lambda temporary: np.savez(temporary, **arrays))  # type: ignore[arg-type]
+            try:
+                write_atomically(path, lambda temporary: np.savez(temporary, **arrays))  # type: ignore[arg-type]
+            except OSError as error:
+                raise UnwritableError(str(error)) from error
         return name
 
     def load(self, name: str) -> Features:
