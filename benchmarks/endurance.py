@@ -85,7 +85,7 @@ def many_calls(calls: int) -> dict[str, Any]:
     memory = []
     started = time.monotonic()
     for call in range(-1000, calls):
-        if call % max(1, calls // 10) == 0:
+        if call >= 0 and call % max(1, calls // 10) == 0:
             memory.append(rss())
         function, key = rows[call % len(rows)]
         getattr(bansac, function)(**data[key], **settings, seed=max(call, 0))
@@ -282,6 +282,8 @@ def interrupt(count: int, rng: random.Random) -> dict[str, Any]:
     data, seconds = _data(), []
     rows = [("estimate_homography", "plane of space"), ("estimate_fundamental", "scene"), ("fit_line", "line")]
     rows.append(("estimate_essential", "normalised scene"))
+    for function, key in rows:  # loads the kernels; Ctrl-C waits while one is loaded
+        getattr(bansac, function)(**data[key], stopping=None, restarts=1, max_iterations=100)
     for k in range(count):
         function, key = rows[k % len(rows)]
         sent: list[float] = []
