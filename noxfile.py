@@ -105,6 +105,22 @@ def interpreted(session: nox.Session) -> None:
 
 
 @nox.session
+def boundscheck(session: nox.Session) -> None:
+    """Run the tests of the kernels with checks of array bounds in compiled code."""
+    environment = prepare(session)
+    environment |= {"NUMBA_BOUNDSCHECK": "1", "NUMBA_CACHE_DIR": str(Path(session.create_tmp(), "bounds").resolve())}
+    folders = [f"tests/{name}" for name in KERNEL_PACKAGES]
+    session.run("pytest", "-q", "-n", "2", "--dist", "loadfile", *folders, *session.posargs, env=environment)
+
+
+@nox.session
+def fuzz(session: nox.Session) -> None:
+    """Try random and damaged input for 30 minutes, or for BANSAC_FUZZ_SECONDS."""
+    environment = prepare(session) | {"BANSAC_FUZZ_SECONDS": os.environ.get("BANSAC_FUZZ_SECONDS", "1800")}
+    session.run("pytest", "-q", "-m", "fuzz", "tests/fuzz", *session.posargs, env=environment)
+
+
+@nox.session
 def bench(session: nox.Session) -> None:
     """Run small benchmarks of poses, of homographies and of speed, and read their reports."""
     environment = prepare(session)

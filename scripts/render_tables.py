@@ -8,7 +8,8 @@ A table stands between ``<!-- table: NAME -->`` and ``<!-- end -->``, and ``TABL
 says when its reports were measured, and which commits stored them. A figure of the text stands between
 ``<!-- figure: NAME -->`` and ``<!-- end -->``, and ``FIGURES`` has its function. The tables of ``docs/reproduction.md``
 are made in ``reproduction``, those of ``docs/ablation.md`` in ``ablation_tables``, those of ``docs/performance.md`` in
-``speed_tables``, those of ``docs/many-pairs.md`` in ``scaling_tables``, beside this file.
+``speed_tables``, those of ``docs/many-pairs.md`` in ``scaling_tables``, those of
+``docs/reliability.md`` in ``reliability_tables``, beside this file.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from ablation_tables import TABLES as ABLATION
+from reliability_tables import TABLES as RELIABILITY
 from reproduction import evidence
 from reproduction.claims import claims
 from reproduction.evidence import ROOT, bench, lines, share
@@ -40,6 +42,7 @@ PAGES = (
     "docs/many-pairs.md",
     "docs/colmap.md",
     "docs/performance.md",
+    "docs/reliability.md",
     "docs/quick-start.md",
     "README.md",
 )
@@ -426,6 +429,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "claims": claims,
     **ABLATION,
     **EXPERIMENTS,
+    **RELIABILITY,
     **SCALING,
     **SPEED,
 }

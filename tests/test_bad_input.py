@@ -277,6 +277,7 @@ class Unreadable:
         ({"options": {"seed": 1}}, ValueError, r"options must be a bansac\.Options"),
         ({"treshold": 1.0}, TypeError, "unknown option 'treshold'"),
         ({"threshold": 0.0}, ValueError, "threshold"),
+        ({"confidence": 10**400}, ValueError, "confidence"),
         ({"gamma": lambda ratio: ratio[:-1]}, ValueError, "gamma"),
         ({"cpt": [[[0, 1], [1, 2]]]}, ValueError, r"cpt\[0\]"),
         ({"order": 2, "cpt": [[[0, 1], [1, 1]]]}, ValueError, "cpt must hold one table"),
@@ -294,6 +295,8 @@ def test_bad_settings_raise_and_are_named(settings, error, found):
         (np.diag([500.0, -500, 1]), "focal"),
         (np.ones((3, 3)), "upper-triangular"),
         (np.diag([500.0, 500, np.nan]), "finite"),
+        (np.diag([1e-320, 500, 1]), "numbers in"),
+        (np.diag([500, 500, 1e-300]), "numbers in"),
         (K + 1j, "complex"),
         ("K", "real numbers"),
     ],
@@ -380,6 +383,20 @@ def test_noise_is_no_success(method):
         failures["circle"] += not bansac.fit_circle(unit, threshold=0.02, **settings).success
         failures["curve"] += not bansac.fit_polynomial(unit, 3, threshold=0.02, **settings).success
     assert min(failures.values()) >= runs - 1, failures
+
+
+@pytest.mark.parametrize("far", [1e39, 1e100])
+@pytest.mark.parametrize("call", [POINT_FUNCTIONS["fit_ellipse"], SPACE_FUNCTIONS["fit_plane"][0]])
+def test_a_point_beyond_float32_is_an_outlier(call, far):
+    t = np.linspace(0, 6, 60)
+    plane = call is bansac.fit_plane
+    points = np.column_stack([200 * np.cos(t), 100 * np.sin(t), t])[:, : 3 if plane else 2]
+    if plane:
+        points[:, 2] = points[:, 0]
+    points[30, 0] = far
+    result = call(points, threshold=0.5) if plane else call(points)
+    assert result.success
+    assert result.inliers.tolist() == [k != 30 for k in range(60)]
 
 
 def test_coordinates_of_a_map_give_the_same_homography():

@@ -6,6 +6,7 @@ import copy
 import dataclasses
 import json
 import pickle
+import zipfile
 
 import numpy as np
 import pytest
@@ -174,7 +175,18 @@ def test_files_that_are_no_results_are_refused(scene, tmp_path):
     (tmp_path / "text.npz").write_text("not npz")
     np.savez(tmp_path / "arrays.npz", x=np.ones(3))
     (tmp_path / "kinds.json").write_text(json.dumps(result.to_dict() | {"residuals": ["a"]}))
-    for name in ("other.json", "list.json", "text.json", "text.npz", "arrays.npz", "kinds.json"):
+    (tmp_path / "deep.json").write_text("[" * 100_000)
+    result.save(tmp_path / "locked.npz")
+    content = bytearray((tmp_path / "locked.npz").read_bytes())
+    content[content.find(b"PK\x01\x02") + 8] |= 1  # the first array is encrypted
+    (tmp_path / "locked.npz").write_bytes(content)
+    with zipfile.ZipFile(tmp_path / "names.npz", "w") as archive:
+        for name, array in (("fields", np.array('{"a": 1}')), ("a.b", np.ones(2))):
+            with archive.open(f"{name}.npy", "w") as file:
+                np.lib.format.write_array(file, array)
+    names = ("other.json", "list.json", "text.json", "deep.json", "text.npz", "arrays.npz", "kinds.json")
+    (tmp_path / "end.npz").write_bytes(content[:-9])
+    for name in (*names, "locked.npz", "end.npz", "names.npz"):
         with pytest.raises(ValueError, match=f"{name} holds no result"):
             Result.load(tmp_path / name)
 

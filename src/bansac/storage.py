@@ -6,11 +6,9 @@ import json
 import math
 import os
 import tempfile
-import zlib
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
 
 import numpy as np
 
@@ -61,6 +59,10 @@ def write_atomically(path: Path, write: Callable[[Path], Any]) -> None:
         os.umask(mask)
         temporary.chmod(0o666 & ~mask)
         temporary.replace(path)
+    except OSError as error:
+        if error.filename is None:  # as on a full disk
+            raise OSError(f"{path}: cannot be written: {error.strerror or error}") from error
+        raise
     finally:
         temporary.unlink(missing_ok=True)
 
@@ -84,13 +86,13 @@ def read_fields(path: str | os.PathLike[str]) -> dict[str, Any]:
     try:
         if _suffix(source) == ".json":
             return dict(json.loads(source.read_text(encoding="utf-8")))
-        with np.load(source, allow_pickle=False) as archive:
+        with source.open("rb") as file, np.load(file, allow_pickle=False) as archive:  # closed if it is damaged
             flat = json.loads(str(archive[_REST])) | {name: archive[name] for name in archive.files if name != _REST}
-    except OSError:
-        raise
-    except (ValueError, TypeError, KeyError, EOFError, BadZipFile, zlib.error, NotImplementedError) as error:
+        return _unflatten(flat)
+    except Exception as error:  # damaged files raise errors of zipfile, zlib, json, NumPy and other modules
+        if isinstance(error, OSError) and error.filename is not None:
+            raise
         raise ValueError(f"{source} holds no result: {error}") from None
-    return _unflatten(flat)
 
 
 def as_array(name: str, value: Any) -> Any:

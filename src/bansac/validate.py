@@ -83,9 +83,12 @@ def as_camera(argument: str, value: ArrayLike) -> NDArray[np.float64]:
     check_finite(argument, K)
     if K[1, 0] != 0 or K[2, 0] != 0 or K[2, 1] != 0 or K[2, 2] == 0:
         raise ValueError(f"{argument} must be an upper-triangular camera matrix, got {K.tolist()}")
-    K /= K[2, 2]
+    with np.errstate(over="ignore"):
+        K /= K[2, 2]
     if K[0, 0] <= 0 or K[1, 1] <= 0:
         raise ValueError(f"{argument} must have positive focal lengths, got {K[0, 0]:g} and {K[1, 1]:g}")
+    if min(K[0, 0], K[1, 1]) < 1 / LARGEST or np.abs(K).max() > LARGEST:
+        raise ValueError(f"{argument} must have numbers in [{1 / LARGEST:g}, {LARGEST:g}], got {K.tolist()}")
     return K
 
 

@@ -74,6 +74,20 @@ def test_damaged_file_is_named(tmp_path: Path, size: int) -> None:
         Journal(path, "0123")
 
 
+@pytest.mark.parametrize("column", ["columns", "cells", "seconds"])
+def test_damaged_row_is_named(tmp_path: Path, column: str) -> None:
+    path = fill(tmp_path, alone=False)
+    with Journal(path, "0123") as journal:
+        journal.add_times(A, rows_of(A))
+    with contextlib.closing(sqlite3.connect(path)) as database, database:
+        database.execute(f"UPDATE units SET {column} = '[[1, 2'")
+    with (
+        Journal(path, "0123") as journal,
+        pytest.raises(OSError, match=r"the journal '.*j\.sqlite' is damaged: "),
+    ):
+        journal.rows(A)
+
+
 def test_without_a_file_it_is_in_memory() -> None:
     with Journal(None, "0123") as journal:
         journal.add(A, rows_of(A), alone=True)

@@ -277,6 +277,7 @@ def test_bad_array_is_named(bansac: Any, tmp_path: Path, arrays: dict[str, Any],
     ("name", "text", "message"),
     [
         ("c.json", "{", "c.json: not JSON"),
+        ("c.json", "9" * 5000, "c.json: not JSON"),
         ("c.json", "[1]", "c.json: must hold an object"),
         ("c.json", '{"K2": 1}', "c.json: must hold K, or K1 and K2; it has K2"),
         ("c.json", '{"K": [[1, 0], [0, 1]]}', "c.json: K must have the shape (3, 3), got (2, 2)"),

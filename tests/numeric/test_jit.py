@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from types import FunctionType
 
 import numpy as np
@@ -64,3 +65,24 @@ def test_a_lean_kernel_that_allocates_is_refused():
     assert is_ours(ours)
     with pytest.raises(errors.NumbaError, match="empty"):
         compile_kernel(ours, VECTORS, lean=True)
+
+
+@pytest.mark.skipif(bool(config.DISABLE_JIT), reason="interpreted: nothing is loaded")
+def test_an_interrupt_waits_until_code_is_loaded(monkeypatch):
+    """An exception in a callback of LLVM would crash the process."""
+    from numba.core.caching import FunctionCache
+
+    from bansac.numeric.numba_private import CheckedCache
+
+    loaded = []
+
+    def load(*_):
+        signal.raise_signal(signal.SIGINT)
+        loaded.append("code")
+
+    monkeypatch.setattr(FunctionCache, "load_overload", load)
+    handler = signal.getsignal(signal.SIGINT)
+    with pytest.raises(KeyboardInterrupt):
+        CheckedCache(linalg.copy.py_func, {}).load_overload(None, None)
+    assert loaded == ["code"]
+    assert signal.getsignal(signal.SIGINT) is handler

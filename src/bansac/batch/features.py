@@ -11,7 +11,6 @@ import functools
 import hashlib
 from dataclasses import dataclass
 from pathlib import Path
-from zipfile import BadZipFile
 
 import numpy as np
 
@@ -21,6 +20,10 @@ from bansac.storage import write_atomically
 
 # Number of images per process whose features are kept in memory; 8000 features take 4 MB.
 _IN_MEMORY = 16
+
+
+class UnwritableError(Exception):
+    """Features cannot be written, which ends the run; it is no OSError, because those concern single images."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +45,8 @@ class FeatureStore:
     def add(self, image: Path) -> str:
         """Detect the features of an image unless they are cached; return the name of their file.
 
-        An OSError or a ValueError is raised if the image cannot be read or has no features.
+        An OSError or a ValueError is raised if the image cannot be read or has no features, an UnwritableError if
+        the file cannot be written.
         """
         opencv = import_opencv()
         settings = f"{self.max_features} {self.max_size} {opencv.__version__}"
@@ -54,7 +58,10 @@ class FeatureStore:
             except opencv.error as error:
                 raise ValueError(f"no features could be detected: {error}") from None
             arrays = {"points": found.points, "descriptors": found.descriptors, "size": np.array(found.size)}
-            write_atomically(path, lambda temporary: np.savez(temporary, **arrays))  # type: ignore[arg-type]
+            try:
+                write_atomically(path, lambda temporary: np.savez(temporary, **arrays))  # type: ignore[arg-type]
+            except OSError as error:
+                raise UnwritableError(str(error)) from error
         return name
 
     def load(self, name: str) -> Features:
@@ -65,8 +72,8 @@ class FeatureStore:
 @functools.lru_cache(maxsize=_IN_MEMORY)
 def _load(path: Path) -> Features:
     try:
-        with np.load(path, allow_pickle=False) as archive:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:  # closed if it is damaged
             height, width = archive["size"].tolist()
             return Features(archive["points"], archive["descriptors"], (height, width))
-    except (OSError, ValueError, KeyError, EOFError, BadZipFile) as error:
+    except Exception as error:  # damaged archives raise errors of zipfile, zlib, NumPy and other modules
         raise OSError(f"the features {path} cannot be read (deleted, they are computed again): {error}") from None

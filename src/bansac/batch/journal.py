@@ -93,7 +93,8 @@ class Journal(contextlib.AbstractContextManager["Journal"]):
         if not unit.timed:
             return False
         found = self._select("columns", "key = ? AND alone = 0 AND seconds IS NULL", unit.key)
-        return any("seconds" in json.loads(columns) for (columns,) in found)
+        with self._damage():
+            return any("seconds" in json.loads(columns) for (columns,) in found)
 
     def add(self, unit: Unit, rows: Sequence[Row], *, alone: bool) -> None:
         """Save a finished unit; ``alone`` means that nothing ran beside it, so that its seconds are valid."""
@@ -122,10 +123,11 @@ class Journal(contextlib.AbstractContextManager["Journal"]):
         over the same repeats everywhere.
         """
         for columns, cells, seconds in self._select("columns, cells, seconds", "key = ?", unit.key):
-            names = json.loads(columns)
-            rows: list[Row] = [dict(zip(names, values, strict=True)) for values in json.loads(cells)]
-            if seconds is not None:
-                return [row | {"seconds": value} for row, value in zip(rows, json.loads(seconds), strict=True)]
+            with self._damage():
+                names = json.loads(columns)
+                rows: list[Row] = [dict(zip(names, values, strict=True)) for values in json.loads(cells)]
+                if seconds is not None:
+                    return [row | {"seconds": value} for row, value in zip(rows, json.loads(seconds), strict=True)]
             if not self._all_alone and not unit.timed:
                 return [row | {"seconds": None} if "seconds" in row else row for row in rows]
             return rows
@@ -145,6 +147,14 @@ class Journal(contextlib.AbstractContextManager["Journal"]):
             if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_BUSY:
                 raise OSError(f"--out: another run is writing {str(self._path)!r}") from None
             raise OSError(f"--out: the journal {str(self._path)!r} cannot be used: {error}") from None
+
+    @contextlib.contextmanager
+    def _damage(self) -> Iterator[None]:
+        """Convert errors of damaged JSON to OSErrors that name the file."""
+        try:
+            yield
+        except (ValueError, TypeError, RecursionError) as error:
+            raise OSError(f"--out: the journal {str(self._path)!r} is damaged: {error}") from None
 
 
 class Rows:

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from bansac.batch.records import COPIED, Record
 from bansac.batch.sources import ImagePair
+from bansac.matches.hdf5 import create_hdf5, import_h5py
 
 __all__ = ["WRITERS", "Writer", "check_packages"]
 
@@ -55,10 +56,9 @@ def write_npz(path: Path, records: Iterable[Record]) -> None:
 
 def write_hdf5(path: Path, records: Iterable[Record]) -> None:
     """Write the same arrays as HDF5 datasets, with strings in UTF-8."""
-    import h5py
-
+    h5py = import_h5py()
     columns, offsets, images = _columns(records)
-    with h5py.File(path, "w") as file:
+    with create_hdf5(path) as file:
         for name, values in {**columns, "offsets": offsets}.items():
             if values.dtype.kind == "U":
                 file.create_dataset(name, data=values.tolist(), dtype=h5py.string_dtype())

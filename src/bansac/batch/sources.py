@@ -142,6 +142,6 @@ def _stamp(file: Path) -> str:
     """Return the size and modification time of a file, which change with its content; "" if it is missing."""
     try:
         status = file.stat()
-    except OSError:
+    except (OSError, ValueError):  # a ValueError if the name holds a null character
         return ""
     return f"{status.st_size} {status.st_mtime_ns}"

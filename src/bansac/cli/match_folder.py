@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Mapping
 from pathlib import Path
 
-from bansac.batch.features import FeatureStore
+from bansac.batch.features import FeatureStore, UnwritableError
 from bansac.batch.image_pairs import ImagePairs
 from bansac.batch.job import Job
 from bansac.batch.pair_selection import find_images, select_pairs
@@ -78,7 +78,10 @@ def compute_features(
     found: dict[str, str | ItemFailure] = {}
     answers = executor.run(store.add, paths, workers)
     with show_progress("images", len(images), 0) as advance, contextlib.closing(answers):
-        for path, answer in answers:
-            found[paths[path]] = answer
-            advance()
+        try:
+            for path, answer in answers:
+                found[paths[path]] = answer
+                advance()
+        except UnwritableError as error:
+            raise OSError(str(error)) from None
     return found

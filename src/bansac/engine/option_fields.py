@@ -69,7 +69,7 @@ def number(wanted: str, holds: Callable[[float], bool]) -> Check:
     def check(name: str, value: Any) -> float:
         try:
             found = math.nan if isinstance(value, str | bytes | bool | np.bool_) or np.ndim(value) else float(value)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):  # of integers beyond float64
             found = math.nan
         if not math.isfinite(found) or not holds(found):
             raise ValueError(f"{name} must be a number {wanted}, got {value!r}")

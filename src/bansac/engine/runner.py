@@ -151,7 +151,8 @@ def _start(
     settings["squared_threshold"], settings["counts"] = threshold * threshold, weights is None and plan.counts
     progress["largest_odds"], progress["subset_limit"] = largest_odds, n
     numbers, indices = plan.start(setup)
-    points = setup.data.astype(problem.precision, copy=False)
+    with np.errstate(over="ignore"):  # coordinates beyond float32 become infinite: outliers
+        points = setup.data.astype(problem.precision, copy=False)
     tabulated = options.sampler_row.adaptive and options.gamma != "gamma_1"
     state = State(
         settings=settings,

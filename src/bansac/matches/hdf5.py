@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import math
+from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
@@ -36,6 +39,49 @@ def read_dataset(dataset: Any) -> Any:
         if dataset.id.get_num_chunks() != chunks:
             raise ValueError(f"{dataset.id.get_num_chunks()} of {chunks} chunks are stored")
     return dataset[()]
+
+
+@contextlib.contextmanager
+def create_hdf5(path: Path) -> Iterator[Any]:
+    """Create an HDF5 file; at the end, raise the OSError of the first failed write.
+
+    HDF5 crashes the process while it closes a file on a full disk. Therefore it does not see the error.
+    """
+    with _Output(path, "w+b") as raw:
+        try:
+            with import_h5py().File(raw, "w") as file:
+                yield file
+        finally:
+            if raw.error is not None:
+                raise raw.error
+
+
+class _Output(io.FileIO):
+    """File that stores the first error of a write and ignores all later writes."""
+
+    error: OSError | None = None
+
+    def write(self, data: Any, /) -> int:
+        """Write all bytes."""
+        rest = memoryview(data).cast("B")
+        size = len(rest)
+        with self._stored():
+            while self.error is None and len(rest):
+                rest = rest[super().write(rest) :]
+        return size
+
+    def truncate(self, size: int | None = None, /) -> int:
+        """Set the size of the file."""
+        with self._stored():
+            return super().truncate(size)
+        return size or 0
+
+    @contextlib.contextmanager
+    def _stored(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            self.error = self.error or error
 
 
 class Reader(AbstractContextManager["Reader"]):

@@ -20,11 +20,13 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from bansac.matches.hdf5 import Reader, import_h5py
+from bansac.matches.hdf5 import Reader, create_hdf5
 from bansac.matches.matches import Matches
 from bansac.storage import write_atomically
 
 __all__ = ["HlocPairs"]
+
+_LARGEST = 2**53  # of the integers that float64 represents
 
 _Array = NDArray[np.float64]
 
@@ -157,7 +159,7 @@ class HlocPairs:
         write_atomically(Path(path), lambda temporary: self._write(temporary, verdicts))
 
     def _write(self, path: Path, verdicts: Iterable[tuple[str, NDArray[np.bool_]]]) -> None:
-        with import_h5py().File(path, "w") as file:
+        with create_hdf5(path) as file:
             for key, inliers in verdicts:
                 chosen, scores = self._read(key)
                 matched = np.flatnonzero(chosen >= 0)
@@ -180,7 +182,10 @@ class HlocPairs:
         """Return ``matches0`` of a pair and its scores; the scores are None if the file has none."""
         group = self._names(key)[2]
         with Reader(self.matches) as file:
-            chosen = file.array(f"{group}/matches0", (-1,)).astype(np.int64)
+            numbers = file.array(f"{group}/matches0", (-1,))
+            if (np.abs(numbers) > _LARGEST).any() or (numbers != np.round(numbers)).any():
+                raise OSError(f"{self.matches}: matches0 of the pair {key!r} must be indices")
+            chosen = numbers.astype(np.int64)
             if "matching_scores0" not in file.keys(group):
                 return chosen, None
             return chosen, file.array(f"{group}/matching_scores0", (len(chosen),))

@@ -90,7 +90,7 @@ def read_calibration(path: Path) -> tuple[Array, Array]:
     if path.suffix == ".json":
         try:
             document = json.loads(read_text(path))
-        except (json.JSONDecodeError, RecursionError) as error:
+        except (ValueError, RecursionError) as error:  # a ValueError also for numbers of more than 4300 digits
             raise ValueError(f"{path}: not JSON: {error}") from None
         if not isinstance(document, dict):
             raise ValueError(f"{path}: must hold an object with K, or with K1 and K2, got {type(document).__name__}")

@@ -57,6 +57,8 @@ import gc
 import glob
 import hashlib
 import pickle
+import signal
+import threading
 import uuid
 import warnings
 from collections import Counter
@@ -206,7 +208,8 @@ class CheckedCache(FunctionCache):  # type: ignore[misc]
 
     def load_overload(self, signature: Any, target_context: Any) -> Any:
         """Load compiled code; None if it is not cached."""
-        found = super().load_overload(signature, target_context)
+        with _interrupts_deferred():
+            found = super().load_overload(signature, target_context)
         KERNELS["loaded"] += found is not None
         return found
 
@@ -220,6 +223,22 @@ class CheckedCache(FunctionCache):  # type: ignore[misc]
 
     def _index_key(self, signature: Any, codegen: Any) -> Any:
         return (*super()._index_key(signature, codegen), repr(self._options))
+
+
+@contextmanager
+def _interrupts_deferred() -> Iterator[None]:
+    """Let Ctrl-C wait while code is loaded: an exception in a callback of LLVM would crash the process."""
+    if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGINT) is None:
+        yield
+        return
+    received: list[int] = []
+    handler = signal.signal(signal.SIGINT, lambda number, _: received.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, handler)
+        if received:
+            signal.raise_signal(signal.SIGINT)
 
 
 class _CheckedFile(IndexDataCacheFile):  # type: ignore[misc]
