@@ -175,6 +175,9 @@ def test_files_that_are_no_results_are_refused(scene, tmp_path):
     (tmp_path / "text.npz").write_text("not npz")
     np.savez(tmp_path / "arrays.npz", x=np.ones(3))
     (tmp_path / "kinds.json").write_text(json.dumps(result.to_dict() | {"residuals": ["a"]}))
+    traced = bansac.estimate_homography(scene.x1, scene.x2, trace=True)
+    text = json.dumps(traced.to_dict()).replace('"restart": [1,', '"restart": [1e999,')
+    (tmp_path / "endless.json").write_text(text)
     (tmp_path / "deep.json").write_text("[" * 100_000)
     result.save(tmp_path / "locked.npz")
     content = bytearray((tmp_path / "locked.npz").read_bytes())
@@ -184,7 +187,16 @@ def test_files_that_are_no_results_are_refused(scene, tmp_path):
         for name, array in (("fields", np.array('{"a": 1}')), ("a.b", np.ones(2))):
             with archive.open(f"{name}.npy", "w") as file:
                 np.lib.format.write_array(file, array)
-    names = ("other.json", "list.json", "text.json", "deep.json", "text.npz", "arrays.npz", "kinds.json")
+    names = (
+        "endless.json",
+        "other.json",
+        "list.json",
+        "text.json",
+        "deep.json",
+        "text.npz",
+        "arrays.npz",
+        "kinds.json",
+    )
     (tmp_path / "end.npz").write_bytes(content[:-9])
     for name in (*names, "locked.npz", "end.npz", "names.npz"):
         with pytest.raises(ValueError, match=f"{name} holds no result"):

@@ -309,7 +309,7 @@ class Result:
             raise ValueError(f"{path} holds no result: it lacks, or has besides, {', '.join(sorted(missing))}")
         try:
             return cls(**{name: _loaded(name, value) for name, value in found.items()})
-        except (TypeError, ValueError, AttributeError, KeyError) as error:
+        except (TypeError, ValueError, AttributeError, KeyError, OverflowError) as error:
             raise ValueError(f"{path} holds no result: {error}") from None
 
     def _fields(self) -> dict[str, Any]:
