@@ -1,4 +1,4 @@
-"""Tables of ``docs/reliability.md`` from the reports of ``tests/fuzz`` and ``benchmarks/endurance.py``."""
+"""Tables of ``docs/reliability.md`` from the reports of its tests and benchmarks."""
 
 from __future__ import annotations
 
@@ -55,4 +55,17 @@ def _details(kind: str, found: dict[str, Any]) -> str:
     return f"{found['processes']} processes with {found['threads']} threads; the same bits"
 
 
-TABLES: dict[str, Callable[[], str]] = {"fuzz-inputs": inputs, "faults": faults}
+def scenes() -> str:
+    """Return the successes on scenes without a model, and those of right models on scenes with one."""
+    report = bench("honesty_scenes")
+    without, rows = report["families without a model"], []
+    wrong = sum(without.values())
+    rows.append(["families without a model", str(len(without)), f"{report['runs'] * len(without):,}", "-", f"{wrong:,}"])
+    for part, title in (("families", "families with a model"), ("power", "scattered matches and points")):
+        cells = report[part].values()
+        runs, right, success = (sum(cell[key] for cell in cells) for key in ("runs", "right", "success"))
+        rows.append([title, str(len(cells)), f"{runs:,}", f"{right:,}", f"{success:,}"])
+    return lines(["scenes", "cells", "runs", "right models", "success"], rows)
+
+
+TABLES: dict[str, Callable[[], str]] = {"fuzz-inputs": inputs, "faults": faults, "misleading-scenes": scenes}

@@ -1,12 +1,14 @@
 """Rounds of Hypothesis until a test's share of the seconds is over, with a count of the inputs.
 
-``BANSAC_FUZZ_SECONDS`` is the time of all tests together, and ``BANSAC_FUZZ_REPORT`` a JSON file for the counts.
+``BANSAC_FUZZ_SECONDS`` is the time of all tests together, and ``BANSAC_FUZZ_REPORT`` a JSON file for the counts. Every
+test has at least one round. The seed of the first one is ``BANSAC_FUZZ_SEED``, by default the time.
 """
 
 from __future__ import annotations
 
 import contextlib
 import faulthandler
+import itertools
 import json
 import os
 import signal
@@ -22,7 +24,8 @@ from bansac.lab.evaluation.provenance import circumstances
 
 SECONDS = float(os.environ.get("BANSAC_FUZZ_SECONDS", "120"))
 HANG = 120  # seconds; an input may compile kernels
-EXAMPLES = 200  # in a round
+SEED = os.environ.get("BANSAC_FUZZ_SEED")
+EXAMPLES = 50  # in a round
 
 
 class Hang(BaseException):
@@ -50,11 +53,12 @@ def no_hang() -> Iterator[None]:
 def fuzz(name: str, share: float, strategy: Any, check: Callable[[Any], str]) -> None:
     """Check random inputs for a share of the time; ``check`` returns the kind of the answer, such as "refused"."""
     counts: dict[str, int] = {}
-    started, first = time.monotonic(), time.time_ns() % 2**32
-    while time.monotonic() < started + share * SECONDS:
-        first += 1
+    started, first = time.monotonic(), time.time_ns() % 2**32 if SEED is None else int(SEED)
+    for seed in itertools.count(first):
+        if seed > first and time.monotonic() > started + share * SECONDS:
+            break
 
-        @hypothesis.seed(first)
+        @hypothesis.seed(seed)
         @settings(
             max_examples=EXAMPLES,
             deadline=None,

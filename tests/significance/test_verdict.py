@@ -1,0 +1,77 @@
+"""The verdict on right models of clustered and repeated matches, and on matches without structure."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import bansac
+from bansac.synthetic import circle_points, epipolar_matches, homography_matches
+
+SEEDS = range(4)
+
+
+def patches(seed, count=30, features=4, radius=8.0):
+    """Return matches of image patches: features around each point move with it, two thirds of the points are right."""
+    rng = np.random.default_rng(seed)
+    scene = epipolar_matches(count, inlier_ratio=0.67, noise=0.3, seed=seed)
+    offsets = rng.uniform(-radius, radius, (count, features, 2))
+    x1, x2 = ((x[:, None] + offsets + rng.normal(0, 0.3, offsets.shape)).reshape(-1, 2) for x in (scene.x1, scene.x2))
+    wrong = rng.random(len(x1)) < 0.15
+    x2[wrong] = rng.uniform(0, 480, (wrong.sum(), 2))
+    return x1, x2
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_patches_are_evidence_and_their_permutations_are_none(seed):
+    x1, x2 = patches(seed)
+    assert bansac.estimate_fundamental(x1, x2, threshold=4.0).success
+    permuted = x2[np.random.default_rng(seed).permutation(len(x2))]
+    assert not bansac.estimate_fundamental(x1, permuted, threshold=4.0).success
+
+
+@pytest.mark.parametrize("threshold", [None, 3.0])
+@pytest.mark.parametrize(("n", "width"), [(300, 10.0), (1000, 30.0)])
+def test_random_displacements_within_a_window_are_no_success(n, width, threshold):
+    settings = {"max_iterations": 300} | ({} if threshold is None else {"threshold": threshold})
+    for seed in SEEDS:
+        rng = np.random.default_rng(seed)
+        x1 = rng.uniform(0, 1, (n, 2)) * [640, 480]
+        x2 = x1 + rng.uniform(-width, width, (n, 2))
+        for estimate in (bansac.estimate_homography, bansac.estimate_fundamental):
+            assert not estimate(x1, x2, **settings).success
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.3, 1.0])
+def test_a_small_shift_of_the_image_is_one(noise):
+    rng = np.random.default_rng(0)
+    x1 = rng.uniform(0, 1, (200, 2)) * [640, 480]
+    x2 = x1 + np.array([7, 3]) + rng.normal(0, noise, x1.shape)
+    x2[::2] = rng.uniform(0, 1, (100, 2)) * [640, 480]
+    assert bansac.estimate_homography(x1, x2).success
+    assert bansac.estimate_fundamental(x1, x2, threshold=1.0).success
+
+
+@pytest.mark.parametrize("times", [2, 3, 10])
+def test_repeated_exact_matches_are_a_success(times):
+    plane, scene = (make(20, inlier_ratio=1.0, noise=0.0, seed=1) for make in (homography_matches, epipolar_matches))
+    for estimate, made in ((bansac.estimate_homography, plane), (bansac.estimate_fundamental, scene)):
+        assert estimate(np.tile(made.x1, (times, 1)), np.tile(made.x2, (times, 1))).success
+
+
+def test_repeated_points_and_large_thresholds_are_named():
+    rng = np.random.default_rng(0)
+    centres = rng.uniform(0, 1000, (9, 4))
+    matches = centres[rng.integers(0, 9, 400)] + rng.normal(0, 0.2, (400, 4))
+    result = bansac.estimate_fundamental(matches[:, :2], matches[:, 2:], threshold=3.0)
+    assert not result.success
+    assert "points repeat, or the threshold is large" in result.message
+
+
+def test_a_few_inliers_on_a_circle_are_significant():
+    found = 0
+    for seed in range(20):
+        made = circle_points(200, inlier_ratio=0.15, noise=0.002, seed=seed)
+        result = bansac.fit_circle(made.points, threshold=0.006, max_iterations=20_000, seed=seed)
+        found += result.success and bool(result.inliers[made.inliers].mean() > 0.9)
+    assert found >= 15
