@@ -174,7 +174,7 @@ def _data() -> dict[str, dict[str, Any]]:
     return {
         "plane of space": {"x1": x1, "x2": flat},
         "scene": {"x1": x1, "x2": x2},
-        "sized scene": {"x1": x1, "x2": x2, "image_size1": size, "image_size2": size},
+        "sized scene": {"x1": x1 + 250, "x2": x2 + 250, "image_size1": size, "image_size2": size},
         "normalised scene": {"x1": x1 / 500, "x2": x2 / 500},
         "projections": {"points3D": _space(x1 / 500), "points2D": x1 / 500},
         "motion of space": {"x1": _space(x1), "x2": _space(x1), "threshold": 1.0},
