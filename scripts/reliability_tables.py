@@ -60,7 +60,9 @@ def scenes() -> str:
     report = bench("honesty_scenes")
     without, rows = report["families without a model"], []
     wrong = sum(without.values())
-    rows.append(["families without a model", str(len(without)), f"{report['runs'] * len(without):,}", "-", f"{wrong:,}"])
+    rows.append(
+        ["families without a model", str(len(without)), f"{report['runs'] * len(without):,}", "-", f"{wrong:,}"]
+    )
     for part, title in (("families", "families with a model"), ("power", "scattered matches and points")):
         cells = report[part].values()
         runs, right, success = (sum(cell[key] for cell in cells) for key in ("runs", "right", "success"))
