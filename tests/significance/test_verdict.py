@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import numba
 import numpy as np
 import pytest
 
 import bansac
 from bansac.synthetic import circle_points, epipolar_matches, homography_matches
+
+pytestmark = pytest.mark.skipif(
+    numba.config.DISABLE_JIT, reason="hours as plain Python; other tests take the same lines"
+)
 
 SEEDS = range(4)
 
