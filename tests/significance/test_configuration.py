@@ -21,6 +21,8 @@ from bansac.significance.configuration import (
 )
 from bansac.synthetic import epipolar_matches, homography_matches, planar_scene_matches, rotation_matches
 
+pytestmark = pytest.mark.skipif(numba.config.DISABLE_JIT, reason="many minutes as plain Python: whole searches")
+
 SEEDS = range(10)
 
 
@@ -60,7 +62,6 @@ def test_planes_and_rotations_are_said(n, ratio, noise):
         assert found_by_pose(rotation) == "pure_rotation"
 
 
-@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="many minutes as plain Python")
 @pytest.mark.parametrize(("n", "noise"), [(1000, 1.2), (10_000, 1.0)])
 def test_noise_above_the_threshold_gives_planes_no_depth(n, noise):
     plane, rotation = planar_scene_matches(n, 0.7, 1.0, noise, 1), rotation_matches(n, 0.7, noise, 1)
