@@ -77,6 +77,8 @@ class Preset:
         Largest numbers of samples by the name of the problem; they replace the problems' defaults.
     normalised_threshold : bool
         Whether thresholds of calibrated problems are in normalised units even if camera matrices are given.
+    estimates_threshold : bool
+        Whether the threshold is estimated if none is given.
     motion_of_plane : bool
         Whether the relative pose of a plane is computed from its homography.
     """
@@ -85,6 +87,7 @@ class Preset:
     thresholds: Mapping[str, float] = field(default_factory=dict)
     max_iterations: Mapping[str, int] = field(default_factory=dict)
     normalised_threshold: bool = False
+    estimates_threshold: bool = True
     motion_of_plane: bool = True
 
 
@@ -94,7 +97,8 @@ class Resolved(NamedTuple):
     Parameters
     ----------
     options : Options
-        The options, with a threshold, a number of iterations and a seed.
+        The options, with a number of iterations and a seed, and with a threshold except for an estimate that starts
+        from the extent of the data.
     auto : bool
         Whether the threshold is estimated from the data. The estimation starts from the threshold of ``options``.
     """
@@ -140,6 +144,7 @@ PRESETS = {
         thresholds={"homography": 1.0, "fundamental matrix": 0.5, "essential matrix": 1e-3},
         max_iterations={"homography": 1000, "fundamental matrix": 10_000, "essential matrix": 1000},
         normalised_threshold=True,
+        estimates_threshold=False,
         motion_of_plane=False,
     ),
     "fast": Preset(_FAST),
@@ -188,11 +193,12 @@ def resolve_options(
     preset : str, optional
         A key of ``PRESETS``.
     threshold : float or "auto", optional
-        A number overrides the threshold of the options. ``"auto"`` starts from the threshold that holds without it.
+        A number overrides the threshold of the options. None estimates the threshold if neither the options nor the
+        preset has one. ``"auto"`` always estimates it, and starts from the threshold of the options or the preset.
     settings : Settings
         Single options, which override ``options``.
     default_threshold : float, optional
-        Replaces the default of the problem if neither the caller nor the preset has a threshold.
+        Replaces the default of the problem, from which an estimate starts.
     epipolar_choice : bool
         Whether the caller has a problem for every ``epipolar_error``. If not, the value of a preset is ignored.
 
@@ -204,8 +210,8 @@ def resolve_options(
     Raises
     ------
     ValueError
-        If a value is not allowed or has no effect, the problem has no function for it, or the threshold is missing and
-        the problem has no default.
+        If a value is not allowed or has no effect, the problem has no function for it, or the threshold is missing, the
+        preset does not estimate it and the problem has no default.
     TypeError
         If an option does not exist.
     """
@@ -222,7 +228,14 @@ def resolve_options(
         resolved = resolved.with_seed(settings["seed"])
     if resolved.seed is None:
         resolved = resolved.with_seed(secrets.randbits(_SEED_BITS))
-    return Resolved(resolved, isinstance(threshold, str))
+    return Resolved(resolved, isinstance(threshold, str) or _estimates(problem, options, preset, threshold))
+
+
+def _estimates(problem: Problem, options: Options | None, preset: str | None, threshold: Threshold | None) -> bool:
+    """Return whether the threshold is estimated because none is given."""
+    chosen = find_preset(preset)
+    given = threshold is not None or (options is not None and options.threshold is not None)
+    return not given and chosen.estimates_threshold and problem.name not in chosen.thresholds
 
 
 @functools.lru_cache(maxsize=256, typed=True)
@@ -247,14 +260,15 @@ def _merge(
         unused = {} if epipolar_choice else {"epipolar_error": None}
         changes = {**unused, **_without_network(base, changes), **changes}
     start = base.threshold or chosen.thresholds.get(problem.name, default_threshold or problem.default_threshold)
-    fixed = _fixed(threshold, problem, start)
-    changes["threshold"] = start if fixed is None else fixed
+    if isinstance(threshold, str) and threshold != "auto":
+        raise ValueError(f"threshold must be a number > 0 or 'auto', got {threshold!r}")
+    changes["threshold"] = start if threshold is None or threshold == "auto" else threshold
     resolved = base.replace(**changes)
     if resolved.max_iterations is None:
         most = chosen.max_iterations.get(problem.name, problem.default_max_iterations)
         resolved = resolved.replace(max_iterations=max(most, resolved.min_iterations))
-    if resolved.threshold is None:
-        raise ValueError(f"threshold must be given: {problem.name} has no default")
+    if resolved.threshold is None and not chosen.estimates_threshold and threshold != "auto":
+        raise ValueError(f"threshold must be given: {problem.name} has no default in preset {preset!r}")
     if resolved.epipolar_error is not None and not epipolar_choice:
         raise ValueError(
             f"epipolar_error={resolved.epipolar_error!r} is for estimate_essential and estimate_relative_pose; "
@@ -262,17 +276,6 @@ def _merge(
         )
     check_abilities(problem, resolved)
     return resolved
-
-
-def _fixed(threshold: Threshold | None, problem: Problem, start: float | None) -> float | None:
-    """Return a numeric threshold; None for ``"auto"``, which needs a start, or if no threshold is given."""
-    if not isinstance(threshold, str):
-        return threshold
-    if threshold != "auto":
-        raise ValueError(f"threshold must be a number > 0 or 'auto', got {threshold!r}")
-    if start is None:
-        raise ValueError(f"threshold='auto' starts from the default threshold, and problem {problem.name!r} has none")
-    return None
 
 
 def _without_network(base: Options, settings: Mapping[str, Any]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import pytest
 
 import bansac
 from bansac import Options
-from bansac.estimate.auto_threshold import LARGEST, SMALLEST, estimate_threshold, threshold_factor
+from bansac.engine.noise_scale import LARGEST, SMALLEST, estimate_threshold, threshold_factor
 from bansac.geometry import normalize_points
 from bansac.lab.metrics import corner_error, rotation_error, translation_error
 from bansac.problems.fundamental import FUNDAMENTAL

@@ -29,9 +29,10 @@ from bansac.numeric.arrays import Bools, Floats
 
 __all__ = ["RestartModel", "Restarts", "SavedState"]
 
-# Length of a restart in iterations, or an equal share of the budget if that is longer. A network that has not found a
-# good model by then seldom finds one.
+# Length of the first restart in iterations, or longer if all restarts together would not use the budget. The length is
+# doubled with every second restart.
 _RESTART_ITERATIONS = 300
+_MOST_GROWING = 64
 
 # A model with a plausibility below _PLAUSIBLE is likely to be wrong. It needs _IMPLAUSIBLE_RESTARTS times more agreeing
 # restarts.
@@ -43,6 +44,11 @@ _MAJORITY = 0.5
 
 # Two models are the same if the intersection of their inlier sets is at least this share of the union.
 _SAME = 0.95
+
+
+def _growth(count: int) -> int:
+    """Return the length of a restart after ``count`` others, in lengths of the first: 1, 1, 2, 2, 4, 4, ..."""
+    return 1 << min(count // 2, 30)
 
 
 class RestartModel(NamedTuple):
@@ -69,20 +75,22 @@ class Restarts:
         assert options.max_iterations is not None
         self._options = options
         self._budget = int(options.max_iterations)
-        self._longest = options.restart_iterations or max(
-            _RESTART_ITERATIONS, math.ceil(self._budget / options.restarts)
-        )
+        self._grows = options.restart_iterations is None
+        shares = sum(_growth(k) for k in range(min(options.restarts, _MOST_GROWING)))
+        self._first = options.restart_iterations or max(_RESTART_ITERATIONS, math.ceil(self._budget / shares))
         self._agreeing = 0
         self.count = 0
         self.iterations = 0
         self.models_tested = 0
         self.best: RestartModel | None = None
-        self._is_latest = False
+        self.is_latest = False
         self._best_state: list[tuple[Any, Any]] = []
+        self._aside: tuple[RestartModel | None, int, list[tuple[Any, Any]]] = None, 0, []
 
     def iterations_left(self) -> int:
         """Return the maximum number of iterations of the next restart."""
-        return min(self._budget - self.iterations, self._longest)
+        longest = self._first * _growth(self.count) if self._grows else self._first
+        return min(self._budget - self.iterations, longest)
 
     def end_restart(self, state: State, candidate: RestartModel | None) -> None:
         """Count a restart, and keep its model if it has the highest weighted score."""
@@ -90,27 +98,38 @@ class Restarts:
         self.iterations += int(state.progress["iterations"])
         self.models_tested += int(state.progress["models_tested"])
         if candidate is None:
-            self._is_latest = False
+            self.is_latest = False
             return
         if self.best is not None and _is_same(candidate, self.best):
             self._agreeing += 1
         elif self.best is None or candidate.weighted_score > self.best.weighted_score:
             self._agreeing = 1
-        self._is_latest = self.best is None or candidate.weighted_score > self.best.weighted_score
-        if self._is_latest:
+        self.is_latest = self.best is None or candidate.weighted_score > self.best.weighted_score
+        if self.is_latest:
             self.best = candidate
 
     def keep_best(self, state: State) -> None:
         """Save the probabilities of the sampler before the next restart if the latest restart has the best model."""
-        if self._is_latest:
+        if self.is_latest:
             arrays = (state.odds, state.sampler_numbers, state.sampler_indices)
             self._best_state = [(array, array.copy()) for array in arrays]
 
     def restore_best(self) -> None:
         """Restore the probabilities of the sampler from the end of the restart with the best model."""
-        if not self._is_latest:
+        if not self.is_latest:
             for array, values in self._best_state:
                 array[...] = values
+
+    def replace_best(self, best: RestartModel) -> None:
+        """Replace the best model by the same model, optimised at another threshold."""
+        self.best = best
+
+    def swap_best(self) -> bool:
+        """Exchange the best model and the one set aside, and what belongs to them; return whether there is one."""
+        self._aside, aside = (self.best, self._agreeing, self._best_state), self._aside
+        self.best, self._agreeing, self._best_state = aside
+        self.is_latest = False
+        return self.best is not None
 
     def agree(self) -> bool:
         """Return whether enough restarts have led to the best model."""

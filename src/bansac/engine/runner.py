@@ -11,6 +11,7 @@ Two conversions take place here:
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -41,27 +42,31 @@ class EngineResult(NamedTuple):
     models_tested: int
     stop_reason: str
     trace: Trace | None
-    restarts: int = 1
+    restarts: int
+    threshold: float
 
 
 def run(
     problem: Problem,
     data: Floats,
     options: Options,
+    threshold: float,
     *,
     unit: float = 1.0,
     prior: Floats | None = None,
     quality: Floats | None = None,
     weights: Floats | None = None,
     plausibility: Plausibility | None = None,
+    is_significant: Callable[[Floats, float], bool] | None = None,
 ) -> EngineResult:
     """Search for the best model of ``data`` (channels x N, at least one minimal sample) and refine it.
 
-    ``options`` must have a threshold, a number of iterations and a seed. A distance of 1 in ``data`` is a distance of
-    ``unit`` in the options. ``prior`` (N) holds the prior inlier probabilities. ``quality`` (N) orders the points; a
-    larger value is better. ``weights`` (N) are the weights of the points in the score, at most 1
+    ``options`` must have a number of iterations and a seed; ``threshold`` replaces theirs. A distance of 1 in ``data``
+    is a distance of ``unit`` in the options. ``prior`` (N) holds the prior inlier probabilities. ``quality`` (N) orders
+    the points; a larger value is better. ``weights`` (N) are the weights of the points in the score, at most 1
     (``bansac.engine.scoring.weights``). ``plausibility`` is a factor of the score, used to compare optimised models and
-    restarts.
+    restarts. If ``is_significant`` is given, the threshold is estimated, starting from ``threshold``. It says whether
+    chance explains the support of a model at a threshold, both in the caller's coordinates.
     """
     deadline = np.inf if options.max_seconds is None else time.perf_counter() + options.max_seconds
     n = data.shape[1]
@@ -74,6 +79,7 @@ def run(
     if problem.normalize is not None:
         problem.normalize(shuffled, transform)
     ranked = quality[order] if quality is not None and options.needs_order(informed=True) else None
+    first = threshold / unit * transform[0]
     state, plan = _start(
         problem,
         options,
@@ -87,11 +93,28 @@ def run(
             activation=options.activation,
             weight_floor=options.weight_floor,
         ),
-        _inner_distance(options.threshold, unit, transform),
+        first,
         None if weights is None else weights[order],
     )
     recorder = Recorder(order) if options.trace else None
-    search = Search(problem, options, state, plan, deadline, recorder, transform, plausibility)
+    length = unit / transform[0]  # of one unit of the frame of the run, for the caller
+
+    def is_significant_there(model: Floats, threshold: float) -> bool:
+        assert is_significant is not None
+        return is_significant(_to_caller(problem, model.copy(), transform), threshold * length)
+
+    search = Search(
+        problem,
+        options,
+        state,
+        first,
+        plan,
+        deadline,
+        recorder,
+        transform,
+        plausibility,
+        None if is_significant is None else is_significant_there,
+    )
     restarts, stop_reason = search.run()
     best = restarts.best
     return EngineResult(
@@ -103,6 +126,7 @@ def run(
         stop_reason=stop_reason,
         trace=recorder.trace() if recorder is not None else None,
         restarts=restarts.count,
+        threshold=threshold if search.threshold == first else search.threshold * length,
     )
 
 
@@ -135,10 +159,9 @@ def _inner_distance(distance: float | None, unit: float, transform: Floats) -> f
 
 
 def _start(
-    problem: Problem, options: Options, setup: SamplerInput, threshold: float | None, weights: Floats | None = None
+    problem: Problem, options: Options, setup: SamplerInput, threshold: float, weights: Floats | None = None
 ) -> tuple[State, Plan]:
     """Return the state before the first iteration, and the plan."""
-    assert threshold is not None
     n = setup.data.shape[1]
     odds, largest_odds, informed = np.empty(n, np.float32), 1.0, False
     if setup.prior is None:

@@ -1,6 +1,7 @@
 """The search of a run: restarts of the compiled loop, repairs and time checks between its slices, and the refinement.
 
-``bansac.engine.restarts`` decides when the restarts end.
+``bansac.engine.restarts`` decides when the restarts end. If the threshold is estimated, ``_adapt_threshold`` changes it
+between restarts (``bansac.engine.noise_scale``).
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from bansac.engine.cheirality_score import cheirality_score
+from bansac.engine.cheirality_score import cheirality_score, score_in_full
 from bansac.engine.dbn import probabilities_from_odds
 from bansac.engine.loop import run_iterations
 from bansac.engine.model_selection import (
@@ -23,6 +24,7 @@ from bansac.engine.model_selection import (
     plausibility_of,
     score_repaired,
 )
+from bansac.engine.noise_scale import LARGEST, SMALLEST, WIDE, are_close, estimate_threshold
 from bansac.engine.options import Options
 from bansac.engine.plan import Plan
 from bansac.engine.restarts import RestartModel, Restarts, SavedState
@@ -48,6 +50,10 @@ _SLICE_SECONDS = 0.05
 _FIRST_SLICE, _SHORT_SLICE = 64, 16
 _FEW = 10_000
 
+# The window of an estimate of the threshold, and the largest number of estimates after a restart.
+_WINDOW = 6.0
+_ESTIMATES = 3
+
 _Loop: TypeAlias = Callable[[Floats, int, int], tuple[int, int, int]]
 
 _NO_TRACE = np.empty((0, len(TRACE_COLUMNS)))
@@ -63,6 +69,8 @@ class Search:
         The problem and the options of the run.
     state : State
         The state before the first iteration.
+    threshold : float
+        The first threshold, in the frame of the run.
     plan : Plan
         The plan of the run (``find_plan``).
     deadline : float
@@ -73,6 +81,9 @@ class Search:
         The transform from ``normalize`` of the problem.
     plausibility : Plausibility, optional
         Factor of the score of a model; 1 by default.
+    is_significant : callable, optional
+        ``is_significant(model, threshold)`` says whether chance explains the support of a model in the frame of the
+        run. If it is given, the threshold is estimated.
     """
 
     def __init__(
@@ -80,15 +91,20 @@ class Search:
         problem: Problem,
         options: Options,
         state: State,
+        threshold: float,
         plan: Plan,
         deadline: float,
         recorder: Recorder | None,
         transform: Floats,
         plausibility: Plausibility | None,
+        is_significant: Callable[[Floats, float], bool] | None = None,
     ) -> None:
         self.problem, self.options, self.state = problem, options, state
         self.plan, self.deadline, self.recorder = plan, deadline, recorder
         self.packed = pack_run(state)  # the struct for the kernels
+        self._is_significant = is_significant
+        self._found = False  # whether there was a significant model
+        self.threshold = self._start_threshold = threshold
         self._slice = _FIRST_SLICE if state.odds.size < _FEW else _SHORT_SLICE
         # The functions and the arrays of the model selection; None if optimised models are compared by score alone.
         self._selection: tuple[Any, ModelSelection | None] = None, None
@@ -97,12 +113,11 @@ class Search:
 
     def run(self) -> tuple[Restarts, str]:
         """Run the restarts and refine the best model of each; return the restarts and the stop reason."""
-        state, (_, selection), (iterate, optimize) = self.state, self._selection, self._loop()
+        state, (iterate, optimize) = self.state, self._loop()
         restarts = Restarts(self.options)
         start = SavedState(state) if self.options.restarts > 1 else None
         while True:
-            if selection is not None:
-                selection.reset()
+            self._reset_selection()
             if self.recorder is not None:
                 self.recorder.begin_restart()
             state.settings["max_iterations"] = most = restarts.iterations_left()
@@ -111,11 +126,10 @@ class Search:
             if state.progress["best_inliers"] > 0:
                 if optimize is not None and state.progress["unoptimized"]:
                     optimize()
-                if selection is not None:
-                    selection.restore_score(state.progress)
-                self._refine()
-                candidate = self._candidate()
+                candidate = self._refined_candidate()
             restarts.end_restart(state, candidate)
+            if self._is_significant is not None:
+                self._adapt_threshold(restarts, optimize)
             if stop == RUNNING or start is None or restarts.over():
                 break
             if time.perf_counter() > self.deadline:  # the restart ended by a criterion, but no time is left
@@ -123,8 +137,68 @@ class Search:
                 break
             restarts.keep_best(state)
             start.restore()
+            self._set_threshold(self.threshold)
+        if not self._found and self.threshold != self._start_threshold and restarts.swap_best():
+            self._set_threshold(self._start_threshold)
         restarts.restore_best()
         return restarts, self._stop_reason(restarts, stop)
+
+    def _adapt_threshold(self, restarts: Restarts, optimize: Callable[[], None] | None) -> None:
+        """Estimate the threshold from a new best model, and optimise the model at this threshold.
+
+        Without a significant model, the next restart has the other one of the two first thresholds.
+        """
+        assert self._is_significant is not None
+        if not self._found:
+            best = restarts.best if restarts.is_latest else None
+            self._found = best is not None and self._is_significant(best.model, self.threshold)
+            if not self._found and not restarts.over():
+                self._swap_thresholds(restarts)
+        smallest, largest = SMALLEST * self._start_threshold, LARGEST * self._start_threshold
+        for _ in range(_ESTIMATES if self._found and restarts.is_latest else 0):
+            assert restarts.best is not None
+            threshold = self.threshold
+            bounds = smallest, min(_WINDOW * threshold, largest)
+            estimate = estimate_threshold(self._residuals(restarts.best.model), self.problem, bounds)
+            if are_close(estimate, threshold):
+                break
+            optimized = self._reoptimize(restarts.best, estimate, optimize)
+            if optimized is None:
+                self._set_threshold(threshold)
+                break
+            restarts.replace_best(optimized)
+
+    def _swap_thresholds(self, restarts: Restarts) -> None:
+        """Exchange the first threshold and the wide one, and the best models found with them."""
+        restarts.swap_best()
+        is_first = self.threshold == self._start_threshold
+        self._set_threshold(self._start_threshold * (WIDE if is_first else 1.0))
+
+    def _set_threshold(self, threshold: float) -> None:
+        self.threshold = threshold
+        self.state.settings["squared_threshold"] = threshold * threshold
+
+    def _reoptimize(
+        self, best: RestartModel, threshold: float, optimize: Callable[[], None] | None
+    ) -> RestartModel | None:
+        """Return a model optimised at another threshold; None if too few points are its inliers there."""
+        self._set_threshold(threshold)
+        progress, is_inlier = self.state.progress, np.empty(self.state.odds.size, np.bool_)
+        self.state.best_model[:] = best.model
+        progress["best_score"] = score_in_full(self.packed, best.model, is_inlier)
+        progress["best_inliers"] = np.count_nonzero(is_inlier)
+        if progress["best_inliers"] <= self.problem.sample_size:
+            return None
+        self._reset_selection()
+        if optimize is not None:
+            optimize()
+        return self._refined_candidate()
+
+    def _residuals(self, model: Floats) -> Floats:
+        """Return the residuals of the points in the frame of the run; inf where a residual is undefined."""
+        residuals = np.empty(self.state.odds.size)
+        self.problem.float64_residuals(self.state.data, model, 0, residuals.size, residuals)
+        return np.sqrt(np.where(residuals >= 0.0, residuals, np.inf))
 
     def _loop(self) -> tuple[_Loop, Callable[[], None] | None]:
         """Return the loop including its local optimisation, and the optimisation alone (None if there is none)."""
@@ -177,13 +251,22 @@ class Search:
             mark_inliers(self.packed, self.state.best_model, is_inlier, self.state.settings["squared_threshold"])
         return is_inlier
 
+    def _reset_selection(self) -> None:
+        """Discard the best optimised model."""
+        selection = self._selection[1]
+        if selection is not None:
+            selection.reset()
+
     def _refine(self) -> None:
         if self.plan.refine is not None:
             self.plan.refine(self.packed, self.problem)
 
-    def _candidate(self) -> RestartModel:
-        """Return the model of a restart, with the weighted score by which restarts are compared."""
-        state = self.state
+    def _refined_candidate(self) -> RestartModel:
+        """Refine the model of a restart, and return it with the weighted score by which restarts are compared."""
+        state, selection = self.state, self._selection[1]
+        if selection is not None:
+            selection.restore_score(state.progress)
+        self._refine()
         model, score = state.best_model.copy(), float(state.progress["best_score"])
         if self.options.restarts == 1:
             return RestartModel(model, score, score, 1.0, _NO_MASK, int(state.progress["best_inliers"]))

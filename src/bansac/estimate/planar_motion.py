@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from bansac.estimate.posterior import inlier_probabilities
+from bansac.engine.posterior import inlier_probabilities
 from bansac.estimate.solve import distances
 from bansac.geometry import decompose_homography, essential_from_pose
 from bansac.problems.problem import Problem

@@ -15,19 +15,19 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bansac.engine.model_selection import Plausibility
+from bansac.engine.noise_scale import first_threshold
 from bansac.engine.options import Options
+from bansac.engine.posterior import inlier_probabilities
 from bansac.engine.runner import EngineResult, run
 from bansac.engine.sampling import SAMPLERS
 from bansac.engine.scoring.weights import density_weights, reliability_weights, scale_weights
-from bansac.estimate.auto_threshold import solve_auto
-from bansac.estimate.posterior import inlier_probabilities
 from bansac.numeric.arrays import Bools, Floats
 from bansac.numeric.clock import Stopwatch
 from bansac.numeric.jit import kernel
 from bansac.presets import Resolved
 from bansac.problems.problem import Problem
 from bansac.result import Result
-from bansac.significance.verdict import find_verdict
+from bansac.significance.verdict import find_verdict, is_significant
 from bansac.validate import as_weights, check_probabilities, scores_and_range
 
 __all__ = ["distances", "solve"]
@@ -55,18 +55,16 @@ def solve(
     caller's unit is the residual of the problem times ``unit``. If ``two_views``, the data are matches of two views,
     and their configuration is determined.
     """
-
-    def solve_with(options: Options) -> Result:
-        return _solve(problem, data, options, scores, priors, weights, watch, unit, two_views, plausibility)
-
-    options, auto = resolved
-    result = solve_auto(solve_with, problem, options) if auto else solve_with(options)
+    options = resolved.options
+    result = _solve(problem, data, resolved, scores, priors, weights, watch, unit, two_views, plausibility)
     informed = (scores is not None or priors is not None) and options.sampler_row.prior
     if result.success or not informed or options.max_seconds is not None or options.needs_order(informed=False):
         return result
     few = min(_WITHOUT_SCORES, options.max_iterations or _WITHOUT_SCORES)
     short = options.replace(max_iterations=few, min_iterations=0, trace=False)
-    blind = _solve(problem, data, short, None, None, weights, watch, unit, two_views, plausibility)
+    blind = _solve(
+        problem, data, resolved._replace(options=short), None, None, weights, watch, unit, two_views, plausibility
+    )
     hint = (
         f"; without scores and priors a model has {blind.num_inliers} inliers, "
         "so these may be reversed: larger values mean better data"
@@ -78,7 +76,7 @@ def solve(
 def _solve(
     problem: Problem,
     data: NDArray[np.float64],
-    options: Options,
+    resolved: Resolved,
     scores: ArrayLike | None,
     priors: ArrayLike | None,
     weights: ArrayLike | None,
@@ -87,26 +85,31 @@ def _solve(
     two_views: bool,
     plausibility: Plausibility | None,
 ) -> Result:
-    """Run the engine once, at the threshold of the options, and make its result."""
+    """Run the engine once and make its result."""
     n = data.shape[1]
+    options, auto = resolved
     threshold = options.threshold
-    assert threshold is not None
+    if threshold is None:
+        threshold = first_threshold(problem, data) * unit if n > 0 else np.nan
     assert options.seed is not None
     prior, quality = _prior_and_quality(problem, scores, priors, n, options)
     score_weights = _score_weights(data, weights, quality, options.weights(problem))
     if n < problem.sample_size:
-        outcome = _no_data(prior, n, options)
+        outcome = _no_data(prior, n, options, threshold)
     else:
         outcome = run(
             problem,
             data,
             options,
+            threshold,
             unit=unit,
             prior=prior,
             quality=quality,
             weights=score_weights,
             plausibility=plausibility,
+            is_significant=functools.partial(is_significant, problem, data, unit) if auto else None,
         )
+    threshold = outcome.threshold
     residuals, inliers, count = _measure(problem, data, outcome.model, threshold, unit)
     verdict = find_verdict(problem, data, threshold, unit, outcome, residuals, inliers, count, two_views=two_views)
     posterior: Any = functools.partial(inlier_probabilities, residuals, threshold, problem.codimension)
@@ -219,7 +222,7 @@ def _score_weights(
     return found
 
 
-def _no_data(prior: NDArray[np.float64] | None, n: int, options: Options) -> EngineResult:
+def _no_data(prior: NDArray[np.float64] | None, n: int, options: Options, threshold: float) -> EngineResult:
     start = np.full(n, 0.5) if prior is None else prior.copy()
     beliefs = start if options.sampler_row.prior else None
-    return EngineResult(None, 0.0, beliefs, 0, 0, "no_data", None, restarts=0)
+    return EngineResult(None, 0.0, beliefs, 0, 0, "no_data", None, restarts=0, threshold=threshold)

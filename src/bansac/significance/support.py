@@ -65,8 +65,13 @@ def _keep_first_of_cells(x: Floats, width: float, kept: Ints, table: Ints) -> in
 
 @inlined
 def hash_cell(before: np.int64, cell: float) -> np.int64:
-    """Return a hash below 2**32 of a cell's coordinate and the hash ``before`` of the previous coordinates."""
-    return (before * 73856093 + np.int64(wrap(cell, 1048576.0))) & 0xFFFFFFFF
+    """Return a hash below 2**32 of a cell's coordinate and the hash ``before`` of the previous coordinates.
+
+    Neighbouring cells must have distant hashes, or the open addressing forms long runs.
+    """
+    mixed = (before * 73856093 + np.int64(wrap(cell, 1048576.0))) & 0xFFFFFFFF
+    mixed = ((mixed ^ mixed >> 15) * 739982445) & 0xFFFFFFFF
+    return mixed ^ mixed >> 12
 
 
 @inlined

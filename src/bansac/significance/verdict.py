@@ -11,9 +11,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from bansac.engine.noise_scale import smallest_extent
 from bansac.engine.runner import EngineResult
 from bansac.numeric.arrays import Floats, Ints
-from bansac.numeric.extent import GRID, near_box
 from bansac.problems.problem import Problem
 from bansac.significance.configuration import configuration_message, find_configuration
 from bansac.significance.false_alarms import SIGNIFICANT, log_nfa
@@ -21,7 +21,7 @@ from bansac.significance.fast_test import is_significant_fast
 from bansac.significance.null_model import NullModel, add_neighbours, measure_far, measure_null_model
 from bansac.significance.support import count_off_line, first_of_equals
 
-__all__ = ["Verdict", "find_verdict", "plane_motion_verdict"]
+__all__ = ["Verdict", "find_verdict", "is_significant", "plane_motion_verdict"]
 
 # Smaller residuals are raised to this share of the threshold, because they are due to rounding.
 _EXACT = 1e-3
@@ -104,6 +104,17 @@ def find_verdict(
     return Verdict(doubt == "" and configuration != "collinear", message, configuration)
 
 
+def is_significant(
+    problem: Problem, data: NDArray[np.float64], unit: float, model: NDArray[np.float64], threshold: float
+) -> bool:
+    """Return whether a model has more support than chance explains; the parameters are those of ``find_verdict``."""
+    residuals = np.empty(data.shape[1])
+    problem.float64_residuals(data, model, 0, residuals.size, residuals)
+    residuals = np.sqrt(np.where(residuals >= 0.0, residuals, np.inf)) * unit
+    inliers = residuals <= threshold
+    return _test_support(problem, data, threshold, unit, model, residuals, inliers, int(inliers.sum()))[0] == ""
+
+
 def plane_motion_verdict(support: int, n: int) -> Verdict:
     """Return the verdict on a relative pose that was computed from the homography of the inliers.
 
@@ -166,7 +177,7 @@ def _test_support(
 
 def _explain_large_threshold(problem: Problem, data: Floats, model: Floats, threshold: float, unit: float) -> str:
     """Return a text if a large threshold makes a random point or match an inlier, else ""."""
-    extent = _smallest_extent(problem, data)
+    extent = smallest_extent(problem, data)
     if threshold <= _SMALL * extent:
         return ""
     null_model = measure_null_model(problem, data, model, threshold)
@@ -223,13 +234,3 @@ def _exceeds_chance(problem: Problem, null_model: NullModel, support: Ints, exac
     first, following = null_model.probability_first(exactness), null_model.probability_next(exactness)
     follows = null_model.follows[support]
     return log_nfa(first, following, follows, (n - n_following, n_following), m, models) < SIGNIFICANT
-
-
-def _smallest_extent(problem: Problem, data: NDArray[np.float64]) -> float:
-    """Return the smallest extent of the data over the images, or over the channels if the data have no points.
-
-    Far data do not count.
-    """
-    points = problem.points or [(channel,) for channel in range(problem.channels)]
-    boxes = (near_box(np.ascontiguousarray(data[list(point)]), GRID) for point in points)
-    return min(float(np.ptp(box, axis=0).max()) for box in boxes)

@@ -1,0 +1,122 @@
+"""Estimation of the threshold from the residuals of a significant model.
+
+The threshold is the distance below which 99 % of the inliers lie. It is proportional to the scale sigma of the noise.
+Sigma is estimated in alternation with the model, as in SIMFIT (Edstedt, Less Biased Noise Scale Estimation for
+Threshold-Robust RANSAC, arXiv 2503.13433, 2025). As in SIMFIT, two biases of the estimate are removed: the model was
+fitted to the same points, and the residuals are truncated at some distance. Here the residuals within this distance are
+explained by a mixture of inliers and outliers (:mod:`.posterior`).
+
+The search alternates (``bansac.engine.search``): after a restart whose model is significant, the model is optimised at
+the estimated threshold, and the next restarts use it. Until then the restarts alternate between the first threshold and
+a wide one, because the noise may be larger than expected.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bansac.engine.posterior import inlier_scale
+from bansac.numeric.extent import GRID, near_box
+from bansac.problems.problem import Problem
+
+__all__ = [
+    "LARGEST",
+    "SMALLEST",
+    "WIDE",
+    "are_close",
+    "estimate_threshold",
+    "first_threshold",
+    "smallest_extent",
+    "threshold_factor",
+]
+
+SMALLEST, LARGEST = 0.1, 24.0
+"""The smallest and the largest estimated threshold, in thresholds of the start."""
+
+WIDE = 4.0
+"""The wide threshold, in thresholds of the start."""
+
+# The first threshold as a share of the extent of the data, for problems without a default.
+_SHARE = 0.005
+
+# Thresholds whose ratio is below _CLOSE count as equal.
+_CLOSE = 1.25
+
+# Sigma is estimated from a window of residuals, and the window depends on sigma: largest number of iterations, and the
+# relative change at which they end.
+_WINDOWS = 10
+_CONVERGED = 0.02
+
+# 99 % quantile of the standard normal distribution.
+_QUANTILE_99 = 2.3263478740408408
+
+
+def first_threshold(problem: Problem, data: NDArray[np.float64]) -> float:
+    """Return the first threshold for a problem without a default, from the extent of the data (channels x N)."""
+    return _SHARE * (smallest_extent(problem, data) or 1.0)
+
+
+def smallest_extent(problem: Problem, data: NDArray[np.float64]) -> float:
+    """Return the smallest extent of the data over the images, or over the channels if the data have no points.
+
+    Far data do not count.
+    """
+    points = problem.points or [(channel,) for channel in range(problem.channels)]
+    boxes = (near_box(np.ascontiguousarray(data[list(point)]), GRID) for point in points)
+    return min(float(np.ptp(box, axis=0).max()) for box in boxes)
+
+
+def are_close(first: float, second: float) -> bool:
+    """Return whether two thresholds count as equal."""
+    return max(first / second, second / first) < _CLOSE
+
+
+def estimate_threshold(residuals: NDArray[np.float64], problem: Problem, bounds: tuple[float, float]) -> float:
+    """Return the distance from a model below which 99 % of its inliers lie.
+
+    The first window of residuals is the widest one. If the threshold was too small, the inliers of the model are spread
+    over several thresholds, and a narrow window would give the threshold instead of the noise.
+
+    Parameters
+    ----------
+    residuals : (N,) ndarray
+        Residuals of the points; inf for a point that cannot be an inlier.
+    problem : Problem
+        The problem, for its codimension and sample size.
+    bounds : tuple of float
+        The smallest and the largest threshold.
+
+    Returns
+    -------
+    float
+        The threshold, in the unit of ``residuals``.
+    """
+    codimension = problem.codimension
+    explained = problem.sample_size * codimension
+    factor = threshold_factor(codimension)
+    smallest, largest = bounds
+    threshold = largest
+    for _ in range(_WINDOWS):
+        sigma, inliers = inlier_scale(residuals, threshold, codimension)
+        errors = codimension * inliers
+        sigma *= math.sqrt(errors / max(errors - explained, 1.0))
+        last, threshold = threshold, min(max(factor * sigma, smallest), largest)
+        if abs(threshold - last) < _CONVERGED * last:
+            break
+    return threshold
+
+
+def threshold_factor(codimension: int) -> float:
+    """Return the 99 % quantile of the length of a standard normal vector (Wilson and Hilferty, 1931).
+
+    Examples
+    --------
+    >>> round(threshold_factor(1), 2), round(threshold_factor(2), 2)
+    (2.57, 3.04)
+    """
+    spread = 2.0 / (9.0 * codimension)
+    cube_root = 1.0 - spread + _QUANTILE_99 * math.sqrt(spread)
+    return math.sqrt(codimension * cube_root * cube_root * cube_root)
