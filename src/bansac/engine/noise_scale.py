@@ -29,7 +29,6 @@ __all__ = [
     "are_close",
     "estimate_threshold",
     "first_threshold",
-    "smallest_extent",
     "threshold_factor",
 ]
 
@@ -55,18 +54,13 @@ _QUANTILE_99 = 2.3263478740408408
 
 
 def first_threshold(problem: Problem, data: NDArray[np.float64]) -> float:
-    """Return the first threshold for a problem without a default, from the extent of the data (channels x N)."""
-    return _SHARE * (smallest_extent(problem, data) or 1.0)
+    """Return the first threshold for a problem without a default, from the extent of the data (channels x N).
 
-
-def smallest_extent(problem: Problem, data: NDArray[np.float64]) -> float:
-    """Return the smallest extent of the data over the images, or over the channels if the data have no points.
-
-    Far data do not count.
+    Residuals have the unit of the last point, or of the last channel if the data have no points. Far data do not count.
     """
-    points = problem.points or [(channel,) for channel in range(problem.channels)]
-    boxes = (near_box(np.ascontiguousarray(data[list(point)]), GRID) for point in points)
-    return min(float(np.ptp(box, axis=0).max()) for box in boxes)
+    channels = list(problem.points[-1]) if problem.points else [problem.channels - 1]
+    box = near_box(np.ascontiguousarray(data[channels]), GRID)
+    return _SHARE * (float(np.ptp(box, axis=0).max()) or 1.0)
 
 
 def are_close(first: float, second: float) -> bool:

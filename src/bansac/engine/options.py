@@ -69,10 +69,12 @@ class Options:
         optional=True,
         group="threshold and error",
         help="Largest residual of an inlier, a distance (not squared).",
-        details="""None takes the problem's default: 2 pixels for homographies, affine maps and similarities; 0.5 pixels
-        for fundamental matrices; for essential matrices 0.5 pixels with cameras, 5e-4 in normalised units without; for
-        absolute poses 4 pixels with a camera, 4e-3 in normalised units without. Other problems have no default. The
-        estimators also accept ``threshold="auto"``, which starts from the value of this option.""",
+        details="""With None the threshold is estimated from the data: the distance from the model below which 99 % of
+        the inliers lie (:mod:`bansac.engine.noise_scale`). The search starts from 2 pixels for homographies, affine maps
+        and similarities; 0.5 pixels for fundamental matrices, and for essential matrices with cameras, 5e-4 in
+        normalised units without; 4 pixels for absolute poses with a camera, 4e-3 without; and .005 of the extent of the
+        data for other problems. Estimates lie between .1 and 24 times this start. ``preset="paper"`` has fixed
+        thresholds.""",
         flag=True,
     )
     epipolar_error: EpipolarError | None = option(
@@ -198,7 +200,8 @@ class Options:
         optional=True,
         group="restarts",
         help="Maximum number of minimal samples of a restart.",
-        details="None is the larger of 300 and ``max_iterations / restarts``.",
+        details="""With None the first two restarts have 300, the next two 600, and so on, or more if all restarts
+        together would not have ``max_iterations``. A number holds for all restarts.""",
     )
     agreement: int = option(
         2,

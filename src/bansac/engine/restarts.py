@@ -83,7 +83,8 @@ class Restarts:
         self.iterations = 0
         self.models_tested = 0
         self.best: RestartModel | None = None
-        self.is_latest = False
+        self.is_latest = False  # whether the latest restart has the best model
+        self.is_trusted = True  # whether restarts may agree on it
         self._best_state: list[tuple[Any, Any]] = []
         self._aside: tuple[RestartModel | None, int, list[tuple[Any, Any]]] = None, 0, []
 
@@ -120,10 +121,6 @@ class Restarts:
             for array, values in self._best_state:
                 array[...] = values
 
-    def replace_best(self, best: RestartModel) -> None:
-        """Replace the best model by the same model, optimised at another threshold."""
-        self.best = best
-
     def swap_best(self) -> bool:
         """Exchange the best model and the one set aside, and what belongs to them; return whether there is one."""
         self._aside, aside = (self.best, self._agreeing, self._best_state), self._aside
@@ -133,7 +130,7 @@ class Restarts:
 
     def agree(self) -> bool:
         """Return whether enough restarts have led to the best model."""
-        if self.best is None or self._options.restarts == 1:
+        if self.best is None or self._options.restarts == 1 or not self.is_trusted:
             return False
         if self.best.plausibility < _PLAUSIBLE:
             return self._agreeing >= _IMPLAUSIBLE_RESTARTS * self._options.agreement

@@ -103,7 +103,6 @@ class Search:
         self.plan, self.deadline, self.recorder = plan, deadline, recorder
         self.packed = pack_run(state)  # the struct for the kernels
         self._is_significant = is_significant
-        self._found = False  # whether there was a significant model
         self.threshold = self._start_threshold = threshold
         self._slice = _FIRST_SLICE if state.odds.size < _FEW else _SHORT_SLICE
         # The functions and the arrays of the model selection; None if optimised models are compared by score alone.
@@ -115,6 +114,7 @@ class Search:
         """Run the restarts and refine the best model of each; return the restarts and the stop reason."""
         state, (iterate, optimize) = self.state, self._loop()
         restarts = Restarts(self.options)
+        restarts.is_trusted = self._is_significant is None
         start = SavedState(state) if self.options.restarts > 1 else None
         while True:
             self._reset_selection()
@@ -138,7 +138,7 @@ class Search:
             restarts.keep_best(state)
             start.restore()
             self._set_threshold(self.threshold)
-        if not self._found and self.threshold != self._start_threshold and restarts.swap_best():
+        if not restarts.is_trusted and self.threshold != self._start_threshold and restarts.swap_best():
             self._set_threshold(self._start_threshold)
         restarts.restore_best()
         return restarts, self._stop_reason(restarts, stop)
@@ -148,25 +148,39 @@ class Search:
 
         Without a significant model, the next restart has the other one of the two first thresholds.
         """
-        assert self._is_significant is not None
-        if not self._found:
-            best = restarts.best if restarts.is_latest else None
-            self._found = best is not None and self._is_significant(best.model, self.threshold)
-            if not self._found and not restarts.over():
+        is_wide = self.threshold > self._start_threshold
+        if not restarts.is_trusted:
+            restarts.is_trusted = restarts.is_latest and (
+                self._is_trusted(restarts.best) or (is_wide and self._follow_residuals(restarts, optimize))
+            )
+            if not restarts.is_trusted and not restarts.over():
                 self._swap_thresholds(restarts)
-        smallest, largest = SMALLEST * self._start_threshold, LARGEST * self._start_threshold
-        for _ in range(_ESTIMATES if self._found and restarts.is_latest else 0):
-            assert restarts.best is not None
-            threshold = self.threshold
-            bounds = smallest, min(_WINDOW * threshold, largest)
-            estimate = estimate_threshold(self._residuals(restarts.best.model), self.problem, bounds)
-            if are_close(estimate, threshold):
+        for _ in range(_ESTIMATES if restarts.is_trusted and restarts.is_latest else 0):
+            if not self._follow_residuals(restarts, optimize):
                 break
-            optimized = self._reoptimize(restarts.best, estimate, optimize)
-            if optimized is None:
-                self._set_threshold(threshold)
-                break
-            restarts.replace_best(optimized)
+
+    def _is_trusted(self, best: RestartModel | None) -> bool:
+        assert best is not None
+        assert self._is_significant is not None
+        return self._is_significant(best.model, self.threshold)
+
+    def _follow_residuals(self, restarts: Restarts, optimize: Callable[[], None] | None) -> bool:
+        """Estimate the threshold from the residuals of the best model, and optimise the model at it if it is another.
+
+        Nothing changes if the model is not significant there. Returns whether the threshold has changed.
+        """
+        assert restarts.best is not None
+        last = self.threshold
+        smallest, largest = SMALLEST * self._start_threshold, min(_WINDOW * last, LARGEST * self._start_threshold)
+        threshold = estimate_threshold(self._residuals(restarts.best.model), self.problem, (smallest, largest))
+        if are_close(threshold, last):
+            return False
+        optimized = self._reoptimize(restarts.best, threshold, optimize)
+        if optimized is None or not self._is_trusted(optimized):
+            self._set_threshold(last)
+            return False
+        restarts.best = optimized
+        return True
 
     def _swap_thresholds(self, restarts: Restarts) -> None:
         """Exchange the first threshold and the wide one, and the best models found with them."""

@@ -31,9 +31,9 @@ def fit_line(
     ----------
     points : (N, 2) array_like
         The points.
-    threshold : float
-        Largest orthogonal distance of an inlier; required here or in ``options``. With ``"auto"`` here, the estimation
-        starts from the threshold in ``options``.
+    threshold : float or "auto", optional
+        Largest orthogonal distance of an inlier. By default it is estimated, starting from a share of the extent of the
+        points.
     scores, priors, weights, preset, options, **settings
         As in :func:`bansac.estimate_homography`; ``max_iterations`` is 3000 by default.
 
@@ -79,9 +79,9 @@ def fit_circle(
     ----------
     points : (N, 2) array_like
         The points.
-    threshold : float
-        Largest distance of an inlier to the circle; required here or in ``options``. With ``"auto"`` here, the
-        estimation starts from the threshold in ``options``.
+    threshold : float or "auto", optional
+        Largest distance of an inlier to the circle. By default it is estimated, starting from a share of the extent of
+        the points.
     scores, priors, weights, preset, options, **settings
         As in :func:`bansac.estimate_homography`; ``max_iterations`` is 3000 by default.
 
@@ -127,9 +127,9 @@ def fit_ellipse(
     ----------
     points : (N, 2) array_like
         The points.
-    threshold : float
-        Largest Sampson distance of an inlier, to first order its distance from the ellipse; required here or in
-        ``options``. With ``"auto"`` here, the estimation starts from the threshold in ``options``.
+    threshold : float or "auto", optional
+        Largest Sampson distance of an inlier, to first order its distance from the ellipse. By default it is estimated,
+        starting from a share of the extent of the points.
     scores, priors, weights, preset, options, **settings
         As in :func:`bansac.estimate_homography`; ``max_iterations`` is 3000 by default.
 
@@ -181,9 +181,8 @@ def fit_polynomial(
         The points.
     degree : int
         Degree d of the polynomial, 1 to 8.
-    threshold : float
-        Largest vertical distance of an inlier; required here or in ``options``. With ``"auto"`` here, the estimation
-        starts from the threshold in ``options``.
+    threshold : float or "auto", optional
+        Largest vertical distance of an inlier. By default it is estimated, starting from a share of the range of y.
     scores, priors, weights, preset, options, **settings
         As in :func:`bansac.estimate_homography`; ``max_iterations`` is 3000 by default.
 
@@ -229,9 +228,9 @@ def fit_plane(
     ----------
     points : (N, 3) array_like
         The points.
-    threshold : float
-        Largest orthogonal distance of an inlier; required here or in ``options``. With ``"auto"`` here, the estimation
-        starts from the threshold in ``options``.
+    threshold : float or "auto", optional
+        Largest orthogonal distance of an inlier. By default it is estimated, starting from a share of the extent of the
+        points.
     scores, priors, weights, preset, options, **settings
         As in :func:`bansac.estimate_homography`; ``max_iterations`` is 3000 by default.
 

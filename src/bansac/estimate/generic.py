@@ -37,9 +37,9 @@ def ransac(
         The problem, see :class:`bansac.Problem`.
     data : (N, channels) array_like
         The data, one point or match per row.
-    threshold : float or "auto"
-        Largest residual of an inlier, a distance; required here or in ``options``, unless the problem has a default.
-        ``"auto"`` estimates it from the data, between .1 and 6 times the threshold of ``options`` or the default.
+    threshold : float or "auto", optional
+        Largest residual of an inlier, a distance. By default it is estimated, starting from the default of the problem,
+        or from a share of the extent of the data.
     scores, priors, weights, preset, options
         As in :func:`bansac.estimate_homography`.
     **settings

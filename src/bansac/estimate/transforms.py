@@ -34,12 +34,12 @@ def estimate_affine(
     x1, x2 : (N, 2) array_like
         Matched points in the first and the second image, in pixels; (N, 1, 2) works too.
     threshold : float or "auto", optional
-        Largest transfer error ``|x2 - A x1 - b|`` of an inlier, in pixels; 2 by default.
-        ``"auto"`` estimates it from the data, as in :func:`bansac.estimate_homography`.
+        Largest transfer error ``|x2 - A x1 - b|`` of an inlier, in pixels. By default it is estimated, as in
+        :func:`bansac.estimate_homography`, starting from 2.
     scores, priors, weights, preset, options
         As in :func:`bansac.estimate_homography`.
     **settings
-        Single options, see :class:`bansac.Options`. ``max_iterations`` is 4800 by default.
+        Single options, see :class:`bansac.Options`. ``max_iterations`` is 20,000 by default.
 
     Returns
     -------
@@ -88,12 +88,12 @@ def estimate_similarity(
     x1, x2 : (N, 2) array_like
         Matched points in the first and the second image, in pixels; (N, 1, 2) works too.
     threshold : float or "auto", optional
-        Largest transfer error ``|x2 - s R x1 - t|`` of an inlier, in pixels; 2 by default.
-        ``"auto"`` estimates it from the data, as in :func:`bansac.estimate_homography`.
+        Largest transfer error ``|x2 - s R x1 - t|`` of an inlier, in pixels. By default it is estimated, as in
+        :func:`bansac.estimate_homography`, starting from 2.
     scores, priors, weights, preset, options
         As in :func:`bansac.estimate_homography`.
     **settings
-        Single options, see :class:`bansac.Options`. ``max_iterations`` is 4800 by default.
+        Single options, see :class:`bansac.Options`. ``max_iterations`` is 20,000 by default.
 
     Returns
     -------

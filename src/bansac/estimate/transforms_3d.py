@@ -36,9 +36,9 @@ def estimate_rigid_3d(
     ----------
     x1, x2 : (N, 3) array_like
         Matched points of the first and the second set, in the same unit.
-    threshold : float or "auto"
-        Largest distance ``|x2 - R x1 - t|`` of an inlier; required here or in ``options``. With ``"auto"`` here, the
-        estimation starts from the threshold in ``options``.
+    threshold : float or "auto", optional
+        Largest distance ``|x2 - R x1 - t|`` of an inlier. By default it is estimated, starting from a share of the
+        extent of ``x2``.
     scores, priors, weights, preset, options, **settings
         As in :func:`bansac.estimate_homography`; ``max_iterations`` is 3000 by default.
 
@@ -87,8 +87,8 @@ def estimate_similarity_3d(
     ----------
     x1, x2 : (N, 3) array_like
         Matched points of the first and the second set.
-    threshold : float or "auto"
-        Largest distance ``|x2 - s R x1 - t|`` of an inlier, in the unit of ``x2``; required as for
+    threshold : float or "auto", optional
+        Largest distance ``|x2 - s R x1 - t|`` of an inlier, in the unit of ``x2``. By default it is estimated, as for
         :func:`bansac.estimate_rigid_3d`.
     scores, priors, weights, preset, options, **settings
         As in :func:`bansac.estimate_homography`; ``max_iterations`` is 3000 by default.

@@ -59,9 +59,9 @@ def estimate_homography(
     x1, x2 : (N, 2) array_like
         Matched points in the first and the second image, in pixels; (N, 1, 2) works too.
     threshold : float or "auto", optional
-        Largest transfer error ``|x2 - H x1|`` of an inlier, in pixels; 2 by default, 1 with
-        ``preset="paper"``. ``"auto"`` estimates it from the data in two or three runs, between .1 and 6 times the
-        default; ``Result.threshold`` is the estimate.
+        Largest transfer error ``|x2 - H x1|`` of an inlier, in pixels. By default it is estimated from the
+        data, starting from 2 (see :class:`bansac.Options`); ``Result.threshold`` is the estimate. ``preset="paper"``
+        has 1. ``"auto"`` estimates it even if ``options`` or ``preset`` have a threshold.
     scores : (N,) array_like, optional
         Quality of the matches, larger is better. Scores define the order of PROSAC, P-NAPSAC and PROSAC's stopping
         criterion. Samplers that start from probabilities (BANSAC, BaySAC, AR) use the scores as prior inlier
@@ -78,7 +78,7 @@ def estimate_homography(
     options : Options, optional
         All options at once.
     **settings
-        Single options, see :class:`bansac.Options`; they override ``options``. ``max_iterations`` is 4800 by default.
+        Single options, see :class:`bansac.Options`; they override ``options``. ``max_iterations`` is 20,000 by default.
 
     Returns
     -------
@@ -131,8 +131,8 @@ def estimate_fundamental(
     x1, x2 : (N, 2) array_like
         Matched points in the first and the second image, in pixels; (N, 1, 2) works too.
     threshold : float or "auto", optional
-        Largest Sampson distance of an inlier, in pixels; 0.5 by default. ``"auto"`` estimates it from the data, as in
-        :func:`bansac.estimate_homography`.
+        Largest Sampson distance of an inlier, in pixels. By default it is estimated, as in
+        :func:`bansac.estimate_homography`, starting from 0.5, the threshold of ``preset="paper"``.
     image_size1, image_size2 : (height, width), optional
         Sizes of the images in pixels. If both are given, optimised models are also compared by the focal lengths they
         imply, with the principal points at the image centres. Models with implausible focal lengths need twice as many
@@ -142,7 +142,7 @@ def estimate_fundamental(
     scores, priors, weights, preset, options
         As in :func:`bansac.estimate_homography`.
     **settings
-        Single options, see :class:`bansac.Options`. ``max_iterations`` is 4800 by default.
+        Single options, see :class:`bansac.Options`. ``max_iterations`` is 20,000 by default.
 
     Returns
     -------
@@ -238,15 +238,14 @@ def estimate_essential(
     K1, K2 : (3, 3) array_like, optional
         Camera matrices; ``K2`` defaults to ``K1``.
     threshold : float or "auto", optional
-        Largest distance of an inlier: in pixels if ``K1`` is given, else in normalised units; 0.5 pixels or 5e-4 by
-        default. A threshold in pixels is divided by the mean focal length. The distance is the Sampson distance, or the
+        Largest distance of an inlier: in pixels if ``K1`` is given, else in normalised units. By default it is
+        estimated, as in :func:`bansac.estimate_homography`, starting from 0.5 pixels or 5e-4. A threshold in pixels is divided by the mean focal length. The distance is the Sampson distance, or the
         symmetric epipolar distance with ``epipolar_error="symmetric"``. With ``preset="paper"`` the distance is
-        symmetric and the threshold is in normalised units, 1e-3 by default. ``"auto"`` estimates it from the data, as
-        in :func:`bansac.estimate_homography`.
+        symmetric and the threshold is in normalised units, 1e-3 by default.
     scores, priors, weights, preset, options
         As in :func:`bansac.estimate_homography`.
     **settings
-        Single options, see :class:`bansac.Options`. ``max_iterations`` is 4800 by default.
+        Single options, see :class:`bansac.Options`. ``max_iterations`` is 20,000 by default.
 
     Returns
     -------

@@ -305,7 +305,7 @@ class Problem:
         Number of components of the error vector whose length is the residual: 1 for the distance from a line or a
         curve, 2 for the distance between two points of the plane.
     default_threshold : float, optional
-        Default threshold, the largest residual distance of an inlier. Without it the caller must give a threshold.
+        First threshold of the estimate if the caller gives none. By default it is a share of the extent of the data.
     default_max_iterations : int
         Default of the largest number of samples.
     default_local_optimization : str, optional

@@ -11,9 +11,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bansac.engine.noise_scale import smallest_extent
 from bansac.engine.runner import EngineResult
 from bansac.numeric.arrays import Floats, Ints
+from bansac.numeric.extent import GRID, near_box
 from bansac.problems.problem import Problem
 from bansac.significance.configuration import configuration_message, find_configuration
 from bansac.significance.false_alarms import SIGNIFICANT, log_nfa
@@ -27,7 +27,7 @@ __all__ = ["Verdict", "find_verdict", "is_significant", "plane_motion_verdict"]
 _EXACT = 1e-3
 # The support is tested within these shares of the threshold. If the threshold is large, a support within a smaller one
 # shares fewer points, and its neighbours are nearer.
-_SHARES = 1.0, 0.25
+_SHARES = 1.0, 0.5, 0.25
 # If the threshold exceeds the share _SMALL of the extent of the data, the probability of a random inlier is checked. At
 # _USELESS or above, the inliers prove nothing.
 _SMALL = 0.1
@@ -177,7 +177,7 @@ def _test_support(
 
 def _explain_large_threshold(problem: Problem, data: Floats, model: Floats, threshold: float, unit: float) -> str:
     """Return a text if a large threshold makes a random point or match an inlier, else ""."""
-    extent = smallest_extent(problem, data)
+    extent = _smallest_extent(problem, data)
     if threshold <= _SMALL * extent:
         return ""
     null_model = measure_null_model(problem, data, model, threshold)
@@ -234,3 +234,13 @@ def _exceeds_chance(problem: Problem, null_model: NullModel, support: Ints, exac
     first, following = null_model.probability_first(exactness), null_model.probability_next(exactness)
     follows = null_model.follows[support]
     return log_nfa(first, following, follows, (n - n_following, n_following), m, models) < SIGNIFICANT
+
+
+def _smallest_extent(problem: Problem, data: NDArray[np.float64]) -> float:
+    """Return the smallest extent of the data over the images, or over the channels if the data have no points.
+
+    Far data do not count.
+    """
+    points = problem.points or [(channel,) for channel in range(problem.channels)]
+    boxes = (near_box(np.ascontiguousarray(data[list(point)]), GRID) for point in points)
+    return min(float(np.ptp(box, axis=0).max()) for box in boxes)

@@ -161,20 +161,54 @@ def test_it_starts_from_the_threshold_of_the_options_or_preset():
     assert 0.5 < line.threshold / (threshold_factor(1) * 0.05) < 2
 
 
-def test_counts_are_those_of_all_runs():
-    scene = make_scene("H", 0.1, 0)
-    auto, first = estimate("H", scene, "auto"), estimate("H", scene, None)
-    last = estimate("H", scene, auto.threshold)
-    assert auto.threshold < first.threshold
-    assert auto.iterations == first.iterations + last.iterations
-    assert auto.restarts == first.restarts + last.restarts
-    np.testing.assert_array_equal(auto.model, last.model)
+@pytest.mark.parametrize("kind", ["H", "F", "E"])
+def test_none_estimates_and_a_number_is_kept(kind):
+    scene = make_scene(kind, 1.0, 0)
+    estimated, asked = estimate(kind, scene, None), estimate(kind, scene, "auto")
+    assert estimated.threshold == asked.threshold > DEFAULTS[kind]
+    np.testing.assert_array_equal(estimated.model, asked.model)
+    assert estimate(kind, scene, 3.0).threshold == 3.0
+    assert estimate(kind, scene, None, options=Options(threshold=3.0)).threshold == 3.0
 
 
-def test_a_time_limit_holds_for_all_runs():
+def test_the_paper_has_fixed_thresholds():
+    scene = make_scene("H", 3.0, 0)
+    assert estimate("H", scene, None, preset="paper").threshold == 1.0
+
+
+@pytest.mark.parametrize("kind", ["H", "F"])
+def test_noise_of_many_thresholds_is_found(kind):
+    """No model is significant at the first threshold; one is at the wide threshold."""
+    scene = make_scene(kind, 5.0, 2, n=120)
+    result = estimate(kind, scene, None)
+    assert result.success
+    assert 0.5 < result.threshold / (threshold_factor(2 if kind == "H" else 1) * 5.0) < 2
+    assert result.inliers[scene.inliers].mean() > 0.9
+
+
+def test_one_restart_estimates_too():
     scene = make_scene("H", 0.1, 0)
-    result = estimate("H", scene, "auto", max_seconds=1e-9)
-    assert result.threshold == DEFAULTS["H"]
+    result = estimate("H", scene, None, preset="fast")
+    assert result.restarts == 1
+    assert result.threshold < 1.0
+
+
+def test_two_scales_of_noise():
+    """A near part of the plane with five times the noise of the far part."""
+    rng = np.random.default_rng(0)
+    x1 = rng.uniform(0, 640, (400, 2))
+    sigma = np.where(np.arange(400) < 100, 1.5, 0.3)[:, None]
+    x2 = x1 @ [[0.9, 0.1], [-0.1, 0.9]] + [20, 30] + rng.normal(0, 1, (400, 2)) * sigma
+    x2[250:] = rng.uniform(0, 640, (150, 2))
+    result = bansac.estimate_homography(x1, x2)
+    assert result.success
+    assert result.inliers[100:250].mean() > 0.95
+    assert result.threshold > 3 * 0.3
+
+
+def test_a_time_limit_ends_the_search():
+    scene = make_scene("H", 0.1, 0)
+    assert estimate("H", scene, "auto", max_seconds=1e-9).stop_reason in ("max_seconds", "agreement")
 
 
 def test_many_pairs():
@@ -193,12 +227,22 @@ def test_other_words_are_refused(function, threshold):
         function(x, x, threshold=threshold)
 
 
-def test_problems_without_a_default_refuse_it():
-    points = line_points(50, seed=1).points
-    with pytest.raises(ValueError, match=r"threshold='auto' starts from the default threshold.*'line' has none"):
-        bansac.fit_line(points, threshold="auto")
+@pytest.mark.parametrize("noise", [0.0, 0.01, 0.05])
+@pytest.mark.parametrize("scale", [1.0, 1e5])
+def test_problems_without_a_default_start_from_the_extent(noise, scale):
+    points = line_points(200, noise=noise, seed=1)
+    result = bansac.fit_line(scale * points.points)
+    assert result.success
+    assert result.inliers[points.inliers].mean() > 0.9
+    if noise:
+        assert 0.5 < result.threshold / (scale * threshold_factor(1) * noise) < 2
+
+
+def test_the_option_is_a_number():
     with pytest.raises(ValueError, match="threshold must be a number > 0, got 'auto'"):
         Options(threshold="auto")
+    with pytest.raises(ValueError, match="threshold must be given: line has no default in preset 'paper'"):
+        bansac.fit_line(line_points(50, seed=1).points, preset="paper")
 
 
 @pytest.mark.parametrize("kind", ["H", "F"])
