@@ -121,6 +121,10 @@ class Restarts:
             for array, values in self._best_state:
                 array[...] = values
 
+    def trust(self) -> None:
+        """Let restarts agree from now on; earlier models have another threshold and are discarded."""
+        self.is_trusted, self.best, self._agreeing = True, None, 0
+
     def swap_best(self) -> bool:
         """Exchange the best model and the one set aside, and what belongs to them; return whether there is one."""
         self._aside, aside = (self.best, self._agreeing, self._best_state), self._aside

@@ -57,7 +57,7 @@ def run(
     quality: Floats | None = None,
     weights: Floats | None = None,
     plausibility: Plausibility | None = None,
-    is_significant: Callable[[Floats, float], bool] | None = None,
+    is_significant: Callable[[Floats, float, bool], bool] | None = None,
 ) -> EngineResult:
     """Search for the best model of ``data`` (channels x N, at least one minimal sample) and refine it.
 
@@ -99,9 +99,9 @@ def run(
     recorder = Recorder(order) if options.trace else None
     length = unit / transform[0]  # of one unit of the frame of the run, for the caller
 
-    def is_significant_there(model: Floats, threshold: float) -> bool:
+    def is_significant_there(model: Floats, threshold: float, fast: bool) -> bool:
         assert is_significant is not None
-        return is_significant(_to_caller(problem, model.copy(), transform), threshold * length)
+        return is_significant(_to_caller(problem, model.copy(), transform), threshold * length, fast)
 
     search = Search(
         problem,

@@ -50,9 +50,13 @@ _SLICE_SECONDS = 0.05
 _FIRST_SLICE, _SHORT_SLICE = 64, 16
 _FEW = 10_000
 
-# The window of an estimate of the threshold, and the largest number of estimates after a restart.
+# The window of an estimate of the threshold, and the largest number of estimates after a restart. Until a model is
+# significant, the threshold is also estimated after these numbers of iterations of a restart.
 _WINDOW = 6.0
 _ESTIMATES = 3
+_EARLY = 50, 150
+# A model is tested again if its threshold loses a larger share of its inliers.
+_LOST = 0.2
 
 _Loop: TypeAlias = Callable[[Floats, int, int], tuple[int, int, int]]
 
@@ -82,8 +86,8 @@ class Search:
     plausibility : Plausibility, optional
         Factor of the score of a model; 1 by default.
     is_significant : callable, optional
-        ``is_significant(model, threshold)`` says whether chance explains the support of a model in the frame of the
-        run. If it is given, the threshold is estimated.
+        ``is_significant(model, threshold, fast)`` says whether a model in the frame of the run has more support than
+        chance explains; if ``fast``, by the fast test only. If it is given, the threshold is estimated.
     """
 
     def __init__(
@@ -97,7 +101,7 @@ class Search:
         recorder: Recorder | None,
         transform: Floats,
         plausibility: Plausibility | None,
-        is_significant: Callable[[Floats, float], bool] | None = None,
+        is_significant: Callable[[Floats, float, bool], bool] | None = None,
     ) -> None:
         self.problem, self.options, self.state = problem, options, state
         self.plan, self.deadline, self.recorder = plan, deadline, recorder
@@ -120,8 +124,7 @@ class Search:
             self._reset_selection()
             if self.recorder is not None:
                 self.recorder.begin_restart()
-            state.settings["max_iterations"] = most = restarts.iterations_left()
-            stop = self._iterate(iterate, restarts.iterations, most)
+            stop = self._iterate_restart(restarts, iterate, optimize)
             candidate = None
             if state.progress["best_inliers"] > 0:
                 if optimize is not None and state.progress["unoptimized"]:
@@ -143,43 +146,93 @@ class Search:
         restarts.restore_best()
         return restarts, self._stop_reason(restarts, stop)
 
+    def _iterate_restart(self, restarts: Restarts, iterate: _Loop, optimize: Callable[[], None] | None) -> int:
+        """Run the loop of one restart; return its stop code. The threshold can change on the way."""
+        most = restarts.iterations_left()
+        early = _EARLY if optimize is not None and not restarts.is_trusted else ()
+        for end in (*(count for count in early if count < most), most):
+            self.state.settings["max_iterations"] = end
+            stop = self._iterate(iterate, restarts.iterations, end)
+            if stop != MAX_ITERATIONS or end == most:
+                break
+            self.state.progress["stop"] = RUNNING
+            if optimize is not None and not restarts.is_trusted and self._adapt_early(optimize):
+                restarts.trust()
+        return stop
+
+    def _adapt_early(self, optimize: Callable[[], None]) -> bool:
+        """Adapt the threshold to the best model of the restart so far; return whether the model is significant."""
+        assert self._is_significant is not None
+        progress, model, last = self.state.progress, self.state.best_model.copy(), self.threshold
+        if progress["unoptimized"] or progress["best_inliers"] <= self.problem.sample_size:
+            return False
+        if not self._is_significant(model, last, True):
+            return False
+        threshold = self._estimate_threshold(model)
+        if not are_close(threshold, last) and not self._optimize_at(threshold, model, optimize):
+            self._optimize_at(last, model, optimize)
+        return True
+
     def _adapt_threshold(self, restarts: Restarts, optimize: Callable[[], None] | None) -> None:
-        """Estimate the threshold from a new best model, and optimise the model at this threshold.
+        """Adapt the threshold to a new best model.
 
         Without a significant model, the next restart has the other one of the two first thresholds.
         """
+        assert self._is_significant is not None
         is_wide = self.threshold > self._start_threshold
         if not restarts.is_trusted:
-            restarts.is_trusted = restarts.is_latest and (
-                self._is_trusted(restarts.best) or (is_wide and self._follow_residuals(restarts, optimize))
-            )
-            if not restarts.is_trusted and not restarts.over():
+            best = restarts.best if restarts.is_latest else None
+            if best is not None and (
+                self._is_significant(best.model, self.threshold, False)
+                or (is_wide and self._follow_residuals(restarts, best, optimize))
+            ):
+                restarts.is_trusted = True
+            elif not restarts.over():
                 self._swap_thresholds(restarts)
         for _ in range(_ESTIMATES if restarts.is_trusted and restarts.is_latest else 0):
-            if not self._follow_residuals(restarts, optimize):
+            assert restarts.best is not None
+            if not self._follow_residuals(restarts, restarts.best, optimize):
                 break
 
-    def _is_trusted(self, best: RestartModel | None) -> bool:
-        assert best is not None
-        assert self._is_significant is not None
-        return self._is_significant(best.model, self.threshold)
-
-    def _follow_residuals(self, restarts: Restarts, optimize: Callable[[], None] | None) -> bool:
+    def _follow_residuals(self, restarts: Restarts, best: RestartModel, optimize: Callable[[], None] | None) -> bool:
         """Estimate the threshold from the residuals of the best model, and optimise the model at it if it is another.
 
         Nothing changes if the model is not significant there. Returns whether the threshold has changed.
         """
-        assert restarts.best is not None
+        assert self._is_significant is not None
         last = self.threshold
-        smallest, largest = SMALLEST * self._start_threshold, min(_WINDOW * last, LARGEST * self._start_threshold)
-        threshold = estimate_threshold(self._residuals(restarts.best.model), self.problem, (smallest, largest))
+        threshold = self._estimate_threshold(best.model)
         if are_close(threshold, last):
             return False
-        optimized = self._reoptimize(restarts.best, threshold, optimize)
-        if optimized is None or not self._is_trusted(optimized):
-            self._set_threshold(last)
+        if self._optimize_at(threshold, best.model, optimize):
+            optimized = self._refined_candidate()
+            keeps = restarts.is_trusted and optimized.inliers >= (1.0 - _LOST) * best.inliers
+            if keeps or self._is_significant(optimized.model, threshold, False):
+                restarts.best = optimized
+                return True
+        self._set_threshold(last)
+        return False
+
+    def _estimate_threshold(self, model: Floats) -> float:
+        """Return the threshold estimated from the residuals of a model."""
+        residuals = np.empty(self.state.odds.size)
+        self.problem.float64_residuals(self.state.data, model, 0, residuals.size, residuals)
+        residuals[~(residuals >= 0.0)] = np.inf
+        first, largest = self._start_threshold, min(_WINDOW * self.threshold, LARGEST * self._start_threshold)
+        return estimate_threshold(np.sqrt(residuals), self.problem, (SMALLEST * first, largest))
+
+    def _optimize_at(self, threshold: float, model: Floats, optimize: Callable[[], None] | None) -> bool:
+        """Make the optimum at another threshold the best model; return False if too few points are inliers there."""
+        self._set_threshold(threshold)
+        state, is_inlier = self.state, np.empty(self.state.odds.size, np.bool_)
+        state.best_model[:] = model
+        state.progress["best_score"] = score_in_full(self.packed, model, is_inlier)
+        state.progress["best_inliers"] = inliers = np.count_nonzero(is_inlier)
+        self._reset_selection()
+        if inliers <= self.problem.sample_size:
             return False
-        restarts.best = optimized
+        if optimize is not None:
+            optimize()
         return True
 
     def _swap_thresholds(self, restarts: Restarts) -> None:
@@ -191,28 +244,6 @@ class Search:
     def _set_threshold(self, threshold: float) -> None:
         self.threshold = threshold
         self.state.settings["squared_threshold"] = threshold * threshold
-
-    def _reoptimize(
-        self, best: RestartModel, threshold: float, optimize: Callable[[], None] | None
-    ) -> RestartModel | None:
-        """Return a model optimised at another threshold; None if too few points are its inliers there."""
-        self._set_threshold(threshold)
-        progress, is_inlier = self.state.progress, np.empty(self.state.odds.size, np.bool_)
-        self.state.best_model[:] = best.model
-        progress["best_score"] = score_in_full(self.packed, best.model, is_inlier)
-        progress["best_inliers"] = np.count_nonzero(is_inlier)
-        if progress["best_inliers"] <= self.problem.sample_size:
-            return None
-        self._reset_selection()
-        if optimize is not None:
-            optimize()
-        return self._refined_candidate()
-
-    def _residuals(self, model: Floats) -> Floats:
-        """Return the residuals of the points in the frame of the run; inf where a residual is undefined."""
-        residuals = np.empty(self.state.odds.size)
-        self.problem.float64_residuals(self.state.data, model, 0, residuals.size, residuals)
-        return np.sqrt(np.where(residuals >= 0.0, residuals, np.inf))
 
     def _loop(self) -> tuple[_Loop, Callable[[], None] | None]:
         """Return the loop including its local optimisation, and the optimisation alone (None if there is none)."""
@@ -239,7 +270,7 @@ class Search:
         ``before`` is the number of iterations of earlier restarts, ``most`` the maximum for this restart.
         """
         recorder, started = self.recorder, time.perf_counter()
-        stop, done = RUNNING, 0
+        stop, done = RUNNING, int(self.state.progress["iterations"])
         while stop == RUNNING:
             first, length = done, min(self._slice, most - done)
             if recorder is not None:

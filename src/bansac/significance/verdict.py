@@ -105,13 +105,25 @@ def find_verdict(
 
 
 def is_significant(
-    problem: Problem, data: NDArray[np.float64], unit: float, model: NDArray[np.float64], threshold: float
+    problem: Problem,
+    data: NDArray[np.float64],
+    unit: float,
+    model: NDArray[np.float64],
+    threshold: float,
+    fast: bool = False,
 ) -> bool:
-    """Return whether a model has more support than chance explains; the parameters are those of ``find_verdict``."""
+    """Return whether a model has more support than chance explains; the parameters are those of ``find_verdict``.
+
+    If ``fast``, only the fast test is made, which some significant models fail.
+    """
     residuals = np.empty(data.shape[1])
     problem.float64_residuals(data, model, 0, residuals.size, residuals)
     residuals = np.sqrt(np.where(residuals >= 0.0, residuals, np.inf)) * unit
     inliers = residuals <= threshold
+    if fast:
+        if problem.evidence is not None:
+            problem, data, model = problem.evidence(data, model)
+        return is_significant_fast(problem, data, model, threshold / unit, inliers)
     return _test_support(problem, data, threshold, unit, model, residuals, inliers, int(inliers.sum()))[0] == ""
 
 
