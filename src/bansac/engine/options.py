@@ -70,8 +70,8 @@ class Options:
         group="threshold and error",
         help="Largest residual of an inlier, a distance (not squared).",
         details="""With None the threshold is estimated from the data: the distance from the model below which 99 % of
-        the inliers lie (:mod:`bansac.engine.noise_scale`). The search starts from 2 pixels for homographies, affine maps
-        and similarities; 0.5 pixels for fundamental matrices, and for essential matrices with cameras, 5e-4 in
+        the inliers lie (:mod:`bansac.engine.noise_scale`). The search starts from 2 pixels for homographies, affine
+        maps and similarities; 0.5 pixels for fundamental matrices, and for essential matrices with cameras, 5e-4 in
         normalised units without; 4 pixels for absolute poses with a camera, 4e-3 without; and .005 of the extent of the
         data for other problems. Estimates lie between .1 and 24 times this start. ``preset="paper"`` has fixed
         thresholds.""",

@@ -48,9 +48,9 @@ def estimate_absolute_pose(
     K : (3, 3) array_like, optional
         Camera matrix.
     threshold : float or "auto", optional
-        Largest reprojection error of an inlier: in pixels if ``K`` is given, else in normalised units. By default
-        it is estimated, as in :func:`bansac.estimate_homography`, starting from 4 pixels or 4e-3. A threshold in pixels is divided by the mean of the two focal lengths. With ``preset="paper"`` it is
-        in normalised units.
+        Largest reprojection error of an inlier: in pixels if ``K`` is given, else in normalised units. By default it is
+        estimated, as in :func:`bansac.estimate_homography`, starting from 4 pixels or 4e-3. A threshold in pixels is
+        divided by the mean of the two focal lengths. With ``preset="paper"`` it is in normalised units.
     scores, priors, weights, preset, options
         As in :func:`bansac.estimate_homography`.
     **settings

@@ -239,9 +239,10 @@ def estimate_essential(
         Camera matrices; ``K2`` defaults to ``K1``.
     threshold : float or "auto", optional
         Largest distance of an inlier: in pixels if ``K1`` is given, else in normalised units. By default it is
-        estimated, as in :func:`bansac.estimate_homography`, starting from 0.5 pixels or 5e-4. A threshold in pixels is divided by the mean focal length. The distance is the Sampson distance, or the
-        symmetric epipolar distance with ``epipolar_error="symmetric"``. With ``preset="paper"`` the distance is
-        symmetric and the threshold is in normalised units, 1e-3 by default.
+        estimated, as in :func:`bansac.estimate_homography`, starting from 0.5 pixels or 5e-4. A threshold in pixels is
+        divided by the mean focal length. The distance is the Sampson distance, or the symmetric epipolar distance with
+        ``epipolar_error="symmetric"``. With ``preset="paper"`` the distance is symmetric and the threshold is in
+        normalised units, 1e-3 by default.
     scores, priors, weights, preset, options
         As in :func:`bansac.estimate_homography`.
     **settings
