@@ -108,7 +108,7 @@ class Resolved(NamedTuple):
 
 
 _FAST = Options(restarts=1, max_iterations=600, stopping="default")
-_ACCURATE = Options(restarts=64, agreement=4, max_iterations=19_200)
+_ACCURATE = Options(restarts=64, agreement=4, max_iterations=200_000)
 
 PRESETS = {
     # Every field is listed, so that a change of a default does not change this preset.

@@ -19,15 +19,18 @@ from bansac.estimate.planar_motion import motion_of_plane
 from bansac.estimate.two_views import estimate_essential, estimate_fundamental, estimate_homography
 from bansac.geometry import recover_pose
 from bansac.numeric.rng import derive_seed
+from bansac.presets import PRESETS, Options
 from bansac.result import RelativePose, Result
 
 __all__ = ["PairFailure", "PairGeometry", "PairMatches", "verify_pair", "verify_pairs"]
 
 _Array = NDArray[np.float64]
 
-# Attempts: the threshold as a fraction of max_error, and the preset. max_error is wide, so chance gives any model many
-# inliers within it. A model with few matches may be significant only within a quarter of it.
-_ATTEMPTS = ((1.0, "fast"), (1.0, None), (0.25, None))
+# Attempts: the threshold as a fraction of max_error, and the options. max_error is wide, so chance gives any model many
+# inliers within it. A model with few matches may be significant only within a quarter of it. The number of samples is
+# small, because most pairs of a database have no model.
+_DEFAULT = Options(max_iterations=4800)
+_ATTEMPTS = ((1.0, PRESETS["fast"].options), (1.0, _DEFAULT), (0.25, _DEFAULT))
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,29 +202,29 @@ def _find_models(pair: PairMatches, options: VerificationOptions) -> tuple[Suppo
     """
     seed = derive_seed(options.seed, pair.pair_id)
     supports = NO_SUPPORT, NO_SUPPORT, NO_SUPPORT
-    for share, preset in _ATTEMPTS:
-        supports = _estimate(pair, share * options.max_error, options.max_error, seed, preset)
+    for share, attempt in _ATTEMPTS:
+        supports = _estimate(pair, share * options.max_error, options.max_error, seed, attempt)
         if any(support.model is not None for support in supports[:2]):
             break
     return supports
 
 
 def _estimate(
-    pair: PairMatches, threshold: float, max_error: float, seed: int, preset: str | None
+    pair: PairMatches, threshold: float, max_error: float, seed: int, options: Options
 ) -> tuple[Support, Support, Support]:
     """Estimate E, F and H at a threshold, and return their supports within ``max_error``."""
     sizes = pair.size1, pair.size2
     F = estimate_fundamental(
-        pair.x1, pair.x2, threshold=threshold, seed=seed, preset=preset, image_size1=sizes[0], image_size2=sizes[1]
+        pair.x1, pair.x2, threshold=threshold, seed=seed, options=options, image_size1=sizes[0], image_size2=sizes[1]
     )
-    H = estimate_homography(pair.x1, pair.x2, threshold=threshold, seed=seed, preset=preset)
+    H = estimate_homography(pair.x1, pair.x2, threshold=threshold, seed=seed, options=options)
     supports = _support(F, max_error), _support(H, max_error)
     if pair.rays1 is None or pair.rays2 is None:
         return NO_SUPPORT, *supports
     known = _undistorted(pair)
     rays1, rays2 = pair.rays1[known], pair.rays2[known]
     E = _support(
-        estimate_essential(rays1, rays2, threshold=threshold * pair.pixel, seed=seed, preset=preset),
+        estimate_essential(rays1, rays2, threshold=threshold * pair.pixel, seed=seed, options=options),
         max_error * pair.pixel,
     )
     inliers: NDArray[np.bool_] = np.zeros(len(known), np.bool_)

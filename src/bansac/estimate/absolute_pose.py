@@ -54,7 +54,7 @@ def estimate_absolute_pose(
     scores, priors, weights, preset, options
         As in :func:`bansac.estimate_homography`.
     **settings
-        Single options, see :class:`bansac.Options`. ``max_iterations`` is 20,000 by default; the local optimisation is
+        Single options, see :class:`bansac.Options`. ``max_iterations`` is 50,000 by default; the local optimisation is
         ``"lm"`` or none.
 
     Returns

@@ -39,7 +39,7 @@ def estimate_affine(
     scores, priors, weights, preset, options
         As in :func:`bansac.estimate_homography`.
     **settings
-        Single options, see :class:`bansac.Options`. ``max_iterations`` is 20,000 by default.
+        Single options, see :class:`bansac.Options`. ``max_iterations`` is 50,000 by default.
 
     Returns
     -------
@@ -93,7 +93,7 @@ def estimate_similarity(
     scores, priors, weights, preset, options
         As in :func:`bansac.estimate_homography`.
     **settings
-        Single options, see :class:`bansac.Options`. ``max_iterations`` is 20,000 by default.
+        Single options, see :class:`bansac.Options`. ``max_iterations`` is 50,000 by default.
 
     Returns
     -------

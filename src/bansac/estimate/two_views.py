@@ -78,7 +78,7 @@ def estimate_homography(
     options : Options, optional
         All options at once.
     **settings
-        Single options, see :class:`bansac.Options`; they override ``options``. ``max_iterations`` is 20,000 by default.
+        Single options, see :class:`bansac.Options`; they override ``options``. ``max_iterations`` is 50,000 by default.
 
     Returns
     -------
@@ -142,7 +142,7 @@ def estimate_fundamental(
     scores, priors, weights, preset, options
         As in :func:`bansac.estimate_homography`.
     **settings
-        Single options, see :class:`bansac.Options`. ``max_iterations`` is 20,000 by default.
+        Single options, see :class:`bansac.Options`. ``max_iterations`` is 50,000 by default.
 
     Returns
     -------
@@ -246,7 +246,7 @@ def estimate_essential(
     scores, priors, weights, preset, options
         As in :func:`bansac.estimate_homography`.
     **settings
-        Single options, see :class:`bansac.Options`. ``max_iterations`` is 20,000 by default.
+        Single options, see :class:`bansac.Options`. ``max_iterations`` is 50,000 by default.
 
     Returns
     -------
