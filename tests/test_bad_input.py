@@ -316,15 +316,15 @@ def test_bad_degrees_raise(degree):
         bansac.fit_polynomial(GOOD, degree, threshold=0.1)
 
 
-def test_a_threshold_is_asked_for_where_there_is_no_default():
+def test_a_threshold_is_asked_for_where_the_preset_has_none():
     for call in (
         bansac.fit_line,
         bansac.fit_circle,
         bansac.fit_ellipse,
-        lambda points: bansac.fit_polynomial(points, 2),
+        lambda points, **settings: bansac.fit_polynomial(points, 2, **settings),
     ):
         with pytest.raises(ValueError, match="threshold must be given"):
-            call(GOOD)
+            call(GOOD, preset="paper")
 
 
 def test_local_optimization_of_a_problem_without_a_fit_is_refused():

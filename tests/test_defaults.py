@@ -263,7 +263,7 @@ def test_rounds_go_on_until_they_have_the_minimum_of_samples():
 
 def test_one_round_ends_by_its_criterion_or_for_want_of_samples():
     assert bansac.fit_line(POINTS.points, threshold=0.02, restarts=1).stop_reason == "ransac"
-    for preset, iterations in ((None, 4800), ("fast", 600)):
+    for preset, iterations in ((None, 50_000), ("fast", 600)):
         result = hard(preset=preset, restarts=1, stopping=None)
         assert (result.restarts, result.iterations, result.stop_reason) == (1, iterations, "max_iterations")
     result = hard(restarts=1, restart_iterations=50, stopping=None)

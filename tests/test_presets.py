@@ -146,11 +146,10 @@ def test_default_thresholds_and_numbers_of_samples():
         for problem in (HOMOGRAPHY, FUNDAMENTAL, ESSENTIAL)
     }
     assert found == {
-        "homography": (2.0, 4800),
-        "fundamental matrix": (0.5, 4800),
-        "essential matrix": (5e-4, 4800),
+        "homography": (2.0, 50_000),
+        "fundamental matrix": (0.5, 50_000),
+        "essential matrix": (5e-4, 50_000),
     }
-    assert CALLS["estimate_essential"]().threshold == 0.5  # pixels, with cameras
 
 
 def test_every_preset_is_documented():
@@ -255,12 +254,31 @@ def test_the_problem_fills_in_what_is_left_open():
     assert resolve(default_threshold=7.0).threshold == 7.0
     assert resolved.max_iterations == HOMOGRAPHY.default_max_iterations
     assert resolve(threshold=3.0, default_threshold=7.0).threshold == 3.0
-    assert resolve(min_iterations=5000).max_iterations == 5000
-    assert resolve(options=Options(min_iterations=5000)).max_iterations == 5000
-    assert resolve(min_iterations=np.int64(5000)).max_iterations == 5000
+    assert resolve(min_iterations=60_000).max_iterations == 60_000
+    assert resolve(options=Options(min_iterations=60_000)).max_iterations == 60_000
+    assert resolve(min_iterations=np.int64(60_000)).max_iterations == 60_000
     assert resolve(min_iterations=5, max_iterations=10).max_iterations == 10
-    with pytest.raises(ValueError, match="threshold must be given: line has no default"):
-        resolve(LINE)
+    assert resolve(LINE).threshold is None  # it is estimated from the extent of the data
+    with pytest.raises(ValueError, match="threshold must be given: line has no default in preset 'paper'"):
+        resolve(LINE, preset="paper")
+
+
+@pytest.mark.parametrize(
+    ("given", "estimated"),
+    [
+        ({}, True),
+        ({"preset": "fast"}, True),
+        ({"preset": "paper"}, False),
+        ({"preset": "paper", "threshold": "auto"}, True),
+        ({"threshold": 2.0}, False),
+        ({"options": Options(threshold=2.0)}, False),
+        ({"options": Options(threshold=2.0), "threshold": "auto"}, True),
+        ({"options": Options(order=2)}, True),
+    ],
+)
+def test_the_threshold_is_estimated_unless_it_is_given(given, estimated):
+    arguments = {"options": None, "preset": None, "threshold": None, **given}
+    assert presets.resolve_options(HOMOGRAPHY, settings={}, **arguments).auto is estimated
 
 
 # The preset "paper" does not follow the defaults.

@@ -309,17 +309,13 @@ def test_truncated_h5_is_named(bansac: Any, tmp_path: Path) -> None:
         (["--model", "H", "--seed", "-1"], "seed"),
         (["--model", "H", "--sampler", "magic"], "sampler"),
         (["--model", "H", "--degree", "2"], "--degree does not go with --model H"),
-        (["--model", "line"], "threshold must be given"),
         (["--model", "Q"], "--model"),
         (["--model", "H", "--no-such-option"], "--no-such-option"),
         ([], "--model"),
     ],
 )
 def test_bad_argument_is_named(bansac: Any, matches_csv: Path, arguments: list[str], message: str) -> None:
-    points = matches_csv.with_name("points.csv")
-    points.write_text("1,2\n3,4\n")
-    file = points if "line" in arguments else matches_csv
-    assert message in bansac.refused("estimate", file, *arguments)
+    assert message in bansac.refused("estimate", matches_csv, *arguments)
 
 
 def test_default_threshold_of_a_problem_is_used(bansac: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -104,12 +104,44 @@ def test_rounds_share_the_budget(state):
 
 
 def test_rounds_grow_with_the_budget(state):
-    options = BASE.replace(max_iterations=2000, restarts=4)
-    assert Restarts(options).iterations_left() == 500
+    options = BASE.replace(max_iterations=3000, restarts=4)
+    assert Restarts(options).iterations_left() == 500  # of 500, 500, 1000 and 1000
     assert Restarts(options.replace(max_iterations=1001)).iterations_left() == 300
     assert Restarts(options.replace(max_iterations=200)).iterations_left() == 200
     assert Restarts(options.replace(restart_iterations=100)).iterations_left() == 100
-    assert Restarts(options.replace(restarts=1)).iterations_left() == 2000
+    assert Restarts(options.replace(restarts=1)).iterations_left() == 3000
+
+
+def test_every_second_restart_is_twice_as_long(state):
+    restarts = Restarts(BASE.replace(max_iterations=4000, restarts=16))
+    lengths = []
+    while not restarts.over():
+        lengths.append(restarts.iterations_left())
+        finish(restarts, state, None, lengths[-1])
+    assert lengths == [300, 300, 600, 600, 1200, 1000]
+
+
+def test_restarts_agree_on_a_trusted_model_only(state):
+    restarts = Restarts(BASE.replace(max_iterations=1000, restarts=9))
+    restarts.is_trusted = False
+    for _ in range(3):
+        finish(restarts, state, candidate(6.0, slice(0, 80)))
+    assert not restarts.agree()
+    restarts.trust()
+    assert restarts.best is None
+    finish(restarts, state, candidate(6.0, slice(0, 80)))
+    assert restarts.agree()
+
+
+def test_the_best_models_of_two_thresholds_are_kept_apart(state):
+    restarts = Restarts(BASE.replace(max_iterations=1000, restarts=9))
+    finish(restarts, state, candidate(6.0, slice(0, 40)))
+    assert not restarts.swap_best()
+    finish(restarts, state, candidate(9.0, slice(0, 50)))
+    assert restarts.swap_best()
+    assert restarts.best.score == 6.0
+    finish(restarts, state, candidate(5.0, slice(0, 40)))
+    assert restarts.agree()
 
 
 @pytest.mark.parametrize("order", [1, 2])

@@ -90,4 +90,4 @@ def test_normalise_survives_coincident_points():
 
 def test_defaults():
     found = (FUNDAMENTAL.default_threshold, FUNDAMENTAL.default_max_iterations, FUNDAMENTAL.unit)
-    assert found == (0.5, 4800, "pixels")
+    assert found == (0.5, 50_000, "pixels")

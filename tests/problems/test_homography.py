@@ -97,4 +97,4 @@ def test_problem_compiles():
 
 
 def test_defaults():
-    assert (HOMOGRAPHY.default_threshold, HOMOGRAPHY.default_max_iterations, HOMOGRAPHY.unit) == (2.0, 4800, "pixels")
+    assert (HOMOGRAPHY.default_threshold, HOMOGRAPHY.default_max_iterations, HOMOGRAPHY.unit) == (2.0, 50_000, "pixels")
