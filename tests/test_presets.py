@@ -115,7 +115,7 @@ DEFAULT = {
 }
 OTHERS = {
     "fast": {"restarts": 1, "max_iterations": 600, "stopping": "default"},
-    "accurate": {"restarts": 64, "agreement": 4, "max_iterations": 19_200},
+    "accurate": {"restarts": 64, "agreement": 4, "max_iterations": 200_000},
 }
 
 

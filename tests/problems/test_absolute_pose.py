@@ -58,7 +58,7 @@ def test_the_pose_is_found_among_outliers(preset):
     threshold = 4e-3 if preset == "paper" else None
     result = bansac.estimate_absolute_pose(X, x, K, preset=preset, threshold=threshold)
     assert result.success
-    assert (result.threshold, result.inliers[inliers].mean()) == (4e-3 if preset == "paper" else 4.0, 1.0)
+    assert result.inliers[inliers].mean() > 0.97
     angle, centre = errors(result, R, t)
     assert angle < (0.5 if preset == "paper" else 0.05)
     assert centre < (0.01 if preset == "paper" else 0.001)
@@ -80,7 +80,7 @@ def test_exact_data_give_the_exact_pose():
     result = bansac.estimate_absolute_pose(X, normalize_points(K, x))
     np.testing.assert_allclose(result.model.R, R, atol=1e-9)
     np.testing.assert_allclose(result.model.t, t, atol=1e-8)
-    assert result.threshold == 4e-3
+    assert result.threshold == pytest.approx(4e-4)  # the smallest estimate
     assert result.inliers.all()
 
 

@@ -50,8 +50,8 @@ def run(
     problem: Problem,
     data: Floats,
     options: Options,
-    threshold: float,
     *,
+    threshold: float | None = None,
     unit: float = 1.0,
     prior: Floats | None = None,
     quality: Floats | None = None,
@@ -61,7 +61,7 @@ def run(
 ) -> EngineResult:
     """Search for the best model of ``data`` (channels x N, at least one minimal sample) and refine it.
 
-    ``options`` must have a number of iterations and a seed; ``threshold`` replaces theirs. A distance of 1 in ``data``
+    ``options`` must have a number of iterations and a seed; ``threshold`` is by default theirs. A distance of 1 in ``data``
     is a distance of ``unit`` in the options. ``prior`` (N) holds the prior inlier probabilities. ``quality`` (N) orders
     the points; a larger value is better. ``weights`` (N) are the weights of the points in the score, at most 1
     (``bansac.engine.scoring.weights``). ``plausibility`` is a factor of the score, used to compare optimised models and
@@ -79,6 +79,8 @@ def run(
     if problem.normalize is not None:
         problem.normalize(shuffled, transform)
     ranked = quality[order] if quality is not None and options.needs_order(informed=True) else None
+    threshold = options.threshold if threshold is None else threshold
+    assert threshold is not None
     first = threshold / unit * transform[0]
     state, plan = _start(
         problem,

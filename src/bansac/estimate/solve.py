@@ -101,7 +101,7 @@ def _solve(
             problem,
             data,
             options,
-            threshold,
+            threshold=threshold,
             unit=unit,
             prior=prior,
             quality=quality,
