@@ -61,4 +61,8 @@ def test_fit_declines_fewer_than_eight_matches_and_leaves_the_model():
 
 
 def test_defaults():
-    assert (ESSENTIAL.default_threshold, ESSENTIAL.default_max_iterations, ESSENTIAL.unit) == (5e-4, 50_000, "normalised")
+    assert (ESSENTIAL.default_threshold, ESSENTIAL.default_max_iterations, ESSENTIAL.unit) == (
+        5e-4,
+        50_000,
+        "normalised",
+    )
