@@ -105,7 +105,7 @@ def _naming_errors(
     """Turn the RuntimeErrors of pycolmap, such as those of a damaged file, into an OSError that names the file."""
 
     @functools.wraps(method)
-    def named(self: MatchDatabase, *arguments: Parameters.args, **options: Parameters.kwargs) -> Answer:
+    def named(self: MatchDatabase, /, *arguments: Parameters.args, **options: Parameters.kwargs) -> Answer:
         try:
             return method(self, *arguments, **options)
         except RuntimeError as error:
