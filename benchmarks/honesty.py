@@ -304,7 +304,7 @@ def power_cells(runs: int) -> Iterator[tuple[str, Callable[[], Any]]]:
 
 # At an inlier ratio of 0 the other families have the data of one of these, or some structure.
 WITHOUT_MODEL = (
-    *("window 10", "window 30", "far 65535", "far 1e6", "duplicates", "grid 1", "grid 4"),
+    *("window 10", "window 30", "turned window 10", "far 65535", "far 1e6", "duplicates", "grid 1", "grid 4"),
     *("true burst", "false burst", "clusters"),
 )
 FAMILY_SIZES = (300, 1000, 3000)

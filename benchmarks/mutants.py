@@ -1,7 +1,7 @@
 """Mutation testing: change one operator, comparison or constant of a module, and see whether one of its tests fails.
 
     python benchmarks/mutants.py --mutants 300 --minutes 25 --exclude 'significance/null_model.py'
-    python benchmarks/mutants.py --again        # run the survivors once more, after new tests
+    python benchmarks/mutants.py --again        # run survivors, and mutants without tests, once more after new tests
 
 A mutant is killed if a test fails, and survives if none does. Its tests are the mirrored file,
 ``tests/<package>/test_<module>.py``, or else ``OTHER_TESTS``. They run without compilation. Tests that fail or are slow
@@ -231,7 +231,7 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=25.0)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--exclude", nargs="*", default=[], help="patterns of paths below src/bansac")
-    parser.add_argument("--again", action="store_true", help="run the survivors of the report with all tests")
+    parser.add_argument("--again", action="store_true", help="run survivors and untested mutants with all tests")
     parser.add_argument("--json", type=Path, default=ROOT / "benchmarks" / "mutants.json")
     arguments = parser.parse_args()
     stop = time.monotonic() + 60 * arguments.minutes
@@ -241,7 +241,9 @@ def main() -> None:
 
     report = json.loads(arguments.json.read_text()) if arguments.json.exists() else {"mutants": [], "left_out": {}}
     if arguments.again:
-        todo = [mutant for mutant in report["mutants"] if mutant["status"] == "survived" and not mutant.get("note")]
+        todo = [
+            each for each in report["mutants"] if each["status"] in ("survived", "no tests") and not each.get("note")
+        ]
         left_out: dict[str, list[str]] | None = None
     else:
         paths = [path for name in PACKAGES for path in sorted((ROOT / "src" / "bansac" / name).rglob("*.py"))]

@@ -47,7 +47,8 @@ def test_right_models_are_success(campaign, problem, data):
 
 
 @pytest.mark.parametrize(
-    "family", ["window 10", "far 65535", "far 1e6", "duplicates", "grid 4", "true burst", "false burst"]
+    "family",
+    ["window 10", "turned window 10", "far 65535", "far 1e6", "duplicates", "grid 4", "true burst", "false burst"],
 )
 @pytest.mark.parametrize("problem", ["homography", "fundamental"])
 def test_families_without_a_model_are_no_success(campaign, problem, family):

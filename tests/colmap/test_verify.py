@@ -204,6 +204,14 @@ def test_files_that_are_no_databases(database, tmp_path):
         connection.close()
 
 
+def test_a_damaged_database_is_named(database):
+    content = database.read_bytes()
+    middle = len(content) // 2
+    database.write_bytes(content[:middle] + b"\0" + content[middle:])
+    with pytest.raises(OSError, match=r"a base\.db: cannot be read or written: .*malformed"):
+        verify_database(database)
+
+
 def test_a_second_run_says_at_once_that_the_database_is_busy(database):
     def again(done, total):
         with pytest.raises(OSError, match=r"a base\.db: the database is busy: another run"):

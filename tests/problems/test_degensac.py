@@ -22,7 +22,7 @@ from tests.reference.epipolar import cross_matrix, distance_up_to_scale, sampson
 NOT_DEGENERATE, REPAIRED, DEGENERATE = range(3)
 
 INTERPRETED = bool(config.DISABLE_JIT)
-pytestmark = pytest.mark.skipif(INTERPRETED, reason="minutes as plain Python; runs in tests/engine take the same lines")
+few_if_interpreted = settings(max_examples=10 if INTERPRETED else 100)
 
 detect, repair = (
     getattr(degensac, name)
@@ -71,6 +71,7 @@ def support(data, F, threshold):
     return int((sampson(data, F) < threshold**2).sum())
 
 
+@few_if_interpreted
 @given(seeds)
 def test_the_homography_of_a_triplet_is_that_of_the_plane(seed):
     rng = np.random.default_rng(seed)
@@ -84,6 +85,7 @@ def test_the_homography_of_a_triplet_is_that_of_the_plane(seed):
         assert H.reshape(3, 3)[2] @ [*scene.data[:2, 0], 1] > 0
 
 
+@few_if_interpreted
 @given(seeds)
 def test_the_homography_of_a_triplet_agrees_with_its_definition(seed):
     rng = np.random.default_rng(seed)
@@ -101,6 +103,7 @@ def test_the_homography_of_a_triplet_agrees_with_its_definition(seed):
             assert distance_up_to_scale(H, expected) < 1e-6
 
 
+@few_if_interpreted
 @given(seeds)
 def test_the_distance_to_a_plane_agrees_with_its_definition(seed):
     rng = np.random.default_rng(seed)
@@ -111,6 +114,7 @@ def test_the_distance_to_a_plane_agrees_with_its_definition(seed):
     assert weights.tolist() == expected.astype(float).tolist()
 
 
+@few_if_interpreted
 @given(seeds)
 def test_the_distance_to_a_plane_is_the_distance_to_the_nearest_match_that_agrees(seed):
     rng = np.random.default_rng(seed)
@@ -129,6 +133,7 @@ def test_the_distance_to_a_plane_is_the_distance_to_the_nearest_match_that_agree
         assert found == (factor > 1)
 
 
+@few_if_interpreted
 @given(seeds)
 def test_the_fundamental_matrix_of_a_pair_agrees_with_its_definition(seed):
     rng = np.random.default_rng(seed)
@@ -141,6 +146,7 @@ def test_the_fundamental_matrix_of_a_pair_agrees_with_its_definition(seed):
             assert pytest.approx(expected.ravel(), abs=1e-6) == F
 
 
+@few_if_interpreted
 @given(seeds)
 def test_two_matches_off_the_plane_give_the_true_fundamental_matrix(seed):
     rng = np.random.default_rng(seed)
@@ -184,7 +190,7 @@ def test_exact_samples_with_at_most_four_coplanar_matches_are_not_degenerate(cop
         assert (state == seed_rng(3)).all()
 
 
-@settings(max_examples=10 if INTERPRETED else 100)
+@few_if_interpreted
 @given(seeds)
 def test_detection_agrees_with_its_definition(seed):
     rng = np.random.default_rng(seed)

@@ -83,7 +83,8 @@ def test_it_counts_no_more_than_the_merged_support():
         data = np.round(rng.uniform(0, 30, (4, 300)))
         support = rng.random(300) < 0.5
         counts, rearranged = np.zeros(4, np.int64), np.empty((4, 1200))
-        _sample_rearranged(data, support, seed_rng(1), 8.0, SAME_POINT, 6.0, 3, 2, rearranged, counts)
+        motion = np.array([1.0, 0, 0, 0, 1, 0])
+        _sample_rearranged(data, support, seed_rng(1), 8.0, SAME_POINT, 6.0, motion, 3, 2, rearranged, counts)
         assert 0 < counts[0] <= first_of_equals(HOMOGRAPHY, data[:, support], 1.0).size
         assert counts[1] == counts[3] == 300
         assert np.array_equal(rearranged[:2, 600:900], data[:2])

@@ -114,6 +114,9 @@ def test_matches_of_a_window_agree_when_their_displacements_are_exchanged():
     x1 = rng.uniform(0, 1000, (2, 2000))
     window = np.concatenate([x1, x1 + rng.uniform(-20, 20, (2, 2000))])
     assert 0.5 < probability(HOMOGRAPHY, window, IDENTITY, 2.0) / (np.pi * 4 / 40**2) < 2
+    turn = np.array([[0.94, -0.34, 0], [0.34, 0.94, 0], [0, 0, 1]])
+    window[2:] += turn[:2, :2] @ x1 - x1
+    assert 0.5 < probability(HOMOGRAPHY, window, turn.ravel(), 2.0) / (np.pi * 4 / 40**2) < 2
     shift = np.concatenate([x1, x1 + rng.normal(0, 0.3, (2, 2000))])
     assert probability(HOMOGRAPHY, shift, IDENTITY, 2.0) < 1e-2
 

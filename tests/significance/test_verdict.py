@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 
 import bansac
+from bansac.significance import verdict
+from bansac.significance.null_model import measure_far
 from bansac.synthetic import circle_points, epipolar_matches, homography_matches
 
 pytestmark = pytest.mark.skipif(
@@ -35,23 +37,28 @@ def test_patches_are_evidence_and_their_permutations_are_none(seed):
     assert not bansac.estimate_fundamental(x1, permuted, threshold=4.0).success
 
 
+MOTIONS = {"identity": np.eye(2), "turned": np.array([[0.94, -0.34], [0.34, 0.94]]), "scaled": 1.3 * np.eye(2)}
+
+
+@pytest.mark.parametrize("motion", MOTIONS)
 @pytest.mark.parametrize("threshold", [None, 3.0])
 @pytest.mark.parametrize(("n", "width"), [(300, 10.0), (1000, 30.0)])
-def test_random_displacements_within_a_window_are_no_success(n, width, threshold):
+def test_random_displacements_within_a_window_are_no_success(n, width, threshold, motion):
     settings = {"max_iterations": 300} | ({} if threshold is None else {"threshold": threshold})
-    for seed in SEEDS:
+    for seed in range(2):
         rng = np.random.default_rng(seed)
         x1 = rng.uniform(0, 1, (n, 2)) * [640, 480]
-        x2 = x1 + rng.uniform(-width, width, (n, 2))
+        x2 = x1 @ MOTIONS[motion].T + rng.uniform(-width, width, (n, 2))
         for estimate in (bansac.estimate_homography, bansac.estimate_fundamental):
             assert not estimate(x1, x2, **settings).success
 
 
+@pytest.mark.parametrize("motion", MOTIONS)
 @pytest.mark.parametrize("noise", [0.0, 0.3, 1.0])
-def test_a_small_shift_of_the_image_is_one(noise):
+def test_an_affine_motion_of_the_image_is_one(noise, motion):
     rng = np.random.default_rng(0)
     x1 = rng.uniform(0, 1, (200, 2)) * [640, 480]
-    x2 = x1 + np.array([7, 3]) + rng.normal(0, noise, x1.shape)
+    x2 = x1 @ MOTIONS[motion].T + np.array([7, 3]) + rng.normal(0, noise, x1.shape)
     x2[::2] = rng.uniform(0, 1, (100, 2)) * [640, 480]
     assert bansac.estimate_homography(x1, x2).success
     assert bansac.estimate_fundamental(x1, x2, threshold=1.0).success
@@ -71,6 +78,18 @@ def test_repeated_points_and_large_thresholds_are_named():
     result = bansac.estimate_fundamental(matches[:, :2], matches[:, 2:], threshold=3.0)
     assert not result.success
     assert "points repeat, or the threshold is large" in result.message
+
+
+def test_the_null_model_of_equal_data_is_measured_once(monkeypatch):
+    rng = np.random.default_rng(0)
+    measured = []
+    monkeypatch.setattr(verdict, "measure_far", lambda *args: measured.append(args) or measure_far(*args))
+    for n, times in ((100, 1), (1000, 2)):  # of the larger number, some points are within the threshold of each other
+        x1 = rng.uniform(0, 1000, (n, 2))
+        x2 = x1 + rng.uniform(-30, 30, x1.shape)
+        assert not bansac.estimate_fundamental(x1, x2, threshold=3.0, max_iterations=300).success
+        assert len(measured) == times
+        measured.clear()
 
 
 def test_a_few_inliers_on_a_circle_are_significant():

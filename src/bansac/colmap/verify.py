@@ -96,8 +96,8 @@ def verify_database(
     Raises
     ------
     OSError
-        If the file is missing, is not a COLMAP database, is locked or cannot be written, or if another run verifies
-        it.
+        If the file is missing, is not a COLMAP database, is damaged or locked, or cannot be written, or if another run
+        verifies it.
     ValueError
         If ``workers`` or ``batch_size`` is out of range.
     ImportError

@@ -5,6 +5,7 @@
 ``fast_test``      a fast sufficient test, which most right models pass
 ``false_alarms``   the number of false alarms (NFA)
 ``null_model``     residuals under chance
+``common_motion``  the affine motion that most matches of two images follow
 ``support``        distinct inliers; points on a line
 ``configuration``  planar, collinear and rotation-only configurations of two views
 =================  ==============================================================================

@@ -372,7 +372,7 @@ def _search_plane(searched: Floats, threshold: float, rng: Words, models: Floats
     n, most, tolerance = searched.shape[1], 0, _squared_tolerance(threshold)
     H, best, on = models[0], models[1], follows[:n]
     x1, y1, x2, y2 = searched[0], searched[1], searched[2], searched[3]
-    for _ in range(_SAMPLES):
+    for _ in range(_SAMPLES if n > 0 else 0):
         for k in range(4):
             sample[k] = next_index(rng, n)
         if _solve_homography(searched, sample, models, follows) == 0:

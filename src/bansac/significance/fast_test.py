@@ -19,6 +19,7 @@ from bansac.numeric.arrays import Bools, Floats, Ints, Words
 from bansac.numeric.jit import allocating_kernel, inlined, inner_kernel, kernel
 from bansac.numeric.rng import fixed_rng, next_index
 from bansac.problems.problem import Problem
+from bansac.significance.common_motion import fit_motion
 from bansac.significance.false_alarms import SIGNIFICANT, log_choose
 from bansac.significance.null_model import cell_size, smallest_move
 from bansac.significance.support import SAME_POINT, squared_area, squared_length, wrap
@@ -42,6 +43,7 @@ def is_significant_fast(problem: Problem, data: Floats, model: Floats, threshold
     others = min(n - 1, -(-_PAIRS // min(n, _SAMPLE)))
     width, same = cell_size(problem, threshold), SAME_POINT * threshold
     smallest = smallest_move(problem, threshold)
+    motion = fit_motion(data) if pairs else np.empty(0)
     limit = threshold * threshold
     false_alarms = _bound_false_alarms(
         problem.float64,
@@ -52,6 +54,7 @@ def is_significant_fast(problem: Problem, data: Floats, model: Floats, threshold
         width,
         same,
         smallest,
+        motion,
         others,
         m,
         problem.max_models,
@@ -69,6 +72,7 @@ def _bound_false_alarms(
     width: float,
     same: float,
     smallest: float,
+    motion: Floats,
     others: int,
     m: int,
     max_models: int,
@@ -77,7 +81,7 @@ def _bound_false_alarms(
     n = inliers.size
     capacity = (others + 2) * min(n, _SAMPLE)
     rearranged, residuals, counts = np.empty((data.shape[0], capacity)), np.empty(capacity), np.empty(4, np.int64)
-    _sample_rearranged(data, inliers, fixed_rng(), width, same, smallest, m - 1, others, rearranged, counts)
+    _sample_rearranged(data, inliers, fixed_rng(), width, same, smallest, motion, m - 1, others, rearranged, counts)
     if counts[0] <= m:
         return np.inf
     far = others * counts[1]
@@ -120,6 +124,7 @@ def _sample_rearranged(
     width: float,
     same: float,
     smallest: float,
+    motion: Floats,
     off_line: int,
     others: int,
     rearranged: Floats,
@@ -144,7 +149,7 @@ def _sample_rearranged(
     moved = looked_at if channels == 4 else 0
     start = others * looked_at
     for k in range(moved):
-        _displace(data, k * step, next_index(rng, n), next_index(rng, n), smallest, rearranged, start + k)
+        _displace(data, k * step, next_index(rng, n), next_index(rng, n), smallest, motion, rearranged, start + k)
     start += moved
     for i in range(0, n, step):
         column, row = np.floor(data[0, i] / width), np.floor(data[1, i] / width)
@@ -197,19 +202,27 @@ def _exchange(data: Floats, i: int | np.int64, j: int | np.int64, out: Floats, c
 
 @inlined
 def _displace(
-    data: Floats, i: int | np.int64, j: int | np.int64, k: int | np.int64, smallest: float, out: Floats, column: int
+    data: Floats,
+    i: int | np.int64,
+    j: int | np.int64,
+    k: int | np.int64,
+    smallest: float,
+    motion: Floats,
+    out: Floats,
+    column: int,
 ) -> None:
     """Write match i with a displacement made of those of j and k to a column of ``out``, as in ``null_model``."""
-    jx, jy = data[2, j] - data[0, j], data[3, j] - data[1, j]
-    kx, ky = data[2, k] - data[0, k], data[3, k] - data[1, k]
+    a, b, d, e = motion[0], motion[1], motion[3], motion[4]  # the shift is a part of both displacements
+    jx, jy = data[2, j] - a * data[0, j] - b * data[1, j], data[3, j] - d * data[0, j] - e * data[1, j]
+    kx, ky = data[2, k] - a * data[0, k] - b * data[1, k], data[3, k] - d * data[0, k] - e * data[1, k]
     dx, dy = kx - jx, ky - jy
     length = math.sqrt(dx * dx + dy * dy)
     if length == 0.0:
         dx, dy, length = smallest, 0.0, smallest
     half = 0.5 * max(smallest / length, 1.0)
     out[0, column], out[1, column] = data[0, i], data[1, i]
-    out[2, column] = data[0, i] + 0.5 * (jx + kx) - half * dy
-    out[3, column] = data[1, i] + 0.5 * (jy + ky) + half * dx
+    out[2, column] = a * data[0, i] + b * data[1, i] + 0.5 * (jx + kx) - half * dy
+    out[3, column] = d * data[0, i] + e * data[1, i] + 0.5 * (jy + ky) + half * dx
 
 
 @inlined

@@ -12,7 +12,8 @@ data:
 The rearrangement is done twice: with any other match ("far"), and with a neighbour ("near"). The second one accounts
 for clusters in which each match agrees with the next by chance. Matches of two images are rearranged a third time
 ("moved"): each first point gets the displacement of other matches. It accounts for matches that were searched for
-within a window. The displacement is the third corner of such a triangle over two others, so that a window gives
+within a window around a prediction, so displacements are measured from the affine motion that most matches follow
+(``common_motion``). The displacement is the third corner of such a triangle over two others, so that a window gives
 displacements like its own, and displacements of a common motion give others. The largest probability is used.
 """
 
@@ -27,6 +28,7 @@ from bansac.numeric.extent import GRID, near_box
 from bansac.numeric.jit import inlined, kernel
 from bansac.numeric.rng import seed_rng, shuffle
 from bansac.problems.problem import Problem
+from bansac.significance.common_motion import fit_motion
 from bansac.significance.support import SAME_POINT, hash_cell
 
 __all__ = ["NullModel", "add_neighbours", "cell_size", "measure_far", "measure_null_model", "scales", "smallest_move"]
@@ -228,14 +230,19 @@ def _rearrange(problem: Problem, own: Floats, other: Floats) -> Floats:
 def _move(problem: Problem, data: Floats, smallest: float) -> Floats:
     """Return matches with the displacements of others; no match if the two points differ in their dimensions.
 
-    Two displacements that differ by less than ``smallest`` are taken as if they differed by it.
+    Displacements are measured from the common affine motion in images, and from the first point in space. Two that
+    differ by less than ``smallest`` are taken as if they differed by it.
     """
     if len(problem.points) != 2 or len(problem.points[0]) != len(problem.points[1]):
         return data[:, :0]
     order = _random_order(data)
     shuffled = np.take(data, order, axis=1)
     first, second = (shuffled[list(point)] for point in problem.points)
-    displacement = second - first
+    common = first
+    if len(data) == 4:
+        motion = fit_motion(data).reshape(2, 3)
+        common = motion[:, :2] @ first + motion[:, 2:]
+    displacement = second - common
     moved = np.tile(shuffled, max(1, min(data.shape[1] - 2, -(-_PAIRS // data.shape[1]))))
     n = data.shape[1]
     for k in range(moved.shape[1] // n):
@@ -244,7 +251,7 @@ def _move(problem: Problem, data: Floats, smallest: float) -> Floats:
         length = np.sqrt(np.sum(difference * difference, axis=0))
         difference[0, length == 0.0] = length[length == 0.0] = smallest
         corner = 0.5 * (one + other + _turn(difference) * np.maximum(smallest / length, 1.0))
-        moved[list(problem.points[1]), k * n : (k + 1) * n] = first + corner
+        moved[list(problem.points[1]), k * n : (k + 1) * n] = common + corner
     return moved
 
 

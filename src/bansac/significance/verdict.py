@@ -174,7 +174,7 @@ def _test_support(
         return doubt, None
     distinct = first_of_equals(problem, data, threshold)
     support = distinct[inliers[distinct]]
-    if not any(_is_significant(problem, data, model, share * threshold, residuals) for share in _SHARES):
+    if not _is_significant(problem, data, model, threshold, residuals, distinct):
         return _explain_shared_points(support.size, count) + _CHANCE, None
     # The test is for problems with m > 2 whose data are matches or points in space. Two matches determine a similarity
     # and are always on a line; points of the plane on a line determine a line. At least m - 1 points must be off the
@@ -212,24 +212,33 @@ def _explain_shared_points(distinct: int, count: int) -> str:
     )
 
 
-def _is_significant(problem: Problem, data: Floats, model: Floats, threshold: float, residuals: Floats) -> bool:
-    """Return whether the support within a threshold is more than chance gives.
+def _is_significant(
+    problem: Problem, data: Floats, model: Floats, threshold: float, residuals: Floats, distinct: Ints
+) -> bool:
+    """Return whether the support within a share of the threshold is more than chance gives.
 
-    If points or matches share a point, only the first one counts, inlier or not.
+    If points or matches share a point, only the first one counts, inlier or not. ``distinct`` are the first ones at the
+    threshold itself.
     """
-    distinct = first_of_equals(problem, data, threshold)
-    data, residuals = np.take(data, distinct, axis=1), residuals[distinct]
-    support = np.flatnonzero(residuals <= threshold)
-    if support.size <= problem.sample_size:
-        return False
-    support = support[np.argsort(residuals[support], kind="stable")]
-    exactness = np.maximum(residuals[support], _EXACT * threshold)
-    null_model = measure_far(problem, data, model)
-    if not _exceeds_chance(problem, null_model, support, exactness):
-        return False
-    # Neighbours and displacements can only raise the NFA, and take most of the time.
-    null_model = add_neighbours(null_model, problem, data, model, threshold)
-    return _exceeds_chance(problem, null_model, support, exactness)
+    kept, null_model = distinct, None
+    for share in _SHARES:
+        within = share * threshold
+        if share != 1.0:
+            before, kept = kept, first_of_equals(problem, data, within)
+            null_model = null_model if np.array_equal(before, kept) else None
+        thinned, of_kept = np.take(data, kept, axis=1), residuals[kept]
+        support = np.flatnonzero(of_kept <= within)
+        if support.size <= problem.sample_size:
+            continue
+        support = support[np.argsort(of_kept[support], kind="stable")]
+        exactness = np.maximum(of_kept[support], _EXACT * within)
+        null_model = null_model or measure_far(problem, thinned, model)
+        if not _exceeds_chance(problem, null_model, support, exactness):
+            continue
+        # Neighbours and displacements can only raise the NFA, and take most of the time.
+        if _exceeds_chance(problem, add_neighbours(null_model, problem, thinned, model, within), support, exactness):
+            return True
+    return False
 
 
 def _exceeds_chance(problem: Problem, null_model: NullModel, support: Ints, exactness: Floats) -> bool:

@@ -108,7 +108,7 @@ def awkward_scene(
     n : int, optional
         Number of matches.
     inlier_ratio : float, optional
-        Fraction of inliers in [0, 1]. The families "window 10" and "window 30" have no inliers.
+        Fraction of inliers in [0, 1]. The families of windows, such as "window 10", have no inliers.
     noise : float, optional
         Standard deviation of each coordinate of the inliers in both images, in pixels.
     seed : int, optional
@@ -280,11 +280,13 @@ def _far(request: _Request, *, value: float, exact: bool) -> AwkwardScene:
     return replace(_answer(request, matches, scene.configuration), model=scene.model)
 
 
-def _window(request: _Request, *, width: float) -> AwkwardScene:
-    """Return matches b = a + uniform(-width, width) without any structure."""
+def _window(request: _Request, *, width: float, degrees: float = 0.0) -> AwkwardScene:
+    """Return matches b = a + uniform(-width, width), turned about the centre of the image, without any structure."""
     scene = _base(request._replace(inlier_ratio=0.0))
-    moves = request.rng.uniform(-width, width, (request.n, 2))
-    return replace(scene, matches=replace(scene.matches, x2=scene.matches.x1 + moves))
+    moves, centre = request.rng.uniform(-width, width, (request.n, 2)), image_extent(_SIZE) / 2
+    cosine, sine = np.cos(np.deg2rad(degrees)), np.sin(np.deg2rad(degrees))
+    x2 = (scene.matches.x1 - centre) @ [[cosine, sine], [-sine, cosine]] + centre + moves
+    return replace(scene, matches=replace(scene.matches, x2=x2))
 
 
 def _duplicates(request: _Request, *, times: int) -> AwkwardScene:
@@ -332,6 +334,7 @@ FAMILIES: Mapping[str, Callable[[_Request], AwkwardScene]] = {
     # structures in the wrong matches
     "window 10": partial(_window, width=10.0),
     "window 30": partial(_window, width=30.0),
+    "turned window 10": partial(_window, width=10.0, degrees=20.0),
     "near 10": partial(_with_outliers, change=partial(_near, width=10.0)),
     "near 30": partial(_with_outliers, change=partial(_near, width=30.0)),
     "exchanged": partial(_with_outliers, change=_exchanged),

@@ -1,0 +1,70 @@
+"""The affine motion that most matches of two images follow, by least trimmed squares (Rousseeuw, JASA 1984).
+
+It starts with the median displacement. Then it is fitted to the half of the matches that follow it best, a few times.
+Far matches are thus left out.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from bansac.numeric.arrays import Floats
+from bansac.numeric.jit import inner_kernel, kernel
+from bansac.numeric.linalg import copy
+from bansac.problems import affine
+
+__all__ = ["fit_motion"]
+
+_FITTED = 100  # matches, evenly spaced
+_FITS = 5
+
+_fit_affine = inner_kernel(affine.fit)
+
+
+@kernel
+def fit_motion(data: Floats) -> Floats:
+    """Return the affine motion (A | b), flat, of matches (4 x N, N at least 1) with rows x1, y1, x2, y2."""
+    n = data.shape[1]
+    size = min(n, _FITTED)
+    chosen, weights, ordered, motion = np.empty((4, size)), np.empty(size), np.empty(size), np.empty(6)
+    for c in range(4):
+        for k in range(size):
+            chosen[c, k] = data[c, k * n // size]
+    motion[0], motion[1], motion[3], motion[4] = 1.0, 0.0, 0.0, 1.0
+    for c in range(2):
+        for k in range(size):
+            weights[k] = chosen[2 + c, k] - chosen[c, k]
+        motion[3 * c + 2] = _median(weights, ordered)
+    for _ in range(_FITS):
+        for k in range(size):
+            dx = motion[0] * chosen[0, k] + motion[1] * chosen[1, k] + motion[2] - chosen[2, k]
+            dy = motion[3] * chosen[0, k] + motion[4] * chosen[1, k] + motion[5] - chosen[3, k]
+            weights[k] = dx * dx + dy * dy
+        limit = _median(weights, ordered)
+        for k in range(size):
+            weights[k] = 1.0 if weights[k] <= limit else 0.0
+        if not _fit_affine(chosen, weights, motion, ordered):
+            break  # the half is on a line
+    return motion
+
+
+@inner_kernel
+def _median(values: Floats, ordered: Floats) -> float:
+    """Return the upper median by Hoare's selection; ``ordered`` is work space for as many numbers."""
+    copy(values, ordered)
+    middle, low, high = values.size // 2, 0, values.size - 1
+    while low < high:
+        pivot, i, j = ordered[middle], low, high
+        while i <= j:
+            while ordered[i] < pivot:
+                i += 1
+            while pivot < ordered[j]:
+                j -= 1
+            if i <= j:
+                ordered[i], ordered[j] = ordered[j], ordered[i]
+                i += 1
+                j -= 1
+        low = i if j < middle else low
+        high = j if middle < i else high
+    median: float = ordered[middle]
+    return median
