@@ -61,12 +61,12 @@ def run(
 ) -> EngineResult:
     """Search for the best model of ``data`` (channels x N, at least one minimal sample) and refine it.
 
-    ``options`` must have a number of iterations and a seed; ``threshold`` is by default theirs. A distance of 1
-    in ``data`` is a distance of ``unit`` in the options. ``prior`` (N) holds the prior inlier probabilities. ``quality`` (N) orders
-    the points; a larger value is better. ``weights`` (N) are the weights of the points in the score, at most 1
-    (``bansac.engine.scoring.weights``). ``plausibility`` is a factor of the score, used to compare optimised models and
-    restarts. If ``is_significant`` is given, the threshold is estimated, starting from ``threshold``. It says whether
-    chance explains the support of a model at a threshold, both in the caller's coordinates.
+    ``options`` must have a number of iterations and a seed; ``threshold`` is by default theirs. A distance of 1 in
+    ``data`` is a distance of ``unit`` in the options. ``prior`` (N) holds the prior inlier probabilities. ``quality``
+    (N) orders the points; a larger value is better. ``weights`` (N) are the weights of the points in the score, at most
+    1 (``bansac.engine.scoring.weights``). ``plausibility`` is a factor of the score, used to compare optimised models
+    and restarts. If ``is_significant`` is given, the threshold is estimated, starting from ``threshold``. It says
+    whether chance explains the support of a model at a threshold, both in the caller's coordinates.
     """
     deadline = np.inf if options.max_seconds is None else time.perf_counter() + options.max_seconds
     n = data.shape[1]
