@@ -136,7 +136,7 @@ def _hard_table(frame: DataFrame) -> Table:
             lines.append(TableRow((name,), values))
     runs_of = len(frame) // max(frame.groupby(["problem", "method"]).ngroups, 1)
     return Table(
-        f"Few inliers, no scores: shares of right models, false successes, and time ({runs_of} scenes a problem)",
+        f"Few inliers, no scores: right models, overall and by inlier ratio, false successes, time ({runs_of} scenes)",
         ("method",),
         ("right", *(f"{percent(ratio)} %" for ratio in RATIOS), "false", "time [s]", "over PoseLib"),
         tuple(lines),
