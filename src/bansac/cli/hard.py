@@ -15,6 +15,8 @@ from bansac.cli.output import check_new_file
 from bansac.lab.evaluation.charts import import_figure
 from bansac.lab.evaluation.experiment import Experiment, Setup
 from bansac.lab.evaluation.hard import few_inliers
+from bansac.lab.evaluation.hard import noise as unknown_noise
+from bansac.lab.evaluation.hard import planes as dominant_planes
 from bansac.lab.evaluation.hard.estimators import OURS, PEERS
 from bansac.lab.evaluation.provenance import circumstances, plain_settings
 from bansac.lab.evaluation.render import to_document, to_markdown
@@ -26,6 +28,7 @@ INCOMPLETE = 1
 
 SeedsOption = Annotated[int | None, typer.Option(help="Scenes of every cell.")]
 ProblemsOption = Annotated[str | None, typer.Option(help="Only these problems, joined by commas.")]
+SeedOption = Annotated[int, typer.Option(help="Seed of the first scene of every cell.")]
 FileOption = Annotated[
     Path | None,
     typer.Option(
@@ -46,8 +49,9 @@ def hard(
             "Default: all that are installed."
         ),
     ] = None,
-    seed: Annotated[int, typer.Option(help="Seed of the first scene of a cell.")] = 0,
-    out: FileOption = None,
+    seed: SeedOption = 0,
+    out: SeedOption = Annotated[int, typer.Option(help="Seed of the first scene of every cell.")]
+FileOption = None,
     overwrite: OverwriteFlag = False,
     json: JsonFlag = False,
 ) -> None:
@@ -56,8 +60,44 @@ def hard(
     The scenes are synthetic, without scores, with .5 px noise and 500, 2,000 and 8,000 matches: homographies (H),
     essential (E) and fundamental (F) matrices, absolute poses (pose). One thread. Times hold within one run only.
     """
-    extra = given(problems=_names(problems), methods=_names(methods))
-    _run(few_inliers.EXPERIMENT, Setup(repeats=seeds, seed=seed, extra=extra), out, overwrite, json)
+    setup = _setup(seeds, seed, problems=_names(problems), methods=_names(methods))
+    _run(few_inliers.EXPERIMENT, setup, out, overwrite, json)
+
+
+def noise(
+    seeds: SeedsOption = None,
+    problems: ProblemsOption = None,
+    seed: SeedOption = 0,
+    out: SeedOption = Annotated[int, typer.Option(help="Seed of the first scene of every cell.")]
+FileOption = None,
+    overwrite: OverwriteFlag = False,
+    json: JsonFlag = False,
+) -> None:
+    """Compare the default threshold and "auto" with the best fixed threshold where the noise is unknown.
+
+    Noise of .25 to 4 px, 100 to 8,000 points, 40 and 60 % inliers: H, E, F, absolute poses (pose), circles (circle) and
+    lines (line). Error and time are those of a method over those of the best fixed threshold of the cell.
+    """
+    _run(unknown_noise.EXPERIMENT, _setup(seeds, seed, problems=_names(problems)), out, overwrite, json)
+
+
+def planes(
+    seeds: SeedsOption = None,
+    seed: SeedOption = 0,
+    out: SeedOption = Annotated[int, typer.Option(help="Seed of the first scene of every cell.")]
+FileOption = None,
+    overwrite: OverwriteFlag = False,
+    json: JsonFlag = False,
+) -> None:
+    """Count wrong relative poses, and those claimed as right, on a dominant plane with a repeated pattern.
+
+    60 to 95 % of the inliers are on the plane. Half of the outliers are its features matched one period apart.
+    """
+    _run(dominant_planes.EXPERIMENT, _setup(seeds, seed), out, overwrite, json)
+
+
+def _setup(seeds: int | None, seed: int, **extra: tuple[str, ...] | None) -> Setup:
+    return Setup(repeats=seeds, seed=seed, extra=given(**extra))
 
 
 def _names(text: str | None) -> tuple[str, ...] | None:

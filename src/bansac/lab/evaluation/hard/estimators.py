@@ -62,6 +62,11 @@ class Estimator:
     call: Callable[[Scene, int, Mapping[str, Any]], Answer] | None = None
     package: str = "bansac"
 
+    @property
+    def installed(self) -> bool:
+        """Whether the package is installed."""
+        return importlib.util.find_spec(self.package) is not None
+
     def run(self, scene: Scene, seed: int) -> tuple[Answer, float]:
         """Estimate the model of a scene; return the answer and the time in seconds."""
         call = _ours if self.call is None else self.call
@@ -191,13 +196,21 @@ def choose(names: Sequence[str] | None) -> tuple[list[Estimator], list[str]]:
         if name not in known:
             raise ValueError(f"methods: unknown method {name!r}; the methods are {', '.join(known)}")
     chosen = [known[name] for name in (known if names is None else dict.fromkeys(names))]
-    missing = [estimator for estimator in chosen if importlib.util.find_spec(estimator.package) is None]
+    missing = [estimator for estimator in chosen if not estimator.installed]
     if missing and names is not None:
         raise ModuleNotFoundError(
             f"method {missing[0].name} needs the package {missing[0].package}", name=missing[0].package
         )
     notes = [f"{estimator.name} is left out: {estimator.package} is not installed" for estimator in missing]
     return [estimator for estimator in chosen if estimator not in missing], notes
+
+
+def choose_problems(names: Sequence[str] | None, known: Sequence[str]) -> tuple[str, ...]:
+    """Return the named problems, by default all known ones; an unknown name raises a ValueError."""
+    for name in names or ():
+        if name not in known:
+            raise ValueError(f"problems: unknown problem {name!r}; they are {', '.join(known)}")
+    return tuple(dict.fromkeys(known if names is None else names))
 
 
 def run_scene(

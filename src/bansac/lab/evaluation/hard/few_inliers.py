@@ -26,6 +26,7 @@ from bansac.lab.evaluation.hard.estimators import (
     POSELIB,
     Estimator,
     choose,
+    choose_problems,
     load_kernels,
     run_scene,
 )
@@ -47,25 +48,15 @@ _NEAR = 4 * NOISE
 
 
 def units(setup: Setup) -> list[Unit]:
-    """Return one unit for each scene; problems and inlier ratios alternate least, seeds most."""
+    """Return one unit for each scene; the seed changes fastest."""
     seeds = range(SEEDS if setup.repeats is None else setup.repeats)
-    problems = chosen_problems(setup, PROBLEMS)
     return [
         Unit(f"{problem}/{percent(ratio)}/{n}/{seed}", (problem, n, ratio, seed))
-        for problem in problems
+        for problem in choose_problems(setup.extra.get("problems"), PROBLEMS)
         for ratio in (*RATIOS, UNRELATED)
         for n in SIZES
         for seed in seeds
     ]
-
-
-def chosen_problems(setup: Setup, known: Sequence[str]) -> tuple[str, ...]:
-    """Return the problems named in the setup, by default all; an unknown one raises a ValueError."""
-    chosen: Sequence[str] = setup.extra.get("problems") or known
-    for problem in chosen:
-        if problem not in known:
-            raise ValueError(f"--problems: unknown problem {problem!r}; they are {', '.join(known)}")
-    return tuple(dict.fromkeys(chosen))
 
 
 def _estimators(setup: Setup) -> list[Estimator]:
