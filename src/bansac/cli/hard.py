@@ -50,8 +50,7 @@ def hard(
         ),
     ] = None,
     seed: SeedOption = 0,
-    out: SeedOption = Annotated[int, typer.Option(help="Seed of the first scene of every cell.")]
-FileOption = None,
+    out: FileOption = None,
     overwrite: OverwriteFlag = False,
     json: JsonFlag = False,
 ) -> None:
@@ -68,8 +67,7 @@ def noise(
     seeds: SeedsOption = None,
     problems: ProblemsOption = None,
     seed: SeedOption = 0,
-    out: SeedOption = Annotated[int, typer.Option(help="Seed of the first scene of every cell.")]
-FileOption = None,
+    out: FileOption = None,
     overwrite: OverwriteFlag = False,
     json: JsonFlag = False,
 ) -> None:
@@ -84,8 +82,7 @@ FileOption = None,
 def planes(
     seeds: SeedsOption = None,
     seed: SeedOption = 0,
-    out: SeedOption = Annotated[int, typer.Option(help="Seed of the first scene of every cell.")]
-FileOption = None,
+    out: FileOption = None,
     overwrite: OverwriteFlag = False,
     json: JsonFlag = False,
 ) -> None:
