@@ -72,7 +72,7 @@ def repeated_plane_matches(
     Returns
     -------
     SceneMatches
-        Matches in random order, with ``inliers``, ``on_plane`` and the poses of the cameras.
+        Matches in random order, with the ground truth of :func:`bansac.synthetic.planar_scene_matches`.
 
     Examples
     --------
@@ -107,7 +107,8 @@ def repeated_plane_matches(
     x1, x2 = apply_transform(K, points), apply_transform(K, matched @ R.T + t)
     disturb(x1, x2, kind < 3, NOISE, extent, rng)
     scene = rigid_scene(x1, x2, cameras, points, np.isin(kind, (0, 2)), _SIZE)
-    return dataclasses.replace(scene, on_plane=kind == 0)
+    H = K @ (R + np.outer(t, normal) / distance) @ np.linalg.inv(K)
+    return dataclasses.replace(scene, on_plane=kind == 0, H=H / H[2, 2])
 
 
 def _lattice(K: Array, normal: Array, distance: float, period: float, extent: Array) -> tuple[Array, Array]:
