@@ -1,4 +1,4 @@
-"""``bansac bench``: accuracy and time of estimators on folders of pairs with ground truth, or speed only."""
+"""``bansac bench``: accuracy and time of estimators on folders of pairs with ground truth; further commands."""
 
 from __future__ import annotations
 
@@ -54,7 +54,10 @@ class _FoldersByDefault(TyperGroup):
         return super().parse_args(ctx, args if args[:1] and args[0] in self.commands else ["folders", *args])
 
 
-app = typer.Typer(cls=_FoldersByDefault, help="Compare estimators on folders of image pairs; or measure speed alone.")
+app = typer.Typer(
+    cls=_FoldersByDefault,
+    help="Compare estimators on folders of image pairs or on hard synthetic pairs; or measure speed alone.",
+)
 
 
 @app.command()

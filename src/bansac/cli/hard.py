@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -125,7 +126,7 @@ def _run(experiment: Experiment, setup: Setup, out: Path | None, overwrite: bool
         write_atomically(out, lambda path: path.write_text(to_json(document) + "\n", encoding="utf-8"))
         for figure in found.figures.values():
             for suffix in (".png", ".svg"):
-                write_atomically(out.with_suffix(suffix), lambda path, figure=figure: save_figure(figure, path))
+                write_atomically(out.with_suffix(suffix), functools.partial(save_figure, figure))
     if journal is not None and not failed:
         journal.unlink()  # the next run starts from the beginning
     if json:

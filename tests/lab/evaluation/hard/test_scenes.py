@@ -58,5 +58,5 @@ def test_points_of_a_pose_are_seen_where_the_camera_sees_them() -> None:
 
 def test_errors_of_curves_are_in_pixels() -> None:
     line, circle = make_scene("line", *SMALL), make_scene("circle", *SMALL)
-    assert errors(line, line.truth + [0, 0, 3.0])["distance"] == pytest.approx(3)
-    assert errors(circle, circle.truth + [0, 0, 3.0])["distance"] == pytest.approx(3)
+    assert errors(line, line.truth + np.array([0, 0, 3.0]))["distance"] == pytest.approx(3)
+    assert errors(circle, circle.truth + np.array([0, 0, 3.0]))["distance"] == pytest.approx(3)

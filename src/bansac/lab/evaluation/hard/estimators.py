@@ -223,7 +223,7 @@ def run_scene(
     rows: list[Row] = []
     for estimator in estimators:
         answer, seconds = answers[estimator.name]
-        found = {"method": estimator.name, "found": answer.model is not None, "success": answer.success}
+        found: Row = {"method": estimator.name, "found": answer.model is not None, "success": answer.success}
         rows.append({**found, **answer.details, **judge(answer.model), "seconds": seconds})
     return rows
 

@@ -32,7 +32,7 @@ from bansac.lab.evaluation.hard.estimators import (
 )
 from bansac.lab.evaluation.hard.scenes import Scene, errors, is_right, make_scene
 from bansac.lab.evaluation.summary import import_pandas
-from bansac.lab.evaluation.tables import Section, Table, TableRow, percent
+from bansac.lab.evaluation.tables import Better, Section, Table, TableRow, percent
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -117,6 +117,8 @@ def _by_method(frame: DataFrame) -> Iterable[tuple[str, dict[str, DataFrame]]]:
 
 def _hard_table(frame: DataFrame) -> Table:
     lines: list[TableRow | Section] = []
+    higher: Better = "higher"
+    lower: Better = "lower"
     for problem, methods in _by_method(frame):
         lines.append(Section(TITLES[problem]))
         base = methods[POSELIB.name]["seconds"].sum() if POSELIB.name in methods else math.nan
@@ -131,7 +133,7 @@ def _hard_table(frame: DataFrame) -> Table:
         ("method",),
         ("right", *(f"{percent(ratio)} %" for ratio in RATIOS), "false", "time [s]", "over PoseLib"),
         tuple(lines),
-        better=("higher", *["higher" for _ in RATIOS], "lower", "lower", None),
+        better=(*[higher] * (1 + len(RATIOS)), lower, lower, None),
     )
 
 
@@ -161,8 +163,8 @@ def _figure(frame: DataFrame) -> Figure:
 def _found_within(runs: DataFrame) -> tuple[list[float], list[float]]:
     """Return times in milliseconds and the shares of all runs that gave a right model within them."""
     times = np.sort(1e3 * runs["seconds"][runs["right"].astype(bool)].to_numpy(float))
-    shown = np.unique(np.linspace(0, len(times) - 1, 12).round().astype(int)) if len(times) else []
-    return [float(times[k]) for k in shown], [(int(k) + 1) / len(runs) for k in shown]
+    shown = sorted({round(k) for k in np.linspace(0, len(times) - 1, 12)} & set(range(len(times))))
+    return [float(times[k]) for k in shown], [(k + 1) / len(runs) for k in shown]
 
 
 EXPERIMENT = Experiment(

@@ -191,10 +191,10 @@ def _residuals(scene: Scene, model: Any) -> Array:
     truth = scene.truth
     if scene.problem == "pose":
         R, t = model
-        return np.hypot(*(apply_transform(truth.K2, scene.data[0] @ R.T + t) - truth.x2).T)
+        return np.asarray(np.hypot(*(apply_transform(truth.K2, scene.data[0] @ R.T + t) - truth.x2).T))
     if scene.problem == "H":
-        return np.sqrt(squared_distances(model, truth, "H"))
+        return np.asarray(np.sqrt(squared_distances(model, truth, "H")))
     F = model
     if scene.problem == "E":
         F = np.linalg.inv(truth.K2).T @ model @ np.linalg.inv(truth.K1)
-    return np.sqrt(squared_distances(F, truth, "F"))
+    return np.asarray(np.sqrt(squared_distances(F, truth, "F")))
