@@ -33,7 +33,9 @@ def test_version(bansac: Any) -> None:
     assert bansac("--version").stdout == f"bansac {library.__version__}\n"
 
 
-@pytest.mark.parametrize("command", ["demo", "match", "estimate", "bench folders", "bench speed", "cache"])
+@pytest.mark.parametrize(
+    "command", ["demo", "match", "estimate", "bench folders", "bench speed", "bench hard", "cache"]
+)
 def test_help(bansac: Any, command: str) -> None:
     assert f"{command} [OPTIONS]" in bansac(*command.split(), "--help").stdout
 

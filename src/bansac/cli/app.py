@@ -15,7 +15,7 @@ COMMANDS = {
     "demo": "Estimate the homography of a pair of images that is part of the package and compare it with the truth.",
     "match": "Match two images (RootSIFT) and estimate the geometry between them.",
     "estimate": "Estimate a model from a file of matches or points.",
-    "bench": "Compare estimators on folders of image pairs; or measure speed alone.",
+    "bench": "Compare estimators on folders of image pairs or on hard synthetic pairs; or measure speed alone.",
     "cache": "Show, compile or delete the compiled kernels of this package.",
     "colmap": "Verify the matches of COLMAP's databases.",
     "data": "Download the paper's data, or show what a folder with data holds.",

@@ -1,4 +1,4 @@
-"""``bansac bench``: accuracy and time of estimators on folders of pairs with ground truth, or speed only."""
+"""``bansac bench``: accuracy and time of estimators on folders of pairs with ground truth; further commands."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ from bansac.cli.arguments import (
     split_names,
 )
 from bansac.cli.console import command, print_json, report, show_progress
+from bansac.cli.hard import hard, noise, planes
 from bansac.cli.output import check_new_file
 from bansac.cli.speed import speed
 from bansac.lab.evaluation.bench import Bench, build_report, measured_rows
@@ -53,7 +54,10 @@ class _FoldersByDefault(TyperGroup):
         return super().parse_args(ctx, args if args[:1] and args[0] in self.commands else ["folders", *args])
 
 
-app = typer.Typer(cls=_FoldersByDefault, help="Compare estimators on folders of image pairs; or measure speed alone.")
+app = typer.Typer(
+    cls=_FoldersByDefault,
+    help="Compare estimators on folders of image pairs or on hard synthetic pairs; or measure speed alone.",
+)
 
 
 @app.command()
@@ -220,4 +224,5 @@ def _cells(figures: dict[str, float]) -> dict[str, str]:
     return {f"{measure} {'/'.join(headings[measure])}": "/".join(cells[measure]) for measure in cells}
 
 
-app.command()(command(speed))
+for _function in (speed, hard, noise, planes):
+    app.command()(command(_function))

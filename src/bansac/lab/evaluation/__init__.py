@@ -10,6 +10,7 @@
 :mod:`~.ablations`                 experiments over several values of one option
 :mod:`~.budgets`                   accuracy over time: methods at several numbers of iterations
 :mod:`~.speed`                     ``bansac bench speed``: solvers, iterations and calls on one thread
+:mod:`~.hard`                      ``bansac bench hard``, ``noise`` and ``planes``: hard synthetic pairs
 :mod:`~.runner`                    runs the units of an experiment, measures the times, resumes an interrupted run
 :mod:`~.provenance`                source, versions, machine and data that the rows depend on
 :mod:`~.summary`, :mod:`~.tables`  means over sets; tables in the paper's layout, written by :mod:`~.render`
