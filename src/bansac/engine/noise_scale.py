@@ -24,16 +24,24 @@ from bansac.problems.problem import Problem
 
 __all__ = [
     "LARGEST",
+    "LARGEST_IN_PLANE",
     "SMALLEST",
     "WIDE",
     "are_close",
     "estimate_threshold",
     "first_threshold",
+    "threshold_bounds",
     "threshold_factor",
 ]
 
-SMALLEST, LARGEST = 0.1, 24.0
-"""The smallest and the largest estimated threshold, in thresholds of the start."""
+SMALLEST = 0.1
+"""The smallest estimated threshold, in thresholds of the start."""
+
+LARGEST, LARGEST_IN_PLANE = 26.0, 6.5
+"""The largest threshold, in thresholds of the start: for residuals of one component, and of more.
+
+A model with larger residuals is not accepted: matches found at random in a search window look like noise.
+"""
 
 WIDE = 4.0
 """The wide threshold, in thresholds of the start."""
@@ -61,6 +69,11 @@ def first_threshold(problem: Problem, data: NDArray[np.float64]) -> float:
     channels = list(problem.points[-1]) if problem.points else [problem.channels - 1]
     box = near_box(np.ascontiguousarray(data[channels]), GRID)
     return _SHARE * (float(np.ptp(box, axis=0).max()) or 1.0)
+
+
+def threshold_bounds(problem: Problem, first: float) -> tuple[float, float]:
+    """Return the smallest and the largest threshold for a first threshold."""
+    return SMALLEST * first, (LARGEST if problem.codimension == 1 else LARGEST_IN_PLANE) * first
 
 
 def are_close(first: float, second: float) -> bool:

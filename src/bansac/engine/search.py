@@ -24,7 +24,7 @@ from bansac.engine.model_selection import (
     plausibility_of,
     score_repaired,
 )
-from bansac.engine.noise_scale import LARGEST, SMALLEST, WIDE, are_close, estimate_threshold
+from bansac.engine.noise_scale import WIDE, are_close, estimate_threshold, threshold_bounds
 from bansac.engine.options import Options
 from bansac.engine.plan import Plan
 from bansac.engine.restarts import RestartModel, Restarts, SavedState
@@ -55,6 +55,8 @@ _FEW = 10_000
 _WINDOW = 6.0
 _ESTIMATES = 3
 _EARLY = 50, 150
+# A threshold above this share of the largest one is at the bound.
+_NEARLY = 0.98
 # A model is tested again if its threshold loses a larger share of its inliers.
 _LOST = 0.2
 
@@ -108,6 +110,7 @@ class Search:
         self.packed = pack_run(state)  # the struct for the kernels
         self._is_significant = is_significant
         self.threshold = self._start_threshold = threshold
+        self._bounds = threshold_bounds(problem, threshold)
         self._slice = _FIRST_SLICE if state.odds.size < _FEW else _SHORT_SLICE
         # The functions and the arrays of the model selection; None if optimised models are compared by score alone.
         self._selection: tuple[Any, ModelSelection | None] = None, None
@@ -166,7 +169,7 @@ class Search:
         progress, model, last = self.state.progress, self.state.best_model.copy(), self.threshold
         if progress["unoptimized"] or progress["best_inliers"] <= self.problem.sample_size:
             return False
-        if not self._is_significant(model, last, True):
+        if not self._is_trustworthy(model, fast=True):
             return False
         threshold = self._estimate_threshold(model)
         if not are_close(threshold, last) and not self._optimize_at(threshold, model, optimize):
@@ -183,8 +186,7 @@ class Search:
         if not restarts.is_trusted:
             best = restarts.best if restarts.is_latest else None
             if best is not None and (
-                self._is_significant(best.model, self.threshold, False)
-                or (is_wide and self._follow_residuals(restarts, best, optimize))
+                self._is_trustworthy(best.model) or (is_wide and self._follow_residuals(restarts, best, optimize))
             ):
                 restarts.is_trusted = True
             elif not restarts.over():
@@ -207,19 +209,26 @@ class Search:
         if self._optimize_at(threshold, best.model, optimize):
             optimized = self._refined_candidate()
             keeps = restarts.is_trusted and optimized.inliers >= (1.0 - _LOST) * best.inliers
-            if keeps or self._is_significant(optimized.model, threshold, False):
+            if keeps or self._is_trustworthy(optimized.model):
                 restarts.best = optimized
                 return True
         self._set_threshold(last)
         return False
 
-    def _estimate_threshold(self, model: Floats) -> float:
-        """Return the threshold estimated from the residuals of a model."""
+    def _is_trustworthy(self, model: Floats, fast: bool = False) -> bool:
+        """Return whether a model has more support than chance explains, and its residuals are not too large."""
+        assert self._is_significant is not None
+        if not self._is_significant(model, self.threshold, fast):
+            return False
+        return self._estimate_threshold(model, np.inf) < _NEARLY * self._bounds[1]
+
+    def _estimate_threshold(self, model: Floats, window: float = _WINDOW) -> float:
+        """Return the threshold estimated from the residuals of a model within this number of thresholds."""
         residuals = np.empty(self.state.odds.size)
         self.problem.float64_residuals(self.state.data, model, 0, residuals.size, residuals)
         residuals[~(residuals >= 0.0)] = np.inf
-        first, largest = self._start_threshold, min(_WINDOW * self.threshold, LARGEST * self._start_threshold)
-        return estimate_threshold(np.sqrt(residuals), self.problem, (SMALLEST * first, largest))
+        smallest, largest = self._bounds
+        return estimate_threshold(np.sqrt(residuals), self.problem, (smallest, min(window * self.threshold, largest)))
 
     def _optimize_at(self, threshold: float, model: Floats, optimize: Callable[[], None] | None) -> bool:
         """Make the optimum at another threshold the best model; return False if too few points are inliers there."""

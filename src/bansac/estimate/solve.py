@@ -35,6 +35,9 @@ __all__ = ["distances", "solve"]
 # If a run with scores or priors fails, this number of samples is drawn without them. A success shows that they mislead.
 _WITHOUT_SCORES = 150
 
+# If the threshold is estimated, displacements within this number of first thresholds may differ by their noise only.
+_NOISE = 2.0
+
 
 def solve(
     problem: Problem,
@@ -92,6 +95,7 @@ def _solve(
     if threshold is None:
         threshold = first_threshold(problem, data) * unit if n > 0 else np.nan
     assert options.seed is not None
+    noise = _NOISE * threshold if auto else np.inf
     prior, quality = _prior_and_quality(problem, scores, priors, n, options)
     score_weights = _score_weights(data, weights, quality, options.weights(problem))
     if n < problem.sample_size:
@@ -107,11 +111,13 @@ def _solve(
             quality=quality,
             weights=score_weights,
             plausibility=plausibility,
-            is_significant=functools.partial(is_significant, problem, data, unit) if auto else None,
+            is_significant=functools.partial(is_significant, problem, data, unit, noise) if auto else None,
         )
     threshold = outcome.threshold
     residuals, inliers, count = _measure(problem, data, outcome.model, threshold, unit)
-    verdict = find_verdict(problem, data, threshold, unit, outcome, residuals, inliers, count, two_views=two_views)
+    verdict = find_verdict(
+        problem, data, threshold, unit, outcome, residuals, inliers, count, two_views=two_views, noise=noise
+    )
     posterior: Any = functools.partial(inlier_probabilities, residuals, threshold, problem.codimension)
     seconds, loading_seconds = watch.read()
     return Result(

@@ -32,8 +32,13 @@ _SAMPLE = 500  # points or matches tested, evenly spaced
 _PAIRS = 500  # smallest number of rearranged pairs; each of few matches is exchanged with several others
 
 
-def is_significant_fast(problem: Problem, data: Floats, model: Floats, threshold: float, inliers: Bools) -> bool:
-    """Return whether the model is significant. If False, run the full test."""
+def is_significant_fast(
+    problem: Problem, data: Floats, model: Floats, threshold: float, inliers: Bools, noise: float = np.inf
+) -> bool:
+    """Return whether the model is significant. If False, run the full test.
+
+    ``noise`` is the largest threshold for which displacements may differ by their noise only.
+    """
     n, m = inliers.size, problem.sample_size
     pairs = len(problem.points) == 2
     if data.shape[0] != (4 if pairs else 2) or not problem.points or n < 2 * m:
@@ -42,7 +47,7 @@ def is_significant_fast(problem: Problem, data: Floats, model: Floats, threshold
         return False  # the points may lie on a grid
     others = min(n - 1, -(-_PAIRS // min(n, _SAMPLE)))
     width, same = cell_size(problem, threshold), SAME_POINT * threshold
-    smallest = smallest_move(problem, threshold)
+    smallest = smallest_move(problem, min(threshold, noise))
     motion = fit_motion(data) if pairs else np.empty(0)
     limit = threshold * threshold
     false_alarms = _bound_false_alarms(
@@ -99,7 +104,7 @@ def _count_false_alarms(
     rest is exchanged with a neighbour.
     """
     support, size, near, moved = counts[0], counts[1], counts[2], counts[3]
-    far_hits, near_hits, moved_hits = 1, 1, 1
+    far_hits, near_hits, moved_hits = 1, 1, 0
     for i in range(far):
         far_hits += 1 if residuals[i] <= limit else 0
     for i in range(far, far + moved):
@@ -108,7 +113,9 @@ def _count_false_alarms(
         near_hits += 1 if residuals[i] <= limit else 0
     alpha = far_hits / (far + 1.0)
     alpha = max(alpha, (1.0 - near / size) * alpha + near_hits / (size + 1.0))
-    alpha = min(max(alpha, moved_hits / (moved + 1.0) if moved > 0 else 0.0), 1.0)
+    if moved_hits > 0.5 * moved:
+        return np.inf  # the full test decides
+    alpha = min(max(alpha, (moved_hits + 1) / (moved + 1.0) if moved > 0 else 0.0), 1.0)
     # the model of a subset may come from any m points of all, not only from inliers of the subset
     choices = log_choose(n, m) if size < n else log_choose(support, m)
     false_alarms: float = math.log(max_models * max(size - m, 1)) + log_choose(size, support) + choices

@@ -125,8 +125,13 @@ def measure_far(problem: Problem, data: Floats, model: Floats) -> NullModel:
     )
 
 
-def add_neighbours(null_model: NullModel, problem: Problem, data: Floats, model: Floats, threshold: float) -> NullModel:
-    """Return a copy of ``null_model`` with the residuals of matches rearranged with neighbours added."""
+def add_neighbours(
+    null_model: NullModel, problem: Problem, data: Floats, model: Floats, threshold: float, noise: float = np.inf
+) -> NullModel:
+    """Return a copy of ``null_model`` with the residuals of matches rearranged with neighbours added.
+
+    ``noise`` is the largest threshold for which displacements may differ by their noise only.
+    """
     earlier, later = _neighbours(problem, data, threshold)
     rearranged = _rearrange(problem, np.take(data, earlier, axis=1), np.take(data, later, axis=1))
     follows = np.zeros(data.shape[1], np.bool_)
@@ -134,7 +139,7 @@ def add_neighbours(null_model: NullModel, problem: Problem, data: Floats, model:
     return replace(
         null_model,
         near=_sorted_residuals(problem, rearranged, model),
-        moved=_sorted_residuals(problem, _move(problem, data, smallest_move(problem, threshold)), model),
+        moved=_sorted_residuals(problem, _move(problem, data, smallest_move(problem, min(threshold, noise))), model),
         follows=follows,
     )
 

@@ -29,11 +29,15 @@ _EXACT = 1e-3
 # shares fewer points, and its neighbours are nearer.
 _SHARES = 1.0, 0.5, 0.25
 # If the threshold exceeds the share _SMALL of the extent of the data, the probability of a random inlier is checked. At
-# _USELESS or above, the inliers prove nothing.
+# _USELESS or above, the inliers prove nothing. The same holds for a match with the displacement of others.
 _SMALL = 0.1
 _USELESS = 0.5
 
 _CHANCE = ", no more than chance gives"
+
+# Limits that end a search before its restarts agree, and what a success then says.
+_LIMITS = "max_iterations", "max_seconds", "restarts"
+_NOT_CONFIRMED = "; the restarts did not agree before the search ended, and preset='accurate' searches longer"
 
 
 class Verdict(NamedTuple):
@@ -65,6 +69,7 @@ def find_verdict(
     count: int,
     *,
     two_views: bool,
+    noise: float = np.inf,
 ) -> Verdict:
     """Decide whether the model of a run is a success.
 
@@ -88,6 +93,10 @@ def find_verdict(
         Number of inliers.
     two_views : bool
         Whether the data are matches of two views. If True, their configuration is determined.
+    noise : float
+        Largest threshold for which the displacements of matches may differ by their noise only, in the caller's unit.
+        Displacements that are random within a search window look like noise at a threshold that is large enough. So an
+        estimated threshold needs this limit.
 
     Returns
     -------
@@ -97,17 +106,23 @@ def find_verdict(
     n = residuals.size
     if outcome.model is None:
         return Verdict(False, _explain_no_model(problem, n, outcome), None)
-    doubt, configuration = _test_support(problem, data, threshold, unit, outcome.model, residuals, inliers, count)
+    doubt, configuration = _test_support(
+        problem, data, threshold, unit, outcome.model, residuals, inliers, count, noise
+    )
     if two_views and configuration is None:
         configuration = find_configuration(problem, data, residuals / unit, threshold / unit, by_chance=doubt != "")
     message = f"{problem.name} with {count} of {n} inliers{doubt}{configuration_message(problem, configuration)}"
-    return Verdict(doubt == "" and configuration != "collinear", message, configuration)
+    success = doubt == "" and configuration != "collinear"
+    if success and outcome.restarts > 1 and outcome.stop_reason in _LIMITS:
+        message += _NOT_CONFIRMED
+    return Verdict(success, message, configuration)
 
 
 def is_significant(
     problem: Problem,
     data: NDArray[np.float64],
     unit: float,
+    noise: float,
     model: NDArray[np.float64],
     threshold: float,
     fast: bool = False,
@@ -123,8 +138,9 @@ def is_significant(
     if fast:
         if problem.evidence is not None:
             problem, data, model = problem.evidence(data, model)
-        return is_significant_fast(problem, data, model, threshold / unit, inliers)
-    return _test_support(problem, data, threshold, unit, model, residuals, inliers, int(inliers.sum()))[0] == ""
+        return is_significant_fast(problem, data, model, threshold / unit, inliers, noise / unit)
+    count = int(inliers.sum())
+    return _test_support(problem, data, threshold, unit, model, residuals, inliers, count, noise)[0] == ""
 
 
 def plane_motion_verdict(support: int, n: int) -> Verdict:
@@ -156,6 +172,7 @@ def _test_support(
     residuals: NDArray[np.float64],
     inliers: NDArray[np.bool_],
     count: int,
+    noise: float,
 ) -> tuple[str, str | None]:
     """Test whether chance explains the support, and whether enough inliers are off a line.
 
@@ -164,17 +181,17 @@ def _test_support(
     m = problem.sample_size
     if problem.evidence is not None:
         problem, data, model = problem.evidence(data, model)
-    threshold, residuals = threshold / unit, residuals / unit
+    threshold, residuals, noise = threshold / unit, residuals / unit, noise / unit
     if count <= m:
         return _CHANCE, None
-    if is_significant_fast(problem, data, model, threshold, inliers):
+    if is_significant_fast(problem, data, model, threshold, inliers, noise):
         return "", None
     doubt = _explain_large_threshold(problem, data, model, threshold, unit)
     if doubt:
         return doubt, None
     distinct = first_of_equals(problem, data, threshold)
     support = distinct[inliers[distinct]]
-    if not _is_significant(problem, data, model, threshold, residuals, distinct):
+    if not _is_significant(problem, data, model, threshold, residuals, distinct, noise):
         return _explain_shared_points(support.size, count) + _CHANCE, None
     # The test is for problems with m > 2 whose data are matches or points in space. Two matches determine a similarity
     # and are always on a line; points of the plane on a line determine a line. At least m - 1 points must be off the
@@ -213,7 +230,7 @@ def _explain_shared_points(distinct: int, count: int) -> str:
 
 
 def _is_significant(
-    problem: Problem, data: Floats, model: Floats, threshold: float, residuals: Floats, distinct: Ints
+    problem: Problem, data: Floats, model: Floats, threshold: float, residuals: Floats, distinct: Ints, noise: float
 ) -> bool:
     """Return whether the support within a share of the threshold is more than chance gives.
 
@@ -236,7 +253,10 @@ def _is_significant(
         if not _exceeds_chance(problem, null_model, support, exactness):
             continue
         # Neighbours and displacements can only raise the NFA, and take most of the time.
-        if _exceeds_chance(problem, add_neighbours(null_model, problem, thinned, model, within), support, exactness):
+        complete = add_neighbours(null_model, problem, thinned, model, within, noise)
+        if noise < within and complete.moved.size > 0 and np.mean(complete.moved <= within) > _USELESS:
+            continue
+        if _exceeds_chance(problem, complete, support, exactness):
             return True
     return False
 
