@@ -296,6 +296,15 @@ def test_without_a_pair_off_the_plane_the_model_stays(off_plane):
     assert (found == F).all()
 
 
+def test_one_pair_off_the_plane_is_enough():
+    rng = np.random.default_rng(6)
+    scene = Scene(rng, [PLANE] * 50 + [ANYWHERE] * 2)
+    sample = scene.pick(rng, PLANE, 7)
+    code, found = run(scene.data, sample, degenerate_model(rng, scene, sample), 0.1 * PIXEL)
+    assert code == REPAIRED
+    assert distance_up_to_scale(found, scene.F) < 1e-6
+
+
 def test_seven_matches_are_never_repaired():
     rng = np.random.default_rng(7)
     for coplanar in (5, 6, 7):

@@ -215,6 +215,7 @@ def test_every_function_of_the_contract_is_tried(fields, message):
 
 
 @pytest.mark.skipif(bool(config.DISABLE_JIT), reason="interpreted: nothing is compiled")
+@pytest.mark.skipif(bool(config.BOUNDSCHECK), reason="with checks of bounds, the compiled function writes nothing")
 def test_the_margins_show_what_a_compiled_function_writes():
     class Module:
         fill = staticmethod(njit(fill.py_func))  # known by an attribute, so it stays compiled
