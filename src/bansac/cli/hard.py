@@ -21,7 +21,7 @@ from bansac.lab.evaluation.hard import planes as dominant_planes
 from bansac.lab.evaluation.hard.estimators import OURS, PEERS
 from bansac.lab.evaluation.provenance import circumstances, plain_settings
 from bansac.lab.evaluation.render import to_document, to_markdown
-from bansac.lab.evaluation.runner import open_run
+from bansac.lab.evaluation.runner import failure_notes, open_run
 from bansac.plotting import save_figure
 from bansac.storage import to_json, write_atomically
 
@@ -111,8 +111,10 @@ def _run(experiment: Experiment, setup: Setup, out: Path | None, overwrite: bool
     started = time.perf_counter()
     with open_run(experiment, setup, journal) as run:
         rows, failed = run.execute(progress=show_progress)
+        if len(failed) == len(run.units):
+            raise ValueError("; ".join(failure_notes(failed)))
         found = experiment.report(setup, rows)
-    found.notes += [f"unit {key} failed: {reason}" for key, reason in failed.items()]
+    found.notes += failure_notes(failed)
     document: Mapping[str, Any] = {
         "experiment": experiment.name,
         **circumstances(peer.package for peer in PEERS),
@@ -120,6 +122,7 @@ def _run(experiment: Experiment, setup: Setup, out: Path | None, overwrite: bool
         "seconds": time.perf_counter() - started,
         "tables": {name: to_document(table) for name, table in found.tables.items()},
         **found.records,
+        "failed": failed,
         "notes": found.notes,
     }
     if out is not None:

@@ -208,7 +208,7 @@ def test_notes_name_some_failures_and_count_the_others(run: Run) -> None:
     assert len(outcome.failed) == 13
     assert outcome.report.notes[1:] == [
         *(f"unit unit {i} failed: unit {i} is not for me" for i in range(10)),
-        "3 more units failed; run.json has them all",
+        "3 more units failed; the JSON document has them all",
     ]
 
 

@@ -165,7 +165,7 @@ def run_experiment(
             raise ValueError(f"{experiment.name}: no unit gave a row; {_first_reason(failed)}")
         folder.write_rows("runs.csv", rows)
         report = experiment.report(setup, rows)
-        report.notes += _failure_notes(failed)
+        report.notes += failure_notes(failed)
         _write_report(folder, report)
     document = {
         "experiment": experiment.name,
@@ -200,10 +200,11 @@ def _write_report(folder: OutputFolder, report: Report) -> None:
         folder.write_rows(f"{name}.csv", rows)
 
 
-def _failure_notes(failed: dict[str, str]) -> list[str]:
+def failure_notes(failed: dict[str, str]) -> list[str]:
+    """Return notes on failed units: the reasons of the first ones, and the number of the others."""
     notes = [f"unit {key} failed: {reason}" for key, reason in list(failed.items())[:_NOTED_FAILURES]]
     more = len(failed) - len(notes)
-    return [*notes, f"{more} more units failed; run.json has them all"] if more else notes
+    return [*notes, f"{more} more units failed; the JSON document has them all"] if more else notes
 
 
 def _first_reason(failed: dict[str, str]) -> str:

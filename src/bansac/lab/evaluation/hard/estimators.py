@@ -1,8 +1,8 @@
 """Estimators on a scene: this package's and those of other libraries, without scores; and one unit of work.
 
-The other libraries get thresholds near three standard deviations of the noise (``THRESHOLDS``) and have large limits:
-PoseLib its default ones (1000 to 100,000 samples, success probability .9999), OpenCV up to 10,000 samples at a
-confidence of .999, SupeRANSAC its default ones (1000 to 5000) with uniform sampling, since there are no scores.
+The other libraries get the thresholds in ``THRESHOLDS``. PoseLib has its default limits (1000 to 100,000 samples,
+success probability .9999), OpenCV up to 10,000 samples at a confidence of .999. SupeRANSAC has its default limits (1000
+to 5000) with uniform sampling, since there are no scores.
 """
 
 from __future__ import annotations
