@@ -241,7 +241,7 @@ EFFECTS: dict[str, tuple[Any, dict[str, Any], Any, Any, Any]] = {
     "scoring": (plane, {}, "inliers", "msac", scoring),
     "weighting": (two_lines, {"agreement": 100}, None, "scores", weighting),
     "verification": (bare_plane, {}, "sprt", None, verification),
-    "local_optimization": (bare_plane, {"max_iterations": 60}, None, "inner", local_optimization),
+    "local_optimization": (bare_plane, {"max_iterations": 60, "threshold": 2.0}, None, "inner", local_optimization),
     "degeneracy": (with_dominant_plane, {"preset": "paper", "max_iterations": 200}, None, "degensac", degeneracy),
     "refinement": (bare_line, {}, None, "least_squares", refinement),
     "seed": (bare_plane, {}, 0, 9, seed),

@@ -47,7 +47,7 @@ def test_the_scale_of_scores_does_not_decide_what_is_found(kind, preset, transfo
         scaled = estimate(*points, scores=TRANSFORMS[transform](scores), **settings)
         assert plain.success
         assert scaled.success
-        assert scaled.num_inliers == pytest.approx(plain.num_inliers, rel=0.03)
+        assert scaled.num_inliers == pytest.approx(plain.num_inliers, rel=0.06)
 
 
 @pytest.mark.parametrize("value", [0.01, 0.3, 1.0])

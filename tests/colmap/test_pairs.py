@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from bansac.colmap import PairGeometry, VerificationOptions, verify_pairs
+from bansac.colmap import PairGeometry, VerificationOptions, pairs, verify_pairs
 from bansac.colmap.pairs import PairFailure
 from bansac.geometry import essential_from_pose
 from bansac.lab.metrics import rotation_error, translation_error
@@ -103,14 +103,14 @@ def test_few_right_matches_stand_out_at_a_smaller_threshold(monkeypatch):
     pair = as_pair(scene)
     found = verify(pair)
     assert np.isin(np.flatnonzero(scene.inliers), found.inlier_matches[:, 0]).mean() > 0.9
-    monkeypatch.setattr("bansac.colmap.pairs._ATTEMPTS", ((1.0, "fast"), (1.0, None)))
+    monkeypatch.setattr("bansac.colmap.pairs._ATTEMPTS", pairs._ATTEMPTS[:2])
     assert verify(pair).configuration == "degenerate"
 
 
 def test_hard_pairs_are_searched_for_longer(monkeypatch):
     pair = as_pair(epipolar_matches(1200, inlier_ratio=0.15, noise=1.0, seed=0), focal_error=None)
     assert len(verify(pair).inlier_matches) > 170
-    monkeypatch.setattr("bansac.colmap.pairs._ATTEMPTS", ((1.0, "fast"),))
+    monkeypatch.setattr("bansac.colmap.pairs._ATTEMPTS", pairs._ATTEMPTS[:1])
     assert verify(pair).configuration == "degenerate"
 
 

@@ -19,8 +19,8 @@ import numpy as np
 
 import bansac
 from bansac.batch.journal import Row
+from bansac.engine.noise_scale import estimate_threshold
 from bansac.estimate.absolute_pose import estimate_absolute_pose
-from bansac.estimate.auto_threshold import estimate_threshold
 from bansac.estimate.solve import solve
 from bansac.estimate.two_views import estimate_homography
 from bansac.geometry import essential_from_pose
