@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
+import numba
 import numpy as np
 import pytest
 
@@ -15,6 +16,8 @@ from bansac.lab.metrics import corner_error, rotation_error, translation_error
 from bansac.problems.fundamental import FUNDAMENTAL
 from bansac.problems.homography import HOMOGRAPHY
 from bansac.synthetic import epipolar_matches, homography_matches, line_points
+
+pytestmark = pytest.mark.skipif(numba.config.DISABLE_JIT, reason="whole searches take minutes as plain Python")
 
 DEFAULTS = {"H": 2.0, "F": 0.5, "E": 0.5}
 FIXED = (0.25, 0.5, 1.0, 2.0, 4.0)
