@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["as_array", "read_fields", "to_json", "to_plain", "write_atomically", "write_fields"]
+__all__ = ["as_array", "read_fields", "to_json", "to_plain", "write_atomically", "write_fields", "write_json"]
 
 # Entry of an npz file with all fields that are not arrays, as JSON. Names of nested fields are joined by dots.
 _REST = "fields"
@@ -67,11 +67,16 @@ def write_atomically(path: Path, write: Callable[[Path], Any]) -> None:
         temporary.unlink(missing_ok=True)
 
 
+def write_json(path: Path, document: Mapping[str, Any]) -> None:
+    """Write a JSON document to a file, atomically."""
+    write_atomically(path, lambda file: file.write_text(to_json(document) + "\n", encoding="utf-8"))
+
+
 def write_fields(path: str | os.PathLike[str], fields: Mapping[str, Any]) -> None:
     """Write the fields of a result to a ``.json`` or ``.npz`` file."""
     target = Path(path)
     if _suffix(target) == ".json":
-        write_atomically(target, lambda file: file.write_text(to_json(fields) + "\n", encoding="utf-8"))
+        write_json(target, fields)
         return
     flat = dict(_flatten(fields))
     arrays: dict[str, Any] = {name: value for name, value in flat.items() if isinstance(value, np.ndarray)}

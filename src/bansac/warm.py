@@ -58,7 +58,6 @@ OPTIONS: tuple[Task, ...] = (
     ("homography", {"scores": True, "stopping": "ransac+prosac"}),
     ("homography", {"order": 2}),
     ("homography", {"stopping": None}),
-    ("homography", {"threshold": "auto"}),
     *(
         ("homography", {"preset": "paper", "sampler": row.name} | ({"scores": True} if row.order else {}))
         for row in SAMPLERS.values()

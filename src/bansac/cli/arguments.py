@@ -76,8 +76,7 @@ _VALUES: dict[str, tuple[Any, dict[str, Any]]] = {
 # Defaults that depend on the model.
 _DEFAULTS = {
     "threshold": "It is in pixels for H and F, and for E with --calib; in normalised units for E without; in the unit "
-    "of the points for curves. Default: 2 px for H, 0.5 px for F, 0.5 px for E with --calib, 5e-4 in normalised "
-    "units without. auto estimates it from the data (H, F and E).",
+    "of the points for curves. By default, and with auto, it is estimated from the data.",
     "max_iterations": f"1e4 works, too. Default: {HOMOGRAPHY.default_max_iterations} for H, "
     f"{FUNDAMENTAL.default_max_iterations} for F, {ESSENTIAL.default_max_iterations} for E, "
     f"{LINE.default_max_iterations} for curves.",

@@ -37,7 +37,7 @@ from bansac.lab.evaluation.runner import open_run
 from bansac.lab.evaluation.task import DEFAULTS
 from bansac.plotting import save_figure
 from bansac.problems.table import Kind
-from bansac.storage import to_json, write_atomically
+from bansac.storage import write_atomically, write_json
 
 DEFAULT_METHODS = "bansac,p-bansac,uniform"
 OUR_PRESETS = ",".join(method.name for method in PRESET_METHODS)
@@ -143,7 +143,7 @@ def folders(
         if sweep is not None:
             document = sweep.curves(document)
         if out is not None:
-            write_atomically(out, lambda path: path.write_text(to_json(document) + "\n", encoding="utf-8"))
+            write_json(out, document)
             if sweep is not None:
                 _write_curves(document, out)
     if journal is not None:

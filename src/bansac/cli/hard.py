@@ -23,7 +23,7 @@ from bansac.lab.evaluation.provenance import circumstances, plain_settings
 from bansac.lab.evaluation.render import to_document, to_markdown
 from bansac.lab.evaluation.runner import failure_notes, open_run
 from bansac.plotting import save_figure
-from bansac.storage import to_json, write_atomically
+from bansac.storage import write_atomically, write_json
 
 INCOMPLETE = 1
 
@@ -126,7 +126,7 @@ def _run(experiment: Experiment, setup: Setup, out: Path | None, overwrite: bool
         "notes": found.notes,
     }
     if out is not None:
-        write_atomically(out, lambda path: path.write_text(to_json(document) + "\n", encoding="utf-8"))
+        write_json(out, document)
         for figure in found.figures.values():
             for suffix in (".png", ".svg"):
                 write_atomically(out.with_suffix(suffix), functools.partial(save_figure, figure))

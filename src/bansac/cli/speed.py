@@ -13,7 +13,7 @@ from bansac.cli.output import check_new_file
 from bansac.lab.evaluation.render import to_markdown
 from bansac.lab.evaluation.speed.report import PEERS, measure_speed
 from bansac.lab.evaluation.speed.tables import tables_of
-from bansac.storage import to_json, write_atomically
+from bansac.storage import write_json
 
 
 def speed(
@@ -49,7 +49,7 @@ def speed(
         progress=show_progress,
     )
     if out is not None:
-        write_atomically(out, lambda path: path.write_text(to_json(document) + "\n", encoding="utf-8"))
+        write_json(out, document)
     if json:
         print_json(document)
         return

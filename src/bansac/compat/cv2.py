@@ -9,8 +9,8 @@ Values of ``method`` (the constants have OpenCV's values):
 - ``FM_7POINT``: the minimal solver for seven points; returns up to three stacked matrices
 - ``FM_8POINT``: least squares on all points
 - ``RANSAC``: the default options
-- ``LMEDS``: the default options with the problem's default threshold, instead of the median; the threshold of the call
-  is ignored, as in OpenCV
+- ``LMEDS``: the default options with an estimated threshold, instead of the median; the threshold of the call is
+  ignored, as in OpenCV
 - ``RHO``: the default options; the order of the points is ignored
 - ``USAC_DEFAULT``: the default options
 - ``USAC_PARALLEL``: the default options; one problem uses one thread

@@ -6,9 +6,9 @@ Threshold-Robust RANSAC, arXiv 2503.13433, 2025). As in SIMFIT, two biases of th
 fitted to the same points, and the residuals are truncated at some distance. Here the residuals within this distance are
 explained by a mixture of inliers and outliers (:mod:`.posterior`).
 
-The search alternates (``bansac.engine.search``): after a restart whose model is significant, the model is optimised at
-the estimated threshold, and the next restarts use it. Until then the restarts alternate between the first threshold and
-a wide one, because the noise may be larger than expected.
+The search alternates (``bansac.engine.search``): once a restart has a significant model, the model is optimised at the
+estimated threshold, and the search goes on there. Until then the restarts alternate between the first threshold and a
+wide one, because the noise may be larger than expected.
 """
 
 from __future__ import annotations

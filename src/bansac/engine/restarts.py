@@ -7,7 +7,8 @@ of iterations. A restart from the prior does not depend on the restarts before i
 
 * the iterations of all restarts together have reached ``max_iterations``;
 * or ``restarts`` restarts are done;
-* or ``agreement`` restarts have led to the same model. One less is enough if most points are its inliers.
+* or ``agreement`` restarts have led to the same model. One less is enough if most points are its inliers. If the
+  threshold is estimated, the model must be significant.
 
 The last two apply from ``min_iterations`` on. Easy data need one or two short restarts, hard data need all. The search
 (``bansac.engine.search``) also ends the restarts at ``max_seconds``.

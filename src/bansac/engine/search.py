@@ -224,11 +224,8 @@ class Search:
 
     def _estimate_threshold(self, model: Floats, window: float = _WINDOW) -> float:
         """Return the threshold estimated from the residuals of a model within this number of thresholds."""
-        residuals = np.empty(self.state.odds.size)
-        self.problem.float64_residuals(self.state.data, model, 0, residuals.size, residuals)
-        residuals[~(residuals >= 0.0)] = np.inf
-        smallest, largest = self._bounds
-        return estimate_threshold(np.sqrt(residuals), self.problem, (smallest, min(window * self.threshold, largest)))
+        residuals, (smallest, largest) = self.problem.distances(self.state.data, model), self._bounds
+        return estimate_threshold(residuals, self.problem, (smallest, min(window * self.threshold, largest)))
 
     def _optimize_at(self, threshold: float, model: Floats, optimize: Callable[[], None] | None) -> bool:
         """Make the optimum at another threshold the best model; return False if too few points are inliers there."""

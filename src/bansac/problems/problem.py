@@ -430,6 +430,13 @@ class Problem:
         """The residuals compiled for float64, for the result in the caller's coordinates."""
         return self._compile(CONTRACT["residuals"], self.residuals, "float64")
 
+    def distances(self, data: Floats, model: Floats) -> Floats:
+        """Return the residual distances (N) of data (channels x N); inf where a residual is undefined."""
+        squared = np.empty(data.shape[1])
+        self.float64_residuals(data, model, 0, squared.size, squared)
+        squared[np.isnan(squared)] = np.inf
+        return np.sqrt(squared, out=squared)
+
     @functools.cached_property
     def float64(self) -> Any:
         """A struct for kernels with ``float64_residuals`` as the field ``residuals``."""

@@ -167,11 +167,9 @@ def _exchange_with_others(data: Floats, order: Ints, stays: Bools, exchanged: Fl
 
 
 def _sorted_residuals(problem: Problem, data: Floats, model: Floats) -> Floats:
-    squared = np.empty(data.shape[1])
-    problem.float64_residuals(data, model, 0, squared.size, squared)
-    squared[np.isnan(squared)] = np.inf
-    squared.sort()
-    return np.sqrt(squared, out=squared)
+    residuals = problem.distances(data, model)
+    residuals.sort()
+    return residuals
 
 
 def _neighbours(problem: Problem, data: Floats, threshold: float) -> tuple[Ints, Ints]:

@@ -131,9 +131,7 @@ def is_significant(
 
     If ``fast``, only the fast test is made, which some significant models fail.
     """
-    residuals = np.empty(data.shape[1])
-    problem.float64_residuals(data, model, 0, residuals.size, residuals)
-    residuals = np.sqrt(np.where(residuals >= 0.0, residuals, np.inf)) * unit
+    residuals = problem.distances(data, model) * unit
     inliers = residuals <= threshold
     if fast:
         if problem.evidence is not None:

@@ -8,7 +8,6 @@ by that of the same fixed threshold.
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -79,10 +78,9 @@ def _judge(scene: Scene, model: Any) -> Row:
 
 
 def warm_up(setup: Setup, units: Sequence[Unit]) -> None:
-    """Load or compile the kernels of every problem that has a default threshold; the units report the others."""
+    """Load or compile the kernels of every problem."""
     for problem in dict.fromkeys(unit.payload[0] for unit in units):
-        with contextlib.suppress(ValueError):
-            load_kernels((make_scene(problem, 100, ratio, 1.0, 0) for ratio in (0.6, 0.0)), _estimators(problem)[:3])
+        load_kernels((make_scene(problem, 100, ratio, 1.0, 0) for ratio in (0.6, 0.0)), _estimators(problem)[:3])
 
 
 def report(setup: Setup, rows: Iterable[Row]) -> Report:
