@@ -110,11 +110,12 @@ class Result:
         Time to compile kernels or load them from the cache; 0 if all of them were in memory.
     trace : Trace or None
         Record of the iterations, with ``trace=True``.
-    configuration : {"general", "planar", "pure_rotation", "collinear"} or None
-        Configuration of the inliers of two views. Planar points and a pure rotation do not determine a fundamental
-        matrix; for this problem both are "planar". With "pure_rotation" the translation of E and of the pose is
-        undetermined. With "collinear" the run has no success. The plane of a homography is "planar". None without a
-        model and for other models.
+    configuration : {"general", "ambiguous", "planar", "pure_rotation", "collinear"} or None
+        Configuration of the inliers of two views. With "ambiguous", many inliers are on a plane, and outliers off it
+        support another epipolar geometry, as a repeated pattern does; the result may be the wrong one. Planar points
+        and a pure rotation do not determine a fundamental matrix; for this problem both are "planar". With
+        "pure_rotation" the translation of E and of the pose is undetermined. With "collinear" the run has no success.
+        The plane of a homography is "planar". None without a model and for other models.
     """
 
     model: Any

@@ -14,14 +14,14 @@ from bansac.problems.essential import ESSENTIAL
 from bansac.problems.fundamental import FUNDAMENTAL
 from bansac.problems.homography import HOMOGRAPHY
 from bansac.significance.configuration import (
-    _plane_distance,
     _raise_to_noise,
     configuration_message,
     find_configuration,
     matches_of_plane,
+    plane_distance,
 )
 from bansac.synthetic import epipolar_matches, homography_matches, planar_scene_matches, rotation_matches
-from tests.reference.degensac import plane_distance
+from tests.reference import degensac as reference
 
 whole_search = pytest.mark.skipif(numba.config.DISABLE_JIT, reason="a minute as plain Python: whole searches")
 
@@ -194,8 +194,8 @@ def test_the_distance_from_a_plane_agrees_with_its_definition():
     data = rng.uniform(-1, 1, (4, 40))
     for _ in range(5):
         H = rng.normal(size=(3, 3)) + 2 * np.eye(3)
-        expected = [plane_distance(H, match) ** 0.5 for match in data.T]
-        assert [_plane_distance(data, H.ravel(), k) for k in range(40)] == pytest.approx(expected)
+        expected = [reference.plane_distance(H, match) ** 0.5 for match in data.T]
+        assert [plane_distance(data, H.ravel(), k) for k in range(40)] == pytest.approx(expected)
 
 
 def test_curves_have_no_configuration():

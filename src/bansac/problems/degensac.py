@@ -18,7 +18,7 @@ from bansac.numeric.rng import next_index
 from bansac.problems.epipolar import orientation, second_epipole
 from bansac.solvers import homography_dlt
 
-__all__ = ["is_degenerate", "mark_plane", "refit_plane", "repair_degenerate"]
+__all__ = ["is_degenerate", "mark_plane", "refit_plane", "repair_degenerate", "search_epipole"]
 
 # Any five of seven matches contain one of these triplets.
 _TRIPLETS = np.array([0, 1, 2, 3, 4, 5, 0, 1, 6, 3, 4, 6, 2, 5, 6])
@@ -82,7 +82,7 @@ def repair_degenerate(
     if not _find_plane(data, sample, model, plane_threshold, H, candidate, weights, work):
         return False
     off_count = n - refit_plane(data, plane_threshold, _MAX_FITS, H, candidate, weights, work)
-    return _search_epipole(data, weights, off_plane[:off_count], H, model, candidate, squared_threshold, rng)
+    return search_epipole(data, weights, off_plane[:off_count], H, model, candidate, squared_threshold, rng)
 
 
 @inner_kernel
@@ -207,7 +207,7 @@ def refit_plane(
 
 
 @inner_kernel
-def _search_epipole(
+def search_epipole(
     data: Floats,
     weights: Floats,
     off_plane: Floats,

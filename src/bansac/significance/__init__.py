@@ -7,6 +7,7 @@
 ``null_model``     residuals under chance
 ``common_motion``  the affine motion that most matches of two images follow
 ``support``        distinct inliers; points on a line
+``ambiguity``      another epipolar geometry off a dominant plane
 ``configuration``  planar, collinear and rotation-only configurations of two views
 =================  ==============================================================================
 

@@ -35,24 +35,24 @@ _BINS = 24
 _WITHIN = 0.683
 
 # A match follows a line or plane up to this many thresholds, as in DEGENSAC, because it has noise in two directions.
-_TOLERANCE = 3.0
+TOLERANCE = 3.0
 
 # Number of random samples of inliers. If a plane has four fifths of the inliers, all 16 samples miss it in one of 5000
 # scenes.
 _SAMPLES = 16
 
 # Number of matches off a line, and off a plane, that fit the model in any case: they determine its free parameters.
-_FREE_OF_LINE, _FREE_OF_PLANE = 4, 2
+_FREE_OF_LINE, FREE_OF_PLANE = 4, 2
 
 # Log of the largest probability of a significant support off the structure: one of a thousand scenes.
 _SIGNIFICANT = math.log(1e-3)
 
 # The rate of chance inliers is estimated from the residuals between these multiples of the threshold.
-_NEAR, _FAR = 2.0, 10.0
+NEAR, FAR = 2.0, 10.0
 
 # Noise moves a match off a plane by at most this multiple of the distance within which 68 % of the inliers are. If the
 # noise is as large as the threshold, this distance is .6 thresholds.
-_REACH = 9.0
+REACH = 9.0
 
 # Factor of the rate of inliers by noise, for errors of the homography and noise that is not quite isotropic.
 _SLACK = 1.2
@@ -65,7 +65,7 @@ _FEWEST_AT_FIRST, _FEWEST = 0.4, 0.7
 _MAX_FITS = 4
 
 # Largest number of inliers in the search.
-_SEARCHED = 250
+SEARCHED = 250
 
 _solve_homography = inner_kernel(homography_4pt.solve)
 
@@ -192,7 +192,7 @@ def _on_line(data: Floats, residuals: Floats, threshold: float, codimension: int
     n = _examine_lines(data, residuals, threshold, fixed_rng(), counts)
     few, found = (1.0 - _FEWEST) * n, n == 0
     for image in range(0 if found else 2):
-        found |= counts[image, 0] <= few and _is_chance(counts[image], _FREE_OF_LINE, codimension, 0.0)
+        found |= counts[image, 0] <= few and is_chance(counts[image], _FREE_OF_LINE, codimension, 0.0)
     return found
 
 
@@ -205,11 +205,11 @@ def _on_plane(data: Floats, residuals: Floats, threshold: float, codimension: in
     """
     counts = np.empty(3, np.int64)
     by_noise = _mark_plane_of_support(data, residuals, threshold, fixed_rng(), follows, counts)
-    return _is_chance(counts, _FREE_OF_PLANE, codimension, by_noise)
+    return is_chance(counts, FREE_OF_PLANE, codimension, by_noise)
 
 
 @inner_kernel
-def _is_chance(counts: Ints, free: int, codimension: int, by_noise: float) -> bool:
+def is_chance(counts: Ints, free: int, codimension: int, by_noise: float) -> bool:
     """Return whether chance explains the inliers among the matches off a line or plane.
 
     By chance, such a match is an inlier with the rate estimated from residuals beyond the threshold, or with the rate
@@ -219,7 +219,7 @@ def _is_chance(counts: Ints, free: int, codimension: int, by_noise: float) -> bo
     support, near, n = counts[0], counts[1], counts[2]
     if support <= free:
         return True
-    rate = min(max((near + 1.0) / ((_FAR**codimension - _NEAR**codimension) * (n + 1.0)), by_noise), 1.0)
+    rate = min(max((near + 1.0) / ((FAR**codimension - NEAR**codimension) * (n + 1.0)), by_noise), 1.0)
     return log_choose(n, free) + log_binomial_tail(support - free, n - free, rate) > _SIGNIFICANT
 
 
@@ -234,12 +234,12 @@ def _is_rotation(data: Floats, plane: Floats, threshold: float) -> bool:
 @kernel
 def _count_following(data: Floats, H: Floats, threshold: float, follows: Floats) -> int:
     """Set ``follows`` to 1 for matches that follow a homography, else to 0; return the number of ones."""
-    return mark_plane(data[0], data[1], data[2], data[3], H, _squared_tolerance(threshold), follows)
+    return mark_plane(data[0], data[1], data[2], data[3], H, squared_tolerance(threshold), follows)
 
 
 @inlined
-def _squared_tolerance(threshold: float) -> float:
-    return _TOLERANCE * _TOLERANCE * threshold * threshold
+def squared_tolerance(threshold: float) -> float:
+    return TOLERANCE * TOLERANCE * threshold * threshold
 
 
 @allocating_kernel
@@ -249,12 +249,12 @@ def _examine_lines(data: Floats, residuals: Floats, threshold: float, rng: Words
     Row i of ``counts`` is for image i. It holds the number of inliers off the line, of matches off the line with a
     residual from 2 to 10 thresholds, and of all matches off the line. Returns the number of inliers.
     """
-    tolerance, low, high = _TOLERANCE * threshold, _NEAR * threshold, _FAR * threshold
+    tolerance, low, high = TOLERANCE * threshold, NEAR * threshold, FAR * threshold
     members, size = np.empty(residuals.size, np.int64), 0
     for k in range(residuals.size):
         members[size] = k
         size += 1 if residuals[k] <= threshold else 0
-    step = 1 + size // _SEARCHED
+    step = 1 + size // SEARCHED
     n = (size + step - 1) // step
     some = np.empty((2, n))
     for image in range(2 if size > 0 else 0):
@@ -295,7 +295,7 @@ def _mark_plane_of_support(
         support += 1 if residuals[k] <= threshold else 0
         follows[k] = 0.0
     counts[0], counts[1], counts[2] = support, 0, residuals.size
-    step = 1 + support // _SEARCHED
+    step = 1 + support // SEARCHED
     n = (support + step - 1) // step
     searched, on, scratch = np.empty((4, n)), np.empty(n), np.empty(homography_dlt.SCRATCH)
     models, sample = np.empty((2, 9)), np.empty(4, np.int64)
@@ -306,22 +306,22 @@ def _mark_plane_of_support(
                 for c in range(4):
                     searched[c, seen // step] = data[c, k]
             seen += 1
-    found = _search_plane(searched, threshold, rng, models, sample, on)
+    found = search_plane(searched, threshold, _SAMPLES, rng, models, sample, on)
     if found >= _FEWEST_AT_FIRST * n and found > 0:
-        found = refit_plane(searched, _squared_tolerance(threshold), _MAX_FITS, models[1], models[0], on, scratch)
+        found = refit_plane(searched, squared_tolerance(threshold), _MAX_FITS, models[1], models[0], on, scratch)
     if found < _FEWEST * n or found == 0:
         return 0.0
-    refit_plane(data, _squared_tolerance(threshold), 1, models[1], models[0], follows, scratch)
+    refit_plane(data, squared_tolerance(threshold), 1, models[1], models[0], follows, scratch)
     counts[0], counts[2], by_noise = 0, 0, 0.0
-    reach = _REACH * _spread_of_inliers(residuals, threshold)
+    reach = REACH * _spread_of_inliers(residuals, threshold)
     for k in range(residuals.size):
         if follows[k] == 0.0:
             r = residuals[k]
             counts[0] += 1 if r <= threshold else 0
-            counts[1] += 1 if _NEAR * threshold < r <= _FAR * threshold else 0
+            counts[1] += 1 if NEAR * threshold < r <= FAR * threshold else 0
             counts[2] += 1
-            distance = _plane_distance(data, models[1], k)
-            by_noise += _rate_by_noise(threshold / distance) if distance <= reach else 0.0
+            distance = plane_distance(data, models[1], k)
+            by_noise += rate_by_noise(threshold / distance) if distance <= reach else 0.0
     rate: float = by_noise / max(counts[2], 1)
     return rate
 
@@ -345,7 +345,7 @@ def _spread_of_inliers(residuals: Floats, threshold: float) -> float:
 
 
 @inlined
-def _rate_by_noise(sine: float) -> float:
+def rate_by_noise(sine: float) -> float:
     """Return the probability that noise moves a match off the plane but not off its epipolar lines.
 
     Noise has no direction. So its component across the epipolar lines is at most the threshold with the probability
@@ -355,7 +355,7 @@ def _rate_by_noise(sine: float) -> float:
 
 
 @inlined
-def _plane_distance(data: Floats, H: Floats, k: int) -> float:
+def plane_distance(data: Floats, H: Floats, k: int) -> float:
     """Return the Sampson distance of match k from a homography, see ``mark_plane``; inf if it is behind a camera."""
     x1, y1, x2, y2 = data[0, k], data[1, k], data[2, k], data[3, k]
     w = H[6] * x1 + H[7] * y1 + H[8]
@@ -367,12 +367,14 @@ def _plane_distance(data: Floats, H: Floats, k: int) -> float:
 
 
 @inner_kernel
-def _search_plane(searched: Floats, threshold: float, rng: Words, models: Floats, sample: Ints, follows: Floats) -> int:
+def search_plane(
+    searched: Floats, threshold: float, samples: int, rng: Words, models: Floats, sample: Ints, follows: Floats
+) -> int:
     """Write the homography of four inliers that most inliers follow to ``models[1]``; return their number."""
-    n, most, tolerance = searched.shape[1], 0, _squared_tolerance(threshold)
+    n, most, tolerance = searched.shape[1], 0, squared_tolerance(threshold)
     H, best, on = models[0], models[1], follows[:n]
     x1, y1, x2, y2 = searched[0], searched[1], searched[2], searched[3]
-    for _ in range(_SAMPLES if n > 0 else 0):
+    for _ in range(samples if n > 0 else 0):
         for k in range(4):
             sample[k] = next_index(rng, n)
         if _solve_homography(searched, sample, models, follows) == 0:

@@ -15,6 +15,7 @@ from bansac.engine.runner import EngineResult
 from bansac.numeric.arrays import Floats, Ints
 from bansac.numeric.extent import GRID, near_box
 from bansac.problems.problem import Problem
+from bansac.significance.ambiguity import count_other_support
 from bansac.significance.configuration import configuration_message, find_configuration
 from bansac.significance.false_alarms import SIGNIFICANT, log_nfa
 from bansac.significance.fast_test import is_significant_fast
@@ -49,7 +50,7 @@ class Verdict(NamedTuple):
         Whether the model has more support than chance explains and its inliers do not lie on a line.
     message : str
         The outcome in words.
-    configuration : {"general", "planar", "pure_rotation", "collinear"} or None
+    configuration : {"general", "ambiguous", "planar", "pure_rotation", "collinear"} or None
         Configuration of the inliers, see ``Result``.
     """
 
@@ -112,6 +113,10 @@ def find_verdict(
     if two_views and configuration is None:
         configuration = find_configuration(problem, data, residuals / unit, threshold / unit, by_chance=doubt != "")
     message = f"{problem.name} with {count} of {n} inliers{doubt}{configuration_message(problem, configuration)}"
+    others = count_other_support(data, residuals / unit, threshold / unit) if configuration == "general" else 0
+    if others > 0:
+        configuration = "ambiguous"
+        message += f"; off a plane of many inliers, {others} outliers support another {problem.name}"
     success = doubt == "" and configuration != "collinear"
     if success and outcome.restarts > 1 and outcome.stop_reason in _LIMITS:
         message += _NOT_CONFIRMED

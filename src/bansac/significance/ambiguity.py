@@ -1,0 +1,147 @@
+"""Detection of ambiguous scenes: whether matches off a dominant plane support another epipolar geometry.
+
+A plane with homography H agrees with F = [e2]x H for any epipole e2; the matches off the plane determine e2. If a
+pattern on the plane repeats, features that are matched one period apart agree on an epipole, too: they look like a
+second plane. The epipole with more matches is not always the right one.
+
+The test searches the outliers of the model off its plane for an epipole (Chum, Werner and Matas, CVPR 2005). The scene
+is ambiguous if chance does not explain the matches of this epipole, and the model has not many more matches off the
+plane.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bansac.numeric.arrays import Bools, Floats, Words
+from bansac.numeric.jit import allocating_kernel, inner_kernel, kernel
+from bansac.numeric.rng import fixed_rng
+from bansac.problems.degensac import refit_plane, search_epipole
+from bansac.problems.epipolar import sampson_residuals
+from bansac.significance.configuration import (
+    FAR,
+    FREE_OF_PLANE,
+    NEAR,
+    REACH,
+    SEARCHED,
+    TOLERANCE,
+    is_chance,
+    plane_distance,
+    rate_by_noise,
+    search_plane,
+    squared_tolerance,
+)
+from bansac.solvers import homography_dlt
+
+__all__ = ["count_other_support"]
+
+# Planes that are searched among the inliers, and the smallest share of the inliers on each. In a wrong model, matches
+# shifted along the plane are the second one. The samples miss a plane with .4 of the inliers in one of 28 runs.
+_PLANES, _FEWEST = 2, 0.2
+_SAMPLES, _MAX_FITS = 128, 4
+
+# Outliers of the model have residuals above this number of thresholds.
+_OUTLIER = 3.0
+
+# Share of the model's inliers off the plane that another epipole needs.
+_SHARE = 1.0 / 3.0
+
+_residuals = inner_kernel(sampson_residuals)
+
+
+def count_other_support(data: NDArray[np.float64], residuals: NDArray[np.float64], threshold: float) -> int:
+    """Return the number of outliers that support another epipole for a plane of the inliers; 0 if few do.
+
+    Parameters
+    ----------
+    data : (4, N) ndarray
+        The matches, with rows x1, y1, x2, y2.
+    residuals : (N,) ndarray
+        The residuals of an epipolar geometry, in the unit of ``data``.
+    threshold : float
+        Largest residual of an inlier, in the unit of ``data``.
+    """
+    return int(_count_other_support(data, residuals, threshold))
+
+
+@kernel
+def _count_other_support(data: Floats, residuals: Floats, threshold: float) -> int:
+    """Try the planes of the inliers in turn."""
+    rng, left, distances = fixed_rng(), np.empty(residuals.size, np.bool_), np.empty(residuals.size)
+    inliers = 0
+    for k in range(residuals.size):
+        left[k] = residuals[k] <= threshold
+        inliers += 1 if left[k] else 0
+    for _ in range(_PLANES):
+        models = np.empty((2, 9))
+        if _find_plane(data, left, threshold, rng, models) < _FEWEST * inliers:
+            break
+        own = 0
+        for k in range(residuals.size):
+            distances[k] = plane_distance(data, models[1], k)
+            left[k] &= distances[k] > TOLERANCE * threshold
+            own += 1 if residuals[k] <= threshold and distances[k] > TOLERANCE * threshold else 0
+        other = _search_outliers(data, residuals, distances, threshold, rng, models)
+        if other > 0 and other >= _SHARE * own:
+            return other
+    return 0
+
+
+@allocating_kernel
+def _find_plane(data: Floats, chosen: Bools, threshold: float, rng: Words, models: Floats) -> int:
+    """Write the homography that most of the chosen matches follow to ``models[1]``; return their number."""
+    searched, size = _take(data, chosen)
+    step = max(searched.shape[1], 1) / max(size, 1)
+    on, scratch = np.empty(searched.shape[1]), np.empty(homography_dlt.SCRATCH)
+    found = search_plane(searched, threshold, _SAMPLES, rng, models, np.empty(4, np.int64), on)
+    if found > 0:
+        found = refit_plane(searched, squared_tolerance(threshold), _MAX_FITS, models[1], models[0], on, scratch)
+    return int(found / step)
+
+
+@allocating_kernel
+def _search_outliers(
+    data: Floats, residuals: Floats, distances: Floats, threshold: float, rng: Words, models: Floats
+) -> int:
+    """Return the number of outliers off a plane that agree on an epipole; 0 if chance explains it.
+
+    ``distances`` are those of all matches from the plane, whose homography is ``models[1]``.
+    """
+    chosen = np.empty(residuals.size, np.bool_)
+    by_noise, reach = 0.0, REACH * threshold
+    for k in range(residuals.size):
+        chosen[k] = distances[k] > TOLERANCE * threshold and residuals[k] > _OUTLIER * threshold
+        by_noise += rate_by_noise(threshold / distances[k]) if chosen[k] and distances[k] <= reach else 0.0
+    searched, size = _take(data, chosen)
+    n, F = searched.shape[1], models[0]
+    F[:] = 0.0
+    if not search_epipole(searched, np.zeros(n), np.empty(n), models[1], F, np.empty(9), threshold * threshold, rng):
+        return 0
+    squared, counts = np.empty(residuals.size), np.zeros(3, np.int64)
+    _residuals(data, F, 0, squared.size, squared)
+    counts[2] = size
+    for k in range(residuals.size):
+        if chosen[k]:
+            r = np.sqrt(squared[k])
+            counts[0] += 1 if r <= threshold else 0
+            counts[1] += 1 if NEAR * threshold < r <= FAR * threshold else 0
+    by_chance = is_chance(counts, FREE_OF_PLANE, 1, by_noise / max(size, 1))
+    return 0 if by_chance else int(counts[0])
+
+
+@allocating_kernel
+def _take(data: Floats, chosen: Bools) -> tuple[Floats, int]:
+    """Return the chosen matches, or some of them if they are many, and their number."""
+    size = 0
+    for k in range(chosen.size):
+        size += 1 if chosen[k] else 0
+    step = 1 + size // SEARCHED
+    taken, seen = np.empty((4, (size + step - 1) // step)), 0
+    for k in range(chosen.size):
+        if chosen[k]:
+            if seen % step == 0:
+                for c in range(4):
+                    taken[c, seen // step] = data[c, k]
+            seen += 1
+    return taken, size
