@@ -370,7 +370,7 @@ def test_every_sampler_copes_with_poor_data(sampler, data):
 )
 def test_noise_is_no_success(method):
     rng = np.random.default_rng(1)
-    runs = 60
+    runs = 20
     failures = dict.fromkeys(["H", "F", "E", "line", "circle", "curve"], 0)
     for seed in range(runs):
         x1, x2 = rng.uniform(0, 1000, (2, 200, 2))

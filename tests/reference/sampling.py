@@ -43,6 +43,7 @@ class ProgressiveNapsac:
     def __init__(self, points, m, growth):
         n = len(points)
         self.points, self.m, self.n = points, m, n
+        self.bounds = near_bounds(points.T)
         self.global_growth = growth
         self.growth = growth_function(n - 1, m - 1, min(20 * n, math.comb(n - 1, m - 1)))
         self.centre_growth = growth_function(n, 1, 20 * n)
@@ -80,7 +81,7 @@ class ProgressiveNapsac:
             self.hits[i] += 1
 
     def _same_cell(self, i, j, cells):
-        low, high = near_bounds(self.points.T)
+        low, high = self.bounds
         return all(
             cell(self.points[i, c], low[c], high[c], cells) == cell(self.points[j, c], low[c], high[c], cells)
             for c in range(self.points.shape[1])

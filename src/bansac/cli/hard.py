@@ -72,10 +72,10 @@ def noise(
     overwrite: OverwriteFlag = False,
     json: JsonFlag = False,
 ) -> None:
-    """Compare the default threshold and "auto" with the best fixed threshold where the noise is unknown.
+    """Compare the default, which estimates the threshold, with the best fixed one where the noise is unknown.
 
     Noise of .25 to 4 px, 100 to 8,000 points, 40 and 60 % inliers: H, E, F, absolute poses (pose), circles (circle) and
-    lines (line). Error and time are those of a method over those of the best fixed threshold of the cell.
+    lines (line). Error and time are those of the default over those of the best fixed threshold of the cell.
     """
     _run(unknown_noise.EXPERIMENT, _setup(seeds, seed, problems=_names(problems)), out, overwrite, json)
 

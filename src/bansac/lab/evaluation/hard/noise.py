@@ -1,4 +1,4 @@
-"""Unknown noise: the default threshold and ``threshold="auto"`` beside the best fixed threshold of a grid.
+"""Unknown noise: the default, which estimates the threshold, beside the best fixed threshold of a grid.
 
 A cell is a problem with a level of noise, a number of points and an inlier ratio. All methods see the same scenes,
 without scores. The error of a method in a cell is the median over the scenes, a failure counting as the largest error
@@ -43,11 +43,11 @@ GRIDS: Mapping[str, tuple[float, ...]] = {
 FAILED: Mapping[str, float] = {"H": 800.0, "E": 180.0, "F": 180.0, "pose": 100.0, "circle": 1500.0, "line": 1500.0}
 """Largest error of every problem: pixels, degrees or per cent, see :func:`.scenes.errors`."""
 
-FREE = (Estimator("default"), Estimator("auto", {"threshold": "auto"}))
+_DEFAULT = Estimator("default")
 
 
 def _estimators(problem: str) -> list[Estimator]:
-    return [*FREE, *(Estimator(f"{pixels:g} px", {"threshold": pixels}) for pixels in GRIDS[problem])]
+    return [_DEFAULT, *(Estimator(f"{pixels:g} px", {"threshold": pixels}) for pixels in GRIDS[problem])]
 
 
 def units(setup: Setup) -> list[Unit]:
@@ -80,7 +80,7 @@ def _judge(scene: Scene, model: Any) -> Row:
 def warm_up(setup: Setup, units: Sequence[Unit]) -> None:
     """Load or compile the kernels of every problem."""
     for problem in dict.fromkeys(unit.payload[0] for unit in units):
-        load_kernels((make_scene(problem, 100, ratio, 1.0, 0) for ratio in (0.6, 0.0)), _estimators(problem)[:3])
+        load_kernels((make_scene(problem, 100, ratio, 1.0, 0) for ratio in (0.6, 0.0)), _estimators(problem)[:2])
 
 
 def report(setup: Setup, rows: Iterable[Row]) -> Report:
@@ -90,9 +90,9 @@ def report(setup: Setup, rows: Iterable[Row]) -> Report:
 
 
 def compare_cells(frame: DataFrame) -> DataFrame:
-    """Return the figures of every cell and free method.
+    """Return the figures of every cell.
 
-    The columns are problem, noise, n, inlier_ratio, method, error, best_error, best (the threshold), error_ratio and
+    The columns are problem, noise, n, inlier_ratio, error, best_error, best (the threshold), error_ratio and
     time_ratio.
     """
     cells = []
@@ -100,33 +100,29 @@ def compare_cells(frame: DataFrame) -> DataFrame:
     for values, of_cell in frame.groupby(keys, sort=False):
         methods = of_cell.groupby("method", sort=False)
         error, seconds = methods["error"].median(), methods["seconds"].mean()
-        free = [method.name for method in FREE]
-        best = error.drop(free).idxmin()
-        cells += [
+        best = error.drop(_DEFAULT.name).idxmin()
+        cells.append(
             {
                 **dict(zip(keys, values, strict=True)),
-                "method": name,
-                "error": float(error[name]),
+                "error": float(error[_DEFAULT.name]),
                 "best_error": float(error[best]),
                 "best": best,
-                "error_ratio": float(error[name] / error[best]),
-                "time_ratio": float(seconds[name] / seconds[best]),
+                "error_ratio": float(error[_DEFAULT.name] / error[best]),
+                "time_ratio": float(seconds[_DEFAULT.name] / seconds[best]),
             }
-            for name in free
-        ]
+        )
     return import_pandas().DataFrame(cells)
 
 
 def _table(cells: DataFrame) -> Table:
     lines = []
-    for method, of_method in cells.groupby("method", sort=False):
-        for problem, found in [*of_method.groupby("problem", sort=False), ("all", of_method)]:
-            ratios = [found[column].to_numpy(float) for column in ("error_ratio", "time_ratio")]
-            values = [(_geometric_mean(values), float(values.max())) for values in ratios]
-            lines.append(TableRow((str(method), str(problem)), (*values[0], *values[1])))
+    for problem, found in [*cells.groupby("problem", sort=False), ("all", cells)]:
+        ratios = [found[column].to_numpy(float) for column in ("error_ratio", "time_ratio")]
+        values = [(_geometric_mean(values), float(values.max())) for values in ratios]
+        lines.append(TableRow((str(problem),), (*values[0], *values[1])))
     return Table(
         "The threshold is not given: error and time over those of the best fixed threshold of every cell",
-        ("threshold", "problem"),
+        ("problem",),
         ("error, geometric mean", "worst", "time, geometric mean", "worst"),
         tuple(lines),
     )
