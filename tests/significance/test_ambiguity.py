@@ -28,7 +28,7 @@ def test_matches_shifted_by_a_period_are_found(share):
     # 40 % of 400 matches are inliers, and 120 are shifted. Some of these fit the truth. With seeds 4 and 5 nearly all
     # do, because the shift is along the epipolar lines.
     found = [count(repeated_plane_matches("row", 400, 0.4, share, seed)) for seed in range(6)]
-    assert all(50 <= number <= 120 for number in found[:4]), found
+    assert all(40 <= number <= 120 for number in found[:4]), found
     assert found[4:] == [0, 0]
 
 

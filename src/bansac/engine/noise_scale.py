@@ -18,8 +18,10 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from bansac.engine.posterior import inlier_scale
+from bansac.engine.posterior import BINS, inlier_scale, peak_ratio
+from bansac.numeric.arrays import Floats
 from bansac.numeric.extent import GRID, near_box
+from bansac.numeric.jit import kernel
 from bansac.problems.problem import Problem
 
 __all__ = [
@@ -102,12 +104,33 @@ def estimate_threshold(residuals: NDArray[np.float64], problem: Problem, bounds:
         The threshold, in the unit of ``residuals``.
     """
     codimension = problem.codimension
-    explained = problem.sample_size * codimension
-    factor = threshold_factor(codimension)
-    smallest, largest = bounds
+    return _estimate_threshold(
+        residuals,
+        codimension,
+        problem.sample_size * codimension,
+        threshold_factor(codimension),
+        peak_ratio(codimension),
+        bounds[0],
+        bounds[1],
+        np.empty(BINS),
+    )
+
+
+@kernel
+def _estimate_threshold(
+    residuals: Floats,
+    codimension: int,
+    explained: int,
+    factor: float,
+    peak: float,
+    smallest: float,
+    largest: float,
+    bins: Floats,
+) -> float:
+    """Alternate between the window and sigma; the model explains ``explained`` errors of its inliers."""
     threshold = largest
     for _ in range(_WINDOWS):
-        sigma, inliers = inlier_scale(residuals, threshold, codimension)
+        sigma, inliers = inlier_scale(residuals, threshold, codimension, peak, bins)
         errors = codimension * inliers
         sigma *= math.sqrt(errors / max(errors - explained, 1.0))
         last, threshold = threshold, min(max(factor * sigma, smallest), largest)

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from bansac.numeric.arrays import Floats
 from bansac.numeric.jit import inlined, inner_kernel, kernel
 
-__all__ = ["inlier_probabilities", "inlier_scale"]
+__all__ = ["BINS", "inlier_probabilities", "inlier_scale", "peak_ratio"]
 
 # 80% of the inliers have the standard deviation sigma, 20% have four times sigma. Residuals up to six thresholds are
 # used. Both were chosen on real matches, where neither matters much (docs/calibration.md).
@@ -32,7 +32,9 @@ _WINDOW = 6.0
 # Limits of sigma in thresholds. The lower limit keeps sigma positive for exact data. The threshold is at least sigma.
 _SMALLEST_SIGMA, _LARGEST_SIGMA = 0.02, 1.0
 
-_BINS = 64
+BINS = 2, 64
+"""Shape of the histogram of the residuals: counts, and sums of squares."""
+
 _MAX_STEPS = 30
 _CONVERGED = 0.01
 
@@ -62,21 +64,11 @@ def inlier_probabilities(residuals: NDArray[np.float64], threshold: float, codim
     (True, True)
     """
     probabilities = np.empty(residuals.size)
-    _write_posterior(residuals, threshold, codimension, _peak(codimension), np.zeros((2, _BINS)), probabilities)
+    _write_posterior(residuals, threshold, codimension, peak_ratio(codimension), np.zeros(BINS), probabilities)
     return probabilities
 
 
-def inlier_scale(residuals: NDArray[np.float64], threshold: float, codimension: int = 1) -> tuple[float, float]:
-    """Return the standard deviation of the errors of most inliers, and the number of inliers.
-
-    The standard deviation is that of the narrow normal distribution, between .02 and 1 thresholds. The parameters are
-    the same as for :func:`inlier_probabilities`.
-    """
-    share, sigma, total = _measure_scale(residuals, threshold, codimension, _peak(codimension), np.zeros((2, _BINS)))
-    return sigma * threshold, share * total
-
-
-def _peak(codimension: int) -> float:
+def peak_ratio(codimension: int) -> float:
     """Return the ratio of the inlier density at zero error, for a sigma of one threshold, to the outlier density."""
     unit_ball = math.pi ** (codimension / 2) / math.gamma(codimension / 2 + 1)
     return float((2.0 * math.pi) ** (-codimension / 2) * unit_ball * _WINDOW**codimension)
@@ -103,21 +95,27 @@ def _write_posterior(
         probabilities[i] = odds / (1.0 + odds)
 
 
-@kernel
-def _measure_scale(
+@inner_kernel
+def inlier_scale(
     residuals: Floats, threshold: float, codimension: int, peak: float, bins: Floats
-) -> tuple[float, float, float]:
-    """Fit the mixture; return the inlier ratio in the window, sigma in thresholds and the number of points there."""
+) -> tuple[float, float]:
+    """Return the standard deviation of the errors of most inliers, and the number of inliers.
+
+    The standard deviation is that of the narrow normal distribution, between .02 and 1 thresholds. ``peak`` is
+    ``peak_ratio(codimension)``, and ``bins`` has the shape ``BINS``; the others are the parameters of
+    :func:`inlier_probabilities`.
+    """
+    bins[:] = 0.0
     _fill_bins(residuals, threshold, bins)
     share, sigma = _fit_mixture(bins[0], bins[1], codimension, peak)
-    return share, sigma, bins[0].sum()
+    return sigma * threshold, share * bins[0].sum()
 
 
 @inner_kernel
 def _fill_bins(residuals: Floats, threshold: float, bins: Floats) -> None:
     """Add the residuals in the window, in thresholds, to the counts and the sums of squares of the bins."""
     counts, squares = bins[0], bins[1]
-    per_bin = _BINS / _WINDOW
+    per_bin = counts.size / _WINDOW
     for i in range(residuals.size):
         u = residuals[i] / threshold
         if u < _WINDOW:

@@ -44,7 +44,7 @@ _IMPLAUSIBLE_RESTARTS = 2
 _MAJORITY = 0.5
 
 # Two models are the same if the intersection of their inlier sets is at least this share of the union.
-_SAME = 0.95
+_SAME = 0.9
 
 
 def _growth(count: int) -> int:

@@ -39,7 +39,7 @@ __all__ = ["count_other_support"]
 # Planes that are searched among the inliers, and the smallest share of the inliers on each. In a wrong model, matches
 # shifted along the plane are the second one. The samples miss a plane with .4 of the inliers in one of 28 runs.
 _PLANES, _FEWEST = 2, 0.2
-_SAMPLES, _MAX_FITS = 128, 4
+_SAMPLES, _MAX_FITS = 48, 4
 
 # Outliers of the model have residuals above this number of thresholds.
 _OUTLIER = 3.0

@@ -245,16 +245,17 @@ def _move(problem: Problem, data: Floats, smallest: float) -> Floats:
     if len(data) == 4:
         motion = fit_motion(data).reshape(2, 3)
         common = motion[:, :2] @ first + motion[:, 2:]
-    displacement = second - common
-    moved = np.tile(shuffled, max(1, min(data.shape[1] - 2, -(-_PAIRS // data.shape[1]))))
     n = data.shape[1]
-    for k in range(moved.shape[1] // n):
-        one, other = np.roll(displacement, -k - 1, axis=1), np.roll(displacement, -2 * k - 3, axis=1)
-        difference = other - one
-        length = np.sqrt(np.sum(difference * difference, axis=0))
-        difference[0, length == 0.0] = length[length == 0.0] = smallest
-        corner = 0.5 * (one + other + _turn(difference) * np.maximum(smallest / length, 1.0))
-        moved[list(problem.points[1]), k * n : (k + 1) * n] = common + corner
+    copies = max(1, min(n - 2, -(-_PAIRS // n)))
+    start, step = np.arange(n), np.arange(copies)[:, None]
+    displacement = second - common
+    one, other = (np.take(displacement, ((start + shift) % n).ravel(), axis=1) for shift in (step + 1, 2 * step + 3))
+    difference = other - one
+    length = np.sqrt(np.sum(difference * difference, axis=0))
+    difference[0, length == 0.0] = length[length == 0.0] = smallest
+    corner = 0.5 * (one + other + _turn(difference) * np.maximum(smallest / length, 1.0))
+    moved = np.tile(shuffled, copies)
+    moved[list(problem.points[1])] = np.tile(common, copies) + corner
     return moved
 
 
