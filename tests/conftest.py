@@ -14,6 +14,7 @@ import pytest
 from hypothesis import settings
 
 from tests.clusters import local_cluster
+from tests.compile_once import compile_once
 
 # A shell lets the commands that it runs in the background ignore Ctrl-C, which processes started by tests then do too.
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
@@ -23,6 +24,24 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
 settings.register_profile("default", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "default")
+
+
+# The first files that the workers of pytest-xdist run: one compiles the search while the other needs parts alone.
+FIRST = ["tests/test_synthetic.py", "tests/numeric/", "tests/solvers/", "tests/problems/", "tests/engine/"]
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Let the workers run the files in the order of the collection, and compile each kernel once."""
+    if hasattr(config, "workerinput"):
+        compile_once()
+    elif hasattr(config.option, "loadscopereorder"):
+        config.option.loadscopereorder = False
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Let the workers begin with the files of ``FIRST``, in this order."""
+    if hasattr(config, "workerinput"):
+        items.sort(key=lambda item: [item.nodeid.startswith(name) for name in FIRST], reverse=True)
 
 
 @pytest.fixture(scope="session")

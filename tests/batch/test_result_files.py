@@ -40,7 +40,7 @@ except OSError as error:
 
 
 @pytest.mark.parametrize("suffix", WRITERS)
-@pytest.mark.parametrize("share", [0.0, 0.3, 0.9])
+@pytest.mark.parametrize("share", [0.0, pytest.param(0.3, marks=pytest.mark.slow), 0.9])
 def test_a_full_disk_is_an_error_without_a_file(tmp_path: Path, suffix: str, share: float) -> None:
     command = [sys.executable, "-c", WRITE, str(tmp_path / f"r{suffix}"), str(share)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=100, check=False)

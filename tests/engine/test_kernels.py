@@ -193,7 +193,8 @@ def refine_nothing(run):
 def refine_once(run):
     """Fit to the inliers once."""
     is_inlier, other = run.is_inlier[0], run.other_model
-    other[:] = run.best_model
+    for i in range(other.size):
+        other[i] = run.best_model[i]
     threshold, first_block = run.settings.squared_threshold, run.candidate.first_block
     evaluate(run, run.best_model, is_inlier, threshold, -1.0, np.inf, first_block)
     weights = np.empty(is_inlier.size)
@@ -204,7 +205,8 @@ def refine_once(run):
         if score >= run.progress.best_score:
             run.progress.best_score = score
             run.progress.best_inliers = inliers
-            run.best_model[:] = other
+            for i in range(other.size):
+                run.best_model[i] = other[i]
 
 
 def test_a_refiner_of_the_users_has_the_last_word():
