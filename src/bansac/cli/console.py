@@ -11,6 +11,7 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
+from bansac.numeric.announcement import redirect_announcement
 from bansac.storage import to_json
 
 NO_MODEL = 1
@@ -29,7 +30,7 @@ def command(function: Callable[Parameters, None]) -> Callable[Parameters, None]:
     @functools.wraps(function)
     def run(*args: Parameters.args, **kwargs: Parameters.kwargs) -> None:
         try:
-            with announce_compilation():
+            with redirect_announcement(lambda line: notes.print(line, markup=False)):
                 function(*args, **kwargs)
         except BrokenPipeError:  # the reader closed the pipe
             raise
@@ -46,15 +47,6 @@ def command(function: Callable[Parameters, None]) -> Callable[Parameters, None]:
 def _fail(message: str, code: int) -> NoReturn:
     notes.print(f"bansac: {message}", markup=False)
     raise typer.Exit(code)
-
-
-@contextmanager
-def announce_compilation() -> Iterator[None]:
-    """Print a note once when Numba compiles, because the first run on a machine takes seconds longer."""
-    from bansac.numeric import numba_backend
-
-    with numba_backend.announce_compilation(lambda: notes.print("bansac: compiling kernels, first run only ...")):
-        yield
 
 
 def print_json(document: dict[str, Any]) -> None:

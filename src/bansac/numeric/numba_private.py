@@ -43,10 +43,10 @@ Registration of a dispatcher (``register_dispatcher``)
     Gain: a function that is compiled for one signature may call itself.
     Assumption: ``njit(signature)`` uses it in the same way.
     Without: ``njit(signature)`` calls it.
-The event of a compilation (``numba.core.event``)
-    Gain: the command line says that it compiles; otherwise it is silent for up to a minute.
-    Assumption: ``"numba:compile"`` starts if a kernel is compiled, not if it is loaded.
-    Without: the command line does not say it.
+Loading of compiled code (``CompileResult._rebuild``)
+    Gain: binary wheels contain compiled kernels, so that the first call compiles nothing (see ``pack``).
+    Assumption: it makes the compiled code of the content of a cache file, as ``FunctionCache`` does.
+    Without: the first call compiles.
 
 Dropped: the type of a struct in a memory slot instead of a property saved 0.16 us a call, below 1 % of any run.
 """
@@ -64,13 +64,15 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
 import numba
 from numba import types
-from numba.core import cgutils, event
-from numba.core.caching import FunctionCache, IndexDataCacheFile
+from numba.core import cgutils
+from numba.core.caching import FunctionCache, IndexDataCacheFile, _Cache
+from numba.core.compiler import CompileResult
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.datamodel import default_manager, models
 from numba.core.extending import infer_getattr, lower_getattr_generic, lower_setattr_generic
@@ -81,15 +83,19 @@ from numba.core.typeinfer import register_dispatcher
 from numba.core.typing.templates import AttributeTemplate
 from numba.experimental import structref
 
+from bansac.numeric.announcement import announce_compilation
 from bansac.numeric.clock import loading
+from bansac.numeric.pack import PACK_FILE, Pack, PackError, holds_kernels
+from bansac.numeric.target import find_mismatch
 
 __all__ = [
     "COMPILER_LOCK",
     "KERNELS",
     "CheckedCache",
-    "announce_compilation",
     "define_struct",
     "make_dispatcher",
+    "open_pack",
+    "read_cache",
 ]
 
 # First and last version of Numba that the tests run with, as in pyproject.toml. The assumptions hold in this range.
@@ -102,7 +108,7 @@ if not TESTED[0] <= numba.version_info.short <= TESTED[1]:
 COMPILER_LOCK = global_compiler_lock
 
 KERNELS: Counter[str] = Counter()
-"""Number of kernels that this process has ``"compiled"`` and ``"loaded"`` so far."""
+"""Number of kernels that this process has ``"compiled"`` and ``"loaded"`` so far; ``"packed"`` of these are in a pack."""
 
 _DIGEST_SIZE = 16
 
@@ -161,12 +167,8 @@ class _Dispatcher(CPUDispatcher):  # type: ignore[misc]
     """Numba dispatcher with a checked cache; the garbage collector is off during compilation."""
 
     def enable_caching(self) -> None:
-        """Cache compiled code on disk if the function is defined in a file, and not in an interactive prompt."""
-        try:
-            self._cache = CheckedCache(self.py_func, self.targetoptions)
-        except RuntimeError as error:
-            if "cannot cache function" not in str(error):
-                raise
+        """Look compiled code up in the pack and in the folder of the cache."""
+        self._cache = CheckedCache(self.py_func, self.targetoptions)
 
     # Numba calls these for new argument types; their time counts as loading.
     typeof_pyval = loading()(CPUDispatcher.typeof_pyval)
@@ -195,34 +197,131 @@ class _InnerDispatcher(_Dispatcher):
         return self.__dict__["_copy"](*arguments)
 
 
-class CheckedCache(FunctionCache):  # type: ignore[misc]
-    """Cache of one function with one set of target options, for ``Dispatcher._cache``."""
+class CheckedCache(_Cache):  # type: ignore[misc]
+    """Compiled code of one function with one set of target options, for ``Dispatcher._cache``.
+
+    Code is looked up in the pack of a binary wheel and then in the folder of the cache. The pack is first, so that
+    results do not depend on the content of a folder, and because it needs none.
+    """
 
     def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
-        super().__init__(function)
-        self._options = [
-            (name, sorted(value) if isinstance(value, set) else value) for name, value in sorted(options.items())
-        ]
-        name, stamp = f"{self._impl.filename_base}-checked", self._impl.locator.get_source_stamp()
-        self._cache_file = _CheckedFile(self._cache_path, name, stamp)
+        self._function = function
+        self._options = repr(
+            [(name, sorted(value) if isinstance(value, set) else value) for name, value in sorted(options.items())]
+        )
+
+    @cached_property
+    def _folder(self) -> _FolderCache | None:
+        """The cache in a folder; None if the function has no file or no folder can be written to."""
+        try:
+            return _FolderCache(self._function, self._options)
+        except RuntimeError as error:
+            if "cannot cache function" not in str(error):
+                raise
+            return None
+
+    @property
+    def cache_path(self) -> str | None:
+        """The folder; None if there is none."""
+        return self._folder.cache_path if self._folder else None
 
     def load_overload(self, signature: Any, target_context: Any) -> Any:
-        """Load compiled code; None if it is not cached."""
+        """Load compiled code; None if it has to be compiled."""
         with _interrupts_deferred():
-            found = super().load_overload(signature, target_context)
+            found, reason = self._load_from_pack(signature, target_context)
+            if found is None and self._folder:
+                found = self._folder.load_overload(signature, target_context)
         KERNELS["loaded"] += found is not None
+        if found is None and holds_kernels(self._function.__code__.co_filename):
+            announce_compilation(reason, kept=self._folder is not None)
         return found
+
+    def _load_from_pack(self, signature: Any, target_context: Any) -> tuple[Any, str]:
+        """Return compiled code of the pack or None, and why there is none."""
+        if not holds_kernels(self._function.__code__.co_filename):
+            return None, ""
+        pack, reason = open_pack()
+        if pack is None:
+            return None, reason
+        try:
+            payload = pack.read(name_kernel(self._function, signature, self._options))
+        except PackError as error:
+            return None, str(error)
+        if payload is None:
+            return None, f"do not include {self._function.__qualname__}"
+        target_context.refresh()
+        found = CompileResult._rebuild(target_context, *pickle.loads(payload))
+        KERNELS["packed"] += 1
+        return found, ""
 
     def save_overload(self, signature: Any, data: Any) -> None:
         """Save compiled code; a failure (full disk, deleted folder) is a warning, because the code itself runs."""
         KERNELS["compiled"] += 1
         try:
-            super().save_overload(signature, data)
+            if self._folder:
+                self._folder.save_overload(signature, data)
         except OSError as error:
             warnings.warn(f"a compiled kernel cannot be cached: {error}", RuntimeWarning, stacklevel=2)
 
+    def enable(self) -> None:
+        """Do nothing; Numba's cache can be switched off, this one cannot."""
+
+    disable = enable
+
+    def flush(self) -> None:
+        """Delete the code in the folder."""
+        if self._folder:
+            self._folder.flush()
+
+
+class _FolderCache(FunctionCache):  # type: ignore[misc]
+    """Numba's cache with checked files and with the options in the key."""
+
+    def __init__(self, function: Callable[..., Any], options: str) -> None:
+        super().__init__(function)
+        self._options = options
+        name, stamp = f"{self._impl.filename_base}-checked", self._impl.locator.get_source_stamp()
+        self._cache_file = _CheckedFile(self._cache_path, name, stamp)
+
     def _index_key(self, signature: Any, codegen: Any) -> Any:
-        return (*super()._index_key(signature, codegen), repr(self._options))
+        key = super()._index_key(signature, codegen)
+        return (*key, self._options, name_kernel(self._py_func, signature, self._options))
+
+
+def name_kernel(function: Callable[..., Any], signature: Any, options: str) -> str:
+    """Return the key of a kernel in the pack; it is the same on all machines.
+
+    Kernels that depend on more than their source, signature and options have the key ``""``.
+    """
+    code = function.__code__
+    constants = (code.co_code, code.co_names, code.co_varnames, code.co_consts)
+    name = repr((function.__module__, function.__qualname__, code.co_firstlineno, constants, signature, options))
+    if function.__closure__ is not None or " at 0x" in name:  # an address differs between processes
+        return ""
+    return hashlib.blake2b(name.encode(), digest_size=_DIGEST_SIZE).hexdigest()
+
+
+@cache
+def open_pack() -> tuple[Pack | None, str]:
+    """Return the pack of this installation; or None, and why it cannot be used, which is empty if there is none."""
+    if not PACK_FILE.exists():
+        return None, ""
+    try:
+        pack = Pack(PACK_FILE)
+    except PackError as error:
+        return None, str(error)
+    mismatch = find_mismatch(pack.target)
+    return (None, mismatch) if mismatch else (pack, "")
+
+
+def read_cache(folder: Path) -> dict[str, bytes]:
+    """Return the compiled kernels in a folder of the cache, by their keys in a pack."""
+    found = {}
+    for index in folder.glob("*.nbi"):
+        file = _CheckedFile(str(folder), index.stem, None)
+        _, overloads = file._read(str(index))
+        found |= {key[-1]: file._payload(file._data_path(name)) for key, name in overloads.items() if key[-1]}
+    return found
 
 
 @contextmanager
@@ -275,13 +374,17 @@ class _CheckedFile(IndexDataCacheFile):  # type: ignore[misc]
 
     def _read(self, path: str) -> Any:
         """Return the content of a file; if it is damaged, raise an OSError, which Numba treats as a missing file."""
+        payload = self._payload(path)
+        try:
+            return pickle.loads(payload)
+        except Exception as error:  # written by an older version whose classes no longer exist
+            raise OSError(f"{path} cannot be read") from error
+
+    def _payload(self, path: str) -> bytes:
         content = Path(path).read_bytes()
         if content[:_DIGEST_SIZE] != self._checksum(content[_DIGEST_SIZE:]):
             raise OSError(f"{path} is damaged")
-        try:
-            return pickle.loads(content[_DIGEST_SIZE:])
-        except Exception as error:  # written by an older version whose classes no longer exist
-            raise OSError(f"{path} cannot be read") from error
+        return content[_DIGEST_SIZE:]
 
     def _write(self, path: str, value: Any) -> None:
         payload = self._dump(value)
@@ -336,25 +439,6 @@ def _contents(context: Any, builder: Any, struct_type: Any, value: Any) -> Any:
     content_type = struct_type.get_data_type()
     data = builder.bitcast(data, context.data_model_manager[content_type].get_value_type().as_pointer())
     return cgutils.create_struct_proxy(content_type)(context, builder, ref=data)
-
-
-@contextmanager
-def announce_compilation(announce: Callable[[], None]) -> Iterator[None]:
-    """Call ``announce`` once, when Numba compiles the first kernel; loading from the cache does not count."""
-
-    class Announcer(event.Listener):  # type: ignore[misc]
-        said = False
-
-        def on_start(self, event: Any) -> None:
-            if not self.said:
-                self.said = True
-                announce()
-
-        def on_end(self, event: Any) -> None:
-            pass
-
-    with event.install_listener("numba:compile", Announcer()):
-        yield
 
 
 def _define_probes() -> None:
