@@ -9,13 +9,14 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from collections.abc import Callable, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from numba import njit
 from numba.experimental import structref
 
-from bansac.numeric.pack import PACK_FILE
+from bansac.numeric.pack import PACK_FILE, Pack
 
 __all__ = ["COMPILER_LOCK", "KERNELS", "define_struct", "make_dispatcher", "open_pack", "read_cache"]
 
@@ -55,7 +56,8 @@ def define_struct(proxy: type, struct: type, fields: Sequence[str]) -> None:
     structref.define_proxy(proxy, struct, list(fields))
 
 
-def open_pack() -> tuple[None, str]:
+@cache
+def open_pack() -> tuple[Pack | None, str]:
     """Return that the kernels of a binary wheel cannot be used."""
     return None, "are for a tested version of Numba" if PACK_FILE.exists() else ""
 

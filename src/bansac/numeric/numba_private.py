@@ -108,7 +108,7 @@ if not TESTED[0] <= numba.version_info.short <= TESTED[1]:
 COMPILER_LOCK = global_compiler_lock
 
 KERNELS: Counter[str] = Counter()
-"""Number of kernels that this process has ``"compiled"`` and ``"loaded"`` so far; ``"packed"`` of these are in a pack."""
+"""Number of kernels that this process has ``"compiled"`` and ``"loaded"`` so far, ``"packed"`` of these from a pack."""
 
 _DIGEST_SIZE = 16
 
@@ -316,7 +316,7 @@ def open_pack() -> tuple[Pack | None, str]:
 
 def read_cache(folder: Path) -> dict[str, bytes]:
     """Return the compiled kernels in a folder of the cache, by their keys in a pack."""
-    found = {}
+    found: dict[str, bytes] = {}
     for index in folder.glob("*.nbi"):
         file = _CheckedFile(str(folder), index.stem, None)
         _, overloads = file._read(str(index))
