@@ -9,7 +9,6 @@ from typing import Any, NoReturn, ParamSpec
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from bansac.numeric.announcement import redirect_announcement
 from bansac.storage import to_json
@@ -59,6 +58,16 @@ def show_progress(what: str, total: int, done: int) -> Iterator[Callable[[], Non
     """Show a progress bar; call the yielded function after each further unit."""
     if done:
         notes.print(f"bansac: continuing an interrupted run: {done} of {total} {what} are done")
+    # Imported here, because commands without a bar start faster.
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
