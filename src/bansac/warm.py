@@ -168,7 +168,7 @@ def build_pack(path: Path, jobs: int) -> int:
     for folder in cache_folders():
         entries |= read_cache(folder)
     write_pack(path, target, entries)
-    return len(entries)
+    return sum(" " not in key for key in entries)
 
 
 def _in_processes(tasks: Sequence[Task], jobs: int) -> Iterator[Warmed]:

@@ -15,7 +15,7 @@ import json
 import os
 import struct
 import zlib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -63,29 +63,31 @@ class Pack:
         if document["source"] != _digest_source():
             raise PackError("do not belong to the source code, which was edited")
         self.target: dict[str, Any] = document["target"]
-        self._entries: dict[str, tuple[int, int, str]] = document["entries"]
+        self._places: dict[str, tuple[int, int, str]] = document["entries"]
         self._data = _START.size + length
 
     @property
-    def kernels(self) -> int:
-        """Number of kernels."""
-        return len(self._entries)
+    def keys(self) -> Collection[str]:
+        """The keys of the entries."""
+        return self._places.keys()
 
-    def read(self, key: str) -> bytes | None:
-        """Return an entry; None if there is none.
+    def read(self, key: str) -> bytes:
+        """Return an entry.
 
         Raises
         ------
         PackError
             If the entry is damaged or cannot be read.
         """
-        if key not in self._entries:
-            return None
-        offset, size, checksum = self._entries[key]
+        return zlib.decompress(self.check(key))
+
+    def check(self, key: str) -> bytes:
+        """Return an entry as it is in the file, compressed; the errors are those of ``read``."""
+        offset, size, checksum = self._places[key]
         content = _read(self.path, self._data + offset, size)
         if _checksum(content).hex() != checksum:
             raise PackError("are damaged")
-        return zlib.decompress(content)
+        return content
 
 
 def write_pack(path: Path, target: Mapping[str, Any], entries: Mapping[str, bytes]) -> None:
