@@ -164,11 +164,9 @@ def build_pack(path: Path, jobs: int) -> int:
         raise RuntimeError(f"set NUMBA_CPU_NAME={portable_level()} and NUMBA_CPU_FEATURES= {find_mismatch(target)}")
     for _ in warm_cache(jobs, options=True):
         pass
-    entries: dict[str, bytes] = {}
-    for folder in cache_folders():
-        entries |= read_cache(folder)
-    write_pack(path, target, entries)
-    return sum(" " not in key for key in entries)
+    kernels = {key: kernel for folder in cache_folders() for key, kernel in read_cache(folder).items()}
+    write_pack(path, target, kernels)
+    return len(kernels)
 
 
 def _in_processes(tasks: Sequence[Task], jobs: int) -> Iterator[Warmed]:

@@ -7,26 +7,30 @@ from pathlib import Path
 import pytest
 
 from bansac.numeric import arrays, pack
-from bansac.numeric.pack import Pack, PackError, holds_kernels, write_pack
+from bansac.numeric.pack import Kernel, Pack, PackError, holds_kernels, write_pack
 
-ENTRIES = {"a": b"first" * 100, "b": b"", "c": bytes(range(256))}
+KERNELS = {
+    "a": Kernel(b"first" * 100, b"LLVM"),
+    "b": Kernel(b"", b""),
+    "c": Kernel(bytes(range(256)), b"more" * 100),
+}
 
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     path = tmp_path / "folder" / "kernels.pack"
-    write_pack(path, {"Python": "3"}, ENTRIES)
+    write_pack(path, {"Python": "3"}, KERNELS)
     return path
 
 
-def test_entries_come_back(path: Path) -> None:
+def test_kernels_come_back(path: Path) -> None:
     found = Pack(path)
     assert found.target == {"Python": "3"}
-    assert {key: found.read(key) for key in found.keys} == ENTRIES
+    assert {key: Kernel(found.read(key), found.read_llvm(key)) for key in found.keys} == KERNELS
 
 
-def test_entries_are_compressed(path: Path) -> None:
-    write_pack(path, {}, {"a": bytes(100_000)})
+def test_kernels_are_compressed(path: Path) -> None:
+    write_pack(path, {}, {"a": Kernel(bytes(100_000), bytes(100_000))})
     assert path.stat().st_size < 1000
 
 
@@ -44,13 +48,18 @@ def test_a_changed_header_is_damaged(path: Path, position: int) -> None:
         Pack(path)
 
 
-def test_a_changed_entry_is_damaged_and_others_are_read(path: Path) -> None:
+def test_changed_llvm_code_is_found_at_once(path: Path) -> None:
     change_one_bit(path, -1)
+    with pytest.raises(PackError, match="are damaged"):
+        Pack(path)
+
+
+def test_a_changed_kernel_is_damaged_and_others_are_read(path: Path) -> None:
     found = Pack(path)
-    assert found.read("a") == ENTRIES["a"]
-    for read in (found.read, found.check):
-        with pytest.raises(PackError, match="are damaged"):
-            read("c")
+    change_one_bit(path, found._data)
+    assert found.read("c") == KERNELS["c"].code
+    with pytest.raises(PackError, match="are damaged"):
+        found.read("a")
 
 
 def change_one_bit(path: Path, position: int) -> None:
@@ -70,7 +79,7 @@ def test_edited_renamed_and_new_source_make_a_pack_invalid(tmp_path: Path, monke
     source.write_text("x = 1\n")
     monkeypatch.setattr(pack, "PACKAGE", tmp_path)
     path = tmp_path / "kernels.pack"
-    write_pack(path, {}, ENTRIES)
+    write_pack(path, {}, KERNELS)
     Pack(path)
     for name, text in (("uniform.py", "x = 2\n"), ("other.py", "x = 1\n")):
         source.unlink()

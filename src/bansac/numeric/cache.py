@@ -101,7 +101,7 @@ def inspect_pack() -> PackInfo:
 
     pack, reason = open_pack()
     size = PACK_FILE.stat().st_size if PACK_FILE.exists() else 0
-    return PackInfo(sum(" " not in key for key in pack.keys) if pack else 0, size, reason)
+    return PackInfo(len(pack.keys) if pack else 0, size, reason)
 
 
 def clear_cache() -> CacheInfo:

@@ -16,7 +16,7 @@ from typing import Any
 from numba import njit
 from numba.experimental import structref
 
-from bansac.numeric.pack import PACK_FILE, Pack
+from bansac.numeric.pack import PACK_FILE, Kernel, Pack
 
 __all__ = ["COMPILER_LOCK", "KERNELS", "define_struct", "make_dispatcher", "open_pack", "read_cache"]
 
@@ -62,6 +62,6 @@ def open_pack() -> tuple[Pack | None, str]:
     return None, "are for a tested version of Numba" if PACK_FILE.exists() else ""
 
 
-def read_cache(folder: Path) -> dict[str, bytes]:
+def read_cache(folder: Path) -> dict[str, Kernel]:
     """Return nothing, because this backend has no files of its own."""
     return {}

@@ -92,7 +92,7 @@ from numba.experimental import structref
 
 from bansac.numeric.announcement import announce_compilation
 from bansac.numeric.clock import loading
-from bansac.numeric.pack import PACK_FILE, Pack, PackError, holds_kernels
+from bansac.numeric.pack import PACK_FILE, Kernel, Pack, PackError, holds_kernels
 from bansac.numeric.target import find_mismatch
 
 __all__ = [
@@ -256,11 +256,10 @@ class CheckedCache(_Cache):  # type: ignore[misc]
             return None, f"do not include {self._function.__qualname__}"
         try:
             payload = pack.read(key)
-            pack.check(_llvm_key(key))
         except PackError as error:
             return None, str(error)
         KERNELS["packed"] += 1
-        return _rebuild(target_context, pickle.loads(payload), lambda: pack.read(_llvm_key(key))), ""
+        return _rebuild(target_context, pickle.loads(payload), lambda: pack.read_llvm(key)), ""
 
     def save_overload(self, signature: Any, data: Any) -> None:
         """Save compiled code; a failure (full disk, deleted folder) is a warning, because the code itself runs."""
@@ -288,18 +287,19 @@ class _CompiledCode(CompileResultCacheImpl):  # type: ignore[misc]
     def reduce(self, compiled: Any) -> Any:
         """Return the content of a file."""
         (name, _, (code, llvm_code)), description, environment, signature, *_, reload, environments = compiled._reduce()
-        module = compiled.library._get_module_for_linking()
-        symbols = [one.name for kind in (module.functions, module.global_variables) for one in kind if _is_defined(one)]
+        library = compiled.library
+        called = (
+            description.llvm_cpython_wrapper_name,
+            description.llvm_cfunc_wrapper_name,
+            description.llvm_func_name,
+        )
+        symbols = [name for kind in kinds if library.get_pointer_to_function(name := getattr(description, kind))]
         return (name, code, symbols, description, environment, signature, reload, environments), llvm_code
 
     def rebuild(self, target_context: Any, content: Any) -> Any:
         """Return the compiled code."""
         needed, llvm_code = content
         return _rebuild(target_context, needed, lambda: llvm_code)
-
-
-def _is_defined(value: Any) -> bool:
-    return not value.is_declaration
 
 
 def _rebuild(target_context: Any, content: Any, read_llvm: Callable[[], bytes]) -> Any:
@@ -393,21 +393,17 @@ def open_pack() -> tuple[Pack | None, str]:
     return (None, mismatch) if mismatch else (pack, "")
 
 
-def read_cache(folder: Path) -> dict[str, bytes]:
+def read_cache(folder: Path) -> dict[str, Kernel]:
     """Return the compiled kernels in a folder of the cache, by their keys in a pack."""
-    found: dict[str, bytes] = {}
+    found: dict[str, Kernel] = {}
     for index in folder.glob("*.nbi"):
         file = _CheckedFile(str(folder), index.stem, None)
         _, overloads = file._read(str(index))
-        for key, name in overloads.items():
-            needed, llvm_code = file._load_data(name)
-            found |= {key[-1]: file._dump(needed), _llvm_key(key[-1]): llvm_code} if key[-1] else {}
+        for (*_, key), name in overloads.items():
+            if key:
+                code, llvm_code = file._load_data(name)
+                found[key] = Kernel(file._dump(code), llvm_code)
     return found
-
-
-def _llvm_key(key: str) -> str:
-    """Return the key of the LLVM code of a kernel in the pack."""
-    return f"{key} llvm"
 
 
 @contextmanager
