@@ -287,13 +287,9 @@ class _CompiledCode(CompileResultCacheImpl):  # type: ignore[misc]
     def reduce(self, compiled: Any) -> Any:
         """Return the content of a file."""
         (name, _, (code, llvm_code)), description, environment, signature, *_, reload, environments = compiled._reduce()
-        library = compiled.library
-        called = (
-            description.llvm_cpython_wrapper_name,
-            description.llvm_cfunc_wrapper_name,
-            description.llvm_func_name,
-        )
-        symbols = [name for kind in kinds if library.get_pointer_to_function(name := getattr(description, kind))]
+        is_defined = compiled.library.get_pointer_to_function
+        names = (f"llvm_{kind}" for kind in ("cpython_wrapper_name", "cfunc_wrapper_name", "func_name"))
+        symbols = [name for name in (getattr(description, kind) for kind in names) if is_defined(name)]
         return (name, code, symbols, description, environment, signature, reload, environments), llvm_code
 
     def rebuild(self, target_context: Any, content: Any) -> Any:
