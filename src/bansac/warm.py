@@ -58,6 +58,7 @@ OPTIONS: tuple[Task, ...] = (
     ("essential", {"epipolar_error": "symmetric"}),
     *((name, {"preset": "paper"}) for name in _PROBLEMS),
     ("planar_scene", {"preset": "paper"}),  # without local optimisation, the repair of all samples
+    ("sized_images", {"preset": "paper"}),  # without local optimisation, the plausibility of the focal lengths
     *((name, {"local_optimization": "lm"}) for name in ("homography", "circle")),
     *((name, {"scoring": score}) for score in SCORES if score != "msac" for name in ("homography", "circle")),
     ("homography", {"scores": True, "stopping": "ransac+prosac"}),
