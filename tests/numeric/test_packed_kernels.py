@@ -123,7 +123,7 @@ PROCESSOR = "need a processor with " if platform.machine().lower() in ("x86_64",
     ("before", "variables", "reason"),
     [
         ("import numba; numba.__version__ = '0.0.1'", {}, "are for Numba "),
-        ("import llvmlite; llvmlite.__version__ = '0.0.1'", {}, "are for llvmlite "),
+        ("import llvmlite, numba; llvmlite.__version__ = '0.0.1'", {}, "are for llvmlite "),
         ("import importlib.util as u; u.MAGIC_NUMBER = b'1234'", {}, "are for bytecode "),
         ("import bansac.numeric.target as t; t._host_features = lambda: {'sse2': True}", {}, PROCESSOR),
         ("", {"NUMBA_OPT": "1"}, "are for NUMBA_OPT "),
