@@ -20,16 +20,18 @@ pytestmark = [
     pytest.mark.skipif(bool(config.DISABLE_JIT), reason="interpreted: nothing is compiled"),
 ]
 
-# One small kernel instead of all: the calls of ``warm`` are replaced.
+# Few small kernels instead of all: the calls of ``warm`` are replaced.
 BUILD = """
 import sys
 from pathlib import Path
 import numpy as np
 from bansac import warm
 from bansac.numeric.linalg import normalize_vector
+from bansac.numeric.polynomial_roots import cubic_roots
 
 def call(jobs, options):
     normalize_vector(np.array([3.0, 4.0]))
+    cubic_roots(np.array([-6.0, 11.0, -6.0, 1.0]), np.empty(3))  # calls another kernel
     return iter(())
 
 warm.warm_cache = call
@@ -71,7 +73,7 @@ def run(folder: Path, before: str = "", **variables: str) -> subprocess.Complete
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with an installation that has a pack of one kernel."""
+    """A folder with an installation that has a pack of three kernels."""
     folder = tmp_path_factory.mktemp("built")
     source = Path(bansac.__file__).parent
     shutil.copytree(source, folder / "bansac", ignore=shutil.ignore_patterns("__pycache__", "_kernels"))
@@ -79,7 +81,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     level = subprocess.run([sys.executable, "-c", LEVEL], env=environment(folder), **shown).stdout.strip()
     settings = environment(folder, NUMBA_CPU_NAME=level, NUMBA_CPU_FEATURES="")
     command = [sys.executable, "-c", BUILD, str(folder / "bansac" / "_kernels" / "kernels.pack")]
-    assert subprocess.run(command, env=settings, **shown).stdout == "1\n"
+    assert subprocess.run(command, env=settings, **shown).stdout == "3\n"
     shutil.rmtree(folder / "cache")
     return folder
 
@@ -184,6 +186,23 @@ def test_a_kernel_that_the_pack_lacks_is_compiled(built: Path, tmp_path: Path) -
     assert done.stdout.endswith(" 1\n")  # the first one is still loaded
     assert done.stderr.startswith(LINE)
     assert "; the kernels of the wheel do not include " in done.stderr
+
+
+CALLER = """
+from numba import njit
+from bansac.numeric.polynomial_roots import _quadratic_roots
+
+@njit
+def caller(coefficients, roots):
+    return _quadratic_roots(coefficients, 0.0, roots)
+import numpy as np
+assert caller(np.array([2.0, -3.0, 1.0]), np.empty(3)) == 2
+"""
+
+
+def test_a_function_of_a_user_can_call_a_packed_kernel(built: Path) -> None:
+    done = run(built, CALLER)
+    assert (done.stdout, done.stderr) == (PACKED.replace(" 1\n", " 2\n"), "")
 
 
 def test_the_line_can_be_silenced(installed: Path, pack: Path) -> None:
