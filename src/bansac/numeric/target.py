@@ -53,7 +53,7 @@ def find_mismatch(target: Mapping[str, Any]) -> str:
     The text continues the sentence "the kernels of the wheel".
     """
     here = describe_target()
-    for name in here.keys() | target.keys():
+    for name in {**here, **target}:
         if target.get(name) != here.get(name):
             return f"are for {name} {target.get(name)}, and this is {here.get(name)}"
     level, needed = _LEVELS[_architecture()]
