@@ -347,6 +347,7 @@ class _LoadedLibrary(JITCodeLibrary):  # type: ignore[misc]
         self, codegen: Any, name: str, code: bytes, symbols: Sequence[str], read_llvm: Callable[[], bytes]
     ) -> None:
         super().__init__(codegen, name)
+        self._shared_module: Any = None
         self._read_llvm = read_llvm
         self.enable_object_caching()
         self._set_compiled_object(code)
