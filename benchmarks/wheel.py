@@ -72,13 +72,11 @@ seconds = 0
 """
 
 BITS = f"""{TASKS}
-import hashlib
+import hashlib, pickle
 for name, options in tasks:
     result = call_estimator(name, options)
-    digest = hashlib.sha256()
-    for array in (result.model, result.inliers, result.probabilities, result.residuals):
-        digest.update(b"" if array is None else array.tobytes())
-    print(name, options, result.iterations, digest.hexdigest())
+    content = pickle.dumps((result.model, result.inliers, result.probabilities, result.residuals))
+    print(name, options, result.iterations, hashlib.sha256(content).hexdigest())
 """
 
 SPEED = """

@@ -161,8 +161,10 @@ def build_pack(path: Path, jobs: int) -> int:
         If the code would not run on other processors.
     """
     target = describe_target()
-    if (config.CPU_NAME, config.CPU_FEATURES) != (portable_level(), "") or find_mismatch(target):
-        raise RuntimeError(f"set NUMBA_CPU_NAME={portable_level()} and NUMBA_CPU_FEATURES= {find_mismatch(target)}")
+    if (config.CPU_NAME, config.CPU_FEATURES) != (portable_level(), ""):
+        raise RuntimeError(f"set NUMBA_CPU_NAME={portable_level()} and NUMBA_CPU_FEATURES to nothing")
+    if mismatch := find_mismatch(target):
+        raise RuntimeError(f"the kernels {mismatch}")
     for _ in warm_cache(jobs, options=True):
         pass
     kernels = {key: kernel for folder in cache_folders() for key, kernel in read_cache(folder).items()}
