@@ -236,7 +236,6 @@ class CheckedCache(_Cache):  # type: ignore[misc]
 
     def load_overload(self, signature: Any, target_context: Any) -> Any:
         """Load compiled code; None if it has to be compiled."""
-        rtsys.initialize(target_context)
         with _interrupts_deferred():
             found, reason = self._load_from_pack(signature, target_context)
             if found is None and self._folder:
@@ -309,6 +308,7 @@ def _rebuild(target_context: Any, content: Any, read_llvm: Callable[[], bytes]) 
     name, code, symbols, description, environment, signature, reload, used, unused = content
     for function in reload:
         function()
+    rtsys.initialize(target_context)
     environments = (*used, *map(_empty_environment, unused))
     library = _LoadedLibrary(target_context.codegen(), name, code, symbols, read_llvm)
     fields = {
