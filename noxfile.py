@@ -30,6 +30,9 @@ KERNEL_PACKAGES = ["numeric", "solvers", "problems", "engine", "significance"]
 
 DIST = "dist"
 
+# Bytes of a wheel with compiled kernels, at most.
+MAX_WHEEL = 8_000_000
+
 METHODS = "bansac,p-bansac,uniform,opencv"
 
 # The smallest measurement that runs every part.
@@ -149,6 +152,24 @@ def docs(session: nox.Session) -> None:
     for page in site.rglob("*.html"):
         if found := loaded.search(page.read_text(encoding="utf-8")):
             session.error(f"{page.relative_to(site)} loads something from elsewhere: {found[0]}")
+
+
+@nox.session(python=PYTHONS)
+def wheels(session: nox.Session) -> None:
+    """Build a wheel with compiled kernels, and check in an environment with nothing else that it compiles none."""
+    session.install("build")
+    folder = Path(session.create_tmp()).resolve()
+    shutil.rmtree(folder)
+    session.run("python", "-m", "build", "--wheel", "--outdir", str(folder), env={"BANSAC_KERNELS": "1"})
+    (built,) = folder.glob("*.whl")
+    if built.stat().st_size > MAX_WHEEL:
+        session.error(f"{built.name} has {built.stat().st_size / 1e6:.1f} MB, more than {MAX_WHEEL / 1e6:.0f} MB")
+    session.run("python", "-m", "venv", str(folder / "empty"))
+    python = str(folder / "empty" / ("Scripts/python.exe" if os.name == "nt" else "bin/python"))
+    session.run(python, "-m", "pip", "install", str(built), external=True)
+    session.run("python", "benchmarks/wheel.py", "--python", python, *session.posargs)
+    Path(DIST).mkdir(exist_ok=True)
+    shutil.copy(built, DIST)
 
 
 @nox.session

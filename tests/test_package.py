@@ -43,6 +43,12 @@ def test_import_loads_neither_numba_nor_numpy() -> None:
     assert heavy.strip() == "[]"
 
 
+@pytest.mark.parametrize("switch", ["enable", "disable"])
+def test_import_leaves_the_garbage_collector_as_it_is(switch: str) -> None:
+    code = f"import gc; gc.{switch}(); import bansac; bansac.Options; print(gc.isenabled())"
+    assert run_python(code).strip() == str(switch == "enable")
+
+
 EXTRAS = ("cv2", "distributed", "h5py", "matplotlib", "pandas", "pooch", "pyarrow", "pycolmap", "rich", "scipy")
 EXTRAS += ("skimage", "typer")
 

@@ -75,3 +75,9 @@ def test_processes_end_with_the_iterator(two_tasks):
 def test_jobs_must_be_positive():
     with pytest.raises(ValueError, match="jobs must be at least 1, got 0"):
         list(warm.warm_cache(0))
+
+
+def test_a_pack_is_for_other_processors_too(tmp_path, monkeypatch):
+    monkeypatch.setattr(warm.config, "CPU_NAME", None)
+    with pytest.raises(RuntimeError, match="set NUMBA_CPU_NAME="):
+        warm.build_pack(tmp_path / "kernels.pack", 1)

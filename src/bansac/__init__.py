@@ -5,6 +5,7 @@ The names below load on first use, so that ``import bansac`` costs next to nothi
 
 from __future__ import annotations
 
+import gc
 import importlib
 from typing import TYPE_CHECKING, Any
 
@@ -60,7 +61,13 @@ if not TYPE_CHECKING:  # a type checker reports unknown names
 
     def __getattr__(name: str) -> Any:
         if name in _MODULES:
-            found = globals()[name] = getattr(importlib.import_module(_MODULES[name]), name)
+            enabled = gc.isenabled()
+            gc.disable()  # imports make many objects and no garbage: a tenth of the time of importing Numba
+            try:
+                found = globals()[name] = getattr(importlib.import_module(_MODULES[name]), name)
+            finally:
+                if enabled:
+                    gc.enable()
             return found
         raise AttributeError(f"module 'bansac' has no attribute {name!r}")
 

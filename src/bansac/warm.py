@@ -12,19 +12,24 @@ import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numba import config
 from numpy.typing import NDArray
 
 import bansac
 from bansac.engine.sampling import SAMPLERS
 from bansac.engine.scoring import SCORES
-from bansac.numeric.numba_backend import KERNELS
+from bansac.numeric.cache import cache_folders
+from bansac.numeric.numba_backend import KERNELS, read_cache
+from bansac.numeric.pack import write_pack
+from bansac.numeric.target import describe_target, find_mismatch, portable_level
 from bansac.problems.table import ESTIMATORS
 from bansac.result import Result
 
-__all__ = ["DEFAULTS", "OPTIONS", "Warmed", "warm_cache"]
+__all__ = ["DEFAULTS", "OPTIONS", "Warmed", "build_pack", "warm_cache"]
 
 _PROBLEMS = tuple(row.name for row in ESTIMATORS if row.warm is not None)
 
@@ -53,6 +58,7 @@ OPTIONS: tuple[Task, ...] = (
     ("essential", {"epipolar_error": "symmetric"}),
     *((name, {"preset": "paper"}) for name in _PROBLEMS),
     ("planar_scene", {"preset": "paper"}),  # without local optimisation, the repair of all samples
+    ("sized_images", {"preset": "paper"}),  # without local optimisation, the plausibility of the focal lengths
     *((name, {"local_optimization": "lm"}) for name in ("homography", "circle")),
     *((name, {"scoring": score}) for score in SCORES if score != "msac" for name in ("homography", "circle")),
     ("homography", {"scores": True, "stopping": "ransac+prosac"}),
@@ -129,6 +135,41 @@ def warm_cache(jobs: int = 1, *, options: bool = False) -> Iterator[Warmed]:
     # If two processes write the same index at once, one entry is lost. A second pass compiles the missing kernels.
     for _ in _in_processes(tasks, 1):
         pass
+
+
+def build_pack(path: Path, jobs: int) -> int:
+    """Compile the kernels of ``DEFAULTS`` and ``OPTIONS`` and write them into a pack, for a binary wheel.
+
+    ``NUMBA_CACHE_DIR`` names an empty folder. ``NUMBA_CPU_NAME`` is the portable level of processors and
+    ``NUMBA_CPU_FEATURES`` is empty, so that other processors run the code.
+
+    Parameters
+    ----------
+    path : Path
+        The pack.
+    jobs : int
+        Number of processes.
+
+    Returns
+    -------
+    int
+        Number of kernels.
+
+    Raises
+    ------
+    RuntimeError
+        If the code would not run on other processors.
+    """
+    target = describe_target()
+    if (config.CPU_NAME, config.CPU_FEATURES) != (portable_level(), ""):
+        raise RuntimeError(f"set NUMBA_CPU_NAME={portable_level()} and NUMBA_CPU_FEATURES to nothing")
+    if mismatch := find_mismatch(target):
+        raise RuntimeError(f"the kernels {mismatch}")
+    for _ in warm_cache(jobs, options=True):
+        pass
+    kernels = {key: kernel for folder in cache_folders() for key, kernel in read_cache(folder).items()}
+    write_pack(path, target, kernels)
+    return len(kernels)
 
 
 def _in_processes(tasks: Sequence[Task], jobs: int) -> Iterator[Warmed]:

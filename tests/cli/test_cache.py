@@ -5,7 +5,27 @@ from typing import Any
 import pytest
 
 from bansac.cli import cache as cache_module
+from bansac.numeric.cache import PackInfo
 from bansac.warm import Warmed
+
+
+@pytest.mark.parametrize(
+    ("wheel", "line"),
+    [
+        (PackInfo(0, 0, ""), "no kernels in the wheel; they are compiled on first use"),
+        (PackInfo(300, 4_200_000, ""), "300 kernels in the wheel, 4.2 MB; they are loaded first"),
+        (PackInfo(0, 4_200_000, "are damaged"), "the kernels of the wheel are damaged"),
+    ],
+)
+def test_info_says_where_kernels_come_from(
+    bansac: Any, monkeypatch: pytest.MonkeyPatch, wheel: PackInfo, line: str
+) -> None:
+    monkeypatch.setattr(cache_module, "inspect_pack", lambda: wheel)
+    shown = bansac("cache", "info").stdout.splitlines()
+    assert shown[0] == line
+    assert " files, " in shown[1]
+    found = bansac.json("cache", "info", "--json")["wheel"]
+    assert found == {"kernels": wheel.kernels, "size": wheel.size, "reason": wheel.reason}
 
 
 def test_warming_shows_what_was_compiled_and_what_was_loaded(bansac: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -76,7 +76,7 @@ def test_first_run_says_that_it_compiles_and_the_cache_can_be_cleared(tmp_path: 
     line.write_text("\n".join(f"{x},{2 * x}" for x in range(30)))
     arguments = ("estimate", line, "--model", "line", "--threshold", "0.1", "--json")
     first = run_command(*arguments, NUMBA_CACHE_DIR=cache)
-    assert first.stderr == "bansac: compiling kernels, first run only ...\n"
+    assert first.stderr == "bansac: compiling kernels for this machine, about 20 s, once\n"
     second = run_command(*arguments, NUMBA_CACHE_DIR=cache)
     assert second.stderr == ""
     keep = ("parameters", "num_inliers", "iterations")

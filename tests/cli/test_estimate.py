@@ -11,10 +11,13 @@ import pytest
 from typer.testing import CliRunner
 
 import bansac as library
+from bansac.batch.result_files import WRITERS
 from bansac.cli.app import app
+from bansac.cli.estimate import MANY
 from bansac.geometry import normalize_points
 from bansac.lab.metrics import corner_error, rotation_error, translation_error
 from bansac.problems.line import LINE
+from bansac.problems.table import MODELS
 from bansac.synthetic import circle_points, line_points
 from tests.lab.evaluation.sets import write_pose_set
 
@@ -184,6 +187,16 @@ def test_iterations_may_be_written_as_a_power(bansac: Any, matches_csv: Path) ->
     document = bansac.json("estimate", matches_csv, "--model", "H", "--max-iterations", "2e1", "--sampler", "uniform")
     assert document["iterations"] <= 20
     assert "max_iterations" in bansac.refused("estimate", matches_csv, "--model", "H", "--max-iterations", "1.5")
+
+
+def test_help_states_the_default_of_max_iterations(bansac: Any) -> None:
+    most = {model: MODELS[model].load_problem().default_max_iterations for model in ("H", "F", "E", "line")}
+    assert most == {"H": 50_000, "F": 50_000, "E": 50_000, "line": 3000}
+    assert "Default: 50000 for H, F and E, 3000 for curves." in " ".join(bansac("estimate", "--help").stdout.split())
+
+
+def test_all_suffixes_of_results_of_many_pairs_are_known() -> None:
+    assert set(MANY) == set(WRITERS)
 
 
 def test_both_commands_have_the_flags_of_the_options_that_declare_one(bansac: Any) -> None:

@@ -70,9 +70,7 @@ def test_a_lean_kernel_that_allocates_is_refused():
 @pytest.mark.skipif(bool(config.DISABLE_JIT), reason="interpreted: nothing is loaded")
 def test_an_interrupt_waits_until_code_is_loaded(monkeypatch):
     """An exception in a callback of LLVM would crash the process."""
-    from numba.core.caching import FunctionCache
-
-    from bansac.numeric.numba_private import CheckedCache
+    from bansac.numeric.numba_private import CheckedCache, _FolderCache
 
     loaded = []
 
@@ -80,7 +78,7 @@ def test_an_interrupt_waits_until_code_is_loaded(monkeypatch):
         signal.raise_signal(signal.SIGINT)
         loaded.append("code")
 
-    monkeypatch.setattr(FunctionCache, "load_overload", load)
+    monkeypatch.setattr(_FolderCache, "load_overload", load)
     handler = signal.getsignal(signal.SIGINT)
     with pytest.raises(KeyboardInterrupt):
         CheckedCache(linalg.copy.py_func, {}).load_overload(None, None)

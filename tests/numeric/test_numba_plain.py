@@ -125,3 +125,4 @@ def test_tested_versions_are_those_that_are_installed():
         versions = re.search(r"numba(?:s =|:) \[(.*)\]", (ROOT / place).read_text(), re.IGNORECASE)
         assert versions is not None
         assert re.findall(r"[\d.]+", versions[1]) == [oldest, newest]
+    assert f'NUMBA = "numba=={newest}.*"' in (ROOT / "hatch_build.py").read_text()

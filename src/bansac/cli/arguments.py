@@ -17,10 +17,6 @@ from bansac.engine.sampling import SAMPLERS
 from bansac.executors import EXECUTORS, Executor
 from bansac.executors.threads import EXECUTOR, count_workers
 from bansac.presets import PRESETS, Options, find_preset
-from bansac.problems.essential import ESSENTIAL
-from bansac.problems.fundamental import FUNDAMENTAL
-from bansac.problems.homography import HOMOGRAPHY
-from bansac.problems.line import LINE
 
 
 def parse_out(text: str) -> Path:
@@ -77,9 +73,7 @@ _VALUES: dict[str, tuple[Any, dict[str, Any]]] = {
 _DEFAULTS = {
     "threshold": "It is in pixels for H and F, and for E with --calib; in normalised units for E without; in the unit "
     "of the points for curves. By default, and with auto, it is estimated from the data.",
-    "max_iterations": f"1e4 works, too. Default: {HOMOGRAPHY.default_max_iterations} for H, "
-    f"{FUNDAMENTAL.default_max_iterations} for F, {ESSENTIAL.default_max_iterations} for E, "
-    f"{LINE.default_max_iterations} for curves.",
+    "max_iterations": "1e4 works, too. Default: 50000 for H, F and E, 3000 for curves.",
 }
 
 _PRESET = inspect.Parameter(

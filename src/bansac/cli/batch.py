@@ -11,7 +11,6 @@ import numpy as np
 
 from bansac.batch.job import Cameras, Job
 from bansac.batch.records import Record
-from bansac.batch.result_files import WRITERS
 from bansac.batch.run import BatchSummary, check_out, estimate_pairs
 from bansac.batch.sources import find_sources, hloc_sources
 from bansac.cli.arguments import uses_scores
@@ -22,11 +21,6 @@ from bansac.problems.table import Kind
 
 # Number of failures shown; the results file has all.
 _SHOWN = 10
-
-
-def wants_batch(file: Path, pair: str | None, out: Path | None, features: Path | None) -> bool:
-    """Return whether the arguments of the command describe many pairs."""
-    return features is not None or (file.is_dir() and pair is None) or (out is not None and out.suffix in WRITERS)
 
 
 def make_job(model: Kind, cameras: Cameras | None, no_scores: bool, settings: Mapping[str, Any]) -> Job:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Annotated
 
 import typer
@@ -9,7 +10,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from bansac.cli.arguments import JsonFlag
 from bansac.cli.console import command, print_json, report
-from bansac.numeric.cache import CacheInfo, clear_cache, inspect_cache
+from bansac.numeric.cache import CacheInfo, clear_cache, inspect_cache, inspect_pack
 from bansac.warm import DEFAULTS, OPTIONS, warm_cache
 
 app = typer.Typer(no_args_is_help=True, help="Show, compile or delete the compiled kernels of this package.")
@@ -18,11 +19,17 @@ app = typer.Typer(no_args_is_help=True, help="Show, compile or delete the compil
 @app.command()
 @command
 def info(json: JsonFlag = False) -> None:
-    """Show the folders and the size of the compiled kernels."""
-    found = inspect_cache()
+    """Show where compiled kernels come from: the binary wheel, or folders of this machine."""
+    found, wheel = inspect_cache(), inspect_pack()
     if json:
-        print_json(_as_dict(found))
+        print_json(_as_dict(found) | {"wheel": asdict(wheel)})
         return
+    if wheel.reason:
+        report.print(f"the kernels of the wheel {wheel.reason}", markup=False)
+    elif wheel.kernels:
+        report.print(f"{wheel.kernels} kernels in the wheel, {wheel.size / 1e6:.1f} MB; they are loaded first")
+    else:
+        report.print("no kernels in the wheel; they are compiled on first use")
     report.print(f"{found.files} files, {found.size / 1e6:.1f} MB, in")
     for folder in found.folders:
         report.print(f"  {folder}", markup=False)

@@ -9,8 +9,8 @@ from typing import Any, NoReturn, ParamSpec
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
+from bansac.numeric.announcement import redirect_announcement
 from bansac.storage import to_json
 
 NO_MODEL = 1
@@ -29,7 +29,7 @@ def command(function: Callable[Parameters, None]) -> Callable[Parameters, None]:
     @functools.wraps(function)
     def run(*args: Parameters.args, **kwargs: Parameters.kwargs) -> None:
         try:
-            with announce_compilation():
+            with redirect_announcement(lambda line: notes.print(line, markup=False)):
                 function(*args, **kwargs)
         except BrokenPipeError:  # the reader closed the pipe
             raise
@@ -48,15 +48,6 @@ def _fail(message: str, code: int) -> NoReturn:
     raise typer.Exit(code)
 
 
-@contextmanager
-def announce_compilation() -> Iterator[None]:
-    """Print a note once when Numba compiles, because the first run on a machine takes seconds longer."""
-    from bansac.numeric import numba_backend
-
-    with numba_backend.announce_compilation(lambda: notes.print("bansac: compiling kernels, first run only ...")):
-        yield
-
-
 def print_json(document: dict[str, Any]) -> None:
     """Print one JSON document to standard output."""
     typer.echo(to_json(document))
@@ -67,6 +58,16 @@ def show_progress(what: str, total: int, done: int) -> Iterator[Callable[[], Non
     """Show a progress bar; call the yielded function after each further unit."""
     if done:
         notes.print(f"bansac: continuing an interrupted run: {done} of {total} {what} are done")
+    # Imported here, because commands without a bar start faster.
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),

@@ -10,7 +10,6 @@ import typer
 
 from bansac.cli import arguments
 from bansac.cli.answer import Answer, estimate_two_view
-from bansac.cli.batch import estimate_files, make_job, wants_batch
 from bansac.cli.console import print_json, report
 from bansac.cli.output import RESULT, ResultFolder
 from bansac.matches.match_files import read_calibration, read_data, read_matches
@@ -18,6 +17,9 @@ from bansac.problems.table import MATCHES, MODELS, Kind
 
 # File in --out with the data and the results per point or match.
 DATA = "data.npz"
+
+# Suffixes of --out for many pairs. The module that writes them is imported only if it is needed.
+MANY = (".npz", ".h5", ".parquet")
 
 if TYPE_CHECKING:
     Model = str
@@ -85,7 +87,9 @@ def estimate(
     """
     if not (model in MODELS and MODELS[model].cameras):
         _refuse("--calib", calib, model)
-    if wants_batch(file, pair, out, features):
+    if features is not None or (file.is_dir() and pair is None) or (out is not None and out.suffix in MANY):
+        from bansac.cli.batch import estimate_files, make_job  # here, because one file is estimated without it
+
         _refuse("--degree", degree, model)
         if model not in get_args(Kind):
             raise ValueError(f"--model {model} takes one file; many pairs are for H, F and E")

@@ -1,4 +1,4 @@
-"""Inspect and clear Numba's cache of the compiled kernels of this package.
+"""Inspect and clear Numba's cache of the compiled kernels of this package, and inspect those of its wheel.
 
 Numba notices an edited function, but not an edited callee of a cached function. Clear the cache after editing a kernel.
 The kernels of user-defined problems are cached elsewhere, beside the user's modules, and are never touched.
@@ -10,7 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import FunctionType
 
-__all__ = ["CacheInfo", "cache_folders", "clear_cache", "inspect_cache"]
+from bansac.numeric.pack import PACK_FILE
+
+__all__ = ["CacheInfo", "PackInfo", "cache_folders", "clear_cache", "inspect_cache", "inspect_pack"]
 
 PACKAGE = Path(__file__).resolve().parents[1]
 
@@ -35,6 +37,25 @@ class CacheInfo:
     folders: tuple[Path, ...]
     files: int
     size: int
+
+
+@dataclass(frozen=True)
+class PackInfo:
+    """The compiled kernels of a binary wheel.
+
+    Parameters
+    ----------
+    kernels : int
+        Number of kernels that this process can load; 0 if there are none, or if they cannot be used.
+    size : int
+        Size of the file in bytes; 0 if there is none.
+    reason : str
+        Why the kernels of the wheel cannot be used; empty otherwise.
+    """
+
+    kernels: int
+    size: int
+    reason: str
 
 
 def cache_folders() -> tuple[Path, ...]:
@@ -66,6 +87,21 @@ def inspect_cache() -> CacheInfo:
     folders = cache_folders()
     files = _cache_files(folders)
     return CacheInfo(folders, len(files), sum(file.stat().st_size for file in files))
+
+
+def inspect_pack() -> PackInfo:
+    """Return whether the kernels of a binary wheel are used, and why not.
+
+    Returns
+    -------
+    PackInfo
+        Number, size and reason.
+    """
+    from bansac.numeric.numba_backend import open_pack
+
+    pack, reason = open_pack()
+    size = PACK_FILE.stat().st_size if PACK_FILE.exists() else 0
+    return PackInfo(len(pack.keys) if pack else 0, size, reason)
 
 
 def clear_cache() -> CacheInfo:

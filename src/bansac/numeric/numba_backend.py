@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import warnings
 
-__all__ = ["COMPILER_LOCK", "KERNELS", "announce_compilation", "define_struct", "make_dispatcher"]
+__all__ = ["COMPILER_LOCK", "KERNELS", "define_struct", "make_dispatcher", "open_pack", "read_cache"]
 
 try:
     from bansac.numeric.numba_private import (
         COMPILER_LOCK,
         KERNELS,
-        announce_compilation,
         define_struct,
         make_dispatcher,
+        open_pack,
+        read_cache,
     )
 except Exception as error:  # an untested version of Numba, or any error because of a changed private part
     warnings.warn(f"kernels use public parts of Numba only and run slower: {error}", RuntimeWarning, stacklevel=2)
     from bansac.numeric.numba_plain import (
         COMPILER_LOCK,
         KERNELS,
-        announce_compilation,
         define_struct,
         make_dispatcher,
+        open_pack,
+        read_cache,
     )

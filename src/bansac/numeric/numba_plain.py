@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 from numba import njit
 from numba.experimental import structref
 
-__all__ = ["COMPILER_LOCK", "KERNELS", "announce_compilation", "define_struct", "make_dispatcher"]
+from bansac.numeric.pack import PACK_FILE, Kernel, Pack
+
+__all__ = ["COMPILER_LOCK", "KERNELS", "define_struct", "make_dispatcher", "open_pack", "read_cache"]
 
 COMPILER_LOCK: Any = threading.RLock()
 
@@ -53,7 +56,12 @@ def define_struct(proxy: type, struct: type, fields: Sequence[str]) -> None:
     structref.define_proxy(proxy, struct, list(fields))
 
 
-@contextmanager
-def announce_compilation(announce: Callable[[], None]) -> Iterator[None]:
-    """Never call ``announce``; this backend cannot detect compilation."""
-    yield
+@cache
+def open_pack() -> tuple[Pack | None, str]:
+    """Return that the kernels of a binary wheel cannot be used."""
+    return None, "are for a tested version of Numba" if PACK_FILE.exists() else ""
+
+
+def read_cache(folder: Path) -> dict[str, Kernel]:
+    """Return nothing, because this backend has no files of its own."""
+    return {}

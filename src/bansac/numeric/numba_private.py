@@ -28,11 +28,13 @@ Subclasses of ``CPUDispatcher``
     Assumption: Numba reads ``_cache`` and calls ``enable_caching``, ``compile``, ``_compile_for_args`` and
     ``typeof_pyval``. ``CPUDispatcher(function, targetoptions=...)`` makes a dispatcher.
     Without: ``Result.seconds`` and ``max_seconds`` of the first call include most of the compilation.
-The cache (``FunctionCache``, ``IndexDataCacheFile``)
+The cache (``_Cache``, ``FunctionCache``, ``IndexDataCacheFile``)
     Gain: safety, no speed. A damaged file counts as missing; Numba reads its files unchecked, so that a truncated index
     raises an error in every process and a changed byte of machine code is executed. A full disk is a warning. The
     options are part of the key; with Numba's key, a copy with fast-math or without wrappers could replace another.
-    Assumption: the methods that ``CheckedCache`` and ``_CheckedFile`` override read and write all files.
+    The folder is looked up on the first use: .1 ms for each of the kernels that are not called.
+    Assumption: the methods that ``_FolderCache`` and ``_CheckedFile`` override read and write all files. A dispatcher
+    calls ``load_overload`` before and ``save_overload`` after a compilation.
     Without: the cache of ``njit(cache=True)``. Its files have other names, because neither can read the other's.
 The lock of the compiler (``global_compiler_lock``)
     Gain: if several threads need a kernel, one compiles and the others wait. Another lock could deadlock, because
@@ -43,10 +45,13 @@ Registration of a dispatcher (``register_dispatcher``)
     Gain: a function that is compiled for one signature may call itself.
     Assumption: ``njit(signature)`` uses it in the same way.
     Without: ``njit(signature)`` calls it.
-The event of a compilation (``numba.core.event``)
-    Gain: the command line says that it compiles; otherwise it is silent for up to a minute.
-    Assumption: ``"numba:compile"`` starts if a kernel is compiled, not if it is loaded.
-    Without: the command line does not say it.
+Loading of compiled code (``CompileResult``, ``JITCodeLibrary``, ``CompileResultCacheImpl``, ``Environment``, ``rtsys``)
+    Gain: binary wheels contain compiled kernels (see ``pack``), so that the first call compiles nothing. The first call
+    of a process does not fill Numba's tables for compilation and does not parse LLVM code that nothing links.
+    Assumption: ``_rebuild`` and ``_LoadedLibrary`` do what ``CompileResult._rebuild`` and ``_unserialize`` do. Loaded
+    code needs only the runtime of ``rtsys``; Numba fills its tables before each compilation. Compiled code reads the
+    constants of an ``Environment``, and never its globals.
+    Without: the first call compiles, and the first call of a later process takes twice as long.
 
 Dropped: the type of a struct in a memory slot instead of a property saved 0.16 us a call, below 1 % of any run.
 """
@@ -64,32 +69,42 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
+import llvmlite.binding as llvm
 import numba
 from numba import types
-from numba.core import cgutils, event
-from numba.core.caching import FunctionCache, IndexDataCacheFile
+from numba.core import cgutils
+from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile, _Cache
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import CompileResult
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.datamodel import default_manager, models
+from numba.core.environment import Environment
 from numba.core.extending import infer_getattr, lower_getattr_generic, lower_setattr_generic
 from numba.core.imputils import impl_ret_borrowed
 from numba.core.registry import CPUDispatcher
+from numba.core.runtime import rtsys
 from numba.core.runtime.nrtdynmod import _meminfo_struct_type
 from numba.core.typeinfer import register_dispatcher
 from numba.core.typing.templates import AttributeTemplate
 from numba.experimental import structref
 
+from bansac.numeric.announcement import announce_compilation
 from bansac.numeric.clock import loading
+from bansac.numeric.pack import PACK_FILE, Kernel, Pack, PackError, holds_kernels
+from bansac.numeric.target import find_mismatch
 
 __all__ = [
     "COMPILER_LOCK",
     "KERNELS",
     "CheckedCache",
-    "announce_compilation",
     "define_struct",
     "make_dispatcher",
+    "open_pack",
+    "read_cache",
 ]
 
 # First and last version of Numba that the tests run with, as in pyproject.toml. The assumptions hold in this range.
@@ -102,7 +117,7 @@ if not TESTED[0] <= numba.version_info.short <= TESTED[1]:
 COMPILER_LOCK = global_compiler_lock
 
 KERNELS: Counter[str] = Counter()
-"""Number of kernels that this process has ``"compiled"`` and ``"loaded"`` so far."""
+"""Number of kernels that this process has ``"compiled"`` and ``"loaded"`` so far, ``"packed"`` of these from a pack."""
 
 _DIGEST_SIZE = 16
 
@@ -161,12 +176,8 @@ class _Dispatcher(CPUDispatcher):  # type: ignore[misc]
     """Numba dispatcher with a checked cache; the garbage collector is off during compilation."""
 
     def enable_caching(self) -> None:
-        """Cache compiled code on disk if the function is defined in a file, and not in an interactive prompt."""
-        try:
-            self._cache = CheckedCache(self.py_func, self.targetoptions)
-        except RuntimeError as error:
-            if "cannot cache function" not in str(error):
-                raise
+        """Look compiled code up in the pack and in the folder of the cache."""
+        self._cache = CheckedCache(self.py_func, self.targetoptions)
 
     # Numba calls these for new argument types; their time counts as loading.
     typeof_pyval = loading()(CPUDispatcher.typeof_pyval)
@@ -195,34 +206,218 @@ class _InnerDispatcher(_Dispatcher):
         return self.__dict__["_copy"](*arguments)
 
 
-class CheckedCache(FunctionCache):  # type: ignore[misc]
-    """Cache of one function with one set of target options, for ``Dispatcher._cache``."""
+class CheckedCache(_Cache):  # type: ignore[misc]
+    """Compiled code of one function with one set of target options, for ``Dispatcher._cache``.
+
+    Code is looked up in the pack of a binary wheel and then in the folder of the cache. The pack is first, so that
+    results do not depend on the content of a folder, and because it needs none.
+    """
 
     def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
-        super().__init__(function)
-        self._options = [
-            (name, sorted(value) if isinstance(value, set) else value) for name, value in sorted(options.items())
-        ]
-        name, stamp = f"{self._impl.filename_base}-checked", self._impl.locator.get_source_stamp()
-        self._cache_file = _CheckedFile(self._cache_path, name, stamp)
+        self._function = function
+        self._options = repr(
+            [(name, sorted(value) if isinstance(value, set) else value) for name, value in sorted(options.items())]
+        )
+
+    @cached_property
+    def _folder(self) -> _FolderCache | None:
+        """The cache in a folder; None if the function has no file or no folder can be written to."""
+        try:
+            return _FolderCache(self._function, self._options)
+        except RuntimeError as error:
+            if "cannot cache function" not in str(error):
+                raise
+            return None
+
+    @property
+    def cache_path(self) -> str | None:
+        """The folder; None if there is none."""
+        return self._folder.cache_path if self._folder else None
 
     def load_overload(self, signature: Any, target_context: Any) -> Any:
-        """Load compiled code; None if it is not cached."""
+        """Load compiled code; None if it has to be compiled."""
         with _interrupts_deferred():
-            found = super().load_overload(signature, target_context)
+            found, reason = self._load_from_pack(signature, target_context)
+            if found is None and self._folder:
+                found = self._folder.load_overload(signature, target_context)
         KERNELS["loaded"] += found is not None
+        if found is None and holds_kernels(self._function.__code__.co_filename):
+            announce_compilation(reason, kept=self._folder is not None)
         return found
+
+    def _load_from_pack(self, signature: Any, target_context: Any) -> tuple[Any, str]:
+        """Return compiled code of the pack or None, and why there is none."""
+        if not holds_kernels(self._function.__code__.co_filename):
+            return None, ""
+        pack, reason = open_pack()
+        if pack is None:
+            return None, reason
+        key = name_kernel(self._function, signature, self._options)
+        if key not in pack.keys:
+            return None, f"do not include {self._function.__qualname__}"
+        try:
+            payload = pack.read(key)
+        except PackError as error:
+            return None, str(error)
+        KERNELS["packed"] += 1
+        return _rebuild(target_context, pickle.loads(payload), lambda: pack.read_llvm(key)), ""
 
     def save_overload(self, signature: Any, data: Any) -> None:
         """Save compiled code; a failure (full disk, deleted folder) is a warning, because the code itself runs."""
         KERNELS["compiled"] += 1
         try:
-            super().save_overload(signature, data)
+            if self._folder:
+                self._folder.save_overload(signature, data)
         except OSError as error:
             warnings.warn(f"a compiled kernel cannot be cached: {error}", RuntimeWarning, stacklevel=2)
 
+    def enable(self) -> None:
+        """Do nothing; Numba's cache can be switched off, this one cannot."""
+
+    disable = enable
+
+    def flush(self) -> None:
+        """Delete the code in the folder."""
+        if self._folder:
+            self._folder.flush()
+
+
+class _CompiledCode(CompileResultCacheImpl):  # type: ignore[misc]
+    """Content of a cache file: what a call needs, and the LLVM code, which is needed if another kernel is compiled."""
+
+    def reduce(self, compiled: Any) -> Any:
+        """Return the content of a file."""
+        (name, _, (code, llvm_code)), description, environment, signature, *_, reload, environments = compiled._reduce()
+        is_defined = compiled.library.get_pointer_to_function
+        names = (f"llvm_{kind}" for kind in ("cpython_wrapper_name", "cfunc_wrapper_name", "func_name"))
+        symbols = [name for name in (getattr(description, kind) for kind in names) if is_defined(name)]
+        unused = [
+            one.env_name for one in environments if not one.consts and one.globals["__name__"].startswith("numba.")
+        ]
+        used = [one for one in environments if one.env_name not in unused]
+        return (name, code, symbols, description, environment, signature, reload, used, unused), llvm_code
+
+    def rebuild(self, target_context: Any, content: Any) -> Any:
+        """Return the compiled code."""
+        needed, llvm_code = content
+        return _rebuild(target_context, needed, lambda: llvm_code)
+
+
+def _rebuild(target_context: Any, content: Any, read_llvm: Callable[[], bytes]) -> Any:
+    """Return the compiled code of ``_CompiledCode.reduce``, as ``CompileResult._rebuild`` does."""
+    name, code, symbols, description, environment, signature, reload, used, unused = content
+    for function in reload:
+        function()
+    rtsys.initialize(target_context)
+    environments = (*used, *map(_empty_environment, unused))
+    library = _LoadedLibrary(target_context.codegen(), name, code, symbols, read_llvm)
+    fields = {
+        "target_context": target_context,
+        "typing_context": target_context.typing_context,
+        "library": library,
+        "environment": environment,
+        "entry_point": target_context.get_executable(library, description, environment),
+        "fndesc": description,
+        "type_annotation": "",
+        "signature": signature,
+        "objectmode": False,
+        "lifted": (),
+        "reload_init": reload,
+        "referenced_envs": environments,
+    }
+    for referenced in environments:
+        library.codegen.set_env(referenced.env_name, referenced)
+    return CompileResult(**dict.fromkeys(CompileResult._fields) | fields)
+
+
+def _empty_environment(name: str) -> Any:
+    """Return the environment of one of Numba's own functions, whose code reads nothing from it.
+
+    Numba would import the module of the function, and with it a large part of Numba.
+    """
+    environment = Environment({})
+    environment.env_name = name
+    return environment
+
+
+class _LoadedLibrary(JITCodeLibrary):  # type: ignore[misc]
+    """Machine code from a file, as of ``_unserialize``; LLVM code is parsed if a kernel that is compiled links it."""
+
+    def __init__(
+        self, codegen: Any, name: str, code: bytes, symbols: Sequence[str], read_llvm: Callable[[], bytes]
+    ) -> None:
+        super().__init__(codegen, name)
+        self._shared_module: Any = None
+        self._read_llvm = read_llvm
+        self.enable_object_caching()
+        self._set_compiled_object(code)
+        self._finalize_final_module()
+        codegen._engine._defined_symbols.update(symbols)
+
+    def _get_module_for_linking(self) -> Any:
+        if self._shared_module is None:
+            self._shared_module = llvm.parse_bitcode(self._read_llvm())
+        return self._shared_module
+
+
+class _FolderCache(FunctionCache):  # type: ignore[misc]
+    """Numba's cache with checked files and with the options in the key."""
+
+    _impl_class = _CompiledCode
+
+    def __init__(self, function: Callable[..., Any], options: str) -> None:
+        super().__init__(function)
+        self._options = options
+        name, stamp = f"{self._impl.filename_base}-bansac", self._impl.locator.get_source_stamp()
+        self._cache_file = _CheckedFile(self._cache_path, name, stamp)
+
+    def load_overload(self, signature: Any, target_context: Any) -> Any:
+        """Load compiled code, without Numba's tables for compilation, which ``Cache.load_overload`` fills first."""
+        with self._guard_against_spurious_io_errors():
+            return self._load_overload(signature, target_context)
+
     def _index_key(self, signature: Any, codegen: Any) -> Any:
-        return (*super()._index_key(signature, codegen), repr(self._options))
+        key = super()._index_key(signature, codegen)
+        return (*key, self._options, name_kernel(self._py_func, signature, self._options))
+
+
+def name_kernel(function: Callable[..., Any], signature: Any, options: str) -> str:
+    """Return the key of a kernel in the pack; it is the same on all machines.
+
+    Kernels that depend on more than their source, signature and options have the key ``""``.
+    """
+    code = function.__code__
+    constants = (code.co_code, code.co_names, code.co_varnames, code.co_consts)
+    name = repr((function.__module__, function.__qualname__, code.co_firstlineno, constants, signature, options))
+    if function.__closure__ is not None or " at 0x" in name:  # an address differs between processes
+        return ""
+    return hashlib.blake2b(name.encode(), digest_size=_DIGEST_SIZE).hexdigest()
+
+
+@cache
+def open_pack() -> tuple[Pack | None, str]:
+    """Return the pack of this installation; or None, and why it cannot be used, which is empty if there is none."""
+    if not PACK_FILE.exists():
+        return None, ""
+    try:
+        pack = Pack(PACK_FILE)
+    except PackError as error:
+        return None, str(error)
+    mismatch = find_mismatch(pack.target)
+    return (None, mismatch) if mismatch else (pack, "")
+
+
+def read_cache(folder: Path) -> dict[str, Kernel]:
+    """Return the compiled kernels in a folder of the cache, by their keys in a pack."""
+    found: dict[str, Kernel] = {}
+    for index in folder.glob("*.nbi"):
+        file = _CheckedFile(str(folder), index.stem, None)
+        _, overloads = file._read(str(index))
+        for (*_, key), name in overloads.items():
+            if key:
+                code, llvm_code = file._load_data(name)
+                found[key] = Kernel(file._dump(code), llvm_code)
+    return found
 
 
 @contextmanager
@@ -338,30 +533,11 @@ def _contents(context: Any, builder: Any, struct_type: Any, value: Any) -> Any:
     return cgutils.create_struct_proxy(content_type)(context, builder, ref=data)
 
 
-@contextmanager
-def announce_compilation(announce: Callable[[], None]) -> Iterator[None]:
-    """Call ``announce`` once, when Numba compiles the first kernel; loading from the cache does not count."""
-
-    class Announcer(event.Listener):  # type: ignore[misc]
-        said = False
-
-        def on_start(self, event: Any) -> None:
-            if not self.said:
-                self.said = True
-                announce()
-
-        def on_end(self, event: Any) -> None:
-            pass
-
-    with event.install_listener("numba:compile", Announcer()):
-        yield
-
-
 def _define_probes() -> None:
     """Define a struct and a dispatcher at import, so that an incompatible Numba is detected here."""
     proxy, struct = type("_Proxy", (structref.StructRefProxy,), {}), type("_Struct", (types.StructRef,), {})
     define_struct(proxy, struct, ("field",))
-    make_dispatcher(_define_probes)
+    make_dispatcher(_define_probes).stats  # noqa: B018 - its cache
 
 
 _define_probes()
