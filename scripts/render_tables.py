@@ -401,6 +401,16 @@ def options() -> str:
     return "\n".join(tables)
 
 
+def repeated_planes() -> str:
+    """Return the counts of wrong poses on planes with a repeated pattern, over all shares of the plane."""
+    table = bench("planes")["tables"]["planes"]
+    titles = [f"{title}: {{}}" for title, span in table["groups"] for _ in range(span)]
+    columns = [title.format(column) for title, column in zip(titles, table["columns"], strict=True)]
+    start = table["rows"].index({"section": "all"}) + 1
+    rows = ([row["labels"][0], *map(str, row["values"])] for row in table["rows"][start:])
+    return lines(["method", *columns], rows)
+
+
 # Name of a table -> its text.
 TABLES: dict[str, Callable[[], str]] = {
     "essential": lambda: comparison("E", POSE_COLUMNS),
@@ -411,6 +421,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "fundamental-time": lambda: over_time("F_time"),
     "homography-time": lambda: over_time("H_time"),
     "absolute-poses": absolute_poses,
+    "repeated-planes": repeated_planes,
     "waiting-times": waiting_times,
     "calibration": calibration,
     "family-calibration": family_calibration,
