@@ -21,23 +21,20 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from latency import CALLS as LATENCY_CALLS
+from latency import POINTS
+
 # Code before the measured one: without the kernels of the wheel.
 WITHOUT_PACK = "from pathlib import Path; from bansac.numeric import pack; pack.PACK_FILE = Path('missing')\n"
 
-FIRST_CALL = """
+# A process that makes one call, which replaces ``{call}``.
+FIRST_CALL = f"""
 import time
-import numpy as np
 import bansac
-rng = np.random.default_rng(0)
-X = rng.uniform(-1, 1, (300, 3)) + [0, 0, 5]
-Y = X @ np.array([[0.995, 0, 0.0998], [0, 1, 0], [-0.0998, 0, 0.995]]).T + [0.5, 0.1, 0]
-x1, x2 = X[:, :2] / X[:, 2:], Y[:, :2] / Y[:, 2:]
-x2[:100] = rng.uniform(-0.4, 0.4, (100, 2))
-flat = x1 @ np.array([[1.0, 0.1], [-0.1, 0.9]]) + 0.2
-flat[:100] = x2[:100]
+{POINTS}
 ring = x1 / np.linalg.norm(x1, axis=1, keepdims=True)
 ring[:100] = x2[:100]
-assert {call}.success
+assert {{call}}.success
 seconds = time.process_time()
 """
 
@@ -46,10 +43,7 @@ from bansac.numeric.numba_backend import KERNELS
 print(seconds, KERNELS["compiled"], KERNELS["packed"])
 """
 
-CALLS = {
-    "H": "bansac.estimate_homography(500 * x1, 500 * flat)",
-    "F": "bansac.estimate_fundamental(500 * x1, 500 * x2)",
-    "E": "bansac.estimate_essential(x1, x2)",
+CALLS = LATENCY_CALLS | {
     "relative pose": "bansac.estimate_relative_pose(x1, x2)",
     "absolute pose": "bansac.estimate_absolute_pose(X, x1)",
     "line": "bansac.fit_line(np.column_stack([x1[:, 0], x1[:, 0] + np.where(np.arange(300) < 100, x1[:, 1], 0)]), "

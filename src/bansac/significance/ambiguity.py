@@ -12,7 +12,6 @@ plane.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bansac.numeric.arrays import Bools, Floats, Words
 from bansac.numeric.jit import allocating_kernel, inner_kernel, kernel
@@ -24,13 +23,13 @@ from bansac.significance.configuration import (
     FREE_OF_PLANE,
     NEAR,
     REACH,
-    SEARCHED,
     TOLERANCE,
     is_chance,
     plane_distance,
     rate_by_noise,
     search_plane,
     squared_tolerance,
+    take_some,
 )
 from bansac.solvers import homography_dlt
 
@@ -50,7 +49,8 @@ _SHARE = 1.0 / 3.0
 _residuals = inner_kernel(sampson_residuals)
 
 
-def count_other_support(data: NDArray[np.float64], residuals: NDArray[np.float64], threshold: float) -> int:
+@kernel
+def count_other_support(data: Floats, residuals: Floats, threshold: float) -> int:
     """Return the number of outliers that support another epipole for a plane of the inliers; 0 if few do.
 
     Parameters
@@ -62,12 +62,6 @@ def count_other_support(data: NDArray[np.float64], residuals: NDArray[np.float64
     threshold : float
         Largest residual of an inlier, in the unit of ``data``.
     """
-    return int(_count_other_support(data, residuals, threshold))
-
-
-@kernel
-def _count_other_support(data: Floats, residuals: Floats, threshold: float) -> int:
-    """Try the planes of the inliers in turn."""
     rng, left, distances = fixed_rng(), np.empty(residuals.size, np.bool_), np.empty(residuals.size)
     inliers = 0
     for k in range(residuals.size):
@@ -80,8 +74,9 @@ def _count_other_support(data: Floats, residuals: Floats, threshold: float) -> i
         own = 0
         for k in range(residuals.size):
             distances[k] = plane_distance(data, models[1], k)
-            left[k] &= distances[k] > TOLERANCE * threshold
-            own += 1 if residuals[k] <= threshold and distances[k] > TOLERANCE * threshold else 0
+            off_plane = distances[k] > TOLERANCE * threshold
+            left[k] &= off_plane
+            own += 1 if off_plane and residuals[k] <= threshold else 0
         other = _search_outliers(data, residuals, distances, threshold, rng, models)
         if other > 0 and other >= _SHARE * own:
             return other
@@ -91,7 +86,7 @@ def _count_other_support(data: Floats, residuals: Floats, threshold: float) -> i
 @allocating_kernel
 def _find_plane(data: Floats, chosen: Bools, threshold: float, rng: Words, models: Floats) -> int:
     """Write the homography that most of the chosen matches follow to ``models[1]``; return their number."""
-    searched, size = _take(data, chosen)
+    searched, size = take_some(data, chosen)
     step = max(searched.shape[1], 1) / max(size, 1)
     on, scratch = np.empty(searched.shape[1]), np.empty(homography_dlt.SCRATCH)
     found = search_plane(searched, threshold, _SAMPLES, rng, models, np.empty(4, np.int64), on)
@@ -113,7 +108,7 @@ def _search_outliers(
     for k in range(residuals.size):
         chosen[k] = distances[k] > TOLERANCE * threshold and residuals[k] > _OUTLIER * threshold
         by_noise += rate_by_noise(threshold / distances[k]) if chosen[k] and distances[k] <= reach else 0.0
-    searched, size = _take(data, chosen)
+    searched, size = take_some(data, chosen)
     n, F = searched.shape[1], models[0]
     F[:] = 0.0
     if not search_epipole(searched, np.zeros(n), np.empty(n), models[1], F, np.empty(9), threshold * threshold, rng):
@@ -128,20 +123,3 @@ def _search_outliers(
             counts[1] += 1 if NEAR * threshold < r <= FAR * threshold else 0
     by_chance = is_chance(counts, FREE_OF_PLANE, 1, by_noise / max(size, 1))
     return 0 if by_chance else int(counts[0])
-
-
-@allocating_kernel
-def _take(data: Floats, chosen: Bools) -> tuple[Floats, int]:
-    """Return the chosen matches, or some of them if they are many, and their number."""
-    size = 0
-    for k in range(chosen.size):
-        size += 1 if chosen[k] else 0
-    step = 1 + size // SEARCHED
-    taken, seen = np.empty((4, (size + step - 1) // step)), 0
-    for k in range(chosen.size):
-        if chosen[k]:
-            if seen % step == 0:
-                for c in range(4):
-                    taken[c, seen // step] = data[c, k]
-            seen += 1
-    return taken, size

@@ -17,7 +17,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from bansac.numeric.arrays import Floats, Ints, Words
+from bansac.numeric.arrays import Bools, Floats, Ints, Words
 from bansac.numeric.jit import allocating_kernel, inlined, inner_kernel, kernel
 from bansac.numeric.linalg import copy
 from bansac.numeric.rng import fixed_rng, next_index
@@ -290,22 +290,12 @@ def _mark_plane_of_support(
     ``counts`` holds the number of inliers off the plane, of matches off it with a residual from 2 to 10 thresholds, and
     of all matches off it. Returns the probability that a match off the plane is an inlier if only noise moved it there.
     """
-    support = 0
-    for k in range(residuals.size):
-        support += 1 if residuals[k] <= threshold else 0
-        follows[k] = 0.0
+    follows[:] = 0.0
+    searched, support = take_some(data, residuals <= threshold)
+    n = searched.shape[1]
     counts[0], counts[1], counts[2] = support, 0, residuals.size
-    step = 1 + support // SEARCHED
-    n = (support + step - 1) // step
-    searched, on, scratch = np.empty((4, n)), np.empty(n), np.empty(homography_dlt.SCRATCH)
+    on, scratch = np.empty(n), np.empty(homography_dlt.SCRATCH)
     models, sample = np.empty((2, 9)), np.empty(4, np.int64)
-    seen = 0
-    for k in range(residuals.size):
-        if residuals[k] <= threshold:
-            if seen % step == 0:
-                for c in range(4):
-                    searched[c, seen // step] = data[c, k]
-            seen += 1
     found = search_plane(searched, threshold, _SAMPLES, rng, models, sample, on)
     if found >= _FEWEST_AT_FIRST * n and found > 0:
         found = refit_plane(searched, squared_tolerance(threshold), _MAX_FITS, models[1], models[0], on, scratch)
@@ -324,6 +314,23 @@ def _mark_plane_of_support(
             by_noise += rate_by_noise(threshold / distance) if distance <= reach else 0.0
     rate: float = by_noise / max(counts[2], 1)
     return rate
+
+
+@allocating_kernel
+def take_some(data: Floats, chosen: Bools) -> tuple[Floats, int]:
+    """Return the chosen matches, or some of them if they are many, and their number."""
+    size = 0
+    for k in range(chosen.size):
+        size += 1 if chosen[k] else 0
+    step = 1 + size // SEARCHED
+    taken, seen = np.empty((4, (size + step - 1) // step)), 0
+    for k in range(chosen.size):
+        if chosen[k]:
+            if seen % step == 0:
+                for c in range(4):
+                    taken[c, seen // step] = data[c, k]
+            seen += 1
+    return taken, size
 
 
 @allocating_kernel
