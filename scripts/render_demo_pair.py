@@ -6,7 +6,7 @@ its two views are related by a known homography. What else is seen differs betwe
 front of the wall, light and sensor noise. Posters that hang twice, bricks and stickers make matches that are wrong
 but look right. The pair is drawn at four times its size and averaged down, so that truth holds to far below a pixel.
 
-It needs OpenCV (pip install 'bansac[match]'):
+It needs OpenCV (pip install opencv-python-headless):
 
     python scripts/render_demo_pair.py [FOLDER]
 

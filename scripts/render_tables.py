@@ -32,6 +32,7 @@ from speed_tables import TABLES as SPEED
 
 from bansac.engine.option_fields import type_in_words
 from bansac.engine.options import Options
+from bansac.lab.evaluation.tables import format_number
 
 PAGES = (
     "docs/results.md",
@@ -401,6 +402,19 @@ def options() -> str:
     return "\n".join(tables)
 
 
+def stored(name: str, table: str) -> str:
+    """Return a table as its report has it; the rows of a section begin with its title."""
+    document = bench(name)["tables"][table]
+    section, rows = "", []
+    for row in document["rows"]:
+        if "section" in row:
+            section = row["section"]
+            continue
+        label = ", ".join(filter(None, [section, *row["labels"]]))
+        rows.append([label, *(format_number(v) if isinstance(v, float) else str(v) for v in row["values"])])
+    return lines([", ".join(document["stub"]), *document["columns"]], rows)
+
+
 def repeated_planes() -> str:
     """Return the counts of wrong poses on planes with a repeated pattern, over all shares of the plane."""
     table = bench("planes")["tables"]["planes"]
@@ -422,6 +436,9 @@ TABLES: dict[str, Callable[[], str]] = {
     "homography-time": lambda: over_time("H_time"),
     "absolute-poses": absolute_poses,
     "repeated-planes": repeated_planes,
+    "few-inliers": lambda: stored("hard", "hard"),
+    "unrelated": lambda: stored("hard", "unrelated"),
+    "unknown-noise": lambda: stored("noise", "noise"),
     "waiting-times": waiting_times,
     "calibration": calibration,
     "family-calibration": family_calibration,

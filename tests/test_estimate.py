@@ -129,6 +129,7 @@ def test_a_result_unpacks_and_shows_itself(plane):
     assert result.inlier_ratio == inliers.mean()
     assert "success" in repr(result)
     assert "seed 5" in repr(result)
+    assert f"model =\n       {np.array2string(result.model, precision=6, prefix=' ' * 7)}" in repr(result)
     assert result.seconds > 0
     with pytest.raises(ValueError, match="trace=True"):
         result.plot()

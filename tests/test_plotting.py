@@ -238,7 +238,7 @@ def test_bad_input_is_named(call, message):
 
 def test_without_matplotlib_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    with pytest.raises(ImportError, match=r"pip install 'bansac\[plot\]'"):
+    with pytest.raises(ImportError, match=r"pip install matplotlib"):
         plot_matches(IMAGE1, IMAGE2, X1, X2, P)
 
 

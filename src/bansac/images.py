@@ -95,7 +95,7 @@ def _decode_with_pillow(content: bytes) -> NDArray[np.uint8]:
     try:
         from PIL import Image
     except ImportError as error:
-        raise ImportError("reading images needs OpenCV: pip install 'bansac[match]'") from error
+        raise ImportError("reading images needs OpenCV: pip install opencv-python-headless") from error
     try:
         with Image.open(BytesIO(content)) as image:
             if image.mode.startswith("I"):  # grey, 16 bit
@@ -194,5 +194,5 @@ def import_opencv(purpose: str = "matching images") -> Any:
     try:
         import cv2
     except ImportError as error:
-        raise ImportError(f"{purpose} needs OpenCV: pip install 'bansac[match]'") from error
+        raise ImportError(f"{purpose} needs OpenCV: pip install opencv-python-headless") from error
     return cv2

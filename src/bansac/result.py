@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import os
+import textwrap
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
@@ -224,14 +225,22 @@ class Result:
         return f"{1e3 * self.seconds:.2f} ms{loading}"
 
     def __repr__(self) -> str:
-        """Summarise the result in a few lines."""
+        """Summarise the result in a few lines, with the model."""
         outcome = "success" if self.success else "failure"
         return (
             f"Result({outcome}: {self.message}\n"
             f"       {self.num_inliers} of {len(self.inliers)} inliers at threshold {self.threshold:g}, "
             f"{self.iterations} iterations, {self.models_tested} models, stopped by {self.stop_reason}, "
-            f"{self.timing}, seed {self.seed})"
+            f"{self.timing}, seed {self.seed}){self._model_text()}"
         )
+
+    def _model_text(self) -> str:
+        """Return the lines of ``repr`` with the model."""
+        if self.model is None:
+            return ""
+        parts = self.model._asdict().items() if isinstance(self.model, tuple) else [("model", self.model)]
+        with np.printoptions(precision=6):
+            return "".join("\n" + textwrap.indent(f"{name} =\n{value}", " " * 7) for name, value in parts)
 
     def _repr_html_(self) -> str:
         """Summarise the result as a table, for notebooks."""

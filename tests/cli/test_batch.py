@@ -191,7 +191,7 @@ def test_parquet_without_pyarrow_says_what_to_install(
 ) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     found = bansac.refused("estimate", folder, "--model", "H", "--out", tmp_path / "r.parquet")
-    assert "pip install 'bansac[parquet]'" in found
+    assert "pip install pyarrow" in found
 
 
 @pytest.mark.parametrize(

@@ -230,5 +230,5 @@ def test_bad_arguments_are_named(database, argument):
 
 def test_without_pycolmap_the_extra_is_named(database, monkeypatch):
     monkeypatch.setitem(sys.modules, "pycolmap", None)
-    with pytest.raises(ImportError, match=r"pip install 'bansac\[colmap\]'"):
+    with pytest.raises(ImportError, match=r"pip install pycolmap"):
         verify_database(database)

@@ -206,8 +206,8 @@ def test_pictures_without_features_are_named(blobs):
 
 def test_without_opencv_the_extra_is_named(blobs, monkeypatch):
     monkeypatch.setitem(sys.modules, "cv2", None)
-    with pytest.raises(ImportError, match=r"pip install 'bansac\[match\]'"):
+    with pytest.raises(ImportError, match=r"pip install opencv-python-headless"):
         match_images(blobs, blobs)
     monkeypatch.setitem(sys.modules, "PIL", None)
-    with pytest.raises(ImportError, match=r"pip install 'bansac\[match\]'"):
+    with pytest.raises(ImportError, match=r"pip install opencv-python-headless"):
         read_image(load_demo().image1)

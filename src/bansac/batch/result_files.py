@@ -31,16 +31,16 @@ _MATRICES = {"model": (3, 3), "R": (3, 3), "t": (3,)}
 _PER_MATCH: dict[str, Any] = {"inliers": np.bool_, "probabilities": np.float32}
 _INDICES: dict[str, Any] = {"index1": np.int32, "index2": np.int32}
 
-_PACKAGES = {".parquet": ("pyarrow", "parquet", "Parquet"), ".h5": ("h5py", "data", "HDF5")}
+_PACKAGES = {".parquet": ("pyarrow", "Parquet"), ".h5": ("h5py", "HDF5")}
 
 
 def check_packages(suffix: str) -> None:
-    """Raise an ImportError that names the extra if the package for a file type is not installed."""
+    """Raise an ImportError if the package for a file type is not installed."""
     if suffix not in _PACKAGES:
         return
-    package, extra, kind = _PACKAGES[suffix]
+    package, kind = _PACKAGES[suffix]
     if importlib.util.find_spec(package) is None:
-        raise ImportError(f"--out: {kind} needs {package}: pip install 'bansac[{extra}]'; a .npz file needs nothing")
+        raise ImportError(f"--out: {kind} needs {package}: pip install {package}; a .npz file needs nothing")
 
 
 def write_npz(path: Path, records: Iterable[Record]) -> None:

@@ -16,6 +16,6 @@ def main() -> None:
     except ModuleNotFoundError as error:
         if (error.name or "").split(".")[0] not in ("typer", "rich"):
             raise
-        print(f"bansac: the command line needs {error.name}: pip install 'bansac[cli]'", file=sys.stderr)
+        print(f"bansac: the command line needs {error.name}: pip install typer rich", file=sys.stderr)
         raise SystemExit(2) from None
     app()

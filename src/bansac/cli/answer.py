@@ -176,7 +176,7 @@ def write_figures(
     """
     matches, course, evolution = figure_names(prefix)
     if importlib.util.find_spec("matplotlib") is None:
-        notes.print("bansac: no figures: they need Matplotlib, pip install 'bansac[plot]'", markup=False)
+        notes.print("bansac: no figures: they need Matplotlib, pip install matplotlib", markup=False)
         return []
     from bansac import plotting
 

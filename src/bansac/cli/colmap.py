@@ -50,7 +50,7 @@ def verify(
     F and H are estimated for every pair of images with matches, and E if both cameras have a prior focal length.
     COLMAP's rules choose the configuration. Pairs that already have a geometry are skipped. Geometries are written in
     batches, so an interrupted run can be resumed. Pairs that cannot be verified are listed at the end by reason, and
-    the exit code is 0. Needs pycolmap: pip install 'bansac[colmap]'.
+    the exit code is 0. Needs pycolmap: pip install pycolmap.
     """
     options = VerificationOptions(
         max_error=max_error, min_num_inliers=min_num_inliers, model_selection=model_selection, seed=seed

@@ -43,7 +43,7 @@ def import_pycolmap() -> Any:
     try:
         import pycolmap
     except ImportError as error:
-        raise ImportError("COLMAP's databases need pycolmap: pip install 'bansac[colmap]'") from error
+        raise ImportError("COLMAP's databases need pycolmap: pip install pycolmap") from error
     return pycolmap
 
 

@@ -197,5 +197,5 @@ def _import_distributed() -> Any:
     try:
         import distributed
     except ImportError as error:
-        raise ImportError("a cluster needs dask.distributed: pip install 'bansac[cluster]'") from error
+        raise ImportError("a cluster needs dask.distributed: pip install distributed") from error
     return distributed

@@ -25,7 +25,7 @@ def import_h5py() -> Any:
     try:
         import h5py
     except ImportError as error:
-        raise ImportError("reading HDF5 files needs h5py: pip install 'bansac[data]'") from error
+        raise ImportError("reading HDF5 files needs h5py: pip install h5py") from error
     return h5py
 
 

@@ -69,7 +69,7 @@ def new_figure(width: float, height: float) -> Figure:
     try:
         from matplotlib.figure import Figure
     except ImportError as error:
-        raise ImportError("figures need Matplotlib: pip install 'bansac[plot]'") from error
+        raise ImportError("figures need Matplotlib: pip install matplotlib") from error
     return Figure(figsize=(width + 2 * _MARGIN, height + 2 * _MARGIN))
 
 

@@ -269,7 +269,7 @@ def test_bad_arguments_are_named(tmp_path):
 
 def test_without_pooch_it_is_named(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "pooch", None)
-    with pytest.raises(ImportError, match=r"pip install 'bansac\[data\]'"):
+    with pytest.raises(ImportError, match=r"pip install pooch"):
         fetch("evd", tmp_path)
 
 

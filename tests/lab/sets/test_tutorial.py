@@ -243,7 +243,7 @@ def test_without_opencv_sizes_are_unknown_and_it_is_named(tmp_path, monkeypatch)
     monkeypatch.setattr("bansac.images.find_spec", lambda name: None)
     monkeypatch.setitem(sys.modules, "PIL", None)
     assert pairs.pair("a-b").size1 is None
-    with pytest.raises(ImportError, match=r"pip install 'bansac\[match\]'"):
+    with pytest.raises(ImportError, match=r"pip install opencv-python-headless"):
         pairs.image_size("a-b")
 
 

@@ -124,7 +124,7 @@ def import_figure() -> type[Figure]:
     try:
         from matplotlib.figure import Figure
     except ModuleNotFoundError:
-        raise ModuleNotFoundError("figures need Matplotlib: pip install 'bansac[plot]'", name="matplotlib") from None
+        raise ModuleNotFoundError("figures need Matplotlib: pip install matplotlib", name="matplotlib") from None
     return Figure
 
 

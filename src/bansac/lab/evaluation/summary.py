@@ -54,7 +54,7 @@ def import_pandas() -> Any:
     try:
         import pandas
     except ModuleNotFoundError:
-        raise ModuleNotFoundError("tables need pandas: pip install 'bansac[bench]'", name="pandas") from None
+        raise ModuleNotFoundError("tables need pandas: pip install pandas", name="pandas") from None
     return pandas
 
 

@@ -19,7 +19,7 @@ def import_pooch() -> Any:
     try:
         import pooch
     except ImportError as error:
-        raise ImportError("fetching data needs pooch: pip install 'bansac[data]'") from error
+        raise ImportError("fetching data needs pooch: pip install pooch") from error
     return pooch
 
 
