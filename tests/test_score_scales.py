@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 import bansac
-from bansac.engine.state import MIN_UPDATES
 from bansac.matches import load_demo
 from bansac.synthetic import epipolar_matches, homography_matches
+
+MIN_UPDATES = 20
 
 ESTIMATORS = {
     "homography": bansac.estimate_homography,
@@ -42,7 +43,7 @@ def make(kind):
 def test_the_scale_of_scores_does_not_decide_what_is_found(kind, preset, transform):
     estimate, points, scores = make(kind)
     for seed in range(3):
-        settings = {"preset": preset, "seed": seed}
+        settings = {"preset": preset, "min_updates": MIN_UPDATES, "seed": seed}
         plain = estimate(*points, scores=scores, **settings)
         scaled = estimate(*points, scores=TRANSFORMS[transform](scores), **settings)
         assert plain.success
@@ -65,7 +66,9 @@ def test_scores_that_are_all_equal_are_no_scores(kind, value):
 def test_low_scores_end_no_run_before_the_network_has_learnt(kind):
     # All data start below tau: by the letter of the criterion the first model ends the run.
     estimate, points, scores = make(kind)
-    result = estimate(*points, preset="paper", scores=0.01 * scores, stopping="bansac", trace=True)
+    settings = {"preset": "paper", "scores": 0.01 * scores, "stopping": "bansac", "trace": True}
+    assert estimate(*points, **settings).trace.low_probability[-1] == len(scores)
+    result = estimate(*points, **settings, min_updates=MIN_UPDATES)
     updates = np.cumsum(~np.isnan(result.trace.gamma))
     assert updates[-1] >= MIN_UPDATES
     first = np.flatnonzero(result.trace.low_probability >= result.trace.outliers)[0]
@@ -76,5 +79,6 @@ def test_low_scores_end_no_run_before_the_network_has_learnt(kind):
 def test_data_without_a_model_do_not_end_a_run_by_bansacs_criterion(scale):
     rng = np.random.default_rng(5)
     x1, x2 = rng.uniform(0, 1000, (2, 400, 2))
-    result = bansac.estimate_homography(x1, x2, preset="paper", scores=scale * rng.uniform(0.1, 0.6, 400))
+    scores = scale * rng.uniform(0.1, 0.6, 400)
+    result = bansac.estimate_homography(x1, x2, preset="paper", min_updates=MIN_UPDATES, scores=scores)
     assert (result.success, result.stop_reason) == (False, "max_iterations")

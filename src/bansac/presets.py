@@ -40,6 +40,7 @@ class Settings(TypedDict, total=False):
     confidence: float
     max_iterations: int | None
     min_iterations: int
+    min_updates: int
     max_seconds: float | None
     stopping: str | Sequence[str | Stop] | None
     sampler: str | Sampler
@@ -118,6 +119,7 @@ PRESETS = {
             confidence=0.999,
             max_iterations=None,
             min_iterations=0,
+            min_updates=0,
             restarts=1,
             restart_iterations=None,
             agreement=2,

@@ -238,7 +238,8 @@ class Result:
         """Return the lines of ``repr`` with the model."""
         if self.model is None:
             return ""
-        parts = self.model._asdict().items() if isinstance(self.model, tuple) else [("model", self.model)]
+        is_pose = isinstance(self.model, RelativePose | AbsolutePose)
+        parts = self.model._asdict().items() if is_pose else [("model", self.model)]
         with np.printoptions(precision=6):
             return "".join("\n" + textwrap.indent(f"{name} =\n{value}", " " * 7) for name, value in parts)
 

@@ -120,4 +120,10 @@ def test_a_failed_write_leaves_the_earlier_result(tmp_path: Path) -> None:
 def test_experiments_are_not_mixed(bansac: Any, tmp_path: Path) -> None:
     (tmp_path / "run.json").write_text('{"experiment": "another"}')
     message = bansac.refused("experiments", "run", "curve-example", "--out", tmp_path)
-    assert "has the results of the experiment another" in message
+    assert "has the results of another run (experiment another)" in message
+
+
+def test_experiments_with_another_seed_are_not_mixed(bansac: Any, tmp_path: Path) -> None:
+    (tmp_path / "run.json").write_text('{"experiment": "curve-example", "seed": 1}')
+    message = bansac.refused("experiments", "run", "curve-example", "--out", tmp_path)
+    assert "has the results of another run (seed 1)" in message

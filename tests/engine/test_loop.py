@@ -9,7 +9,7 @@ import pytest
 
 import bansac
 from bansac import Problem
-from bansac.engine.state import MIN_CLASSIFICATIONS, MIN_UPDATES
+from bansac.engine.state import MIN_CLASSIFICATIONS
 from tests.problems.number import residuals, solve
 
 
@@ -48,6 +48,8 @@ def problem(is_degenerate, repair_degenerate=None):
 
 # 30 data at 3, 40 at 7 and some far from all others.
 DATA = np.concatenate([np.full(30, 3.0), np.full(40, 7.0), np.arange(30) * 100.0])[:, None]
+MIN_UPDATES = 20
+
 PAPER = {"threshold": 0.5, "preset": "paper"}
 SETTINGS = PAPER | {"stopping": None, "max_iterations": 12, "verification": None, "trace": True}
 
@@ -107,6 +109,7 @@ def test_bansac_stops_as_soon_as_there_are_as_many_improbable_data_as_outliers_a
         max_iterations=500,
         verification=None,
         trace=True,
+        min_updates=MIN_UPDATES,
         seed=seed,
     )
     assert result.stop_reason == "bansac"
@@ -129,11 +132,16 @@ def test_no_criterion_is_asked_before_the_fewest_iterations():
 def test_perfect_data_do_not_stop_a_run_before_the_network_has_learnt(stopping):
     # No outliers, hence none improbable, and every sample is good: the criteria hold from the start.
     perfect = np.full((30, 1), 7.0)
-    settings = PAPER | {"stopping": stopping}
+    settings = PAPER | {"stopping": stopping, "min_updates": MIN_UPDATES}
     result = bansac.ransac(CONSTANT, perfect, max_iterations=500, **settings)
     assert (result.iterations, result.stop_reason) == (MIN_UPDATES, stopping.split("+")[0])
     result = bansac.ransac(CONSTANT, perfect, max_iterations=MIN_UPDATES - 1, **settings)
     assert (result.iterations, result.stop_reason) == (MIN_UPDATES - 1, "max_iterations")
+
+
+def test_to_the_letter_of_the_paper_perfect_data_stop_a_run_at_once():
+    result = bansac.ransac(CONSTANT, np.full((30, 1), 7.0), max_iterations=500, **PAPER, min_updates=0)
+    assert result.iterations == 1
 
 
 def test_samplers_without_a_network_do_not_wait():
@@ -143,7 +151,7 @@ def test_samplers_without_a_network_do_not_wait():
 
 def test_degenerate_samples_alone_let_the_bounds_end_a_run_but_not_bansac():
     perfect, degenerate = np.full((30, 1), 7.0), problem(is_always_degenerate)
-    result = bansac.ransac(degenerate, perfect, stopping="bansac+ransac", max_iterations=500, **PAPER)
+    result = bansac.ransac(degenerate, perfect, stopping="bansac+ransac", max_iterations=500, min_updates=20, **PAPER)
     assert (result.iterations, result.stop_reason) == (MIN_CLASSIFICATIONS, "ransac")
-    result = bansac.ransac(degenerate, perfect, stopping="bansac", max_iterations=500, **PAPER)
+    result = bansac.ransac(degenerate, perfect, stopping="bansac", max_iterations=500, min_updates=20, **PAPER)
     assert (result.iterations, result.stop_reason) == (500, "max_iterations")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -19,6 +19,7 @@ from bansac.cli.arguments import (
 )
 from bansac.cli.console import command, notes, report, show_progress
 from bansac.lab.evaluation.experiment import Setup
+from bansac.lab.evaluation.provenance import plain_settings
 from bansac.lab.evaluation.render import to_markdown
 from bansac.lab.evaluation.runner import run_experiment
 from bansac.lab.experiments import EXPERIMENTS, find_experiment
@@ -89,12 +90,13 @@ def run(
     experiment = find_experiment(name)
     if scheduler is not None and data is not None:
         data = data.absolute()  # workers may have other working directories
-    settings = given(data=data, model=model, pairs=pairs, repeats=repeats)
-    setup = Setup(seed=seed, sets=split_names(sets), exclude=split_names(exclude), extra=extra, **settings)
+    chosen = given(data=data, model=model, pairs=pairs, repeats=repeats)
+    setup = Setup(seed=seed, sets=split_names(sets), exclude=split_names(exclude), extra=extra, **chosen)
     experiment.check(setup)
     where = choose_executor(executor, workers, scheduler)
     folder = OutputFolder(out if out is not None else Path("bansac-experiments") / name)
-    _refuse_another(folder.path, name)
+    settings = json.loads(json.dumps(plain_settings(setup)))
+    _refuse_another(folder.path, {"experiment": name, "seed": seed, "settings": settings})
     outcome = run_experiment(experiment, setup, folder, workers=workers, executor=where, progress=show_progress)
     for table in outcome.report.tables.values():
         report.print(to_markdown(table) + "\n", markup=False)
@@ -106,11 +108,12 @@ def run(
         raise typer.Exit(INCOMPLETE)
 
 
-def _refuse_another(folder: Path, name: str) -> None:
-    """Raise a ValueError if the folder holds results of another experiment, to keep results apart."""
+def _refuse_another(folder: Path, wanted: dict[str, Any]) -> None:
+    """Raise a ValueError if the folder holds results of another experiment or of other settings."""
     try:
-        found = json.loads((folder / "run.json").read_text(encoding="utf-8"))["experiment"]
-    except (OSError, ValueError, KeyError, TypeError):
+        found = json.loads((folder / "run.json").read_text(encoding="utf-8"))
+        other = [f"{name} {found.get(name)}" for name, value in wanted.items() if found.get(name) != value]
+    except (OSError, ValueError, AttributeError):
         return
-    if found != name:
-        raise ValueError(f"--out: {folder} has the results of the experiment {found}; name another folder")
+    if other:
+        raise ValueError(f"--out: {folder} has the results of another run ({other[0]}); name another folder")

@@ -25,7 +25,6 @@ from bansac.engine.state import (
     FULL_MODELS,
     MAX_ITERATIONS,
     MIN_CLASSIFICATIONS,
-    MIN_UPDATES,
     NOTHING,
     OPTIMIZATION,
     REPAIR,
@@ -222,7 +221,7 @@ def update_stop(run: Run, is_inlier: Bools) -> None:
 def _check_stop(settings: Any, progress: Any, n: int) -> None:
     """Set ``progress.stop`` if a criterion or the maximum number of iterations ends the run."""
     if progress.iterations >= settings.min_iterations and progress.best_inliers > 0:
-        learnt = progress.updates >= MIN_UPDATES
+        learnt = progress.updates >= settings.min_updates
         if settings.stop_bansac and learnt and progress.low_probability >= n - progress.best_inliers:
             progress.stop = STOPPED_BANSAC
         elif progress.iterations >= progress.required_iterations and (

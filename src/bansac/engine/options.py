@@ -111,6 +111,14 @@ class Options:
         details="""No stopping criterion ends a restart before this number. Further restarts follow until all restarts
         together have this number.""",
     )
+    min_updates: int = option(
+        20,
+        integer(0, 2**31 - 1),
+        group="stop",
+        help="Minimum number of updates of the network.",
+        details="""With the ``"bansac"`` sampler, no stopping criterion ends a restart before this number. The paper has
+        no such limit (:mod:`bansac.engine.stopping`).""",
+    )
     max_seconds: float | None = option(
         None,
         _POSITIVE,
@@ -127,8 +135,7 @@ class Options:
         None a restart has all its samples, and with ``restarts=1`` the run has all ``max_iterations``. ``"default"`` is
         the choice of the paper: ``"bansac+sprt"`` for the ``"bansac"`` sampler, ``"bansac+prosac"`` if it has scores or
         priors, ``"prosac"`` for ``"prosac"``, ``"ransac+sprt"`` for ``"p-napsac"``, ``"sprt"`` for the others. Without
-        SPRT verification ``"ransac"`` replaces ``"sprt"``. With the ``"bansac"`` sampler the criteria are checked only
-        after some updates of the network (:mod:`bansac.engine.stopping`).""",
+        SPRT verification ``"ransac"`` replaces ``"sprt"``.""",
     )
     sampler: str | Sampler = option(
         "bansac",

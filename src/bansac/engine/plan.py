@@ -146,6 +146,7 @@ def _make_plan(problem: Problem, options: Options, informed: bool) -> Plan:
             confidence=options.confidence,
             max_iterations=options.max_iterations,
             min_iterations=options.min_iterations,
+            min_updates=options.min_updates,
             adaptive=sampler.adaptive,
             sprt=options.verification == "sprt",
             criteria=len(criteria),

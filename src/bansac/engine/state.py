@@ -23,7 +23,6 @@ __all__ = [
     "HISTORY",
     "MAX_ITERATIONS",
     "MIN_CLASSIFICATIONS",
-    "MIN_UPDATES",
     "NOTHING",
     "OPTIMIZATION",
     "PROGRESS",
@@ -50,9 +49,8 @@ BLOCK = 128
 # these models estimate those of a bad model (as in OpenCV since 4.7; Ivashechkin et al., 2021).
 FULL_MODELS = 20
 
-# No criterion ends a restart with a network before MIN_UPDATES updates. Degenerate samples give no update; if most
-# samples are degenerate, MIN_CLASSIFICATIONS classifications are enough (``bansac.engine.stopping``).
-MIN_UPDATES = 20
+# Degenerate samples give no update. If most samples are degenerate, this number of classifications is enough instead of
+# ``min_updates`` (``bansac.engine.stopping``).
 MIN_CLASSIFICATIONS = 100
 
 # Columns of the history of sequential tests (epsilon, delta, log A, samples tested), and its largest number of rows.
@@ -68,6 +66,7 @@ SETTINGS = np.dtype(
         ("confidence", np.float64),
         ("max_iterations", np.int64),
         ("min_iterations", np.int64),
+        ("min_updates", np.int64),
         ("adaptive", np.bool_),  # the sampler draws by the probabilities of the network
         ("sprt", np.bool_),
         ("criteria", np.int64),  # number of stopping criteria that give a required number of samples

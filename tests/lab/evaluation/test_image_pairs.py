@@ -24,7 +24,7 @@ TABLES = {
     "sampling-activation": ("sampling_activation", "EF", 7, 4),
     "stopping-criteria": ("stopping_criteria", "EF", 7, 6),
     "cpt-robustness": ("cpt_robustness", "EF", 13, 6),
-    "verification": ("verification", "EF", 8, 6),
+    "readings": ("readings", "EF", 8, 14),
     "scoring": ("scoring", "EF", 7, 8),
 }
 
@@ -78,6 +78,21 @@ def test_main_table_has_the_layout_of_the_paper(sets: Path, tmp_path: Path) -> N
         "Homography mAA (10 px), corners",
         "Avg. execution time [ms]",
     ]
+
+
+def test_leads_are_differences_of_the_main_table(sets: Path, tmp_path: Path) -> None:
+    tables = run("main-table", sets, tmp_path, model="E", repeats=3).report.tables
+    leads, main = tables["leads"], tables["main_table"]
+    assert leads.columns == ("BANSAC", "P-BANSAC") * 4
+    for row, of_main in zip(lines(leads), lines(main), strict=False):
+        sign = -1 if "time" in row.labels[0] else 1
+        values = [sign * float(value) for value in of_main.values]
+        for place, lead in enumerate(row.values):
+            start, ours = (6 if place >= 4 else 0), 4 + place % 2
+            others = [k for k in range(6) if k != ours and (k < 4 or place % 4 >= 2)]
+            expected = values[start + ours] - max(values[start + k] for k in others)
+            assert lead.value == pytest.approx(expected, abs=1e-9)
+            assert lead.error >= 0
 
 
 def test_main_table_takes_what_there_is(sets: Path, tmp_path: Path) -> None:

@@ -14,12 +14,12 @@ criteria is met. The module of a criterion has these functions. The first one is
 
 BANSAC's criterion has no module. The loop checks it against the probabilities after every update.
 
-No criterion ends a restart with a network before its 20th update. The paper has no such limit. BANSAC's criterion
-assumes that points are below tau because the classifications have excluded them. At the start only the prior can have
-done so: if all scores are small and below tau, the restart would end at its first model. The bounds of RANSAC and
-PROSAC do not hold either while the network still changes the sampling. An update is a vote on every point. After 20
-updates, points are below tau because of evidence, whatever their prior. By then the support of a random model is also
-known (``bansac.engine.state.FULL_MODELS``).
+The paper checks the criteria at each iteration, as ``preset="paper"`` does. By default no criterion ends a restart with
+a network before its 20th update (``min_updates``). BANSAC's criterion assumes that points are below tau because the
+classifications have excluded them. At the start only the prior can have done so: if all scores are small and below tau,
+the restart would end at its first model. The bounds of RANSAC and PROSAC do not hold either while the network still
+changes the sampling. An update is a vote on every point. After 20 updates, points are below tau because of evidence,
+whatever their prior. By then the support of a random model is also known (``bansac.engine.state.FULL_MODELS``).
 
 Degenerate samples give no update. If most samples are degenerate, as in a scene with one plane, the bounds (but not
 BANSAC's criterion) may end the restart from the 100th classification C^k on.

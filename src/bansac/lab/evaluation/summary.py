@@ -13,6 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bansac.batch.journal import Row
 from bansac.lab.evaluation.tables import Better, Section, Table, TableRow, with_arrow
@@ -60,11 +61,15 @@ def import_pandas() -> Any:
 
 @dataclass(frozen=True)
 class Metric:
-    """Performance measure of one configuration on one set; its value is NaN if there is no data."""
+    """Performance measure of one configuration on one set; its value is NaN if there is no data.
+
+    A measure that is a mean over runs also has ``of_runs``, its value for each run.
+    """
 
     label: str
     better: Better
     compute: Callable[[DataFrame], float]
+    of_runs: Callable[[DataFrame], NDArray[np.float64]] | None = None
 
     @property
     def heading(self) -> str:
@@ -86,22 +91,37 @@ def _accuracy(column: str, threshold: float, runs: DataFrame) -> float:
     return mean_average_accuracy(errors, threshold) if len(errors) else math.nan
 
 
+def _accuracies(column: str, threshold: float, runs: DataFrame) -> NDArray[np.float64]:
+    """Return the accuracy of each run: 1, 0 or a value between them; NaN without an error."""
+    errors = runs[column].to_numpy(float)
+    return np.array([math.nan if math.isnan(e) else mean_average_accuracy([e], threshold) for e in errors])
+
+
+def _accuracy_metric(label: str, column: str, threshold: float) -> Metric:
+    of_runs = partial(_accuracies, column, threshold)
+    return Metric(label, "higher", partial(_accuracy, column, threshold), of_runs)
+
+
+def _milliseconds_of_runs(runs: DataFrame) -> NDArray[np.float64]:
+    return np.asarray(1e3 * runs["seconds"].to_numpy(float))
+
+
 def _auc(runs: DataFrame) -> float:
     return auc(np.maximum(runs["rotation_error"], runs["translation_error"]).dropna(), 10)
 
 
 ROTATION_ERROR = Metric("Rotation error [°]", "lower", partial(_mean, "rotation_error"))
 TRANSLATION_ERROR = Metric("Translation error [°]", "lower", partial(_mean, "translation_error"))
-ROTATION_5 = Metric("Rotation mAA (5°)", "higher", partial(_accuracy, "rotation_error", 5))
-ROTATION_10 = Metric("Rotation mAA (10°)", "higher", partial(_accuracy, "rotation_error", 10))
-TRANSLATION_5 = Metric("Translation mAA (5°)", "higher", partial(_accuracy, "translation_error", 5))
-TRANSLATION_10 = Metric("Translation mAA (10°)", "higher", partial(_accuracy, "translation_error", 10))
+ROTATION_5 = _accuracy_metric("Rotation mAA (5°)", "rotation_error", 5)
+ROTATION_10 = _accuracy_metric("Rotation mAA (10°)", "rotation_error", 10)
+TRANSLATION_5 = _accuracy_metric("Translation mAA (5°)", "translation_error", 5)
+TRANSLATION_10 = _accuracy_metric("Translation mAA (10°)", "translation_error", 10)
 AUC_10 = Metric("AUC (10°) of the larger error, not in the paper", "higher", _auc)
-CORNERS_5 = Metric("Homography mAA (5 px), corners", "higher", partial(_accuracy, "corner_error", 5))
-CORNERS_10 = Metric("Homography mAA (10 px), corners", "higher", partial(_accuracy, "corner_error", 10))
-VISIBLE_5 = Metric("Homography mAA (5 px), visible area", "higher", partial(_accuracy, "visible_area_error", 5))
-VISIBLE_10 = Metric("Homography mAA (10 px), visible area", "higher", partial(_accuracy, "visible_area_error", 10))
-TIME = Metric("Avg. execution time [ms]", "lower", _milliseconds)
+CORNERS_5 = _accuracy_metric("Homography mAA (5 px), corners", "corner_error", 5)
+CORNERS_10 = _accuracy_metric("Homography mAA (10 px), corners", "corner_error", 10)
+VISIBLE_5 = _accuracy_metric("Homography mAA (5 px), visible area", "visible_area_error", 5)
+VISIBLE_10 = _accuracy_metric("Homography mAA (10 px), visible area", "visible_area_error", 10)
+TIME = Metric("Avg. execution time [ms]", "lower", _milliseconds, _milliseconds_of_runs)
 ITERATIONS = Metric("Avg. iterations, not in the paper", "lower", partial(_mean, "iterations"))
 MODELS_TESTED = Metric("Avg. models tested, not in the paper", "lower", partial(_mean, "models_tested"))
 
@@ -138,6 +158,10 @@ class Summary:
         """Return a metric on one set; NaN if there is no data."""
         runs = self._runs.get((model, set_name, configuration))
         return metric.compute(runs) if runs is not None else math.nan
+
+    def runs(self, model: str, set_name: str, configuration: str) -> DataFrame:
+        """Return the runs of a configuration on one set."""
+        return self._runs[model, set_name, configuration]
 
     def mean(self, metric: Metric, model: str, configuration: str) -> float:
         """Return the average of a metric over the sets; NaN if one value is missing."""

@@ -28,7 +28,7 @@ EXPERIMENTS: dict[str, str] = {
     "curve-example": "bansac.lab.experiments.curve_example",
     "cpt-robustness": "bansac.lab.experiments.cpt_robustness",
     "degenerate-sampling": "bansac.lab.experiments.degenerate_sampling",
-    "verification": "bansac.lab.experiments.verification",
+    "readings": "bansac.lab.experiments.readings",
     "scoring": "bansac.lab.experiments.scoring",
 }
 """Name of each experiment -> its module, which has an ``EXPERIMENT``."""
