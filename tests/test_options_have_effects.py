@@ -217,7 +217,7 @@ EFFECTS: dict[str, tuple[Any, dict[str, Any], Any, Any, Any]] = {
     "confidence": (plane, _RANSAC, 0.5, 0.999999, confidence),
     "max_iterations": (bare_plane, {}, 20, 70, max_iterations),
     "min_iterations": (plane, {}, 0, 900, min_iterations),
-    "min_updates": (plane, {"preset": "paper", "verification": None}, 0, 300, min_updates),
+    "min_updates": (plane, {"preset": "paper"}, 0, 300, min_updates),
     "max_seconds": (plane, BARE | {"max_iterations": 50_000}, 1e-6, None, max_seconds),
     "stopping": (plane, _RANSAC | {"max_iterations": 300}, "ransac", None, stopping),
     "sampler": (plane, {}, "bansac", "uniform", sampler),

@@ -9,7 +9,7 @@ import pytest
 
 import bansac
 from bansac import Problem
-from bansac.engine.state import MIN_CLASSIFICATIONS
+from bansac.engine.state import CLASSIFICATIONS_FOR_UPDATE
 from tests.problems.number import residuals, solve
 
 
@@ -151,7 +151,9 @@ def test_samplers_without_a_network_do_not_wait():
 
 def test_degenerate_samples_alone_let_the_bounds_end_a_run_but_not_bansac():
     perfect, degenerate = np.full((30, 1), 7.0), problem(is_always_degenerate)
-    result = bansac.ransac(degenerate, perfect, stopping="bansac+ransac", max_iterations=500, min_updates=20, **PAPER)
-    assert (result.iterations, result.stop_reason) == (MIN_CLASSIFICATIONS, "ransac")
-    result = bansac.ransac(degenerate, perfect, stopping="bansac", max_iterations=500, min_updates=20, **PAPER)
+    result = bansac.ransac(
+        degenerate, perfect, stopping="bansac+ransac", max_iterations=500, min_updates=MIN_UPDATES, **PAPER
+    )
+    assert (result.iterations, result.stop_reason) == (CLASSIFICATIONS_FOR_UPDATE * MIN_UPDATES, "ransac")
+    result = bansac.ransac(degenerate, perfect, stopping="bansac", max_iterations=500, min_updates=MIN_UPDATES, **PAPER)
     assert (result.iterations, result.stop_reason) == (500, "max_iterations")

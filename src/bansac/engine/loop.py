@@ -22,9 +22,9 @@ import numpy as np
 from bansac.engine.dbn import find_gamma, start_belief, summarize
 from bansac.engine.state import (
     BLOCK,
+    CLASSIFICATIONS_FOR_UPDATE,
     FULL_MODELS,
     MAX_ITERATIONS,
-    MIN_CLASSIFICATIONS,
     NOTHING,
     OPTIMIZATION,
     REPAIR,
@@ -225,7 +225,9 @@ def _check_stop(settings: Any, progress: Any, n: int) -> None:
         if settings.stop_bansac and learnt and progress.low_probability >= n - progress.best_inliers:
             progress.stop = STOPPED_BANSAC
         elif progress.iterations >= progress.required_iterations and (
-            learnt or progress.classifications >= MIN_CLASSIFICATIONS or not settings.adaptive
+            learnt
+            or progress.classifications >= CLASSIFICATIONS_FOR_UPDATE * settings.min_updates
+            or not settings.adaptive
         ):
             progress.stop = STOPPED_CRITERION + progress.required_by
     if progress.stop == RUNNING and progress.iterations >= settings.max_iterations:

@@ -19,10 +19,10 @@ from bansac.numeric.struct import make_struct, write_function
 __all__ = [
     "BLOCK",
     "CANDIDATE",
+    "CLASSIFICATIONS_FOR_UPDATE",
     "FULL_MODELS",
     "HISTORY",
     "MAX_ITERATIONS",
-    "MIN_CLASSIFICATIONS",
     "NOTHING",
     "OPTIMIZATION",
     "PROGRESS",
@@ -49,9 +49,9 @@ BLOCK = 128
 # these models estimate those of a bad model (as in OpenCV since 4.7; Ivashechkin et al., 2021).
 FULL_MODELS = 20
 
-# Degenerate samples give no update. If most samples are degenerate, this number of classifications is enough instead of
-# ``min_updates`` (``bansac.engine.stopping``).
-MIN_CLASSIFICATIONS = 100
+# Degenerate samples give no update. If most samples are degenerate, this number of classifications is enough in place
+# of an update (``bansac.engine.stopping``).
+CLASSIFICATIONS_FOR_UPDATE = 5
 
 # Columns of the history of sequential tests (epsilon, delta, log A, samples tested), and its largest number of rows.
 HISTORY = 4

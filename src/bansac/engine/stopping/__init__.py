@@ -22,7 +22,7 @@ changes the sampling. An update is a vote on every point. After 20 updates, poin
 whatever their prior. By then the support of a random model is also known (``bansac.engine.state.FULL_MODELS``).
 
 Degenerate samples give no update. If most samples are degenerate, as in a scene with one plane, the bounds (but not
-BANSAC's criterion) may end the restart from the 100th classification C^k on.
+BANSAC's criterion) may end the restart once there are five classifications C^k for each update that is asked for.
 """
 
 from __future__ import annotations
