@@ -486,7 +486,29 @@ def colmap_inliers(method: str) -> str:
 
 
 # Name of a figure in the text -> the figure.
+def few_inliers(problem: str) -> str:
+    """Return the shares of right models and the time beside PoseLib's, with few inliers."""
+    cells = [cell for cell in bench("hard")["cells"] if cell["problem"] == problem and cell["inlier_ratio"] > 0]
+
+    def of(method: str, key: str) -> list[float]:
+        return [cell[key] for cell in cells if cell["method"] == method]
+
+    right = {method: 100 * sum(of(method, "right")) / len(of(method, "right")) for method in ("default", "poselib")}
+    ratio = sum(of("default", "seconds")) / sum(of("poselib", "seconds"))
+    return f"{right['default']:.0f} %, PoseLib {right['poselib']:.0f} %, in {ratio:.2f} of its time"
+
+
+def unrelated_successes() -> str:
+    """Return the number of successes of the default on unrelated images."""
+    rows = bench("hard")["tables"]["unrelated"]["rows"]
+    found = [row["values"][-1].split(" of ") for row in rows if row.get("labels") == ["default"]]
+    return f"{sum(int(count) for count, _ in found)} of {sum(int(runs) for _, runs in found)}"
+
+
 FIGURES: dict[str, Callable[[], str]] = {
+    "hard-E": lambda: few_inliers("E"),
+    "hard-F": lambda: few_inliers("F"),
+    "hard-unrelated": unrelated_successes,
     "first-call": first_call,
     "confidence-one-model": lowest_of_one_model,
     "colmap-fountain": lambda: colmap_centres("fountain-P11"),

@@ -431,6 +431,7 @@ for result in (
 """
 
 
+@pytest.mark.slow
 def test_same_seed_same_bits_in_other_processes():
     answers = {
         subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True).stdout

@@ -104,6 +104,7 @@ def test_presets_are_compared_with_others(bansac: Any, sets: Path) -> None:
     assert list(document["mean"]) == [*presets, "uniform"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("more", [(), ("--budgets", "30,300")])
 def test_interrupted_run_goes_on(
     bansac: Any, sets: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, more: tuple[str, ...]

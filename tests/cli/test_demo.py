@@ -65,6 +65,7 @@ def test_demo_for_readers_without_any_extra(bansac: Any, tmp_path: Path, monkeyp
     assert [path.name for path in tmp_path.iterdir()] == ["result.json"]
 
 
+@pytest.mark.slow
 def test_stereo_pair_follows_where_it_is_installed(bansac: Any) -> None:
     pytest.importorskip("skimage", reason="the stereo pair comes with scikit-image")
     try:

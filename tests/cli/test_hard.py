@@ -35,6 +35,7 @@ def test_hard_writes_a_report_with_figures(bansac: Any, tmp_path: Path) -> None:
     assert "hard.json is there already" in bansac.refused(*options)
 
 
+@pytest.mark.slow
 def test_failed_units_are_named_and_tried_again(bansac: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def fails(*arguments: Any) -> Any:
         if arguments[-1] == 1:
@@ -52,6 +53,7 @@ def test_failed_units_are_named_and_tried_again(bansac: Any, tmp_path: Path, mon
     assert not (tmp_path / "a.sqlite").exists()
 
 
+@pytest.mark.slow
 def test_noise_and_planes_print_tables(bansac: Any) -> None:
     noise = bansac("bench", "noise", "--problems", "H", "--seeds", "1").stdout
     assert "over those of the best fixed threshold" in noise

@@ -38,6 +38,7 @@ def test_size_and_number_of_features_are_bounded(bansac: Any) -> None:
         assert name in bansac.refused("match", pair.image1, pair.image2, "--model", "H", option, "0")
 
 
+@pytest.mark.slow
 def test_figures_of_large_images_have_scaled_coordinates(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("matplotlib", reason="this is about figures")
     pair, drawn = load_demo(), {}

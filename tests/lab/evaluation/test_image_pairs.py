@@ -111,6 +111,7 @@ def test_scenes(sets: Path, tmp_path: Path) -> None:
     assert len(half.columns) == 6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "points"), [("fixed-iterations", 10), ("inlier-ratio", 6)])
 def test_figures(name: str, points: int, sets: Path, tmp_path: Path) -> None:
     outcome = run(name, sets, tmp_path, sets=("room",))

@@ -46,6 +46,7 @@ def test_paper_settings_by_name(name: str, sets: Path, tmp_path: Path, monkeypat
     assert set(seen) == {"paper"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", EXPERIMENTS)
 def test_changed_defaults_change_no_experiment(name: str, sets: Path, other_defaults: Any) -> None:
     experiment = find_experiment(name)

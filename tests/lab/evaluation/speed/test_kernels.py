@@ -63,6 +63,7 @@ def test_updates_and_draws_change_the_run():
     assert len(set(sample_of(packed))) == 4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_step_moves_the_model_a_little(kind):
     step = kernels._step_call(kind)
