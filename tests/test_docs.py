@@ -116,7 +116,7 @@ def test_a_figure_that_is_not_the_report_s_is_noticed(page: str) -> None:
 def test_an_unknown_table_or_figure_is_named() -> None:
     with pytest.raises(ValueError, match="unknown table 'waiting'; the tables are essential, "):
         render_tables.render("<!-- table: waiting -->\n\n| a |\n\n<!-- end -->")
-    with pytest.raises(ValueError, match="unknown figure 'a'; the figures are first-call, "):
+    with pytest.raises(ValueError, match="unknown figure 'a'; the figures are hard-E, "):
         render_tables.render("<!-- figure: a -->1<!-- end -->")
 
 
