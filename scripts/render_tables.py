@@ -24,7 +24,7 @@ from typing import Any
 from ablation_tables import TABLES as ABLATION
 from reliability_tables import TABLES as RELIABILITY
 from reproduction import evidence
-from reproduction.claims import claims
+from reproduction.claims import claims, verdicts
 from reproduction.evidence import ROOT, bench, lines, share
 from reproduction.tables import TABLES as EXPERIMENTS
 from scaling_tables import TABLES as SCALING
@@ -455,6 +455,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "colmap": colmap,
     "colmap-kills": colmap_kills,
     "claims": claims,
+    "verdicts": verdicts,
     **ABLATION,
     **EXPERIMENTS,
     **RELIABILITY,

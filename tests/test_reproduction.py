@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from reproduction import claims, evidence
 from reproduction.claim import CLAIMS, above, first, verdict
 from reproduction.evidence import RUNS
-from reproduction.main_claims import bansac_first
+from reproduction.main_claims import bansac_over_baselines
 
-from bansac.lab.experiments import EXPERIMENTS
+from bansac.lab.evaluation.experiment import Setup
+from bansac.lab.experiments import EXPERIMENTS, find_experiment
 
 # Every table and figure of the paper and its supplement with results or settings in it.
 LABELS = (
@@ -43,8 +46,8 @@ def copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     shutil.copytree(RUNS, tmp_path / "runs")
     monkeypatch.setattr(evidence, "RUNS", tmp_path / "runs")
 
-    def change(run: str, label: str, place: int, value: float) -> None:
-        path = tmp_path / "runs" / run / f"{evidence.file_of(run)}.json"
+    def change(run: str, name: str, label: str, place: int, value: Any) -> None:
+        path = tmp_path / "runs" / run / f"{name}.json"
         document = json.loads(path.read_text())
         next(row for row in document["rows"] if row.get("labels") == [label])["values"][place] = value
         path.write_text(json.dumps(document))
@@ -66,13 +69,28 @@ def test_verdicts() -> None:
 
 
 def test_a_verdict_follows_the_table(copy: Any) -> None:
-    _, before, held = bansac_first()
-    assert (held, before[:18]) == ("yes", "first in 8 of 8 ro")
-    prosac = evidence.METHODS.index("PROSAC")
-    copy("main-table", "Rotation mAA (5°)", prosac, 0.999)  # the first row of this label is that of E
-    _, after, held = bansac_first()
-    assert (held, after[:18]) == ("in part", "first in 7 of 8 ro")
-    assert before not in claims.claims()
+    def change(lead: float) -> tuple[str, str]:
+        for label in evidence.RATES:
+            for place in range(8):
+                copy("main-table", "leads", label, place, {"value": lead, "error": 0.01})  # the first row is that of E
+        _, said, held = bansac_over_baselines()
+        assert said in claims.claims()
+        return said, held
+
+    said, _ = change(0.02)
+    assert said.startswith("ahead in 8 of 8") or "behind" in said
+    said, held = change(0.005)  # within the interval
+    assert held != "yes"
+    said, held = change(-0.02)
+    assert held != "yes"
+    assert "behind in" in said
+
+
+def test_a_lead_within_its_interval_is_none() -> None:
+    assert evidence.Lead(0.02, 0.01).holds
+    assert not evidence.Lead(0.005, 0.01).holds
+    assert not evidence.Lead(0.005, 0.01).fails
+    assert evidence.Lead(-0.02, 0.01).fails
 
 
 @pytest.mark.parametrize("label", LABELS)
@@ -99,6 +117,8 @@ def test_a_run_is_small_complete_and_names_no_machine(name: str) -> None:
     files = sorted((RUNS / name).iterdir())
     assert len(files) > 1
     for path in files:
+        if path.name == "errors.npz":
+            continue
         assert path.suffix == ".json"
         assert path.stat().st_size < 50_000
         assert not re.search(r'"(/|\w:\\)', path.read_text(encoding="utf-8")), f"{path} has the path of a machine"
@@ -117,3 +137,27 @@ def test_every_experiment_has_been_run() -> None:
 def test_unknown_rows_and_columns_are_named() -> None:
     with pytest.raises(KeyError, match=r"0 rows .*'Speed' and 1 columns"):
         evidence.table("main-table").value("Speed", "BANSAC", section="Calibrated", group="With Local")
+
+
+@pytest.mark.skipif("BANSAC_DATA" not in os.environ, reason="set BANSAC_DATA to the folder with the sets of the runs")
+@pytest.mark.parametrize("name", sorted(path.parent.name for path in RUNS.glob("*/errors.npz")))
+def test_a_sample_of_pairs_has_the_stored_errors(name: str) -> None:
+    stored = np.load(RUNS / name / "errors.npz")
+    document = evidence.settings(name)
+    settings = document["settings"] | {"data": Path(os.environ["BANSAC_DATA"], document["settings"]["data"])}
+    experiment, setup = find_experiment(document["experiment"]), Setup(**settings)
+    units = experiment.units(setup)
+    compared = 0
+    for unit in units[:: len(units) // 7]:
+        for row in experiment.run_unit(setup, unit):
+            texts = {column: str(row[column]) for column in ("model", "set", "pair", "configuration")}
+            of_run = stored["repeat"] == row["repeat"]
+            for column, text in texts.items():
+                of_run &= stored[f"{column}_values"][stored[column]] == text
+            (place,) = np.flatnonzero(of_run)
+            assert stored["iterations"][place] == row["iterations"], texts
+            for error in ("rotation_error", "translation_error", "corner_error"):
+                if row.get(error) is not None:
+                    assert stored[error][place] == np.float32(row[error]), texts
+                    compared += 1
+    assert compared > 20

@@ -15,10 +15,11 @@ Finding = tuple[str, str, str]
 
 @dataclass(frozen=True)
 class Claim:
-    """A claim: where it is in the paper, its words, the runs that carry it and their table, and how it is judged."""
+    """A claim: where it is in the paper, its words, when it holds, the runs that carry it and their table, a judge."""
 
     place: str
     words: str
+    criterion: str
     runs: tuple[str, ...]
     table_name: str | None  # None for the table that is named after the experiment
     judge: Callable[[], Finding]
@@ -31,11 +32,14 @@ CLAIMS: list[Claim] = []
 def claim(
     place: str, *runs: str, table_name: str | None = None
 ) -> Callable[[Callable[[], Finding]], Callable[[], Finding]]:
-    """Make a claim of a function; the first line of its docstring are the words of the claim."""
+    """Make a claim of a function. The first line of its docstring are the words, the rest says when it holds."""
 
     def add(judge: Callable[[], Finding]) -> Callable[[], Finding]:
         assert judge.__doc__ is not None
-        CLAIMS.append(Claim(place, judge.__doc__.splitlines()[0].rstrip("."), runs, table_name, judge))
+        words, *rest = map(str.strip, judge.__doc__.splitlines())
+        criterion = " ".join(filter(None, rest)).rstrip(".")
+        assert criterion
+        CLAIMS.append(Claim(place, words.rstrip("."), criterion, runs, table_name, judge))
         return judge
 
     return add

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from reproduction import main_claims, other_claims  # noqa: F401  # their claims join CLAIMS
-from reproduction.claim import CLAIMS, Claim
+from reproduction.claim import CLAIMS, NO, PART, YES, Claim
 from reproduction.evidence import file_of, lines
 
 
@@ -12,8 +12,20 @@ def claims() -> str:
     rows = []
     for claim in CLAIMS:
         of_paper, ours, holds = claim.judge()
-        rows.append([claim.place, claim.words, of_paper, ours.replace("|", "\\|"), holds, links(claim)])
-    return lines(["where", "claim", "the paper's figures", "ours", "holds", "run, table"], rows)
+        cells = [claim.place, claim.words, of_paper, ours, claim.criterion, holds, links(claim)]
+        rows.append([cell.replace("|", "\\|") for cell in cells])
+    return lines(["where", "claim", "the paper's figures", "ours", "yes if", "holds", "run, table"], rows)
+
+
+def verdicts() -> str:
+    """Return how many claims have each verdict, and those that do not hold."""
+    of: dict[str, list[str]] = {YES: [], PART: [], NO: []}
+    for claim in CLAIMS:
+        of[claim.judge()[2]].append(
+            claim.words[0].lower() + claim.words[1:] if claim.words[1].islower() else claim.words
+        )
+    rows = [[f"{verdict} ({len(found)})", "; ".join(found)] for verdict, found in of.items()]
+    return lines(["holds", "claims"], rows)
 
 
 def links(claim: Claim) -> str:

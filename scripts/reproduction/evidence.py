@@ -140,6 +140,36 @@ def main_value(model: str, metric: str, method: str, *, run: str = "main-table")
     return float(table(run, "main_table").value(metric, column, section=MODELS[model], group=group))
 
 
+@dataclass(frozen=True)
+class Lead:
+    """How far a method is ahead of others in a row of the main table, and half of its 95 % interval."""
+
+    value: float
+    error: float
+
+    @property
+    def holds(self) -> bool:
+        """Whether the interval excludes that the method is behind."""
+        return self.value > self.error
+
+    @property
+    def fails(self) -> bool:
+        """Whether the interval excludes that the method is ahead."""
+        return self.value < -self.error
+
+
+def lead(model: str, metric: str, method: str, *, over: str = "baseline", run: str = "main-table") -> Lead:
+    """Return the lead of BANSAC or P-BANSAC (with "+LO") over the best baseline, or over the best other method."""
+    group = f"With LO, over the best {over}" if method.endswith("+LO") else f"Over the best {over}"
+    return lead_of(run, model, metric, method.removesuffix("+LO"), group)
+
+
+def lead_of(run: str, model: str, metric: str, method: str, group: str) -> Lead:
+    """Return a lead of a run by the title of its group."""
+    found = table(run, "leads").value(metric, method, section=MODELS[model], group=group)
+    return Lead(found["value"], found["error"])
+
+
 def share(value: float) -> str:
     """Return an accuracy as the tables have it: three digits, without a zero before the point."""
     return f"{value:.3f}".removeprefix("0") if value < 0.9995 else f"{value:.2f}"

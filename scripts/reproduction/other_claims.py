@@ -30,17 +30,22 @@ def is_first(values: Sequence[float]) -> bool:
 
 @claim("table:ablation_markov_assumptions", "markov-order")
 def orders() -> Finding:
-    """Order 1 is the most accurate, order 3 the fastest."""
+    """Order 1 is the most accurate, order 3 the fastest.
+
+    Order 1 is first in all rows of accuracy, and order 3 is the fastest on E and on F.
+    """
     rows = option("markov-order")
     accurate = sum(is_first(row) for model in "EF" for row in rows[model][:4])
     fast = [min(rows[model][4]) == rows[model][4][2] for model in "EF"]
     said = "; ".join(
         f"{model} {shares(rows[model][1])}, {' / '.join(map(number, rows[model][4]))} ms" for model in "EF"
     )
+    drop = max(row[0] - min(row[1:]) for model in "EF" for row in rows[model][:4])
     printed = paper()["markov-order"]
     return (
         f"R mAA 10: {shares(printed['R10'])}, {' / '.join(map(number, printed['ms']))} ms",
-        f"{said}; order 1 first in {accurate} of 8 rows, order 3 the fastest in {sum(fast)} of 2",
+        f"{said}; order 1 first in {accurate} of 8 rows, order 3 the fastest in {sum(fast)} of 2; "
+        f"orders 2 and 3 are behind by at most {share(drop)} (.027 in the paper)",
         verdict(accurate + sum(fast), 10),
     )
 
@@ -54,7 +59,10 @@ def errors_by_value(run: str, what: str) -> dict[str, list[float]]:
 
 @claim("fig:ablation_fixed_iters", "fixed-iterations")
 def errors_fall() -> Finding:
-    """Errors fall with the iterations."""
+    """Errors fall with the iterations.
+
+    The mean errors of all methods are lower at 10,000 iterations than at 1,000.
+    """
     falls = {
         what: sum(values[-1] < values[0] for values in errors_by_value("fixed-iterations", f"{what} error").values())
         for what in ("Rotation", "Translation")
@@ -66,7 +74,10 @@ def errors_fall() -> Finding:
 
 @claim("fig:ablation_fixed_iters", "fixed-iterations")
 def lowest_errors() -> Finding:
-    """BANSAC and P-BANSAC err least."""
+    """BANSAC and P-BANSAC err least.
+
+    Their mean errors are below those of all baselines at all ten numbers of iterations.
+    """
     parts, held, of = [], 0, 0
     for what in ("Rotation", "Translation"):
         by_method = errors_by_value("fixed-iterations", f"{what} error")
@@ -87,7 +98,10 @@ def lowest_errors() -> Finding:
 
 @claim("fig:ablation_fixed_iters", "fixed-iterations")
 def same_times() -> Finding:
-    """The times are the same."""
+    """The times are the same.
+
+    BANSAC takes less than 1.1 times the time of RANSAC, PROSAC and P-NAPSAC.
+    """
     of_method = {method: values[-1] for method, values in errors_by_value("fixed-iterations", "Avg.").items()}
     ratios = {m: of_method["BANSAC"] / of_method[m] for m in ("RANSAC", "PROSAC", "P-NAPSAC")}
     said = ", ".join(f"{ratio:.2f} of {name}'s" for name, ratio in ratios.items())
@@ -102,7 +116,10 @@ def ends(values: Sequence[float]) -> str:
 
 @claim("fig:ablation_inlier_rates", "inlier-ratio")
 def more_outliers() -> Finding:
-    """Fewer inliers make BANSAC and P-BANSAC more accurate."""
+    """Fewer inliers make BANSAC and P-BANSAC more accurate.
+
+    The mean errors of both are lower at a ratio of .92 than at .82.
+    """
     parts, held = [], 0
     for what in ("Rotation", "Translation"):
         errors = errors_by_value("inlier-ratio", f"{what} error")
@@ -117,16 +134,23 @@ def more_outliers() -> Finding:
 
 @claim("fig:ablation_inlier_rates", "inlier-ratio")
 def times_by_ratio() -> Finding:
-    """The time grows for all, for PROSAC less."""
+    """The time grows alike for all, for PROSAC less.
+
+    It grows for all, PROSAC's least, and that of BANSAC and P-BANSAC by at most 1.2 times as much as RANSAC's.
+    """
     growth = {m: values[-1] / values[0] for m, values in errors_by_value("inlier-ratio", "Avg.").items()}
     said = ", ".join(f"{name} {ratio:.1f}" for name, ratio in growth.items())
     held = (min(growth.values()) > 1) + (min(growth, key=growth.__getitem__) == "PROSAC")
-    return "grows for all, for PROSAC least (figure)", f"times at .92 over those at .82: {said}", verdict(held, 2)
+    held += sum(growth[method] <= 1.2 * growth["RANSAC"] for method in OURS)
+    return "grows for all, for PROSAC least (figure)", f"times at .92 over those at .82: {said}", verdict(held, 4)
 
 
 @claim("table:ablation_classification_CPT", "classification-cpt")
 def gammas() -> Finding:
-    """Gamma_1 is the most accurate and the fastest."""
+    """Gamma_1 is the most accurate and the fastest.
+
+    It is first in all rows of accuracy, with three digits, and the fastest.
+    """
     parts, held, of = [], 0, 0
     for group in OURS:
         rows = option("classification-cpt", group=group)
@@ -142,7 +166,10 @@ def gammas() -> Finding:
 
 @claim("table:ablation_sampling", "sampling-activation")
 def rhos() -> Finding:
-    """Rho_1 is the most accurate overall."""
+    """Rho_1 is the most accurate overall.
+
+    It is first in all rows, with three digits.
+    """
     rows = option("sampling-activation")
     behind = {model: max(max(row) - row[0] for row in rows[model][:4]) for model in "EF"}
     firsts = sum(is_first(row) for model in "EF" for row in rows[model][:4])
@@ -154,7 +181,10 @@ def rhos() -> Finding:
 
 @claim("tab:stopping_criteria", "stopping-criteria")
 def own_stop() -> Finding:
-    """BANSAC's stop alone is the most accurate and slow."""
+    """BANSAC's stop alone is the most accurate and slow.
+
+    It is at most .0005 behind the first in all rows, and the slowest.
+    """
     names = list(paper()["stopping-criteria"])
     held, parts = 0, []
     for model in "EF":
@@ -172,7 +202,7 @@ def own_stop() -> Finding:
 def combined_stops() -> Finding:
     """Combined with others it saves time at a slight drop.
 
-    Judged by the iterations, which do not depend on the machine.
+    Combined with each criterion it has fewer iterations, which do not depend on the machine, and no mAA drops by .01.
     """
     held, parts = 0, []
     for model, name in itertools.product("EF", ("RANSAC", "SPRT", "PROSAC")):
@@ -190,7 +220,10 @@ def combined_stops() -> Finding:
 
 @claim("tab:prob_C, text", "cpt-robustness")
 def robust() -> Finding:
-    """The update is robust to slight variations of the table."""
+    """The update is robust to slight variations of the table.
+
+    No mAA changes by more than .02.
+    """
     found = table("cpt-robustness")
     names = [name for name in dict.fromkeys(found.labels()) if name != "paper"]
 
@@ -211,12 +244,15 @@ def robust() -> Finding:
 
 @claim("fig:results_synthetic_data", "synthetic", table_name="synthetic_ratios")
 def fewer_iterations() -> Finding:
-    """As accurate or better with far fewer iterations."""
+    """As accurate or better with far fewer iterations.
+
+    All ratios of iterations are below .9, those of RMSE at most 1.
+    """
     ratios, stop = table("synthetic", "synthetic_ratios"), table("synthetic", "synthetic_stop")
     iterations = [values[k]["value"] for *_, values in ratios.rows for k in (0, 1)]
     rmse = [values[k]["value"] for *_, values in ratios.rows for k in (2, 3)]
     fired = [float(str(values[0]).split()[0]) for *_, values in stop.rows]
-    held = sum(value < 1 for value in (*iterations, *rmse))
+    held = sum(value < 0.9 for value in iterations) + sum(value <= 1 for value in rmse)
     ours = (
         f"{share(min(iterations))} to {share(max(iterations))} of their iterations, RMSE {share(min(rmse))} to "
         f"{share(max(rmse))} of theirs. BANSAC's stop alone fires in {sum(fired) / len(fired):.2f} % of the runs: the "
@@ -231,7 +267,10 @@ def fewer_iterations() -> Finding:
 
 @claim("experiments, methods", "synthetic")
 def baysac_like_ransac() -> Finding:
-    """BaySAC does not differ much from RANSAC."""
+    """BaySAC does not differ much from RANSAC.
+
+    All ratios lie between .9 and 1.1.
+    """
     found = table("synthetic")
     ratios = [
         found.value(rate, "BaySAC", section=problem, group=group)["value"]
@@ -262,7 +301,10 @@ def separated(run: str, section: str) -> str:
 
 @claim("fig:teaser", "probability-evolution")
 def teaser() -> Finding:
-    """H: the probabilities separate inliers from outliers."""
+    """H: the probabilities separate inliers from outliers.
+
+    The mean of the true matches ends above .7, that of the wrong ones below .05.
+    """
     return (
         "figure, no numbers",
         f"mean P true / wrong: {evolution('probability-evolution', 'H')}",
@@ -272,7 +314,10 @@ def teaser() -> Finding:
 
 @claim("fig:prob_update_fundamental", "probability-evolution-data")
 def update_fundamental() -> Finding:
-    """F: the same."""
+    """F: the same.
+
+    As for H.
+    """
     return (
         "figure, no numbers",
         f"mean P true / wrong: {evolution('probability-evolution-data', 'F')}",
@@ -282,7 +327,10 @@ def update_fundamental() -> Finding:
 
 @claim("fig:curve_fitting_example", "curve-example")
 def curve() -> Finding:
-    """Curve: inliers become probable, outliers improbable."""
+    """Curve: inliers become probable, outliers improbable.
+
+    At iterations 14 and 100 the mean of the inliers is above, that of the outliers below its start.
+    """
     rows = {label: values for _, label, values in table("curve-example").rows}
     said = ", ".join(f"{k}: {rows[k][0]:.2f} / {rows[k][1]:.2f}" for k in ("0", "14", "100"))
     rise = [rows[k][0] > rows["0"][0] for k in ("14", "100")]
@@ -292,7 +340,10 @@ def curve() -> Finding:
 
 @claim("sec. on degenerative configurations", "degenerate-sampling", table_name="degenerate_return")
 def bias_undone() -> Finding:
-    """A bias towards degenerate samples is undone."""
+    """A bias towards degenerate samples is undone.
+
+    With every share of the plane, most runs come back.
+    """
     back = table("degenerate-sampling", "degenerate_return")
     parts, held, of = [], 0, 0
     for method in dict.fromkeys(section for section, *_ in back.rows):
@@ -306,7 +357,10 @@ def bias_undone() -> Finding:
 
 @claim("tab:prob_C, tab:cpt_2nd_markov, tab:cpt_3rd_markov")
 def same_tables() -> Finding:
-    """The tables of orders 1 to 3."""
+    """The tables of orders 1 to 3.
+
+    All values are the same.
+    """
     printed = paper()["cpt"]
     same = [np.array_equal(np.array(PAPER_CPT[k - 1]).ravel()[::-1], printed[f"order{k}"]) for k in (1, 2, 3)]
     return (
