@@ -78,6 +78,7 @@ LABELS = {
     "opencv-magsac": "OpenCV USAC_MAGSAC",
     "pycolmap": "pycolmap",
     "pydegensac": "pydegensac",
+    "superansac": "SupeRANSAC",
 }
 
 # Other libraries' method -> ours whose times are compared with it.

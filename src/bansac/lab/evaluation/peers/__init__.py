@@ -10,7 +10,7 @@ import importlib
 
 from bansac.lab.evaluation.method import Method
 
-PEERS = ("opencv", "poselib", "pycolmap", "pydegensac")
+PEERS = ("opencv", "poselib", "pycolmap", "pydegensac", "superansac")
 """Names of the modules of this package."""
 
 
