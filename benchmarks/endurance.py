@@ -270,7 +270,9 @@ def fill_disk(task: Task, root: Path, sizes: int) -> dict[str, Any]:
         output = folder / task.output
         whole = code == 0 and task.content(output) == expected
         refused = code in (1, 2) and "bansac: " in text and "Traceback" not in text
-        partial = task.content is not geometries and code != 0 and output.exists()
+        # An experiment has several files: those that are written before the error are complete.
+        kept = task.content is not geometries and code != 0 and output.exists()
+        partial = kept and task.content(output) != expected
         again = finish(start(task, folder))[0] == 0 and task.content(output) == expected
         if not (whole or refused) or partial or not again:
             wrong.append({"bytes": limit, "code": code, "message": text[-300:], "partial": partial, "again": again})
