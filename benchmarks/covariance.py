@@ -2,10 +2,10 @@
 
     python benchmarks/covariance.py [--runs 300] [--json FILE]
 
-Every run has new data: a model, points on it with normal noise, and outliers that are uniform in the image or the space.
-The error of the estimate is expressed in the parameters of ``bansac.covariance``. Its square, normalised by the
-covariance, has a chi-square distribution if the covariance is right. Divided by the number of parameters, its mean
-is then 1, and 95 % of the runs lie below the 95 % quantile. Runs without success are counted apart.
+Every run has new data: a model, points on it with normal noise, and uniform outliers in the range of the points. The
+error of the estimate is expressed in the parameters of ``bansac.covariance``. Its square, normalised by the covariance,
+has a chi-square distribution if the covariance is right. Divided by the number of parameters, its mean is then 1, and
+95 % of the runs lie below the 95 % quantile. Runs without success do not count.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from bansac.synthetic import epipolar_matches, homography_matches
 # Number of points and share of outliers.
 CASES = {"300 points": (300, 0.0), "300 points, half outliers": (300, 0.5), "60 points": (60, 0.0)}
 NOISE = 0.5  # pixels
-SPACE = 0.01  # noise of points in space, whose extent is 1
+SPACE = 0.003  # noise of points in space, whose extent is 1
 COVERED = 0.95
 DEGREE = 2
 
@@ -48,7 +48,7 @@ def turn(rng: np.random.Generator) -> np.ndarray:
 
 
 def line(n: int, outliers: float, seed: int) -> Data:
-    """Points along a line through the image."""
+    """Return points along a line through the image."""
     rng = np.random.default_rng(seed)
     angle = rng.uniform(-1.5, 1.5)
     normal = np.array([-np.sin(angle), np.cos(angle)])
@@ -58,13 +58,13 @@ def line(n: int, outliers: float, seed: int) -> Data:
 
 
 def circle(n: int, outliers: float, seed: int) -> Data:
-    """Points of a whole circle."""
+    """Return points of a whole circle."""
     (points,), (x, y, r, _, _) = ellipse(n, outliers, seed, ratio=1.0)
     return (points,), np.array([x, y, r])
 
 
 def ellipse(n: int, outliers: float, seed: int, ratio: float = 0.6) -> Data:
-    """Points of a whole ellipse."""
+    """Return points of a whole ellipse."""
     rng = np.random.default_rng(seed)
     t, a, angle, centre = rng.uniform(0, 2 * np.pi, n), rng.uniform(80, 200), rng.uniform(0.3, 2.8), [320, 240]
     across = np.array([[np.cos(angle), np.sin(angle)], [-np.sin(angle), np.cos(angle)]])
@@ -74,7 +74,7 @@ def ellipse(n: int, outliers: float, seed: int, ratio: float = 0.6) -> Data:
 
 
 def polynomial(n: int, outliers: float, seed: int) -> Data:
-    """Points of a parabola."""
+    """Return points of a parabola."""
     rng = np.random.default_rng(seed)
     x, model = rng.uniform(-1, 1, n), rng.uniform(-1, 1, DEGREE + 1)
     y = np.polynomial.polynomial.polyval(x, model) + rng.normal(0, SPACE, n)
@@ -82,7 +82,7 @@ def polynomial(n: int, outliers: float, seed: int) -> Data:
 
 
 def plane(n: int, outliers: float, seed: int) -> Data:
-    """Points of a square."""
+    """Return points of a square."""
     rng = np.random.default_rng(seed)
     R, centre = turn(rng), rng.uniform(1, 2, 3)
     points = np.column_stack([rng.uniform(-0.5, 0.5, (n, 2)), np.zeros(n)]) @ R.T + centre
@@ -91,7 +91,7 @@ def plane(n: int, outliers: float, seed: int) -> Data:
 
 
 def planar_map(n: int, outliers: float, seed: int, *, similarity: bool) -> Data:
-    """Matches of a similarity or an affine map."""
+    """Return matches of a similarity or an affine map."""
     rng = np.random.default_rng(seed)
     x1, (c, s) = rng.uniform(0, 500, (n, 2)), rng.uniform(0.6, 1.2, 2)
     A = np.array([[c, -s], [s, c]]) if similarity else np.eye(2) + rng.uniform(-0.3, 0.3, (2, 2))
@@ -100,14 +100,14 @@ def planar_map(n: int, outliers: float, seed: int, *, similarity: bool) -> Data:
 
 
 def motion(n: int, outliers: float, seed: int, *, scaled: bool) -> Data:
-    """Matches of points in a cube."""
+    """Return matches of points in a cube."""
     rng = np.random.default_rng(seed)
     x1, M, t = rng.uniform(0, 1, (n, 3)), turn(rng) * (rng.uniform(0.5, 2) if scaled else 1), rng.normal(size=3)
     return (x1, spoil(x1 @ M.T + t + rng.normal(0, SPACE, (n, 3)), outliers, rng)), np.column_stack([M, t])
 
 
 def absolute_pose(n: int, outliers: float, seed: int) -> Data:
-    """A cloud at depths of 4 to 12, seen by a camera with a focal length of 1000 px."""
+    """Return a cloud at depths of 4 to 12, seen by a camera with a focal length of 1000 px."""
     rng = np.random.default_rng(seed)
     K = np.array([[1000.0, 0, 640], [0, 1000, 480], [0, 0, 1]])
     R, t, depth = turn(rng), rng.normal(size=3), rng.uniform(4, 12, (n, 1))
@@ -117,7 +117,7 @@ def absolute_pose(n: int, outliers: float, seed: int) -> Data:
 
 
 def homography(n: int, outliers: float, seed: int) -> Data:
-    """Matches of a plane, with noise in image 2."""
+    """Return matches of a plane, with noise in image 2."""
     scene = homography_matches(n, 1.0, 0.0, seed)
     rng = np.random.default_rng(seed)
     x2 = apply_homography(scene.H, scene.x1) + rng.normal(0, NOISE, (n, 2))
@@ -125,7 +125,7 @@ def homography(n: int, outliers: float, seed: int) -> Data:
 
 
 def two_views(n: int, outliers: float, seed: int, *, model: str) -> Data:
-    """Matches of a general scene, with noise in both images."""
+    """Return matches of a general scene, with noise in both images."""
     scene = epipolar_matches(n, 1 - outliers, NOISE, seed)
     if model == "pose":
         return (scene.x1, scene.x2, scene.K), np.append(scene.R, scene.t / np.linalg.norm(scene.t))
