@@ -23,8 +23,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bansac.engine.refinement.lm import REACH, SCALE
-from bansac.estimate.two_views import _as_rays, apply_inverse, as_matches
-from bansac.geometry import cross_matrix, essential_from_pose
+from bansac.estimate.two_views import _as_rays, as_matches
+from bansac.geometry import cross_matrix, essential_from_pose, normalize_points
 from bansac.problems.ellipse import conic_of
 from bansac.problems.essential import ESSENTIAL, ESSENTIAL_SYMMETRIC
 from bansac.problems.polynomial import polynomial
@@ -184,7 +184,7 @@ def _read_matches(row: Problem, x1: ArrayLike, x2: ArrayLike) -> tuple[_Array, f
 def _read_rays(
     row: Problem, x1: ArrayLike, x2: ArrayLike, K1: ArrayLike | None = None, K2: ArrayLike | None = None
 ) -> tuple[_Array, float]:
-    return _as_rays(x1, x2, K1, K2, None)
+    return _as_rays(x1, x2, K1, K2, None)[:2]
 
 
 def _read_projections(
@@ -194,7 +194,7 @@ def _read_projections(
     if K is None:
         return data, 1.0
     camera = as_camera("K", K)
-    apply_inverse(camera, data[:2])
+    data[:2] = normalize_points(camera, data[:2].T).T
     return data, float(camera[0, 0] + camera[1, 1]) / 2.0
 
 

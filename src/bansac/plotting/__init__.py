@@ -12,11 +12,13 @@ from bansac.plotting.match_evolution import plot_probability_evolution
 from bansac.plotting.matches import plot_matches
 from bansac.plotting.point_evolution import plot_point_evolution
 from bansac.plotting.trace import plot_trace
+from bansac.plotting.uncertainty import plot_uncertainty
 
 __all__ = [
     "plot_matches",
     "plot_point_evolution",
     "plot_probability_evolution",
     "plot_trace",
+    "plot_uncertainty",
     "save_figure",
 ]
