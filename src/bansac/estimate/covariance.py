@@ -43,7 +43,7 @@ _SINGULAR = 1e-11
 _STEP = 1e-5
 _EQUAL = 1e-3
 
-_UNDETERMINED = {
+_UNDETERMINED: dict[tuple[str, str | None], str] = {
     ("fundamental", "planar"): "they agree with a homography",
     ("essential", "pure_rotation"): "the camera turns without a translation",
     ("relative_pose", "pure_rotation"): "the camera turns without a translation",
@@ -109,23 +109,17 @@ def covariance(
 
     Notes
     -----
-    The parameters are small changes of the model. Rotations are in radians; ``[w]`` is a rotation about the vector w.
+    The parameters are small changes of the model. Rotations and angles are in radians; ``R -> exp([w]) R`` turns by the
+    vector w.
 
-    ==================== ================================================================================
-    estimator            parameters
-    ==================== ================================================================================
-    relative_pose        w with ``R -> exp([w]) R``, in the frame of camera 2; t along two tangents
-    absolute_pose        w with ``R -> exp([w]) R``, in the frame of the camera; t, in the unit of the 3D points
-    rigid_3d             w with ``R -> exp([w]) R``, in the frame of ``x2``; t
-    similarity_3d        the same, with t before the scale s, which is last
-    similarity           scale, angle, t
-    homography           the entries but h33; all but the largest one if h33 is not 1
-    essential            five tangent directions: the rows of ``basis``
-    fundamental          seven tangent directions: the rows of ``basis``
-    line                 angle of the normal (a, b), c
-    plane                the normal (a, b, c) along two tangents, d
-    affine, circle, ...  the numbers of the model
-    ==================== ================================================================================
+    - relative_pose: w in the frame of camera 2, then t along two tangents of the unit sphere;
+    - absolute_pose: w in the frame of the camera, then t in the unit of the 3D points;
+    - rigid_3d, similarity_3d: w in the frame of ``x2``, then t, then the scale of a similarity;
+    - similarity: scale, angle, t;
+    - homography: the entries but h33, or but the largest one if h33 is not 1;
+    - essential, fundamental: five or seven tangent directions, the rows of ``basis``;
+    - line: the angle of the normal (a, b), then c; plane: the normal along two tangents, then d;
+    - affine, circle, ellipse, polynomial: the numbers of the model.
 
     The errors of the points are assumed independent; their size is measured by the residuals within two thresholds. The
     covariance is that of the default refinement; the one of a least-squares estimate is a little smaller. With
@@ -143,9 +137,9 @@ def covariance(
     >>> bool(degrees.max() < 1)
     True
     """
-    name, row = _find(problem, result)
     if result.model is None or not result.success:
         raise ValueError(f"the result has no success: {result.message}")
+    name, row = _find(problem, result)
     if (name, result.configuration) in _UNDETERMINED:
         raise ValueError(f"the inliers do not determine the model: {_UNDETERMINED[name, result.configuration]}")
     points, unit = _READERS.get(name, _read_points)(row, *data, **cameras)
@@ -209,39 +203,33 @@ _READERS: dict[str, Callable[..., tuple[_Array, float]]] = {
 # --- The parameters ---
 
 
-def _same_numbers(row: Problem, model: _Array, data: _Array) -> _Chart:
-    """Return the tangent directions of the problem, or the numbers of the model."""
+def _same_numbers(row: Problem, model: _Array, data: _Array, basis: ArrayLike | None = None) -> _Chart:
+    """Return the chart of a model in its own numbers: along ``basis``, the tangents of the problem, or each number."""
     flat = np.array(model, dtype=np.float64).ravel()
-    basis = np.eye(flat.size)
-    if row.parameters is not None:
-        basis = np.empty((row.parameters, flat.size))
-        row.manifold[1](flat, basis)
-    return _Chart(data, flat, basis, basis)
-
-
-def _chosen(row: Problem, model: _Array, data: _Array, basis: ArrayLike) -> _Chart:
-    directions = np.array(basis, dtype=np.float64)
-    return _Chart(data, np.array(model).ravel(), directions, directions)
+    directions = np.eye(flat.size) if basis is None else np.array(basis, dtype=np.float64)
+    if basis is None and row.parameters is not None:
+        directions = np.empty((row.parameters, flat.size))
+        row.manifold[1](flat, directions)
+    return _Chart(data, flat, directions, directions)
 
 
 def _homography(row: Problem, model: _Array, data: _Array) -> _Chart:
     fixed = 8 if model[2, 2] == 1.0 else int(np.argmax(np.abs(model)))
-    return _chosen(row, model, data, np.delete(np.eye(9), fixed, axis=0))
+    return _same_numbers(row, model, data, np.delete(np.eye(9), fixed, axis=0))
 
 
 def _similarity(row: Problem, model: _Array, data: _Array) -> _Chart:
-    (a, _, _), (b, _, _) = model
-    s = np.hypot(a, b)
-    scaling, turn = [a / s, -b / s, 0, b / s, a / s, 0], [-b, -a, 0, a, -b, 0]
-    return _chosen(row, model, data, [scaling, turn, np.eye(6)[2], np.eye(6)[5]])
+    a, b = model[:, 0]
+    scale = np.array([a, -b, 0.0, b, a, 0.0]) / np.hypot(a, b)
+    return _same_numbers(row, model, data, [scale, [-b, -a, 0, a, -b, 0], np.eye(6)[2], np.eye(6)[5]])
 
 
 def _line(row: Problem, model: _Array, data: _Array) -> _Chart:
-    return _chosen(row, model, data, [[-model[1], model[0], 0], [0, 0, 1]])
+    return _same_numbers(row, model, data, [[-model[1], model[0], 0], [0, 0, 1]])
 
 
 def _plane(row: Problem, model: _Array, data: _Array) -> _Chart:
-    return _chosen(row, model, data, [*([*along, 0] for along in _tangents(model[:3])), [0, 0, 0, 1]])
+    return _same_numbers(row, model, data, [*([*along, 0] for along in _tangents(model[:3])), [0, 0, 0, 1]])
 
 
 def _ellipse(row: Problem, model: _Array, data: _Array) -> _Chart:
