@@ -123,7 +123,7 @@ def covariance(
 
     The errors of the points are assumed independent; their size is measured by the residuals within two thresholds. The
     covariance is that of the default refinement; the one of a least-squares estimate is a little smaller. With
-    ``epipolar_error="symmetric"`` it is that of the Sampson distance. It is too small if there are less than about ten
+    ``epipolar_error="symmetric"`` it is that of the Sampson distance. It is too small if there are fewer than about 20
     inliers for a parameter, and for F, E and the relative pose if half of the matches are outliers.
 
     Examples
