@@ -313,6 +313,21 @@ def planar_motions() -> str:
     return lines(["planar scenes", *methods], rows)
 
 
+def covariances() -> str:
+    """Return the table of the simulated covariances: mean normalised error and coverage."""
+    problems = bench("covariance")["problems"]
+    cases = next(iter(problems.values()))
+
+    def cell(found: Mapping[str, float]) -> str:
+        return f"{found['mean']:.2f}, {share(found['coverage'])}"
+
+    rows = (
+        [f"`{name}`", str(next(iter(found.values()))["parameters"]), *(cell(found[case]) for case in cases)]
+        for name, found in problems.items()
+    )
+    return lines(["estimator", "parameters", *cases], rows)
+
+
 def absolute_poses() -> str:
     """Return the table of the absolute poses: errors, failures and times over shares of outliers."""
     shares = bench("absolute_pose")["outliers"]
@@ -447,6 +462,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "configurations": configurations,
     "real-configurations": real_configurations,
     "planar-motions": planar_motions,
+    "covariances": covariances,
     "thresholds-F": lambda: thresholds("F"),
     "thresholds-E": lambda: thresholds("E"),
     "thresholds-exact_warp": lambda: thresholds("exact_warp"),

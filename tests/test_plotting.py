@@ -15,6 +15,7 @@ from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 
 from bansac.plotting import (
+    plot_epipolar_bands,
     plot_matches,
     plot_point_evolution,
     plot_probability_evolution,
@@ -268,3 +269,19 @@ def test_points_are_coloured_by_probability_and_the_probable_are_on_top():
 def test_point_evolution_names_what_is_wrong(arguments, message):
     with pytest.raises(ValueError, match=message):
         plot_point_evolution([[0.0, 1.0]], {0: [0.5]}, **arguments)
+
+
+def test_the_band_of_an_epipolar_line_is_as_wide_as_its_uncertain_offset():
+    F = np.array([[0, 0, 0], [0, 0, -1.0], [0, 1, 0]])  # a camera that moves along x: y2 = y1
+    spread = np.zeros((9, 9))
+    spread[8, 8] = 0.25
+    figure = plot_epipolar_bands(IMAGE1, F, spread, [[40, 30], [10, 12]])
+    outlines = [patch.get_xy()[:, 1] for patch in figure.axes[0].patches]
+    np.testing.assert_allclose([y.min() for y in outlines], [30 - 0.98, 12 - 0.98])
+    np.testing.assert_allclose([y.max() for y in outlines], [30 + 0.98, 12 + 0.98])
+    assert figure.axes[0].get_ylim() == (59.5, -0.5)
+
+
+def test_the_covariance_of_bands_is_that_of_nine_entries():
+    with pytest.raises(ValueError, match="covariance"):
+        plot_epipolar_bands(IMAGE1, np.eye(3), np.eye(8), X1)

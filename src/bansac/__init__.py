@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from bansac.batch.many import estimate_many as estimate_many
     from bansac.batch.many import iter_estimates as iter_estimates
     from bansac.estimate.absolute_pose import estimate_absolute_pose as estimate_absolute_pose
+    from bansac.estimate.covariance import Covariance as Covariance
+    from bansac.estimate.covariance import covariance as covariance
     from bansac.estimate.curves import fit_circle as fit_circle
     from bansac.estimate.curves import fit_ellipse as fit_ellipse
     from bansac.estimate.curves import fit_line as fit_line
@@ -42,12 +44,14 @@ __version__ = "0.1.0"
 
 _MODULES = {row.function: row.module for row in ESTIMATORS} | {
     "AbsolutePose": "bansac.result",
+    "Covariance": "bansac.estimate.covariance",
     "Failure": "bansac.batch.many",
     "Options": "bansac.presets",
     "Problem": "bansac.problems.problem",
     "RelativePose": "bansac.result",
     "Result": "bansac.result",
     "Trace": "bansac.result",
+    "covariance": "bansac.estimate.covariance",
     "estimate_many": "bansac.batch.many",
     "focals_from_fundamental": "bansac.geometry",
     "iter_estimates": "bansac.batch.many",

@@ -11,7 +11,7 @@ from numba import config
 import bansac
 from bansac.numeric.jit import kernel, plain
 from bansac.problems import ellipse
-from bansac.problems.ellipse import ELLIPSE, centre_and_axes
+from bansac.problems.ellipse import ELLIPSE, centre_and_axes, conic_of
 from tests.reference import space
 
 seeds = st.integers(0, 2**32 - 1)
@@ -30,6 +30,15 @@ def draw(rng):
     """Return the centre, axes and angle of an ellipse."""
     a = rng.uniform(0.5, 2)
     return *rng.uniform(-1, 1, 2), a, a * rng.uniform(0.2, 0.95), rng.uniform(0, np.pi)
+
+
+def test_a_conic_has_the_centre_and_the_axes_it_was_made_of():
+    truth = np.array([3.0, -2.0, 5.0, 1.5, 2.5])
+    conic = conic_of(truth)
+    np.testing.assert_allclose(centre_and_axes(conic), truth)
+    assert ELLIPSE.distances(points_of(*truth, np.arange(5)).T.copy(), conic).max() < 1e-12
+    ellipse.canonical(same := conic.copy())
+    np.testing.assert_allclose(same, conic)
 
 
 @settings(max_examples=40)

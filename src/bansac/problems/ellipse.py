@@ -16,7 +16,7 @@ from bansac.numeric.linalg import normalize_vector, smallest_eigenvector, span_c
 from bansac.problems.problem import Problem
 from bansac.solvers.normalization import normalize
 
-__all__ = ["ELLIPSE", "centre_and_axes"]
+__all__ = ["ELLIPSE", "centre_and_axes", "conic_of"]
 
 # Least (4 A C - B^2) / (A^2 + B^2 + C^2) of an ellipse. Axis ratios up to 1 to 500 pass.
 _ROUND = 1e-5
@@ -149,6 +149,16 @@ def centre_and_axes(model: Floats) -> Floats:
     longer, shorter = np.sqrt(-value / eigenvalues)
     angle = math.atan2(vectors[1, 0], vectors[0, 0]) % math.pi
     return np.array([*centre, longer, shorter, angle])
+
+
+def conic_of(ellipse: Floats) -> Floats:
+    """Return the coefficients of (x, y, a, b, angle): the inverse of ``centre_and_axes``."""
+    x, y, a, b, angle = ellipse.tolist()
+    across = np.array([[math.cos(angle) / a, math.sin(angle) / a], [-math.sin(angle) / b, math.cos(angle) / b]])
+    (p, q), (_, r) = across.T @ across
+    dx, dy = p * x + q * y, q * x + r * y
+    model = np.array([p, 2.0 * q, r, -2.0 * dx, -2.0 * dy, x * dx + y * dy - 1.0])
+    return np.asarray(model / np.linalg.norm(model))
 
 
 ELLIPSE = Problem(

@@ -19,14 +19,14 @@ from bansac.numeric.jit import allocating_kernel, inner_kernel, kernel
 from bansac.numeric.linalg import copy
 from bansac.problems.problem import Problem
 
-__all__ = ["CAUCHY", "TRUNCATED", "move_best_model", "refine", "refine_by_lm", "supports"]
+__all__ = ["CAUCHY", "REACH", "SCALE", "TRUNCATED", "move_best_model", "refine", "refine_by_lm", "supports"]
 
 # Losses.
 TRUNCATED, CAUCHY = False, True
 
 # Multiples of the threshold: the distance within which points are used, and the scale of the Cauchy loss.
-_REACH = 2.0
-_SCALE = 0.5
+REACH = 2.0
+SCALE = 0.5
 _MAX_STEPS = 25
 # Largest relative decrease of the score by the Cauchy loss.
 _TOLERANCE = 0.05
@@ -46,8 +46,8 @@ def refine(run: Run, problem: Problem) -> None:
 def refine_by_lm(run: Run, manifold: Any, work: Work) -> None:
     """Move the best model with each loss in turn; the call is in a loop, because two calls would be compiled twice."""
     for step in range(2):
-        loss, scale, tolerance = (CAUCHY, _SCALE, _TOLERANCE) if step == 1 else (TRUNCATED, 1.0, 0.0)
-        move_best_model(run, manifold, work, loss, scale, scale, _REACH, np.inf, _MAX_STEPS, tolerance)
+        loss, scale, tolerance = (CAUCHY, SCALE, _TOLERANCE) if step == 1 else (TRUNCATED, 1.0, 0.0)
+        move_best_model(run, manifold, work, loss, scale, scale, REACH, np.inf, _MAX_STEPS, tolerance)
 
 
 @allocating_kernel

@@ -1,0 +1,331 @@
+"""The covariance of an estimated model to first order, on the manifold of the model.
+
+With a plain sum of squares it is s^2 (J^T J)^-1, where J holds the derivatives of the residuals by the parameters and s
+is the noise (Hartley and Zisserman, Multiple View Geometry, 2nd ed., section 5.2). An estimate here has less accuracy:
+its last step minimises the Cauchy loss rho over the points near the model (``engine.refinement.lm``). It also has some
+chance inliers, which may be far from the others and so have a large effect. The covariance is therefore the sandwich
+A^-1 B A^-1 of an M-estimator (Huber and Ronchetti, Robust Statistics, 2nd ed., section 7.6), where
+
+* A = d J^T J with the mean d of the derivatives of psi, the gradient of rho,
+* B = sum of J_i^T psi_i psi_i^T J_i, where psi_i is divided by 1 - h_i for the leverage h_i of the point: HC3 of
+  MacKinnon and White (Journal of Econometrics 1985), which approximates the jackknife.
+
+psi is small for large residuals, so the truncation at the threshold needs no correction. B is measured, so the noise of
+the points need not be equal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from bansac.engine.refinement.lm import REACH, SCALE
+from bansac.estimate.two_views import _as_rays, as_matches
+from bansac.geometry import cross_matrix, essential_from_pose, normalize_points
+from bansac.problems.ellipse import conic_of
+from bansac.problems.essential import ESSENTIAL, ESSENTIAL_SYMMETRIC
+from bansac.problems.polynomial import polynomial
+from bansac.problems.problem import Problem
+from bansac.problems.table import ESTIMATORS
+from bansac.result import AbsolutePose, RelativePose, Result
+from bansac.validate import as_camera, as_points
+
+__all__ = ["Covariance", "covariance"]
+
+_Array = NDArray[np.float64]
+
+# The inliers do not determine the parameters if a singular value of J, with columns of unit length, is below this.
+_SINGULAR = 1e-11
+# Relative step of numerical derivatives, and the largest difference of equal residuals in thresholds.
+_STEP = 1e-5
+_EQUAL = 1e-3
+
+_UNDETERMINED: dict[tuple[str, str | None], str] = {
+    ("fundamental", "planar"): "they agree with a homography",
+    ("essential", "pure_rotation"): "the camera turns without a translation",
+    ("relative_pose", "pure_rotation"): "the camera turns without a translation",
+}
+
+
+class Covariance(NamedTuple):
+    """Covariance of a model to first order, see :func:`bansac.covariance`.
+
+    Attributes
+    ----------
+    matrix : (p, p) ndarray
+        Covariance of the p parameters.
+    basis : (p, m) ndarray
+        Derivatives of the m numbers of the model by the parameters. The numbers are those of ``result.model`` row by
+        row; for a pose the nine of R, then the three of t.
+    """
+
+    matrix: _Array
+    basis: _Array
+
+    @property
+    def of_model(self) -> _Array:
+        """Covariance (m, m) of the numbers of the model, ``basis.T @ matrix @ basis``; its rank is at most p."""
+        return np.asarray(self.basis.T @ self.matrix @ self.basis)
+
+
+class _Chart(NamedTuple):
+    """A model as the problem stores it, and its derivatives by the parameters."""
+
+    data: _Array  # channels x N
+    model: _Array  # flat, k numbers
+    directions: _Array  # p x k
+    basis: _Array  # p x m
+
+
+def covariance(
+    problem: str | Problem | Callable[..., Result], result: Result, *data: Any, **cameras: Any
+) -> Covariance:
+    """Return the covariance of the parameters of an estimated model.
+
+    Parameters
+    ----------
+    problem : str, callable or Problem
+        The estimator of the result or its name, as for :func:`bansac.estimate_many`; or the :class:`bansac.Problem`
+        given to :func:`bansac.ransac`. A ``Problem`` needs ``linearize``, and ``tangent`` if its numbers are dependent.
+    result : Result
+        The result, with success.
+    *data, **cameras
+        The data of the run: the first arguments of the estimator, for example ``x1, x2, K1, K2``.
+
+    Returns
+    -------
+    Covariance
+        ``matrix``, in the units of the parameters below, and ``basis``, the derivatives of the model by them.
+
+    Raises
+    ------
+    ValueError
+        If the result has no success, is not from these data, or its inliers do not determine the parameters.
+    TypeError
+        If the estimator takes other arguments.
+
+    Notes
+    -----
+    The parameters are small changes of the model. Rotations and angles are in radians; ``R -> exp([w]) R`` turns by the
+    vector w.
+
+    - relative_pose: w in the frame of camera 2, then t along two tangents of the unit sphere;
+    - absolute_pose: w in the frame of the camera, then t in the unit of the 3D points;
+    - rigid_3d, similarity_3d: w in the frame of ``x2``, then t, then the scale of a similarity;
+    - similarity: scale, angle, t;
+    - homography: the entries but h33, or but the largest one if h33 is not 1;
+    - essential, fundamental: five or seven tangent directions, the rows of ``basis``;
+    - line: the angle of the normal (a, b), then c; plane: the normal along two tangents, then d;
+    - affine, circle, ellipse, polynomial: the numbers of the model.
+
+    The errors of the points are assumed independent; their size is measured by the residuals within two thresholds. The
+    covariance is that of the default refinement; the one of a least-squares estimate is a little smaller. With
+    ``epipolar_error="symmetric"`` it is that of the Sampson distance. It is too small if there are fewer than about 20
+    inliers for a parameter, and for F, E and the relative pose if half of the matches are outliers.
+
+    Examples
+    --------
+    >>> import numpy as np, bansac
+    >>> from bansac.synthetic import epipolar_matches
+    >>> scene = epipolar_matches(500, inlier_ratio=0.7, noise=0.5, seed=1)
+    >>> result = bansac.estimate_relative_pose(scene.x1, scene.x2, scene.K, seed=0)
+    >>> matrix, basis = bansac.covariance("relative_pose", result, scene.x1, scene.x2, scene.K)
+    >>> degrees = np.degrees(np.sqrt(np.diag(matrix)))  # rotation about x, y, z; direction of the translation
+    >>> bool(degrees.max() < 1)
+    True
+    """
+    if result.model is None or not result.success:
+        raise ValueError(f"the result has no success: {result.message}")
+    name, row = _find(problem, result)
+    if (name, result.configuration) in _UNDETERMINED:
+        raise ValueError(f"the inliers do not determine the model: {_UNDETERMINED[name, result.configuration]}")
+    points, unit = _READERS.get(name, _read_points)(row, *data, **cameras)
+    if points.shape[1] != result.inliers.size:
+        raise ValueError(f"the result is of {result.inliers.size} points, and the data are {points.shape[1]}")
+    chart = _CHARTS.get(name, _same_numbers)(row, result.model, points)
+    return Covariance(_spread(row, chart, _threshold(row, chart, result, unit)), chart.basis)
+
+
+def _find(problem: Any, result: Result) -> tuple[str, Problem]:
+    """Return the name of an estimator, "" for a problem of the caller, and the problem."""
+    if isinstance(problem, Problem):
+        if problem.linearize is None:
+            raise ValueError(f"problem {problem.name!r} has no derivatives: it needs linearize")
+        return "", problem
+    for row in ESTIMATORS:
+        if problem == row.name or problem is row.load_function():
+            return row.name, polynomial(np.size(result.model) - 1) if row.problem is None else row.load_problem()
+    names = ", ".join(repr(row.name) for row in ESTIMATORS)
+    raise ValueError(
+        f"problem must be one of {names}, the function of one of them, or a bansac.Problem; got {problem!r}"
+    )
+
+
+# --- The data of a call, channels x N, with the unit of the threshold ---
+
+
+def _read_points(row: Problem, points: ArrayLike, degree: int | None = None) -> tuple[_Array, float]:
+    return np.ascontiguousarray(as_points("points", points, row.channels).T), 1.0
+
+
+def _read_matches(row: Problem, x1: ArrayLike, x2: ArrayLike) -> tuple[_Array, float]:
+    return as_matches(x1, x2, channels=(row.channels // 2, row.channels // 2)), 1.0
+
+
+def _read_rays(
+    row: Problem, x1: ArrayLike, x2: ArrayLike, K1: ArrayLike | None = None, K2: ArrayLike | None = None
+) -> tuple[_Array, float]:
+    return _as_rays(x1, x2, K1, K2, None)[:2]
+
+
+def _read_projections(
+    row: Problem, points3D: ArrayLike, points2D: ArrayLike, K: ArrayLike | None = None
+) -> tuple[_Array, float]:
+    data = as_matches(points2D, points3D, ("points2D", "points3D"), (2, 3))
+    if K is None:
+        return data, 1.0
+    camera = as_camera("K", K)
+    data[:2] = normalize_points(camera, data[:2].T).T
+    return data, float(camera[0, 0] + camera[1, 1]) / 2.0
+
+
+_READERS: dict[str, Callable[..., tuple[_Array, float]]] = {
+    **dict.fromkeys(("homography", "fundamental", "affine", "similarity", "rigid_3d", "similarity_3d"), _read_matches),
+    "essential": _read_rays,
+    "relative_pose": _read_rays,
+    "absolute_pose": _read_projections,
+}
+
+
+# --- The parameters ---
+
+
+def _same_numbers(row: Problem, model: _Array, data: _Array, basis: ArrayLike | None = None) -> _Chart:
+    """Return the chart of a model in its own numbers: along ``basis``, the tangents of the problem, or each number."""
+    flat = np.array(model, dtype=np.float64).ravel()
+    directions = np.eye(flat.size) if basis is None else np.array(basis, dtype=np.float64)
+    if basis is None and row.parameters is not None:
+        directions = np.empty((row.parameters, flat.size))
+        row.manifold[1](flat, directions)
+    return _Chart(data, flat, directions, directions)
+
+
+def _homography(row: Problem, model: _Array, data: _Array) -> _Chart:
+    fixed = 8 if model[2, 2] == 1.0 else int(np.argmax(np.abs(model)))
+    return _same_numbers(row, model, data, np.delete(np.eye(9), fixed, axis=0))
+
+
+def _similarity(row: Problem, model: _Array, data: _Array) -> _Chart:
+    a, b = model[:, 0]
+    scale = np.array([a, -b, 0.0, b, a, 0.0]) / np.hypot(a, b)
+    return _same_numbers(row, model, data, [scale, [-b, -a, 0, a, -b, 0], np.eye(6)[2], np.eye(6)[5]])
+
+
+def _line(row: Problem, model: _Array, data: _Array) -> _Chart:
+    return _same_numbers(row, model, data, [[-model[1], model[0], 0], [0, 0, 1]])
+
+
+def _plane(row: Problem, model: _Array, data: _Array) -> _Chart:
+    return _same_numbers(row, model, data, [*([*along, 0] for along in _tangents(model[:3])), [0, 0, 0, 1]])
+
+
+def _ellipse(row: Problem, model: _Array, data: _Array) -> _Chart:
+    steps = _STEP * np.diag([*model[[3, 3, 2, 3]], 1.0])
+    conics = [(conic_of(model + step) - conic_of(model - step)) / (2.0 * step.sum()) for step in steps]
+    return _Chart(data, conic_of(model), np.array(conics), np.eye(5))
+
+
+def _relative_pose(row: Problem, model: RelativePose, data: _Array) -> _Chart:
+    turned, moved = [_turn(axis, model.R) for axis in np.eye(3)], _tangents(model.t)
+    directions = [essential_from_pose(R, model.t) for R in turned] + [essential_from_pose(model.R, t) for t in moved]
+    basis = np.zeros((5, 12))
+    basis[:3, :9], basis[3:, 9:] = np.reshape(turned, (3, 9)), moved
+    return _Chart(data, essential_from_pose(*model).ravel(), np.reshape(directions, (5, 9)), basis)
+
+
+def _motion(row: Problem, model: Any, data: _Array) -> _Chart:
+    """Return the chart of X -> s R X + t; the points are turned, so that the quaternion is 1, with w / 2 as change."""
+    is_pose = isinstance(model, AbsolutePose)
+    matrix, t = model if is_pose else (model[:, :3], model[:, 3])
+    points, turned = (slice(2, 5) if is_pose else slice(0, 3)), data.copy()
+    turned[points] = matrix @ data[points]
+    p = row.parameters or 7
+    directions, basis = np.zeros((p, 7)), np.zeros((p, 3, 4))
+    directions[:3, 1:4], directions[3:6, 4:] = 0.5 * np.eye(3), np.eye(3)
+    basis[:3, :, :3], basis[3:6, :, 3] = [_turn(axis, matrix) for axis in np.eye(3)], np.eye(3)
+    if p == 7:
+        scale = np.cbrt(np.linalg.det(matrix))
+        directions[6, 0], basis[6, :, :3] = 0.5 / scale, matrix / scale
+    numbers = np.hstack([basis[:, :, :3].reshape(p, 9), basis[:, :, 3]]) if is_pose else basis.reshape(p, 12)
+    return _Chart(turned, np.array([1.0, 0.0, 0.0, 0.0, *t]), directions, numbers)
+
+
+def _turn(axis: _Array, matrix: _Array) -> _Array:
+    """Return the derivative of exp([axis] angle) M by the angle."""
+    return np.asarray(cross_matrix(axis) @ matrix)
+
+
+def _tangents(direction: _Array) -> _Array:
+    """Return two orthonormal rows that are orthogonal to a direction."""
+    return np.asarray(np.linalg.svd(direction[None])[2][1:])
+
+
+_CHARTS: dict[str, Callable[..., _Chart]] = {
+    "homography": _homography,
+    "similarity": _similarity,
+    "line": _line,
+    "plane": _plane,
+    "ellipse": _ellipse,
+    "relative_pose": _relative_pose,
+    **dict.fromkeys(("absolute_pose", "rigid_3d", "similarity_3d"), _motion),
+}
+
+
+# --- The estimate ---
+
+
+def _threshold(row: Problem, chart: _Chart, result: Result, unit: float) -> float:
+    """Return the threshold in the unit of the problem; raise a ValueError if the data do not give the residuals.
+
+    The residuals may be symmetric epipolar distances, which are at least twice the Sampson distance, and with
+    ``preset="paper"`` they are in normalised units.
+    """
+    expected, tolerance = result.residuals[result.inliers], _EQUAL * result.threshold
+    for other, width in ((row, 1.0), (ESSENTIAL_SYMMETRIC, 2.0)) if row is ESSENTIAL else ((row, 1.0),):
+        found = other.distances(chart.data, chart.model)[result.inliers]
+        for scale in (unit, 1.0):
+            if np.allclose(scale * found, expected, rtol=0.0, atol=tolerance):
+                return result.threshold / (scale * width)
+    raise ValueError("the data are not those of the result: its inliers have other residuals")
+
+
+def _spread(row: Problem, chart: _Chart, threshold: float) -> _Array:
+    """Return A^-1 B A^-1 over the points within reach of the Cauchy loss."""
+    p, k, c, n = *chart.directions.shape, row.residual_size, chart.data.shape[1]
+    residuals, derivatives = np.empty((c, n)), np.empty((c * k, n))
+    row.manifold[0](chart.data, chart.model, 0, n, residuals, derivatives)
+    squares = (residuals * residuals).sum(axis=0) / (SCALE * threshold) ** 2
+    near = squares <= (REACH / SCALE) ** 2
+    squares, n = squares[near], np.count_nonzero(near)
+    if c * n <= p:
+        raise ValueError(f"the inliers do not determine the model: {n} inliers for {p} parameters")
+    J = np.einsum("pk,ckn->ncp", chart.directions, derivatives.reshape(c, k, -1)[:, :, near]).reshape(c * n, p)
+    lengths = np.linalg.norm(J, axis=0)
+    Q, values, Vt = np.linalg.svd(J / np.where(lengths > 0.0, lengths, 1.0), full_matrices=False)
+    if not values[-1] > _SINGULAR:
+        raise ValueError("the inliers do not determine the model: a change of it leaves their residuals as they are")
+    weights = 1.0 / (1.0 + squares)
+    slope = np.mean(weights - 2.0 / c * squares * weights * weights)
+    if not slope > 0.0:
+        raise ValueError("the inliers do not determine the model: most residuals are not small beside the threshold")
+    blocks = Q.reshape(n, c, p)
+    outside = np.eye(c) - blocks @ blocks.transpose(0, 2, 1)  # the share of a residual that the fit leaves
+    if not np.linalg.det(outside).min() > _SINGULAR:
+        raise ValueError("the inliers do not determine the model: one of them alone determines a parameter")
+    errors = np.linalg.solve(outside, (residuals[:, near] * weights).T[:, :, None])
+    influence = (blocks * errors).sum(axis=1) / slope
+    half = influence @ (Vt / (values[:, None] * lengths))
+    return np.asarray(half.T @ half)

@@ -1,0 +1,215 @@
+"""Covariances: closed forms, simulation, units, and the reasons why there is none."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+from numba import config
+
+import bansac
+from bansac.estimate.covariance import _CHARTS, _READERS, _find, _read_points, _same_numbers
+from bansac.geometry import apply_homography, rotation_matrix
+from bansac.problems.affine import AFFINE
+from bansac.problems.table import ESTIMATORS
+from bansac.synthetic import epipolar_matches, homography_matches, planar_scene_matches, rotation_matches
+
+pytestmark = pytest.mark.skipif(bool(config.DISABLE_JIT), reason="interpreted, its searches take seconds each")
+
+SIGMA = 0.5
+
+
+def within(found, expected, low, high):
+    """Return whether all directions have a variance between ``low`` and ``high`` times the expected one."""
+    ratios = np.linalg.eigvals(np.linalg.solve(expected, found)).real
+    return low < ratios.min() and ratios.max() < high
+
+
+def of_least_squares(J):
+    return SIGMA**2 * np.linalg.inv(J.T @ J)
+
+
+def points_of_line(rng, n=400):
+    """Return points of a line through (320, 240) with the normal (-.6, .8)."""
+    return [320, 240] + rng.uniform(-200, 200, (n, 1)) * [0.8, 0.6] + rng.normal(0, SIGMA, (n, 2))
+
+
+def test_a_line_has_the_covariance_of_its_closed_form():
+    points = points_of_line(np.random.default_rng(1))
+    result = bansac.fit_line(points, threshold=1.3, seed=0)
+    found = bansac.covariance("line", result, points)
+    a, b, _ = result.model
+    J = np.column_stack([points @ [-b, a], np.ones(len(points))])
+    assert within(found.matrix, of_least_squares(J), 0.8, 1.6)
+    np.testing.assert_allclose(found.basis, [[-b, a, 0], [0, 0, 1]])
+    np.testing.assert_allclose(found.of_model, found.basis.T @ found.matrix @ found.basis)
+
+
+def test_a_circle_has_the_covariance_of_its_closed_form():
+    rng = np.random.default_rng(1)
+    angle = rng.uniform(0, np.pi, 400)  # half of the circle
+    points = 100 * np.column_stack([np.cos(angle), np.sin(angle)]) + rng.normal(0, SIGMA, (400, 2))
+    result = bansac.fit_circle(points, threshold=1.3, seed=0)
+    J = np.column_stack([np.cos(angle), np.sin(angle), np.ones(400)])
+    assert within(bansac.covariance("circle", result, points).matrix, of_least_squares(J), 0.8, 1.6)
+
+
+def homography_data(n=400, seed=1):
+    scene = homography_matches(n, 1.0, 0.0, seed)
+    rng = np.random.default_rng(seed)
+    return scene.x1, apply_homography(scene.H, scene.x1) + rng.normal(0, SIGMA, (n, 2)), scene.H
+
+
+def test_a_homography_has_the_covariance_of_its_closed_form():
+    x1, x2, H = homography_data()
+    result = bansac.estimate_homography(x1, x2, threshold=1.5, seed=0)
+    step = 1e-6 * np.array([1, 1, 1e2, 1, 1, 1e2, 1e-3, 1e-3])
+    moved = [apply_homography((H.ravel() + np.eye(9)[k] * step[k]).reshape(3, 3), x1) for k in range(8)]
+    J = np.array([(at - apply_homography(H, x1)).ravel() / h for at, h in zip(moved, step, strict=True)]).T
+    assert within(bansac.covariance("homography", result, x1, x2).matrix, of_least_squares(J), 0.7, 1.8)
+
+
+def test_the_errors_of_lines_among_outliers_are_those_of_the_covariance():
+    squares = []
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        points = np.concatenate([points_of_line(rng, 100), rng.uniform(0, 500, (100, 2))])
+        result = bansac.fit_line(points, threshold=1.3, seed=seed)
+        matrix, basis = bansac.covariance("line", result, points)
+        error = basis @ (np.array([-0.6, 0.8, 0]) - result.model)
+        error[1] = -([320, 240] @ np.array([-0.6, 0.8])) - result.model[2]
+        squares.append(error @ np.linalg.solve(matrix, error))
+    assert 0.6 < np.mean(squares) / 2 < 1.6
+    assert np.mean(np.array(squares) < 5.99) > 0.8  # the 95 % quantile
+
+
+def call(name):
+    """Return the arguments of an estimator for noisy points near its model."""
+    rng = np.random.default_rng(3)
+    n = 80
+    t = rng.uniform(0, 6, n)
+    scene = epipolar_matches(n, 1.0, SIGMA, 3)
+    space = rng.uniform(1, 2, (n, 3))
+    R = rotation_matrix([0.3, -0.2, 0.5])
+    pinhole = rng.uniform([-1, -1, 4], [1, 1, 8], (n, 3))
+    x, y = 100 * np.cos(t), 60 * np.sin(t)
+    found = {
+        "homography": homography_data(n)[:2],
+        "fundamental": (scene.x1, scene.x2),
+        "essential": (scene.x1, scene.x2, scene.K),
+        "relative_pose": (scene.x1, scene.x2, scene.K),
+        "absolute_pose": ((pinhole - [1, 2, 3]) @ R, 500 * pinhole[:, :2] / pinhole[:, 2:], np.diag([500.0, 500, 1])),
+        "affine": (100 * space[:, :2], 100 * space[:, :2] @ [[1, 0.2], [0.1, 2]]),
+        "similarity": (100 * space[:, :2], 100 * space[:, :2] @ [[1.5, 0.5], [-0.5, 1.5]]),
+        "rigid_3d": (100 * space, 100 * space @ R.T),
+        "similarity_3d": (100 * space, 150 * space @ R.T),
+        "line": (100 * space[:, [0, 0]],),
+        "circle": (100 * np.column_stack([np.cos(t), np.sin(t)]),),
+        "ellipse": (np.column_stack([0.8 * x - 0.6 * y + 300, 0.6 * x + 0.8 * y]),),
+        "plane": (100 * space[:, [0, 1, 0]],),
+        "polynomial": (np.column_stack([t, 10 * t**2]), 2),
+    }[name]
+    noisy = 0 if name in ("fundamental", "essential", "relative_pose", "homography") else rng.normal(0, 0.1, (n, 1))
+    where = 1 if len(found) > 1 and name != "polynomial" else 0
+    arguments = list(found)
+    arguments[where] = arguments[where] + noisy * rng.normal(size=arguments[where].shape)
+    return arguments
+
+
+@pytest.mark.parametrize("row", ESTIMATORS, ids=lambda row: row.name)
+def test_the_parameters_of_every_estimator_move_its_model(row):
+    """Models that are moved along the basis have the residuals of the problem's own models, moved by the chart."""
+    arguments = call(row.name)
+    result = row.load_function()(*arguments, threshold=1.5, seed=0)
+    found = bansac.covariance(row.name, result, *arguments)
+    assert np.linalg.eigvalsh(found.matrix).min() > 0
+    np.testing.assert_allclose(found.matrix, bansac.covariance(row.load_function(), result, *arguments).matrix)
+    name, problem = _find(row.name, result)
+    data, _ = _READERS.get(name, _read_points)(problem, *arguments)
+    chart_of = _CHARTS.get(name, _same_numbers)
+    chart = chart_of(problem, result.model, data)
+    assert chart.basis.shape == (len(found.matrix), sum(np.size(part) for part in result.model))
+    still = problem.distances(chart.data, chart.model)
+    for along, direction, sigma in zip(chart.basis, chart.directions, np.sqrt(np.diag(found.matrix)), strict=True):
+        h = 1e-3 * sigma
+        if row.name.endswith("pose"):
+            R, t = result.model
+            moved = type(result.model)(R + h * along[:9].reshape(3, 3), t + h * along[9:])
+        else:
+            moved = result.model + h * along.reshape(result.model.shape)
+        other = chart_of(problem, moved, data)
+        expected = problem.distances(other.data, other.model)
+        assert np.abs(expected - still).max() > 0
+        change = problem.distances(chart.data, chart.model + h * direction)
+        np.testing.assert_allclose(change, expected, rtol=0, atol=1e-3 * np.abs(expected - still).max())
+
+
+def test_the_covariance_has_the_unit_of_the_points():
+    scene = epipolar_matches(200, 0.8, SIGMA, 2)
+    S = np.diag([10.0, 10, 1])
+    first = bansac.estimate_relative_pose(scene.x1, scene.x2, scene.K, threshold=1.3, seed=0)
+    second = bansac.estimate_relative_pose(10 * scene.x1, 10 * scene.x2, S @ scene.K, threshold=13.0, seed=0)
+    found = bansac.covariance("relative_pose", first, scene.x1, scene.x2, K1=scene.K)
+    scaled = bansac.covariance("relative_pose", second, 10 * scene.x1, 10 * scene.x2, S @ scene.K, S @ scene.K)
+    np.testing.assert_allclose(found.of_model, scaled.of_model, rtol=1e-3, atol=1e-12)
+    points = points_of_line(np.random.default_rng(0))
+    small, large = (bansac.fit_line(s * points, threshold=1.3 * s, seed=0) for s in (1, 10))
+    scale = np.outer([1, 10], [1, 10])
+    found, scaled = bansac.covariance("line", small, points), bansac.covariance("line", large, 10 * points)
+    np.testing.assert_allclose(scale * found.matrix, scaled.matrix, rtol=1e-3)
+
+
+@pytest.mark.parametrize("settings", [{"epipolar_error": "symmetric"}, {"preset": "paper"}])
+def test_the_residuals_may_be_those_of_another_error_or_unit(settings):
+    scene = epipolar_matches(200, 0.8, SIGMA, 2)
+    x1, x2, K = scene.x1, scene.x2, scene.K
+    found = [
+        bansac.covariance("essential", bansac.estimate_essential(x1, x2, K, seed=0, **chosen), x1, x2, K).of_model
+        for chosen in ({}, settings)
+    ]
+    assert 0.5 < np.trace(found[1]) / np.trace(found[0]) < 2
+
+
+def test_a_problem_of_ones_own_has_the_covariance_of_its_tangent():
+    x1, x2 = call("affine")
+    result = bansac.ransac(AFFINE, np.column_stack([x1, x2]), threshold=1.5, seed=0)
+    found = bansac.covariance(AFFINE, result, np.column_stack([x1, x2]))
+    np.testing.assert_allclose(found.matrix, bansac.covariance("affine", result, x1, x2).matrix)
+    with pytest.raises(ValueError, match="has no derivatives: it needs linearize"):
+        bansac.covariance(dataclasses.replace(AFFINE, linearize=None), result, x1)
+
+
+def test_errors_name_the_reason():
+    x1, x2, K = call("relative_pose")
+    result = bansac.estimate_relative_pose(x1, x2, K, seed=0)
+    with pytest.raises(ValueError, match="the data are not those of the result"):
+        bansac.covariance("relative_pose", result, x1, x2, K + np.diag([9.0, 9, 0]))
+    with pytest.raises(ValueError, match="the result is of 80 points, and the data are 79"):
+        bansac.covariance("relative_pose", result, x1[1:], x2[1:], K)
+    with pytest.raises(ValueError, match=r"problem must be one of 'homography'.* got 'pose'"):
+        bansac.covariance("pose", result, x1, x2)
+    with pytest.raises(TypeError, match="K3"):
+        bansac.covariance("relative_pose", result, x1, x2, K3=K)
+    with pytest.raises(ValueError, match="the result has no success"):
+        bansac.covariance("homography", bansac.estimate_homography(x1[:5], x2[:5], seed=0), x1[:5], x2[:5])
+
+
+def test_models_that_the_inliers_do_not_determine_have_no_covariance():
+    plane, turn = planar_scene_matches(200, 1.0, 1.0, 0.1, 1), rotation_matches(200, 1.0, 0.1, 1)
+    for name, scene, cameras in (("fundamental", plane, ()), ("relative_pose", turn, (turn.K,))):
+        result = getattr(bansac, f"estimate_{name}")(scene.x1, scene.x2, *cameras, seed=0)
+        with pytest.raises(ValueError, match="the inliers do not determine the model"):
+            bansac.covariance(name, result, scene.x1, scene.x2, *cameras)
+    line = call("line")[0]
+    result = bansac.fit_line(line, threshold=1.5, seed=0)
+    few = dataclasses.replace(result, inliers=result.inliers[:2], residuals=result.residuals[:2])
+    with pytest.raises(ValueError, match="2 inliers for 2 parameters"):
+        bansac.covariance("line", few, line[:2])
+    with pytest.raises(ValueError, match="leaves their residuals as they are"):
+        bansac.covariance("line", few_at_one_place(result, line), np.tile(line[:1], (80, 1)))
+
+
+def few_at_one_place(result, points):
+    """Return a result whose points are all the first one."""
+    return dataclasses.replace(result, inliers=np.full(80, True), residuals=np.full(80, result.residuals[0]))
