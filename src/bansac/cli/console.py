@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import gc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, NoReturn, ParamSpec
@@ -17,8 +18,8 @@ NO_MODEL = 1
 BAD_INPUT = 2
 INTERRUPTED = 130
 
-report = Console(highlight=False, soft_wrap=True)
-notes = Console(stderr=True, highlight=False, soft_wrap=True)
+report = Console(emoji=False, highlight=False, soft_wrap=True)
+notes = Console(stderr=True, emoji=False, highlight=False, soft_wrap=True)
 
 Parameters = ParamSpec("Parameters")
 
@@ -28,6 +29,7 @@ def command(function: Callable[Parameters, None]) -> Callable[Parameters, None]:
 
     @functools.wraps(function)
     def run(*args: Parameters.args, **kwargs: Parameters.kwargs) -> None:
+        gc.enable()
         try:
             with redirect_announcement(lambda line: notes.print(line, markup=False)):
                 function(*args, **kwargs)
