@@ -81,3 +81,11 @@ def test_a_pack_is_for_other_processors_too(tmp_path, monkeypatch):
     monkeypatch.setattr(warm.config, "CPU_NAME", None)
     with pytest.raises(RuntimeError, match="set NUMBA_CPU_NAME="):
         warm.build_pack(tmp_path / "kernels.pack", 1)
+
+
+@pytest.mark.parametrize("name", ["homography", "fundamental", "relative_pose"])
+def test_the_part_of_a_call_without_its_search_needs_no_more(name):
+    whole, part = warm.split_call(name, {})
+    warm._run(*whole)
+    done = warm._run(*part)
+    assert (done.compiled, done.loaded) == (0, 0), "the call has them already"
