@@ -247,9 +247,8 @@ def _compile_around_search(name: str, options: dict[str, Any]) -> None:
     """Use the kernels of a call that the search of another process reaches last: the verdict, then the refinement."""
     letter, key, matrix = _SPLIT[name]
     problem, model = MODELS[letter].load_problem(), matrix.flatten()
-    settings: Any = {
-        key: value for key, value in options.items() if key not in ("preset", "scores", "search", "threshold")
-    }
+    others = "preset", "scores", "search", "threshold"
+    settings: Any = {option: value for option, value in options.items() if option not in others}
     resolved = resolve_options(problem, None, options.get("preset"), options.get("threshold"), settings)
     call = _data()[key]
     data = as_matches(call["x1"], call["x2"])
