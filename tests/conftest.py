@@ -6,6 +6,7 @@ import contextlib
 import os
 import signal
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numba
@@ -14,7 +15,6 @@ import pytest
 from hypothesis import settings
 
 from tests.clusters import local_cluster
-from tests.compile_once import compile_once
 
 # A shell lets the commands that it runs in the background ignore Ctrl-C, which processes started by tests then do too.
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
@@ -33,7 +33,9 @@ FIRST = ["tests/test_synthetic.py", "tests/numeric/", "tests/solvers/", "tests/p
 def pytest_configure(config: pytest.Config) -> None:
     """Let the workers run the files in the order of the collection, and compile each kernel once."""
     if hasattr(config, "workerinput"):
-        compile_once()
+        from bansac.numeric.compile_once import compile_once
+
+        compile_once(Path(__file__))
     elif hasattr(config.option, "loadscopereorder"):
         config.option.loadscopereorder = False
 

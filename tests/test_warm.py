@@ -81,3 +81,12 @@ def test_a_pack_is_for_other_processors_too(tmp_path, monkeypatch):
     monkeypatch.setattr(warm.config, "CPU_NAME", None)
     with pytest.raises(RuntimeError, match="set NUMBA_CPU_NAME="):
         warm.build_pack(tmp_path / "kernels.pack", 1)
+
+
+def test_the_part_of_a_call_without_its_search_needs_no_more():
+    whole, part = warm.split_call("homography", {})
+    warm._run(*whole)
+    done = warm._run(*part)
+    assert done.compiled + done.loaded <= 2, (
+        "the posterior, which results compute on demand, and the extent of the data"
+    )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import multiprocessing
 import signal
+import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -20,16 +21,26 @@ from numba import config
 from numpy.typing import NDArray
 
 import bansac
-from bansac.engine.sampling import SAMPLERS
+from bansac.engine import runner
+from bansac.engine.noise_scale import estimate_threshold, first_threshold, threshold_bounds
+from bansac.engine.posterior import inlier_probabilities
+from bansac.engine.sampling import SAMPLERS, SamplerInput
 from bansac.engine.scoring import SCORES
+from bansac.engine.state import pack_run
+from bansac.estimate.solve import distances
+from bansac.estimate.two_views import as_matches
 from bansac.numeric.cache import cache_folders
+from bansac.numeric.compile_once import compile_once
 from bansac.numeric.numba_backend import KERNELS, read_cache
 from bansac.numeric.pack import write_pack
+from bansac.numeric.rng import seed_rng
 from bansac.numeric.target import describe_target, find_mismatch, portable_level
-from bansac.problems.table import ESTIMATORS
+from bansac.presets import resolve_options
+from bansac.problems.table import ESTIMATORS, MODELS
 from bansac.result import Result
+from bansac.significance.verdict import find_verdict, is_significant
 
-__all__ = ["DEFAULTS", "OPTIONS", "Warmed", "build_pack", "warm_cache"]
+__all__ = ["DEFAULTS", "OPTIONS", "Warmed", "build_pack", "run_in_processes", "split_call", "warm_cache"]
 
 _PROBLEMS = tuple(row.name for row in ESTIMATORS if row.warm is not None)
 
@@ -43,8 +54,18 @@ _VARIANTS = {
 # Number of matches or points.
 _SIZE = 60
 
+# Calls that are compiled in two parts: the model, the key of the data, and its parameters.
+_SHIFT = np.array([0.5, 0.1, 0.2])
+_ESSENTIAL = np.cross(np.eye(3), _SHIFT)
+_PER_PIXEL = np.diag([1 / 500, 1 / 500, 1.0])
+_SPLIT = {
+    "homography": ("H", "plane of space", np.array([[1.1, 0, 20], [0, 1.1, 20], [0, 0, 1]])),
+    "fundamental": ("F", "scene", _PER_PIXEL @ _ESSENTIAL @ _PER_PIXEL),
+    "relative_pose": ("E", "normalised scene", _ESSENTIAL),
+}
+
 Task = tuple[str, dict[str, Any]]
-"""The name of an estimator, and its options."""
+"""The name of an estimator, and its options; ``search=False`` is for what a call needs apart from the search."""
 
 DEFAULTS: tuple[Task, ...] = (
     *((name, {}) for name in _PROBLEMS),
@@ -131,9 +152,9 @@ def warm_cache(jobs: int = 1, *, options: bool = False) -> Iterator[Warmed]:
         for task in tasks:
             yield _run(*task)
         return
-    yield from _in_processes(tasks, jobs)
+    yield from run_in_processes(tasks, jobs)
     # If two processes write the same index at once, one entry is lost. A second pass compiles the missing kernels.
-    for _ in _in_processes(tasks, 1):
+    for _ in run_in_processes(tasks, 1):
         pass
 
 
@@ -172,12 +193,22 @@ def build_pack(path: Path, jobs: int) -> int:
     return len(kernels)
 
 
-def _in_processes(tasks: Sequence[Task], jobs: int) -> Iterator[Warmed]:
+def split_call(name: str, options: dict[str, Any]) -> tuple[Task, ...]:
+    """Return tasks that together compile what a call with these options needs, each about the same time."""
+    problem = "fundamental" if name == "sized_images" else name
+    if problem not in _SPLIT:
+        return ((name, options),)
+    return (name, options), (problem, options | {"search": False})
+
+
+def run_in_processes(tasks: Sequence[Task], jobs: int) -> Iterator[Warmed]:
     """Run the tasks in processes, and end the processes at once if the generator is closed early."""
     others = set(multiprocessing.active_children())
     context = multiprocessing.get_context("spawn")
-    ignore = (signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all processes; the parent handles it
-    with ProcessPoolExecutor(jobs, context, initializer=signal.signal, initargs=ignore) as pool:
+    with (
+        tempfile.NamedTemporaryFile() as locks,
+        ProcessPoolExecutor(jobs, context, initializer=_start_worker, initargs=(Path(locks.name),)) as pool,
+    ):
         try:
             for done in as_completed([pool.submit(_run, *task) for task in tasks]):
                 yield done.result()
@@ -189,10 +220,15 @@ def _in_processes(tasks: Sequence[Task], jobs: int) -> Iterator[Warmed]:
             raise
 
 
+def _start_worker(locks: Path) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all processes; the parent handles it
+    compile_once(locks)
+
+
 def _run(name: str, options: dict[str, Any]) -> Warmed:
     """Call an estimator on small data, and count the kernels that it compiles and loads."""
     before, started = KERNELS.copy(), time.perf_counter()
-    call_estimator(name, options)
+    call_estimator(name, options) if options.get("search", True) else _compile_around_search(name, options)
     label = ", ".join([name, *(f"{key}={value}" for key, value in options.items())])
     counts = {kind: KERNELS[kind] - before[kind] for kind in ("compiled", "loaded")}
     return Warmed(label, **counts, seconds=time.perf_counter() - started)
@@ -205,6 +241,32 @@ def call_estimator(name: str, options: dict[str, Any]) -> Result:
     scores = {"scores": np.linspace(0.9, 0.1, _SIZE)} if options.get("scores") else {}
     result: Result = getattr(bansac, function)(max_iterations=50, **_data()[key] | options | scores)
     return result
+
+
+def _compile_around_search(name: str, options: dict[str, Any]) -> None:
+    """Use the kernels of a call that the search of another process reaches last: the verdict, then the refinement."""
+    letter, key, matrix = _SPLIT[name]
+    problem, model = MODELS[letter].load_problem(), matrix.flatten()
+    others = "preset", "scores", "search", "threshold"
+    settings: Any = {option: value for option, value in options.items() if option not in others}
+    resolved = resolve_options(problem, None, options.get("preset"), options.get("threshold"), settings)
+    call = _data()[key]
+    data = as_matches(call["x1"], call["x2"])
+    threshold = first_threshold(problem, data)
+    residuals = distances(problem, data, model, 1.0)
+    inliers = residuals <= threshold
+    outcome = runner.EngineResult(model, 1.0, None, 1, 1, "agreement", None, restarts=1, threshold=threshold)
+    find_verdict(problem, data, threshold, 1.0, outcome, residuals, inliers, int(inliers.sum()), two_views=True)
+    is_significant(problem, data, 1.0, np.inf, model, threshold, True)
+    estimate_threshold(problem.distances(data, model), problem, threshold_bounds(problem, threshold))
+    inlier_probabilities(residuals, threshold, problem.codimension)
+    chosen, rng, ranking = resolved.options, seed_rng(0), np.arange(len(inliers))
+    radius, sample_size = chosen.neighborhood_radius, problem.sample_size
+    sampler = SamplerInput(data, sample_size, rng, ranking, None, radius, chosen.activation, chosen.weight_floor)
+    state, plan = runner._start(problem, chosen, sampler, threshold)
+    state.best_model[:] = model
+    if plan.refine is not None:
+        plan.refine(pack_run(state), problem)
 
 
 def _data() -> dict[str, dict[str, Any]]:
@@ -230,7 +292,7 @@ def _matches() -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.flo
     """Return points of one image, their matches for a scene in depth, and for a plane; ten matches are wrong."""
     rng = np.random.default_rng(0)
     X = rng.uniform([-1, -1, 4], [1, 1, 6], (_SIZE, 3))
-    Y = X + np.array([0.5, 0.1, 0.2])
+    Y = X + _SHIFT
     x1, x2 = 500 * X[:, :2] / X[:, 2:], 500 * Y[:, :2] / Y[:, 2:]
     flat = x1 * 1.1 + 20
     x2[:10] = flat[:10] = rng.uniform(-100, 100, (10, 2))

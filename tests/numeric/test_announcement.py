@@ -11,7 +11,7 @@ from types import ModuleType
 import pytest
 
 from bansac.numeric import announcement
-from bansac.numeric.announcement import announce_compilation, redirect_announcement
+from bansac.numeric.announcement import announce_compilation, before_compilation, redirect_announcement
 
 LINE = "bansac: compiling kernels for this machine, about 20 s, once"
 
@@ -77,3 +77,23 @@ def test_a_variable_silences_it(monkeypatch: pytest.MonkeyPatch, caplog: pytest.
     with redirect_announcement(pytest.fail):
         announce_compilation("", kept=True)
     assert not caplog.messages
+
+
+def test_a_command_compiles_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BANSAC_QUIET", "1")
+    calls: list[str] = []
+    with before_compilation(lambda: calls.append("compiled")):
+        assert announce_compilation("", kept=True)
+        assert not announce_compilation("", kept=True), "only once"
+    assert calls == ["compiled"]
+
+
+def test_nothing_is_compiled_first_if_it_cannot_be_kept() -> None:
+    with before_compilation(pytest.fail):
+        assert not announce_compilation("", kept=False)
+
+
+def test_nothing_is_compiled_first_after_the_call() -> None:
+    with before_compilation(pytest.fail):
+        pass
+    assert not announce_compilation("", kept=True)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import atexit
+import gc
 import sys
 
 __all__ = ["main"]
 
 
 def main() -> None:
-    """Run the command line."""
+    """Run the command line; the garbage collector ignores what is imported, which is not garbage."""
+    gc.disable()
+    atexit.register(gc.freeze)  # the end of the process would search all objects for garbage
     try:
         from bansac.cli.app import app
     except KeyboardInterrupt:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import bansac
-from bansac.cli.console import NO_MODEL, notes, report
+from bansac.cli.console import NO_MODEL, compiling_in_processes, notes, report
 from bansac.geometry import essential_from_pose
 from bansac.images import MAX_SIZE, read_image, shrink
 from bansac.matches import Matches
@@ -128,7 +128,9 @@ def estimate_two_view(
     row = MODELS[name]
     known = {"K1": K1, "K2": K2, "image_size1": matches.size1, "image_size2": matches.size2}
     arguments = {argument: known[argument] for argument in row.arguments}
-    result = row.load_function()(matches.x1, matches.x2, **arguments, **settings)
+    name_of_calls = "sized_images" if arguments.get("image_size1") and arguments.get("image_size2") else row.name
+    with compiling_in_processes(name_of_calls, settings):
+        result = row.load_function()(matches.x1, matches.x2, **arguments, **settings)
     normalised = row.cameras and (K1 is None or find_preset(settings.get("preset")).normalised_threshold)
     unit = "normalised units" if normalised else "px"
     if isinstance(result.model, RelativePose):

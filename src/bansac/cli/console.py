@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+import gc
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from typing import Any, NoReturn, ParamSpec
 
 import typer
 from rich.console import Console
 
-from bansac.numeric.announcement import redirect_announcement
+from bansac.executors.threads import count_workers
+from bansac.numeric.announcement import before_compilation, is_quiet, redirect_announcement
 from bansac.storage import to_json
 
 NO_MODEL = 1
 BAD_INPUT = 2
 INTERRUPTED = 130
 
-report = Console(highlight=False, soft_wrap=True)
-notes = Console(stderr=True, highlight=False, soft_wrap=True)
+report = Console(emoji=False, highlight=False, soft_wrap=True)
+notes = Console(stderr=True, emoji=False, highlight=False, soft_wrap=True)
 
 Parameters = ParamSpec("Parameters")
 
@@ -28,6 +30,7 @@ def command(function: Callable[Parameters, None]) -> Callable[Parameters, None]:
 
     @functools.wraps(function)
     def run(*args: Parameters.args, **kwargs: Parameters.kwargs) -> None:
+        gc.enable()
         try:
             with redirect_announcement(lambda line: notes.print(line, markup=False)):
                 function(*args, **kwargs)
@@ -54,7 +57,7 @@ def print_json(document: dict[str, Any]) -> None:
 
 
 @contextmanager
-def show_progress(what: str, total: int, done: int) -> Iterator[Callable[[], None]]:
+def show_progress(what: str, total: int, done: int, *, hidden: bool = False) -> Iterator[Callable[[], None]]:
     """Show a progress bar; call the yielded function after each further unit."""
     if done:
         notes.print(f"bansac: continuing an interrupted run: {done} of {total} {what} are done")
@@ -75,9 +78,32 @@ def show_progress(what: str, total: int, done: int) -> Iterator[Callable[[], Non
         TimeElapsedColumn(),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=notes, transient=True, disable=not notes.is_terminal) as progress:
+    with Progress(*columns, console=notes, transient=True, disable=hidden or not notes.is_terminal) as progress:
         task = progress.add_task(what, total=total, completed=done)
         yield lambda: progress.advance(task)
+
+
+@contextmanager
+def compiling_in_processes(name: str, settings: Mapping[str, Any]) -> Iterator[None]:
+    """Compile in processes what a call of an estimator needs, if the call inside lacks a kernel.
+
+    ``name`` is a name of ``bansac.warm``. Of the settings, texts and scores determine which kernels a call needs.
+    """
+    with before_compilation(functools.partial(_compile_in_processes, name, settings)):
+        yield
+
+
+def _compile_in_processes(name: str, settings: Mapping[str, Any]) -> None:
+    from bansac.warm import run_in_processes, split_call
+
+    options = {key: value for key, value in settings.items() if isinstance(value, str)}
+    tasks = split_call(name, options | {"scores": True} if "scores" in settings else options)
+    jobs = min(len(tasks), count_workers(None))
+    if jobs == 1:
+        return
+    with show_progress("parts of the kernels", len(tasks), 0, hidden=is_quiet()) as advance, suppress(Exception):
+        for _ in run_in_processes(tasks, jobs):  # the command makes the call itself, with its errors
+            advance()
 
 
 @contextmanager

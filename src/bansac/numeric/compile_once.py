@@ -1,0 +1,52 @@
+"""Processes share out the compilation: one compiles a kernel, the others wait and load it from the cache."""
+
+from __future__ import annotations
+
+import contextlib
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from numba import config, njit
+
+__all__ = ["compile_once"]
+
+
+def compile_once(path: Path) -> None:
+    """Let this process hold a lock of each kernel while it compiles it; kernels do not call one another in circles.
+
+    Parameters
+    ----------
+    path : Path
+        A file that all processes may write to; nothing is written.
+    """
+    try:
+        import fcntl
+    except ImportError:  # on Windows each process compiles for itself
+        return
+    if config.DISABLE_JIT:
+        return
+    file = path.open("r+b")
+    dispatcher: Any = type(njit(_define))
+    compile_kernel = dispatcher.compile
+
+    @contextlib.contextmanager
+    def locked(byte: int) -> Iterator[None]:
+        fcntl.lockf(file, fcntl.LOCK_EX, 1, byte)
+        try:
+            yield
+        finally:
+            fcntl.lockf(file, fcntl.LOCK_UN, 1, byte)
+
+    def compile_locked(self: Any, signature: Any) -> Any:
+        code = self.py_func.__code__
+        kernel = repr((code.co_filename, code.co_firstlineno, signature))
+        with locked(zlib.crc32(kernel.encode())):
+            return compile_kernel(self, signature)
+
+    dispatcher.compile = compile_locked
+
+
+def _define() -> None:
+    """Do nothing; Numba makes a dispatcher of this function, whose class is wanted."""
