@@ -66,8 +66,8 @@ def null_space(a: Floats, equations: int) -> bool:
     """Write a basis of the matrices that satisfy some equations; False if the equations are dependent.
 
     The first rows of ``a``, of nine numbers each, hold the equations. The next rows, up to nine, get the basis. The
-    next nine numbers are work space. The method is Gauss-Jordan elimination; each equation is solved for the entry of F with
-    its largest coefficient.
+    next nine numbers are work space. The method is Gauss-Jordan elimination; each equation is solved for the entry of F
+    with its largest coefficient.
     """
     for i in range(9):
         a[81 + i] = -1.0  # index of the equation that is solved for entry i

@@ -49,34 +49,36 @@ _THREE_U = (0.0, 1.0, -1.0)
 _NODES = 16
 _ANGLES = np.pi * (np.arange(_NODES) + 0.5) / _NODES
 _S = np.cos(_ANGLES)
-_AT_NODES = np.array([(1.0 - _S) ** (2 - k) * (1.0 + _S) ** k * (1.0 - _S) ** (-1 / 3) for k in range(3)])
+_AT_NODES = np.column_stack([(1.0 - _S) ** (2 - k) * (1.0 + _S) ** k * (1.0 - _S) ** (-1 / 3) for k in range(3)])
 _TRANSFORM = 2.0 / _NODES * np.cos(np.outer(_ANGLES, np.arange(_NODES)))
 _TRANSFORM[:, 0] *= 0.5
 _CELLS = 128
 _GRID = np.cos(np.pi * np.arange(_CELLS + 1) / _CELLS)
 _TO_GRID = np.ascontiguousarray((np.cos(np.outer(np.arccos(_GRID), np.arange(_NODES))) @ _TRANSFORM.T).T)
 
-# Offsets in the scratch: six equations and the basis of their null space (``null_space``); products; M0, M1, M2; M at
-# the nodes, with the node as last index, and two rows of work; det M at the nodes, its coefficients, and its values on
-# the grid. One root at a time uses the memory of M at the nodes: M, its null vector and the order of its columns; a, b, c and u;
-# the monomials and their derivatives by two of a, b, c.
+# Rows of M have ten coefficients and two zeros, so that loops over them are vectorised.
+_ROW = 12
+_STEP = 10 * _ROW
+
+# Offsets in the scratch: six equations and the basis of their null space (``null_space``); products of two matrices;
+# M0, M1, M2; M for one w, and the row that is subtracted from the others; the Chebyshev coefficients of det M; its
+# values on the grid; the null vector of M; a, b, c and u; the ten monomials, and their
+# derivatives by two of a, b, c.
 _BASIS = 6 * 9
 _PRODUCTS = 96
-_THREE = _PRODUCTS + 96
-_M = _THREE + 3 * 104
-_FACTOR = _M + 100 * _NODES
-_DETERMINANT = _FACTOR + 2 * _NODES
-_COEFFICIENTS = _DETERMINANT + _NODES
+_THREE = _PRODUCTS + 16
+_M = _THREE + 3 * _STEP
+_TOP = _M + _STEP
+_COEFFICIENTS = _TOP + 16
 _VALUES = _COEFFICIENTS + _NODES
-SCRATCH = _VALUES + _CELLS + 8
-_ELIMINATED = _M
-_VECTOR = _ELIMINATED + 100
-_ORDER = _VECTOR + 10
-_UNKNOWNS = _ORDER + 10
-_MONOMIALS_AT = _UNKNOWNS + 4
+_VECTOR = _VALUES + _CELLS + 8
+_UNKNOWNS = _VECTOR + 10
+_POWERS = _UNKNOWNS + 4
+SCRATCH = _POWERS + 30
 
 # Largest numbers of steps to find a root and to polish a model, and the last step of the latter.
 _MAX_STEPS = 30
+_CLOSE = 1e-9
 _MAX_POLISH = 5
 _LAST_STEP = 1e-9
 
@@ -97,10 +99,10 @@ def solve_equations(models: Floats, scratch: Floats, shared: bool) -> int:
     if not null_space(scratch, 6) or not _orthonormalize(scratch):
         return 0
     for k in range(3):
-        _build_constraints(scratch, _THREE_U[k] / _SQUARE, shared, _THREE + 104 * k)
-    for i in range(_THREE, _THREE + 100):
-        middle, low, high = scratch[i], scratch[i + 208], scratch[i + 104]
-        scratch[i + 104], scratch[i + 208] = 0.5 * (high - low), 0.5 * (high + low) - middle
+        _build_constraints(scratch, _THREE_U[k] / _SQUARE, shared, _THREE + _STEP * k)
+    for i in range(_THREE, _THREE + _STEP):
+        middle, low, high = scratch[i], scratch[i + 2 * _STEP], scratch[i + _STEP]
+        scratch[i + _STEP], scratch[i + 2 * _STEP] = 0.5 * (high - low), 0.5 * (high + low) - middle
     _evaluate_determinants(scratch)
     count, below = 0, 0.0
     for g in range(_CELLS + 1):
@@ -142,7 +144,7 @@ def _build_constraints(a: Floats, w: float, shared: bool, out: int) -> None:
 
     The trace constraint is the sum of (2 S - trace(S)) F over the basis matrices, with S = F Q1 F^T Q2.
     """
-    for i in range(out, out + 100):
+    for i in range(out, out + _STEP):
         a[i] = 0.0
     w1 = w if shared else 1.0
     for p in range(3):
@@ -166,55 +168,103 @@ def _build_constraints(a: Floats, w: float, shared: bool, out: int) -> None:
                 for i in range(3):
                     s0, s1, s2 = a[_PRODUCTS + 3 * i], a[_PRODUCTS + 3 * i + 1], a[_PRODUCTS + 3 * i + 2]
                     for j in range(3):
-                        a[place + 30 * i + 10 * j] += s0 * a[f + j] + s1 * a[f + 3 + j] + s2 * a[f + 6 + j]
-                a[place + 90] += a[_PRODUCTS + 9] * a[f] + a[_PRODUCTS + 10] * a[f + 1] + a[_PRODUCTS + 11] * a[f + 2]
+                        a[place + _ROW * (3 * i + j)] += s0 * a[f + j] + s1 * a[f + 3 + j] + s2 * a[f + 6 + j]
+                a[place + 9 * _ROW] += (
+                    a[_PRODUCTS + 9] * a[f] + a[_PRODUCTS + 10] * a[f + 1] + a[_PRODUCTS + 11] * a[f + 2]
+                )
 
 
 @inner_kernel
 def _evaluate_determinants(a: Floats) -> None:
-    """Write det M at the nodes, its Chebyshev coefficients, and its values on the grid.
+    """Write the Chebyshev coefficients of det M, and its values on the grid."""
+    for i in range(_COEFFICIENTS, _COEFFICIENTS + _NODES):
+        a[i] = 0.0
+    for i in range(_VALUES, _VALUES + _CELLS + 1):
+        a[i] = 0.0
+    for node in range(_NODES):
+        p0, p1, p2 = _AT_NODES[node, 0], _AT_NODES[node, 1], _AT_NODES[node, 2]
+        for i in range(_M, _M + 9 * _ROW):
+            m = i - _M + _THREE
+            a[i] = p0 * a[m] + p1 * a[m + _STEP] + p2 * a[m + 2 * _STEP]
+        for i in range(_M + 9 * _ROW, _M + 10 * _ROW):
+            a[i] = a[i - _M + _THREE]
+        value = _eliminate(a)
+        for i in range(_COEFFICIENTS, _COEFFICIENTS + _NODES):
+            a[i] += value * _TRANSFORM[node, i - _COEFFICIENTS]
+        for i in range(_VALUES, _VALUES + _CELLS + 1):
+            a[i] += value * _TO_GRID[node, i - _VALUES]
 
-    Gaussian elimination with exchanges of neighbouring rows runs at all nodes in parallel: the loops over the nodes
-    have no branch and a fixed length, so that the compiler can vectorise them.
-    """
-    for m in range(100):
-        m0, m1, m2 = a[_THREE + m], a[_THREE + 104 + m], a[_THREE + 208 + m]
-        for j in range(_NODES):
-            combined = m0 * _AT_NODES[0, j] + m1 * _AT_NODES[1, j] + m2 * _AT_NODES[2, j]
-            a[_M + _NODES * m + j] = combined if m < 90 else m0
-    for j in range(_NODES):
-        a[_DETERMINANT + j] = 1.0
+
+@inner_kernel
+def _eliminate(a: Floats) -> float:
+    """Return the determinant of the matrix at ``_M``, which is overwritten (Gaussian elimination)."""
+    determinant = 1.0
     for k in range(10):
-        for r in range(k + 1, 10):
-            top, low = _M + _NODES * 11 * k, _M + _NODES * (10 * r + k)
-            for j in range(_NODES):
-                x, y = a[top + j], a[low + j]
-                swap = abs(y) > abs(x)
-                larger, smaller = (y, x) if swap else (x, y)
-                a[_FACTOR + j] = smaller / larger if larger != 0.0 else 0.0
-                a[_FACTOR + _NODES + j] = 1.0 if swap else 0.0
-                a[top + j] = larger
-                a[_DETERMINANT + j] = -a[_DETERMINANT + j] if swap else a[_DETERMINANT + j]
-            for c in range(k + 1, 10):
-                top, low = _M + _NODES * (10 * k + c), _M + _NODES * (10 * r + c)
-                for j in range(_NODES):
-                    x, y = a[top + j], a[low + j]
-                    swap = a[_FACTOR + _NODES + j] != 0.0
-                    larger, smaller = (y, x) if swap else (x, y)
-                    a[top + j] = larger
-                    a[low + j] = smaller - a[_FACTOR + j] * larger
-        for j in range(_NODES):
-            a[_DETERMINANT + j] *= a[_M + _NODES * 11 * k + j]
-    for i in range(_NODES):
-        a[_COEFFICIENTS + i] = 0.0
-    for i in range(_CELLS + 1):
-        a[_VALUES + i] = 0.0
-    for j in range(_NODES):
-        value = a[_DETERMINANT + j]
-        for i in range(_NODES):
-            a[_COEFFICIENTS + i] += value * _TRANSFORM[j, i]
-        for i in range(_CELLS + 1):
-            a[_VALUES + i] += value * _TO_GRID[j, i]
+        pivot, largest = k, 0.0
+        for r in range(k, 10):
+            size = abs(a[_M + _ROW * r + k])
+            if size > largest:
+                pivot, largest = r, size
+        if not 0.0 < largest < np.inf:
+            return 0.0
+        top, other = _row(a, k), _row(a, pivot)
+        for c in range(_ROW):
+            entry = other[c]
+            other[c], top[c], a[_TOP + c] = top[c], entry, entry
+        determinant *= top[k] if pivot == k else -top[k]
+        if k < 5:
+            _subtract_top(a, k, 1.0 / top[k])
+        elif k < 9:
+            _subtract_top_below(a, k, 1.0 / top[k])
+    return determinant
+
+
+@inlined
+def _row(a: Floats, k: int) -> Floats:
+    """Return a row of the matrix at ``_M``."""
+    return a[_M + _ROW * k : _M + _ROW * k + _ROW]
+
+
+@inlined
+def _subtract_top(a: Floats, k: int, inverse: float) -> None:
+    """Subtract multiples of the row at ``_TOP`` from the rows after row ``k``, so that their column ``k`` vanishes.
+
+    The factors are local variables and the loop has a fixed length, so that the compiler can vectorise it.
+    """
+    column = _M + k
+    f1 = inverse * a[column + 12] if k < 1 else 0.0
+    f2 = inverse * a[column + 24] if k < 2 else 0.0
+    f3 = inverse * a[column + 36] if k < 3 else 0.0
+    f4 = inverse * a[column + 48] if k < 4 else 0.0
+    f5, f6, f7 = inverse * a[column + 60], inverse * a[column + 72], inverse * a[column + 84]
+    f8, f9 = inverse * a[column + 96], inverse * a[column + 108]
+    for c in range(_M, _M + _ROW):
+        entry = a[c - _M + _TOP]
+        a[c + 12] -= f1 * entry
+        a[c + 24] -= f2 * entry
+        a[c + 36] -= f3 * entry
+        a[c + 48] -= f4 * entry
+        a[c + 60] -= f5 * entry
+        a[c + 72] -= f6 * entry
+        a[c + 84] -= f7 * entry
+        a[c + 96] -= f8 * entry
+        a[c + 108] -= f9 * entry
+
+
+@inlined
+def _subtract_top_below(a: Floats, k: int, inverse: float) -> None:
+    """Subtract multiples of the row at ``_TOP`` from the last four rows, as far as they follow row ``k``."""
+    column = _M + k
+    f6 = inverse * a[column + 72] if k < 6 else 0.0
+    f7 = inverse * a[column + 84] if k < 7 else 0.0
+    f8 = inverse * a[column + 96] if k < 8 else 0.0
+    f9 = inverse * a[column + 108]
+    for c in range(_M + 4, _M + _ROW):
+        entry = a[c - _M + _TOP]
+        a[c + 72] -= f6 * entry
+        a[c + 84] -= f7 * entry
+        a[c + 96] -= f8 * entry
+        a[c + 108] -= f9 * entry
 
 
 @inner_kernel
@@ -239,7 +289,7 @@ def _find_root(a: Floats, low: float, high: float) -> float:
             low, at_low = high, at_high
         else:
             at_low *= at_high / (at_high + value) if at_high + value != 0.0 else 0.5
-        close = abs(middle - high) <= 1e-12
+        close = abs(middle - high) <= _CLOSE
         high, at_high = middle, value
         if close or value == 0.0:
             break
@@ -253,10 +303,15 @@ def _back_substitute(a: Floats, u: float, model: Floats) -> bool:
     The null vector of M holds the monomials of a, b, c. Their largest cube and the monomials with its square give the
     ratios of a, b, c. The method of Gauss and Newton then reduces the residuals of all ten constraints.
     """
-    for i in range(100):
-        a[_ELIMINATED + i] = a[_THREE + i] + u * (a[_THREE + 104 + i] + u * a[_THREE + 208 + i])
-    if not _null_vector(a):
-        return False
+    for i in range(_M, _M + _STEP):
+        m = i - _M + _THREE
+        a[i] = a[m] + u * (a[m + _STEP] + u * a[m + 2 * _STEP])
+    _eliminate(a)
+    for k in range(9, -1, -1):
+        row, total = _row(a, k), 0.0
+        for c in range(k + 1, 10):
+            total -= row[c] * a[_VECTOR + c]
+        a[_VECTOR + k] = 1.0 if k == 9 else total / row[k]
     best = 0
     for i in range(1, 3):
         best = i if abs(a[_VECTOR + _CUBES[i]]) > abs(a[_VECTOR + _CUBES[best]]) else best
@@ -285,50 +340,16 @@ def _back_substitute(a: Floats, u: float, model: Floats) -> bool:
 
 
 @inner_kernel
-def _null_vector(a: Floats) -> bool:
-    """Write the null vector of the singular matrix at ``_ELIMINATED`` (Gaussian elimination, largest pivot first)."""
-    for i in range(10):
-        a[_ORDER + i] = i
-    for k in range(9):
-        row, column, largest = k, k, 0.0
-        for r in range(k, 10):
-            for c in range(k, 10):
-                size = abs(a[_ELIMINATED + 10 * r + c])
-                if size > largest:
-                    row, column, largest = r, c, size
-        if not 0.0 < largest < np.inf:
-            return False
-        top, other = _ELIMINATED + 10 * k, _ELIMINATED + 10 * row
-        for c in range(10):
-            a[top + c], a[other + c] = a[other + c], a[top + c]
-        for r in range(_ELIMINATED, _ELIMINATED + 100, 10):
-            a[r + k], a[r + column] = a[r + column], a[r + k]
-        a[_ORDER + k], a[_ORDER + column] = a[_ORDER + column], a[_ORDER + k]
-        inverse = 1.0 / a[top + k]
-        for r in range(k + 1, 10):
-            low = _ELIMINATED + 10 * r
-            factor = a[low + k] * inverse
-            for c in range(k + 1, 10):
-                a[low + c] -= factor * a[top + c]
-    for k in range(9, -1, -1):
-        total = 0.0
-        for c in range(k + 1, 10):
-            total -= a[_ELIMINATED + 10 * k + c] * a[_VECTOR + int(a[_ORDER + c])]
-        a[_VECTOR + int(a[_ORDER + k])] = 1.0 if k == 9 else total / a[_ELIMINATED + 11 * k]
-    return True
-
-
-@inner_kernel
 def _polish(a: Floats, fixed: int) -> float:
     """Make one step of Gauss and Newton's method, with one of a, b, c fixed; return its size."""
     x, y, u = (fixed + 1) % 3, (fixed + 2) % 3, a[_UNKNOWNS + 3]
-    for i in range(_MONOMIALS_AT, _MONOMIALS_AT + 30):
+    for i in range(_POWERS, _POWERS + 30):
         a[i] = 0.0
     for i in range(3):
         for j in range(i, 3):
             for k in range(j, 3):
                 p, q, r = a[_UNKNOWNS + i], a[_UNKNOWNS + j], a[_UNKNOWNS + k]
-                at = _MONOMIALS_AT + _PLACE[i, j, k]
+                at = _POWERS + _PLACE[i, j, k]
                 a[at] = p * q * r
                 a[at + 10] = (q * r if i == x else 0.0) + (p * r if j == x else 0.0) + (p * q if k == x else 0.0)
                 a[at + 20] = (q * r if i == y else 0.0) + (p * r if j == y else 0.0) + (p * q if k == y else 0.0)
@@ -336,12 +357,12 @@ def _polish(a: Floats, fixed: int) -> float:
     for i in range(10):
         residual = by_x = by_y = by_u = 0.0
         for m in range(10):
-            at = _THREE + 10 * i + m
-            linear, square, monomial = a[at + 104], a[at + 208], a[_MONOMIALS_AT + m]
+            at = _THREE + _ROW * i + m
+            linear, square, monomial = a[at + _STEP], a[at + 2 * _STEP], a[_POWERS + m]
             entry = a[at] + u * (linear + u * square)
             residual += entry * monomial
-            by_x += entry * a[_MONOMIALS_AT + 10 + m]
-            by_y += entry * a[_MONOMIALS_AT + 20 + m]
+            by_x += entry * a[_POWERS + 10 + m]
+            by_y += entry * a[_POWERS + 20 + m]
             by_u += (linear + 2.0 * u * square) * monomial
         xx += by_x * by_x
         xy += by_x * by_y
