@@ -10,6 +10,7 @@ from typing import Unpack
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from bansac.camera import Camera
 from bansac.engine.model_selection import Plausibility
 from bansac.estimate.solve import solve
 from bansac.numeric.arrays import Floats
@@ -304,13 +305,15 @@ def estimate_relative_pose(
     Parameters
     ----------
     x1, x2, K1, K2, threshold, scores, priors, weights, preset, options, **settings
-        As in :func:`bansac.estimate_essential`.
+        As in :func:`bansac.estimate_essential`. ``K1`` and ``K2`` may be cameras without a focal length
+        (:meth:`bansac.Camera.unknown_focal`). It is then estimated, too. The same camera twice, or ``K2=None``, has one
+        focal length in both images.
 
     Returns
     -------
     Result
         ``model`` is a :class:`bansac.RelativePose` with the rotation ``R`` and the direction ``t`` of the translation:
-        ``X2 = R X1 + t``.
+        ``X2 = R X1 + t``. If focal lengths were estimated, it has the camera matrices ``K1`` and ``K2``.
 
     Raises
     ------
@@ -331,6 +334,14 @@ def estimate_relative_pose(
     from bansac.geometry import recover_pose
 
     watch = Stopwatch()
+    cameras = _with_unknown_focal(K1, K2)
+    if cameras is not None:
+        from bansac.estimate.unknown_focal import estimate_unknown_focal
+
+        data = as_matches(x1, x2)
+        return estimate_unknown_focal(
+            data, cameras, threshold, scores, priors, weights, preset, options, settings, watch
+        )
     rays, unit = _as_rays(x1, x2, K1, K2, preset)
     problem, resolved = _resolve_essential(options, preset, threshold, settings, unit)
     result = solve(problem, rays, resolved, scores, priors, weights, watch, unit, two_views=True)
@@ -345,6 +356,18 @@ def estimate_relative_pose(
         result = prefer_motion_of_plane(problem, rays, result, unit)
     seconds, loading_seconds = watch.read()
     return replace(result, seconds=seconds, loading_seconds=loading_seconds)
+
+
+def _with_unknown_focal(K1: ArrayLike | Camera | None, K2: ArrayLike | Camera | None) -> tuple[Camera, Camera] | None:
+    """Return both cameras if one has no focal length, else None; a camera matrix becomes a camera."""
+    if not any(isinstance(K, Camera) and not K.has_focal for K in (K1, K2)):
+        return None
+    if K1 is None:
+        raise ValueError("K1 must be given if K2 is")
+    first = K1 if isinstance(K1, Camera) else Camera.from_matrix(K1)
+    if K2 is None:
+        return first, first
+    return first, K2 if isinstance(K2, Camera) else Camera.from_matrix(K2)
 
 
 def _resolve_essential(

@@ -78,6 +78,7 @@ SCRATCH = _POWERS + 30
 
 # Largest numbers of steps to find a root and to polish a model, and the last step of the latter.
 _MAX_STEPS = 30
+_MAX_DIPS = 6
 _CLOSE = 1e-9
 _MAX_POLISH = 5
 _LAST_STEP = 1e-9
@@ -104,16 +105,60 @@ def solve_equations(models: Floats, scratch: Floats, shared: bool) -> int:
         middle, low, high = scratch[i], scratch[i + 2 * _STEP], scratch[i + _STEP]
         scratch[i + _STEP], scratch[i + 2 * _STEP] = 0.5 * (high - low), 0.5 * (high + low) - middle
     _evaluate_determinants(scratch)
-    count, below = 0, 0.0
-    for g in range(_CELLS + 1):
-        value = scratch[_VALUES + g]
-        if g > 0 and count < MAX_MODELS and (value < 0.0) != (below < 0.0):
-            s = _find_root(scratch, _GRID[g], _GRID[g - 1])
-            u = (1.0 + s) / (1.0 - s) if s < 1.0 else np.inf
-            in_range = _SQUARE / _LONGEST**2 < u < _SQUARE / _SHORTEST**2
-            count += 1 if in_range and _back_substitute(scratch, u, models[count]) else 0
-        below = value
+    count = 0
+    for g in range(1, _CELLS + 1):
+        before, value = scratch[_VALUES + g - 1], scratch[_VALUES + g]
+        low, middle, high = _GRID[g], _GRID[g - 1], _GRID[g - 1]
+        found = (value < 0.0) != (before < 0.0)
+        if not found and g > 1 and _is_dip(scratch[_VALUES + g - 2], before, value):
+            middle, high = _find_dip(scratch, low, middle, _GRID[g - 2]), _GRID[g - 2]
+            found = (_determinant(scratch, middle) < 0.0) != (value < 0.0)
+        if found:
+            count += _add_model(scratch, low, middle, models, count)
+            if middle < high:
+                count += _add_model(scratch, middle, high, models, count)
     return count
+
+
+@inlined
+def _is_dip(first: float, second: float, third: float) -> bool:
+    """Return whether values of one sign are nearest to 0 at the second."""
+    return (first < 0.0) == (second < 0.0) and abs(second) < abs(first) and abs(second) < abs(third)
+
+
+@inner_kernel
+def _find_dip(a: Floats, low: float, middle: float, high: float) -> float:
+    """Return the extremum of det M between two points; two close roots have it between them (parabolas)."""
+    at_low, at_middle, at_high = _determinant(a, low), _determinant(a, middle), _determinant(a, high)
+    for _ in range(_MAX_DIPS):
+        p, q = (middle - low) * (at_middle - at_high), (middle - high) * (at_middle - at_low)
+        if p == q:
+            break
+        x = middle - 0.5 * ((middle - low) * p - (middle - high) * q) / (p - q)
+        if not low < x < high or abs(x - middle) <= _CLOSE:
+            break
+        value = _determinant(a, x)
+        nearer = (at_middle < 0.0) != (value < 0.0) or abs(value) < abs(at_middle)
+        if (x < middle) == nearer:
+            high, at_high = (middle, at_middle) if nearer else (x, value)
+        else:
+            low, at_low = (middle, at_middle) if nearer else (x, value)
+        if nearer:
+            if (value < 0.0) != (at_middle < 0.0):
+                return x
+            middle, at_middle = x, value
+    return middle
+
+
+@inner_kernel
+def _add_model(a: Floats, low: float, high: float, models: Floats, count: int) -> int:
+    """Write the model of the root between two points; return 1, or 0 if there is none."""
+    if count == MAX_MODELS:
+        return 0
+    s = _find_root(a, low, high)
+    u = (1.0 + s) / (1.0 - s) if s < 1.0 else np.inf
+    in_range = _SQUARE / _LONGEST**2 < u < _SQUARE / _SHORTEST**2
+    return 1 if in_range and _back_substitute(a, u, models[count]) else 0
 
 
 @inner_kernel
