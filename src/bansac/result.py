@@ -134,13 +134,14 @@ class Result:
         Time to compile kernels or load them from the cache; 0 if all of them were in memory.
     trace : Trace or None
         Record of the iterations, with ``trace=True``.
-    configuration : {"general", "ambiguous", "planar", "pure_rotation", "collinear", "undetermined_focal"} or None
-        Configuration of the inliers of two views. With "undetermined_focal" they do not determine an unknown focal
-        length, because the optical axes meet or the motion is small. With "ambiguous", many inliers are on a plane, and outliers off it
-        support another epipolar geometry, as a repeated pattern does; the result may be the wrong one. Planar points
-        and a pure rotation do not determine a fundamental matrix; for this problem both are "planar". With
+    configuration : str or None
+        Configuration of the inliers of two views: "general", "ambiguous", "planar", "pure_rotation", "collinear" or
+        "undetermined_focal". With "ambiguous", many inliers are on a plane, and outliers off it support another
+        epipolar geometry, as a repeated pattern does; the result may be the wrong one. Planar points and a pure
+        rotation do not determine a fundamental matrix; for this problem both are "planar". With
         "pure_rotation" the translation of E and of the pose is undetermined. With "collinear" the run has no success.
-        The plane of a homography is "planar". None without a model and for other models.
+        With "undetermined_focal" the inliers do not determine an unknown focal length, because the optical axes meet or
+        the motion is small. The plane of a homography is "planar". None without a model and for other models.
     """
 
     model: Any

@@ -116,11 +116,10 @@ def _relative_to_principal_points(data: _Array, cameras: tuple[Camera, Camera]) 
         if not camera.has_focal and camera.is_distorted:
             raise ValueError(f"{name} has distortion, which needs a focal length: undistort the points first")
         points.append(camera.unproject(x) if camera.has_focal else (x - camera.K[:2, 2]) / unit)
-    usual = np.array([1.0 if camera.has_focal else 2 * USUAL_FOCAL * r / unit for camera, r in zip(cameras, radii)])
-    if first is second:
-        directions = np.ones((1, 2))
-    else:
-        directions = np.eye(2)[[not camera.has_focal for camera in cameras]]
+    priors = (2 * USUAL_FOCAL * radius / unit for radius in radii)
+    usual = np.array([1.0 if camera.has_focal else prior for camera, prior in zip(cameras, priors, strict=True)])
+    separate = np.eye(2)[[not camera.has_focal for camera in cameras]]
+    directions = np.ones((1, 2)) if first is second else separate
     return _Views(np.ascontiguousarray(np.hstack(points).T), unit, usual, directions)
 
 
@@ -161,7 +160,7 @@ def _recover(problem: Problem, views: _Views, result: Result, cameras: tuple[Cam
     if configuration in _CAN_DETERMINE and not (deviations < _UNDETERMINED).all():
         configuration = "undetermined_focal"
         message += "; the matches do not determine the focal length (the optical axes meet, or the motion is small)"
-    K1, K2 = (_matrix(camera, focal * views.unit) for camera, focal in zip(cameras, focals))
+    K1, K2 = (_matrix(camera, focal * views.unit) for camera, focal in zip(cameras, focals, strict=True))
     pose = RelativePose(R.T, -R.T @ t, K2, K1) if swapped else RelativePose(R, t, K1, K2)
     posterior = None
     if result.success:
@@ -235,7 +234,7 @@ def _move(state: tuple[_Array, _Array, _Array], step: _Array, directions: _Array
     R, t, focals = state
     turned = t + step[3:5] @ _complement(t)
     return (
-        R @ rotation_matrix(step[:3]),
+        R @ rotation_matrix(step[:3]) if step[:3].any() else R,
         turned / np.linalg.norm(turned),
         focals * np.exp(np.clip(step[5:], -1.0, 1.0) @ directions),
     )
