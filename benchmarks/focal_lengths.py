@@ -27,7 +27,7 @@ import h5py
 import numpy as np
 
 import bansac
-from bansac.geometry import recover_pose, rotation_matrix
+from bansac.geometry import recover_pose
 from bansac.lab.evaluation.provenance import circumstances
 from bansac.lab.metrics.averages import auc
 from bansac.lab.metrics.errors import pose_error
