@@ -76,12 +76,14 @@ _UNKNOWNS = _VECTOR + 10
 _POWERS = _UNKNOWNS + 4
 SCRATCH = _POWERS + 30
 
-# Largest numbers of steps to find a root and to polish a model, and the last step of the latter.
+# Largest numbers of steps to find a root, to find an extremum and to polish a model; the distance of roots that are the
+# same; the decrease of the squared residuals that is worth a step; the largest squared residuals of a model.
 _MAX_STEPS = 30
 _MAX_DIPS = 6
 _CLOSE = 1e-9
 _MAX_POLISH = 5
-_LAST_STEP = 1e-9
+_LAST_STEP = 1e-4
+_EXACT = 1e-20
 
 
 def solve(data: Floats, sample: Ints, models: Floats, scratch: Floats) -> int:
@@ -158,7 +160,10 @@ def _add_model(a: Floats, low: float, high: float, models: Floats, count: int) -
     s = _find_root(a, low, high)
     u = (1.0 + s) / (1.0 - s) if s < 1.0 else np.inf
     in_range = _SQUARE / _LONGEST**2 < u < _SQUARE / _SHORTEST**2
-    return 1 if in_range and _back_substitute(a, u, models[count]) else 0
+    if not in_range or not _back_substitute(a, u, models[count]):
+        return 0
+    repeated = count > 0 and abs(models[count, 9] - models[count - 1, 9]) <= _CLOSE * models[count, 9]
+    return 0 if repeated else 1
 
 
 @inner_kernel
@@ -364,9 +369,14 @@ def _back_substitute(a: Floats, u: float, model: Floats) -> bool:
         a[_UNKNOWNS + i] = a[_VECTOR + _PLACE[best, best, i]] / a[_VECTOR + _CUBES[best]]
     a[_UNKNOWNS + best] = 1.0
     a[_UNKNOWNS + 3] = u
+    residual = np.inf
     for _ in range(_MAX_POLISH):
-        if not _polish(a, best) > _LAST_STEP:
+        before, residual = residual, _polish(a, best)
+        if not residual < _LAST_STEP * before:
             break
+    u = a[_UNKNOWNS + 3]
+    if not (_SQUARE / _LONGEST**2 < u < _SQUARE / _SHORTEST**2 and residual < _EXACT * (1.0 + u) ** 4):
+        return False
     square = 0.0
     for i in range(9):
         entry = 0.0
@@ -374,8 +384,7 @@ def _back_substitute(a: Floats, u: float, model: Floats) -> bool:
             entry += a[_UNKNOWNS + k] * a[_BASIS + 9 * k + i]
         model[i] = entry
         square += entry * entry
-    u = a[_UNKNOWNS + 3]
-    if not (_SQUARE / _LONGEST**2 < u < _SQUARE / _SHORTEST**2 and square < np.inf):
+    if not square < np.inf:
         return False
     scale = 1.0 / math.sqrt(square)
     for i in range(9):
@@ -386,7 +395,7 @@ def _back_substitute(a: Floats, u: float, model: Floats) -> bool:
 
 @inner_kernel
 def _polish(a: Floats, fixed: int) -> float:
-    """Make one step of Gauss and Newton's method, with one of a, b, c fixed; return its size."""
+    """Make one step of Gauss and Newton's method, with one of a, b, c fixed; return the squared residuals before it."""
     x, y, u = (fixed + 1) % 3, (fixed + 2) % 3, a[_UNKNOWNS + 3]
     for i in range(_POWERS, _POWERS + 30):
         a[i] = 0.0
@@ -398,7 +407,7 @@ def _polish(a: Floats, fixed: int) -> float:
                 a[at] = p * q * r
                 a[at + 10] = (q * r if i == x else 0.0) + (p * r if j == x else 0.0) + (p * q if k == x else 0.0)
                 a[at + 20] = (q * r if i == y else 0.0) + (p * r if j == y else 0.0) + (p * q if k == y else 0.0)
-    xx = xy = xu = yy = yu = uu = xr = yr = ur = 0.0
+    xx = xy = xu = yy = yu = uu = xr = yr = ur = rr = 0.0
     for i in range(10):
         residual = by_x = by_y = by_u = 0.0
         for m in range(10):
@@ -418,10 +427,11 @@ def _polish(a: Floats, fixed: int) -> float:
         xr += by_x * residual
         yr += by_y * residual
         ur += by_u * residual
+        rr += residual * residual
     c1, c2, c3 = yy * uu - yu * yu, xu * yu - xy * uu, xy * yu - xu * yy
     determinant = xx * c1 + xy * c2 + xu * c3
     if determinant == 0.0:
-        return 0.0
+        return rr
     inverse = 1.0 / determinant
     dx = (c1 * xr + c2 * yr + c3 * ur) * inverse
     dy = (c2 * xr + (xx * uu - xu * xu) * yr + (xy * xu - xx * yu) * ur) * inverse
@@ -429,7 +439,7 @@ def _polish(a: Floats, fixed: int) -> float:
     a[_UNKNOWNS + x] -= dx
     a[_UNKNOWNS + y] -= dy
     a[_UNKNOWNS + 3] -= du
-    return abs(dx) + abs(dy) + abs(du) / u
+    return rr
 
 
 def shared_focal_6pt(x1: ArrayLike, x2: ArrayLike) -> tuple[Floats, Floats]:
