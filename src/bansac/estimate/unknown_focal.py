@@ -41,11 +41,13 @@ _DEFAULT_PIXELS = 0.5
 # Standard deviation of the logarithm of a focal length from which on it counts as not determined.
 _UNDETERMINED = 0.2
 
-# The refinement: largest number of steps, the smallest relative decrease of the cost, the scale of the Cauchy loss and
-# the distance of the points it uses, in thresholds. Errors of the matches are not independent, and not only noise; the
-# variance that weighs the prior is therefore larger.
-_STEPS, _CONVERGED = 20, 1e-6
-_SCALE, _REACH = 0.5, 2.0
+# The refinement: largest number of steps and the smallest relative decrease of the cost; the points within this number of
+# thresholds are used. The Cauchy loss has this scale in standard deviations of the noise, which is the median residual
+# of the inliers times a factor, and at least a share of the threshold (Holland and Welsch, 1977).
+_STEPS, _CONVERGED, _REACH = 20, 1e-6, 2.0
+_SCALE, _TO_DEVIATION, _EXACT = 2.385, 1.4826, 1e-3
+
+# Errors of matches are neither independent nor only noise. The variance that weighs the prior is larger by this factor.
 _DEPENDENCE = 4.0
 
 _CAN_DETERMINE = ("general", "ambiguous")
@@ -204,8 +206,9 @@ def _refine(
     """
     near = np.ascontiguousarray(views.data[:, residuals <= _REACH * threshold])
     inside = residuals[residuals <= threshold]
-    variance = max(float(np.mean(inside**2)) if inside.size else threshold**2, (1e-3 * threshold) ** 2)
-    squared_scale = (_SCALE * threshold) ** 2
+    deviation = _TO_DEVIATION * float(np.median(inside)) if inside.size else threshold
+    variance = max(deviation, _EXACT * threshold) ** 2
+    squared_scale = min(_SCALE**2 * variance, threshold**2)
     penalty = _DEPENDENCE * variance / FOCAL_SPREAD**2
     unknowns, damping = len(views.directions), 1e-3
     state = R, t, focals

@@ -29,7 +29,7 @@ __all__ = ["MAX_MODELS", "SCRATCH", "shared_focal_6pt", "solve"]
 MAX_MODELS = 15
 
 # The focal length at s = 0 and the range of the solutions, in the unit of the coordinates.
-_MIDDLE = 1.5
+_MIDDLE = 0.7
 _SHORTEST, _LONGEST = 0.2, 50.0
 
 # The cubic monomials of a, b, c as triples of indices; the place of a monomial by the product 16^i of its factors; the
