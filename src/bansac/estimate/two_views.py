@@ -245,16 +245,16 @@ def estimate_essential(
     True
     """
     watch = Stopwatch()
-    data, unit, inverses = _as_rays(x1, x2, K1, K2, preset)
+    data, unit, jacobians = _as_rays(x1, x2, K1, K2, preset)
     problem, resolved = _resolve_essential(options, preset, threshold, settings, unit)
     result = solve(problem, data, resolved, scores, priors, weights, watch, unit, two_views=True)
-    if result.model is None or inverses is None or problem.residual_size > 1:
+    if result.model is None or jacobians is None or problem.residual_size > 1:
         return _with_hint(result, data) if K1 is None else result
     from bansac.geometry import essential_from_pose, recover_pose
     from bansac.solvers.normalization import fix_sign
 
     R, t, _ = recover_pose(result.model, data[:2].T, data[2:].T, result.inliers)
-    result, R, t = _measure_in_image(result, R, t, data, inverses)
+    result, R, t = _measure_in_image(result, R, t, data, jacobians)
     E = essential_from_pose(R, t).ravel()
     fix_sign(E)
     seconds, loading_seconds = watch.read()
@@ -315,7 +315,7 @@ def estimate_relative_pose(
     from bansac.geometry import recover_pose
 
     watch = Stopwatch()
-    rays, unit, inverses = _as_rays(x1, x2, K1, K2, preset)
+    rays, unit, jacobians = _as_rays(x1, x2, K1, K2, preset)
     problem, resolved = _resolve_essential(options, preset, threshold, settings, unit)
     result = solve(problem, rays, resolved, scores, priors, weights, watch, unit, two_views=True)
     result = _with_hint(result, rays) if K1 is None else result
@@ -327,21 +327,21 @@ def estimate_relative_pose(
         from bansac.estimate.planar_motion import prefer_motion_of_plane
 
         result = prefer_motion_of_plane(problem, rays, result, unit)
-    if inverses is not None and problem.residual_size == 1:
-        result, R, t = _measure_in_image(result, result.model.R, result.model.t, rays, inverses)
+    if jacobians is not None and problem.residual_size == 1:
+        result, R, t = _measure_in_image(result, result.model.R, result.model.t, rays, jacobians)
         result = replace(result, model=RelativePose(R, t))
     seconds, loading_seconds = watch.read()
     return replace(result, seconds=seconds, loading_seconds=loading_seconds)
 
 
 def _measure_in_image(
-    result: Result, R: Floats, t: Floats, rays: Floats, inverses: tuple[Floats, Floats]
+    result: Result, R: Floats, t: Floats, rays: Floats, jacobians: tuple[Floats, Floats]
 ) -> tuple[Result, Floats, Floats]:
     """Measure a motion with Sampson distances in distorted images; refine it if its inliers determine it."""
     from bansac.geometry import essential_from_pose
 
     def errors(R: Floats, t: Floats) -> Floats:
-        return tangent_sampson(essential_from_pose(R, t), rays, *inverses)
+        return tangent_sampson(essential_from_pose(R, t), rays, *jacobians)
 
     refine = result.configuration in ("general", "ambiguous")
     result, R, t = measure_in_image(result, R, t, errors, 1.0, refine=refine)
@@ -392,7 +392,7 @@ def _as_rays(
 ) -> tuple[NDArray[np.float64], float, tuple[Floats, Floats] | None]:
     """Check matched points; return them in normalised units (4 x N) with the unit of the threshold.
 
-    If a camera has distortion and the unit is pixels, the derivatives of the rays by the pixels are returned, too.
+    If a camera has distortion and the unit is pixels, the derivatives of the pixels by the rays are returned, too.
     """
     data = as_matches(x1, x2)
     if K1 is None:
@@ -406,7 +406,7 @@ def _as_rays(
     focal = (first.fx + first.fy + second.fx + second.fy) / 4
     if not (first.is_distorted or second.is_distorted):
         return data, focal, None
-    return data, focal, (np.asarray(np.linalg.inv(first.jacobian)), np.asarray(np.linalg.inv(second.jacobian)))
+    return data, focal, (first.jacobian, second.jacobian)
 
 
 def _with_hint(result: Result, data: NDArray[np.float64]) -> Result:
