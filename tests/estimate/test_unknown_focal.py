@@ -97,7 +97,7 @@ def test_a_plane_determines_no_focal_length():
 
 def test_distortion_needs_a_focal_length(scene):
     camera = bansac.Camera("SIMPLE_RADIAL", (math.nan, *CENTRE, -0.1))
-    with pytest.raises(ValueError, match="camera1 has distortion"):
+    with pytest.raises(ValueError, match="K1 has distortion"):
         estimate(scene, camera)
 
 

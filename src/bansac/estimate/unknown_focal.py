@@ -8,9 +8,10 @@ a plane, and for a rotation about the camera's centre (Bougnoux, ICCV 1998; Kocu
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from bansac.camera import Camera
 from bansac.engine.model_selection import Plausibility
 from bansac.engine.posterior import inlier_probabilities
+from bansac.estimate.cameras import CameraLike, lift
 from bansac.estimate.solve import distances, solve
 from bansac.geometry import cross_matrix, recover_pose, rotation_matrix
 from bansac.numeric.clock import Stopwatch
@@ -31,6 +33,7 @@ from bansac.problems.focal_lengths import (
 )
 from bansac.problems.problem import Problem
 from bansac.result import RelativePose, Result
+from bansac.validate import as_camera
 
 __all__ = ["estimate_unknown_focal"]
 
@@ -41,9 +44,9 @@ _DEFAULT_PIXELS = 0.5
 # Standard deviation of the logarithm of a focal length from which on it counts as not determined.
 _UNDETERMINED = 0.2
 
-# The refinement: largest number of steps and the smallest relative decrease of the cost; the points within this number of
-# thresholds are used. The Cauchy loss has this scale in standard deviations of the noise, which is the median residual
-# of the inliers times a factor, and at least a share of the threshold (Holland and Welsch, 1977).
+# The refinement: largest number of steps and the smallest relative decrease of the cost; the points within this number
+# of thresholds are used. The Cauchy loss has this scale in standard deviations of the noise (Holland and Welsch, 1977).
+# The deviation is the median residual of the inliers times a factor, and at least a share of the threshold.
 _STEPS, _CONVERGED, _REACH = 20, 1e-6, 2.0
 _SCALE, _TO_DEVIATION, _EXACT = 2.385, 1.4826, 1e-3
 
@@ -51,6 +54,38 @@ _SCALE, _TO_DEVIATION, _EXACT = 2.385, 1.4826, 1e-3
 _DEPENDENCE = 4.0
 
 _CAN_DETERMINE = ("general", "ambiguous")
+
+
+class _View(NamedTuple):
+    """A camera and the name of its argument."""
+
+    name: str
+    camera: CameraLike
+
+    @property
+    def is_known(self) -> bool:
+        """Whether the focal length is known."""
+        return not isinstance(self.camera, Camera) or self.camera.has_focal
+
+    @property
+    def K(self) -> _Array:
+        """The camera matrix."""
+        return self.camera.K if isinstance(self.camera, Camera) else as_camera(self.name, self.camera)
+
+    def half_diagonal(self, x: _Array) -> float:
+        """Return half the diagonal of the image, or the distance of the farthest point (2 x N) from the centre."""
+        camera = self.camera
+        if isinstance(camera, Camera) and not camera.has_focal and camera.is_distorted:
+            raise ValueError(f"{self.name} has distortion, which needs a focal length: undistort the points first")
+        if isinstance(camera, Camera) and camera.width is not None and camera.height is not None:
+            return 0.5 * math.hypot(camera.width, camera.height)
+        return float(np.linalg.norm(x - self.K[:2, 2:], axis=0).max(initial=0.0)) or 1.0
+
+    def matrix(self, focal: float) -> _Array:
+        """Return the camera matrix, with this focal length if it is unknown."""
+        if isinstance(self.camera, Camera) and not self.camera.has_focal:
+            return self.camera.with_focal(focal).K
+        return self.K
 
 
 class _Views(NamedTuple):
@@ -64,7 +99,8 @@ class _Views(NamedTuple):
 
 def estimate_unknown_focal(
     data: _Array,
-    cameras: tuple[Camera, Camera],
+    K1: CameraLike | None,
+    K2: CameraLike | None,
     threshold: Threshold | None,
     scores: ArrayLike | None,
     priors: ArrayLike | None,
@@ -74,14 +110,15 @@ def estimate_unknown_focal(
     settings: Settings,
     watch: Stopwatch,
 ) -> Result:
-    """Estimate the relative pose and the unknown focal lengths; the same camera twice has one focal length.
+    """Estimate the relative pose and the unknown focal lengths.
 
     Parameters
     ----------
     data : (4, N) ndarray
-        The matches in pixels.
-    cameras : (Camera, Camera)
-        The cameras, at least one of them without a focal length.
+        The matches in pixels; overwritten.
+    K1, K2 : (3, 3) array_like or Camera
+        The cameras, at least one of them without a focal length. The same camera twice, or ``K2=None``, has one focal
+        length.
     threshold, scores, priors, weights, preset, options, settings, watch
         As for :func:`bansac.estimate_relative_pose`.
 
@@ -90,9 +127,13 @@ def estimate_unknown_focal(
     Result
         ``model`` is a :class:`bansac.RelativePose` with ``K1`` and ``K2``.
     """
-    swapped = cameras[1].has_focal
+    if K1 is None:
+        raise ValueError("K1 must be given if K2 is")
+    cameras = [_View("K1", K1), _View("K2", K1 if K2 is None else K2)]
+    swapped = cameras[1].is_known
     if swapped:
-        cameras, data = cameras[::-1], np.vstack([data[2:], data[:2]])
+        cameras.reverse()
+        data = np.vstack([data[2:], data[:2]])
     views = _relative_to_principal_points(data, cameras)
     problem, plausibility = _select(views)
     resolved = resolve_options(problem, options, preset, threshold, settings, default_threshold=_DEFAULT_PIXELS)
@@ -102,34 +143,25 @@ def estimate_unknown_focal(
     )  # fmt: skip
     if result.model is None:
         return result
-    result = _recover(problem, views, result, cameras, swapped)
-    seconds, loading_seconds = watch.read()
-    return replace(result, seconds=seconds, loading_seconds=loading_seconds)
+    return _recover(problem, views, result, cameras, swapped, watch)
 
 
-def _relative_to_principal_points(data: _Array, cameras: tuple[Camera, Camera]) -> _Views:
+def _relative_to_principal_points(data: _Array, cameras: list[_View]) -> _Views:
     """Return the matches relative to the principal points, or as rays if the focal length is known."""
-    pairs = (data[:2].T, data[2:].T)
-    radii = [_half_diagonal(camera, x) for camera, x in zip(cameras, pairs, strict=True)]
     first, second = cameras
-    unit = float(first.K[[0, 1], [0, 1]].mean()) if first.has_focal else 0.5 * sum(radii)
-    points = []
-    for name, camera, x in zip(("camera1", "camera2"), cameras, pairs, strict=True):
-        if not camera.has_focal and camera.is_distorted:
-            raise ValueError(f"{name} has distortion, which needs a focal length: undistort the points first")
-        points.append(camera.unproject(x) if camera.has_focal else (x - camera.K[:2, 2]) / unit)
-    priors = (2 * USUAL_FOCAL * radius / unit for radius in radii)
-    usual = np.array([1.0 if camera.has_focal else prior for camera, prior in zip(cameras, priors, strict=True)])
-    separate = np.eye(2)[[not camera.has_focal for camera in cameras]]
-    directions = np.ones((1, 2)) if first is second else separate
-    return _Views(np.ascontiguousarray(np.hstack(points).T), unit, usual, directions)
-
-
-def _half_diagonal(camera: Camera, x: _Array) -> float:
-    """Return half the length of the diagonal of an image, or the distance of its farthest point from the centre."""
-    if camera.width is not None and camera.height is not None:
-        return 0.5 * math.hypot(camera.width, camera.height)
-    return float(np.linalg.norm(x - camera.K[:2, 2], axis=1).max(initial=0.0)) or 1.0
+    radii = [camera.half_diagonal(x) for camera, x in zip(cameras, (data[:2], data[2:]), strict=True)]
+    unit = 0.5 * (radii[0] + radii[1])
+    if first.is_known:
+        lifted = lift(first.name, first.camera, data[:2], depth=5)
+        unit = 0.5 * (lifted.fx + lifted.fy)
+    for camera, x in zip(cameras, (data[:2], data[2:]), strict=True):
+        if not camera.is_known:
+            x -= camera.K[:2, 2:]
+            x /= unit
+    separate = np.eye(2)[[not camera.is_known for camera in cameras]]
+    directions = np.ones((1, 2)) if first.camera is second.camera else separate
+    usual = 2 * USUAL_FOCAL * np.array(radii) / unit
+    return _Views(data, unit, np.where([camera.is_known for camera in cameras], 1.0, usual), directions)
 
 
 def _select(views: _Views) -> tuple[Problem, Plausibility]:
@@ -146,7 +178,9 @@ def _select(views: _Views) -> tuple[Problem, Plausibility]:
     return problem, Plausibility(model_focal_plausibility, diagonals[1:])
 
 
-def _recover(problem: Problem, views: _Views, result: Result, cameras: tuple[Camera, Camera], swapped: bool) -> Result:
+def _recover(
+    problem: Problem, views: _Views, result: Result, cameras: list[_View], swapped: bool, watch: Stopwatch
+) -> Result:
     """Return the result with the refined pose, its residuals, and whether the focal lengths are determined."""
     model = np.array(result.model, dtype=np.float64).ravel()
     F, focals = model[:9].reshape(3, 3), _initial_focals(model, views)
@@ -158,28 +192,26 @@ def _recover(problem: Problem, views: _Views, result: Result, cameras: tuple[Cam
     model[:9] = _fundamental(R, t, focals).ravel()
     residuals = distances(problem, views.data, model, views.unit)
     inliers = residuals <= result.threshold
-    message, configuration = result.message, result.configuration
+    counts = (f" {int(np.count_nonzero(mask))} of " for mask in (result.inliers, inliers))
+    message, configuration = result.message.replace(*counts, 1), result.configuration
     if configuration in _CAN_DETERMINE and not (deviations < _UNDETERMINED).all():
         configuration = "undetermined_focal"
         message += "; the matches do not determine the focal length (the optical axes meet, or the motion is small)"
-    K1, K2 = (_matrix(camera, focal * views.unit) for camera, focal in zip(cameras, focals, strict=True))
+    K1, K2 = (camera.matrix(focal * views.unit) for camera, focal in zip(cameras, focals, strict=True))
     pose = RelativePose(R.T, -R.T @ t, K2, K1) if swapped else RelativePose(R, t, K1, K2)
-    posterior = None
-    if result.success:
-        posterior = inlier_probabilities(residuals, result.threshold, problem.codimension)
+    posterior: Any = functools.partial(inlier_probabilities, residuals, result.threshold, problem.codimension)
+    seconds, loading_seconds = watch.read()
     return replace(
         result,
         model=pose,
         inliers=inliers,
         residuals=residuals,
-        probabilities=posterior,
+        probabilities=posterior if result.success else None,
+        seconds=seconds,
+        loading_seconds=loading_seconds,
         message=message,
         configuration=configuration,
     )
-
-
-def _matrix(camera: Camera, focal: float) -> _Array:
-    return camera.K if camera.has_focal else camera.with_focal(focal).K
 
 
 def _initial_focals(model: _Array, views: _Views) -> _Array:
