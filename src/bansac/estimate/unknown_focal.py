@@ -192,8 +192,8 @@ def _recover(
     model[:9] = _fundamental(R, t, focals).ravel()
     residuals = distances(problem, views.data, model, views.unit)
     inliers = residuals <= result.threshold
-    counts = (f" {int(np.count_nonzero(mask))} of " for mask in (result.inliers, inliers))
-    message, configuration = result.message.replace(*counts, 1), result.configuration
+    before, count = result.num_inliers, int(np.count_nonzero(inliers))
+    message, configuration = result.message.replace(f" {before} of ", f" {count} of ", 1), result.configuration
     if configuration in _CAN_DETERMINE and not (deviations < _UNDETERMINED).all():
         configuration = "undetermined_focal"
         message += "; the matches do not determine the focal length (the optical axes meet, or the motion is small)"
