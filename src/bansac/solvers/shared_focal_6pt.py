@@ -32,15 +32,15 @@ MAX_MODELS = 15
 _MIDDLE = 0.7
 _SHORTEST, _LONGEST = 0.2, 50.0
 
-# The cubic monomials of a, b, c as triples of indices; the place of a monomial by the product 16^i of its factors; the
-# places of a^3, b^3 and c^3.
+# The cubic monomials of a, b, c as triples of indices; the places of the products of three of them; the places of a^3,
+# b^3 and c^3.
 _MONOMIALS = tuple(itertools.combinations_with_replacement(range(3), 3))
 _PLACE = np.array(
     [[[_MONOMIALS.index(tuple(sorted((i, j, k)))) for k in range(3)] for j in range(3)] for i in range(3)]
 )
 _CUBES = np.array([_MONOMIALS.index((i, i, i)) for i in range(3)])
 
-# M is the polynomial M0 + M1 u + M2 u^2 in u = w / w0, interpolated between these values.
+# M is the polynomial M0 + M1 u + M2 u^2 in u = w / w0, whose coefficients follow from these values of u.
 _SQUARE = _MIDDLE**2
 _THREE_U = (0.0, 1.0, -1.0)
 
@@ -62,8 +62,7 @@ _STEP = 10 * _ROW
 
 # Offsets in the scratch: six equations and the basis of their null space (``null_space``); products of two matrices;
 # M0, M1, M2; M for one w, and the row that is subtracted from the others; the Chebyshev coefficients of det M; its
-# values on the grid; the null vector of M; a, b, c and u; the ten monomials, and their
-# derivatives by two of a, b, c.
+# values on the grid; the null vector of M; a, b, c and u; the ten monomials, and their derivatives by two of a, b, c.
 _BASIS = 6 * 9
 _PRODUCTS = 96
 _THREE = _PRODUCTS + 16
@@ -82,7 +81,7 @@ _MAX_STEPS = 30
 _MAX_DIPS = 6
 _CLOSE = 1e-9
 _MAX_POLISH = 5
-_LAST_STEP = 1e-4
+_DECREASE = 1e-4
 _EXACT = 1e-20
 
 
@@ -372,7 +371,7 @@ def _back_substitute(a: Floats, u: float, model: Floats) -> bool:
     residual = np.inf
     for _ in range(_MAX_POLISH):
         before, residual = residual, _polish(a, best)
-        if not residual < _LAST_STEP * before:
+        if not residual < _DECREASE * before:
             break
     u = a[_UNKNOWNS + 3]
     if not (_SQUARE / _LONGEST**2 < u < _SQUARE / _SHORTEST**2 and residual < _EXACT * (1.0 + u) ** 4):
