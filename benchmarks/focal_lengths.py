@@ -257,8 +257,8 @@ def main() -> None:
             report["pairs"].setdefault(mode, {})[name] = found
             for method, row in found.items():
                 print(f"{mode:7} {name:14} {method:11}", row, flush=True)
-    if arguments.json:
-        arguments.json.write_text(json.dumps(report, indent=2) + "\n")
+            if arguments.json:
+                arguments.json.write_text(json.dumps(report, indent=2) + "\n")
 
 
 if __name__ == "__main__":
