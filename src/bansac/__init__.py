@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from bansac.batch.many import Failure as Failure
     from bansac.batch.many import estimate_many as estimate_many
     from bansac.batch.many import iter_estimates as iter_estimates
+    from bansac.camera import Camera as Camera
     from bansac.estimate.absolute_pose import estimate_absolute_pose as estimate_absolute_pose
     from bansac.estimate.covariance import Covariance as Covariance
     from bansac.estimate.covariance import covariance as covariance
@@ -45,6 +46,7 @@ __version__ = "0.1.0"
 _MODULES = {row.function: row.module for row in ESTIMATORS} | {
     "AbsolutePose": "bansac.result",
     "Covariance": "bansac.estimate.covariance",
+    "Camera": "bansac.camera",
     "Failure": "bansac.batch.many",
     "Options": "bansac.presets",
     "Problem": "bansac.problems.problem",

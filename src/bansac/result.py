@@ -27,8 +27,13 @@ __all__ = ["AbsolutePose", "RelativePose", "Result", "Trace"]
 _AS_THEY_ARE = frozenset({bool, int, float, str, type(None), functools.partial})
 
 
-class RelativePose(NamedTuple):
-    """Motion from the first camera to the second: ``x2 = R @ x1 + t``.
+class _Motion(NamedTuple):
+    R: NDArray[np.float64]
+    t: NDArray[np.float64]
+
+
+class RelativePose(_Motion):
+    """Motion from the first camera to the second: ``x2 = R @ x1 + t``; unpacks as ``R, t``.
 
     Attributes
     ----------
@@ -36,10 +41,29 @@ class RelativePose(NamedTuple):
         Rotation.
     t : (3,) ndarray
         Direction of the translation, of unit length.
+    K1, K2 : (3, 3) ndarray or None
+        Camera matrices, if focal lengths were estimated; else None.
     """
 
-    R: NDArray[np.float64]
-    t: NDArray[np.float64]
+    K1: NDArray[np.float64] | None
+    K2: NDArray[np.float64] | None
+
+    def __new__(
+        cls,
+        R: NDArray[np.float64],
+        t: NDArray[np.float64],
+        K1: NDArray[np.float64] | None = None,
+        K2: NDArray[np.float64] | None = None,
+    ) -> Self:
+        """Make a pose; the camera matrices are no items of the tuple."""
+        pose = super().__new__(cls, R, t)
+        pose.K1, pose.K2 = K1, K2
+        return pose
+
+    def _asdict(self) -> dict[str, Any]:
+        """Return R and t, and the camera matrices if there are any."""
+        matrices = {"K1": self.K1, "K2": self.K2}
+        return super()._asdict() | {name: K for name, K in matrices.items() if K is not None}
 
 
 class AbsolutePose(NamedTuple):
@@ -111,12 +135,14 @@ class Result:
         Time to compile kernels or load them from the cache; 0 if all of them were in memory.
     trace : Trace or None
         Record of the iterations, with ``trace=True``.
-    configuration : {"general", "ambiguous", "planar", "pure_rotation", "collinear"} or None
-        Configuration of the inliers of two views. With "ambiguous", many inliers are on a plane, and outliers off it
-        support another epipolar geometry, as a repeated pattern does; the result may be the wrong one. Planar points
-        and a pure rotation do not determine a fundamental matrix; for this problem both are "planar". With
+    configuration : str or None
+        Configuration of the inliers of two views: "general", "ambiguous", "planar", "pure_rotation", "collinear" or
+        "undetermined_focal". With "ambiguous", many inliers are on a plane, and outliers off it support another
+        epipolar geometry, as a repeated pattern does; the result may be the wrong one. Planar points and a pure
+        rotation do not determine a fundamental matrix; for this problem both are "planar". With
         "pure_rotation" the translation of E and of the pose is undetermined. With "collinear" the run has no success.
-        The plane of a homography is "planar". None without a model and for other models.
+        With "undetermined_focal" the inliers do not determine an unknown focal length, because the optical axes meet or
+        the motion is small. The plane of a homography is "planar". None without a model and for other models.
     """
 
     model: Any
@@ -464,7 +490,7 @@ def _frozen(value: Any) -> Any:
         view.setflags(write=False)
         return view
     if isinstance(value, RelativePose | AbsolutePose):
-        return type(value)(*map(_frozen, value))
+        return type(value)(**{name: _frozen(part) for name, part in value._asdict().items()})
     if isinstance(value, Trace):
         return Trace(**{name: _frozen(part) for name, part in vars(value).items()})
     if isinstance(value, dict):

@@ -255,24 +255,15 @@ def test_minimal_samples_give_all_their_models(theirs):
         assert min(np.abs(np.array(unit[0]) @ np.array(unit[1]).T).max(axis=1)) == pytest.approx(1, abs=1e-5)
 
 
-def test_distortion_is_removed(theirs):
-    K = np.array([[500.0, 0, 320], [0, 510, 240], [0, 0, 1]])
-    x = np.random.default_rng(1).uniform([0, 0], [640, 480], (50, 2))
-    from bansac.compat.distortion import undistort_points
-
-    for size in (4, 5, 8):
-        distortion = np.array([-0.2, 0.05, 1e-3, -2e-3, 0.01, 0.02, 0.01, 0.003])[:size]
-        rays = undistort_points(x, K, "distCoeffs", distortion)
-        criteria = (theirs.TERM_CRITERIA_MAX_ITER + theirs.TERM_CRITERIA_EPS, 100, 1e-12)
-        expected = theirs.undistortPoints(x, K, distortion, R=None, P=K, criteria=criteria)[:, 0]
-        np.testing.assert_allclose(rays, expected, atol=1e-6)
-    np.testing.assert_array_equal(undistort_points(x, K, "distCoeffs", None), x)
-    with pytest.raises(ValueError, match="distCoeffs must be 4, 5"):
-        undistort_points(x, K, "distCoeffs", [1, 2])
-    with pytest.raises(ValueError, match="prism or tilt"):
-        undistort_points(x, K, "distCoeffs", [0, 0, 0, 0, 0, 0, 0, 0, 0.1, 0, 0, 0])
-    with pytest.raises(ValueError, match="cannot be inverted for some"):
-        undistort_points(x, K, "distCoeffs", [-5.0, 0, 0, 0])
+@pytest.mark.parametrize(
+    ("coefficients", "message"),
+    [([1, 2], "dist_coeff2: distortion must be 4, 5"), ([*[0] * 8, 0.1, 0, 0, 0], "dist_coeff2:.*prism or tilt")],
+)
+def test_errors_of_distortion_name_it(theirs, coefficients, message):
+    K = np.diag([500.0, 500.0, 1.0])
+    params = theirs.UsacParams()
+    with pytest.raises(ValueError, match=message):
+        ours.findEssentialMat(SCENE.x1, SCENE.x2, K, K, None, coefficients, params)
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ from bansac.problems.line import LINE
 from bansac.problems.motion_3d import RIGID_3D, SIMILARITY_3D
 from bansac.problems.plane import PLANE
 from bansac.problems.polynomial import polynomial
+from bansac.problems.unknown_focal import ONE_FOCAL, SHARED_FOCAL
 from tests.reference import epipolar
 
 PROBLEMS = {
@@ -33,6 +34,8 @@ PROBLEMS = {
     "similarity of space": SIMILARITY_3D,
     "plane": PLANE,
     "ellipse": ELLIPSE,
+    "shared focal length": SHARED_FOCAL,
+    "one focal length": ONE_FOCAL,
 }
 EPIPOLAR = ("fundamental", "essential", "symmetric")
 STEP = 1e-6
@@ -51,6 +54,10 @@ def random_model(name, rng):
     if name in EPIPOLAR:
         t = rng.normal(size=3)
         return (epipolar.cross_matrix(t / np.linalg.norm(t)) @ epipolar.random_rotation(rng, 3.0)).ravel()
+    if "focal" in name:
+        scale = np.array([1.0, 1.0, rng.uniform(0.5, 3.0)])
+        E = random_model("essential", rng).reshape(3, 3)
+        return np.append(scale[:, None] * E * (scale if name == "shared focal length" else 1.0), scale[2])
     if name == "homography":
         H = np.eye(3) + 0.2 * rng.normal(size=(3, 3))
         return (H / np.linalg.norm(H)).ravel()

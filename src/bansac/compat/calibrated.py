@@ -7,8 +7,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from bansac.camera import Camera
 from bansac.compat.arguments import LMEDS, RANSAC, as_pair, is_flag, read_method
-from bansac.compat.distortion import undistort_points
 from bansac.compat.return_values import Answer, answer, answer_of_minimal, column, raises_opencv_error, write_out
 from bansac.estimate.two_views import estimate_essential
 from bansac.geometry import decompose_essential, homogeneous, normalize_points
@@ -121,14 +121,13 @@ def _essential(
 ) -> Answer:  # fmt: skip
     """Estimate E; a camera is given by its matrix and its distortion coefficients."""
     x1, x2 = as_pair("points1", points1, "points2", points2)
-    K1, K2 = as_camera(names1[0], camera1[0]), as_camera(names2[0], camera2[0])
-    x1, x2 = undistort_points(x1, K1, names1[1], camera1[1]), undistort_points(x2, K2, names2[1], camera2[1])
+    K1, K2 = _with_distortion(names1, *camera1), _with_distortion(names2, *camera2)
     if len(x1) < 5:
         return None, None
     if len(x1) == 5 and any(is_flag(method, classic) for classic in (0, LMEDS, RANSAC)):
         from bansac.solvers.essential_5pt import essential_5pt
 
-        models = essential_5pt(normalize_points(K1, x1), normalize_points(K2, x2))
+        models = essential_5pt(_rays(K1, x1), _rays(K2, x2))
         return answer_of_minimal([E / np.sqrt(2.0) for E in models], 5, mask)
     call = read_method(RANSAC if is_flag(method, 0) else method, threshold, maxIters, prob)
     E, inliers = answer(call.run(estimate_essential, x1, x2, K1, K2), 5, mask)
@@ -208,10 +207,9 @@ def _pose_of_two(
     if found is None or found.shape != (3, 3):
         raise ValueError("points1 and points2 determine no essential matrix")
     x1, x2 = as_pair("points1", points1, "points2", points2)
-    K1, K2 = as_camera("cameraMatrix1", cameraMatrix1), as_camera("cameraMatrix2", cameraMatrix2)
-    rays1 = normalize_points(K1, undistort_points(x1, K1, "distCoeffs1", distCoeffs1))
-    rays2 = normalize_points(K2, undistort_points(x2, K2, "distCoeffs2", distCoeffs2))
-    number, rotation, translation, visible = _pose(found, rays1, rays2, inliers)
+    K1 = _with_distortion(("cameraMatrix1", "distCoeffs1"), cameraMatrix1, distCoeffs1)
+    K2 = _with_distortion(("cameraMatrix2", "distCoeffs2"), cameraMatrix2, distCoeffs2)
+    number, rotation, translation, visible = _pose(found, _rays(K1, x1), _rays(K2, x2), inliers)
     return number, _write(found, E), _write(rotation, R), _write(translation, t), visible
 
 
@@ -241,6 +239,24 @@ def _in_front(R: _Matrix, t: _Matrix, x1: _Matrix, x2: _Matrix) -> NDArray[np.bo
     depth1 = np.sum(np.cross(t, b) * normal, axis=1)
     depth2 = np.sum(np.cross(t, a) * normal, axis=1)
     return np.asarray((depth1 > 0) & (depth2 > 0))
+
+
+def _with_distortion(names: tuple[str, str], matrix: ArrayLike, coefficients: ArrayLike | None) -> _Matrix | Camera:
+    """Return a camera with distortion, or the camera matrix if there is none.
+
+    A skew is ignored together with distortion, as ``cv2.undistortPoints`` does.
+    """
+    K = as_camera(names[0], matrix)
+    try:
+        camera = Camera.from_matrix(K * [[1, 0, 1], [0, 1, 1], [0, 0, 1]], coefficients)
+    except ValueError as error:
+        raise ValueError(f"{names[1]}: {error}") from None
+    return camera if camera.is_distorted else K
+
+
+def _rays(camera: _Matrix | Camera, x: _Matrix) -> _Matrix:
+    """Return points in normalised units."""
+    return camera.unproject(x) if isinstance(camera, Camera) else normalize_points(camera, x)
 
 
 @raises_opencv_error

@@ -5,15 +5,18 @@ from __future__ import annotations
 import dataclasses
 from typing import Unpack
 
+import numpy as np
 from numpy.typing import ArrayLike
 
+from bansac.camera import Camera
+from bansac.estimate.cameras import CameraLike, lift, measure_in_image
 from bansac.estimate.solve import solve
-from bansac.estimate.two_views import apply_inverse, as_matches
+from bansac.estimate.two_views import as_matches
+from bansac.numeric.arrays import Floats
 from bansac.numeric.clock import Stopwatch
 from bansac.numeric.quaternion import matrix_of
 from bansac.presets import Options, Settings, Threshold, find_preset, resolve_options
 from bansac.result import AbsolutePose, Result
-from bansac.validate import as_camera
 
 __all__ = ["estimate_absolute_pose"]
 
@@ -24,7 +27,7 @@ _DEFAULT_PIXELS = 4.0
 def estimate_absolute_pose(
     points3D: ArrayLike,
     points2D: ArrayLike,
-    K: ArrayLike | None = None,
+    K: CameraLike | None = None,
     *,
     threshold: Threshold | None = None,
     scores: ArrayLike | None = None,
@@ -44,13 +47,17 @@ def estimate_absolute_pose(
     points3D : (N, 3) array_like
         3D points, in any unit.
     points2D : (N, 2) array_like
-        Image points without lens distortion: in pixels if ``K`` is given, else in normalised units (``K^-1`` applied).
-    K : (3, 3) array_like, optional
-        Camera matrix.
+        Image points: in pixels if ``K`` is given, else in normalised units (``K^-1`` applied). Points with lens
+        distortion need a ``Camera``.
+    K : (3, 3) array_like or Camera, optional
+        Camera matrix, or camera with lens distortion; a warning as in :func:`bansac.estimate_essential` says if it
+        seems to be that of other points.
     threshold : float or "auto", optional
         Largest reprojection error of an inlier: in pixels if ``K`` is given, else in normalised units. By default it is
         estimated, as in :func:`bansac.estimate_homography`, starting from 4 pixels or 4e-3. A threshold in pixels is
-        divided by the mean of the two focal lengths. With ``preset="paper"`` it is in normalised units.
+        divided by the mean of the two focal lengths; of a camera with distortion, by the median of the local ones, and
+        the pose is then refined with the error in the distorted image, which also gives residuals and inliers. With
+        ``preset="paper"`` it is in normalised units.
     scores, priors, weights, preset, options
         As in :func:`bansac.estimate_homography`.
     **settings
@@ -85,14 +92,39 @@ def estimate_absolute_pose(
     watch = Stopwatch()
     data = as_matches(points2D, points3D, ("points2D", "points3D"), (2, 3))
     unit, default = 1.0, None
+    camera = None  # with distortion, and a threshold in pixels
     if K is not None:
-        camera = as_camera("K", K)
-        apply_inverse(camera, data[:2])
+        pixels = data[:2].T.copy() if isinstance(K, Camera) else np.empty((0, 2))
+        lifted = lift("K", K, data[:2])
         if not find_preset(preset).normalised_threshold:
-            unit, default = float(camera[0, 0] + camera[1, 1]) / 2.0, _DEFAULT_PIXELS
+            unit, default = (lifted.fx + lifted.fy) / 2.0, _DEFAULT_PIXELS
+            camera = K if isinstance(K, Camera) and lifted.is_distorted else None
     resolved = resolve_options(ABSOLUTE_POSE, options, preset, threshold, settings, default_threshold=default)
     result = solve(ABSOLUTE_POSE, data, resolved, scores, priors, weights, watch, unit)
     if result.model is None:
         return result
     matrix = matrix_of(result.model)
-    return dataclasses.replace(result, model=AbsolutePose(matrix[:, :3].copy(), matrix[:, 3].copy()))
+    R, t = matrix[:, :3].copy(), matrix[:, 3].copy()
+    if camera is not None:
+        result, R, t = _measure_in_image(result, R, t, camera, data[2:], pixels)
+        seconds, loading_seconds = watch.read()
+        result = dataclasses.replace(result, seconds=seconds, loading_seconds=loading_seconds)
+    return dataclasses.replace(result, model=AbsolutePose(R, t))
+
+
+def _measure_in_image(
+    result: Result, R: Floats, t: Floats, camera: Camera, points: Floats, pixels: Floats
+) -> tuple[Result, Floats, Floats]:
+    """Refine a pose and measure it with reprojection errors in a distorted image; ``points`` are 3 x N."""
+
+    def errors(R: Floats, t: Floats) -> Floats:
+        seen = R @ points + t[:, None]
+        behind = ~(seen[2] > 0.0)
+        seen[:, behind] = 1.0
+        error = camera.project((seen[:2] / seen[2]).T) - pixels
+        error[behind] = np.inf
+        return error
+
+    depth = (R[2] @ points + t[2])[result.inliers]
+    scale = float(np.median(depth)) if depth.size else 1.0
+    return measure_in_image(result, R, t, errors, scale)

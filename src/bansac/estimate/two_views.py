@@ -10,7 +10,9 @@ from typing import Unpack
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from bansac.camera import Camera
 from bansac.engine.model_selection import Plausibility
+from bansac.estimate.cameras import WIDEST, CameraLike, check_size, lift, measure_in_image, tangent_sampson
 from bansac.estimate.solve import solve
 from bansac.numeric.arrays import Floats
 from bansac.numeric.clock import Stopwatch
@@ -19,22 +21,15 @@ from bansac.presets import Options, Resolved, Settings, Threshold, find_preset, 
 from bansac.problems.focal_lengths import focal_plausibility
 from bansac.problems.problem import Problem
 from bansac.result import RelativePose, Result
-from bansac.validate import LARGEST, as_camera, as_points, as_size, check_finite, check_same_length
-
-# Normalised coordinates beyond this, the tangent of 70 degrees, are rare.
-_WIDEST = 2.75
+from bansac.validate import LARGEST, as_points, as_size, check_finite, check_same_length
 
 __all__ = [
-    "apply_inverse",
     "as_matches",
     "estimate_essential",
     "estimate_fundamental",
     "estimate_homography",
     "estimate_relative_pose",
 ]
-
-# Share of the points that may lie outside of an image, and the share that shows that the size is wrong.
-_FEW_OUTSIDE, _MOST_OUTSIDE = 0.05, 0.5
 
 # Default threshold of the essential matrix if camera matrices are given, in pixels.
 _DEFAULT_PIXELS = 0.5
@@ -181,7 +176,7 @@ def _focal_plausibility(
     given = {"image_size1": (image_size1, data[:2]), "image_size2": (image_size2, data[2:])}
     sizes = {name: as_size(name, size) for name, (size, _) in given.items() if size is not None}
     for name, size in sizes.items():
-        _check_size(name, size, given[name][1])
+        check_size(name, size, given[name][1])
     if len(sizes) == 1:
         (missing,) = given.keys() - sizes.keys()
         warnings.warn(f"{missing} is missing: one size of two has no effect", stacklevel=3)
@@ -191,35 +186,11 @@ def _focal_plausibility(
     return Plausibility(focal_plausibility, np.array(cameras).ravel())
 
 
-def _check_size(name: str, size: tuple[int, int], x: NDArray[np.float64]) -> None:
-    """Raise a ValueError if height and width seem swapped, or if most points (2 x N) lie outside of the image.
-
-    Some points may lie outside, for example points that were undistorted.
-    """
-    height, width = size
-    n = x.shape[1]
-    outside, otherwise = _count_outside(x, width, height), _count_outside(x, height, width)
-    if outside <= _FEW_OUTSIDE * n:
-        return
-    swapped = otherwise <= _FEW_OUTSIDE * n
-    if swapped or outside > _MOST_OUTSIDE * n:
-        hint = "height and width seem swapped" if swapped else f"{outside} of {n} points lie outside"
-        raise ValueError(
-            f"{name} is (height, width) = ({height}, {width}), but the coordinates reach y = {x[1].max():.6g} and "
-            f"x = {x[0].max():.6g}: {hint}"
-        )
-
-
-def _count_outside(x: NDArray[np.float64], width: int, height: int) -> int:
-    inside = (x[0] >= -1) & (x[0] <= width) & (x[1] >= -1) & (x[1] <= height)
-    return int(np.count_nonzero(~inside))
-
-
 def estimate_essential(
     x1: ArrayLike,
     x2: ArrayLike,
-    K1: ArrayLike | None = None,
-    K2: ArrayLike | None = None,
+    K1: CameraLike | None = None,
+    K2: CameraLike | None = None,
     *,
     threshold: Threshold | None = None,
     scores: ArrayLike | None = None,
@@ -235,12 +206,16 @@ def estimate_essential(
     ----------
     x1, x2 : (N, 2) array_like
         Matched points: in pixels if ``K1`` is given, else in normalised units (``K^-1`` applied).
-    K1, K2 : (3, 3) array_like, optional
-        Camera matrices; ``K2`` defaults to ``K1``.
+    K1, K2 : (3, 3) array_like or Camera, optional
+        Camera matrices, or cameras with lens distortion (:class:`bansac.Camera`); ``K2`` defaults to ``K1``. If all
+        points are far from the principal point, or most have a focal length too small for them, a warning names the
+        argument.
     threshold : float or "auto", optional
         Largest distance of an inlier: in pixels if ``K1`` is given, else in normalised units. By default it is
         estimated, as in :func:`bansac.estimate_homography`, starting from 0.5 pixels or 5e-4. A threshold in pixels is
-        divided by the mean focal length. The distance is the Sampson distance, or the symmetric epipolar distance with
+        divided by the mean focal length; of a camera with distortion, by the median of the local ones, and the model is
+        then refined with the Sampson distance in the distorted image, which also gives residuals and inliers. The
+        distance is the Sampson distance, or the symmetric epipolar distance with
         ``epipolar_error="symmetric"``. With ``preset="paper"`` the distance is symmetric and the threshold is in
         normalised units, 1e-3 by default.
     scores, priors, weights, preset, options
@@ -271,17 +246,27 @@ def estimate_essential(
     True
     """
     watch = Stopwatch()
-    data, unit = _as_rays(x1, x2, K1, K2, preset)
+    data, unit, jacobians = _as_rays(x1, x2, K1, K2, preset)
     problem, resolved = _resolve_essential(options, preset, threshold, settings, unit)
     result = solve(problem, data, resolved, scores, priors, weights, watch, unit, two_views=True)
-    return _with_hint(result, data) if K1 is None else result
+    if result.model is None or jacobians is None or problem.residual_size > 1:
+        return _with_hint(result, data) if K1 is None else result
+    from bansac.geometry import essential_from_pose, recover_pose
+    from bansac.solvers.normalization import fix_sign
+
+    R, t, _ = recover_pose(result.model, data[:2].T, data[2:].T, result.inliers)
+    result, R, t = _measure_in_image(result, R, t, data, jacobians)
+    E = essential_from_pose(R, t).ravel()
+    fix_sign(E)
+    seconds, loading_seconds = watch.read()
+    return replace(result, model=E.reshape(3, 3), seconds=seconds, loading_seconds=loading_seconds)
 
 
 def estimate_relative_pose(
     x1: ArrayLike,
     x2: ArrayLike,
-    K1: ArrayLike | None = None,
-    K2: ArrayLike | None = None,
+    K1: CameraLike | None = None,
+    K2: CameraLike | None = None,
     *,
     threshold: Threshold | None = None,
     scores: ArrayLike | None = None,
@@ -304,13 +289,15 @@ def estimate_relative_pose(
     Parameters
     ----------
     x1, x2, K1, K2, threshold, scores, priors, weights, preset, options, **settings
-        As in :func:`bansac.estimate_essential`.
+        As in :func:`bansac.estimate_essential`. ``K1`` and ``K2`` may be cameras without a focal length
+        (:meth:`bansac.Camera.unknown_focal`). It is then estimated, too. The same camera twice, or ``K2=None``, has one
+        focal length in both images.
 
     Returns
     -------
     Result
         ``model`` is a :class:`bansac.RelativePose` with the rotation ``R`` and the direction ``t`` of the translation:
-        ``X2 = R X1 + t``.
+        ``X2 = R X1 + t``. If focal lengths were estimated, it has the camera matrices ``K1`` and ``K2``.
 
     Raises
     ------
@@ -331,7 +318,14 @@ def estimate_relative_pose(
     from bansac.geometry import recover_pose
 
     watch = Stopwatch()
-    rays, unit = _as_rays(x1, x2, K1, K2, preset)
+    if any(isinstance(K, Camera) and not K.has_focal for K in (K1, K2)):
+        from bansac.estimate.unknown_focal import estimate_unknown_focal
+
+        data = as_matches(x1, x2)
+        return estimate_unknown_focal(
+            data, K1, K2, threshold, scores, priors, weights, preset, options, settings, watch
+        )
+    rays, unit, jacobians = _as_rays(x1, x2, K1, K2, preset)
     problem, resolved = _resolve_essential(options, preset, threshold, settings, unit)
     result = solve(problem, rays, resolved, scores, priors, weights, watch, unit, two_views=True)
     result = _with_hint(result, rays) if K1 is None else result
@@ -343,8 +337,25 @@ def estimate_relative_pose(
         from bansac.estimate.planar_motion import prefer_motion_of_plane
 
         result = prefer_motion_of_plane(problem, rays, result, unit)
+    if jacobians is not None and problem.residual_size == 1:
+        result, R, t = _measure_in_image(result, result.model.R, result.model.t, rays, jacobians)
+        result = replace(result, model=RelativePose(R, t))
     seconds, loading_seconds = watch.read()
     return replace(result, seconds=seconds, loading_seconds=loading_seconds)
+
+
+def _measure_in_image(
+    result: Result, R: Floats, t: Floats, rays: Floats, jacobians: tuple[Floats, Floats]
+) -> tuple[Result, Floats, Floats]:
+    """Measure a motion with Sampson distances in distorted images; refine it if its inliers determine it."""
+    from bansac.geometry import essential_from_pose
+
+    def errors(R: Floats, t: Floats) -> Floats:
+        return tangent_sampson(essential_from_pose(R, t), rays, *jacobians)
+
+    refine = result.configuration in ("general", "ambiguous")
+    result, R, t = measure_in_image(result, R, t, errors, 1.0, refine=refine)
+    return result, R, t / np.linalg.norm(t)
 
 
 def _resolve_essential(
@@ -387,20 +398,25 @@ def _lay_out(x1: Floats, x2: Floats, data: Floats) -> bool:
 
 
 def _as_rays(
-    x1: ArrayLike, x2: ArrayLike, K1: ArrayLike | None, K2: ArrayLike | None, preset: str | None
-) -> tuple[NDArray[np.float64], float]:
-    """Check matched points; return them in normalised units (4 x N) with the unit of the threshold."""
+    x1: ArrayLike, x2: ArrayLike, K1: CameraLike | None, K2: CameraLike | None, preset: str | None
+) -> tuple[NDArray[np.float64], float, tuple[Floats, Floats] | None]:
+    """Check matched points; return them in normalised units (4 x N) with the unit of the threshold.
+
+    If a camera has distortion and the unit is pixels, the derivatives of the pixels by the rays are returned, too.
+    """
     data = as_matches(x1, x2)
     if K1 is None:
         if K2 is not None:
             raise ValueError("K1 must be given if K2 is")
-        return data, 1.0
-    camera1 = as_camera("K1", K1)
-    camera2 = camera1 if K2 is None else as_camera("K2", K2)
-    apply_inverse(camera1, data[:2])
-    apply_inverse(camera2, data[2:])
-    focal = (camera1[0, 0] + camera1[1, 1] + camera2[0, 0] + camera2[1, 1]) / 4
-    return data, 1.0 if find_preset(preset).normalised_threshold else float(focal)
+        return data, 1.0, None
+    first = lift("K1", K1, data[:2], depth=4)
+    second = lift("K1" if K2 is None else "K2", K1 if K2 is None else K2, data[2:], depth=4)
+    if find_preset(preset).normalised_threshold:
+        return data, 1.0, None
+    focal = (first.fx + first.fy + second.fx + second.fy) / 4
+    if not (first.is_distorted or second.is_distorted):
+        return data, focal, None
+    return data, focal, (first.jacobian, second.jacobian)
 
 
 def _with_hint(result: Result, data: NDArray[np.float64]) -> Result:
@@ -408,7 +424,7 @@ def _with_hint(result: Result, data: NDArray[np.float64]) -> Result:
 
     They do if the median absolute coordinate is outside a field of view of 140 degrees.
     """
-    if not _is_wide(data) or np.median(np.abs(data)) < _WIDEST:
+    if not _is_wide(data) or np.median(np.abs(data)) < WIDEST:
         return result
     hint = "these look like pixels, and normalised coordinates are expected where no camera matrices are given"
     return replace(result, message=f"{result.message}; {hint}")
@@ -420,12 +436,5 @@ def _is_wide(data: Floats) -> bool:
     wide = False
     for row in data:
         for x in row:
-            wide |= not abs(x) < _WIDEST
+            wide |= not abs(x) < WIDEST
     return wide
-
-
-def apply_inverse(K: NDArray[np.float64], x: NDArray[np.float64]) -> None:
-    """Replace pixels by normalised coordinates, K^-1 (x, y, 1), in place."""
-    y = (x[1] - K[1, 2]) / K[1, 1]
-    x[0] = (x[0] - K[0, 2] - K[0, 1] * y) / K[0, 0]
-    x[1] = y

@@ -10,10 +10,10 @@ from __future__ import annotations
 import math
 
 from bansac.numeric.arrays import Floats
-from bansac.numeric.jit import inlined
+from bansac.numeric.jit import inlined, inner_kernel
 from bansac.problems.epipolar import second_epipole
 
-__all__ = ["score_in_front", "side"]
+__all__ = ["score_in_front", "score_rays_in_front", "side"]
 
 
 @inlined
@@ -36,18 +36,25 @@ def score_in_front(data: Floats, model: Floats, scores: Floats) -> float:
     The epipolar constraint does not depend on the side of a camera on which a point lies. A wrong model therefore
     scores from points behind the cameras as much as from points in front of them; the correct model does not.
     """
+    return score_rays_in_front(data, model, scores, 1.0, 1.0)
+
+
+@inner_kernel
+def score_rays_in_front(data: Floats, model: Floats, scores: Floats, f1: float, f2: float) -> float:
+    """Do the same for a fundamental matrix and two focal lengths; the principal points are at the origin."""
     t0, t1, t2 = second_epipole(model)
+    t2 *= f2
     length = math.sqrt(t0 * t0 + t1 * t1 + t2 * t2)
-    square = 0.0
-    for k in range(9):
-        square += model[k] * model[k]
+    e1, e2, e3 = model[0], model[1], model[2] / f1
+    e4, e5, e6 = model[3], model[4], model[5] / f1
+    e7, e8, e9 = model[6] / f2, model[7] / f2, model[8] / (f1 * f2)
+    square = e1 * e1 + e2 * e2 + e3 * e3 + e4 * e4 + e5 * e5 + e6 * e6 + e7 * e7 + e8 * e8 + e9 * e9
     if not (length > 0.0 and square > 0.0):
         return 0.0
     t0, t1, t2 = t0 / length, t1 / length, t2 / length
     scale = math.sqrt(2.0 / square)
-    e1, e2, e3 = scale * model[0], scale * model[1], scale * model[2]
-    e4, e5, e6 = scale * model[3], scale * model[4], scale * model[5]
-    e7, e8, e9 = scale * model[6], scale * model[7], scale * model[8]
+    e1, e2, e3, e4, e5 = scale * e1, scale * e2, scale * e3, scale * e4, scale * e5
+    e6, e7, e8, e9 = scale * e6, scale * e7, scale * e8, scale * e9
     c1, c2, c3 = e5 * e9 - e6 * e8, e6 * e7 - e4 * e9, e4 * e8 - e5 * e7
     c4, c5, c6 = e8 * e3 - e9 * e2, e9 * e1 - e7 * e3, e7 * e2 - e8 * e1
     c7, c8, c9 = e2 * e6 - e3 * e5, e3 * e4 - e1 * e6, e1 * e5 - e2 * e4
@@ -55,7 +62,7 @@ def score_in_front(data: Floats, model: Floats, scores: Floats) -> float:
     for n in range(scores.size):
         if not scores[n] > 0.0:
             continue
-        x1, y1, x2, y2 = data[0, n], data[1, n], data[2, n], data[3, n]
+        x1, y1, x2, y2 = data[0, n] / f1, data[1, n] / f1, data[2, n] / f2, data[3, n] / f2
         u, v, w = e1 * x1 + e2 * y1 + e3, e4 * x1 + e5 * y1 + e6, e7 * x1 + e8 * y1 + e9
         a, b, c = c1 * x1 + c2 * y1 + c3, c4 * x1 + c5 * y1 + c6, c7 * x1 + c8 * y1 + c9
         p, q, r = t1 * w - t2 * v, t2 * u - t0 * w, t0 * v - t1 * u

@@ -27,7 +27,7 @@ from bansac.solvers import essential_5pt, fundamental_8pt
 from bansac.solvers.fundamental_8pt import fit_eight_point, remove_smallest_singular_value
 from bansac.solvers.normalization import fix_sign
 
-__all__ = ["ESSENTIAL", "ESSENTIAL_SYMMETRIC"]
+__all__ = ["ESSENTIAL", "ESSENTIAL_SYMMETRIC", "equalize"]
 
 # Offset of the matrix that ``fit`` stores after the scratch of the eight-point algorithm.
 _FIT = fundamental_8pt.SCRATCH
@@ -42,7 +42,7 @@ def fit(data: Floats, weights: Floats, model: Floats, scratch: Floats) -> bool:
     Return False and leave the model unchanged if the matches determine no E or a matrix of rank 1.
     """
     f = scratch[_FIT:]
-    if not (fit_eight_point(data, weights, f, scratch) and _equalize(f, scratch)):
+    if not (fit_eight_point(data, weights, f, scratch) and equalize(f, scratch)):
         return False
     for i in range(9):
         model[i] = f[i]
@@ -50,7 +50,7 @@ def fit(data: Floats, weights: Floats, model: Floats, scratch: Floats) -> bool:
 
 
 @inner_kernel
-def _equalize(e: Floats, scratch: Floats) -> bool:
+def equalize(e: Floats, scratch: Floats) -> bool:
     """Replace E = U S V^T by U diag(1, 1, 0) V^T; False if E has fewer than two non-zero singular values.
 
     The third singular value is removed first. With H = (E^T E)^(1/2) on the remaining plane, the result is E H^-1. By
@@ -79,13 +79,13 @@ def _equalize(e: Floats, scratch: Floats) -> bool:
 
 def project(model: Floats, scratch: Floats) -> bool:
     """Replace a matrix by the nearest one with singular values (1, 1, 0)."""
-    return _equalize(model, scratch)
+    return equalize(model, scratch)
 
 
 @kernel
 def _equalize_twice(e: Floats, scratch: Floats) -> bool:
     """Make the singular values of E equal up to rounding; the second step removes the error of the first."""
-    return bool(_equalize(e, scratch) and _equalize(e, scratch))
+    return bool(equalize(e, scratch) and equalize(e, scratch))
 
 
 def canonical(model: Floats) -> None:

@@ -10,15 +10,15 @@ from bansac.numeric.arrays import Floats
 from bansac.numeric.jit import inner_kernel, kernel
 from bansac.solvers.normalization import denormalize_fundamental
 
-__all__ = ["focal_plausibility", "squared_focals"]
+__all__ = ["FOCAL_SPREAD", "USUAL_FOCAL", "focal_plausibility", "model_focal_plausibility", "squared_focals"]
 
 # A denominator below this fraction of its terms is rounding error left by cancellation.
 _ROUNDING = 1e-9
 
 # Focal lengths of cameras in image diagonals: the median and the standard deviation of the logarithm. The score of a
 # model with impossible focal lengths is multiplied by ``_LEAST_PLAUSIBLE``.
-_USUAL_FOCAL = 0.85
-_FOCAL_SPREAD = 0.6
+USUAL_FOCAL = 0.85
+FOCAL_SPREAD = 0.6
 _LEAST_PLAUSIBLE = 0.8
 
 # Focal lengths are not determined if the Sampson distance of the principal points, in image diagonals, is at most this.
@@ -53,6 +53,11 @@ def focal_plausibility(model: Floats, transform: Floats, cameras: Floats) -> flo
     return first if first < second else second
 
 
+def model_focal_plausibility(model: Floats, transform: Floats, diagonal: Floats) -> float:
+    """Return the same factor for a model whose tenth number is a focal length, and the length of the diagonal."""
+    return _factor(model[9] * model[9], 1.0, diagonal[0])
+
+
 @kernel
 def squared_focals(F: Floats, x1: float, y1: float, x2: float, y2: float) -> tuple[float, float]:
     """Return the squared focal lengths of F (9 numbers, overwritten) for these principal points."""
@@ -67,7 +72,7 @@ def _factor(square: float, unit: float, diagonal: float) -> float:
         return _LEAST_PLAUSIBLE
     if not square > 0.0:
         return 1.0
-    deviation = math.log(math.sqrt(square) * unit / diagonal / _USUAL_FOCAL) / _FOCAL_SPREAD
+    deviation = math.log(math.sqrt(square) * unit / diagonal / USUAL_FOCAL) / FOCAL_SPREAD
     return _LEAST_PLAUSIBLE + (1.0 - _LEAST_PLAUSIBLE) * math.exp(-0.5 * deviation * deviation)
 
 

@@ -12,7 +12,7 @@ from bansac.numeric.jit import inner_kernel, kernel
 from bansac.numeric.polynomial_roots import cubic_roots
 from bansac.solvers.normalization import canonical_fundamental, denormalize_fundamental, normalize, stack_matches
 
-__all__ = ["SCRATCH", "fundamental_7pt", "solve", "write_equation"]
+__all__ = ["SCRATCH", "fundamental_7pt", "null_space", "solve", "write_equation"]
 
 # Offsets in the scratch: the seven equations; the basis A, B of their null space; work space; the cubic; its roots.
 _A = 7 * 9
@@ -34,7 +34,7 @@ def solve(data: Floats, sample: Ints, models: Floats, scratch: Floats) -> int:
     """
     for r in range(7):
         write_equation(data, sample[r], scratch, 9 * r)
-    if not _null_space(scratch):
+    if not null_space(scratch, 7):
         return 0
     _write_determinant(scratch)
     count = cubic_roots(scratch[_CUBIC:_ROOTS], scratch[_ROOTS:])
@@ -62,16 +62,16 @@ def write_equation(data: Floats, i: int, rows: Floats, at: int) -> None:
 
 
 @inner_kernel
-def _null_space(a: Floats) -> bool:
-    """Write a basis of the matrices that satisfy seven equations; False if the equations are dependent.
+def null_space(a: Floats, equations: int) -> bool:
+    """Write a basis of the matrices that satisfy some equations; False if the equations are dependent.
 
-    The first seven rows of ``a``, of nine numbers each, hold the equations. The next two rows get the basis. The next
-    nine numbers are work space. The method is Gauss-Jordan elimination; each equation is solved for the entry of F with
-    its largest coefficient.
+    The first rows of ``a``, of nine numbers each, hold the equations. The next rows, up to nine, get the basis. The
+    next nine numbers are work space. The method is Gauss-Jordan elimination; each equation is solved for the entry of F
+    with its largest coefficient.
     """
     for i in range(9):
         a[81 + i] = -1.0  # index of the equation that is solved for entry i
-    for k in range(7):
+    for k in range(equations):
         row = 9 * k
         column, largest = 0, 0.0
         for i in range(9):
@@ -84,12 +84,12 @@ def _null_space(a: Floats) -> bool:
         scale = 1.0 / a[row + column]
         for i in range(9):
             a[row + i] *= scale
-        for other in range(0, 63, 9):
+        for other in range(0, 9 * equations, 9):
             if other != row:
                 factor = a[other + column]
                 for i in range(9):
                     a[other + i] -= factor * a[row + i]
-    row = 63
+    row = 9 * equations
     for free in range(9):
         if a[81 + free] < 0.0:
             for i in range(9):

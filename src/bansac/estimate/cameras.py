@@ -1,0 +1,214 @@
+"""Points of cameras with lens distortion: lifted to rays for the engine, with errors in the pixels of the image.
+
+The engine measures errors in normalised coordinates. For a camera with distortion, the size of a pixel there depends on
+the place. So the motion that the engine finds is refined with errors in the image, and residuals and inliers are
+measured there. For two views this error is the tangent Sampson error (Terekhov and Larsson, ICCV 2023).
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import replace
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from bansac.camera import Camera
+from bansac.engine.posterior import inlier_probabilities
+from bansac.geometry import rotation_matrix
+from bansac.result import Result
+from bansac.validate import as_camera, as_size
+
+__all__ = ["WIDEST", "CameraLike", "Errors", "Lifted", "check_size", "lift", "measure_in_image", "tangent_sampson"]
+
+_Array: TypeAlias = NDArray[np.float64]
+CameraLike: TypeAlias = ArrayLike | Camera
+"""A camera matrix (3 x 3), or a camera."""
+
+Errors: TypeAlias = Callable[[_Array, _Array], _Array]
+"""Function of a motion R, t that returns the errors (N, components) in pixels; inf or NaN for no inlier."""
+
+# Normalised coordinates beyond this, the tangent of 70 degrees, are rare.
+WIDEST = 2.75
+
+# A principal point that is farther from at least _MANY points than this share of their extent, in x and in y, is an
+# error. A crop, or an overlap of two images, is off the principal point in one direction only, or by less.
+_OFF_CENTRE, _MANY = 0.5, 20
+# Coordinates below this are hardly pixels.
+_NORMALISED = 10.0
+
+# Steps of the refinement in the image, and of its numerical derivatives.
+_STEPS, _DELTA = 5, 1e-6
+# The refinement ends if a step reduces the cost by less than a thousandth.
+_IMPROVED = 0.999
+# Relative singular value of a direction that does not change the errors, such as the length of t in two views.
+_FREE = 1e-7
+
+# Share of the points that may lie outside of an image, and the share that shows that the size is wrong.
+_FEW_OUTSIDE, _MOST_OUTSIDE = 0.05, 0.5
+
+
+class Lifted(NamedTuple):
+    """What points have besides their rays: both focal lengths, and the derivatives (N or 1, 2, 2) of pixels by rays."""
+
+    fx: float
+    fy: float
+    jacobian: _Array
+    is_distorted: bool
+
+
+def lift(argument: str, camera: CameraLike, x: _Array, depth: int = 3) -> Lifted:
+    """Replace pixels (2 x N) by normalised coordinates, in place; warn if the camera seems to be that of other points.
+
+    Of a camera with distortion, the focal lengths are the median of the local ones. A ValueError is raised if the
+    camera is invalid or cannot undistort a point. ``depth`` is the level in the stack that a warning names.
+    """
+    if isinstance(camera, Camera):
+        if not camera.has_focal:
+            raise ValueError(f"{argument} must have a focal length, got {camera}")
+        if camera.width is not None and camera.height is not None:
+            check_size(f"size of {argument}", as_size(argument, (camera.height, camera.width)), x)
+    if isinstance(camera, Camera) and camera.is_distorted:
+        K, lifted = camera.K, _lift_distorted(argument, camera, x)
+    else:
+        K = camera.K if isinstance(camera, Camera) else as_camera(argument, camera)
+        y = (x[1] - K[1, 2]) / K[1, 1]
+        x[0] = (x[0] - K[0, 2] - K[0, 1] * y) / K[0, 0]
+        x[1] = y
+        lifted = Lifted(float(K[0, 0]), float(K[1, 1]), K[None, :2, :2], is_distorted=False)
+    if x.size and (doubt := _doubt_camera(K, x)):
+        warnings.warn(f"{argument} has {doubt}", stacklevel=depth)
+    return lifted
+
+
+def _lift_distorted(argument: str, camera: Camera, x: _Array) -> Lifted:
+    """Undistort points in place."""
+    rays = camera.unproject(x.T)
+    failed = np.isnan(rays[:, 0])
+    if failed.any():
+        first = x[:, np.argmax(failed)].tolist()
+        raise ValueError(
+            f"{argument} cannot undistort {np.count_nonzero(failed)} of {len(rays)} points, the first at {first}; "
+            "leave out the points for which its unproject gives NaN"
+        )
+    jacobian = camera.jacobian(rays)
+    focal = float(np.median(np.sqrt(np.linalg.det(jacobian)))) if len(rays) else float(camera.K[0, 0])
+    x[:] = rays.T
+    return Lifted(focal, focal, jacobian, is_distorted=True)
+
+
+def _doubt_camera(K: _Array, rays: _Array) -> str:
+    """Return what speaks against a camera of rays (2 x N): all are far off its axis, or most outside of 140 degrees."""
+    low, high = rays.min(axis=1), rays.max(axis=1)
+    gap = np.maximum(low, -high)
+    off = rays.shape[1] >= _MANY and bool((gap > _OFF_CENTRE * (high - low)).all())
+    if not off and (max(-low.min(), high.max()) < WIDEST or np.median(np.abs(rays)) < WIDEST):
+        return ""
+    (x0, y0), (x1, y1) = K[[0, 1], [0, 1]] * low + K[:2, 2], K[[0, 1], [0, 1]] * high + K[:2, 2]
+    what, hint = f"the focal length {K[0, 0]:.6g}", "is it in millimetres, or the camera normalised?"
+    if off:
+        what = f"the principal point ({K[0, 2]:.6g}, {K[1, 2]:.6g})"
+        small = max(abs(x0), abs(x1), abs(y0), abs(y1)) < _NORMALISED
+        hint = "are they normalised already?" if small else "is the camera that of another image size?"
+    return f"{what}, but the points have x from {x0:.6g} to {x1:.6g} and y from {y0:.6g} to {y1:.6g}: {hint}"
+
+
+def check_size(name: str, size: tuple[int, int], x: _Array) -> None:
+    """Raise a ValueError if height and width seem swapped, or if most points (2 x N) lie outside of the image.
+
+    Some points may lie outside, for example points that were undistorted.
+    """
+    height, width = size
+    n = x.shape[1]
+    outside, otherwise = _count_outside(x, width, height), _count_outside(x, height, width)
+    if outside <= _FEW_OUTSIDE * n:
+        return
+    swapped = otherwise <= _FEW_OUTSIDE * n
+    if swapped or outside > _MOST_OUTSIDE * n:
+        hint = "height and width seem swapped" if swapped else f"{outside} of {n} points lie outside"
+        raise ValueError(
+            f"{name} is (height, width) = ({height}, {width}), but the coordinates reach y = {x[1].max():.6g} and "
+            f"x = {x[0].max():.6g}: {hint}"
+        )
+
+
+def _count_outside(x: _Array, width: int, height: int) -> int:
+    inside = (x[0] >= -1) & (x[0] <= width) & (x[1] >= -1) & (x[1] <= height)
+    return int(np.count_nonzero(~inside))
+
+
+def tangent_sampson(E: _Array, rays: _Array, jacobian1: _Array, jacobian2: _Array) -> _Array:
+    """Return signed Sampson distances (N, 1) in pixels of an essential matrix for rays (4 x N).
+
+    The derivatives of x2^T E x1 by the pixels are those by the rays times the inverse of the jacobians (N or 1, 2, 2),
+    the derivatives of pixels by rays.
+    """
+    (x1, y1, x2, y2), e = rays, E.ravel()
+    a2, b2, c2 = (e[k] * x1 + e[k + 1] * y1 + e[k + 2] for k in (0, 3, 6))
+    a1, b1 = (e[k] * x2 + e[k + 3] * y2 + e[k + 6] for k in (0, 1))
+    square = 0.0
+    with np.errstate(all="ignore"):
+        for a, b, jacobian in ((a1, b1, jacobian1), (a2, b2, jacobian2)):
+            (j11, j21), (j12, j22) = jacobian.T
+            square = square + ((a * j22 - b * j21) ** 2 + (b * j11 - a * j12) ** 2) / (j11 * j22 - j12 * j21) ** 2
+        return np.asarray((x2 * a2 + y2 * b2 + c2) / np.sqrt(square))[:, None]
+
+
+def measure_in_image(
+    result: Result, R: _Array, t: _Array, errors: Errors, scale: float, *, refine: bool = True
+) -> tuple[Result, _Array, _Array]:
+    """Refine a motion with the errors of its inliers in the image, and measure residuals and inliers there.
+
+    ``scale`` is the length in the unit of t that changes the errors as much as a rotation by one radian. The motion is
+    not refined if its inliers do not determine it.
+    """
+    threshold = result.threshold
+    residuals = _lengths(errors(R, t))
+    for _ in range(_STEPS if refine else 0):
+        step = _gauss_newton_step(errors, R, t, scale, residuals <= threshold)
+        new_R, new_t = _move(R, t, scale, step)
+        new = _lengths(errors(new_R, new_t))
+        if not _cost(new, threshold) < _IMPROVED * _cost(residuals, threshold):
+            break
+        R, t, residuals = new_R, new_t, new
+    inliers = residuals <= threshold
+    count = int(np.count_nonzero(inliers))
+    measured = replace(
+        result,
+        residuals=residuals,
+        inliers=inliers,
+        probabilities=inlier_probabilities(residuals, threshold, errors(R, t).shape[1]) if result.success else None,
+        message=result.message.replace(f" {result.num_inliers} of ", f" {count} of ", 1),
+    )
+    return measured, R, t
+
+
+def _cost(residuals: _Array, threshold: float) -> float:
+    truncated = np.minimum(residuals, threshold)
+    return float(truncated @ truncated)
+
+
+def _lengths(errors: _Array) -> _Array:
+    """Return the lengths of errors (N, components); inf for NaN."""
+    square = np.sum(errors * errors, axis=1)
+    return np.sqrt(np.where(square >= 0, square, np.inf))
+
+
+def _move(R: _Array, t: _Array, scale: float, step: _Array) -> tuple[_Array, _Array]:
+    """Return a motion after a rotation vector and a translation, ``scale`` times the last three elements of a step."""
+    return (rotation_matrix(step[:3]) @ R if step[:3].any() else R), t + scale * step[3:]
+
+
+def _gauss_newton_step(errors: Errors, R: _Array, t: _Array, scale: float, chosen: NDArray[np.bool_]) -> _Array:
+    """Return the step of six parameters that minimises the squared errors of the chosen points, to first order."""
+    columns = []
+    with np.errstate(invalid="ignore"):
+        for step in _DELTA * np.eye(6):
+            forward, back = errors(*_move(R, t, scale, step)), errors(*_move(R, t, scale, -step))
+            columns.append((forward - back)[chosen].ravel() / (2 * _DELTA))
+    jacobian, now = np.column_stack(columns), errors(R, t)[chosen].ravel()
+    if not (np.isfinite(jacobian).all() and np.isfinite(now).all()):
+        return np.zeros(6)
+    return np.asarray(np.linalg.lstsq(jacobian, -now, rcond=_FREE)[0])

@@ -1,0 +1,485 @@
+"""Fundamental matrices and the focal length that both images share, from six matches.
+
+Li, A simple solution to the six-point two-view focal-length problem, ECCV 2006; Hartley and Li, An efficient hidden
+variable approach to minimal-case camera motion estimation, PAMI 2012.
+
+Let w = 1 / f^2 and Q = diag(1, 1, w). A matrix F = a A + b B + c C that satisfies six linear equations is a solution if
+det F = 0 and 2 F Q F^T Q F = tr(F Q F^T Q) F. These ten equations are linear in the ten cubic monomials of a, b, c. The
+coefficients are quadratic in w, so det M(w) = 0, a polynomial of degree 15, where M is the matrix of the coefficients.
+
+The papers compute the polynomial. Here det M is interpolated between Chebyshev nodes, which does not lose digits. The
+variable is s with w = w0 (1 + s) / (1 - s): it maps all focal lengths to the interval [-1, 1].
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from bansac.numeric.arrays import Floats, Ints
+from bansac.numeric.jit import inlined, inner_kernel, kernel
+from bansac.solvers.fundamental_7pt import null_space, write_equation
+from bansac.solvers.normalization import stack_matches
+
+__all__ = ["MAX_MODELS", "SCRATCH", "shared_focal_6pt", "solve"]
+
+MAX_MODELS = 15
+
+# The focal length at s = 0 and the range of the solutions, in the unit of the coordinates.
+_MIDDLE = 0.7
+_SHORTEST, _LONGEST = 0.2, 50.0
+
+# The cubic monomials of a, b, c as triples of indices; the places of the products of three of them; the places of a^3,
+# b^3 and c^3.
+_MONOMIALS = tuple(itertools.combinations_with_replacement(range(3), 3))
+_PLACE = np.array(
+    [[[_MONOMIALS.index(tuple(sorted((i, j, k)))) for k in range(3)] for j in range(3)] for i in range(3)]
+)
+_CUBES = np.array([_MONOMIALS.index((i, i, i)) for i in range(3)])
+
+# M is the polynomial M0 + M1 u + M2 u^2 in u = w / w0, whose coefficients follow from these values of u.
+_SQUARE = _MIDDLE**2
+_THREE_U = (0.0, 1.0, -1.0)
+
+# The nodes, and det M = sum of c_k T_k(s) (1 - s)^-15. Nine of the rows of M are multiplied by (1 - s)^(5 / 3). Signs
+# are first compared at the points of a finer grid. All loops over the nodes have this fixed length.
+_NODES = 16
+_ANGLES = np.pi * (np.arange(_NODES) + 0.5) / _NODES
+_S = np.cos(_ANGLES)
+_AT_NODES = np.column_stack([(1.0 - _S) ** (2 - k) * (1.0 + _S) ** k * (1.0 - _S) ** (-1 / 3) for k in range(3)])
+_TRANSFORM = 2.0 / _NODES * np.cos(np.outer(_ANGLES, np.arange(_NODES)))
+_TRANSFORM[:, 0] *= 0.5
+_CELLS = 128
+_GRID = np.cos(np.pi * np.arange(_CELLS + 1) / _CELLS)
+_TO_GRID = np.ascontiguousarray((np.cos(np.outer(np.arccos(_GRID), np.arange(_NODES))) @ _TRANSFORM.T).T)
+
+# Rows of M have ten coefficients and two zeros, so that loops over them are vectorised.
+_ROW = 12
+_STEP = 10 * _ROW
+
+# Offsets in the scratch: six equations and the basis of their null space (``null_space``); products of two matrices;
+# M0, M1, M2; M for one w, and the row that is subtracted from the others; the Chebyshev coefficients of det M; its
+# values on the grid; the null vector of M; a, b, c and u; the ten monomials, and their derivatives by two of a, b, c.
+_BASIS = 6 * 9
+_PRODUCTS = 96
+_THREE = _PRODUCTS + 16
+_M = _THREE + 3 * _STEP
+_TOP = _M + _STEP
+_COEFFICIENTS = _TOP + 16
+_VALUES = _COEFFICIENTS + _NODES
+_VECTOR = _VALUES + _CELLS + 8
+_UNKNOWNS = _VECTOR + 10
+_POWERS = _UNKNOWNS + 4
+SCRATCH = _POWERS + 30
+
+# Largest numbers of steps to find a root, to find an extremum and to polish a model; the distance of roots that are the
+# same; the decrease of the squared residuals that is worth a step; the largest squared residuals of a model.
+_MAX_STEPS = 30
+_MAX_DIPS = 6
+_CLOSE = 1e-9
+_MAX_POLISH = 5
+_DECREASE = 1e-4
+_EXACT = 1e-20
+
+
+def solve(data: Floats, sample: Ints, models: Floats, scratch: Floats) -> int:
+    """Compute up to fifteen models from six matches: F of unit Frobenius norm, row by row, and f.
+
+    The coordinates are relative to the principal points, in a unit of the order of the image size.
+    """
+    for r in range(6):
+        write_equation(data, sample[r], scratch, 9 * r)
+    return solve_equations(models, scratch, True)
+
+
+@inlined
+def solve_equations(models: Floats, scratch: Floats, shared: bool) -> int:
+    """Compute the models of six linear equations; the focal length is that of both images or of the second only."""
+    if not null_space(scratch, 6) or not _orthonormalize(scratch):
+        return 0
+    for k in range(3):
+        _build_constraints(scratch, _THREE_U[k] / _SQUARE, shared, _THREE + _STEP * k)
+    for i in range(_THREE, _THREE + _STEP):
+        middle, low, high = scratch[i], scratch[i + 2 * _STEP], scratch[i + _STEP]
+        scratch[i + _STEP], scratch[i + 2 * _STEP] = 0.5 * (high - low), 0.5 * (high + low) - middle
+    _evaluate_determinants(scratch)
+    count = 0
+    for g in range(1, _CELLS + 1):
+        before, value = scratch[_VALUES + g - 1], scratch[_VALUES + g]
+        low, middle, high = _GRID[g], _GRID[g - 1], _GRID[g - 1]
+        found = (value < 0.0) != (before < 0.0)
+        if not found and g > 1 and _is_dip(scratch[_VALUES + g - 2], before, value):
+            middle, high = _find_dip(scratch, low, middle, _GRID[g - 2]), _GRID[g - 2]
+            found = (_determinant(scratch, middle) < 0.0) != (value < 0.0)
+        if found:
+            count += _add_model(scratch, low, middle, models, count)
+            if middle < high:
+                count += _add_model(scratch, middle, high, models, count)
+    return count
+
+
+@inlined
+def _is_dip(first: float, second: float, third: float) -> bool:
+    """Return whether values of one sign are nearest to 0 at the second."""
+    return (first < 0.0) == (second < 0.0) and abs(second) < abs(first) and abs(second) < abs(third)
+
+
+@inner_kernel
+def _find_dip(a: Floats, low: float, middle: float, high: float) -> float:
+    """Return the extremum of det M between two points; two close roots have it between them (parabolas)."""
+    at_low, at_middle, at_high = _determinant(a, low), _determinant(a, middle), _determinant(a, high)
+    for _ in range(_MAX_DIPS):
+        p, q = (middle - low) * (at_middle - at_high), (middle - high) * (at_middle - at_low)
+        if p == q:
+            break
+        x = middle - 0.5 * ((middle - low) * p - (middle - high) * q) / (p - q)
+        if not low < x < high or abs(x - middle) <= _CLOSE:
+            break
+        value = _determinant(a, x)
+        nearer = (at_middle < 0.0) != (value < 0.0) or abs(value) < abs(at_middle)
+        if (x < middle) == nearer:
+            high, at_high = (middle, at_middle) if nearer else (x, value)
+        else:
+            low, at_low = (middle, at_middle) if nearer else (x, value)
+        if nearer:
+            if (value < 0.0) != (at_middle < 0.0):
+                return x
+            middle, at_middle = x, value
+    return middle
+
+
+@inner_kernel
+def _add_model(a: Floats, low: float, high: float, models: Floats, count: int) -> int:
+    """Write the model of the root between two points; return 1, or 0 if there is none."""
+    if count == MAX_MODELS:
+        return 0
+    s = _find_root(a, low, high)
+    u = (1.0 + s) / (1.0 - s) if s < 1.0 else np.inf
+    in_range = _SQUARE / _LONGEST**2 < u < _SQUARE / _SHORTEST**2
+    if not in_range or not _back_substitute(a, u, models[count]):
+        return 0
+    repeated = count > 0 and abs(models[count, 9] - models[count - 1, 9]) <= _CLOSE * models[count, 9]
+    return 0 if repeated else 1
+
+
+@inner_kernel
+def _orthonormalize(a: Floats) -> bool:
+    """Make the three basis matrices orthonormal (Gram and Schmidt, twice)."""
+    for _ in range(2):
+        for row in range(_BASIS, _BASIS + 27, 9):
+            for other in range(_BASIS, row, 9):
+                along = 0.0
+                for i in range(9):
+                    along += a[row + i] * a[other + i]
+                for i in range(9):
+                    a[row + i] -= along * a[other + i]
+            square = 0.0
+            for i in range(9):
+                square += a[row + i] * a[row + i]
+            if not 0.0 < square < np.inf:
+                return False
+            scale = 1.0 / math.sqrt(square)
+            for i in range(9):
+                a[row + i] *= scale
+    return True
+
+
+@inner_kernel
+def _build_constraints(a: Floats, w: float, shared: bool, out: int) -> None:
+    """Write the ten constraints for one w, rows of ten coefficients: the elements of the trace constraint, then det F.
+
+    The trace constraint is the sum of (2 S - trace(S)) F over the basis matrices, with S = F Q1 F^T Q2.
+    """
+    for i in range(out, out + _STEP):
+        a[i] = 0.0
+    w1 = w if shared else 1.0
+    for p in range(3):
+        for q in range(3):
+            left, right, trace = _BASIS + 9 * p, _BASIS + 9 * q, 0.0
+            for i in range(3):
+                for k in range(3):
+                    first, second = left + 3 * i, right + 3 * k
+                    entry = a[first] * a[second] + a[first + 1] * a[second + 1] + w1 * a[first + 2] * a[second + 2]
+                    entry *= w if k == 2 else 1.0
+                    a[_PRODUCTS + 3 * i + k] = 2.0 * entry
+                    trace += entry if i == k else 0.0
+            for i in range(0, 9, 4):
+                a[_PRODUCTS + i] -= trace
+            first, second = left + 3, right + 6
+            a[_PRODUCTS + 9] = a[first + 1] * a[second + 2] - a[first + 2] * a[second + 1]
+            a[_PRODUCTS + 10] = a[first + 2] * a[second] - a[first] * a[second + 2]
+            a[_PRODUCTS + 11] = a[first] * a[second + 1] - a[first + 1] * a[second]
+            for r in range(3):
+                place, f = out + _PLACE[p, q, r], _BASIS + 9 * r
+                for i in range(3):
+                    s0, s1, s2 = a[_PRODUCTS + 3 * i], a[_PRODUCTS + 3 * i + 1], a[_PRODUCTS + 3 * i + 2]
+                    for j in range(3):
+                        a[place + _ROW * (3 * i + j)] += s0 * a[f + j] + s1 * a[f + 3 + j] + s2 * a[f + 6 + j]
+                a[place + 9 * _ROW] += (
+                    a[_PRODUCTS + 9] * a[f] + a[_PRODUCTS + 10] * a[f + 1] + a[_PRODUCTS + 11] * a[f + 2]
+                )
+
+
+@inner_kernel
+def _evaluate_determinants(a: Floats) -> None:
+    """Write the Chebyshev coefficients of det M, and its values on the grid."""
+    for i in range(_COEFFICIENTS, _COEFFICIENTS + _NODES):
+        a[i] = 0.0
+    for i in range(_VALUES, _VALUES + _CELLS + 1):
+        a[i] = 0.0
+    for node in range(_NODES):
+        p0, p1, p2 = _AT_NODES[node, 0], _AT_NODES[node, 1], _AT_NODES[node, 2]
+        for i in range(_M, _M + 9 * _ROW):
+            m = i - _M + _THREE
+            a[i] = p0 * a[m] + p1 * a[m + _STEP] + p2 * a[m + 2 * _STEP]
+        for i in range(_M + 9 * _ROW, _M + 10 * _ROW):
+            a[i] = a[i - _M + _THREE]
+        value = _eliminate(a)
+        for i in range(_COEFFICIENTS, _COEFFICIENTS + _NODES):
+            a[i] += value * _TRANSFORM[node, i - _COEFFICIENTS]
+        for i in range(_VALUES, _VALUES + _CELLS + 1):
+            a[i] += value * _TO_GRID[node, i - _VALUES]
+
+
+@inner_kernel
+def _eliminate(a: Floats) -> float:
+    """Return the determinant of the matrix at ``_M``, which is overwritten (Gaussian elimination)."""
+    determinant = 1.0
+    for k in range(10):
+        pivot, largest = k, 0.0
+        for r in range(k, 10):
+            size = abs(a[_M + _ROW * r + k])
+            if size > largest:
+                pivot, largest = r, size
+        if not 0.0 < largest < np.inf:
+            return 0.0
+        top, other = _row(a, k), _row(a, pivot)
+        for c in range(_ROW):
+            entry = other[c]
+            other[c], top[c], a[_TOP + c] = top[c], entry, entry
+        determinant *= top[k] if pivot == k else -top[k]
+        if k < 5:
+            _subtract_top(a, k, 1.0 / top[k])
+        elif k < 9:
+            _subtract_top_below(a, k, 1.0 / top[k])
+    return determinant
+
+
+@inlined
+def _row(a: Floats, k: int) -> Floats:
+    """Return a row of the matrix at ``_M``."""
+    return a[_M + _ROW * k : _M + _ROW * k + _ROW]
+
+
+@inlined
+def _subtract_top(a: Floats, k: int, inverse: float) -> None:
+    """Subtract multiples of the row at ``_TOP`` from the rows after row ``k``, so that their column ``k`` vanishes.
+
+    The factors are local variables and the loop has a fixed length, so that the compiler can vectorise it.
+    """
+    column = _M + k
+    f1 = inverse * a[column + 12] if k < 1 else 0.0
+    f2 = inverse * a[column + 24] if k < 2 else 0.0
+    f3 = inverse * a[column + 36] if k < 3 else 0.0
+    f4 = inverse * a[column + 48] if k < 4 else 0.0
+    f5, f6, f7 = inverse * a[column + 60], inverse * a[column + 72], inverse * a[column + 84]
+    f8, f9 = inverse * a[column + 96], inverse * a[column + 108]
+    for c in range(_M, _M + _ROW):
+        entry = a[c - _M + _TOP]
+        a[c + 12] -= f1 * entry
+        a[c + 24] -= f2 * entry
+        a[c + 36] -= f3 * entry
+        a[c + 48] -= f4 * entry
+        a[c + 60] -= f5 * entry
+        a[c + 72] -= f6 * entry
+        a[c + 84] -= f7 * entry
+        a[c + 96] -= f8 * entry
+        a[c + 108] -= f9 * entry
+
+
+@inlined
+def _subtract_top_below(a: Floats, k: int, inverse: float) -> None:
+    """Subtract multiples of the row at ``_TOP`` from the last four rows, as far as they follow row ``k``."""
+    column = _M + k
+    f6 = inverse * a[column + 72] if k < 6 else 0.0
+    f7 = inverse * a[column + 84] if k < 7 else 0.0
+    f8 = inverse * a[column + 96] if k < 8 else 0.0
+    f9 = inverse * a[column + 108]
+    for c in range(_M + 4, _M + _ROW):
+        entry = a[c - _M + _TOP]
+        a[c + 72] -= f6 * entry
+        a[c + 84] -= f7 * entry
+        a[c + 96] -= f8 * entry
+        a[c + 108] -= f9 * entry
+
+
+@inner_kernel
+def _determinant(a: Floats, s: float) -> float:
+    """Return det M at s by Clenshaw's algorithm."""
+    one, two, twice = 0.0, 0.0, 2.0 * s
+    for i in range(_COEFFICIENTS + _NODES - 1, _COEFFICIENTS, -1):
+        one, two = a[i] + twice * one - two, one
+    value: float = a[_COEFFICIENTS] + s * one - two
+    return value
+
+
+@inner_kernel
+def _find_root(a: Floats, low: float, high: float) -> float:
+    """Return a root between two points of opposite signs (Dowell and Jarratt's Pegasus method, 1972)."""
+    at_low, at_high = _determinant(a, low), _determinant(a, high)
+    for _ in range(_MAX_STEPS):
+        step = at_high - at_low
+        middle = high - at_high * (high - low) / step if step != 0.0 else high
+        value = _determinant(a, middle)
+        if (value < 0.0) != (at_high < 0.0):
+            low, at_low = high, at_high
+        else:
+            at_low *= at_high / (at_high + value) if at_high + value != 0.0 else 0.5
+        close = abs(middle - high) <= _CLOSE
+        high, at_high = middle, value
+        if close or value == 0.0:
+            break
+    return high
+
+
+@inner_kernel
+def _back_substitute(a: Floats, u: float, model: Floats) -> bool:
+    """Write the model at a root; False if there is none with a focal length in the range.
+
+    The null vector of M holds the monomials of a, b, c. Their largest cube and the monomials with its square give the
+    ratios of a, b, c. The method of Gauss and Newton then reduces the residuals of all ten constraints.
+    """
+    for i in range(_M, _M + _STEP):
+        m = i - _M + _THREE
+        a[i] = a[m] + u * (a[m + _STEP] + u * a[m + 2 * _STEP])
+    _eliminate(a)
+    for k in range(9, -1, -1):
+        row, total = _row(a, k), 0.0
+        for c in range(k + 1, 10):
+            total -= row[c] * a[_VECTOR + c]
+        a[_VECTOR + k] = 1.0 if k == 9 else total / row[k]
+    best = 0
+    for i in range(1, 3):
+        best = i if abs(a[_VECTOR + _CUBES[i]]) > abs(a[_VECTOR + _CUBES[best]]) else best
+    for i in range(3):
+        a[_UNKNOWNS + i] = a[_VECTOR + _PLACE[best, best, i]] / a[_VECTOR + _CUBES[best]]
+    a[_UNKNOWNS + best] = 1.0
+    a[_UNKNOWNS + 3] = u
+    residual = np.inf
+    for _ in range(_MAX_POLISH):
+        before, residual = residual, _polish(a, best)
+        if not residual < _DECREASE * before:
+            break
+    u = a[_UNKNOWNS + 3]
+    if not (_SQUARE / _LONGEST**2 < u < _SQUARE / _SHORTEST**2 and residual < _EXACT * (1.0 + u) ** 4):
+        return False
+    square = 0.0
+    for i in range(9):
+        entry = 0.0
+        for k in range(3):
+            entry += a[_UNKNOWNS + k] * a[_BASIS + 9 * k + i]
+        model[i] = entry
+        square += entry * entry
+    if not square < np.inf:
+        return False
+    scale = 1.0 / math.sqrt(square)
+    for i in range(9):
+        model[i] *= scale
+    model[9] = _MIDDLE / math.sqrt(u)
+    return True
+
+
+@inner_kernel
+def _polish(a: Floats, fixed: int) -> float:
+    """Make one step of Gauss and Newton's method, with one of a, b, c fixed; return the squared residuals before it."""
+    x, y, u = (fixed + 1) % 3, (fixed + 2) % 3, a[_UNKNOWNS + 3]
+    for i in range(_POWERS, _POWERS + 30):
+        a[i] = 0.0
+    for i in range(3):
+        for j in range(i, 3):
+            for k in range(j, 3):
+                p, q, r = a[_UNKNOWNS + i], a[_UNKNOWNS + j], a[_UNKNOWNS + k]
+                at = _POWERS + _PLACE[i, j, k]
+                a[at] = p * q * r
+                a[at + 10] = (q * r if i == x else 0.0) + (p * r if j == x else 0.0) + (p * q if k == x else 0.0)
+                a[at + 20] = (q * r if i == y else 0.0) + (p * r if j == y else 0.0) + (p * q if k == y else 0.0)
+    xx = xy = xu = yy = yu = uu = xr = yr = ur = rr = 0.0
+    for i in range(10):
+        residual = by_x = by_y = by_u = 0.0
+        for m in range(10):
+            at = _THREE + _ROW * i + m
+            linear, square, monomial = a[at + _STEP], a[at + 2 * _STEP], a[_POWERS + m]
+            entry = a[at] + u * (linear + u * square)
+            residual += entry * monomial
+            by_x += entry * a[_POWERS + 10 + m]
+            by_y += entry * a[_POWERS + 20 + m]
+            by_u += (linear + 2.0 * u * square) * monomial
+        xx += by_x * by_x
+        xy += by_x * by_y
+        xu += by_x * by_u
+        yy += by_y * by_y
+        yu += by_y * by_u
+        uu += by_u * by_u
+        xr += by_x * residual
+        yr += by_y * residual
+        ur += by_u * residual
+        rr += residual * residual
+    c1, c2, c3 = yy * uu - yu * yu, xu * yu - xy * uu, xy * yu - xu * yy
+    determinant = xx * c1 + xy * c2 + xu * c3
+    if determinant == 0.0:
+        return rr
+    inverse = 1.0 / determinant
+    dx = (c1 * xr + c2 * yr + c3 * ur) * inverse
+    dy = (c2 * xr + (xx * uu - xu * xu) * yr + (xy * xu - xx * yu) * ur) * inverse
+    du = (c3 * xr + (xy * xu - xx * yu) * yr + (xx * yy - xy * xy) * ur) * inverse
+    a[_UNKNOWNS + x] -= dx
+    a[_UNKNOWNS + y] -= dy
+    a[_UNKNOWNS + 3] -= du
+    return rr
+
+
+def shared_focal_6pt(x1: ArrayLike, x2: ArrayLike) -> tuple[Floats, Floats]:
+    """Compute the fundamental matrices and the focal lengths of six matches, where both images have one focal length.
+
+    Parameters
+    ----------
+    x1, x2 : (6, 2) array_like
+        Points in the first and the second image, relative to the principal points. The cameras have square pixels.
+
+    Returns
+    -------
+    F : (K, 3, 3) ndarray
+        Up to fifteen matrices of unit Frobenius norm with ``x2^T F x1 = 0``. ``diag(f, f, 1) F diag(f, f, 1)`` is an
+        essential matrix. Empty if the matches are degenerate.
+    f : (K,) ndarray
+        The focal lengths, in the unit of the points.
+
+    Raises
+    ------
+    ValueError
+        If ``x1`` or ``x2`` is not six points with finite coordinates.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bansac.solvers.shared_focal_6pt import shared_focal_6pt
+    >>> X = np.random.default_rng(0).uniform([-2, -2, 4], [2, 2, 8], (6, 3))
+    >>> Y = X @ [[0.8, 0, -0.6], [0, 1, 0], [0.6, 0, 0.8]] + [4, 1, 2]
+    >>> F, f = shared_focal_6pt(700 * X[:, :2] / X[:, 2:], 700 * Y[:, :2] / Y[:, 2:])
+    >>> bool(np.min(np.abs(f - 700)) < 1e-4)
+    True
+    """
+    data = stack_matches(x1, x2, 6)
+    unit = float(np.abs(data).max()) or 1.0
+    models = np.empty((MAX_MODELS, 10))
+    count = _solve(data / unit, np.arange(6), models, np.empty(SCRATCH))
+    F = models[:count, :9].reshape(-1, 3, 3)
+    F[:, :2] /= unit
+    F[:, :, :2] /= unit
+    return F / np.linalg.norm(F, axis=(1, 2), keepdims=True), models[:count, 9] * unit
+
+
+_solve = kernel(solve)
