@@ -3,8 +3,8 @@
     python benchmarks/multiple.py [--data DIR] [--runs 20] [--seeds 5] [--json FILE]
 
 AdelaideRMF (Wong, Chin, Yu and Suter, ICCV 2011): DIR has matches.h5 (N x 4) and labels.h5, both keyed by pair; label 0
-marks outliers, labels from 1 on the planes, or 1 outliers and from 2 on the planes. The misclassification error is the
-share of matches with a wrong label, for the best assignment of the models to the planes. Sequential RANSAC is the loop
+marks outliers, labels from 1 on mark planes. The misclassification error is the share of matches with a wrong label,
+for the best assignment of the models to the planes. Sequential RANSAC is the loop
 over OpenCV's findHomography that removes inliers until fewer than 12 are left, at several thresholds. "Loop" is the
 same loop over bansac's single estimator, until its result is no success. Times are the shortest of three runs.
 
@@ -181,6 +181,7 @@ def synthetic(runs: int, empty: int) -> list[dict[str, Any]]:
 
 
 def main() -> None:
+    """Run the measurements."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, help="folder of AdelaideRMF; without it only synthetic data")
     parser.add_argument("--runs", type=int, default=20, help="runs of each cell of the synthetic data")
@@ -188,7 +189,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
-    document: dict[str, Any] = {"circumstances": circumstances()}
+    document: dict[str, Any] = {"circumstances": circumstances(("cv2",))}
     if arguments.data is not None:
         document["adelaide"] = adelaide(arguments.data, arguments.seeds)
     document["synthetic"] = synthetic(arguments.runs, arguments.empty) if arguments.runs else []
