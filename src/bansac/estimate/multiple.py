@@ -37,8 +37,8 @@ from bansac.validate import as_points, as_probabilities, as_scores, as_weights
 
 __all__ = ["estimate_multiple"]
 
-# Number of further searches after one without a significant model.
-_SET_ASIDE = 2
+# Number of further searches after one without a significant model, and the largest number of their samples.
+_SET_ASIDE, _FEW_SAMPLES = 2, 5000
 
 # Largest number of times that all models are estimated again.
 _ROUNDS = 3
@@ -178,7 +178,8 @@ def _add_models(given: _Input, models: list[_Model]) -> Result:
     while True:
         free = _free(given, models) & ~aside
         explained = _shares(given, models).sum(axis=0)
-        result = _search(given, free, (1.0 - explained) * _neutral_prior(given) if models else given.prior)
+        prior = (1.0 - explained) * _neutral_prior(given) if models else given.prior
+        result = _search(given, free, prior, most=_FEW_SAMPLES if failures else None)
         if result.success:
             models.append(_measure(given, result))
             aside[:], failures = False, 0
@@ -212,13 +213,15 @@ def _drop_same(models: list[_Model]) -> list[_Model]:
     return kept
 
 
-def _search(given: _Input, among: Bools, prior: Floats | None) -> Result:
-    """Search for one model in some of the points."""
-    chosen, resolved = np.flatnonzero(among), given.resolved
+def _search(given: _Input, among: Bools, prior: Floats | None, most: int | None = None) -> Result:
+    """Search for one model in some of the points, with at most ``most`` samples if that is fewer than the option."""
+    chosen, options = np.flatnonzero(among), given.resolved.options
     if given.deadline < math.inf:
-        left = max(given.deadline - time.perf_counter(), 1e-3)
-        resolved = resolved._replace(options=resolved.options.replace(max_seconds=left))
-    if prior is not None and (given.prior is not None or resolved.options.sampler_row.prior):
+        options = options.replace(max_seconds=max(given.deadline - time.perf_counter(), 1e-3))
+    if most is not None and options.max_iterations is not None and most < options.max_iterations:
+        options = options.replace(max_iterations=max(most, options.min_iterations))
+    resolved = given.resolved._replace(options=options)
+    if prior is not None and (given.prior is not None or options.sampler_row.prior):
         prior = np.clip(prior[chosen], _SMALLEST, 1.0)
     else:
         prior = None
