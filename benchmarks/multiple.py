@@ -1,6 +1,6 @@
 """Measure estimates of several models: planes of AdelaideRMF, and synthetic lines, circles and planes.
 
-    python benchmarks/multiple.py [--data DIR] [--runs 20] [--seeds 5] [--json FILE]
+    python benchmarks/multiple.py [--data DIR] [--runs 20] [--seeds 5] [--models line circle plane] [--json FILE]
 
 AdelaideRMF (Wong, Chin, Yu and Suter, ICCV 2011): DIR has matches.h5 (N x 4) and labels.h5, both keyed by pair; label 0
 marks outliers, labels from 1 on mark planes. The misclassification error is the share of matches with a wrong label,
@@ -155,10 +155,10 @@ def adelaide(folder: Path, seeds: int) -> list[dict[str, Any]]:
     return rows
 
 
-def synthetic(runs: int, empty: int) -> list[dict[str, Any]]:
+def synthetic(names: list[str], runs: int, empty: int) -> list[dict[str, Any]]:
     """Count the models found in synthetic data."""
     rows = []
-    for name in MAKERS:
+    for name in names:
         problem = MODELS[name].load_problem()
         cells = [(0, 0), *((count, outliers) for count in COUNTS for outliers in OUTLIERS)]
         for count, outliers in cells:
@@ -187,12 +187,17 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=20, help="runs of each cell of the synthetic data")
     parser.add_argument("--empty", type=int, default=300, help="runs without a model")
     parser.add_argument("--seeds", type=int, default=5)
-    parser.add_argument("--json", type=Path)
+    parser.add_argument("--models", nargs="*", choices=MAKERS, default=list(MAKERS), help="synthetic models")
+    parser.add_argument("--json", type=Path, help="what is not measured again is kept")
     arguments = parser.parse_args()
-    document: dict[str, Any] = {"circumstances": circumstances(("cv2",))}
+    document: dict[str, Any] = {"synthetic": []}
+    if arguments.json is not None and arguments.json.exists():
+        document = json.loads(arguments.json.read_text())
+    document["circumstances"] = circumstances(("cv2",))
     if arguments.data is not None:
         document["adelaide"] = adelaide(arguments.data, arguments.seeds)
-    document["synthetic"] = synthetic(arguments.runs, arguments.empty) if arguments.runs else []
+    kept = [row for row in document["synthetic"] if row["model"] not in arguments.models]
+    document["synthetic"] = kept + synthetic(arguments.models, arguments.runs, arguments.empty)
     if arguments.json is not None:
         arguments.json.write_text(json.dumps(document, indent=1) + "\n")
 
