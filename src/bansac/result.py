@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from bansac.engine.trace import Trace
 from bansac.storage import as_array, read_fields, to_plain, write_fields
+from bansac.validate import as_points
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -512,9 +513,19 @@ class MultipleResult:
         ImportError
             If Matplotlib is not installed.
         """
-        from bansac.plotting import plot_labels
+        from bansac.plotting.layout import FAINT_COLOR, WIDTH, new_figure, place
 
-        return plot_labels(points, self.labels, ax=ax)
+        data = as_points("points", points, 2)
+        if len(data) != len(self.labels):
+            raise ValueError(f"points must be the {len(self.labels)} points of the result, got {len(data)}")
+        if ax is None:
+            ax = place(new_figure(WIDTH, WIDTH), 0.0, 0.0, WIDTH, WIDTH)
+        for k in range(-1, len(self.models)):
+            color, name = (FAINT_COLOR, "no model") if k < 0 else (f"C{k % 10}", f"model {k}")
+            ax.scatter(*data[self.labels == k].T, s=14, linewidths=0, color=color, label=name)
+        ax.set_aspect("equal")
+        ax.legend()
+        return ax.figure.figure  # the parent figure if the axes belong to a SubFigure
 
 
 def _loaded(name: str, value: Any) -> Any:

@@ -7,7 +7,6 @@ global state and need not be closed. :func:`save_figure` writes it to a file. Th
 
 from __future__ import annotations
 
-from bansac.plotting.labels import plot_labels
 from bansac.plotting.layout import save_figure
 from bansac.plotting.match_evolution import plot_probability_evolution
 from bansac.plotting.matches import plot_matches
@@ -15,7 +14,6 @@ from bansac.plotting.point_evolution import plot_point_evolution
 from bansac.plotting.trace import plot_trace
 
 __all__ = [
-    "plot_labels",
     "plot_matches",
     "plot_point_evolution",
     "plot_probability_evolution",
