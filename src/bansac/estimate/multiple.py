@@ -27,7 +27,7 @@ from numpy.typing import ArrayLike
 
 from bansac.engine.posterior import inlier_probabilities
 from bansac.estimate.solve import distances, solve_once
-from bansac.numeric.arrays import Bools, Floats
+from bansac.numeric.arrays import Bools, Floats, Ints
 from bansac.numeric.clock import Stopwatch
 from bansac.presets import Options, Resolved, Settings, Threshold, resolve_options
 from bansac.problems.problem import Problem
@@ -167,7 +167,8 @@ def _find_all(given: _Input) -> tuple[list[_Model], Result]:
         free = _free(given, models)
         models = _drop_same(_estimate_again(given, models))
         freed = _free(given, models) & ~free
-        if np.count_nonzero(freed) <= given.problem.sample_size or _out_of_time(given):
+        ended = len(models) >= given.max_models or _out_of_time(given)
+        if ended or np.count_nonzero(freed) <= given.problem.sample_size:
             break
     return models, last
 
@@ -208,7 +209,7 @@ def _drop_same(models: list[_Model]) -> list[_Model]:
     kept: list[_Model] = []
     for model in sorted(models, key=lambda model: -model.result.num_inliers):
         own = model.odds > 1.0
-        if all(np.mean(other.odds[own] > 1.0) <= _SAME for other in kept):
+        if all(np.count_nonzero(other.odds[own] > 1.0) <= _SAME * np.count_nonzero(own) for other in kept):
             kept.append(model)
     return kept
 
@@ -294,7 +295,7 @@ def _result(given: _Input, models: list[_Model], last: Result, watch: Stopwatch)
     )
 
 
-def _message(name: str, labels: Floats, count: int, reason: str, last: Result) -> str:
+def _message(name: str, labels: Ints, count: int, reason: str, last: Result) -> str:
     if count == 0:
         return last.message
     points = ", ".join(str(np.count_nonzero(labels == k)) for k in range(count))
