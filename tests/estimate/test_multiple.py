@@ -92,7 +92,7 @@ def test_max_models_and_max_seconds_end_the_search():
     assert len(result.models) == 2
     assert result.stop_reason == "max_models"
     assert "max_models" in result.message
-    crowded = np.vstack([points, points[:60] + [0.0, 0.03]])  # points become free after the contest
+    crowded = np.vstack([points, np.add(points[:60], [0.0, 0.03])])  # points become free after the contest
     assert len(bansac.estimate_multiple("line", crowded, max_models=2).models) <= 2
     short = bansac.estimate_multiple("line", points, max_seconds=1e-9)
     assert short.stop_reason == "max_seconds"
