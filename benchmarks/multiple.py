@@ -193,7 +193,7 @@ def main() -> None:
     document: dict[str, Any] = {"synthetic": []}
     if arguments.json is not None and arguments.json.exists():
         document = json.loads(arguments.json.read_text())
-    document["circumstances"] = circumstances(("cv2",))
+    document |= circumstances(("cv2",))
     if arguments.data is not None:
         document["adelaide"] = adelaide(arguments.data, arguments.seeds)
     kept = [row for row in document["synthetic"] if row["model"] not in arguments.models]
