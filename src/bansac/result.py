@@ -522,7 +522,8 @@ class MultipleResult:
             ax = place(new_figure(WIDTH, WIDTH), 0.0, 0.0, WIDTH, WIDTH)
         for k in range(-1, len(self.models)):
             color, name = (FAINT_COLOR, "no model") if k < 0 else (f"C{k % 10}", f"model {k}")
-            ax.scatter(*data[self.labels == k].T, s=14, linewidths=0, color=color, label=name)
+            x, y = data[self.labels == k].T
+            ax.scatter(x, y, s=14, linewidths=0, color=color, label=name)
         ax.set_aspect("equal")
         ax.legend()
         return ax.figure.figure  # the parent figure if the axes belong to a SubFigure

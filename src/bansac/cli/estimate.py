@@ -119,6 +119,7 @@ def estimate(
     if max_models is not None and not multiple:
         raise ValueError("--max-models needs --multiple")
     two_views = MODELS[model].data == MATCHES
+    data: dict[str, Any]
     if two_views:
         _refuse("--degree", degree, model)
         matches = read_matches(file, pair)

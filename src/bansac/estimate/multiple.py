@@ -154,7 +154,7 @@ def estimate_multiple(
 def _find_problem(problem: Problem | str) -> Problem:
     if isinstance(problem, Problem):
         return problem
-    if not isinstance(problem, str) or problem not in MODELS:
+    if problem not in MODELS:
         raise ValueError(f"problem must be a bansac.Problem or one of {', '.join(map(repr, MODELS))}, got {problem!r}")
     return MODELS[problem].load_problem()
 
