@@ -154,9 +154,10 @@ def estimate_multiple(
 def _find_problem(problem: Problem | str) -> Problem:
     if isinstance(problem, Problem):
         return problem
-    if problem not in MODELS:
+    row = MODELS.get(str(problem))
+    if row is None:
         raise ValueError(f"problem must be a bansac.Problem or one of {', '.join(map(repr, MODELS))}, got {problem!r}")
-    return MODELS[problem].load_problem()
+    return row.load_problem()
 
 
 def _find_all(given: _Input) -> tuple[list[_Model], Result]:
