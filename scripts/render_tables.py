@@ -17,8 +17,9 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import re
+import statistics
 import subprocess
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from ablation_tables import TABLES as ABLATION
@@ -42,6 +43,7 @@ PAGES = (
     "docs/ablation.md",
     "docs/many-pairs.md",
     "docs/colmap.md",
+    "docs/multiple.md",
     "docs/performance.md",
     "docs/reliability.md",
     "docs/quick-start.md",
@@ -345,6 +347,44 @@ def absolute_poses() -> str:
     return lines(["method", *(f"{outliers} % outliers" for outliers in shares)], rows)
 
 
+def planes_of_pairs() -> str:
+    """Return the errors and times of several homographies on AdelaideRMF."""
+    rows = bench("multiple")["adelaide"]
+    methods = list(dict.fromkeys(row["method"] for row in rows))
+
+    def cells(method: str) -> Iterator[str]:
+        own = [row for row in rows if row["method"] == method]
+        errors = [row["error"] for row in own]
+        yield f"{statistics.mean(errors):.1f} %"
+        yield f"{statistics.median(errors):.1f} %"
+        yield f"{100 * statistics.mean(row['found'] == row['planes'] for row in own):.0f} %"
+        yield f"{1e3 * statistics.mean(row['seconds'] for row in own):.0f} ms"
+
+    return lines(
+        ["method", "mean error", "median error", "right number", "time a pair"],
+        ([method, *cells(method)] for method in methods),
+    )
+
+
+def number_of_models() -> str:
+    """Return the share of runs with the true number of synthetic models."""
+    rows = bench("multiple")["synthetic"]
+    names = list(dict.fromkeys(row["model"] for row in rows))
+    cells = list(dict.fromkeys((row["models"], row["outliers"]) for row in rows))
+    exact = {(row["model"], row["models"], row["outliers"]): row["exact"] for row in rows}
+    return lines(
+        ["models", "outliers", *(f"{name}s" for name in names)],
+        (
+            [
+                str(count),
+                f"{outliers} %" if count else "all",
+                *(f"{exact[name, count, outliers]:.0f} %" for name in names),
+            ]
+            for count, outliers in cells
+        ),
+    )
+
+
 POSE_LABELS = {
     "poselib": "PoseLib, our limits",
     "opencv-iterative": "OpenCV solvePnPRansac",
@@ -451,6 +491,8 @@ TABLES: dict[str, Callable[[], str]] = {
     "fundamental-time": lambda: over_time("F_time"),
     "homography-time": lambda: over_time("H_time"),
     "absolute-poses": absolute_poses,
+    "planes-of-pairs": planes_of_pairs,
+    "number-of-models": number_of_models,
     "repeated-planes": repeated_planes,
     "few-inliers": lambda: stored("hard", "hard"),
     "unrelated": lambda: stored("hard", "unrelated"),

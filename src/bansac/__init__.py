@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from bansac.estimate.curves import fit_plane as fit_plane
     from bansac.estimate.curves import fit_polynomial as fit_polynomial
     from bansac.estimate.generic import ransac as ransac
+    from bansac.estimate.multiple import estimate_multiple as estimate_multiple
     from bansac.estimate.transforms import estimate_affine as estimate_affine
     from bansac.estimate.transforms import estimate_similarity as estimate_similarity
     from bansac.estimate.transforms_3d import estimate_rigid_3d as estimate_rigid_3d
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from bansac.presets import Options as Options
     from bansac.problems.problem import Problem as Problem
     from bansac.result import AbsolutePose as AbsolutePose
+    from bansac.result import MultipleResult as MultipleResult
     from bansac.result import RelativePose as RelativePose
     from bansac.result import Result as Result
     from bansac.result import Trace as Trace
@@ -48,6 +50,7 @@ _MODULES = {row.function: row.module for row in ESTIMATORS} | {
     "Covariance": "bansac.estimate.covariance",
     "Camera": "bansac.camera",
     "Failure": "bansac.batch.many",
+    "MultipleResult": "bansac.result",
     "Options": "bansac.presets",
     "Problem": "bansac.problems.problem",
     "RelativePose": "bansac.result",
@@ -55,6 +58,7 @@ _MODULES = {row.function: row.module for row in ESTIMATORS} | {
     "Trace": "bansac.result",
     "covariance": "bansac.estimate.covariance",
     "estimate_many": "bansac.batch.many",
+    "estimate_multiple": "bansac.estimate.multiple",
     "focals_from_fundamental": "bansac.geometry",
     "iter_estimates": "bansac.batch.many",
     "ransac": "bansac.estimate.generic",

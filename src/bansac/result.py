@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from bansac.engine.trace import Trace
 from bansac.storage import as_array, read_fields, to_plain, write_fields
+from bansac.validate import as_points
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
     from bansac.images import ImageLike
 
-__all__ = ["AbsolutePose", "RelativePose", "Result", "Trace"]
+__all__ = ["AbsolutePose", "MultipleResult", "RelativePose", "Result", "Trace"]
 
 _AS_THEY_ARE = frozenset({bool, int, float, str, type(None), functools.partial})
 
@@ -470,6 +471,98 @@ class Result:
 
         options: dict[str, Any] = {"trace": trace, "settings": settings, "title": title}
         write_report(self, path, x1, x2, image1=image1, image2=image2, **options)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class MultipleResult:
+    """Result of :func:`bansac.estimate_multiple`; unpacks as ``models, labels``.
+
+    Parameters
+    ----------
+    models : tuple
+        The models, the one with most points first.
+    labels : (N,) ndarray of int
+        Index of the model of each point; -1 if it belongs to none.
+    probabilities : (N, K + 1) ndarray of float
+        Posterior probability of each label. The last column is that of label -1, so ``probabilities[n, labels[n]]`` is
+        the probability of the label of point n. Each row adds up to 1.
+    results : tuple of Result
+        The result of each model, with the residuals of all points. ``inliers`` are all points within its threshold,
+        also those of other models. The counts of samples are those of its last search.
+    stop_reason : {"no_more", "max_models", "max_seconds"}
+        Reason for the end of the search: no further model has more support than chance gives, or a limit was reached.
+    success : bool
+        True if there is a model.
+    message : str
+        Description of the outcome.
+    seed : int
+        Seed of the search.
+    seconds, loading_seconds : float
+        Times of the call, as in :class:`Result`.
+    """
+
+    models: tuple[Any, ...]
+    labels: NDArray[np.int64]
+    probabilities: NDArray[np.float64]
+    results: tuple[Result, ...]
+    stop_reason: str
+    success: bool
+    message: str
+    seed: int
+    seconds: float
+    loading_seconds: float
+
+    def __post_init__(self) -> None:
+        """Make the arrays read-only."""
+        for name in ("labels", "probabilities"):
+            object.__setattr__(self, name, _frozen(getattr(self, name)))
+
+    def __iter__(self) -> Iterator[Any]:
+        """Unpack as ``models, labels``."""
+        return iter((self.models, self.labels))
+
+    def __repr__(self) -> str:
+        """Summarise the result in a few lines."""
+        outcome = "success" if self.success else "failure"
+        lines = [f"MultipleResult({outcome}: {self.message}", *(f"  {result.message}" for result in self.results)]
+        return "\n".join(lines) + f"\n  {1e3 * self.seconds:.2f} ms, seed {self.seed})"
+
+    def plot(self, points: ArrayLike, *, ax: Axes | None = None) -> Figure:
+        """Draw points coloured by their labels; points without a model are grey.
+
+        Parameters
+        ----------
+        points : (N, 2) array_like
+            The points, or those of one image of the matches.
+        ax : matplotlib.axes.Axes or None, optional
+            Axes to draw into; by default a new figure.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            The figure.
+
+        Raises
+        ------
+        ValueError
+            If the number of points differs from that of the result.
+        ImportError
+            If Matplotlib is not installed.
+        """
+        from bansac.plotting.layout import FAINT_COLOR, WIDTH, new_figure, place
+
+        data = as_points("points", points, 2)
+        if len(data) != len(self.labels):
+            raise ValueError(f"points must be the {len(self.labels)} points of the result, got {len(data)}")
+        if ax is None:
+            ax = place(new_figure(WIDTH, WIDTH), 0.0, 0.0, WIDTH, WIDTH)
+        for k in range(-1, len(self.models)):
+            color, name = (FAINT_COLOR, "no model") if k < 0 else (f"C{k % 10}", f"model {k}")
+            x, y = data[self.labels == k].T
+            ax.scatter(x, y, s=14, linewidths=0, color=color, label=name)
+        ax.set_aspect("equal")
+        ax.legend()
+        return ax.figure.figure  # the parent figure if the axes belong to a SubFigure
 
 
 def _loaded(name: str, value: Any) -> Any:

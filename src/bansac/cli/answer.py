@@ -107,6 +107,10 @@ class Answer:
                 f"  posterior: {posterior['inlier']} at least {SURE:.0%} sure inliers, {posterior['outlier']} at least "
                 f"{SURE:.0%} sure outliers, {posterior['undecided']} undecided"
             )
+        self.show_model()
+
+    def show_model(self) -> None:
+        """Print the model as text."""
         if self.model is not None and self.model.ndim == 1:
             labelled = ", ".join(f"{label} = {value:.6g}" for label, value in self.coefficients().items())
             report.print(f"  {self.name}: {labelled} ({MODELS[self.name].equation})", markup=False)

@@ -11,6 +11,7 @@ import typer
 from bansac.cli import arguments
 from bansac.cli.answer import Answer, estimate_two_view
 from bansac.cli.console import print_json, report
+from bansac.cli.multiple import MultipleAnswer, estimate_several
 from bansac.cli.output import RESULT, ResultFolder
 from bansac.matches.match_files import read_calibration, read_data, read_matches
 from bansac.problems.table import MATCHES, MODELS, Kind
@@ -46,6 +47,8 @@ def estimate(
     model: Annotated[Model, typer.Option(help=f"The model to estimate. Columns of FILE: {_columns()}.")],
     *,
     degree: Annotated[int | None, typer.Option(help="Degree of the polynomial.")] = None,
+    multiple: Annotated[bool, typer.Option("--multiple", help="Estimate all models of this kind in the data.")] = False,
+    max_models: Annotated[int | None, typer.Option(min=1, help="Largest number of models of --multiple.")] = None,
     pair: Annotated[str | None, typer.Option(help="Name of a pair; FILE is then a folder of h5 files.")] = None,
     features: Annotated[
         Path | None,
@@ -77,6 +80,10 @@ def estimate(
     --out the command writes result.json and data.npz (data, inliers, probabilities, residuals). data.npz can be used as
     FILE again.
 
+    --multiple: several lines, planes (H) and so on in one file. data.npz then has the labels (N), which are the index
+    of the model of each point or -1, and their probabilities (N x models + 1, the last column for -1). Points for E
+    must be in normalised units.
+
     Many pairs (H, F, E): FILE is a folder with h5 sets or with csv, npz and h5 files, or a txt file with the names of
     files. --out is a .npz, .h5 or .parquet file with one row per pair: name, success, message, model and so on. In npz
     and h5, the inliers and probabilities of pair k lie from offsets[k] to offsets[k + 1]. The result of a pair is the
@@ -91,6 +98,8 @@ def estimate(
         from bansac.cli.batch import estimate_files, make_job  # here, because one file is estimated without it
 
         _refuse("--degree", degree, model)
+        if multiple:
+            raise ValueError("--multiple takes one file")
         if model not in get_args(Kind):
             raise ValueError(f"--model {model} takes one file; many pairs are for H, F and E")
         cameras = read_calibration(calib) if calib is not None else None
@@ -107,7 +116,10 @@ def estimate(
         return
     why = "is for many pairs: a folder or a list of files, with --out *.npz, *.h5 or *.parquet"
     arguments.refuse(why, workers=workers, scheduler=scheduler)
+    if max_models is not None and not multiple:
+        raise ValueError("--max-models needs --multiple")
     two_views = MODELS[model].data == MATCHES
+    data: dict[str, Any]
     if two_views:
         _refuse("--degree", degree, model)
         matches = read_matches(file, pair)
@@ -120,7 +132,16 @@ def estimate(
     inputs = [path for path in (file, calib) if path is not None]
     folder = ResultFolder(out, [DATA], inputs=inputs, overwrite=overwrite) if out is not None else None
     settings = arguments.with_scores(settings, scores, no_scores)
-    answer = estimate_two_view(model, matches, K1, K2, **settings) if two_views else _fit(model, data, degree, settings)
+    answer: Answer | MultipleAnswer
+    if multiple:
+        _refuse("--degree", degree, model)
+        if data.get("K1") is not None and MODELS[model].cameras:
+            raise ValueError("--multiple takes points for E in normalised units, without camera matrices")
+        answer = estimate_several(model, [data[name] for name in MODELS[model].data], max_models, **settings)
+    elif two_views:
+        answer = estimate_two_view(model, matches, K1, K2, **settings)
+    else:
+        answer = _fit(model, data, degree, settings)
 
     document = {"file": str(file), **answer.as_dict()}
     if folder is not None:

@@ -30,7 +30,7 @@ from bansac.result import Result
 from bansac.significance.verdict import find_verdict, is_significant
 from bansac.validate import as_weights, check_probabilities, scores_and_range
 
-__all__ = ["distances", "solve"]
+__all__ = ["distances", "solve", "solve_once"]
 
 # If a run with scores or priors fails, this number of samples is drawn without them. A success shows that they mislead.
 _WITHOUT_SCORES = 150
@@ -59,13 +59,13 @@ def solve(
     and their configuration is determined.
     """
     options = resolved.options
-    result = _solve(problem, data, resolved, scores, priors, weights, watch, unit, two_views, plausibility)
+    result = solve_once(problem, data, resolved, scores, priors, weights, watch, unit, two_views, plausibility)
     informed = (scores is not None or priors is not None) and options.sampler_row.prior
     if result.success or not informed or options.max_seconds is not None or options.needs_order(informed=False):
         return result
     few = min(_WITHOUT_SCORES, options.max_iterations or _WITHOUT_SCORES)
     short = options.replace(max_iterations=few, min_iterations=0, trace=False)
-    blind = _solve(
+    blind = solve_once(
         problem, data, resolved._replace(options=short), None, None, weights, watch, unit, two_views, plausibility
     )
     hint = (
@@ -76,7 +76,7 @@ def solve(
     return dataclasses.replace(result, message=message, seconds=blind.seconds, loading_seconds=blind.loading_seconds)
 
 
-def _solve(
+def solve_once(
     problem: Problem,
     data: NDArray[np.float64],
     resolved: Resolved,

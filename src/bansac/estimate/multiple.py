@@ -1,0 +1,308 @@
+"""Several models in the same data, one after the other (sequential RANSAC), with a contest over the shared points.
+
+1. A search finds one model in the points that no model explains yet. A point that is partly explained has a lower prior
+   probability. The search is the one of a single model, so it has its estimate of the noise and its significance test.
+2. If its best model is not significant, its points are set aside for the next searches. The other models are structure
+   that raises the support under chance; without their points the model may be significant. The searches end after
+   ``_SET_ASIDE`` more.
+3. Each model is estimated again from the points that no other model explains, with its posterior as the prior. Models
+   that are no longer significant are dropped. Of two models with the same points, the one with fewer inliers is
+   dropped. If points became free, the search goes on.
+
+The posterior odds of a point for each model come from :mod:`bansac.engine.posterior`. The odds against no model are 1.
+So P(k) = odds_k / (1 + sum of odds), and a point belongs to the model, or to none, with the highest probability.
+
+Without structure in the data, at most 1 + ``_SET_ASIDE`` models are tested. Each test has at most 1e-4 false alarms.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import replace
+from typing import NamedTuple, Unpack
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from bansac.engine.posterior import inlier_probabilities
+from bansac.estimate.solve import distances, solve_once
+from bansac.numeric.arrays import Bools, Floats, Ints
+from bansac.numeric.clock import Stopwatch
+from bansac.presets import Options, Resolved, Settings, Threshold, resolve_options
+from bansac.problems.problem import Problem
+from bansac.problems.table import MODELS
+from bansac.result import MultipleResult, Result
+from bansac.validate import as_points, as_probabilities, as_scores, as_weights
+
+__all__ = ["estimate_multiple"]
+
+# Number of further searches after one without a significant model, and the largest number of their samples.
+_SET_ASIDE, _FEW_SAMPLES = 2, 5000
+
+# Largest number of times that all models are estimated again.
+_ROUNDS = 3
+
+# A model is another one only if at most this share of its points also belongs to a model with more inliers.
+_SAME = 0.5
+
+# A point is explained if the probability that it belongs to a model is at least this.
+_EXPLAINED = 0.5
+
+# Prior inlier probability of a point without scores and priors, and the smallest one.
+_NEUTRAL, _SMALLEST = 0.5, 1e-3
+
+
+class _Model(NamedTuple):
+    """The result of a search, the residuals of all points, and their posterior odds."""
+
+    result: Result
+    residuals: Floats
+    odds: Floats
+
+
+class _Input(NamedTuple):
+    """The checked arguments; ``deadline`` is a time on the clock ``time.perf_counter``."""
+
+    problem: Problem
+    data: Floats
+    resolved: Resolved
+    scores: Floats | None
+    prior: Floats | None
+    weights: Floats | None
+    max_models: float
+    deadline: float
+
+
+def estimate_multiple(
+    problem: Problem | str,
+    data: ArrayLike,
+    *,
+    max_models: int | None = None,
+    threshold: Threshold | None = None,
+    scores: ArrayLike | None = None,
+    priors: ArrayLike | None = None,
+    weights: ArrayLike | None = None,
+    preset: str | None = None,
+    options: Options | None = None,
+    **settings: Unpack[Settings],
+) -> MultipleResult:
+    """Estimate all models of one kind in data with outliers: several lines, circles, planes, homographies or motions.
+
+    The number of models need not be known. The search ends if no further model has more support than chance gives.
+
+    Parameters
+    ----------
+    problem : Problem or str
+        The problem, see :class:`bansac.Problem`, or its name for ``bansac estimate --model``, such as ``"line"`` or
+        ``"H"``. Data of ``"E"`` must be in normalised units.
+    data : (N, channels) array_like
+        The data, one point or match per row: ``np.hstack([x1, x2])`` for matches.
+    max_models : int, optional
+        Largest number of models. By default there is no limit.
+    threshold : float or "auto", optional
+        Largest residual of an inlier. By default it is estimated for each model, as for a single one.
+    scores, priors, weights, preset, options
+        As in :func:`bansac.estimate_homography`.
+    **settings
+        Single options, see :class:`bansac.Options`. ``max_iterations`` limits each search, ``max_seconds`` the whole
+        call. A trace is not recorded.
+
+    Returns
+    -------
+    MultipleResult
+        The models, the one with most points first, and the label of each point.
+
+    Raises
+    ------
+    ValueError
+        If an argument has the wrong shape, holds NaN or infinity, or is out of its range.
+    TypeError
+        If an option does not exist.
+
+    Examples
+    --------
+    >>> import numpy as np, bansac
+    >>> x = np.linspace(0, 1, 50)
+    >>> points = np.vstack([np.column_stack([x, x]), np.column_stack([x, 1 - 0.5 * x])])
+    >>> lines, labels = bansac.estimate_multiple("line", points, threshold=0.001)
+    >>> len(lines), np.bincount(labels).tolist()
+    (2, [50, 50])
+    """
+    watch = Stopwatch()
+    problem = _find_problem(problem)
+    if max_models is not None and (isinstance(max_models, bool) or not max_models >= 1):
+        raise ValueError(f"max_models must be a number >= 1 or None, got {max_models!r}")
+    resolved = resolve_options(problem, options, preset, threshold, settings)
+    columns = np.ascontiguousarray(as_points("data", data, problem.channels).T)
+    problem.check_on(columns)
+    n, seconds = columns.shape[1], resolved.options.max_seconds
+    given = _Input(
+        problem,
+        columns,
+        resolved._replace(options=resolved.options.replace(trace=False)),
+        scores=None if scores is None else as_scores("scores", scores, n),
+        prior=None if priors is None else as_probabilities("priors", priors, n),
+        weights=None if weights is None else as_weights("weights", weights, n),
+        max_models=math.inf if max_models is None else max_models,
+        deadline=math.inf if seconds is None else time.perf_counter() + seconds,
+    )
+    models, last = _find_all(given)
+    return _result(given, models, last, watch)
+
+
+def _find_problem(problem: Problem | str) -> Problem:
+    if isinstance(problem, Problem):
+        return problem
+    row = MODELS.get(str(problem))
+    if row is None:
+        raise ValueError(f"problem must be a bansac.Problem or one of {', '.join(map(repr, MODELS))}, got {problem!r}")
+    return row.load_problem()
+
+
+def _find_all(given: _Input) -> tuple[list[_Model], Result]:
+    """Return the models, and the result of the last search for a new one."""
+    models: list[_Model] = []
+    for _ in range(_ROUNDS):
+        last = _add_models(given, models)
+        free = _free(given, models)
+        models = _drop_same(_estimate_again(given, models))
+        freed = _free(given, models) & ~free
+        ended = len(models) >= given.max_models or _out_of_time(given)
+        if ended or np.count_nonzero(freed) <= given.problem.sample_size:
+            break
+    return models, last
+
+
+def _add_models(given: _Input, models: list[_Model]) -> Result:
+    """Append models found in the points that no model explains; return the result of the last search."""
+    aside, failures = np.zeros(given.data.shape[1], np.bool_), 0
+    while True:
+        free = _free(given, models) & ~aside
+        explained = _shares(given, models).sum(axis=0)
+        prior = (1.0 - explained) * _neutral_prior(given) if models else given.prior
+        result = _search(given, free, prior, most=_FEW_SAMPLES if failures else None)
+        if result.success:
+            models.append(_measure(given, result))
+            aside[:], failures = False, 0
+        else:
+            aside[np.flatnonzero(free)[result.inliers]] = True
+            failures += 1
+        nothing_left = failures > _SET_ASIDE or result.num_inliers <= given.problem.sample_size
+        if nothing_left or len(models) >= given.max_models or _out_of_time(given):
+            return result
+
+
+def _estimate_again(given: _Input, models: list[_Model]) -> list[_Model]:
+    """Estimate each model from the points that the others do not explain; keep those that are significant."""
+    if len(models) < 2 or _out_of_time(given):
+        return models
+    shares, kept = _shares(given, models), []
+    for share in shares:
+        result = _search(given, shares.sum(axis=0) - share < _EXPLAINED, share)
+        if result.success:
+            kept.append(_measure(given, result))
+    return kept
+
+
+def _drop_same(models: list[_Model]) -> list[_Model]:
+    """Return the models in descending order of their inliers, without those whose points belong to one before."""
+    kept: list[_Model] = []
+    for model in sorted(models, key=lambda model: -model.result.num_inliers):
+        own = model.odds > 1.0
+        if all(np.count_nonzero(other.odds[own] > 1.0) <= _SAME * np.count_nonzero(own) for other in kept):
+            kept.append(model)
+    return kept
+
+
+def _search(given: _Input, among: Bools, prior: Floats | None, most: int | None = None) -> Result:
+    """Search for one model in some of the points, with at most ``most`` samples if that is fewer than the option."""
+    chosen, options = np.flatnonzero(among), given.resolved.options
+    if given.deadline < math.inf:
+        options = options.replace(max_seconds=max(given.deadline - time.perf_counter(), 1e-3))
+    if most is not None and options.max_iterations is not None and most < options.max_iterations:
+        options = options.replace(max_iterations=max(most, options.min_iterations))
+    resolved = given.resolved._replace(options=options)
+    if prior is not None and (given.prior is not None or options.sampler_row.prior):
+        prior = np.clip(prior[chosen], _SMALLEST, 1.0)
+    else:
+        prior = None
+    scores, weights = (None if values is None else values[chosen] for values in (given.scores, given.weights))
+    data = np.ascontiguousarray(given.data[:, chosen])
+    return solve_once(given.problem, data, resolved, scores, prior, weights, Stopwatch(), 1.0, False, None)
+
+
+def _neutral_prior(given: _Input) -> Floats | float:
+    """Return the prior inlier probabilities of points that no model explains."""
+    if given.prior is not None:
+        return given.prior
+    in_range = given.scores is not None and given.scores.min() >= 0.0 and given.scores.max() <= 1.0
+    return given.scores if in_range and given.scores is not None else _NEUTRAL
+
+
+def _measure(given: _Input, result: Result) -> _Model:
+    """Return a model with the residuals and the posterior odds of all points."""
+    residuals = distances(given.problem, given.data, result.model.flatten(), 1.0)
+    inlier = inlier_probabilities(residuals, result.threshold, given.problem.codimension)
+    return _Model(result, residuals, inlier / np.maximum(1.0 - inlier, 1e-12))
+
+
+def _shares(given: _Input, models: list[_Model]) -> Floats:
+    """Return the probability (models x N) that a point belongs to a model."""
+    odds = np.array([model.odds for model in models]).reshape(len(models), given.data.shape[1])
+    return np.asarray(odds / (1.0 + odds.sum(axis=0)))
+
+
+def _free(given: _Input, models: list[_Model]) -> Bools:
+    """Return which points no model explains."""
+    return np.asarray(_shares(given, models).sum(axis=0) < _EXPLAINED)
+
+
+def _out_of_time(given: _Input) -> bool:
+    return time.perf_counter() > given.deadline
+
+
+def _result(given: _Input, models: list[_Model], last: Result, watch: Stopwatch) -> MultipleResult:
+    shares = _shares(given, models)
+    probabilities = np.vstack([shares, 1.0 - shares.sum(axis=0)]).T
+    labels = np.argmax(probabilities, axis=1)
+    labels[labels == len(models)] = -1
+    order = np.argsort([-np.count_nonzero(labels == k) for k in range(len(models))], kind="stable")
+    labels = np.append(np.argsort(order), -1)[labels]
+    probabilities = probabilities[:, [*order, len(models)]]
+    name, n = given.problem.name, labels.size
+    results = []
+    for column, model in enumerate(models[k] for k in order):
+        inliers = model.residuals <= model.result.threshold
+        message = (
+            f"{name} with {np.count_nonzero(labels == column)} of {n} points, {inliers.sum()} within its threshold"
+        )
+        of_all = {"inliers": inliers, "residuals": model.residuals, "probabilities": probabilities[:, column]}
+        results.append(replace(model.result, **of_all, beliefs=None, message=message, configuration=None))
+    reason = "max_seconds" if _out_of_time(given) else "max_models" if len(models) >= given.max_models else "no_more"
+    seconds, loading_seconds = watch.read()
+    assert given.resolved.options.seed is not None
+    return MultipleResult(
+        models=tuple(result.model for result in results),
+        labels=labels,
+        probabilities=probabilities,
+        results=tuple(results),
+        stop_reason=reason,
+        success=bool(models),
+        message=_message(name, labels, len(models), reason, last),
+        seed=given.resolved.options.seed,
+        seconds=seconds,
+        loading_seconds=loading_seconds,
+    )
+
+
+def _message(name: str, labels: Ints, count: int, reason: str, last: Result) -> str:
+    if count == 0:
+        return last.message
+    points = ", ".join(str(np.count_nonzero(labels == k)) for k in range(count))
+    why = {
+        "max_seconds": "; the time was over before the search ended",
+        "max_models": "; the search ended at max_models",
+        "no_more": "",
+    }[reason]
+    return f"{count} x {name} with {points} of {labels.size} points{why}"

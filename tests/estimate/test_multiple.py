@@ -1,0 +1,151 @@
+"""Several models in the same data."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import bansac
+from bansac.problems.homography import HOMOGRAPHY
+from bansac.problems.line import LINE
+
+
+def crossing_lines(count, outliers, noise=0.004, seed=0):
+    """Return points of a star of lines through the centre, uniform outliers, and the true labels."""
+    rng = np.random.default_rng(seed)
+    angles = np.pi * (np.arange(count) + 0.3) / count
+    parts = []
+    for angle in angles:
+        along, across = np.array([np.cos(angle), np.sin(angle)]), np.array([-np.sin(angle), np.cos(angle)])
+        parts.append(rng.uniform(-1, 1, (60, 1)) * along + (0.1 + rng.normal(0, noise, (60, 1))) * across)
+    points = np.vstack([*parts, rng.uniform(-1, 1, (outliers, 2))])
+    return points, np.repeat([*range(count), -1], [60] * count + [outliers])
+
+
+def assigned(labels, truth):
+    """Return the share of right labels, where each true model has the label that most of its points have."""
+    right = np.sum((labels == -1) & (truth == -1))
+    for k in range(truth.max() + 1):
+        right += np.bincount(labels[truth == k] + 1, minlength=2)[1:].max()
+    return right / len(truth)
+
+
+@pytest.mark.parametrize("count", [1, 3, 5])
+def test_all_lines_are_found_and_no_other(count):
+    points, truth = crossing_lines(count, 100)
+    result = bansac.estimate_multiple("line", points)
+    assert len(result.models) == count
+    assert result.success
+    assert result.stop_reason == "no_more"
+    assert assigned(result.labels, truth) > 0.9
+    sizes = [np.count_nonzero(result.labels == k) for k in range(count)]
+    assert sizes == sorted(sizes, reverse=True)
+    assert all(f" {size}" in result.message for size in sizes)
+
+
+def test_probabilities_are_those_of_the_labels_and_each_model_has_its_residuals():
+    points, _ = crossing_lines(3, 60)
+    result = bansac.estimate_multiple(LINE, points)
+    models, labels = result
+    np.testing.assert_allclose(result.probabilities.sum(axis=1), 1.0)
+    best = result.probabilities[np.arange(len(points)), labels]  # column -1 is that of label -1
+    np.testing.assert_array_equal(best, result.probabilities.max(axis=1))
+    for k, (model, found) in enumerate(zip(models, result.results, strict=True)):
+        np.testing.assert_array_equal(found.inliers, found.residuals <= found.threshold)
+        np.testing.assert_allclose(found.residuals, np.abs(points @ model[:2] + model[2]), atol=1e-12)
+        np.testing.assert_array_equal(found.probabilities, result.probabilities[:, k])
+    with pytest.raises(ValueError, match="read-only"):
+        result.labels[0] = 0
+    assert "3 x line" in repr(result)
+
+
+def test_a_shared_point_belongs_to_the_nearer_line():
+    points, _ = crossing_lines(2, 0, noise=0.002)
+    result = bansac.estimate_multiple("line", points, threshold=0.02)
+    residuals = np.array([found.residuals for found in result.results])
+    contested = np.all(residuals < 0.01, axis=0) & (np.abs(residuals[0] - residuals[1]) > 0.005)
+    assert contested.any()
+    np.testing.assert_array_equal(result.labels[contested], residuals.argmin(axis=0)[contested])
+
+
+def test_noise_has_no_model():
+    for seed in range(5):
+        result = bansac.estimate_multiple("line", np.random.default_rng(seed).uniform(-1, 1, (150, 2)))
+        assert not result.success
+        assert result.models == ()
+        assert np.all(result.labels == -1)
+        assert result.probabilities.shape == (150, 1)
+        assert "chance" in result.message
+
+
+@pytest.mark.parametrize("n", [0, 1])
+def test_too_few_points_have_no_model(n):
+    result = bansac.estimate_multiple("line", np.zeros((n, 2)))
+    assert not result.success
+    assert len(result.labels) == n
+    assert "at least 2" in result.message
+
+
+def test_max_models_and_max_seconds_end_the_search():
+    points, _ = crossing_lines(3, 60)
+    result = bansac.estimate_multiple("line", points, max_models=2)
+    assert len(result.models) == 2
+    assert result.stop_reason == "max_models"
+    assert "max_models" in result.message
+    crowded = np.vstack([points, np.add(points[:60], [0.0, 0.03])])  # points become free after the contest
+    assert len(bansac.estimate_multiple("line", crowded, max_models=2).models) <= 2
+    short = bansac.estimate_multiple("line", points, max_seconds=1e-9)
+    assert short.stop_reason == "max_seconds"
+    assert len(short.models) <= 1
+
+
+def test_same_bits_for_a_seed():
+    points, _ = crossing_lines(3, 60)
+    first, second = (bansac.estimate_multiple("line", points, seed=7) for _ in range(2))
+    assert first.seed == 7
+    np.testing.assert_array_equal(first.probabilities, second.probabilities)
+    np.testing.assert_array_equal(np.array(first.models), np.array(second.models))
+
+
+def test_planes_of_two_images_with_and_without_priors():
+    rng = np.random.default_rng(3)
+    x1 = rng.uniform(0, 600, (200, 2))
+    x2 = rng.uniform(0, 600, (200, 2))
+    maps = [
+        [[1.0, 0.05, 20.0], [0.0, 1.1, 5.0], [1e-5, 0.0, 1.0]],
+        [[0.9, 0.0, -40.0], [0.1, 0.95, 30.0], [0.0, 0.0, 1.0]],
+    ]
+    truth = np.repeat([0, 1, -1], [80, 60, 60])
+    for k, H in enumerate(maps):
+        own = truth == k
+        image = np.column_stack([x1[own], np.ones(own.sum())]) @ np.array(H).T
+        x2[own] = image[:, :2] / image[:, 2:] + rng.normal(0, 0.5, (own.sum(), 2))
+    data = np.hstack([x1, x2])
+    for given in ({}, {"scores": np.where(truth >= 0, 0.8, 0.3)}, {"sampler": "uniform"}):
+        models, labels = bansac.estimate_multiple(HOMOGRAPHY, data, **given)
+        assert [model.shape for model in models] == [(3, 3), (3, 3)]
+        assert np.mean(labels == truth) > 0.95
+
+
+def test_invalid_arguments_are_named():
+    points, _ = crossing_lines(1, 10)
+    with pytest.raises(ValueError, match=r"problem must be .*'line'.* got 'lines'"):
+        bansac.estimate_multiple("lines", points)
+    with pytest.raises(ValueError, match="max_models must be a number >= 1 or None, got 0"):
+        bansac.estimate_multiple("line", points, max_models=0)
+    with pytest.raises(ValueError, match="priors"):
+        bansac.estimate_multiple("line", points, priors=np.ones(3))
+    with pytest.raises(ValueError, match="data must have shape"):
+        bansac.estimate_multiple("line", np.zeros((5, 3)))
+
+
+def test_plot_colours_the_labels():
+    pytest.importorskip("matplotlib")
+    points, _ = crossing_lines(2, 20)
+    result = bansac.estimate_multiple("line", points)
+    figure = result.plot(points)
+    names = [text.get_text() for text in figure.axes[0].get_legend().get_texts()]
+    assert names == ["no model", "model 0", "model 1"]
+    assert result.plot(points, ax=figure.axes[0]) is figure
+    with pytest.raises(ValueError, match=f"the {len(points)} points"):
+        result.plot(points[1:])
