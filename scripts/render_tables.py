@@ -338,6 +338,18 @@ POSE_LABELS = {
 }
 
 
+def distortion() -> str:
+    """Return the table of the poses from distorted images: AUC@10, AUC@2 and time of every lens."""
+    tables = bench("distortion")["tables"]
+    methods = next(iter(next(iter(tables.values())).values()))
+    rows = (
+        [kind, lens, *(f"{f['auc_10']:.4f}, {f['auc_2']:.4f}; {f['ms_mean']:.0f} ms" for f in found.values())]
+        for kind, lenses in tables.items()
+        for lens, found in lenses.items()
+    )
+    return lines(["data", "lens", *(label(method) for method in methods)], rows)
+
+
 def colmap() -> str:
     """Return the table of the reconstructions from our geometries and from COLMAP's."""
     report = bench("colmap")
@@ -421,6 +433,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "fundamental-time": lambda: over_time("F_time"),
     "homography-time": lambda: over_time("H_time"),
     "absolute-poses": absolute_poses,
+    "distortion": distortion,
     "repeated-planes": repeated_planes,
     "waiting-times": waiting_times,
     "calibration": calibration,
