@@ -38,6 +38,7 @@ PAGES = (
     "docs/reproduction.md",
     "docs/calibration.md",
     "docs/choosing.md",
+    "docs/cameras.md",
     "docs/ablation.md",
     "docs/many-pairs.md",
     "docs/colmap.md",
