@@ -10,8 +10,8 @@ the noise is that of images without distortion.
 of .3, rotations of about 15 degrees. Points are uniform in the distorted image, with a noise of .7 px there. *Synthetic
 poses*: 150 points with a noise of 2 px and 60 % outliers.
 
-The fisheyes are equidistant; 120 and 165 degrees are their fields of view from corner to corner. The threshold of PoseLib
-is 1.5 px for pairs and 6 px for poses; that of bansac is estimated.
+The fisheyes are equidistant; 120 and 165 degrees are their fields of view from corner to corner. The threshold of
+PoseLib is 1.5 px for pairs and 6 px for poses; that of bansac is estimated.
 """
 
 from __future__ import annotations
