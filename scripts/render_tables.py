@@ -40,6 +40,7 @@ PAGES = (
     "docs/reproduction.md",
     "docs/calibration.md",
     "docs/choosing.md",
+    "docs/cameras.md",
     "docs/ablation.md",
     "docs/many-pairs.md",
     "docs/colmap.md",
@@ -395,6 +396,18 @@ POSE_LABELS = {
 }
 
 
+def distortion() -> str:
+    """Return the table of the poses from distorted images: AUC@10, AUC@2 and time of every lens."""
+    tables = bench("distortion")["tables"]
+    methods = next(iter(next(iter(tables.values())).values()))
+    rows = (
+        [kind, lens, *(f"{f['auc_10']:.4f}, {f['auc_2']:.4f}; {f['ms_mean']:.0f} ms" for f in found.values())]
+        for kind, lenses in tables.items()
+        for lens, found in lenses.items()
+    )
+    return lines(["data", "lens", *(label(method) for method in methods)], rows)
+
+
 def colmap() -> str:
     """Return the table of the reconstructions from our geometries and from COLMAP's."""
     report = bench("colmap")
@@ -493,6 +506,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "absolute-poses": absolute_poses,
     "planes-of-pairs": planes_of_pairs,
     "number-of-models": number_of_models,
+    "distortion": distortion,
     "repeated-planes": repeated_planes,
     "few-inliers": lambda: stored("hard", "hard"),
     "unrelated": lambda: stored("hard", "unrelated"),

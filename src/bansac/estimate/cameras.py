@@ -33,8 +33,9 @@ Errors: TypeAlias = Callable[[_Array, _Array], _Array]
 # Normalised coordinates beyond this, the tangent of 70 degrees, are rare.
 WIDEST = 2.75
 
-# A principal point that is farther from at least _MANY points than this share of their extent, in x and in y, is an
-# error. A crop, or an overlap of two images, is off the principal point in one direction only, or by less.
+# At least _MANY points that begin near the origin, and end before the principal point by more than this share of their
+# extent, in x and in y, have the camera of a larger image. An overlap of two images is off the principal point in one
+# direction only, or by less.
 _OFF_CENTRE, _MANY = 0.5, 20
 # Coordinates below this are hardly pixels.
 _NORMALISED = 10.0
@@ -70,17 +71,15 @@ def lift(argument: str, camera: CameraLike, x: _Array, depth: int = 3) -> Lifted
             raise ValueError(f"{argument} must have a focal length, got {camera}")
         if camera.width is not None and camera.height is not None:
             check_size(f"size of {argument}", as_size(argument, (camera.height, camera.width)), x)
-    if isinstance(camera, Camera) and camera.is_distorted:
-        K, lifted = camera.K, _lift_distorted(argument, camera, x)
-    else:
-        K = camera.K if isinstance(camera, Camera) else as_camera(argument, camera)
-        y = (x[1] - K[1, 2]) / K[1, 1]
-        x[0] = (x[0] - K[0, 2] - K[0, 1] * y) / K[0, 0]
-        x[1] = y
-        lifted = Lifted(float(K[0, 0]), float(K[1, 1]), K[None, :2, :2], is_distorted=False)
+    K = camera.K if isinstance(camera, Camera) else as_camera(argument, camera)
     if x.size and (doubt := _doubt_camera(K, x)):
         warnings.warn(f"{argument} has {doubt}", stacklevel=depth)
-    return lifted
+    if isinstance(camera, Camera) and camera.is_distorted:
+        return _lift_distorted(argument, camera, x)
+    y = (x[1] - K[1, 2]) / K[1, 1]
+    x[0] = (x[0] - K[0, 2] - K[0, 1] * y) / K[0, 0]
+    x[1] = y
+    return Lifted(float(K[0, 0]), float(K[1, 1]), K[None, :2, :2], is_distorted=False)
 
 
 def _lift_distorted(argument: str, camera: Camera, x: _Array) -> Lifted:
@@ -99,20 +98,25 @@ def _lift_distorted(argument: str, camera: Camera, x: _Array) -> Lifted:
     return Lifted(focal, focal, jacobian, is_distorted=True)
 
 
-def _doubt_camera(K: _Array, rays: _Array) -> str:
-    """Return what speaks against a camera of rays (2 x N): all are far off its axis, or most outside of 140 degrees."""
-    low, high = rays.min(axis=1), rays.max(axis=1)
-    gap = np.maximum(low, -high)
-    off = rays.shape[1] >= _MANY and bool((gap > _OFF_CENTRE * (high - low)).all())
-    if not off and (max(-low.min(), high.max()) < WIDEST or np.median(np.abs(rays)) < WIDEST):
+def _doubt_camera(K: _Array, x: _Array) -> str:
+    """Return what speaks against the camera of points (2 x N): its principal point or its focal length; else ""."""
+    low, high, centre, focal = x.min(axis=1), x.max(axis=1), K[:2, 2], min(K[0, 0], K[1, 1])
+    extent = high - low
+    if x.shape[1] >= _MANY and (centre - high > _OFF_CENTRE * extent).all() and (np.abs(low) <= extent).all():
+        what = f"the principal point ({centre[0]:.6g}, {centre[1]:.6g})"
+        normalised = np.abs(x).max() < _NORMALISED
+        hint = "are they normalised already?" if normalised else "is the camera that of another image size?"
+    elif max((high - centre).max(), (centre - low).max()) > WIDEST * focal and _median_angle(K, x) > WIDEST:
+        what, hint = f"the focal length {K[0, 0]:.6g}", "is it in millimetres, or the camera normalised?"
+    else:
         return ""
-    (x0, y0), (x1, y1) = K[[0, 1], [0, 1]] * low + K[:2, 2], K[[0, 1], [0, 1]] * high + K[:2, 2]
-    what, hint = f"the focal length {K[0, 0]:.6g}", "is it in millimetres, or the camera normalised?"
-    if off:
-        what = f"the principal point ({K[0, 2]:.6g}, {K[1, 2]:.6g})"
-        small = max(abs(x0), abs(x1), abs(y0), abs(y1)) < _NORMALISED
-        hint = "are they normalised already?" if small else "is the camera that of another image size?"
+    (x0, y0), (x1, y1) = low, high
     return f"{what}, but the points have x from {x0:.6g} to {x1:.6g} and y from {y0:.6g} to {y1:.6g}: {hint}"
+
+
+def _median_angle(K: _Array, x: _Array) -> float:
+    """Return the median of the coordinates that points have without distortion, K^-1 x."""
+    return float(np.median(np.abs((x - K[:2, 2:]) / K[[0, 1], [0, 1], None])))
 
 
 def check_size(name: str, size: tuple[int, int], x: _Array) -> None:
