@@ -247,7 +247,7 @@ def _refine(
     cost, normal, gradient = _normal_equations(problem, near, state, views, squared_scale, penalty)
     for _ in range(_STEPS):
         step = np.linalg.lstsq(normal + damping * np.diag(np.diag(normal)), -gradient, rcond=1e-12)[0]
-        moved = _move(state, step, views.directions)
+        moved = _move(state, np.asarray(step, np.float64), views.directions)
         found, next_normal, next_gradient = _normal_equations(problem, near, moved, views, squared_scale, penalty)
         if found < cost:
             converged = cost - found <= _CONVERGED * cost
