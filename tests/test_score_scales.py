@@ -67,7 +67,7 @@ def test_low_scores_end_no_run_before_the_network_has_learnt(kind):
     # All data start below tau: by the letter of the criterion the first model ends the run.
     estimate, points, scores = make(kind)
     settings = {"preset": "paper", "scores": 0.01 * scores, "stopping": "bansac", "trace": True}
-    assert estimate(*points, **settings).trace.low_probability[-1] == len(scores)
+    assert np.count_nonzero(~np.isnan(estimate(*points, **settings).trace.gamma)) < MIN_UPDATES
     result = estimate(*points, **settings, min_updates=MIN_UPDATES)
     updates = np.cumsum(~np.isnan(result.trace.gamma))
     assert updates[-1] >= MIN_UPDATES

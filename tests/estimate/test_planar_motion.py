@@ -70,6 +70,7 @@ def test_scenes_with_depth_keep_their_essential_matrix():
     assert "homography" not in result.message
 
 
+@pytest.mark.filterwarnings("ignore:K1 has")  # these cameras are doubtful
 @pytest.mark.parametrize(
     "scene",
     [planar_scene_matches(100, 0.7, 1.0, 0.3, 1), rotation_matches(100, 0.7, 0.3, 1)],
