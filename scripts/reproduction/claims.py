@@ -21,9 +21,9 @@ def verdicts() -> str:
     """Return how many claims have each verdict, and those that do not hold."""
     of: dict[str, list[str]] = {YES: [], PART: [], NO: []}
     for claim in CLAIMS:
-        of[claim.judge()[2]].append(
-            claim.words[0].lower() + claim.words[1:] if claim.words[1].islower() else claim.words
-        )
+        first, _, rest = claim.words.partition(" ")
+        is_word = first.isalpha() and first[1:] == first[1:].lower()
+        of[claim.judge()[2]].append(f"{first.lower() if is_word else first} {rest}")
     rows = [[f"{verdict} ({len(found)})", "; ".join(found)] for verdict, found in of.items()]
     return lines(["holds", "claims"], rows)
 
