@@ -23,6 +23,7 @@ from bansac.engine.plan import NO_FLOATS, NO_INTS, Plan, find_plan
 from bansac.engine.sampling import SamplerInput
 from bansac.engine.search import Search, current_beliefs
 from bansac.engine.state import State, open_records
+from bansac.engine.threshold import AdaptiveThreshold
 from bansac.engine.trace import Recorder, Trace
 from bansac.numeric.arrays import Floats, Ints, Words
 from bansac.numeric.jit import kernel
@@ -109,13 +110,12 @@ def run(
         problem,
         options,
         state,
-        first,
+        AdaptiveThreshold(problem, state, first, None if is_significant is None else is_significant_there),
         plan,
         deadline,
         recorder,
         transform,
         plausibility,
-        None if is_significant is None else is_significant_there,
     )
     restarts, stop_reason = search.run()
     best = restarts.best
@@ -128,7 +128,7 @@ def run(
         stop_reason=stop_reason,
         trace=recorder.trace() if recorder is not None else None,
         restarts=restarts.count,
-        threshold=threshold if search.threshold == first else search.threshold * length,
+        threshold=threshold if search.threshold.is_first else search.threshold.value * length,
     )
 
 
