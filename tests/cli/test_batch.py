@@ -89,6 +89,29 @@ def test_a_list_of_files(bansac: Any, folder: Path, tmp_path: Path) -> None:
     assert run(bansac, folder / "1.npz", tmp_path / "one.npz")["successes"] == 1
 
 
+def test_groups_of_one_file(bansac: Any, folder: Path, tmp_path: Path) -> None:
+    groups = tmp_path / "groups.h5"
+    with h5py.File(groups, "w") as file:
+        for k in range(2):
+            for name, array in load(folder / f"{k}.npz").items():
+                file[f"room/{k}/{name}"] = array
+        file["notes/remark"] = np.zeros(3)
+    assert run(bansac, groups, tmp_path / "r.npz")["successes"] == 2
+    found = load(tmp_path / "r.npz")
+    assert found["name"].tolist() == ["room/0", "room/1"]
+    alone = bansac.json("estimate", groups, "--pair", "room/1", "--model", "H")
+    np.testing.assert_array_equal(found["model"][1], alone["parameters"])
+    assert "groups.h5: cannot be read" in bansac.refused("estimate", groups, "--pair", "hall", "--model", "H")
+
+
+def test_a_run_without_any_model_has_exit_code_1(bansac: Any, tmp_path: Path) -> None:
+    (tmp_path / "bad").mkdir()
+    for name in ("a.npz", "b.npz"):
+        (tmp_path / "bad" / name).write_text("no archive")
+    summary = bansac.json("estimate", tmp_path / "bad", "--model", "H", "--out", tmp_path / "r.npz", code=1)
+    assert len(summary["failed"]) == 2
+
+
 def test_sets_of_pairs_with_poses_and_with_homographies(bansac: Any, tmp_path: Path) -> None:
     write_pose_set(tmp_path / "data" / "room")
     summary = run(bansac, tmp_path / "data", tmp_path / "e.npz", "--threshold", "1", model="E")
@@ -130,6 +153,7 @@ def test_a_second_run_does_what_is_missing(bansac: Any, folder: Path, tmp_path: 
     np.savez(folder / "2.npz", x1=changed.x1, x2=changed.x2)
     summary = run(bansac, folder, out)
     assert (summary["pairs"], summary["new"], summary["successes"], summary["failed"]) == (9, 3, 8, {})
+    assert "nothing to do: all 9 pairs are done" in bansac("estimate", folder, "--model", "H", "--out", out).stderr
     assert load(out)["num_data"].tolist() == [80, 81, 90, 80, 80, 81, 82, 60, 81]
     assert run(bansac, folder, out, "--threshold", "2", "--overwrite")["new"] == 9
     assert run(bansac, folder, out)["new"] == 0
