@@ -280,7 +280,8 @@ def test_only_a_file_of_the_same_run_is_replaced_unless_that_is_asked_for(
     (tmp_path / "broken").mkdir()
     (tmp_path / "broken" / "a.npz").write_text("no archive")
     for _ in range(2):  # nothing but failures: nothing is in the journal but that it was written
-        assert run(bansac, tmp_path / "broken", tmp_path / "none.npz")["failed"]
+        none = ("estimate", tmp_path / "broken", "--model", "H", "--out", tmp_path / "none.npz")
+        assert bansac.json(*none, code=1)["failed"]
     before = out.read_bytes()
     assert "--overwrite" in bansac.refused("estimate", folder, "--model", "H", "--seed", "5", "--out", out)
     assert out.read_bytes() == before
