@@ -34,6 +34,9 @@ if TYPE_CHECKING:
     from bansac.estimate.two_views import estimate_fundamental as estimate_fundamental
     from bansac.estimate.two_views import estimate_homography as estimate_homography
     from bansac.estimate.two_views import estimate_relative_pose as estimate_relative_pose
+    from bansac.engine.sampling import Sampler as Sampler
+    from bansac.engine.scoring import Score as Score
+    from bansac.engine.stopping import Stop as Stop
     from bansac.geometry import focals_from_fundamental as focals_from_fundamental
     from bansac.presets import Options as Options
     from bansac.problems.problem import Problem as Problem
@@ -55,6 +58,9 @@ _MODULES = {row.function: row.module for row in ESTIMATORS} | {
     "Problem": "bansac.problems.problem",
     "RelativePose": "bansac.result",
     "Result": "bansac.result",
+    "Sampler": "bansac.engine.sampling",
+    "Score": "bansac.engine.scoring",
+    "Stop": "bansac.engine.stopping",
     "Trace": "bansac.result",
     "covariance": "bansac.estimate.covariance",
     "estimate_many": "bansac.batch.many",
