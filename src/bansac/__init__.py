@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from bansac.batch.many import estimate_many as estimate_many
     from bansac.batch.many import iter_estimates as iter_estimates
     from bansac.camera import Camera as Camera
+    from bansac.engine.sampling import Sampler as Sampler
+    from bansac.engine.scoring import Score as Score
+    from bansac.engine.stopping import Stop as Stop
     from bansac.estimate.absolute_pose import estimate_absolute_pose as estimate_absolute_pose
     from bansac.estimate.covariance import Covariance as Covariance
     from bansac.estimate.covariance import covariance as covariance
@@ -34,9 +37,6 @@ if TYPE_CHECKING:
     from bansac.estimate.two_views import estimate_fundamental as estimate_fundamental
     from bansac.estimate.two_views import estimate_homography as estimate_homography
     from bansac.estimate.two_views import estimate_relative_pose as estimate_relative_pose
-    from bansac.engine.sampling import Sampler as Sampler
-    from bansac.engine.scoring import Score as Score
-    from bansac.engine.stopping import Stop as Stop
     from bansac.geometry import focals_from_fundamental as focals_from_fundamental
     from bansac.presets import Options as Options
     from bansac.problems.problem import Problem as Problem
