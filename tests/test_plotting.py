@@ -358,5 +358,7 @@ def test_matches_without_images_are_segments_and_the_probable_are_on_top():
     np.testing.assert_allclose(segments(ax), np.stack([X1, X2], axis=1)[[1, 2, 0]])
     with pytest.raises(ValueError, match="x2 must be the 3 points of the result, got 2"):
         result.plot(X1, X2[:2])
+    with pytest.raises(ValueError, match="x1 must be the 3D points"):
+        result.plot(X1, np.ones((3, 3)))
     with pytest.raises(ValueError, match="trace=True"):
         result.plot()

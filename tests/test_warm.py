@@ -37,7 +37,7 @@ def test_every_part_is_compiled_by_a_task():
 
 def test_defaults_have_no_option_but_the_scores_and_those_of_commands():
     options = [settings for _, settings in warm.DEFAULTS if settings.keys() - {"scores"}]
-    assert options == [{"trace": True}, {"preset": "fast"}]
+    assert options == [{"sampler": "uniform"}, {"trace": True}, {"preset": "fast"}]
 
 
 def test_pose_of_a_plane_is_one():

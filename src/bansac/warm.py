@@ -74,6 +74,7 @@ DEFAULTS: tuple[Task, ...] = (
     ("relative_pose", {"scores": True}),
     *((name, {"scores": True}) for name in ("homography", "fundamental", "essential")),
     ("pose_of_plane", {}),  # the motion of a plane, also in COLMAP's databases
+    ("homography", {"sampler": "uniform"}),  # ``bansac demo``
     ("homography", {"trace": True}),  # ``bansac match --out`` and ``--report``
     ("fundamental", {"preset": "fast"}),  # ``bansac colmap verify``
 )

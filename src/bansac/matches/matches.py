@@ -247,7 +247,7 @@ def _unbatched(value: Any, dimensions: int) -> Any:
         value = value[0]
     if hasattr(value, "detach") and hasattr(value, "cpu"):
         value = np.asarray(value.detach().cpu())
-    shape = getattr(value, "shape", ())
+    shape: tuple[int, ...] = getattr(value, "shape", ())
     return value[0] if len(shape) > dimensions and shape[0] == 1 else value
 
 

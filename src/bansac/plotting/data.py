@@ -41,6 +41,8 @@ def plot_data(
     """Draw points (N, 2 or 3), or matches of two such arrays, with the model; the arguments of ``Result.plot``."""
     arrays = [_as_points(name, x, len(shown.values)) for name, x in (("x1", first), ("x2", second)) if x is not None]
     dimensions = [x.shape[1] for x in arrays]
+    if dimensions == [2, 3]:
+        raise ValueError("x1 must be the 3D points and x2 the image points of an absolute pose")
     if ax is None:
         ax = _new_axes(spatial=dimensions in ([3], [3, 3]))
     order = np.argsort(shown.values, kind="stable")  # probable points on top
@@ -51,7 +53,7 @@ def plot_data(
     elif dimensions == [3]:
         _draw_plane(ax, shown, *sorted_arrays)
     elif dimensions == [3, 2]:
-        _draw_projections(ax, shown, *sorted_arrays, K)
+        _draw_projections(ax, shown, K, *sorted_arrays)
     elif dimensions == [3, 3]:
         _draw_motion(ax, shown, *sorted_arrays)
     else:
@@ -76,7 +78,7 @@ def _new_axes(*, spatial: bool) -> Axes:
     return ax
 
 
-def _scatter(ax: Axes, shown: Shown, points: _Array) -> None:
+def _scatter(ax: Any, shown: Shown, points: _Array) -> None:
     ax.scatter(*points.T, c=shown.values, cmap=color_map(), vmin=0, vmax=1, s=14, linewidths=0)
 
 
@@ -153,7 +155,7 @@ def _draw_motion(ax: Any, shown: Shown, first: _Array, second: _Array) -> None:
 
 
 def _draw_projections(
-    ax: Axes, shown: Shown, points: _Array, image_points: _Array, K: ArrayLike | Camera | None
+    ax: Any, shown: Shown, K: ArrayLike | Camera | None, points: _Array, image_points: _Array
 ) -> None:
     """Draw image points, and the projections of the 3D points in front of the camera as crosses."""
     _scatter(ax, shown, image_points)
