@@ -13,7 +13,7 @@ import math
 import operator
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -218,7 +218,7 @@ def iter_estimates(
 def _count(pairs: Iterable[Any]) -> int | None:
     """Return the number of pairs, also of a ``map`` over a list; None if it is unknown."""
     if type(pairs) is map:
-        _, (_, *mapped) = pairs.__reduce__()  # type: ignore[misc]
+        _, (_, *mapped) = cast("tuple[Any, tuple[Any, ...]]", pairs.__reduce__())
         return min((_count(part) for part in mapped), key=lambda count: math.inf if count is None else count)
     count = operator.length_hint(pairs, -1)
     return None if count < 0 else count
