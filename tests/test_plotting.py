@@ -7,6 +7,7 @@ import sys
 import numpy as np
 import pytest
 
+import bansac
 from bansac.camera import Camera
 from bansac.result import AbsolutePose, Result, Trace
 
@@ -320,6 +321,13 @@ def test_curves_are_drawn_through_their_points(name):
     gaps = np.linalg.norm(points[:30, None] - curve, axis=2).min(axis=1)
     assert gaps.max() < 0.15
     assert len(ax.collections[0].get_offsets()) == 31
+
+
+def test_the_curve_of_an_estimate_is_found_by_its_residuals():
+    rng = np.random.default_rng(0)
+    points = np.vstack([UNIT @ [[3, 2], [-1, 1.5]] + rng.normal(0, 0.01, (30, 2)), rng.uniform(-5, 5, (10, 2))])
+    result = bansac.fit_ellipse(points, threshold=0.05)
+    assert len(result.plot(points).axes[0].collections) == 2
 
 
 def test_points_of_another_model_have_no_curve():

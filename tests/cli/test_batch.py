@@ -102,6 +102,8 @@ def test_groups_of_one_file(bansac: Any, folder: Path, tmp_path: Path) -> None:
     assert found["name"].tolist() == ["room/0", "room/1"]
     alone = bansac.json("estimate", groups, "--pair", "room/1", "--model", "H")
     np.testing.assert_array_equal(found["model"][1], alone["parameters"])
+    refused = bansac.refused("estimate", groups, "--model", "H")
+    assert "has 2 pairs, the first is 'room/0': --pair chooses one" in refused
     assert "groups.h5: cannot be read" in bansac.refused("estimate", groups, "--pair", "hall", "--model", "H")
 
 

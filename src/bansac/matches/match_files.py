@@ -68,6 +68,11 @@ def read_matches(path: Path, pair: str | None = None) -> Matches:
         table, scores = _read_columns(path, _MATCH_COLUMNS)
         return Matches(table[:, :2], table[:, 2:], scores=scores)
     arrays = _Arrays(path, _MATCH_ARRAYS, group=pair)
+    if not arrays.found and pair is None and path.suffix.lower() in HDF5 and (groups := find_groups(path)):
+        raise ValueError(
+            f"{path}: has {len(groups)} pairs, the first is {groups[0]!r}: --pair chooses one, and --out *.npz, *.h5 or "
+            "*.parquet estimates all"
+        )
     K1, K2 = _cameras(arrays) if arrays.has_any(*_CAMERAS) else (None, None)
     keypoints = next((names for names in _KEYPOINTS if arrays.found.keys() >= set(names)), None)
     if keypoints is not None:
