@@ -70,7 +70,7 @@ def read_matches(path: Path, pair: str | None = None) -> Matches:
     arrays = _Arrays(path, _MATCH_ARRAYS, group=pair)
     if not arrays.found and pair is None and path.suffix.lower() in HDF5 and (groups := find_groups(path)):
         raise ValueError(
-            f"{path}: has {len(groups)} pairs, the first is {groups[0]!r}: --pair chooses one, and --out *.npz, *.h5 or "
+            f"{path}: has {len(groups)} pairs, the first is {groups[0]!r}: --pair chooses one, --out *.npz, *.h5 or "
             "*.parquet estimates all"
         )
     K1, K2 = _cameras(arrays) if arrays.has_any(*_CAMERAS) else (None, None)
