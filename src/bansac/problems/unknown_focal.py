@@ -133,6 +133,7 @@ SHARED_FOCAL = Problem(
     scratch_size=max(shared_focal_6pt.SCRATCH, _E + 9),
     solver_cost=8000.0,
     precision="float32",
+    majority_agrees=False,
     canonical=canonical,
     default_threshold=5e-4,
     default_max_iterations=50_000,
