@@ -9,8 +9,9 @@ With d_4 = 1, these are four quadrics in three depths. The first three have up t
 roots of a polynomial (Kukelova, Heller and Fitzgibbon, Efficient intersection of three quadrics, CVPR 2016). Here its
 values at Chebyshev nodes give the polynomial. The fourth quadric rejects wrong intersections.
 
-If the points are nearly in a plane, M is singular. Then the homography of the plane gives the depths and the focal
-length. The method of Gauss and Newton finally reduces the eight reprojection errors.
+If the points are in a plane, M is singular, and the homography of the plane gives the depths and the focal length. If
+they are nearly in a plane, both ways give models. The method of Gauss and Newton finally reduces the eight reprojection
+errors.
 
 A model is a unit quaternion q, a translation t and f. The point X has the camera coordinates q X q* + t.
 """
@@ -31,15 +32,15 @@ from bansac.solvers.normalization import as_points
 
 __all__ = ["MAX_MODELS", "SCRATCH", "p4pf", "solve"]
 
-MAX_MODELS = 8
+MAX_MODELS = 9
 
 # Range of the focal lengths, and the focal length that is assumed for a plane seen frontally, which determines none. The
 # unit is that of the image points, about half the diagonal of the image.
 _SHORTEST, _LONGEST, _USUAL = 0.1, 100.0, 1.7
 
-# The volume of four points in a plane, relative to the product of the lengths of the differences; the area of three
-# points in a line, relative to the square of these lengths; the squared tilt of a plane seen frontally.
-_FLAT, _COLLINEAR, _FRONTAL = 0.02, 1e-6, 1e-8
+# The volumes of four points in a plane, and nearly in a plane, relative to the product of the lengths of the differences;
+# the area of three points in a line, relative to the square of these lengths; the squared tilt of a plane seen frontally.
+_FLAT, _NEARLY_FLAT, _COLLINEAR, _FRONTAL = 1e-3, 0.05, 1e-6, 1e-8
 # Largest ratio of the squared lengths of the first two rows, which are equal without noise.
 _LARGEST_RATIO = 2.0
 
@@ -78,7 +79,7 @@ _FIRST, _SECOND = np.array([0, 0, 1]), np.array([1, 2, 2])
 
 
 def solve(data: Floats, sample: Ints, models: Floats, scratch: Floats) -> int:
-    """Compute up to eight models from four matches; none if three points of a plane are collinear.
+    """Compute up to nine models from four matches; none if three points of a plane are collinear.
 
     ``data`` has the channels x, y (relative to the principal point, in a unit of about half the diagonal of the image),
     X, Y, Z.
@@ -86,12 +87,15 @@ def solve(data: Floats, sample: Ints, models: Floats, scratch: Floats) -> int:
     volume = _write_differences(data, sample, scratch)
     if not abs(volume) < np.inf:
         return 0
-    if not abs(volume) > _FLAT:
+    count = 0
+    if not abs(volume) > _NEARLY_FLAT:
         focal = _solve_plane(scratch)
-        return int(focal > 0.0 and _add_model(data, sample, models[0], focal, scratch))
+        count += int(focal > 0.0 and _add_model(data, sample, models[0], focal, scratch))
+    if not abs(volume) > _FLAT:
+        return count
     hidden = _write_products(scratch)
     if hidden < 0:
-        return 0
+        return count
     for k in range(_DEGREE + 1):
         scratch[_POLYNOMIAL + k] = 0.0
     for n in range(_DEGREE + 1):
@@ -100,7 +104,6 @@ def solve(data: Floats, sample: Ints, models: Floats, scratch: Floats) -> int:
         for k in range(_DEGREE + 1):
             scratch[_POLYNOMIAL + k] += _TO_COEFFICIENTS[k, n] * value
     roots = sturm_roots(scratch[_POLYNOMIAL:_ROOTS], _DEGREE, scratch[_ROOTS:_STURM], scratch[_STURM:_DEPTHS])
-    count = 0
     for k in range(roots):
         s = scratch[_ROOTS + k]
         if -1.0 < s < 1.0 and _write_depths(scratch, (1.0 + s) / (1.0 - s), hidden):
@@ -380,7 +383,9 @@ def _add_model(data: Floats, sample: Ints, model: Floats, focal: float, s: Float
     _write_cross(s, at + 9)
     for r in range(3):
         for c in range(3):
-            s[_E + 3 * r + c] = s[at + r] * s[at + 9 + c] + s[at + 3 + r] * s[at + 12 + c] + s[at + 6 + r] * s[at + 15 + c]
+            s[_E + 3 * r + c] = (
+                s[at + r] * s[at + 9 + c] + s[at + 3 + r] * s[at + 12 + c] + s[at + 6 + r] * s[at + 15 + c]
+            )
     last = sample[3]
     X, Y, Z = data[2, last], data[3, last], data[4, last]
     for r in range(3):
@@ -504,7 +509,7 @@ def p4pf(points3D: ArrayLike, points2D: ArrayLike) -> tuple[list[Floats], Floats
     Returns
     -------
     poses : list of (3, 4) ndarray
-        Up to eight (R | t) with ``d (x / f, y / f, 1) = R X + t`` and a depth d > 0 for all points. Empty if three
+        Up to nine (R | t) with ``d (x / f, y / f, 1) = R X + t`` and a depth d > 0 for all points. Empty if three
         points of a plane, or their images, are collinear.
     f : (K,) ndarray
         The focal lengths, in the unit of the image points.
