@@ -90,7 +90,7 @@ class View(NamedTuple):
         return self.K
 
 
-class Views(NamedTuple):
+class _Views(NamedTuple):
     """Matches relative to the principal points in units of ``unit`` pixels, and which focal lengths are unknown."""
 
     data: _Array
@@ -258,7 +258,7 @@ def minimize(
 ) -> tuple[_State, _Array]:
     """Minimise a cost by the method of Levenberg and Marquardt; return the state and its normal matrix.
 
-    ``equations`` returns the cost, the normal matrix and the gradient of a state; ``move`` returns a state after a step.
+    ``equations`` returns the cost, the normal matrix and the gradient of a state, ``move`` the state after a step.
     """
     damping = 1e-3
     cost, normal, gradient = equations(state)

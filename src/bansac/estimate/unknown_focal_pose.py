@@ -100,7 +100,7 @@ def _refine(data: _Array, model: _Array, residuals: _Array, threshold: float) ->
 
 
 def _tangents(model: _Array) -> _Array:
-    """Return the seven tangent directions of a model; the last one is that of the logarithm of f."""
+    """Return the seven tangent directions of a model. The last one is that of the logarithm of f."""
     basis = np.empty((7, 8))
     UNKNOWN_FOCAL_POSE.manifold[1](model, basis)
     return basis
@@ -109,7 +109,7 @@ def _tangents(model: _Array) -> _Array:
 def _move(model: _Array, step: _Array) -> _Array:
     moved = np.asarray(model + step[:6] @ _tangents(model)[:6])
     moved[:4] /= np.linalg.norm(moved[:4])
-    moved[7] *= np.exp(np.clip(step[6], -1.0, 1.0))
+    moved[6:] *= np.exp(np.clip(step[6], -1.0, 1.0))
     return moved
 
 

@@ -64,9 +64,12 @@ def linearize(data: Floats, model: Floats, start: int, stop: int, residuals: Flo
 
 
 def tangent(model: Floats, basis: Floats) -> None:
-    """Write the tangent directions of the pose, then that of the logarithm of f."""
+    """Write the tangent directions of the pose, then that of the logarithm of f.
+
+    With f changes the depth of the origin, so that the image keeps its size.
+    """
     _span(model, basis)
-    basis[6, 7] = model[7]
+    basis[6, 6], basis[6, 7] = model[6], model[7]
 
 
 def project(model: Floats, scratch: Floats) -> bool:

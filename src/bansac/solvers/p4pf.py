@@ -34,12 +34,13 @@ __all__ = ["MAX_MODELS", "SCRATCH", "p4pf", "solve"]
 
 MAX_MODELS = 9
 
-# Range of the focal lengths, and the focal length that is assumed for a plane seen frontally, which determines none. The
-# unit is that of the image points, about half the diagonal of the image.
+# Range of the focal lengths, and the focal length that is assumed for a plane parallel to the image, which determines
+# none. The unit is that of the image points, about half the diagonal of the image.
 _SHORTEST, _LONGEST, _USUAL = 0.1, 100.0, 1.7
 
-# The volumes of four points in a plane, and nearly in a plane, relative to the product of the lengths of the differences;
-# the area of three points in a line, relative to the square of these lengths; the squared tilt of a plane seen frontally.
+# The volumes of four points in a plane, and nearly in a plane, relative to the product of the lengths of the
+# differences; the area of three points in a line, relative to the square of these lengths; the squared tilt of a plane
+# parallel to the image.
 _FLAT, _NEARLY_FLAT, _COLLINEAR, _FRONTAL = 1e-3, 0.05, 1e-6, 1e-8
 # Largest ratio of the squared lengths of the first two rows, which are equal without noise.
 _LARGEST_RATIO = 2.0
@@ -55,9 +56,9 @@ _FACTORS = (1.0 - _NODES) ** _DEGREE
 _TO_COEFFICIENTS = np.ascontiguousarray(np.linalg.inv(np.vander(_NODES, increasing=True)))
 
 # Offsets in the scratch: the image points; the columns of M and of their cofactors; G; three quadrics (xx, yy, zz, xy,
-# xz, yz, x, y, z, 1); pp, pq and qq as polynomials (hp, p, hq, q, hh, h, 1); the matrix E; the polynomial, its roots and
-# the work space of their search; the depths; the frames of three points in space and in the camera; the normal equations
-# with the right side as last row; the derivatives of one error.
+# xz, yz, x, y, z, 1); pp, pq and qq as polynomials (hp, p, hq, q, hh, h, 1); the matrix E; the polynomial, its roots
+# and the work space of their search; the depths; the frames of three points in the camera and in space; the normal
+# equations with the right side as last row; the derivatives of one error.
 _IMAGE = 0
 _M = 8
 _COFACTORS = _M + 9
