@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bansac.numeric.arrays import Floats, Ints
-from bansac.numeric.jit import inlined, inner_kernel, kernel
+from bansac.numeric.jit import inner_kernel, kernel
 from bansac.numeric.linalg import normalize_vector
 from bansac.numeric.polynomial_roots import STURM_SCRATCH, sturm_roots
 from bansac.numeric.quaternion import entries, matrix_of, write_quaternion
@@ -55,12 +55,13 @@ _NODES = np.cos(np.pi * (np.arange(_DEGREE + 1) + 0.5) / (_DEGREE + 1))
 _FACTORS = (1.0 - _NODES) ** _DEGREE
 _TO_COEFFICIENTS = np.ascontiguousarray(np.linalg.inv(np.vander(_NODES, increasing=True)))
 
-# Offsets in the scratch: the image points; the columns of M and of their cofactors; G; three quadrics (xx, yy, zz, xy,
+# Offsets in the scratch: the image points (x, y, 1); the columns of M and of their cofactors; G; three quadrics (xx, yy, zz, xy,
 # xz, yz, x, y, z, 1); pp, pq and qq as polynomials (hp, p, hq, q, hh, h, 1); the matrix E; the polynomial, its roots
 # and the work space of their search; the depths; the frames of three points in the camera and in space; the normal
 # equations with the right side as last row; the derivatives of one error.
 _IMAGE = 0
-_M = 8
+_LAST = 9  # the fourth image point
+_M = 12
 _COFACTORS = _M + 9
 _G = _COFACTORS + 9
 _QUADRICS = _G + 9
@@ -119,7 +120,8 @@ def _write_differences(data: Floats, sample: Ints, s: Floats) -> float:
     last = sample[3]
     lengths = 1.0
     for k in range(4):
-        s[_IMAGE + 2 * k], s[_IMAGE + 2 * k + 1] = data[0, sample[k]], data[1, sample[k]]
+        at = _IMAGE + 3 * k
+        s[at], s[at + 1], s[at + 2] = data[0, sample[k]], data[1, sample[k]], 1.0
     for k in range(3):
         square = 0.0
         for i in range(3):
@@ -145,12 +147,6 @@ def _write_differences(data: Floats, sample: Ints, s: Floats) -> float:
     return determinant / lengths
 
 
-@inlined
-def _coordinate(s: Floats, point: int, row: int) -> float:
-    """Return x, y or 1 of an image point."""
-    return s[_IMAGE + 2 * point + row] if row < 2 else 1.0
-
-
 @inner_kernel
 def _write_products(s: Floats) -> int:
     """Write the products of two depths as polynomials; return the depth that is hidden in them, -1 if there is none.
@@ -160,19 +156,17 @@ def _write_products(s: Floats) -> int:
     """
     for k in range(3):
         r, c, at = _FIRST[k], _SECOND[k], _QUADRICS + 10 * k
-        last_r, last_c, constant = _coordinate(s, 3, r), _coordinate(s, 3, c), 0.0
+        last_r, last_c, constant = s[_LAST + r], s[_LAST + c], 0.0
         for i in range(3):
-            linear = 0.0
+            linear, i_r, i_c = 0.0, s[_IMAGE + 3 * i + r], s[_IMAGE + 3 * i + c]
             for j in range(3):
                 g = s[_G + 3 * i + j]
                 constant += g
                 linear += g
                 if j > i:
-                    s[at + 2 + i + j] = g * (
-                        _coordinate(s, i, r) * _coordinate(s, j, c) + _coordinate(s, j, r) * _coordinate(s, i, c)
-                    )
-            s[at + i] = s[_G + 4 * i] * _coordinate(s, i, r) * _coordinate(s, i, c)
-            s[at + 6 + i] = -linear * (_coordinate(s, i, r) * last_c + _coordinate(s, i, c) * last_r)
+                    s[at + 2 + i + j] = g * (i_r * s[_IMAGE + 3 * j + c] + s[_IMAGE + 3 * j + r] * i_c)
+            s[at + i] = s[_G + 4 * i] * i_r * i_c
+            s[at + 6 + i] = -linear * (i_r * last_c + i_c * last_r)
         s[at + 9] = last_r * last_c * constant
     hidden, largest = -1, 0.0
     for h in range(3):
@@ -265,7 +259,7 @@ def _focal_length(s: Floats, volume: float) -> float:
     """Return the focal length for the depths; 0 if the rows differ in length or are those of a mirrored camera."""
     for i in range(3):
         for r in range(3):  # the columns of B
-            s[_E + 3 * i + r] = s[_DEPTHS + i] * _coordinate(s, i, r) - _coordinate(s, 3, r)
+            s[_E + 3 * i + r] = s[_DEPTHS + i] * s[_IMAGE + 3 * i + r] - s[_LAST + r]
     if (_determinant(s, _E) < 0.0) != (volume < 0.0):
         return 0.0
     first = second = third = 0.0
@@ -295,8 +289,8 @@ def _solve_plane(s: Floats) -> float:
     square, area, size, spread = nx * nx + ny * ny + nz * nz, 0.0, 0.0, 0.0
     for k in range(3):
         i, j = (k + 1) % 3, (k + 2) % 3
-        x1, y1 = s[_IMAGE + 2 * i] - s[_IMAGE + 6], s[_IMAGE + 2 * i + 1] - s[_IMAGE + 7]
-        x2, y2 = s[_IMAGE + 2 * j] - s[_IMAGE + 6], s[_IMAGE + 2 * j + 1] - s[_IMAGE + 7]
+        x1, y1 = s[_IMAGE + 3 * i] - s[_LAST], s[_IMAGE + 3 * i + 1] - s[_LAST + 1]
+        x2, y2 = s[_IMAGE + 3 * j] - s[_LAST], s[_IMAGE + 3 * j + 1] - s[_LAST + 1]
         part = x1 * y2 - x2 * y1
         area += part
         spread += x1 * x1 + y1 * y1
@@ -332,9 +326,9 @@ def _write_frame(s: Floats) -> None:
     a, b, c, at = _M, _M + 3, _M + 6, _FRAMES + 9
     for i in range(3):
         s[at + i], s[at + 3 + i] = s[a + i] - s[c + i], s[b + i] - s[c + i]
-        last = s[_DEPTHS + 2] * _coordinate(s, 2, i)
-        s[_FRAMES + i] = s[_DEPTHS] * _coordinate(s, 0, i) - last
-        s[_FRAMES + 3 + i] = s[_DEPTHS + 1] * _coordinate(s, 1, i) - last
+        last = s[_DEPTHS + 2] * s[_IMAGE + 6 + i]
+        s[_FRAMES + i] = s[_DEPTHS] * s[_IMAGE + i] - last
+        s[_FRAMES + 3 + i] = s[_DEPTHS + 1] * s[_IMAGE + 3 + i] - last
     length = 1.0 / math.sqrt(_dot(s, at, at))
     for i in range(3):
         s[at + i] *= length
@@ -349,7 +343,7 @@ def _write_frame(s: Floats) -> None:
         s[_FRAMES + 3 + i] *= length
 
 
-@inlined
+@inner_kernel
 def _dot(s: Floats, a: int, b: int) -> float:
     return s[a] * s[b] + s[a + 1] * s[b + 1] + s[a + 2] * s[b + 2]  # type: ignore[no-any-return]
 
@@ -390,7 +384,7 @@ def _add_model(data: Floats, sample: Ints, model: Floats, focal: float, s: Float
     last = sample[3]
     X, Y, Z = data[2, last], data[3, last], data[4, last]
     for r in range(3):
-        seen = scale * _coordinate(s, 3, r) / (focal if r < 2 else 1.0)
+        seen = scale * s[_LAST + r] / (focal if r < 2 else 1.0)
         model[4 + r] = seen - (s[_E + 3 * r] * X + s[_E + 3 * r + 1] * Y + s[_E + 3 * r + 2] * Z)
     model[7] = focal
     e = _E
