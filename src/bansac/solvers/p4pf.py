@@ -55,10 +55,10 @@ _NODES = np.cos(np.pi * (np.arange(_DEGREE + 1) + 0.5) / (_DEGREE + 1))
 _FACTORS = (1.0 - _NODES) ** _DEGREE
 _TO_COEFFICIENTS = np.ascontiguousarray(np.linalg.inv(np.vander(_NODES, increasing=True)))
 
-# Offsets in the scratch: the image points (x, y, 1); the columns of M and of their cofactors; G; three quadrics (xx, yy, zz, xy,
-# xz, yz, x, y, z, 1); pp, pq and qq as polynomials (hp, p, hq, q, hh, h, 1); the matrix E; the polynomial, its roots
-# and the work space of their search; the depths; the frames of three points in the camera and in space; the normal
-# equations with the right side as last row; the derivatives of one error.
+# Offsets in the scratch: the image points (x, y, 1); the columns of M and of their cofactors; G; three quadrics (xx, yy,
+# zz, xy, xz, yz, x, y, z, 1); pp, pq and qq as polynomials (hp, p, hq, q, hh, h, 1); the matrix E; the polynomial, its
+# roots and the work space of their search; the depths; the frames of three points in the camera and in space; the
+# normal equations with the right side as last row; the derivatives of one error.
 _IMAGE = 0
 _LAST = 9  # the fourth image point
 _M = 12
@@ -518,7 +518,7 @@ def p4pf(points3D: ArrayLike, points2D: ArrayLike) -> tuple[list[Floats], Floats
     --------
     >>> import numpy as np
     >>> from bansac.solvers.p4pf import p4pf
-    >>> X = np.array([[0, 0, 4], [1, 0, 5], [0, 2, 6], [1, 1, 4.5]])
+    >>> X = np.array([[1, -1, 4], [-1, 1, 5], [0, 2, 6], [1, 1, 4.5]])
     >>> poses, f = p4pf(X, 700 * X[:, :2] / X[:, 2:])
     >>> bool(np.min(np.abs(f - 700)) < 1e-4)
     True
