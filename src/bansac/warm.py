@@ -49,6 +49,7 @@ _VARIANTS = {
     "sized_images": ("estimate_fundamental", "sized scene"),
     "planar_scene": ("estimate_fundamental", "plane of space"),
     "relative_pose": ("estimate_relative_pose", "normalised scene"),
+    "unknown_focal_pose": ("estimate_absolute_pose", "projections, focal length unknown"),
 }
 
 # Number of matches or points.
@@ -71,6 +72,7 @@ DEFAULTS: tuple[Task, ...] = (
     *((name, {}) for name in _PROBLEMS),
     ("sized_images", {}),  # the plausibility of the focal lengths of F
     ("relative_pose", {"scores": True}),
+    ("unknown_focal_pose", {}),
     *((name, {"scores": True}) for name in ("homography", "fundamental", "essential")),
 )
 """Calls that together use every kernel of the default options, with and without scores."""
@@ -279,6 +281,11 @@ def _data() -> dict[str, dict[str, Any]]:
         "sized scene": {"x1": x1 + 250, "x2": x2 + 250, "image_size1": size, "image_size2": size},
         "normalised scene": {"x1": x1 / 500, "x2": x2 / 500},
         "projections": {"points3D": _space(x1 / 500), "points2D": x1 / 500},
+        "projections, focal length unknown": {
+            "points3D": _space(x1 / 500),
+            "points2D": x1,
+            "K": bansac.Camera("SIMPLE_PINHOLE", (np.nan, 0.0, 0.0)),
+        },
         "motion of space": {"x1": _space(x1), "x2": _space(x1), "threshold": 1.0},
         "line": {"points": np.column_stack([x1[:, 0], x1[:, 0]]), "threshold": 1.0},
         "circle": {"points": 100 * _unit_vectors(x1), "threshold": 1.0},

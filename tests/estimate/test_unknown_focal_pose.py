@@ -56,7 +56,7 @@ def test_residuals_are_pixels_of_the_returned_camera():
 
 
 def test_exact_points_give_the_exact_camera():
-    X, x, R, t, _ = make_scene(30, 1.0, 0.0)
+    X, x, R, *_ = make_scene(30, 1.0, 0.0)
     result = bansac.estimate_absolute_pose(1e3 * X + 1e5, x, UNKNOWN)
     assert result.model.K[0, 0] == pytest.approx(FOCAL, rel=1e-6)
     np.testing.assert_allclose(result.model.R, R, atol=1e-6)

@@ -55,9 +55,9 @@ _NODES = np.cos(np.pi * (np.arange(_DEGREE + 1) + 0.5) / (_DEGREE + 1))
 _FACTORS = (1.0 - _NODES) ** _DEGREE
 _TO_COEFFICIENTS = np.ascontiguousarray(np.linalg.inv(np.vander(_NODES, increasing=True)))
 
-# Offsets in the scratch: the image points (x, y, 1); the columns of M and of their cofactors; G; three quadrics (xx, yy,
-# zz, xy, xz, yz, x, y, z, 1); pp, pq and qq as polynomials (hp, p, hq, q, hh, h, 1); the matrix E; the polynomial, its
-# roots and the work space of their search; the depths; the frames of three points in the camera and in space; the
+# Offsets in the scratch: the image points (x, y, 1); the columns of M and of their cofactors; G; three quadrics (xx,
+# yy, zz, xy, xz, yz, x, y, z, 1); pp, pq and qq as polynomials (hp, p, hq, q, hh, h, 1); the matrix E; the polynomial,
+# its roots and the work space of their search; the depths; the frames of three points in the camera and in space; the
 # normal equations with the right side as last row; the derivatives of one error.
 _IMAGE = 0
 _LAST = 9  # the fourth image point
