@@ -144,7 +144,8 @@ def _write_differences(data: Floats, sample: Ints, s: Floats) -> float:
         largest = entry if entry > largest else largest
     for i in range(9):  # the scale of G does not matter
         s[_G + i] /= largest
-    return determinant / lengths
+    volume: float = determinant / lengths
+    return volume
 
 
 @inner_kernel
