@@ -169,13 +169,11 @@ def _relative_to_principal_points(data: _Array, cameras: list[View]) -> _Views:
 def _select(views: _Views) -> tuple[Problem, Plausibility]:
     """Return the problem and the plausibility of its focal lengths."""
     diagonals = views.usual / USUAL_FOCAL
+    from bansac.problems.unknown_focal import ONE_FOCAL, SHARED_FOCAL, TWO_FOCALS
+
     if len(views.directions) == 2:
-        from bansac.problems.fundamental import FUNDAMENTAL
-
         centred = np.array([0.0, 0.0, diagonals[0], 0.0, 0.0, diagonals[1]])
-        return FUNDAMENTAL, Plausibility(focal_plausibility, centred)
-    from bansac.problems.unknown_focal import ONE_FOCAL, SHARED_FOCAL
-
+        return TWO_FOCALS, Plausibility(focal_plausibility, centred)
     problem = SHARED_FOCAL if views.directions.all() else ONE_FOCAL
     return problem, Plausibility(model_focal_plausibility, diagonals[1:])
 

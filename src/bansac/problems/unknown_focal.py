@@ -3,7 +3,8 @@
 The data are matches relative to the principal points, in a common unit of length. If only the focal length of camera 2
 is unknown, the unit is the focal length of camera 1, whose points are therefore rays. A model is F, row by row, and f
 in this unit: F = diag(1, 1, f) E diag(1, 1, f), or diag(1, 1, f) E, up to scale, with an essential matrix E. The
-residual is the Sampson distance. A model has six parameters: five of E, and the logarithm of f.
+residual is the Sampson distance. A model has six parameters: five of E, and the logarithm of f. If both focal lengths
+are unknown and differ, the model is a fundamental matrix.
 """
 
 from __future__ import annotations
@@ -16,12 +17,13 @@ from bansac.numeric.linalg import normalize_vector
 from bansac.problems import cheirality
 from bansac.problems.epipolar import is_oriented, linearize_sampson, sampson_residuals
 from bansac.problems.essential import equalize
+from bansac.problems.fundamental import FUNDAMENTAL
 from bansac.problems.problem import Problem
 from bansac.problems.rank_two import span_essential
 from bansac.solvers import fundamental_8pt, one_focal_6pt, shared_focal_6pt
 from bansac.solvers.normalization import fix_sign
 
-__all__ = ["LONGEST", "ONE_FOCAL", "SHARED_FOCAL", "SHORTEST"]
+__all__ = ["LONGEST", "ONE_FOCAL", "SHARED_FOCAL", "SHORTEST", "TWO_FOCALS"]
 
 # Offset of E after the scratch of the projection.
 _E = fundamental_8pt.SCRATCH
@@ -150,3 +152,5 @@ ONE_FOCAL = dataclasses.replace(
     project=project_one,
     score_in_front=score_in_front_one,
 )
+
+TWO_FOCALS = dataclasses.replace(FUNDAMENTAL, majority_agrees=False)
