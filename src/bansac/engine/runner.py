@@ -24,6 +24,7 @@ from bansac.engine.sampling import SamplerInput
 from bansac.engine.search import Search, current_beliefs
 from bansac.engine.state import State, open_records
 from bansac.engine.trace import Recorder, Trace
+from bansac.engine.warm_start import InitialModel, normalize_model
 from bansac.numeric.arrays import Floats, Ints, Words
 from bansac.numeric.jit import kernel
 from bansac.numeric.rng import seed_rng, shuffle
@@ -58,6 +59,7 @@ def run(
     weights: Floats | None = None,
     plausibility: Plausibility | None = None,
     is_significant: Callable[[Floats, float, bool], bool] | None = None,
+    initial: InitialModel | None = None,
 ) -> EngineResult:
     """Search for the best model of ``data`` (channels x N, at least one minimal sample) and refine it.
 
@@ -66,7 +68,8 @@ def run(
     (N) orders the points; a larger value is better. ``weights`` (N) are the weights of the points in the score, at most
     1 (``bansac.engine.scoring.weights``). ``plausibility`` is a factor of the score, used to compare optimised models
     and restarts. If ``is_significant`` is given, the threshold is estimated, starting from ``threshold``. It says
-    whether chance explains the support of a model at a threshold, both in the caller's coordinates.
+    whether chance explains the support of a model at a threshold, both in the caller's coordinates. ``initial`` is a
+    model that competes with the search.
     """
     deadline = np.inf if options.max_seconds is None else time.perf_counter() + options.max_seconds
     n = data.shape[1]
@@ -74,7 +77,7 @@ def run(
     rng = seed_rng(options.seed)
     order, shuffled = np.empty(n, np.int64), np.empty(data.shape)
     _shuffle(rng, data, order, shuffled)
-    transform = np.empty(1 + 2 * problem.channels)
+    transform = np.zeros(1 + 2 * problem.channels)
     transform[0] = 1.0
     if problem.normalize is not None:
         problem.normalize(shuffled, transform)
@@ -101,9 +104,15 @@ def run(
     recorder = Recorder(order) if options.trace else None
     length = unit / transform[0]  # of one unit of the frame of the run, for the caller
 
-    def is_significant_there(model: Floats, threshold: float, fast: bool) -> bool:
-        assert is_significant is not None
-        return is_significant(_to_caller(problem, model.copy(), transform), threshold * length, fast)
+    def in_frame(is_significant: Callable[[Floats, float, bool], bool]) -> Callable[[Floats, float, bool], bool]:
+        def is_significant_there(model: Floats, threshold: float, fast: bool) -> bool:
+            return is_significant(_to_caller(problem, model.copy(), transform), threshold * length, fast)
+
+        return is_significant_there
+
+    if initial is not None:
+        inner = normalize_model(problem, initial.model, transform)
+        initial = None if inner is None else InitialModel(inner, in_frame(initial.is_significant))
 
     search = Search(
         problem,
@@ -115,7 +124,8 @@ def run(
         recorder,
         transform,
         plausibility,
-        None if is_significant is None else is_significant_there,
+        None if is_significant is None else in_frame(is_significant),
+        initial,
     )
     restarts, stop_reason = search.run()
     best = restarts.best

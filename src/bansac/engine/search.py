@@ -27,7 +27,7 @@ from bansac.engine.model_selection import (
 from bansac.engine.noise_scale import WIDE, are_close, estimate_threshold, threshold_bounds
 from bansac.engine.options import Options
 from bansac.engine.plan import Plan
-from bansac.engine.restarts import RestartModel, Restarts, SavedState
+from bansac.engine.restarts import RestartModel, Restarts, SavedState, is_same
 from bansac.engine.state import (
     MAX_ITERATIONS,
     NOTHING,
@@ -39,6 +39,7 @@ from bansac.engine.state import (
 )
 from bansac.engine.trace import TRACE_COLUMNS, Recorder
 from bansac.engine.verification import mark_inliers
+from bansac.engine.warm_start import InitialModel, optimize_initial
 from bansac.numeric.arrays import Bools, Floats
 from bansac.problems.problem import Problem
 
@@ -57,6 +58,8 @@ _ESTIMATES = 3
 _EARLY = 50, 150
 # A threshold above this share of the largest one is at the bound.
 _NEARLY = 0.98
+# A model is better than the initial one if its score is higher by more than this factor: refinement may lower a score.
+_BETTER = 1.01
 # A model is tested again if its threshold loses a larger share of its inliers.
 _LOST = 0.2
 
@@ -90,6 +93,8 @@ class Search:
     is_significant : callable, optional
         ``is_significant(model, threshold, fast)`` says whether a model in the frame of the run has more support than
         chance explains; if ``fast``, by the fast test only. If it is given, the threshold is estimated.
+    initial : InitialModel, optional
+        A model in the frame of the run that competes with the search.
     """
 
     def __init__(
@@ -104,11 +109,13 @@ class Search:
         transform: Floats,
         plausibility: Plausibility | None,
         is_significant: Callable[[Floats, float, bool], bool] | None = None,
+        initial: InitialModel | None = None,
     ) -> None:
         self.problem, self.options, self.state = problem, options, state
         self.plan, self.deadline, self.recorder = plan, deadline, recorder
         self.packed = pack_run(state)  # the struct for the kernels
         self._is_significant = is_significant
+        self._initial = initial
         self.threshold = self._start_threshold = threshold
         self._bounds = threshold_bounds(problem, threshold)
         self._slice = _FIRST_SLICE if state.odds.size < _FEW else _SHORT_SLICE
@@ -123,6 +130,8 @@ class Search:
         restarts = Restarts(self.options)
         restarts.is_trusted = self._is_significant is None
         start = SavedState(state) if self.options.restarts > 1 else None
+        if self._initial is not None:
+            self._start_warm(restarts, self._initial, start or SavedState(state), optimize)
         while True:
             self._reset_selection()
             if self.recorder is not None:
@@ -132,7 +141,8 @@ class Search:
             if state.progress["best_inliers"] > 0:
                 if optimize is not None and state.progress["unoptimized"]:
                     optimize()
-                candidate = self._refined_candidate()
+                leads = restarts.initial is not None and self._leads_to(restarts.initial)
+                candidate = restarts.initial if leads else self._refined_candidate()
             restarts.end_restart(state, candidate)
             if self._is_significant is not None:
                 self._adapt_threshold(restarts, optimize)
@@ -149,14 +159,47 @@ class Search:
         restarts.restore_best()
         return restarts, self._stop_reason(restarts, stop)
 
+    def _start_warm(
+        self, restarts: Restarts, initial: InitialModel, start: SavedState, optimize: Callable[[], None] | None
+    ) -> None:
+        """Make the optimised initial model the best model of the restarts if it is significant."""
+
+        def optimize_afresh() -> None:
+            assert optimize is not None
+            self._reset_selection()
+            optimize()
+
+        found = optimize_initial(
+            self.problem,
+            self.state,
+            self.packed,
+            initial,
+            self.threshold,
+            None if optimize is None else optimize_afresh,
+            estimated=self._is_significant is not None,
+        )
+        if found is not None:
+            self.threshold = found
+            restarts.begin_with(self._refined_candidate())
+        start.restore()
+        self._set_threshold(self.threshold)
+
+    def _leads_to(self, initial: RestartModel) -> bool:
+        """Return whether the best model of the restart is the same as the initial model, and not better."""
+        if float(self.state.progress["best_score"]) > _BETTER * initial.weighted_score:
+            return False
+        return is_same(self._best_inliers(), initial.is_inlier)
+
     def _iterate_restart(self, restarts: Restarts, iterate: _Loop, optimize: Callable[[], None] | None) -> int:
         """Run the loop of one restart; return its stop code. The threshold can change on the way."""
         most = restarts.iterations_left()
-        early = _EARLY if optimize is not None and not restarts.is_trusted else ()
+        early = _EARLY if optimize is not None and (restarts.initial or not restarts.is_trusted) else ()
         for end in (*(count for count in early if count < most), most):
             self.state.settings["max_iterations"] = end
             stop = self._iterate(iterate, restarts.iterations, end)
             if stop != MAX_ITERATIONS or end == most:
+                break
+            if restarts.initial is not None and self._leads_to(restarts.initial):
                 break
             self.state.progress["stop"] = RUNNING
             if optimize is not None and not restarts.is_trusted and self._adapt_early(optimize):
@@ -319,7 +362,7 @@ class Search:
             selection.restore_score(state.progress)
         self._refine()
         model, score = state.best_model.copy(), float(state.progress["best_score"])
-        if self.options.restarts == 1:
+        if self.options.restarts == 1 and self._initial is None:
             return RestartModel(model, score, score, 1.0, _NO_MASK, int(state.progress["best_inliers"]))
         is_inlier = np.empty(state.odds.size, np.bool_)
         in_front = cheirality_score(self.problem, state, self.packed, model, is_inlier)

@@ -21,6 +21,7 @@ from bansac.engine.posterior import inlier_probabilities
 from bansac.engine.runner import EngineResult, run
 from bansac.engine.sampling import SAMPLERS
 from bansac.engine.scoring.weights import density_weights, reliability_weights, scale_weights
+from bansac.engine.warm_start import InitialModel
 from bansac.numeric.arrays import Bools, Floats
 from bansac.numeric.clock import Stopwatch
 from bansac.numeric.jit import kernel
@@ -51,15 +52,18 @@ def solve(
     *,
     two_views: bool = False,
     plausibility: Plausibility | None = None,
+    initial_model: Floats | None = None,
 ) -> Result:
     """Estimate the model of checked data (channels x N).
 
     ``resolved`` comes from ``resolve_options``, which checks that the problem supports the options. The residual in the
     caller's unit is the residual of the problem times ``unit``. If ``two_views``, the data are matches of two views,
-    and their configuration is determined.
+    and their configuration is determined. ``initial_model`` is flat.
     """
     options = resolved.options
-    result = solve_once(problem, data, resolved, scores, priors, weights, watch, unit, two_views, plausibility)
+    result = solve_once(
+        problem, data, resolved, scores, priors, weights, watch, unit, two_views, plausibility, initial_model
+    )
     informed = (scores is not None or priors is not None) and options.sampler_row.prior
     if result.success or not informed or options.max_seconds is not None or options.needs_order(informed=False):
         return result
@@ -87,6 +91,7 @@ def solve_once(
     unit: float,
     two_views: bool,
     plausibility: Plausibility | None,
+    initial_model: Floats | None = None,
 ) -> Result:
     """Run the engine once and make its result."""
     n = data.shape[1]
@@ -98,6 +103,7 @@ def solve_once(
     noise = _NOISE * threshold if auto else np.inf
     prior, quality = _prior_and_quality(problem, scores, priors, n, options)
     score_weights = _score_weights(data, weights, quality, options.weights(problem))
+    test = functools.partial(is_significant, problem, data, unit, noise)
     if n < problem.sample_size:
         outcome = _no_data(prior, n, options, threshold)
     else:
@@ -111,7 +117,8 @@ def solve_once(
             quality=quality,
             weights=score_weights,
             plausibility=plausibility,
-            is_significant=functools.partial(is_significant, problem, data, unit, noise) if auto else None,
+            is_significant=test if auto else None,
+            initial=None if initial_model is None else InitialModel(initial_model, test),
         )
     threshold = outcome.threshold
     residuals, inliers, count = _measure(problem, data, outcome.model, threshold, unit)

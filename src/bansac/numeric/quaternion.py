@@ -23,6 +23,7 @@ __all__ = [
     "align_rotation",
     "entries",
     "matrix_of",
+    "model_of",
     "project_unit",
     "span_motions",
     "write_quaternion",
@@ -57,6 +58,22 @@ def matrix_of(model: Floats) -> Floats:
     matrix[:, :3] = np.array(_entries(model)).reshape(3, 3)
     matrix[:, 3] = model[4:]
     return matrix
+
+
+def model_of(matrix: Floats) -> Floats:
+    """Return the quaternion and the translation of a 3 x 4 matrix, the inverse of ``matrix_of``."""
+    U, scales, Vt = np.linalg.svd(matrix[:, :3])
+    U[:, 2] *= np.sign(np.linalg.det(U @ Vt))
+    model = np.empty(7)
+    _write_quaternion(U @ Vt, model)
+    model[:4] *= math.sqrt(float(np.mean(scales)))
+    model[4:] = matrix[:, 3]
+    return model
+
+
+@kernel
+def _write_quaternion(R: Floats, model: Floats) -> None:
+    write_quaternion(R[0, 0], R[0, 1], R[0, 2], R[1, 0], R[1, 1], R[1, 2], R[2, 0], R[2, 1], R[2, 2], model)
 
 
 @kernel
