@@ -56,6 +56,8 @@ _FEW = 10_000
 _WINDOW = 6.0
 _ESTIMATES = 3
 _EARLY = 50, 150
+# After these numbers of iterations a restart ends if it has led to the initial model.
+_CONFIRM = 25, 50, 100, 200
 # A threshold above this share of the largest one is at the bound.
 _NEARLY = 0.98
 # A model is better than the initial one if its score is higher by more than this factor: refinement may lower a score.
@@ -131,7 +133,7 @@ class Search:
         restarts.is_trusted = self._is_significant is None
         start = SavedState(state) if self.options.restarts > 1 else None
         if self._initial is not None:
-            self._start_warm(restarts, self._initial, start or SavedState(state), optimize)
+            self._start_warm(restarts, self._initial, start or SavedState(state))
         while True:
             self._reset_selection()
             if self.recorder is not None:
@@ -159,28 +161,20 @@ class Search:
         restarts.restore_best()
         return restarts, self._stop_reason(restarts, stop)
 
-    def _start_warm(
-        self, restarts: Restarts, initial: InitialModel, start: SavedState, optimize: Callable[[], None] | None
-    ) -> None:
-        """Make the optimised initial model the best model of the restarts if it is significant."""
-
-        def optimize_afresh() -> None:
-            assert optimize is not None
-            self._reset_selection()
-            optimize()
-
+    def _start_warm(self, restarts: Restarts, initial: InitialModel, start: SavedState) -> None:
+        """Make the refined initial model the best model of the restarts if it is significant."""
         found = optimize_initial(
             self.problem,
             self.state,
             self.packed,
             initial,
             self.threshold,
-            None if optimize is None else optimize_afresh,
+            None if self.plan.refine is None else self._refine,
             estimated=self._is_significant is not None,
         )
         if found is not None:
             self.threshold = found
-            restarts.begin_with(self._refined_candidate())
+            restarts.begin_with(self._candidate())
         start.restore()
         self._set_threshold(self.threshold)
 
@@ -193,7 +187,9 @@ class Search:
     def _iterate_restart(self, restarts: Restarts, iterate: _Loop, optimize: Callable[[], None] | None) -> int:
         """Run the loop of one restart; return its stop code. The threshold can change on the way."""
         most = restarts.iterations_left()
-        early = _EARLY if optimize is not None and (restarts.initial or not restarts.is_trusted) else ()
+        early: tuple[int, ...] = ()
+        if optimize is not None:
+            early = _CONFIRM if restarts.initial is not None else () if restarts.is_trusted else _EARLY
         for end in (*(count for count in early if count < most), most):
             self.state.settings["max_iterations"] = end
             stop = self._iterate(iterate, restarts.iterations, end)
@@ -361,6 +357,11 @@ class Search:
         if selection is not None:
             selection.restore_score(state.progress)
         self._refine()
+        return self._candidate()
+
+    def _candidate(self) -> RestartModel:
+        """Return the best model of a restart."""
+        state = self.state
         model, score = state.best_model.copy(), float(state.progress["best_score"])
         if self.options.restarts == 1 and self._initial is None:
             return RestartModel(model, score, score, 1.0, _NO_MASK, int(state.progress["best_inliers"]))

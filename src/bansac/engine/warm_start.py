@@ -1,7 +1,7 @@
-"""Warm start: an initial model, such as that of the last frame of a video, is optimised and competes with the search.
+"""Warm start: an initial model, such as that of the last frame of a video, is refined and competes with the search.
 
 The width of its residuals shows how far the model is from the points. So the threshold is estimated from them, and the
-model is optimised at it, in alternation (``bansac.engine.noise_scale``). If chance explains the support of the result,
+model is refined at it, in alternation (``bansac.engine.noise_scale``). If chance explains the support of the result,
 the model is dropped and the search is the one without it. Otherwise it is the best model before the first restart. A
 restart does not start from it. The restart ends early if it leads to the same model, and the two agree
 (``bansac.engine.restarts``).
@@ -14,12 +14,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from bansac.engine.cheirality_score import score_in_full
 from bansac.engine.noise_scale import are_close, estimate_threshold, threshold_bounds
-from bansac.engine.state import Run, State
-from bansac.engine.verification import evaluate
+from bansac.engine.state import State
 from bansac.numeric.arrays import Floats
-from bansac.numeric.jit import kernel
-from bansac.numeric.linalg import copy
 from bansac.problems.problem import Problem
 
 __all__ = ["InitialModel", "normalize_model", "optimize_initial"]
@@ -72,26 +70,26 @@ def optimize_initial(
     packed: Any,
     initial: InitialModel,
     first: float,
-    optimize: Callable[[], None] | None,
+    refine: Callable[[], None] | None,
     *,
     estimated: bool,
 ) -> float | None:
-    """Make the optimised initial model the best model of a state before its first iteration.
+    """Make the refined initial model the best model of a state before its first iteration.
 
     Parameters
     ----------
     problem : Problem
         The problem.
     state : State
-        The state. The caller restores it, except the random generator, which is as before.
+        The state, which the caller restores.
     packed : struct
         The same state as the struct for the kernels.
     initial : InitialModel
         The initial model, in the frame of the run.
     first : float
         The first threshold.
-    optimize : callable, optional
-        Optimises the best model.
+    refine : callable, optional
+        Refines the best model. Without it, the model is only scored.
     estimated : bool
         Whether the threshold of the run is estimated. If not, the model ends at the first threshold.
 
@@ -100,75 +98,36 @@ def optimize_initial(
     float or None
         The threshold of the model; None if chance explains its support.
     """
-    rng = state.rng.copy()
-    try:
-        return _optimize(problem, state, packed, initial, first, optimize, estimated)
-    finally:
-        state.rng[:] = rng
-
-
-def _optimize(
-    problem: Problem,
-    state: State,
-    packed: Any,
-    initial: InitialModel,
-    first: float,
-    optimize: Callable[[], None] | None,
-    estimated: bool,
-) -> float | None:
     smallest, largest = threshold_bounds(problem, first)
-    bounds = (smallest if estimated else first), largest
+    is_inlier = np.empty(state.odds.size, np.bool_)
 
     def width(model: Floats) -> float:
+        bounds = smallest if estimated else first, largest
         return estimate_threshold(problem.distances(state.data, model), problem, bounds)
 
-    def move(model: Floats, threshold: float) -> bool:
-        """Make the optimum near a model the best one; return False if it has no more inliers than a sample."""
+    def move(model: Floats, threshold: float) -> Floats | None:
+        """Make the refined model the best one; return None if it has no more inliers than a sample."""
         state.settings["squared_threshold"] = threshold * threshold
-        if make_best(packed, model) <= problem.sample_size:
-            return False
-        if optimize is not None:
-            optimize()
-        return True
-
-    model, threshold = initial.model, width(initial.model) if optimize is not None or estimated else first
-    for _ in range(_ESTIMATES):
-        if not move(model, threshold):
+        state.best_model[:] = model
+        state.progress["best_score"] = score_in_full(packed, model, is_inlier)
+        state.progress["best_inliers"] = inliers = np.count_nonzero(is_inlier)
+        if inliers <= problem.sample_size:
             return None
-        model, last = state.best_model.copy(), threshold
-        if optimize is None:
+        if refine is not None:
+            refine()
+        return state.best_model.copy()
+
+    threshold = width(initial.model)
+    model = move(initial.model, threshold)
+    for _ in range(_ESTIMATES):
+        if model is None or are_close(width(model), threshold):
             break
         threshold = width(model)
-        if are_close(threshold, last):
-            threshold = last
-            break
-    if not estimated and threshold != first:
+        model = move(model, threshold)
+    if model is not None and not estimated and threshold != first:
         threshold = first
-        if not move(model, threshold):
-            return None
-    model = state.best_model.copy()
-    if estimated and not threshold < _NEARLY * largest:
+        model = move(model, first)
+    if model is None or (estimated and not threshold < _NEARLY * largest):
         return None
     significant = any(initial.is_significant(model, threshold, fast) for fast in (True, False))
     return threshold if significant else None
-
-
-@kernel
-def make_best(run: Run, model: Floats) -> np.int64:
-    """Make a model the best one and return its number of inliers; its sample are its first inliers.
-
-    The points are in random order, so the first inliers are random ones.
-    """
-    progress, mask = run.progress, run.is_inlier[1 - run.candidate.slot]
-    copy(model, run.best_model)
-    score, inliers = evaluate(run, run.best_model, mask, run.settings.squared_threshold, -1.0, np.inf, np.int64(0))
-    progress.best_score = score
-    progress.best_inliers = inliers
-    if inliers >= run.best_sample.size:
-        n = 0
-        for k in range(run.best_sample.size):
-            while not mask[n]:
-                n += 1
-            run.best_sample[k] = n
-            n += 1
-    return inliers
