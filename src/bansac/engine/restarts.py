@@ -28,7 +28,7 @@ from bansac.engine.options import Options
 from bansac.engine.state import State
 from bansac.numeric.arrays import Bools, Floats
 
-__all__ = ["RestartModel", "Restarts", "SavedState", "is_same"]
+__all__ = ["RestartModel", "Restarts", "SavedState", "is_same", "iterations_to_confirm"]
 
 # Length of the first restart in iterations, or longer if all restarts together would not use the budget. The length is
 # doubled with every second restart.
@@ -42,6 +42,9 @@ _IMPLAUSIBLE_RESTARTS = 2
 
 # A model with a larger inlier ratio needs one agreeing restart less: no model with other inliers can have more.
 _MAJORITY = 0.5
+
+# Fewest iterations of a restart that agrees with an initial model.
+_FEWEST = 25
 
 # Two models are the same if the intersection of their inlier sets is at least this share of the union.
 _SAME = 0.9
@@ -170,6 +173,17 @@ def is_same(first: Bools, second: Bools) -> bool:
     """Return whether two models with these masks of inliers are the same."""
     both = int(np.count_nonzero(first & second))
     return both >= _SAME * (int(np.count_nonzero(first)) + int(np.count_nonzero(second)) - both)
+
+
+def iterations_to_confirm(initial: RestartModel, most: int, sample_size: int, confidence: float) -> tuple[int, ...]:
+    """Return the numbers of iterations after which a restart ends if it has led to the initial model.
+
+    They are half of the iterations that a search requires for as many inliers, and all of them. ``most`` is the maximum
+    for the restart.
+    """
+    all_inlier = (initial.inliers / initial.is_inlier.size) ** sample_size
+    required = min(math.log1p(-confidence) / math.log1p(-min(all_inlier, confidence)), most)
+    return max(_FEWEST, math.ceil(0.5 * required)), max(2 * _FEWEST, math.ceil(required))
 
 
 class SavedState:

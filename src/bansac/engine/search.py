@@ -27,7 +27,7 @@ from bansac.engine.model_selection import (
 from bansac.engine.noise_scale import WIDE, are_close, estimate_threshold, threshold_bounds
 from bansac.engine.options import Options
 from bansac.engine.plan import Plan
-from bansac.engine.restarts import RestartModel, Restarts, SavedState, is_same
+from bansac.engine.restarts import RestartModel, Restarts, SavedState, is_same, iterations_to_confirm
 from bansac.engine.state import (
     MAX_ITERATIONS,
     NOTHING,
@@ -56,12 +56,8 @@ _FEW = 10_000
 _WINDOW = 6.0
 _ESTIMATES = 3
 _EARLY = 50, 150
-# After these numbers of iterations a restart ends if it has led to the initial model.
-_CONFIRM = 25, 50, 100, 200
 # A threshold above this share of the largest one is at the bound.
 _NEARLY = 0.98
-# A model is better than the initial one if its score is higher by more than this factor: refinement may lower a score.
-_BETTER = 1.01
 # A model is tested again if its threshold loses a larger share of its inliers.
 _LOST = 0.2
 
@@ -143,8 +139,7 @@ class Search:
             if state.progress["best_inliers"] > 0:
                 if optimize is not None and state.progress["unoptimized"]:
                     optimize()
-                leads = restarts.initial is not None and self._leads_to(restarts.initial)
-                candidate = restarts.initial if leads else self._refined_candidate()
+                candidate = self._refined_candidate()
             restarts.end_restart(state, candidate)
             if self._is_significant is not None:
                 self._adapt_threshold(restarts, optimize)
@@ -178,24 +173,18 @@ class Search:
         start.restore()
         self._set_threshold(self.threshold)
 
-    def _leads_to(self, initial: RestartModel) -> bool:
-        """Return whether the best model of the restart is the same as the initial model, and not better."""
-        if float(self.state.progress["best_score"]) > _BETTER * initial.weighted_score:
-            return False
-        return is_same(self._best_inliers(), initial.is_inlier)
-
     def _iterate_restart(self, restarts: Restarts, iterate: _Loop, optimize: Callable[[], None] | None) -> int:
         """Run the loop of one restart; return its stop code. The threshold can change on the way."""
         most = restarts.iterations_left()
-        early: tuple[int, ...] = ()
-        if optimize is not None:
-            early = _CONFIRM if restarts.initial is not None else () if restarts.is_trusted else _EARLY
+        early = _EARLY if optimize is not None and not restarts.is_trusted else ()
+        if optimize is not None and restarts.initial is not None:
+            early = iterations_to_confirm(restarts.initial, most, self.problem.sample_size, self.options.confidence)
         for end in (*(count for count in early if count < most), most):
             self.state.settings["max_iterations"] = end
             stop = self._iterate(iterate, restarts.iterations, end)
             if stop != MAX_ITERATIONS or end == most:
                 break
-            if restarts.initial is not None and self._leads_to(restarts.initial):
+            if restarts.initial is not None and is_same(self._best_inliers(), restarts.initial.is_inlier):
                 break
             self.state.progress["stop"] = RUNNING
             if optimize is not None and not restarts.is_trusted and self._adapt_early(optimize):
