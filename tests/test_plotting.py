@@ -7,7 +7,9 @@ import sys
 import numpy as np
 import pytest
 
-from bansac.result import Trace
+import bansac
+from bansac.camera import Camera
+from bansac.result import AbsolutePose, Result, Trace
 
 pytest.importorskip("matplotlib", reason="figures need Matplotlib")
 
@@ -285,3 +287,86 @@ def test_the_band_of_an_epipolar_line_is_as_wide_as_its_uncertain_offset():
 def test_the_covariance_of_bands_is_that_of_nine_entries():
     with pytest.raises(ValueError, match="covariance"):
         plot_epipolar_bands(IMAGE1, np.eye(3), np.eye(8), X1)
+
+
+def make_result(model, residuals, probabilities=None):
+    """Return a result with the residuals; the first points are its inliers."""
+    residuals = np.asarray(residuals, dtype=np.float64)
+    inliers = residuals < 0.1
+    return Result(
+        model, inliers, residuals, probabilities, None, 1.0, 0.1, 10, 10, 1, "agreement", True, "", 0, 0.1, 0.0
+    )  # fmt: skip
+
+
+ANGLES = np.linspace(0, 6, 30)
+UNIT = np.column_stack([np.cos(ANGLES), np.sin(ANGLES)])
+CURVES = {
+    "line": (np.array([0.6, 0.8, -1.0]), np.column_stack([ANGLES, (1 - 0.6 * ANGLES) / 0.8])),
+    "circle": (np.array([3.0, 1.0, 2.0]), 2 * UNIT + [3, 1]),
+    "ellipse": (np.array([3.0, 1.0, 4.0, 2.0, 0.0]), UNIT * [4, 2] + [3, 1]),
+    "polynomial": (np.array([1.0, 0.5, 0.25]), np.column_stack([ANGLES, 1 + 0.5 * ANGLES + 0.25 * ANGLES**2])),
+}
+
+
+@pytest.mark.parametrize("name", CURVES)
+def test_curves_are_drawn_through_their_points(name):
+    model, points = CURVES[name]
+    points = np.vstack([points, [[1.0, 5.0]]])  # an outlier
+    residuals = np.zeros(31)
+    residuals[30] = {"line": 3.6, "circle": abs(np.hypot(-2, 4) - 2), "polynomial": 3.25}.get(name, 1.0)
+    if name == "ellipse":  # the Sampson distance of the outlier
+        residuals[30] = (0.25 + 4 - 1) / (2 * np.hypot(0.125, 1.0))
+    ax = make_result(model, residuals).plot(points).axes[0]
+    curve = np.vstack([path.vertices for path in ax.collections[1].get_paths()])
+    gaps = np.linalg.norm(points[:30, None] - curve, axis=2).min(axis=1)
+    assert gaps.max() < 0.15
+    assert len(ax.collections[0].get_offsets()) == 31
+
+
+def test_the_curve_of_an_estimate_is_found_by_its_residuals():
+    rng = np.random.default_rng(0)
+    points = np.vstack([UNIT @ [[3, 2], [-1, 1.5]] + rng.normal(0, 0.01, (30, 2)), rng.uniform(-5, 5, (10, 2))])
+    result = bansac.fit_ellipse(points, threshold=0.05)
+    assert len(result.plot(points).axes[0].collections) == 2
+
+
+def test_points_of_another_model_have_no_curve():
+    figure = make_result(np.array([1.0, 2.0, 3.0]), np.linspace(0, 5, 30)).plot(UNIT)
+    assert len(figure.axes[0].collections) == 1
+    assert len(figure.axes) == 2
+
+
+def test_planes_and_motions_of_space():
+    points = np.column_stack([UNIT, np.full(30, 2.0)])
+    ax = make_result(np.array([0.0, 0.0, 1.0, -2.0]), np.zeros(30)).plot(points).axes[0]
+    _, plane = ax.collections
+    assert plane.get_alpha() == 0.3
+    moved = make_result(np.hstack([np.eye(3), np.ones((3, 1))]), np.zeros(30))
+    ax = moved.plot(points, points + 1).axes[0]
+    _, crosses = ax.collections
+    np.testing.assert_allclose(np.array(crosses._offsets3d).T, points + 1)
+    assert moved.plot(points, points + 1, ax=ax) is ax.figure
+
+
+def test_projections_of_an_absolute_pose_are_in_the_image():
+    space = np.column_stack([UNIT, np.full(30, 4.0)])
+    K = np.array([[100.0, 0, 50], [0, 100, 40], [0, 0, 1]])
+    image = UNIT / 4 * 100 + [50, 40]
+    result = make_result(AbsolutePose(np.eye(3), np.zeros(3)), np.zeros(30))
+    for camera in (K, Camera.from_matrix(K)):
+        ax = result.plot(space, image, K=camera).axes[0]
+        np.testing.assert_allclose(ax.collections[1].get_offsets(), image)
+        assert ax.yaxis_inverted()
+    np.testing.assert_allclose(result.plot(space, UNIT / 4).axes[0].collections[1].get_offsets(), UNIT / 4)
+
+
+def test_matches_without_images_are_segments_and_the_probable_are_on_top():
+    result = make_result(np.eye(3), [0.0, 9.0, 9.0], P)
+    ax = result.plot(X1, X2).axes[0]
+    np.testing.assert_allclose(segments(ax), np.stack([X1, X2], axis=1)[[1, 2, 0]])
+    with pytest.raises(ValueError, match="x2 must be the 3 points of the result, got 2"):
+        result.plot(X1, X2[:2])
+    with pytest.raises(ValueError, match="x1 must be the 3D points"):
+        result.plot(X1, np.ones((3, 3)))
+    with pytest.raises(ValueError, match="trace=True"):
+        result.plot()

@@ -35,8 +35,13 @@ def test_every_part_is_compiled_by_a_task():
     assert {name for name, _ in warm.DEFAULTS} >= {row.name for row in ESTIMATORS} - {"relative_pose"}
 
 
-def test_defaults_have_no_option_but_the_scores():
-    assert {name for _, settings in warm.DEFAULTS for name in settings} == {"scores"}
+def test_defaults_have_no_option_but_the_scores_and_those_of_commands():
+    options = [settings for _, settings in warm.DEFAULTS if settings.keys() - {"scores"}]
+    assert options == [{"sampler": "uniform"}, {"trace": True}, {"preset": "fast"}]
+
+
+def test_pose_of_a_plane_is_one():
+    assert warm.call_estimator("pose_of_plane", {}).configuration == "planar"
 
 
 def test_every_task_runs():

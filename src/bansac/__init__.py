@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from bansac.batch.many import estimate_many as estimate_many
     from bansac.batch.many import iter_estimates as iter_estimates
     from bansac.camera import Camera as Camera
+    from bansac.engine.sampling import Sampler as Sampler
+    from bansac.engine.scoring import Score as Score
+    from bansac.engine.stopping import Stop as Stop
     from bansac.estimate.absolute_pose import estimate_absolute_pose as estimate_absolute_pose
     from bansac.estimate.covariance import Covariance as Covariance
     from bansac.estimate.covariance import covariance as covariance
@@ -55,6 +58,9 @@ _MODULES = {row.function: row.module for row in ESTIMATORS} | {
     "Problem": "bansac.problems.problem",
     "RelativePose": "bansac.result",
     "Result": "bansac.result",
+    "Sampler": "bansac.engine.sampling",
+    "Score": "bansac.engine.scoring",
+    "Stop": "bansac.engine.stopping",
     "Trace": "bansac.result",
     "covariance": "bansac.estimate.covariance",
     "estimate_many": "bansac.batch.many",

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from bansac.camera import Camera
     from bansac.images import ImageLike
 
 __all__ = ["AbsolutePose", "MultipleResult", "RelativePose", "Result", "Trace"]
@@ -271,10 +272,10 @@ class Result:
             return "".join("\n" + textwrap.indent(f"{name} =\n{value}", " " * 7) for name, value in parts)
 
     def _repr_html_(self) -> str:
-        """Summarise the result as a table, for notebooks."""
-        from bansac.report import summary_table
+        """Summarise the result as a table and a histogram of the residuals, for notebooks."""
+        from bansac.report import residual_histogram, summary_table
 
-        return summary_table(self)
+        return summary_table(self) + residual_histogram(self)
 
     def to_dict(self) -> dict[str, Any]:
         """Return all fields as JSON types, for ``json.dumps``.
@@ -356,23 +357,61 @@ class Result:
             fields["model"] = self.model._asdict() | {"type": "AbsolutePose"}
         return fields | {"trace": None if self.trace is None else vars(self.trace)}
 
-    def plot(self) -> Figure:
-        """Plot the trace of the run.
+    def plot(
+        self,
+        x1: ArrayLike | None = None,
+        x2: ArrayLike | None = None,
+        *,
+        K: ArrayLike | Camera | None = None,
+        ax: Axes | None = None,
+    ) -> Figure:
+        """Draw the data of the run with its model; without data, plot the trace.
+
+        Points are coloured by their probability, or by the inlier mask if there are no probabilities. A line, circle,
+        ellipse or polynomial is drawn as a curve, a plane as a surface. Crosses show where the model of a 3D motion or
+        of an absolute pose moves or projects the inliers. Matches without images are drawn as segments from image 1 to
+        image 2; :meth:`plot_matches` draws them on the images.
+
+        Parameters
+        ----------
+        x1 : (N, 2) or (N, 3) array_like or None, optional
+            The points of this result, those of image 1, or the 3D points of an absolute pose.
+        x2 : (N, 2) or (N, 3) array_like or None, optional
+            The other points of the matches.
+        K : (3, 3) array_like or Camera, optional
+            Camera of an absolute pose, if one was given to the estimator.
+        ax : matplotlib.axes.Axes or None, optional
+            Axes to draw into, for 3D points with ``projection="3d"``; by default a new figure.
 
         Returns
         -------
         matplotlib.figure.Figure
-            Plots of inlier ratio, gamma and the stop counters over the iterations.
+            The figure. Without data: plots of inlier ratio, gamma and the stop counters over the iterations.
 
         Raises
         ------
         ValueError
-            If the result has no trace.
+            If the number of points differs from that of the result, or there are no data and the result has no trace.
         ImportError
             If Matplotlib is not installed.
+
+        Examples
+        --------
+        >>> import bansac
+        >>> points = [[x, 2.0 * x] for x in range(30)]
+        >>> figure = bansac.fit_line(points, threshold=0.1).plot(points)
+        >>> len(figure.axes)  # the points and the colour bar
+        2
         """
+        if x1 is not None:
+            from bansac.plotting.data import Shown, plot_data
+
+            values = self.inliers.astype(np.float64) if self.probabilities is None else self.probabilities
+            return plot_data(Shown(self.model, values, self.residuals), x1, x2, K, ax)
         if self.trace is None:
-            raise ValueError("this result has no trace; estimate with trace=True to draw the course of the run")
+            raise ValueError(
+                "this result has no trace; estimate with trace=True to draw the course of the run, or give the data"
+            )
         from bansac.plotting import plot_trace
 
         return plot_trace(self.trace, n_points=len(self.inliers))

@@ -49,6 +49,7 @@ _VARIANTS = {
     "sized_images": ("estimate_fundamental", "sized scene"),
     "planar_scene": ("estimate_fundamental", "plane of space"),
     "relative_pose": ("estimate_relative_pose", "normalised scene"),
+    "pose_of_plane": ("estimate_relative_pose", "normalised plane"),
 }
 
 # Number of matches or points.
@@ -72,8 +73,12 @@ DEFAULTS: tuple[Task, ...] = (
     ("sized_images", {}),  # the plausibility of the focal lengths of F
     ("relative_pose", {"scores": True}),
     *((name, {"scores": True}) for name in ("homography", "fundamental", "essential")),
+    ("pose_of_plane", {}),  # the motion of a plane, also in COLMAP's databases
+    ("homography", {"sampler": "uniform"}),  # ``bansac demo``
+    ("homography", {"trace": True}),  # ``bansac match --out`` and ``--report``
+    ("fundamental", {"preset": "fast"}),  # ``bansac colmap verify``
 )
-"""Calls that together use every kernel of the default options, with and without scores."""
+"""Calls that together use every kernel of the default options, with and without scores, and of the commands."""
 
 OPTIONS: tuple[Task, ...] = (
     ("essential", {"epipolar_error": "symmetric"}),
@@ -278,6 +283,7 @@ def _data() -> dict[str, dict[str, Any]]:
         "scene": {"x1": x1, "x2": x2},
         "sized scene": {"x1": x1 + 250, "x2": x2 + 250, "image_size1": size, "image_size2": size},
         "normalised scene": {"x1": x1 / 500, "x2": x2 / 500},
+        "normalised plane": {"x1": x1 / 500, "x2": flat / 500},
         "projections": {"points3D": _space(x1 / 500), "points2D": x1 / 500},
         "motion of space": {"x1": _space(x1), "x2": _space(x1), "threshold": 1.0},
         "line": {"points": np.column_stack([x1[:, 0], x1[:, 0]]), "threshold": 1.0},

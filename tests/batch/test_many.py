@@ -19,6 +19,7 @@ import pytest
 from numba import config
 
 import bansac
+from bansac.batch import many
 from bansac.matches import Matches
 from bansac.numeric.rng import derive_seed
 from bansac.problems.line import LINE
@@ -263,8 +264,40 @@ def test_progress_is_told_in_order(planes: list[Matches], workers: int) -> None:
     bansac.estimate_many("homography", planes, workers=workers, progress=lambda *told_now: told.append(told_now))
     assert told == [(done, 7) for done in range(1, 8)]
     told.clear()
-    bansac.estimate_many("homography", iter(planes), workers=workers, progress=lambda *told_now: told.append(told_now))
+    lazy = (pair for pair in planes)
+    bansac.estimate_many("homography", lazy, workers=workers, progress=lambda *told_now: told.append(told_now))
     assert told == [(done, None) for done in range(1, 8)]
+
+
+@pytest.mark.parametrize(
+    ("pairs", "total"),
+    [
+        (map(plane, range(3)), 3),
+        (map(plane, [0, 1, 2], itertools.repeat(60)), 3),
+        (map(plane, itertools.count()), None),
+        (iter([1, 2]), 2),
+        (zip([1], [2], strict=True), None),
+    ],
+)
+def test_number_of_pairs_is_known_without_reading_them(pairs: Any, total: int | None) -> None:
+    assert many._count(pairs) == total
+    assert many._count(pairs) == total
+
+
+def test_a_progress_bar(planes: list[Matches], capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("rich", reason="the bar needs rich")
+    assert len(bansac.estimate_many("homography", planes, progress=True)) == 7
+    shown = capsys.readouterr()
+    assert "7/7" in shown.err
+    assert shown.out == ""
+    bansac.estimate_many("homography", planes[:1], progress=False)
+    assert capsys.readouterr().err == ""
+
+
+def test_a_progress_bar_without_rich(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "rich.console", None)
+    with pytest.raises(ImportError, match="progress=True needs rich: pip install rich"):
+        bansac.iter_estimates("homography", [], progress=True)
 
 
 def working() -> int:
@@ -304,7 +337,7 @@ def test_no_pairs_no_results() -> None:
         ("essential", {"sampler": "magic"}, ValueError, "sampler"),
         ("fundamental", {"preset": "quick"}, ValueError, "preset"),
         ("fundamental", {"preset": []}, ValueError, "preset"),
-        ("fundamental", {"progress": 3}, TypeError, "progress must be a function, got int"),
+        ("fundamental", {"progress": 3}, TypeError, "progress must be True, False or a function, got int"),
     ],
 )
 def test_bad_arguments_are_named_at_once(problem: Any, settings: Any, error: Any, message: str) -> None:

@@ -15,6 +15,7 @@ import bansac as library
 from bansac.batch import run as batch
 from bansac.batch.sources import find_sources
 from bansac.cli.console import INTERRUPTED
+from bansac.geometry import normalize_points
 from bansac.matches import HlocPairs
 from bansac.matches.match_files import read_matches
 from bansac.synthetic import homography_matches
@@ -89,6 +90,31 @@ def test_a_list_of_files(bansac: Any, folder: Path, tmp_path: Path) -> None:
     assert run(bansac, folder / "1.npz", tmp_path / "one.npz")["successes"] == 1
 
 
+def test_groups_of_one_file(bansac: Any, folder: Path, tmp_path: Path) -> None:
+    groups = tmp_path / "groups.h5"
+    with h5py.File(groups, "w") as file:
+        for k in range(2):
+            for name, array in load(folder / f"{k}.npz").items():
+                file[f"room/{k}/{name}"] = array
+        file["notes/remark"] = np.zeros(3)
+    assert run(bansac, groups, tmp_path / "r.npz")["successes"] == 2
+    found = load(tmp_path / "r.npz")
+    assert found["name"].tolist() == ["room/0", "room/1"]
+    alone = bansac.json("estimate", groups, "--pair", "room/1", "--model", "H")
+    np.testing.assert_array_equal(found["model"][1], alone["parameters"])
+    refused = bansac.refused("estimate", groups, "--model", "H")
+    assert "has 2 pairs, the first is 'room/0': --pair chooses one" in refused
+    assert "groups.h5: cannot be read" in bansac.refused("estimate", groups, "--pair", "hall", "--model", "H")
+
+
+def test_a_run_without_any_model_has_exit_code_1(bansac: Any, tmp_path: Path) -> None:
+    (tmp_path / "bad").mkdir()
+    for name in ("a.npz", "b.npz"):
+        (tmp_path / "bad" / name).write_text("no archive")
+    summary = bansac.json("estimate", tmp_path / "bad", "--model", "H", "--out", tmp_path / "r.npz", code=1)
+    assert len(summary["failed"]) == 2
+
+
 def test_sets_of_pairs_with_poses_and_with_homographies(bansac: Any, tmp_path: Path) -> None:
     write_pose_set(tmp_path / "data" / "room")
     summary = run(bansac, tmp_path / "data", tmp_path / "e.npz", "--threshold", "1", model="E")
@@ -114,6 +140,13 @@ def test_camera_matrices_for_all(bansac: Any, tmp_path: Path, scene: Any) -> Non
     calibrated = ("--calib", str(tmp_path / "K.json"), "--threshold", "1")
     assert run(bansac, folder, tmp_path / "r.npz", *calibrated, model="E")["successes"] == 1
     assert run(bansac, folder, tmp_path / "bare.npz", "--threshold", "1", model="E")["failed"] == {}
+    lens = library.Camera.from_matrix(scene.K, [-0.1, 0.02, 0, 0])
+    x1, x2 = (lens.project(normalize_points(scene.K, x)) for x in (scene.x1, scene.x2))
+    np.savez(folder / "a.npz", x1=x1, x2=x2)
+    (tmp_path / "K.json").write_text(json.dumps({"K": scene.K.tolist(), "distortion": [-0.1, 0.02, 0, 0]}))
+    assert run(bansac, folder, tmp_path / "r.npz", *calibrated, "--overwrite", model="E")["successes"] == 1
+    alone = library.estimate_relative_pose(x1, x2, lens, lens, threshold=1.0)
+    np.testing.assert_array_equal(load(tmp_path / "r.npz")["R"][0], alone.model.R)
 
 
 def test_a_second_run_does_what_is_missing(bansac: Any, folder: Path, tmp_path: Path) -> None:
@@ -130,6 +163,7 @@ def test_a_second_run_does_what_is_missing(bansac: Any, folder: Path, tmp_path: 
     np.savez(folder / "2.npz", x1=changed.x1, x2=changed.x2)
     summary = run(bansac, folder, out)
     assert (summary["pairs"], summary["new"], summary["successes"], summary["failed"]) == (9, 3, 8, {})
+    assert "nothing to do: all 9 pairs are done" in bansac("estimate", folder, "--model", "H", "--out", out).stderr
     assert load(out)["num_data"].tolist() == [80, 81, 90, 80, 80, 81, 82, 60, 81]
     assert run(bansac, folder, out, "--threshold", "2", "--overwrite")["new"] == 9
     assert run(bansac, folder, out)["new"] == 0
@@ -256,7 +290,8 @@ def test_only_a_file_of_the_same_run_is_replaced_unless_that_is_asked_for(
     (tmp_path / "broken").mkdir()
     (tmp_path / "broken" / "a.npz").write_text("no archive")
     for _ in range(2):  # nothing but failures: nothing is in the journal but that it was written
-        assert run(bansac, tmp_path / "broken", tmp_path / "none.npz")["failed"]
+        none = ("estimate", tmp_path / "broken", "--model", "H", "--out", tmp_path / "none.npz")
+        assert bansac.json(*none, code=1)["failed"]
     before = out.read_bytes()
     assert "--overwrite" in bansac.refused("estimate", folder, "--model", "H", "--seed", "5", "--out", out)
     assert out.read_bytes() == before

@@ -123,7 +123,7 @@ def test_interrupted_run_goes_on(
         patch.setattr(bench_module, "show_progress", interrupted)
         assert "interrupted" in bansac(*arguments, code=130).stderr
     assert not out.exists()
-    assert "continuing an interrupted run: 1 of 4 units are done" in bansac(*arguments).stderr
+    assert "continuing an earlier run: 1 of 4 units are done" in bansac(*arguments).stderr
     assert out.exists()
     assert not out.with_suffix(".sqlite").exists()
     assert "continuing" not in bansac(*arguments, "--overwrite").stderr

@@ -134,6 +134,52 @@ def test_transforms_and_planes(bansac: Any, tmp_path: Path) -> None:
     assert "d = " in bansac("estimate", tmp_path / "plane.txt", "--model", "plane", "--threshold", "0.1").stdout
 
 
+def test_absolute_pose(bansac: Any, tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    K = np.array([[800.0, 0, 320], [0, 800, 240], [0, 0, 1]])
+    X = rng.uniform([-2, -2, 4], [2, 2, 8], (60, 3))
+    x = (X @ K.T)[:, :2] / X[:, 2:]
+    x[:15] = rng.uniform(0, 480, (15, 2))
+    (tmp_path / "K.json").write_text(json.dumps({"K": K.tolist()}))
+    np.savetxt(tmp_path / "a.csv", np.hstack([x, X - [0, 0, 6]]), delimiter=",", header="x,y,X,Y,Z", comments="")
+    command = ("estimate", tmp_path / "a.csv", "--model", "absolute-pose", "--threshold", "2")
+    found = bansac.json(*command, "--calib", tmp_path / "K.json", "--out", tmp_path / "out")
+    np.testing.assert_allclose(found["R"], np.eye(3), atol=1e-6)
+    np.testing.assert_allclose(np.array(found["parameters"])[:, 3], found["t"])
+    np.testing.assert_allclose(found["t"], [0, 0, 6], atol=1e-5)
+    assert found["num_inliers"] == 45
+    again = bansac("estimate", tmp_path / "out" / "data.npz", "--model", "absolute-pose", "--threshold", "2").stdout
+    assert "45 of 60 inliers" in again
+    assert "threshold 2 px" in again
+    assert "X Y Z x y for absolute-pose" in " ".join(bansac("estimate", "--help").stdout.split())
+    assert "--multiple does not go with" in bansac.refused(*command, "--multiple")
+    two = tmp_path / "two.npz"
+    np.savez(two, K1=K, K2=np.diag([2, 2, 1]) @ K)
+    assert "must hold one camera matrix" in bansac.refused(*command, "--calib", two)
+
+
+def test_cameras_with_distortion(bansac: Any, tmp_path: Path, scene: Any) -> None:
+    distortion = [-0.2, 0.05, 0.001, -0.001]
+    camera = library.Camera.from_matrix(scene.K, distortion)
+    x1, x2 = (camera.project(normalize_points(scene.K, x)) for x in (scene.x1, scene.x2))
+    np.savez(tmp_path / "matches.npz", x1=x1, x2=x2)
+    (tmp_path / "cameras.json").write_text(json.dumps({"K": scene.K.tolist(), "distortion": distortion}))
+    command = ("estimate", tmp_path / "matches.npz", "--model", "E", "--threshold", "1")
+    found = bansac.json(*command, "--calib", tmp_path / "cameras.json", "--out", tmp_path / "out")
+    expected = library.estimate_relative_pose(x1, x2, camera, camera, threshold=1.0)
+    np.testing.assert_allclose(found["R"], expected.model.R)
+    assert found["num_inliers"] == expected.num_inliers
+    with np.load(tmp_path / "out" / "data.npz") as data:
+        assert "K1" not in data, "it would be read without the distortion"
+    two = tmp_path / "two.npz"
+    np.savez(two, K1=scene.K, K2=scene.K, distortion1=distortion, distortion2=distortion)
+    assert bansac.json(*command, "--calib", two)["R"] == found["R"]
+    np.savez(two, K1=scene.K, K2=scene.K, distortion=distortion)
+    assert "two.npz: distortion has no camera matrix of its own" in bansac.refused(*command, "--calib", two)
+    np.savez(two, K=scene.K, distortion=distortion[:3])
+    assert "two.npz: distortion: distortion must be" in bansac.refused(*command, "--calib", two)
+
+
 def test_out_holds_the_answer_and_feeds_the_next_run(bansac: Any, tmp_path: Path, matches_csv: Path) -> None:
     out = tmp_path / "deep" / "out"
     document = bansac.json("estimate", matches_csv, "--model", "H", "--out", out)

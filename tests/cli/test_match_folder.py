@@ -37,8 +37,8 @@ def images(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def run(bansac: Any, images: Path, out: Path, *arguments: Any, pairs: str = "exhaustive") -> Any:
-    return bansac.json("match", images, "--pairs", pairs, *SMALL, "--out", out, *arguments)
+def run(bansac: Any, images: Path, out: Path, *arguments: Any, pairs: str = "exhaustive", code: int = 0) -> Any:
+    return bansac.json("match", images, "--pairs", pairs, *SMALL, "--out", out, *arguments, code=code)
 
 
 def load(path: Path) -> dict[str, Any]:
@@ -81,7 +81,7 @@ def test_the_same_images_have_their_features_once(bansac: Any, images: Path, tmp
     name = load(tmp_path / "r.npz")["features1"].tolist()[-1]
     (store / name).write_bytes(b"torn")
     features._load.cache_clear()  # those of this process
-    torn = run(bansac, images, tmp_path / "more.npz", "--seed", "1")
+    torn = run(bansac, images, tmp_path / "more.npz", "--seed", "1", code=1)
     assert "(deleted, they are computed again)" in torn["failed"]["img 2.jpg img 10.jpg"]
 
 

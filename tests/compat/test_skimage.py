@@ -68,6 +68,15 @@ def test_several_arrays_are_arguments_of_their_own():
     np.testing.assert_array_equal(inliers, np.arange(200) < 150)
 
 
+def test_lines_of_space_are_those_of_scikit_image():
+    t = np.linspace(0, 1, 60)[:, None]
+    data = t * [1, 2, 3] + [0, 1, 0]
+    data[::3] += 5
+    model, inliers = ransac(data, measure.LineModelND, 2, 0.05)
+    np.testing.assert_array_equal(inliers, np.arange(60) % 3 > 0)
+    assert model.residuals(data[1:3]).max() < 1e-9
+
+
 def test_the_same_seed_gives_the_same_answer():
     data, _ = points()
     for rng in (None, 5):
@@ -135,6 +144,13 @@ def test_classes_of_scikit_image_are_compiled():
         model, inliers = ransac((plane.x1, x2), getattr(transform, name), 3, 1.0)
         np.testing.assert_allclose(model.params, [[2, 0, 5], [0, 2, 5], [0, 0, 1]], atol=1e-6)
         assert inliers.all()
+    angles = np.linspace(0, 6, 100)
+    data = np.column_stack([5 + 4 * np.cos(angles), 3 + 2 * np.sin(angles)])
+    data[::4] += 30
+    model, inliers = ransac(data, measure.EllipseModel, 5, 0.1)
+    assert type(model) is measure.EllipseModel
+    np.testing.assert_allclose(model.residuals(data[inliers]), 0, atol=1e-6)
+    np.testing.assert_array_equal(inliers, np.arange(100) % 4 > 0)
     data, good = points()
     model, inliers = ransac(data, measure.LineModelND, 2, 0.2)
     assert type(model) is measure.LineModelND

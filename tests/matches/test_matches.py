@@ -75,6 +75,48 @@ def test_indices_of_keypoints():
     assert Matches.from_indices(keypoints1, keypoints2, np.array([[4, 2]], np.uint8)).x1.tolist() == [[8, 9]]
 
 
+class Tensor:
+    """What a PyTorch tensor on a GPU offers: NumPy cannot read it before ``detach().cpu()``."""
+
+    def __init__(self, array):
+        self.array = np.asarray(array)
+        self.shape, self.ndim = self.array.shape, self.array.ndim
+
+    def detach(self):
+        return self
+
+    def cpu(self):
+        return self.array
+
+    def __array__(self, dtype=None, copy=None):
+        raise TypeError("can't convert cuda:0 device type tensor to numpy")
+
+
+@pytest.mark.parametrize("wrap", [np.asarray, Tensor, lambda x: Tensor(x[None]), lambda x: [Tensor(x)]])
+def test_output_of_lightglue_for_a_batch_of_one_pair(wrap):
+    keypoints1, keypoints2 = np.arange(10.0).reshape(5, 2), -np.arange(6.0).reshape(3, 2)
+    points = wrap(keypoints1), wrap(keypoints2)
+    pairs, scores = np.array([[1, 2], [4, 0]]), np.array([0.9, 0.4])
+    of_pairs = Matches.from_indices(*points, wrap(pairs), wrap(scores))
+    first = np.array([[-1, 2, -1, -1, 0]])
+    first = Matches.from_indices(*points, Tensor(first), wrap(np.array([0, 0.9, 0, 0.1, 0.4])))
+    for found in (of_pairs, first):
+        np.testing.assert_array_equal(found.x1, keypoints1[[1, 4]])
+        np.testing.assert_array_equal(found.x2, keypoints2[[2, 0]])
+        assert found.scores.tolist() == [0.9, 0.4]
+
+
+def test_matches_of_every_keypoint():
+    points = np.zeros((3, 2))
+    assert len(Matches.from_indices(points, points, np.array([[-1, -1, -1]]))) == 0
+    with pytest.raises(ValueError, match=r"scores must have shape \(3,\)"):
+        Matches.from_indices(points, points, [0, -1, -1], scores=[1])
+    with pytest.raises(ValueError, match="pairs must be indices of the 3 keypoints2, got 3"):
+        Matches.from_indices(points, points, [0, 3, -1])
+    one = Matches.from_indices([np.array([1.0, 2.0])], [np.array([3.0, 4.0])], [np.array([0, 0])], [0.5])
+    assert one.x2.tolist() == [[3.0, 4.0]]
+
+
 @pytest.mark.parametrize(
     ("pairs", "message"),
     [

@@ -7,13 +7,14 @@ import dataclasses
 import hashlib
 import json
 import re
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 
 import bansac
 from bansac.engine.trace import Trace
-from bansac.report.summary import summary_words
+from bansac.report.summary import residual_histogram, summary_words
 
 EVIL = "</script><script>hacked=1</script>&\"'"
 
@@ -150,6 +151,20 @@ def test_the_table_for_notebooks_says_what_the_result_is(case):
     failed = dataclasses.replace(case.result, model=None, success=False, stop_reason="mine", configuration=None)
     assert summary_words(failed) | {"Verdict": "failure", "Model": "none"} == summary_words(failed)
     assert summary_words(failed)["Stopped by"] == "mine: a stopping criterion of this name"
+
+
+def test_notebooks_show_a_histogram_of_the_residuals(case):
+    result = dataclasses.replace(case.result, residuals=np.array([0.05, 0.1, 1.9, 3.99, 4.1, np.inf]), threshold=1.0)
+    drawing = ElementTree.fromstring(residual_histogram(result))
+    name = "{http://www.w3.org/2000/svg}"
+    bars = drawing.findall(f"{name}rect")
+    assert [round(float(bar.get("x")) / 10) for bar in bars] == [0, 15, 31]
+    assert [float(bar.get("height")) for bar in bars] == [80, 40, 40]
+    assert [bar.get("fill") for bar in bars] == ["#1687ff", "#d7191c", "#d7191c"]
+    texts = [text.text for text in drawing.findall(f"{name}text")]
+    assert texts == ["0", "threshold 1", "2 residuals beyond 4"]
+    assert residual_histogram(result) in result._repr_html_()
+    assert residual_histogram(dataclasses.replace(result, model=None)) == ""
 
 
 def test_matches_are_drawn_by_their_probabilities(case):

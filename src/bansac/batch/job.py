@@ -16,10 +16,12 @@ from bansac.batch.many import Failure, estimate_many, iter_estimates
 from bansac.batch.records import as_row
 from bansac.batch.sources import Source
 from bansac.batch.versions import installed_versions, source_digest
+from bansac.camera import Camera
 from bansac.matches import Matches
+from bansac.matches.match_files import CameraLike
 from bansac.problems.table import MODELS, Kind
 
-Cameras = tuple[NDArray[np.float64], NDArray[np.float64]]
+Cameras = tuple[CameraLike, CameraLike]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,8 +32,8 @@ class Job:
     ----------
     model : {"H", "F", "E"}
         The model that is estimated.
-    cameras : pair of (3, 3) ndarray or None
-        Camera matrices of all pairs (E). If None, the camera matrices of each pair are used, if it has any.
+    cameras : pair of (3, 3) ndarray or Camera, or None
+        Cameras of all pairs (E). If None, the camera matrices of each pair are used, if it has any.
     scores : bool
         Whether the scores of the matches are used.
     seed : int
@@ -52,8 +54,8 @@ class Job:
 
     def fingerprint(self) -> str:
         """Return a digest of everything except the pairs that the results depend on."""
-        matrices = None if self.cameras is None else [camera.tolist() for camera in self.cameras]
-        settings = [self.model, matrices, self.scores, self.seed, dict(self.settings)]
+        cameras = None if self.cameras is None else [_as_lists(camera) for camera in self.cameras]
+        settings = [self.model, cameras, self.scores, self.seed, dict(self.settings)]
         parts = [*settings, source_digest(), installed_versions()]
         return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
@@ -79,3 +81,7 @@ class Job:
         if self.scores and matches.scores is not None:
             named["scores"] = matches.scores
         return named
+
+
+def _as_lists(camera: CameraLike) -> Any:
+    return [camera.model, *camera.params] if isinstance(camera, Camera) else camera.tolist()

@@ -9,9 +9,11 @@ from __future__ import annotations
 import contextlib
 import functools
 import inspect
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sized
+import math
+import operator
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,7 +70,7 @@ def estimate_many(
     *,
     workers: int | None = None,
     on_error: Literal["return", "raise"] = "return",
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
     max_pending: int | None = None,
     **arguments: Any,
 ) -> list[Result | Failure]:
@@ -104,9 +106,10 @@ def estimate_many(
         If reading or estimating a pair raises an error, "return" a :class:`bansac.Failure` instead of its result, or
         "raise" the error after the results of the pairs before it are returned. An error of the iterable itself is
         always raised.
-    progress : callable, optional
-        ``progress(done, total)`` is called in the caller's thread for every result; ``total`` is ``len(pairs)``, or
-        None if ``pairs`` has no length.
+    progress : bool or callable, optional
+        True shows a progress bar of rich in a terminal or a notebook. A function is called in the caller's thread for
+        every result, as ``progress(done, total)``; ``total`` is the length of ``pairs``, also of a ``map`` over a list,
+        or None if it is unknown.
     max_pending : int, optional
         Largest number of pairs that are read from the iterable and whose results are not yet returned; by default 16
         per worker. A smaller number needs less memory; a larger one keeps all workers busy during a slow pair.
@@ -126,6 +129,8 @@ def estimate_many(
         If ``problem``, ``workers``, ``on_error``, ``max_pending`` or an option is not allowed.
     TypeError
         If an option does not exist, or ``pairs`` is not iterable.
+    ImportError
+        If ``progress`` is True and rich is not installed.
 
     Notes
     -----
@@ -161,7 +166,7 @@ def iter_estimates(
     *,
     workers: int | None = None,
     on_error: Literal["return", "raise"] = "return",
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
     max_pending: int | None = None,
     **arguments: Any,
 ) -> Generator[Result | Failure, None, None]:
@@ -182,7 +187,7 @@ def iter_estimates(
 
     Raises
     ------
-    ValueError, TypeError
+    ValueError, TypeError, ImportError
         As :func:`bansac.estimate_many`. They are raised by the call, not with the first result.
 
     Examples
@@ -200,21 +205,52 @@ def iter_estimates(
     pending = _PENDING_PER_WORKER * workers if max_pending is None else as_count("max_pending", max_pending)
     if on_error not in ("return", "raise"):
         raise ValueError(f"on_error must be 'return' or 'raise', got {on_error!r}")
-    if progress is not None and not callable(progress):
-        raise TypeError(f"progress must be a function, got {type(progress).__name__}")
+    if not (progress is None or isinstance(progress, bool) or callable(progress)):
+        raise TypeError(f"progress must be True, False or a function, got {type(progress).__name__}")
     if not isinstance(pairs, Iterable):
         raise TypeError(f"pairs must be an iterable of pairs, got {type(pairs).__name__}")
     estimate = _prepare(problem, arguments)
-    answers = in_order(estimate, pairs, workers, pending)
-    total = len(pairs) if isinstance(pairs, Sized) else None
-    return _hand_out(answers, on_error, progress, total)
+    total = _count(pairs)
+    shown = _make_bar(total) if progress is True else contextlib.nullcontext(progress or None)
+    return _hand_out(in_order(estimate, pairs, workers, pending), on_error, shown, total)
+
+
+def _count(pairs: Iterable[Any]) -> int | None:
+    """Return the number of pairs, also of a ``map`` over a list; None if it is unknown."""
+    if type(pairs) is map:
+        _, (_, *mapped) = cast("tuple[Any, tuple[Any, ...]]", pairs.__reduce__())
+        return min((_count(part) for part in mapped), key=lambda count: math.inf if count is None else count)
+    count = operator.length_hint(pairs, -1)
+    return None if count < 0 else count
+
+
+def _make_bar(total: int | None) -> contextlib.AbstractContextManager[Progress]:
+    """Return a progress bar as a context, whose value is the function to call for every result."""
+    try:
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+        from rich.progress import Progress as Bar
+    except ImportError as error:
+        raise ImportError("progress=True needs rich: pip install rich") from error
+
+    @contextlib.contextmanager
+    def show() -> Iterator[Progress]:
+        columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()
+        with Bar(*columns, TimeElapsedColumn(), TimeRemainingColumn(), console=Console(stderr=True)) as bar:
+            task = bar.add_task("pairs", total=total)
+            yield lambda done, total: bar.update(task, completed=done)
+
+    return show()
 
 
 def _hand_out(
-    answers: Generator[Result | Failure, None, None], on_error: str, progress: Progress | None, total: int | None
+    answers: Generator[Result | Failure, None, None],
+    on_error: str,
+    shown: contextlib.AbstractContextManager[Progress | None],
+    total: int | None,
 ) -> Generator[Result | Failure, None, None]:
     """Yield the results; raise errors or remove their tracebacks, and report progress."""
-    with contextlib.closing(answers):
+    with shown as progress, contextlib.closing(answers):
         for done, answer in enumerate(answers, start=1):
             if isinstance(answer, Failure):
                 if on_error == "raise":

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from bansac.batch.journal import Unit
 from bansac.matches import HlocPairs, Matches
-from bansac.matches.match_files import read_matches
+from bansac.matches.match_files import HDF5, find_groups, read_matches
 from bansac.matches.pair_folder import PairFolder, find_pair_folders
 
 # Suffixes of files that are pairs; a .txt file is a list.
@@ -59,12 +59,18 @@ class Source:
 
 
 def find_sources(path: Path, out: Path) -> list[Source]:
-    """Return the pairs of a folder (h5 sets or files), of a list of files (.txt), or of a single file."""
+    """Return the pairs of a folder (h5 sets or files), of a list of files (.txt), or of a single file.
+
+    The pairs of a single h5 file are its groups, if it has groups of matches.
+    """
     if not path.is_dir():
         if not path.is_file():
             raise FileNotFoundError(f"{path}: there is no such file or folder")
+        groups = find_groups(path) if path.suffix.lower() in HDF5 else []
         names = read_list(path) if path.suffix == ".txt" else [path.name]
         sources = [_file_source(name, path.parent / name) for name in names]
+        if groups:
+            sources = [_file_source(group, path, group) for group in groups]
     elif any(path.rglob("matches.h5")):
         sources = [_set_source(pair_set, key) for pair_set in find_pair_folders(path) for key in pair_set.keys]
     else:
@@ -113,12 +119,12 @@ def _same(file: Path, out: Path) -> bool:
     return file.resolve() == out.resolve()
 
 
-def _file_source(name: str, file: Path) -> Source:
-    return Source(name, _stamp(file), functools.partial(_read_file, file.absolute()))
+def _file_source(name: str, file: Path, group: str | None = None) -> Source:
+    return Source(name, _stamp(file), functools.partial(_read_file, file.absolute(), group))
 
 
-def _read_file(file: Path) -> Pair:
-    return Pair(read_matches(file))
+def _read_file(file: Path, group: str | None) -> Pair:
+    return Pair(read_matches(file, group))
 
 
 def _set_source(pair_set: PairFolder, key: str) -> Source:

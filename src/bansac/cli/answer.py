@@ -16,10 +16,11 @@ from bansac.cli.console import NO_MODEL, compiling_in_processes, notes, report
 from bansac.geometry import essential_from_pose
 from bansac.images import MAX_SIZE, read_image, shrink
 from bansac.matches import Matches
+from bansac.matches.match_files import CameraLike
 from bansac.output_files import OutputFolder
 from bansac.presets import find_preset
 from bansac.problems.table import MODELS
-from bansac.result import RelativePose, Result
+from bansac.result import AbsolutePose, RelativePose, Result
 
 # Fields of the result with the same names in result.json.
 _COUNTS = (
@@ -39,13 +40,13 @@ SURE = 0.9
 
 @dataclass(frozen=True)
 class Answer:
-    """A result with the name of the model, its matrix or coefficients, the threshold's unit and, for E, the motion."""
+    """A result with the name of the model, its matrix or coefficients, the threshold's unit and, if any, the pose."""
 
     name: str
     result: Result
     model: NDArray[np.float64] | None
     unit: str
-    pose: RelativePose | None = None
+    pose: RelativePose | AbsolutePose | None = None
 
     @property
     def exit_code(self) -> int:
@@ -124,8 +125,8 @@ class Answer:
 def estimate_two_view(
     name: str,
     matches: Matches,
-    K1: NDArray[np.float64] | None,
-    K2: NDArray[np.float64] | None,
+    K1: CameraLike | None,
+    K2: CameraLike | None,
     **settings: Any,
 ) -> Answer:
     """Estimate a model of two images; E includes the motion. Without K1 and K2 the points for E are normalised."""
@@ -135,12 +136,21 @@ def estimate_two_view(
     name_of_calls = "sized_images" if arguments.get("image_size1") and arguments.get("image_size2") else row.name
     with compiling_in_processes(name_of_calls, settings):
         result = row.load_function()(matches.x1, matches.x2, **arguments, **settings)
-    normalised = row.cameras and (K1 is None or find_preset(settings.get("preset")).normalised_threshold)
-    unit = "normalised units" if normalised else "px"
+    unit = unit_of_pixels(K1, settings) if row.cameras else "px"
     if isinstance(result.model, RelativePose):
         pose = result.model
         return Answer(name, result, essential_from_pose(pose.R, pose.t), unit, pose)
     return Answer(name, result, result.model, unit)
+
+
+def unit_of_pixels(K: CameraLike | None, settings: Mapping[str, Any]) -> str:
+    """Return the unit of the threshold of a problem with cameras."""
+    return "normalised units" if K is None or find_preset(settings.get("preset")).normalised_threshold else "px"
+
+
+def matrices(**cameras: CameraLike | None) -> dict[str, NDArray[np.float64]]:
+    """Return the camera matrices for a file of results; files of matches have no cameras with distortion."""
+    return {name: camera for name, camera in cameras.items() if isinstance(camera, np.ndarray)}
 
 
 def settings_in_words(name: str, settings: Mapping[str, Any]) -> dict[str, Any]:

@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import typer
 
 from bansac.batch.job import Cameras, Job
 from bansac.batch.records import Record
 from bansac.batch.run import BatchSummary, check_out, estimate_pairs
 from bansac.batch.sources import find_sources, hloc_sources
 from bansac.cli.arguments import uses_scores
-from bansac.cli.console import note_on_interrupt, notes, print_json, report, show_progress
+from bansac.cli.console import NO_MODEL, note_on_interrupt, notes, print_json, report, show_progress
 from bansac.executors import Executor
 from bansac.matches import HlocPairs
 from bansac.problems.table import Kind
@@ -76,17 +77,18 @@ def _write_verified(hloc: HlocPairs, path: Path, records: Iterable[Record]) -> N
 
 
 def show_outcome(out: Path, outcome: BatchSummary, *, json: bool, **more: Any) -> None:
-    """Print the summary of a run as JSON or text."""
+    """Print the summary of a run as JSON or text; exit with ``NO_MODEL`` if no pair has a model."""
     if json:
         print_json({"out": str(out), **vars(outcome), **more})
-        return
-    show_failures(outcome.failed)
-    without = outcome.pairs - outcome.successes - len(outcome.failed)
-    report.print(
-        f"{out}: {outcome.pairs} pairs, {outcome.new} of them new; "
-        f"{outcome.successes} with a model, {without} without, {len(outcome.failed)} failed",
-        markup=False,
-    )
+    else:
+        show_failures(outcome.failed)
+        without = outcome.pairs - outcome.successes - len(outcome.failed)
+        report.print(
+            f"{out}: {outcome.pairs} pairs, {outcome.new} of them new; "
+            f"{outcome.successes} with a model, {without} without, {len(outcome.failed)} failed",
+            markup=False,
+        )
+    raise typer.Exit(0 if outcome.successes else NO_MODEL)
 
 
 def show_failures(failed: Mapping[str, str]) -> None:

@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 import typer
 
 from bansac.cli import arguments
-from bansac.cli.console import command, note_on_interrupt, notes, print_json, report, show_progress
+from bansac.cli.console import NO_MODEL, command, note_on_interrupt, notes, print_json, report, show_progress
 from bansac.colmap import VerificationOptions, VerificationSummary, verify_database
 
 app = typer.Typer(no_args_is_help=True, help="Verify the matches of COLMAP's databases.")
@@ -49,8 +49,8 @@ def verify(
 
     F and H are estimated for every pair of images with matches, and E if both cameras have a prior focal length.
     COLMAP's rules choose the configuration. Pairs that already have a geometry are skipped. Geometries are written in
-    batches, so an interrupted run can be resumed. Pairs that cannot be verified are listed at the end by reason, and
-    the exit code is 0. Needs pycolmap: pip install pycolmap.
+    batches, so an interrupted run can be resumed. Pairs that cannot be verified are listed at the end by reason. The
+    exit code is 1 if all pairs fail. Needs pycolmap: pip install pycolmap.
     """
     options = VerificationOptions(
         max_error=max_error, min_num_inliers=min_num_inliers, model_selection=model_selection, seed=seed
@@ -65,6 +65,8 @@ def verify(
         print_json({"database": str(database), **dataclasses.asdict(summary)})
     else:
         _show(database, summary)
+    if summary.pairs and sum(map(len, summary.failures.values())) == summary.pairs:
+        raise typer.Exit(NO_MODEL)
 
 
 class _Bar:

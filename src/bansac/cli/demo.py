@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,11 +12,12 @@ from rich.table import Table
 
 from bansac.cli.answer import Answer, estimate_two_view, figure_names, write_figures
 from bansac.cli.arguments import JsonFlag, OutOption, OverwriteFlag, SeedOption
-from bansac.cli.console import print_json, report
+from bansac.cli.console import notes, print_json, report
 from bansac.cli.output import RESULT, ResultFolder
 from bansac.geometry import corner_distance
 from bansac.matches import Matches
 from bansac.matches.demo import StereoPair, load_demo, load_motorcycle, plane_inliers
+from bansac.output_files import OutputFolder
 
 # The methods are compared on the matches with at least this SNN ratio. Lowe's ratio test rejects them; few are true.
 # With all matches every method finds the homography.
@@ -27,6 +29,9 @@ RIGHT = 5.0  # pixels of corner error
 STEREO_RATIO = 0.85
 
 _PREFIXES = ("demo_", "stereo_")
+
+# Prefix of the picture in the current folder, which is written without --out.
+_PICTURE = "bansac_demo_"
 
 
 class Stereo(NamedTuple):
@@ -41,8 +46,9 @@ def demo(out: OutOption = None, overwrite: OverwriteFlag = False, seed: SeedOpti
     """Estimate the homography of a pair of images that is part of the package and compare it with the truth.
 
     Uniform sampling (RANSAC), BANSAC and P-BANSAC, which starts from the scores of the matches, solve the same problem
-    with 10 seeds. It has the matches with an SNN ratio of at least 0.8, and few of them are true. If scikit-image and
-    OpenCV are installed, a real stereo pair follows. With --out and Matplotlib the command also writes figures.
+    with 10 seeds. It has the matches with an SNN ratio of at least 0.8, and few of them are true. A picture of the
+    matches is written into the current folder, or all figures into --out; both need Matplotlib. A real stereo pair
+    follows if OpenCV is installed and scikit-image can load its stereo images.
     """
     names = [name for prefix in _PREFIXES for name in figure_names(prefix)]
     folder = ResultFolder(out, names, overwrite=overwrite) if out is not None else None
@@ -60,7 +66,7 @@ def demo(out: OutOption = None, overwrite: OverwriteFlag = False, seed: SeedOpti
     document: dict[str, Any] = {"homography": _compare(pair, answers), "loading_seconds": loading}
     if not json:
         _show(document["homography"], best, loading)
-    stereo = _estimate_stereo(seed, traced=folder is not None, json=json)
+    stereo = _estimate_stereo(seed, traced=folder is not None)
     if stereo is not None:
         document["stereo"] = _judge(stereo)
         if not json:
@@ -78,6 +84,8 @@ def demo(out: OutOption = None, overwrite: OverwriteFlag = False, seed: SeedOpti
         print_json(document)
     elif folder is not None:
         report.print(f"wrote {', '.join(folder.files)}", markup=False)
+    else:
+        _draw(pair, best)
     raise typer.Exit(best.exit_code)
 
 
@@ -136,7 +144,18 @@ def _show(comparison: dict[str, Any], best: Answer, loading: float) -> None:
     best.show()
 
 
-def _estimate_stereo(seed: int, *, traced: bool, json: bool) -> Stereo | None:
+def _draw(pair: Matches, answer: Answer) -> None:
+    """Draw the matches into the current folder; an earlier picture of the demo is replaced."""
+    try:
+        folder = OutputFolder(Path())
+    except OSError:
+        notes.print("bansac: no picture: the current folder is not writable; --out names another")
+        return
+    if write_figures(folder, pair.image1, pair.image2, pair.x1, pair.x2, answer, prefix=_PICTURE):
+        report.print(f"\nwrote {Path(folder.files[0]).resolve()}", markup=False)
+
+
+def _estimate_stereo(seed: int, *, traced: bool) -> Stereo | None:
     """Match and estimate the stereo pair; None if OpenCV or the images of scikit-image are not available."""
     try:
         from bansac.matches.image_matching import match_images
@@ -144,11 +163,6 @@ def _estimate_stereo(seed: int, *, traced: bool, json: bool) -> Stereo | None:
         pair = load_motorcycle()
         matches = match_images(pair.image1, pair.image2, ratio=STEREO_RATIO)
     except (ImportError, OSError):
-        if not json:
-            report.print(
-                "\nThe second part of the demo, a real stereo pair, is left out: it needs OpenCV and the images of "
-                "scikit-image, which are downloaded once."
-            )
         return None
     settings: dict[str, Any] = {"seed": seed, "scores": matches.scores, "trace": traced}
     estimate_two_view("F", matches, None, None, **settings)  # loads or compiles the kernels

@@ -6,21 +6,33 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, cast, get_args
 
+import numpy as np
 import typer
 
 from bansac.cli import arguments
-from bansac.cli.answer import Answer, estimate_two_view
+from bansac.cli.answer import Answer, estimate_two_view, matrices, unit_of_pixels
 from bansac.cli.console import print_json, report
 from bansac.cli.multiple import MultipleAnswer, estimate_several
 from bansac.cli.output import RESULT, ResultFolder
-from bansac.matches.match_files import read_calibration, read_data, read_matches
+from bansac.matches.match_files import (
+    CameraLike,
+    read_calibration,
+    read_data,
+    read_matches,
+    read_own_camera,
+    read_single_camera,
+)
 from bansac.problems.table import MATCHES, MODELS, Kind
+from bansac.result import AbsolutePose
 
 # File in --out with the data and the results per point or match.
 DATA = "data.npz"
 
 # Suffixes of --out for many pairs. The module that writes them is imported only if it is needed.
 MANY = (".npz", ".h5", ".parquet")
+
+# The model whose data are 3D points and their images.
+_ABSOLUTE_POSE = "absolute-pose"
 
 if TYPE_CHECKING:
     Model = str
@@ -49,7 +61,10 @@ def estimate(
     degree: Annotated[int | None, typer.Option(help="Degree of the polynomial.")] = None,
     multiple: Annotated[bool, typer.Option("--multiple", help="Estimate all models of this kind in the data.")] = False,
     max_models: Annotated[int | None, typer.Option(min=1, help="Largest number of models of --multiple.")] = None,
-    pair: Annotated[str | None, typer.Option(help="Name of a pair; FILE is then a folder of h5 files.")] = None,
+    pair: Annotated[
+        str | None,
+        typer.Option(help="Name of a pair; FILE is a folder of h5 files, or an h5 file with a group per pair."),
+    ] = None,
     features: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Keypoints as hloc stores them (h5); FILE has hloc's matches, many pairs."),
@@ -76,19 +91,22 @@ def estimate(
     csv, tsv, txt and npy: the columns listed at --model, and optionally score. A header line of a text file may name
     the columns in any order. npz and h5: arrays x1 and x2 (N x 2), or matches (N x 4), or keypoints1, keypoints2 and
     matches (N x 2, their indices), or points (N x 2 or N x 3). Optional arrays: scores (N), and K, or K1 and K2. Scores
-    in [0, 1] are used as prior probabilities. Without camera matrices the points for E are in normalised units. With
-    --out the command writes result.json and data.npz (data, inliers, probabilities, residuals). data.npz can be used as
-    FILE again.
+    in [0, 1] are used as prior probabilities. Without camera matrices the image points for E and absolute-pose are in
+    normalised units. The columns X Y Z x y of absolute-pose are a 3D point and its image; in npz and h5 the arrays are
+    points3D (N x 3) and points2D (N x 2). With --out the command writes result.json and data.npz (data, inliers,
+    probabilities, residuals). data.npz can be used as FILE again; it has no cameras with distortion, so --calib is then
+    needed again.
 
     --multiple: several lines, planes (H) and so on in one file. data.npz then has the labels (N), which are the index
     of the model of each point or -1, and their probabilities (N x models + 1, the last column for -1). Points for E
     must be in normalised units.
 
-    Many pairs (H, F, E): FILE is a folder with h5 sets or with csv, npz and h5 files, or a txt file with the names of
-    files. --out is a .npz, .h5 or .parquet file with one row per pair: name, success, message, model and so on. In npz
-    and h5, the inliers and probabilities of pair k lie from offsets[k] to offsets[k + 1]. The result of a pair is the
-    same as in a run of its own, for any --workers and --scheduler. Pairs that cannot be read are listed at the end, and
-    the exit code is 0. The journal beside --out (.sqlite) records the finished pairs. An interrupted run can be
+    Many pairs (H, F, E): FILE is a folder with h5 sets or with csv, npz and h5 files, a txt file with the names of
+    files, or one h5 file with a group per pair, which has the arrays of an h5 file; --pair chooses one group. --out is
+    a .npz, .h5 or .parquet file with one row per pair: name, success, message, model and so on. In npz and h5, the
+    inliers and probabilities of pair k lie from offsets[k] to offsets[k + 1]. The result of a pair is the same as in a
+    run of its own, for any --workers and --scheduler. Pairs that cannot be read are listed at the end. The exit code is
+    1 if no pair has a model. The journal beside --out (.sqlite) records the finished pairs. An interrupted run can be
     resumed, and a second run estimates only new or changed pairs. Delete the journal to start again. A file written
     with other settings, or any other file, is replaced only with --overwrite.
     """
@@ -120,34 +138,39 @@ def estimate(
         raise ValueError("--max-models needs --multiple")
     two_views = MODELS[model].data == MATCHES
     data: dict[str, Any]
+    known: dict[str, CameraLike | None]
     if two_views:
         _refuse("--degree", degree, model)
         matches = read_matches(file, pair)
         K1, K2 = read_calibration(calib) if calib is not None else (matches.K1, matches.K2)
-        data, scores = {"x1": matches.x1, "x2": matches.x2, "K1": K1, "K2": K2}, matches.scores
+        data, known, scores = {"x1": matches.x1, "x2": matches.x2}, {"K1": K1, "K2": K2}, matches.scores
     else:
         _refuse("--pair", pair, model)
         points, scores = read_data(file, MODELS[model].data)
-        data = {**points}
+        data, known = {**points}, {}
+        if MODELS[model].cameras:
+            known["K"] = read_single_camera(calib) if calib is not None else read_own_camera(file)
     inputs = [path for path in (file, calib) if path is not None]
     folder = ResultFolder(out, [DATA], inputs=inputs, overwrite=overwrite) if out is not None else None
     settings = arguments.with_scores(settings, scores, no_scores)
     answer: Answer | MultipleAnswer
     if multiple:
         _refuse("--degree", degree, model)
-        if data.get("K1") is not None and MODELS[model].cameras:
+        if model == _ABSOLUTE_POSE:
+            raise ValueError(f"--multiple does not go with --model {model}")
+        if known.get("K1") is not None and MODELS[model].cameras:
             raise ValueError("--multiple takes points for E in normalised units, without camera matrices")
         answer = estimate_several(model, [data[name] for name in MODELS[model].data], max_models, **settings)
     elif two_views:
         answer = estimate_two_view(model, matches, K1, K2, **settings)
     else:
-        answer = _fit(model, data, degree, settings)
+        answer = _fit(model, data, known, degree, settings)
 
     document = {"file": str(file), **answer.as_dict()}
     if folder is not None:
         document["files"] = [DATA, RESULT]
         with folder.replacing():
-            folder.write_npz(DATA, arguments.given(**data, scores=scores) | answer.arrays())
+            folder.write_npz(DATA, arguments.given(**data, scores=scores) | matrices(**known) | answer.arrays())
             folder.write_json(RESULT, document)
     if json:
         print_json(document)
@@ -158,14 +181,23 @@ def estimate(
     raise typer.Exit(answer.exit_code)
 
 
-def _fit(model: Model, data: Mapping[str, Any], degree: int | None, settings: dict[str, Any]) -> Answer:
+def _fit(
+    model: Model,
+    data: Mapping[str, Any],
+    cameras: Mapping[str, CameraLike | None],
+    degree: int | None,
+    settings: dict[str, Any],
+) -> Answer:
     row = MODELS[model]
     if "degree" not in row.arguments:
         _refuse("--degree", degree, model)
     elif degree is None:
         raise ValueError(f"--degree must be given for --model {model}")
-    result = row.load_function()(**data, **arguments.given(degree=degree), **settings)
-    return Answer(model, result, result.model, "")
+    result = row.load_function()(**data, **cameras, **arguments.given(degree=degree), **settings)
+    unit = unit_of_pixels(cameras.get("K"), settings) if row.cameras else ""
+    if isinstance(result.model, AbsolutePose):
+        return Answer(model, result, np.column_stack(result.model), unit, result.model)
+    return Answer(model, result, result.model, unit)
 
 
 def _refuse(name: str, value: object, model: Model) -> None:

@@ -5,18 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any
 
-import numpy as np
 import typer
 
-from bansac.batch.job import Cameras
 from bansac.cli import arguments
-from bansac.cli.answer import estimate_two_view, figure_names, settings_in_words, write_figures
+from bansac.cli.answer import estimate_two_view, figure_names, matrices, settings_in_words, write_figures
 from bansac.cli.batch import make_job
 from bansac.cli.console import print_json, report
 from bansac.cli.match_folder import match_folder
 from bansac.cli.output import RESULT, ResultFolder, check_page
 from bansac.images import MAX_SIZE
-from bansac.matches.match_files import read_calibration
+from bansac.matches.match_files import read_calibration, read_single_camera
 from bansac.problems.table import Kind
 
 # File in --out with the matches and the results per match.
@@ -89,8 +87,8 @@ def match(
     offsets[k] to offsets[k + 1], are the indices of the matched points of pair k. inliers and probabilities have the
     same order (lists in Parquet). The journal beside --out (.sqlite) records the finished pairs. An interrupted run can
     be resumed, and a second run matches only pairs that are new, changed or failed. A file written with other settings,
-    or any other file, is replaced only with --overwrite. Images that cannot be read are listed at the end, and the exit
-    code is 0.
+    or any other file, is replaced only with --overwrite. Images that cannot be read are listed at the end. The exit
+    code is 1 if no pair has a model.
     """
     if model == "E" and calib is None:
         raise ValueError("--calib must be given for --model E: it needs the camera matrices")
@@ -101,7 +99,8 @@ def match(
         if image1.is_file():
             raise ValueError("IMG2 is missing: two images, or a folder of images, are matched")
         arguments.refuse("is for two images", report=page)
-        cameras = _same_camera(calib) if calib is not None else None
+        camera = read_single_camera(calib) if calib is not None else None
+        cameras = None if camera is None else (camera, camera)
         job = make_job(model, cameras, no_scores, settings)
         match_folder(
             image1,
@@ -137,8 +136,7 @@ def match(
     document = {"images": [str(image1), str(image2)], **answer.as_dict()}
     if folder is not None:
         arrays = {"x1": matches.x1, "x2": matches.x2, "scores": matches.scores}
-        if K1 is not None and K2 is not None:
-            arrays |= {"K1": K1, "K2": K2}
+        arrays |= matrices(K1=K1, K2=K2)
         with folder.replacing():
             folder.write_npz(MATCHES, arrays | answer.arrays())
             drawn = write_figures(folder, image1, image2, matches.x1, matches.x2, answer)
@@ -159,11 +157,3 @@ def match(
         if page is not None:
             report.print(f"wrote {page}", markup=False)
     raise typer.Exit(answer.exit_code)
-
-
-def _same_camera(calib: Path) -> Cameras:
-    """Return the camera matrix shared by all images of a folder, twice."""
-    K1, K2 = read_calibration(calib)
-    if not np.array_equal(K1, K2):
-        raise ValueError(f"{calib}: the images of a folder must have one camera matrix, got two")
-    return K1, K2

@@ -262,5 +262,5 @@ def _motion(
     R, count = find_rotation(rays1, rays2, options.max_error * pair.pixel)
     if count > options.max_H_inlier_ratio * H.count:
         return "panoramic", RelativePose(R, np.zeros(3))
-    motion = motion_of_plane(np.vstack([rays1.T, rays2.T]))
+    motion = motion_of_plane(np.ascontiguousarray(np.hstack([rays1, rays2]).T))
     return "planar", None if motion is None else RelativePose(*motion)

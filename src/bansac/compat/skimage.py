@@ -1,10 +1,11 @@
 """Adapter of scikit-image's ``ransac``: ``from bansac.compat.skimage import ransac``.
 
-The compiled estimators are used for scikit-image's ``LineModelND`` (in 2D), ``CircleModel``, ``ProjectiveTransform``,
-``AffineTransform``, ``SimilarityTransform``, ``FundamentalMatrixTransform`` and ``EssentialMatrixTransform``. All other
-calls go to ``skimage.measure.ransac``. So do calls with arguments that the compiled estimators do not support: the
-validity checks, ``stop_sample_num``, ``stop_residuals_sum`` and ``initial_inliers``. To use BANSAC's sampler and the
-compiled loop with a custom model, define a :class:`bansac.Problem`.
+The compiled estimators are used for scikit-image's ``LineModelND`` (in 2D), ``CircleModel``, ``EllipseModel``,
+``ProjectiveTransform``, ``AffineTransform``, ``SimilarityTransform``, ``FundamentalMatrixTransform`` and
+``EssentialMatrixTransform``. All other calls, lines in 3D among them, go to ``skimage.measure.ransac``. So do calls
+with arguments that the compiled estimators do not support: the validity checks, ``stop_sample_num``,
+``stop_residuals_sum`` and ``initial_inliers``. To use BANSAC's sampler and the compiled loop with a custom model,
+define a :class:`bansac.Problem`.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bansac.estimate.curves import fit_circle, fit_line
+from bansac.estimate.curves import fit_circle, fit_ellipse, fit_line
 from bansac.estimate.transforms import estimate_affine, estimate_similarity
 from bansac.estimate.two_views import estimate_essential, estimate_fundamental, estimate_homography
 from bansac.numeric.arrays import as_floats
@@ -29,6 +30,7 @@ __all__ = ["ransac"]
 _COMPILED: dict[str, tuple[Callable[..., Result], bool]] = {
     "LineModelND": (fit_line, False),
     "CircleModel": (fit_circle, False),
+    "EllipseModel": (fit_ellipse, False),
     "ProjectiveTransform": (estimate_homography, True),
     "AffineTransform": (estimate_affine, True),
     "SimilarityTransform": (estimate_similarity, True),
@@ -82,7 +84,8 @@ def ransac(
         Model of the inliers. If there is none, None with a warning.
     inliers : (N,) ndarray of bool
         Mask of residuals below the threshold; None without a model. The compiled estimators use the residuals of the
-        returned model, scikit-image those of the model before the last fit.
+        returned model, scikit-image those of the model before the last fit. The residuals of an ellipse are then
+        Sampson's distances, which are those from the ellipse to first order and thousands of times faster.
 
     Raises
     ------
@@ -148,6 +151,8 @@ def _run_compiled(
     if as_matrix:
         matrix = result.model if result.model.shape == (3, 3) else np.vstack([result.model, [0.0, 0.0, 1.0]])
         return model_class(matrix=matrix.copy()), result.inliers.copy()
+    if model_class.__name__ == "EllipseModel":
+        return _make_ellipse(model_class, result.model), result.inliers.copy()
     sample = [array[result.inliers] for array in arrays]
     if hasattr(model_class, "from_estimate"):
         model = model_class.from_estimate(*sample)
@@ -158,3 +163,12 @@ def _run_compiled(
         warnings.warn(f"{model_class.__name__} does not fit the inliers", stacklevel=3)
         return None, None
     return model, np.asarray(np.abs(model.residuals(*arrays)) < threshold)
+
+
+def _make_ellipse(model_class: Any, ellipse: NDArray[np.float64]) -> Any:
+    """Return an ellipse of scikit-image; a fit to the inliers would lose the result of the robust one."""
+    if hasattr(model_class, "from_estimate"):
+        return model_class(ellipse[:2].copy(), ellipse[2:4].copy(), float(ellipse[4]))
+    model = model_class()  # before scikit-image 0.26
+    model.params = tuple(ellipse.tolist())
+    return model

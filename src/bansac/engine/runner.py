@@ -23,8 +23,9 @@ from bansac.engine.plan import NO_FLOATS, NO_INTS, Plan, find_plan
 from bansac.engine.sampling import SamplerInput
 from bansac.engine.search import Search, current_beliefs
 from bansac.engine.state import State, open_records
+from bansac.engine.threshold import AdaptiveThreshold
 from bansac.engine.trace import Recorder, Trace
-from bansac.engine.warm_start import InitialModel, normalize_model
+from bansac.engine.warm_start import normalize_model
 from bansac.numeric.arrays import Floats, Ints, Words
 from bansac.numeric.jit import kernel
 from bansac.numeric.rng import seed_rng, shuffle
@@ -59,7 +60,8 @@ def run(
     weights: Floats | None = None,
     plausibility: Plausibility | None = None,
     is_significant: Callable[[Floats, float, bool], bool] | None = None,
-    initial: InitialModel | None = None,
+    is_estimated: bool = True,
+    initial_model: Floats | None = None,
 ) -> EngineResult:
     """Search for the best model of ``data`` (channels x N, at least one minimal sample) and refine it.
 
@@ -67,9 +69,9 @@ def run(
     ``data`` is a distance of ``unit`` in the options. ``prior`` (N) holds the prior inlier probabilities. ``quality``
     (N) orders the points; a larger value is better. ``weights`` (N) are the weights of the points in the score, at most
     1 (``bansac.engine.scoring.weights``). ``plausibility`` is a factor of the score, used to compare optimised models
-    and restarts. If ``is_significant`` is given, the threshold is estimated, starting from ``threshold``. It says
-    whether chance explains the support of a model at a threshold, both in the caller's coordinates. ``initial`` is a
-    model that competes with the search.
+    and restarts. ``is_significant`` says whether chance explains the support of a model at a threshold, both in the
+    caller's coordinates. If it is given, the threshold is estimated, starting from ``threshold``, except if
+    ``is_estimated`` is False. ``initial_model`` (flat) competes with the search; it needs ``is_significant``.
     """
     deadline = np.inf if options.max_seconds is None else time.perf_counter() + options.max_seconds
     n = data.shape[1]
@@ -104,28 +106,22 @@ def run(
     recorder = Recorder(order) if options.trace else None
     length = unit / transform[0]  # of one unit of the frame of the run, for the caller
 
-    def in_frame(is_significant: Callable[[Floats, float, bool], bool]) -> Callable[[Floats, float, bool], bool]:
-        def is_significant_there(model: Floats, threshold: float, fast: bool) -> bool:
-            return is_significant(_to_caller(problem, model.copy(), transform), threshold * length, fast)
+    def is_significant_there(model: Floats, threshold: float, fast: bool) -> bool:
+        assert is_significant is not None
+        return is_significant(_to_caller(problem, model.copy(), transform), threshold * length, fast)
 
-        return is_significant_there
-
-    if initial is not None:
-        inner = normalize_model(problem, initial.model, transform)
-        initial = None if inner is None else InitialModel(inner, in_frame(initial.is_significant))
-
+    test = None if is_significant is None else is_significant_there
     search = Search(
         problem,
         options,
         state,
-        first,
+        AdaptiveThreshold(problem, state, first, test, is_estimated=is_estimated),
         plan,
         deadline,
         recorder,
         transform,
         plausibility,
-        None if is_significant is None else in_frame(is_significant),
-        initial,
+        None if initial_model is None else normalize_model(problem, initial_model, transform),
     )
     restarts, stop_reason = search.run()
     best = restarts.best
@@ -138,7 +134,7 @@ def run(
         stop_reason=stop_reason,
         trace=recorder.trace() if recorder is not None else None,
         restarts=restarts.count,
-        threshold=threshold if search.threshold == first else search.threshold * length,
+        threshold=threshold if search.threshold.is_first else search.threshold.value * length,
     )
 
 

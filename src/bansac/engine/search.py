@@ -1,7 +1,7 @@
 """The search of a run: restarts of the compiled loop, repairs and time checks between its slices, and the refinement.
 
-``bansac.engine.restarts`` decides when the restarts end. If the threshold is estimated, ``_adapt_threshold`` changes it
-between restarts (``bansac.engine.noise_scale``).
+``bansac.engine.restarts`` decides when the restarts end. If the threshold is estimated, it changes during a restart and
+after it (``bansac.engine.threshold``).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from bansac.engine.model_selection import (
     plausibility_of,
     score_repaired,
 )
-from bansac.engine.noise_scale import WIDE, are_close, estimate_threshold, threshold_bounds
+from bansac.engine.noise_scale import are_close
 from bansac.engine.options import Options
 from bansac.engine.plan import Plan
 from bansac.engine.restarts import RestartModel, Restarts, SavedState, is_same, iterations_to_confirm
@@ -37,9 +37,10 @@ from bansac.engine.state import (
     State,
     pack_run,
 )
+from bansac.engine.threshold import AdaptiveThreshold
 from bansac.engine.trace import TRACE_COLUMNS, Recorder
 from bansac.engine.verification import mark_inliers
-from bansac.engine.warm_start import InitialModel, optimize_initial
+from bansac.engine.warm_start import refine_initial
 from bansac.numeric.arrays import Bools, Floats
 from bansac.problems.problem import Problem
 
@@ -51,13 +52,12 @@ _SLICE_SECONDS = 0.05
 _FIRST_SLICE, _SHORT_SLICE = 64, 16
 _FEW = 10_000
 
-# The window of an estimate of the threshold, and the largest number of estimates after a restart. Until a model is
-# significant, the threshold is also estimated after these numbers of iterations of a restart.
-_WINDOW = 6.0
+# The largest number of estimates of the threshold after a restart. Until a model is significant, the threshold is also
+# estimated after these numbers of iterations of a restart.
 _ESTIMATES = 3
 _EARLY = 50, 150
-# A threshold above this share of the largest one is at the bound.
-_NEARLY = 0.98
+# If a restart leads to a model with this share of common inliers, the initial model is not refined a second time.
+_IDENTICAL = 0.97
 # A model is tested again if its threshold loses a larger share of its inliers.
 _LOST = 0.2
 
@@ -76,8 +76,8 @@ class Search:
         The problem and the options of the run.
     state : State
         The state before the first iteration.
-    threshold : float
-        The first threshold, in the frame of the run.
+    threshold : AdaptiveThreshold
+        The threshold, in the frame of the run.
     plan : Plan
         The plan of the run (``find_plan``).
     deadline : float
@@ -88,10 +88,7 @@ class Search:
         The transform from ``normalize`` of the problem.
     plausibility : Plausibility, optional
         Factor of the score of a model; 1 by default.
-    is_significant : callable, optional
-        ``is_significant(model, threshold, fast)`` says whether a model in the frame of the run has more support than
-        chance explains; if ``fast``, by the fast test only. If it is given, the threshold is estimated.
-    initial : InitialModel, optional
+    initial_model : ndarray, optional
         A model in the frame of the run that competes with the search.
     """
 
@@ -100,22 +97,19 @@ class Search:
         problem: Problem,
         options: Options,
         state: State,
-        threshold: float,
+        threshold: AdaptiveThreshold,
         plan: Plan,
         deadline: float,
         recorder: Recorder | None,
         transform: Floats,
         plausibility: Plausibility | None,
-        is_significant: Callable[[Floats, float, bool], bool] | None = None,
-        initial: InitialModel | None = None,
+        initial_model: Floats | None = None,
     ) -> None:
         self.problem, self.options, self.state = problem, options, state
         self.plan, self.deadline, self.recorder = plan, deadline, recorder
         self.packed = pack_run(state)  # the struct for the kernels
-        self._is_significant = is_significant
-        self._initial = initial
-        self.threshold = self._start_threshold = threshold
-        self._bounds = threshold_bounds(problem, threshold)
+        self.threshold = threshold
+        self._initial_model = initial_model
         self._slice = _FIRST_SLICE if state.odds.size < _FEW else _SHORT_SLICE
         # The functions and the arrays of the model selection; None if optimised models are compared by score alone.
         self._selection: tuple[Any, ModelSelection | None] = None, None
@@ -126,10 +120,10 @@ class Search:
         """Run the restarts and refine the best model of each; return the restarts and the stop reason."""
         state, (iterate, optimize) = self.state, self._loop()
         restarts = Restarts(self.options)
-        restarts.is_trusted = self._is_significant is None
+        restarts.is_trusted = not self.threshold.is_estimated
         start = SavedState(state) if self.options.restarts > 1 else None
-        if self._initial is not None:
-            self._start_warm(restarts, self._initial, start or SavedState(state))
+        if self._initial_model is not None:
+            self._start_warm(restarts, self._initial_model, start or SavedState(state))
         while True:
             self._reset_selection()
             if self.recorder is not None:
@@ -139,9 +133,11 @@ class Search:
             if state.progress["best_inliers"] > 0:
                 if optimize is not None and state.progress["unoptimized"]:
                     optimize()
-                candidate = self._refined_candidate()
+                initial = restarts.initial
+                same = initial is not None and is_same(self._best_inliers(), initial.is_inlier, _IDENTICAL)
+                candidate = initial if same else self._refined_candidate()
             restarts.end_restart(state, candidate)
-            if self._is_significant is not None:
+            if self.threshold.is_estimated:
                 self._adapt_threshold(restarts, optimize)
             if stop == RUNNING or start is None or restarts.over():
                 break
@@ -150,31 +146,22 @@ class Search:
                 break
             restarts.keep_best(state)
             start.restore()
-            self._set_threshold(self.threshold)
-        if not restarts.is_trusted and self.threshold != self._start_threshold and restarts.swap_best():
-            self._set_threshold(self._start_threshold)
+            self.threshold.write()
+        if not restarts.is_trusted and not self.threshold.is_first and restarts.swap_best():
+            self.threshold.swap()
         restarts.restore_best()
         return restarts, self._stop_reason(restarts, stop)
 
-    def _start_warm(self, restarts: Restarts, initial: InitialModel, start: SavedState) -> None:
+    def _start_warm(self, restarts: Restarts, initial_model: Floats, start: SavedState) -> None:
         """Make the refined initial model the best model of the restarts if it is significant."""
-        found = optimize_initial(
-            self.problem,
-            self.state,
-            self.packed,
-            initial,
-            self.threshold,
-            None if self.plan.refine is None else self._refine,
-            estimated=self._is_significant is not None,
-        )
-        if found is not None:
-            self.threshold = found
+        refine = None if self.plan.refine is None else self._refine
+        if refine_initial(self.problem, self.state, self.packed, initial_model, self.threshold, refine):
             restarts.begin_with(self._candidate())
         start.restore()
-        self._set_threshold(self.threshold)
+        self.threshold.write()
 
     def _iterate_restart(self, restarts: Restarts, iterate: _Loop, optimize: Callable[[], None] | None) -> int:
-        """Run the loop of one restart; return its stop code. The threshold can change on the way."""
+        """Run the loop of one restart; return its stop code. The threshold can change on the way and at the end."""
         most = restarts.iterations_left()
         early = _EARLY if optimize is not None and not restarts.is_trusted else ()
         if optimize is not None and restarts.initial is not None:
@@ -182,26 +169,34 @@ class Search:
         for end in (*(count for count in early if count < most), most):
             self.state.settings["max_iterations"] = end
             stop = self._iterate(iterate, restarts.iterations, end)
-            if stop != MAX_ITERATIONS or end == most:
+            is_over = stop != MAX_ITERATIONS or end == most
+            if optimize is not None and not restarts.is_trusted and self._adapt_early(optimize, is_over):
+                restarts.trust()
+            if is_over:
                 break
             if restarts.initial is not None and is_same(self._best_inliers(), restarts.initial.is_inlier):
                 break
             self.state.progress["stop"] = RUNNING
-            if optimize is not None and not restarts.is_trusted and self._adapt_early(optimize):
-                restarts.trust()
         return stop
 
-    def _adapt_early(self, optimize: Callable[[], None]) -> bool:
-        """Adapt the threshold to the best model of the restart so far; return whether the model is significant."""
-        assert self._is_significant is not None
-        progress, model, last = self.state.progress, self.state.best_model.copy(), self.threshold
-        if progress["unoptimized"] or progress["best_inliers"] <= self.problem.sample_size:
+    def _adapt_early(self, optimize: Callable[[], None], is_over: bool) -> bool:
+        """Adapt the threshold to the best model of the restart so far; return whether the model is significant.
+
+        If the restart is over, the refinement follows and replaces an optimisation at a smaller threshold.
+        """
+        progress, last = self.state.progress, self.threshold.value
+        if progress["best_inliers"] <= self.problem.sample_size:
             return False
-        if not self._is_trustworthy(model, fast=True):
+        if progress["unoptimized"]:
+            optimize()
+        model = self.state.best_model.copy()
+        if not self.threshold.is_trustworthy(model, fast=True):
             return False
-        threshold = self._estimate_threshold(model)
-        if not are_close(threshold, last) and not self._optimize_at(threshold, model, optimize):
-            self._optimize_at(last, model, optimize)
+        threshold = self.threshold.estimate(model)
+        if not are_close(threshold, last):
+            refined_next = is_over and threshold < last
+            if not self._optimize_at(threshold, model, None if refined_next else optimize):
+                self._optimize_at(last, model, optimize)
         return True
 
     def _adapt_threshold(self, restarts: Restarts, optimize: Callable[[], None] | None) -> None:
@@ -209,16 +204,17 @@ class Search:
 
         Without a significant model, the next restart has the other one of the two first thresholds.
         """
-        assert self._is_significant is not None
-        is_wide = self.threshold > self._start_threshold
         if not restarts.is_trusted:
             best = restarts.best if restarts.is_latest else None
+            is_wide = not self.threshold.is_first
             if best is not None and (
-                self._is_trustworthy(best.model) or (is_wide and self._follow_residuals(restarts, best, optimize))
+                self.threshold.is_trustworthy(best.model)
+                or (is_wide and self._follow_residuals(restarts, best, optimize))
             ):
                 restarts.is_trusted = True
             elif not restarts.over():
-                self._swap_thresholds(restarts)
+                restarts.swap_best()
+                self.threshold.swap()
         for _ in range(_ESTIMATES if restarts.is_trusted and restarts.is_latest else 0):
             assert restarts.best is not None
             if not self._follow_residuals(restarts, restarts.best, optimize):
@@ -229,35 +225,22 @@ class Search:
 
         Nothing changes if the model is not significant there. Returns whether the threshold has changed.
         """
-        assert self._is_significant is not None
-        last = self.threshold
-        threshold = self._estimate_threshold(best.model)
+        last = self.threshold.value
+        threshold = self.threshold.estimate(best.model)
         if are_close(threshold, last):
             return False
         if self._optimize_at(threshold, best.model, optimize):
             optimized = self._refined_candidate()
             keeps = restarts.is_trusted and optimized.inliers >= (1.0 - _LOST) * best.inliers
-            if keeps or self._is_trustworthy(optimized.model):
+            if keeps or self.threshold.is_trustworthy(optimized.model):
                 restarts.best = optimized
                 return True
-        self._set_threshold(last)
+        self.threshold.write(last)
         return False
-
-    def _is_trustworthy(self, model: Floats, fast: bool = False) -> bool:
-        """Return whether a model has more support than chance explains, and its residuals are not too large."""
-        assert self._is_significant is not None
-        if not self._is_significant(model, self.threshold, fast):
-            return False
-        return self._estimate_threshold(model, np.inf) < _NEARLY * self._bounds[1]
-
-    def _estimate_threshold(self, model: Floats, window: float = _WINDOW) -> float:
-        """Return the threshold estimated from the residuals of a model within this number of thresholds."""
-        residuals, (smallest, largest) = self.problem.distances(self.state.data, model), self._bounds
-        return estimate_threshold(residuals, self.problem, (smallest, min(window * self.threshold, largest)))
 
     def _optimize_at(self, threshold: float, model: Floats, optimize: Callable[[], None] | None) -> bool:
         """Make the optimum at another threshold the best model; return False if too few points are inliers there."""
-        self._set_threshold(threshold)
+        self.threshold.write(threshold)
         state, is_inlier = self.state, np.empty(self.state.odds.size, np.bool_)
         state.best_model[:] = model
         state.progress["best_score"] = score_in_full(self.packed, model, is_inlier)
@@ -268,16 +251,6 @@ class Search:
         if optimize is not None:
             optimize()
         return True
-
-    def _swap_thresholds(self, restarts: Restarts) -> None:
-        """Exchange the first threshold and the wide one, and the best models found with them."""
-        restarts.swap_best()
-        is_first = self.threshold == self._start_threshold
-        self._set_threshold(self._start_threshold * (WIDE if is_first else 1.0))
-
-    def _set_threshold(self, threshold: float) -> None:
-        self.threshold = threshold
-        self.state.settings["squared_threshold"] = threshold * threshold
 
     def _loop(self) -> tuple[_Loop, Callable[[], None] | None]:
         """Return the loop including its local optimisation, and the optimisation alone (None if there is none)."""
@@ -352,7 +325,7 @@ class Search:
         """Return the best model of a restart."""
         state = self.state
         model, score = state.best_model.copy(), float(state.progress["best_score"])
-        if self.options.restarts == 1 and self._initial is None:
+        if self.options.restarts == 1 and self._initial_model is None:
             return RestartModel(model, score, score, 1.0, _NO_MASK, int(state.progress["best_inliers"]))
         is_inlier = np.empty(state.odds.size, np.bool_)
         in_front = cheirality_score(self.problem, state, self.packed, model, is_inlier)

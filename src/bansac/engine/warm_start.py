@@ -10,28 +10,21 @@ restart does not start from it. The restart ends early if it leads to the same m
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from bansac.engine.cheirality_score import score_in_full
-from bansac.engine.noise_scale import are_close, estimate_threshold, threshold_bounds
+from bansac.engine.noise_scale import are_close
 from bansac.engine.state import State
+from bansac.engine.threshold import AdaptiveThreshold
 from bansac.numeric.arrays import Floats
 from bansac.problems.problem import Problem
 
-__all__ = ["InitialModel", "normalize_model", "optimize_initial"]
+__all__ = ["normalize_model", "refine_initial"]
 
-# Largest number of estimates of the threshold. A threshold above this share of the largest one is at the bound.
+# Largest number of estimates of the threshold after the first one.
 _ESTIMATES = 4
-_NEARLY = 0.98
-
-
-class InitialModel(NamedTuple):
-    """An initial model, flat, and ``is_significant(model, threshold, fast)``, as for the search."""
-
-    model: Floats
-    is_significant: Callable[[Floats, float, bool], bool]
 
 
 def normalize_model(problem: Problem, model: Floats, transform: Floats) -> Floats | None:
@@ -64,16 +57,14 @@ def normalize_model(problem: Problem, model: Floats, transform: Floats) -> Float
     return model if np.isfinite(model).all() else None
 
 
-def optimize_initial(
+def refine_initial(
     problem: Problem,
     state: State,
     packed: Any,
-    initial: InitialModel,
-    first: float,
+    model: Floats,
+    threshold: AdaptiveThreshold,
     refine: Callable[[], None] | None,
-    *,
-    estimated: bool,
-) -> float | None:
+) -> bool:
     """Make the refined initial model the best model of a state before its first iteration.
 
     Parameters
@@ -84,30 +75,23 @@ def optimize_initial(
         The state, which the caller restores.
     packed : struct
         The same state as the struct for the kernels.
-    initial : InitialModel
+    model : (model_size,) ndarray
         The initial model, in the frame of the run.
-    first : float
-        The first threshold.
+    threshold : AdaptiveThreshold
+        The threshold. If it is estimated, it becomes that of the model; if the model is dropped, the first one.
     refine : callable, optional
         Refines the best model. Without it, the model is only scored.
-    estimated : bool
-        Whether the threshold of the run is estimated. If not, the model ends at the first threshold.
 
     Returns
     -------
-    float or None
-        The threshold of the model; None if chance explains its support.
+    bool
+        Whether the model has more support than chance explains. If not, it is dropped.
     """
-    smallest, largest = threshold_bounds(problem, first)
     is_inlier = np.empty(state.odds.size, np.bool_)
 
-    def width(model: Floats) -> float:
-        bounds = smallest if estimated else first, largest
-        return estimate_threshold(problem.distances(state.data, model), problem, bounds)
-
-    def move(model: Floats, threshold: float) -> Floats | None:
+    def refined_at(value: float, model: Floats) -> Floats | None:
         """Make the refined model the best one; return None if it has no more inliers than a sample."""
-        state.settings["squared_threshold"] = threshold * threshold
+        threshold.write(value)
         state.best_model[:] = model
         state.progress["best_score"] = score_in_full(packed, model, is_inlier)
         state.progress["best_inliers"] = inliers = np.count_nonzero(is_inlier)
@@ -117,17 +101,16 @@ def optimize_initial(
             refine()
         return state.best_model.copy()
 
-    threshold = width(initial.model)
-    model = move(initial.model, threshold)
+    found = refined_at(threshold.widest(model), model)
     for _ in range(_ESTIMATES):
-        if model is None or are_close(width(model), threshold):
+        value = threshold.value if found is None else threshold.widest(found)
+        if found is None or are_close(value, threshold.value):
             break
-        threshold = width(model)
-        model = move(model, threshold)
-    if model is not None and not estimated and threshold != first:
-        threshold = first
-        model = move(model, first)
-    if model is None or (estimated and not threshold < _NEARLY * largest):
-        return None
-    significant = any(initial.is_significant(model, threshold, fast) for fast in (True, False))
-    return threshold if significant else None
+        found = refined_at(value, found)
+    if found is not None and not threshold.is_estimated and not threshold.is_first:
+        threshold.reset()
+        found = refined_at(threshold.value, found)
+    if found is not None and any(threshold.is_trustworthy(found, fast) for fast in (True, False)):
+        return True
+    threshold.reset()
+    return False

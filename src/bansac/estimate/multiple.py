@@ -95,7 +95,7 @@ def estimate_multiple(
     ----------
     problem : Problem or str
         The problem, see :class:`bansac.Problem`, or its name for ``bansac estimate --model``, such as ``"line"`` or
-        ``"H"``. Data of ``"E"`` must be in normalised units.
+        ``"H"``. Data of ``"E"`` must be in normalised units, and so must those of ``"absolute-pose"``: x, y, X, Y, Z.
     data : (N, channels) array_like
         The data, one point or match per row: ``np.hstack([x1, x2])`` for matches.
     max_models : int, optional

@@ -21,7 +21,6 @@ from bansac.engine.posterior import inlier_probabilities
 from bansac.engine.runner import EngineResult, run
 from bansac.engine.sampling import SAMPLERS
 from bansac.engine.scoring.weights import density_weights, reliability_weights, scale_weights
-from bansac.engine.warm_start import InitialModel
 from bansac.numeric.arrays import Bools, Floats
 from bansac.numeric.clock import Stopwatch
 from bansac.numeric.jit import kernel
@@ -117,8 +116,9 @@ def solve_once(
             quality=quality,
             weights=score_weights,
             plausibility=plausibility,
-            is_significant=test if auto else None,
-            initial=None if initial_model is None else InitialModel(initial_model, test),
+            is_significant=test if auto or initial_model is not None else None,
+            is_estimated=auto,
+            initial_model=initial_model,
         )
     threshold = outcome.threshold
     residuals, inliers, count = _measure(problem, data, outcome.model, threshold, unit)

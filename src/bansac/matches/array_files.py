@@ -26,13 +26,16 @@ def read_array(path: Path) -> Any:
         raise unreadable(path, error) from None
 
 
-def read_arrays(path: Path, names: Sequence[str]) -> tuple[dict[str, Any], list[str]]:
-    """Read the arrays of an npz or h5 file whose names are in ``names``; return them and the names of all arrays."""
-    read = _read_npz if path.suffix.lower() == ".npz" else _read_hdf5
-    if read is _read_hdf5:
+def read_arrays(path: Path, names: Sequence[str], group: str | None = None) -> tuple[dict[str, Any], list[str]]:
+    """Read the arrays of an npz or h5 file whose names are in ``names``; return them and the names of all arrays.
+
+    ``group`` is the name of a group of an h5 file; other files have none.
+    """
+    is_npz = path.suffix.lower() == ".npz"
+    if not is_npz:
         import_h5py()
     try:
-        return read(path, names)
+        return _read_npz(path, names) if is_npz else _read_hdf5(path, names, group or "/")
     except Exception as error:  # damaged archives raise errors of zipfile, zlib, NumPy, h5py and other modules
         raise unreadable(path, error) from None
 
@@ -42,9 +45,12 @@ def _read_npz(path: Path, names: Sequence[str]) -> tuple[dict[str, Any], list[st
         return {name: arrays[name] for name in names if name in arrays.files}, sorted(arrays.files)
 
 
-def _read_hdf5(path: Path, names: Sequence[str]) -> tuple[dict[str, Any], list[str]]:
+def _read_hdf5(path: Path, names: Sequence[str], group: str) -> tuple[dict[str, Any], list[str]]:
     h5py = import_h5py()
     with h5py.File(path, "r") as file:
-        found = sorted(file.keys())
-        wanted = {name: file[name] for name in names if name in found}
+        arrays = file[group]
+        if not isinstance(arrays, h5py.Group):
+            raise ValueError(f"{group!r} is no group")
+        found = sorted(arrays.keys())
+        wanted = {name: arrays[name] for name in names if name in found}
         return {name: read_dataset(item) for name, item in wanted.items() if isinstance(item, h5py.Dataset)}, found

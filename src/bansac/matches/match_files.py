@@ -16,20 +16,37 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bansac.camera import Camera
 from bansac.matches.array_files import ARRAY_SUFFIXES, read_array, read_arrays
+from bansac.matches.hdf5 import Reader
 from bansac.matches.matches import Matches, as_indices
 from bansac.matches.pair_folder import PairFolder
 from bansac.matches.text_tables import read_rows, read_table, read_text
 from bansac.numeric.arrays import as_floats
 
-__all__ = ["read_calibration", "read_data", "read_matches"]
+__all__ = [
+    "HDF5",
+    "CameraLike",
+    "find_groups",
+    "read_calibration",
+    "read_data",
+    "read_matches",
+    "read_own_camera",
+    "read_single_camera",
+]
 
 Array = NDArray[np.float64]
+CameraLike = Array | Camera
+"""A camera matrix (3, 3), or a camera with lens distortion."""
 
 _TEXT_SUFFIXES = (".csv", ".tsv", ".txt")
 _MATCH_COLUMNS = ("x1", "y1", "x2", "y2")
 
+HDF5 = (".h5", ".hdf5")
+
 _CAMERAS = ("K", "K1", "K2")
+# Lens distortion of each camera matrix, only in files of cameras.
+_DISTORTIONS = {"K": "distortion", "K1": "distortion1", "K2": "distortion2"}
 # Names of keypoint arrays; LightGlue numbers images from 0.
 _KEYPOINTS = (("keypoints1", "keypoints2"), ("keypoints0", "keypoints1"))
 _MATCH_ARRAYS = ("x1", "x2", "matches", "keypoints0", "keypoints1", "keypoints2", "scores", *_CAMERAS)
@@ -40,16 +57,22 @@ def read_matches(path: Path, pair: str | None = None) -> Matches:
 
     npz and h5 files contain the points as ``x1`` and ``x2`` (N, 2), or as ``matches`` (N, 4), or as indices ``matches``
     (N, 2) into ``keypoints1`` and ``keypoints2`` (LightGlue: ``keypoints0`` and ``keypoints1``). Optional arrays are
-    ``scores`` (N), and ``K``, or ``K1`` and ``K2`` (3, 3). If ``pair`` is given, it is the key of a pair, and the path
-    is a folder in the format of the RANSAC tutorial. The scores of such a pair are 1 - ratio, clipped to [0, 1].
+    ``scores`` (N), and ``K``, or ``K1`` and ``K2`` (3, 3). If ``pair`` is given, it is the name of a group with these
+    arrays in an h5 file; or the path is a folder in the format of the RANSAC tutorial, and the scores are 1 - ratio,
+    clipped to [0, 1].
     """
-    if pair is not None:
+    if pair is not None and (path.is_dir() or path.suffix.lower() not in HDF5):
         found = PairFolder(path).pair(pair)
         return replace(found, scores=None if found.scores is None else np.clip(found.scores, 0.0, 1.0))
     if _is_table(path):
         table, scores = _read_columns(path, _MATCH_COLUMNS)
         return Matches(table[:, :2], table[:, 2:], scores=scores)
-    arrays = _Arrays(path, _MATCH_ARRAYS)
+    arrays = _Arrays(path, _MATCH_ARRAYS, group=pair)
+    if not arrays.found and pair is None and path.suffix.lower() in HDF5 and (groups := find_groups(path)):
+        raise ValueError(
+            f"{path}: has {len(groups)} pairs, the first is {groups[0]!r}: --pair chooses one, --out *.npz, *.h5 or "
+            "*.parquet estimates all"
+        )
     K1, K2 = _cameras(arrays) if arrays.has_any(*_CAMERAS) else (None, None)
     keypoints = next((names for names in _KEYPOINTS if arrays.found.keys() >= set(names)), None)
     if keypoints is not None:
@@ -61,6 +84,12 @@ def read_matches(path: Path, pair: str | None = None) -> Matches:
         x1 = arrays.get("x1", (None, 2))
         matches = Matches(x1, arrays.get("x2", (len(x1), 2)), scores=_scores(arrays, len(x1)))
     return replace(matches, K1=K1, K2=K2)
+
+
+def find_groups(path: Path) -> list[str]:
+    """Return the names of the groups of an h5 file, at any depth, that are pairs for :func:`read_matches`."""
+    with Reader(path) as file:
+        return sorted({group for name in ("x1", "matches") for group in file.groups_with(name)})
 
 
 def read_data(path: Path, columns: Mapping[str, tuple[str, ...]]) -> tuple[dict[str, Array], Array | None]:
@@ -81,11 +110,26 @@ def read_data(path: Path, columns: Mapping[str, tuple[str, ...]]) -> tuple[dict[
     return found, _scores(arrays, n or 0)
 
 
-def read_calibration(path: Path) -> tuple[Array, Array]:
-    """Read one camera matrix for both images, or one for each; return K1 and K2.
+def read_own_camera(path: Path) -> Array | None:
+    """Return the camera matrix ``K`` of an npz or h5 file of points; None if it has none."""
+    arrays = None if _is_table(path) else _Arrays(path, ("K",))
+    return _camera(arrays, "K") if arrays is not None and arrays.has_any("K") else None
 
-    ``.json`` and ``.npz`` files contain ``K``, or ``K1`` and ``K2``. Any other file is text with the three rows of K,
-    or the three rows of K1 followed by those of K2.
+
+def read_single_camera(path: Path) -> CameraLike:
+    """Read the camera of one image; a ValueError if the file has two."""
+    camera, other = read_calibration(path)
+    if not (camera == other if isinstance(camera, Camera) else np.array_equal(camera, np.asarray(other))):
+        raise ValueError(f"{path}: must hold one camera matrix for all images, got two")
+    return camera
+
+
+def read_calibration(path: Path) -> tuple[CameraLike, CameraLike]:
+    """Read one camera for both images, or one for each.
+
+    ``.json`` and ``.npz`` files contain ``K``, or ``K1`` and ``K2``, and optionally ``distortion``, or ``distortion1``
+    and ``distortion2``: OpenCV's coefficients. Any other file is text with the three rows of K, or the three rows of K1
+    followed by those of K2.
     """
     if path.suffix == ".json":
         try:
@@ -94,13 +138,33 @@ def read_calibration(path: Path) -> tuple[Array, Array]:
             raise ValueError(f"{path}: not JSON: {error}") from None
         if not isinstance(document, dict):
             raise ValueError(f"{path}: must hold an object with K, or with K1 and K2, got {type(document).__name__}")
-        return _cameras(_Arrays(path, (), document))
+        return _distorted_cameras(_Arrays(path, (), document))
     if path.suffix == ".npz":
-        return _cameras(_Arrays(path, _CAMERAS))
+        return _distorted_cameras(_Arrays(path, (*_CAMERAS, *_DISTORTIONS.values())))
     rows = [row.fields for row in read_rows(path)]
     if len(rows) not in (3, 6) or any(len(row) != 3 for row in rows):
         raise ValueError(f"{path}: must hold 3 rows of 3 numbers (K) or 6 (K1, then K2), got {len(rows)} rows")
     return _cameras(_Arrays(path, (), {"K1": _numbers(rows[:3]), "K2": _numbers(rows[-3:])}))
+
+
+def _distorted_cameras(arrays: _Arrays) -> tuple[CameraLike, CameraLike]:
+    """Return the cameras with their distortion; those without distortion as matrices."""
+    names = ("K1", "K2") if arrays.has_any("K1") and arrays.has_any("K2") else ("K", "K")
+    K1, K2 = _cameras(arrays)
+    unused = [name for K, name in _DISTORTIONS.items() if K not in names and arrays.has_any(name)]
+    if unused:
+        raise ValueError(f"{arrays.path}: {unused[0]} has no camera matrix of its own")
+    return _distorted(arrays, names[0], K1), _distorted(arrays, names[1], K2)
+
+
+def _distorted(arrays: _Arrays, name: str, K: Array) -> CameraLike:
+    distortion = _DISTORTIONS[name]
+    if not arrays.has_any(distortion):
+        return K
+    try:
+        return Camera.from_matrix(K, arrays.get(distortion, (None,)))
+    except ValueError as error:
+        raise ValueError(f"{arrays.path}: {distortion}: {error}") from None
 
 
 def _cameras(arrays: _Arrays) -> tuple[Array, Array]:
@@ -163,9 +227,15 @@ def _numbers(rows: list[list[str]]) -> Any:
 class _Arrays:
     """Arrays of a file by name; every error names the file and the array."""
 
-    def __init__(self, path: Path, wanted: tuple[str, ...], found: dict[str, Any] | None = None) -> None:
+    def __init__(
+        self,
+        path: Path,
+        wanted: tuple[str, ...],
+        found: dict[str, Any] | None = None,
+        group: str | None = None,
+    ) -> None:
         self.path = path
-        self.found, names = read_arrays(path, wanted) if found is None else (found, sorted(found))
+        self.found, names = read_arrays(path, wanted, group) if found is None else (found, sorted(found))
         self.names = ", ".join(names) or "nothing"
 
     def has_any(self, *names: str) -> bool:

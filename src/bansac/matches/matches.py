@@ -89,15 +89,21 @@ class Matches:
         ----------
         keypoints1, keypoints2 : (M, 2) and (L, 2) array_like
             Keypoints of the two images in pixels.
-        pairs : (N, 2) array_like of int
-            Indices of the keypoints of each match in image 1 and in image 2.
-        scores : (N,) array_like or None, optional
-            Quality of each match; larger is better.
+        pairs : (N, 2) or (M,) array_like of int
+            Indices of the keypoints of each match in image 1 and in image 2. Or, as ``matches0`` of LightGlue, for each
+            keypoint of image 1 the index of its match in image 2, or -1.
+        scores : (N,) or (M,) array_like or None, optional
+            Quality of each match, or of each keypoint of image 1 (``matching_scores0``); larger is better.
 
         Returns
         -------
         Matches
             The matches in the order of ``pairs``.
+
+        Notes
+        -----
+        PyTorch tensors may be on any device and may require gradients. Arrays may have a first axis of length 1, and
+        lists may hold one array, as the output of a matcher for a batch of one pair.
 
         Raises
         ------
@@ -111,7 +117,14 @@ class Matches:
         array([[9., 9.],
                [1., 0.]])
         """
-        points1, points2 = as_points("keypoints1", keypoints1, 2), as_points("keypoints2", keypoints2, 2)
+        points1 = as_points("keypoints1", _unbatched(keypoints1, 2), 2)
+        points2 = as_points("keypoints2", _unbatched(keypoints2, 2), 2)
+        pairs, scores = _unbatched(pairs, 2), None if scores is None else _unbatched(scores, 1)
+        first = _first_matches(pairs, len(points1))
+        if first is not None:
+            matched = first != -1
+            pairs = np.column_stack([np.flatnonzero(matched), first[matched]])
+            scores = None if scores is None else as_scores("scores", scores, len(points1))[matched]
         indices = as_indices("pairs", pairs, {"keypoints1": points1, "keypoints2": points2})
         quality = None if scores is None else as_scores("scores", scores, len(indices))
         return cls(points1[indices[:, 0]], points2[indices[:, 1]], scores=quality)
@@ -226,6 +239,25 @@ class Matches:
         if self.ratios is None:
             raise ValueError(f"the matches of the pair {self.key!r} have no SNN ratios")
         return self.select(self.ratios < max_ratio)
+
+
+def _unbatched(value: Any, dimensions: int) -> Any:
+    """Return a PyTorch tensor as an array in main memory, without the axis or list of a batch of one pair."""
+    if isinstance(value, list | tuple) and len(value) == 1 and getattr(value[0], "ndim", 0) >= dimensions:
+        value = value[0]
+    if hasattr(value, "detach") and hasattr(value, "cpu"):
+        value = np.asarray(value.detach().cpu())
+    shape: tuple[int, ...] = getattr(value, "shape", ())
+    return value[0] if len(shape) > dimensions and shape[0] == 1 else value
+
+
+def _first_matches(pairs: Any, n: int) -> NDArray[np.int64] | None:
+    """Return the index in image 2, or -1, of each of the n keypoints of image 1; None for pairs of indices."""
+    as_floats("pairs", pairs)  # rejects masked values
+    indices = np.asarray(pairs)
+    if indices.shape == (1, n) and n != 2:  # a batch; (1, 2) is a pair
+        indices = indices[0]
+    return indices.astype(np.int64) if indices.shape == (n,) and indices.dtype.kind in "iu" else None
 
 
 def as_indices(argument: str, value: ArrayLike, keypoints: Mapping[str, _Array]) -> NDArray[np.int64]:

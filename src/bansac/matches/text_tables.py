@@ -31,8 +31,9 @@ class Row(NamedTuple):
 def read_table(path: Path, columns: tuple[str, ...]) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
     """Read columns of finite numbers, and a column ``score`` if there is one.
 
-    A header may list the columns in any order and with other columns. Without a header, the columns must be in the
-    given order, followed by the scores. An error is a ValueError that names the file and the line.
+    A header may list the columns in any order and with other columns, in upper or lower case. Without a header, the
+    columns must be in the given order, followed by the scores. An error is a ValueError that names the file and the
+    line.
     """
     rows = read_rows(path)
     names = _header(path, rows.pop(0).fields, columns) if rows and _is_header(rows[0]) else None
@@ -101,7 +102,7 @@ def _is_header(row: Row) -> bool:
 
 
 def _header(path: Path, fields: list[str], columns: tuple[str, ...]) -> list[str]:
-    names = [field.lower() for field in fields]
+    names = [field if field in columns else field.lower() for field in fields]  # X is not x in the columns X Y Z x y
     missing = [name for name in columns if name not in names]
     if missing:
         raise ValueError(f"{path}: the header has no column {', '.join(missing)}; it has {', '.join(names)}")

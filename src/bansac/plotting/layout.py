@@ -73,11 +73,11 @@ def new_figure(width: float, height: float) -> Figure:
     return Figure(figsize=(width + 2 * _MARGIN, height + 2 * _MARGIN))
 
 
-def place(figure: Figure, left: float, top: float, width: float, height: float) -> Axes:
+def place(figure: Figure, left: float, top: float, width: float, height: float, projection: str | None = None) -> Axes:
     """Add axes at a position in inches, measured from the upper left corner inside the margin."""
     total = figure.get_size_inches()
     lower_left = np.array([left + _MARGIN, total[1] - _MARGIN - top - height])
-    return figure.add_axes((*(lower_left / total), *([width, height] / total)))
+    return figure.add_axes((*(lower_left / total), *([width, height] / total)), projection=projection)
 
 
 def panel_grid(

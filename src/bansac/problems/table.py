@@ -125,6 +125,7 @@ ESTIMATORS = (
         _PROJECTIONS,
         ("K",),
         warm="projections",
+        model="absolute-pose",
     ),
     Estimator(
         "estimate_affine",

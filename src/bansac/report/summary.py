@@ -11,7 +11,13 @@ import numpy as np
 if TYPE_CHECKING:
     from bansac.result import Result
 
-__all__ = ["html_table", "summary_table", "summary_words"]
+__all__ = ["html_table", "residual_histogram", "summary_table", "summary_words"]
+
+# The histogram of residuals: its size in pixels, the bins, their number within the threshold, and the colours of both
+# sides of the threshold.
+_WIDTH, _HEIGHT, _FOOT = 320, 80, 16
+_BINS, _WITHIN = 32, 8
+_INSIDE, _OUTSIDE = "#1687ff", "#d7191c"
 
 _STOPS = {
     "agreement": "several restarts led to the model with the most support",
@@ -55,6 +61,44 @@ def summary_table(result: Result) -> str:
         A table element with escaped texts.
     """
     return html_table(summary_words(result))
+
+
+def residual_histogram(result: Result) -> str:
+    """Return a histogram of the residuals up to four thresholds, as SVG.
+
+    Parameters
+    ----------
+    result : Result
+        The result.
+
+    Returns
+    -------
+    str
+        An svg element; empty without a model.
+    """
+    if result.model is None:
+        return ""
+    reach = _BINS // _WITHIN * result.threshold
+    counts, _ = np.histogram(result.residuals[result.residuals <= reach], bins=_BINS, range=(0.0, reach))
+    step, unit = _WIDTH / _BINS, _HEIGHT / max(int(counts.max()), 1)
+    bars = "".join(
+        f'<rect x="{step * k:g}" y="{_HEIGHT - unit * count:.4g}" width="{step - 1:g}" height="{unit * count:.4g}" '
+        f'fill="{_INSIDE if k < _WITHIN else _OUTSIDE}"/>'
+        for k, count in enumerate(counts.tolist())
+        if count
+    )
+    beyond = len(result.residuals) - int(counts.sum())
+    labels = (
+        (0, "start", "0"),
+        (step * _WITHIN, "middle", f"threshold {result.threshold:.3g}"),
+        (_WIDTH, "end", f"{beyond} residuals beyond {reach:.3g}"),
+    )
+    texts = "".join(f'<text x="{x:g}" y="{_HEIGHT + 12}" text-anchor="{at}">{text}</text>' for x, at, text in labels)
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="histogram of the residuals" width="{_WIDTH}" '
+        f'height="{_HEIGHT + _FOOT}" font-size="11" font-family="sans-serif" fill="currentColor">{bars}'
+        f'<path d="M0 {_HEIGHT}H{_WIDTH}M{step * _WITHIN:g} 0V{_HEIGHT}" stroke="currentColor"/>{texts}</svg>'
+    )
 
 
 def html_table(rows: Mapping[str, Any]) -> str:

@@ -1,0 +1,101 @@
+"""The threshold of a run: the given one, or one that follows the residuals of significant models.
+
+Until a model is significant, the restarts alternate between the first threshold and a wide one, because the noise may
+be larger than expected. :mod:`.noise_scale` has the estimate, and ``bansac.engine.search`` decides when it is made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+import numpy as np
+
+from bansac.engine.noise_scale import WIDE, estimate_threshold, threshold_bounds
+from bansac.engine.state import State
+from bansac.numeric.arrays import Floats
+from bansac.problems.problem import Problem
+
+__all__ = ["AdaptiveThreshold", "SignificanceTest"]
+
+# If the noise of most points is below this number of thresholds, points further away are not used.
+_WINDOW = 6.0
+# A threshold above this share of the largest one is at the bound.
+_NEARLY = 0.98
+
+SignificanceTest: TypeAlias = Callable[[Floats, float, bool], bool]
+"""Says whether a model in the frame of the run has more support at a threshold than chance explains.
+
+If the third argument is True, only by the fast test.
+"""
+
+
+class AdaptiveThreshold:
+    """The threshold of a run, in the frame of the run.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem.
+    state : State
+        The state of the run, to which the threshold is written.
+    first : float
+        The first threshold.
+    is_significant : callable, optional
+        The significance test of a model. If it is given, the threshold is estimated.
+    is_estimated : bool
+        If False, the threshold is not estimated, although there is a test.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        state: State,
+        first: float,
+        is_significant: SignificanceTest | None = None,
+        *,
+        is_estimated: bool = True,
+    ) -> None:
+        self._problem, self._state, self._is_significant = problem, state, is_significant
+        self._first, self._bounds = first, threshold_bounds(problem, first)
+        self.value = first
+        self.is_estimated = is_significant is not None and is_estimated
+
+    @property
+    def is_first(self) -> bool:
+        """Whether the threshold is the first one."""
+        return self.value == self._first
+
+    def write(self, value: float | None = None) -> None:
+        """Write the threshold, or a new one, to the state."""
+        self.value = self.value if value is None else value
+        self._state.settings["squared_threshold"] = self.value * self.value
+
+    def swap(self) -> None:
+        """Exchange the first threshold and the wide one."""
+        self.write(self._first * (WIDE if self.is_first else 1.0))
+
+    def is_trustworthy(self, model: Floats, fast: bool = False) -> bool:
+        """Return whether a model has more support than chance explains, and its residuals are not too large."""
+        assert self._is_significant is not None
+        if not self._is_significant(model, self.value, fast):
+            return False
+        return self._estimate(model, np.inf) < _NEARLY * self._bounds[1]
+
+    def widest(self, model: Floats) -> float:
+        """Return the threshold estimated from all residuals of a model, but no smaller one than is given."""
+        found = self._estimate(model, np.inf)
+        return found if self.is_estimated else max(found, self._first)
+
+    def reset(self) -> None:
+        """Write the first threshold."""
+        self.write(self._first)
+
+    def estimate(self, model: Floats) -> float:
+        """Return the threshold estimated from the residuals of a model."""
+        return self._estimate(model, _WINDOW)
+
+    def _estimate(self, model: Floats, window: float) -> float:
+        """Return the threshold estimated from the residuals of a model within this number of thresholds."""
+        residuals, (smallest, largest) = self._problem.distances(self._state.data, model), self._bounds
+        return estimate_threshold(residuals, self._problem, (smallest, min(window * self.value, largest)))

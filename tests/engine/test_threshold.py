@@ -1,0 +1,70 @@
+"""The threshold of a run: written to the state, swapped with the wide one, estimated from residuals."""
+
+from __future__ import annotations
+
+import types
+
+import numpy as np
+import pytest
+
+from bansac.engine.noise_scale import LARGEST_IN_PLANE, SMALLEST, WIDE
+from bansac.engine.threshold import AdaptiveThreshold
+from bansac.problems.homography import HOMOGRAPHY
+
+IDENTITY = np.eye(3).ravel()
+
+
+def matches(noise: float, outliers: int = 0) -> np.ndarray:
+    """Return matches (4 x N) of the identity with noise in the second image, and outliers."""
+    rng = np.random.default_rng(3)
+    x1 = rng.uniform(0.0, 1000.0, (2, 400 + outliers))
+    x2 = x1 + noise * rng.standard_normal(x1.shape)
+    x2[:, 400:] = rng.uniform(0.0, 1000.0, (2, outliers))
+    return np.vstack([x1, x2])
+
+
+def threshold(
+    data: np.ndarray, first: float, *, significant: bool = True
+) -> tuple[AdaptiveThreshold, dict[str, float]]:
+    """Return a threshold, and the settings of its state."""
+    settings = {"squared_threshold": first * first}
+    state = types.SimpleNamespace(data=data, settings=settings)
+    return AdaptiveThreshold(HOMOGRAPHY, state, first, lambda *_: significant), settings  # type: ignore[arg-type]
+
+
+def test_write_and_swap_change_the_state() -> None:
+    found, settings = threshold(matches(1.0), 2.0)
+    assert found.is_first
+    assert found.is_estimated
+    found.swap()
+    assert found.value == 2.0 * WIDE
+    assert settings["squared_threshold"] == (2.0 * WIDE) ** 2
+    assert not found.is_first
+    found.swap()
+    assert found.is_first
+    assert settings["squared_threshold"] == 4.0
+    settings["squared_threshold"] = 0.0  # as after the state of the first restart is restored
+    found.write(3.0)
+    found.write()
+    assert found.value == 3.0
+    assert settings["squared_threshold"] == 9.0
+
+
+@pytest.mark.parametrize("first", [0.5, 2.0, 8.0])
+@pytest.mark.parametrize("outliers", [0, 400])
+def test_the_estimate_is_the_99_percent_quantile_of_the_noise(first: float, outliers: int) -> None:
+    # The transfer error has two components; the 99 % quantile of their length is 3.03 standard deviations.
+    found, _ = threshold(matches(0.7, outliers), first)
+    assert found.estimate(IDENTITY) == pytest.approx(3.03 * 0.7, rel=0.15)
+
+
+def test_the_estimate_keeps_to_its_bounds() -> None:
+    assert threshold(matches(1e-6), 2.0)[0].estimate(IDENTITY) == SMALLEST * 2.0
+    found, _ = threshold(matches(500.0), 2.0)
+    assert found.estimate(IDENTITY) <= LARGEST_IN_PLANE * 2.0
+
+
+def test_a_model_needs_significance_and_small_residuals() -> None:
+    assert threshold(matches(0.7), 2.0)[0].is_trustworthy(IDENTITY)
+    assert not threshold(matches(0.7), 2.0, significant=False)[0].is_trustworthy(IDENTITY)
+    assert not threshold(matches(50.0), 2.0)[0].is_trustworthy(IDENTITY)
