@@ -169,10 +169,10 @@ class Restarts:
         return enough and (self.agree() or self.count >= self._options.restarts)
 
 
-def is_same(first: Bools, second: Bools, share: float = _SAME) -> bool:
-    """Return whether two models with these masks of inliers are the same: they have this share of them in common."""
+def is_same(first: Bools, second: Bools) -> bool:
+    """Return whether two models with these masks of inliers are the same."""
     both = int(np.count_nonzero(first & second))
-    return both >= share * (int(np.count_nonzero(first)) + int(np.count_nonzero(second)) - both)
+    return both >= _SAME * (int(np.count_nonzero(first)) + int(np.count_nonzero(second)) - both)
 
 
 def iterations_to_confirm(initial: RestartModel, most: int, sample_size: int, confidence: float) -> tuple[int, ...]:

@@ -56,8 +56,6 @@ _FEW = 10_000
 # estimated after these numbers of iterations of a restart.
 _ESTIMATES = 3
 _EARLY = 50, 150
-# If a restart leads to a model with this share of common inliers, the initial model is not refined a second time.
-_IDENTICAL = 0.97
 # A model is tested again if its threshold loses a larger share of its inliers.
 _LOST = 0.2
 
@@ -133,9 +131,7 @@ class Search:
             if state.progress["best_inliers"] > 0:
                 if optimize is not None and state.progress["unoptimized"]:
                     optimize()
-                initial = restarts.initial
-                same = initial is not None and is_same(self._best_inliers(), initial.is_inlier, _IDENTICAL)
-                candidate = initial if same else self._refined_candidate()
+                candidate = self._refined_candidate()
             restarts.end_restart(state, candidate)
             if self.threshold.is_estimated:
                 self._adapt_threshold(restarts, optimize)
