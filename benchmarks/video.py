@@ -8,12 +8,12 @@ other points. The noise has a standard deviation of 0.7 px. A tenth of the track
 middle of the video is a cut: another scene, and a camera that looks in another direction. From three quarters on, six
 frames are occluded: 60 % of the inliers become outliers.
 
-"Cold" are calls without knowledge of the last frame, "warm" calls with ``initial_model`` of the last frame that was a
+"Cold" are calls without knowledge of the last frame, "warm" calls with ``initial_model`` of the last frame if it was a
 success, "warm, priors" also have the beliefs of the last frame as priors, mapped by track. OpenCV is USAC_MAGSAC with a
 threshold of 2.5 px, which fits the noise; the others estimate the threshold. The time of a frame is the shortest
-processor time of some repetitions. Errors: of a homography the mean transfer error of the image corners in pixels, of a relative pose the
-larger error of rotation and direction of translation in degrees, of an absolute pose the mean distance of the
-projections of the visible points in pixels.
+processor time of some repetitions. Errors: of a homography the mean transfer error of the image corners in pixels, of a
+relative pose the larger error of rotation and direction of translation in degrees, of an absolute pose the mean
+distance of the projections of the visible points in pixels.
 """
 
 from __future__ import annotations

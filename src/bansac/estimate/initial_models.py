@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from bansac.numeric.arrays import Floats, as_floats
@@ -20,13 +19,10 @@ def as_model(problem: Problem, value: ArrayLike | None) -> Floats | None:
 
 
 def as_motion(value: ArrayLike) -> tuple[Floats, Floats]:
-    """Return the nearest rotation to R, and t, of a pose or a pair (R, t)."""
+    """Return R and t of a pose or a pair (R, t)."""
     if not isinstance(value, tuple | list) or len(value) != 2:
         raise ValueError(f"{_NAME} must be a pose or a pair (R, t), got {type(value).__name__}")
-    R, t = check_model(value[0], (3, 3), "R of "), check_model(value[1], (3,), "t of ")
-    U, _, Vt = np.linalg.svd(R)
-    U[:, 2] *= np.sign(np.linalg.det(U @ Vt))
-    return U @ Vt, t
+    return check_model(value[0], (3, 3), "R of "), check_model(value[1], (3,), "t of ")
 
 
 def check_model(value: ArrayLike, shape: tuple[int, ...], part: str = "") -> Floats:

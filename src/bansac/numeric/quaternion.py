@@ -61,19 +61,20 @@ def matrix_of(model: Floats) -> Floats:
 
 
 def model_of(matrix: Floats) -> Floats:
-    """Return the quaternion and the translation of a 3 x 4 matrix, the inverse of ``matrix_of``."""
-    U, scales, Vt = np.linalg.svd(matrix[:, :3])
-    U[:, 2] *= np.sign(np.linalg.det(U @ Vt))
-    model = np.empty(7)
-    _write_quaternion(U @ Vt, model)
-    model[:4] *= math.sqrt(float(np.mean(scales)))
-    model[4:] = matrix[:, 3]
-    return model
+    """Return the quaternion and the translation of a 3 x 4 matrix, the inverse of ``matrix_of``.
 
-
-@kernel
-def _write_quaternion(R: Floats, model: Floats) -> None:
-    write_quaternion(R[0, 0], R[0, 1], R[0, 2], R[1, 0], R[1, 1], R[1, 2], R[2, 0], R[2, 1], R[2, 2], model)
+    A matrix that is no s R is replaced by the nearest one, as in ``align_rotation``.
+    """
+    (xx, xy, xz), (yx, yy, yz), (zx, zy, zz) = matrix[:, :3]
+    values, vectors = np.linalg.eigh(
+        [
+            [xx + yy + zz, zy - yz, xz - zx, yx - xy],
+            [zy - yz, xx - yy - zz, xy + yx, xz + zx],
+            [xz - zx, xy + yx, yy - xx - zz, yz + zy],
+            [yx - xy, xz + zx, yz + zy, zz - xx - yy],
+        ]
+    )
+    return np.concatenate([vectors[:, -1] * math.sqrt(max(values[-1], 0.0) / 3.0), matrix[:, 3]])
 
 
 @kernel
