@@ -233,6 +233,13 @@ def measure(kind: str, videos: int, frames: int, count: int, repeats: int) -> li
     return rows
 
 
+def as_text(document: dict[str, Any]) -> str:
+    """Return the report as JSON with one line for each row."""
+    head = json.dumps({name: value for name, value in document.items() if name != "rows"}, indent=1)
+    rows = ",\n".join("  " + json.dumps(row) for row in document["rows"])
+    return head.removesuffix("\n}") + f',\n "rows": [\n{rows}\n ]\n}}\n'
+
+
 def main() -> None:
     """Run the measurements."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -249,7 +256,7 @@ def main() -> None:
     for kind in CALLS:
         document["rows"] += measure(kind, arguments.videos, *size.values(), arguments.repeats)
     if arguments.json is not None:
-        arguments.json.write_text(json.dumps(document) + "\n")
+        arguments.json.write_text(as_text(document))
 
 
 if __name__ == "__main__":

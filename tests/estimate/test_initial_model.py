@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -232,8 +234,6 @@ def test_problem_with_its_own_frame_needs_normalize_model():
 
     def normalize_model(model, transform):
         model[2] *= transform[0]
-
-    import dataclasses
 
     points = line_points(200, inlier_ratio=0.5, noise=0.01, seed=1).points
     own = dataclasses.replace(LINE, normalize=normalize, denormalize=denormalize, normalize_model=None)
