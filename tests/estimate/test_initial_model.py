@@ -249,3 +249,14 @@ def test_model_of_a_matrix_is_the_inverse_of_its_matrix():
         for vector in (*rng.normal(size=(5, 3)), np.array([np.pi, 0, 0])):
             matrix = np.column_stack([scale * rotation_matrix(vector), rng.normal(size=3)])
             assert np.allclose(matrix_of(model_of(matrix)), matrix)
+
+
+@pytest.mark.parametrize("known", [False, True], ids=["shared", "second known"])
+def test_pose_with_unknown_focal_lengths_as_initial_model(known):
+    first = bansac.Camera.unknown_focal(640, 480)
+    second = VIEWS.K if known else None
+    cold = bansac.estimate_relative_pose(VIEWS.x1, VIEWS.x2, first, second)
+    warm = bansac.estimate_relative_pose(VIEWS.x1, VIEWS.x2, first, second, initial_model=cold.model)
+    assert warm.success
+    assert warm.iterations <= cold.iterations
+    assert np.mean(warm.inliers == cold.inliers) > 0.95

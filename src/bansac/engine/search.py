@@ -159,7 +159,7 @@ class Search:
     def _iterate_restart(self, restarts: Restarts, iterate: _Loop, optimize: Callable[[], None] | None) -> int:
         """Run the loop of one restart; return its stop code. The threshold can change on the way and at the end."""
         most = restarts.iterations_left()
-        early = _EARLY if optimize is not None and not restarts.is_trusted else ()
+        early: tuple[int, ...] = _EARLY if optimize is not None and not restarts.is_trusted else ()
         if optimize is not None and restarts.initial is not None:
             early = iterations_to_confirm(restarts.initial, most, self.problem.sample_size, self.options.confidence)
         for end in (*(count for count in early if count < most), most):

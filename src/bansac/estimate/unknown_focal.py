@@ -187,14 +187,14 @@ def _initial_model(
 ) -> _Array:
     """Return the model of a relative pose of the caller, flat."""
     R, t = as_motion(initial_model)
-    matrices = getattr(initial_model, "K1", None), getattr(initial_model, "K2", None)
-    if matrices[0] is None or matrices[1] is None:
+    given = [K for name in ("K1", "K2") if (K := getattr(initial_model, name, None)) is not None]
+    if len(given) < 2:
         raise ValueError(
             "initial_model must be a bansac.RelativePose with K1 and K2, because focal lengths are unknown"
         )
+    focals = np.array([check_model(K, (3, 3))[0, 0] / views.unit for K in given])
     if swapped:
-        R, t, matrices = R.T, -R.T @ t, matrices[::-1]
-    focals = np.array([check_model(K, (3, 3))[0, 0] / views.unit for K in matrices])
+        R, t, focals = R.T, -R.T @ t, focals[::-1].copy()
     focals[[camera.is_known for camera in cameras]] = 1.0
     model = np.full(problem.model_size, focals[1])
     model[:9] = _fundamental(R, t, focals).ravel()
