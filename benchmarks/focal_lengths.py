@@ -1,6 +1,7 @@
 """Measure relative poses with unknown focal lengths on image pairs with ground truth, compared with PoseLib.
 
     python benchmarks/focal_lengths.py --data DIR [--sets NAME ...] [--pairs 40] [--json FILE]
+    python benchmarks/focal_lengths.py --modes absolute [--runs 20] [--json FILE]
 
 DIR has the folder EF in the format of the "RANSAC in 2020" tutorial. Matches are mutual nearest neighbours with an SNN
 ratio of at most .85. The focal lengths are withheld; the principal points are given. In the mode "shared" both images
@@ -13,6 +14,12 @@ estimate counted as infinite. "known" has the true focal lengths. "decomposed" i
 implies; for a shared focal length their geometric mean. bansac estimates the threshold, as by default; "ours-1px" and
 PoseLib have 1 px, PoseLib's default. Solvers run on exact samples of random
 scenes, called from Python; a sample is solved if a model has the focal length, to 1e-6 ("solved") or 1e-10.
+
+The mode "absolute" measures absolute poses of synthetic scenes with a withheld focal length, 600 to 3000 px in images
+of 1280 x 960 px. The scene is a cloud at depths of 4 to 12, an object at depths of 4.5 to 5.5, or a plane with a tilt
+of 15 to 50 degrees, with 500 points, a noise of .7 px, and uniform outliers. A run is right if the focal length is
+within 5 % and the rotation within 1 degree. PoseLib 2.0.5 has the solver, and no estimator, of this problem. Modes
+that are not measured stay in the report.
 """
 
 from __future__ import annotations
@@ -29,12 +36,12 @@ import h5py
 import numpy as np
 
 import bansac
-from bansac.geometry import recover_pose
+from bansac.geometry import recover_pose, rotation_matrix
 from bansac.lab.evaluation.provenance import circumstances
 from bansac.lab.metrics.averages import auc
 from bansac.lab.metrics.errors import pose_error
 from bansac.numeric.jit import kernel
-from bansac.solvers import shared_focal_6pt
+from bansac.solvers import p4pf, shared_focal_6pt
 from bansac.solvers.shared_focal_6pt import MAX_MODELS, SCRATCH
 from bansac.synthetic import epipolar_matches
 
@@ -42,6 +49,10 @@ SETS = ("fountain-P11", "Herz-Jesus-P8", "entry-P10", "kitti_seq1")
 SNN, THRESHOLD, TIMES = 0.85, 1.0, 2
 SCALE = 1.4  # of the second image in the mode "both"
 MODES = ("shared", "one", "both")
+WIDTH, HEIGHT, POINTS, NOISE = 1280, 960, 500, 0.7
+SCENES, OUTLIERS = ("cloud", "object", "plane"), (20, 50, 80)
+LIMIT = 4.0  # threshold of absolute poses, in pixels
+RIGHT = 0.05, 1.0  # relative error of the focal length, degrees
 
 
 class Pair(NamedTuple):
@@ -225,6 +236,147 @@ def measure_solvers(count: int = 1000) -> dict[str, dict[str, float]]:
     return report
 
 
+class View(NamedTuple):
+    """3D points, their images, and the camera."""
+
+    X: np.ndarray
+    x: np.ndarray
+    R: np.ndarray
+    focal: float
+
+
+def make_view(kind: str, n: int, outliers: int, noise: float, seed: int) -> View:
+    """Return a view of a kind of scene with the given percentage of outliers."""
+    rng = np.random.default_rng(seed)
+    size = np.array([WIDTH, HEIGHT])
+    focal = float(np.exp(rng.uniform(np.log(600), np.log(3000))))
+    x = rng.uniform(0, size, (n, 2))
+    rays = (x - (size - 1) / 2) / focal
+    direction, tilt = rng.uniform(0, 2 * np.pi), np.tan(np.radians(rng.uniform(15, 50)))
+    plane = 8 / np.maximum(1 + tilt * rays @ [np.cos(direction), np.sin(direction)], 0.1)
+    depths = {"cloud": rng.uniform(4, 12, n), "object": rng.uniform(4.5, 5.5, n), "plane": plane}[kind]
+    R, t = rotation_matrix(rng.normal(size=3)), rng.normal(size=3) * 5
+    X = (np.insert(rays, 2, 1, axis=1) * depths[:, None] - t) @ R
+    x = x + rng.normal(0, noise, (n, 2))
+    wrong = rng.permutation(n)[: n * outliers // 100]
+    x[wrong] = rng.uniform(0, size, (len(wrong), 2))
+    return View(X, x, R, focal)
+
+
+UNKNOWN = bansac.Camera.unknown_focal(WIDTH, HEIGHT)
+
+
+def our_view(threshold: float | None, view: View) -> Answer:
+    """Estimate an absolute pose with bansac."""
+    model = bansac.estimate_absolute_pose(view.X, view.x, UNKNOWN, threshold=threshold).model
+    return Answer(None, None) if model is None else Answer(model.R, model.t, model.K[0, 0])
+
+
+def known_view(view: View) -> Answer:
+    """Estimate an absolute pose with bansac and the true focal length."""
+    model = bansac.estimate_absolute_pose(view.X, view.x, UNKNOWN.with_focal(view.focal)).model
+    return Answer(None, None) if model is None else Answer(model.R, model.t, view.focal)
+
+
+def pycolmap_view(view: View) -> Answer:
+    """Estimate an absolute pose and the focal length with pycolmap; its origin is the corner of the first pixel."""
+    import pycolmap as library
+
+    camera = library.Camera.create_from_model_id(1, library.CameraModelId.SIMPLE_PINHOLE, 1.2 * WIDTH, WIDTH, HEIGHT)
+    options = library.AbsolutePoseEstimationOptions()
+    options.estimate_focal_length = True
+    options.ransac.max_error = LIMIT
+    refinement = library.AbsolutePoseRefinementOptions()
+    refinement.refine_focal_length = True
+    found = library.estimate_and_refine_absolute_pose(view.x + 0.5, view.X, camera, options, refinement)
+    if found is None:
+        return Answer(None, None)
+    pose = found["cam_from_world"]
+    return Answer(pose.rotation.matrix(), pose.translation, camera.focal_length)
+
+
+ABSOLUTE: dict[str, Callable[[View], Answer]] = {
+    "ours": functools.partial(our_view, None),
+    "ours-4px": functools.partial(our_view, LIMIT),
+    "pycolmap": pycolmap_view,
+    "known": known_view,
+}
+
+
+def measure_views(runs: int) -> dict[str, Any]:
+    """Return the share of right runs, errors and times of absolute poses by scene and share of outliers."""
+    found: dict[str, Any] = {}
+    for kind in SCENES:
+        for outliers in OUTLIERS:
+            views = [make_view(kind, POINTS, outliers, NOISE, seed) for seed in range(runs)]
+            rows: dict[str, list[tuple[float, float, float]]] = {name: [] for name in ABSOLUTE}
+            for method in ABSOLUTE.values():
+                method(views[0])
+            for view in views:
+                for name, method in ABSOLUTE.items():
+                    seconds = np.inf
+                    for _ in range(TIMES):
+                        started = time.perf_counter()
+                        answer = method(view)
+                        seconds = min(seconds, time.perf_counter() - started)
+                    R = np.full((3, 3), np.inf) if answer.R is None else answer.R
+                    angle = np.degrees(2 * np.arcsin(min(np.linalg.norm(R - view.R) / np.sqrt(8), 1.0)))
+                    focal = abs(answer.f1 / view.focal - 1)
+                    rows[name].append((focal if np.isfinite(focal) else np.inf, angle, 1e3 * seconds))
+            for name, errors in rows.items():
+                focals, angles, ms = np.array(errors).T
+                row = {
+                    "right": float(np.mean((focals <= RIGHT[0]) & (angles <= RIGHT[1]))),
+                    "focal_median": float(f"{np.median(focals):.3g}") if np.isfinite(np.median(focals)) else None,
+                    "degrees_median": float(f"{np.median(angles):.3g}"),
+                    "ms_median": round(float(np.median(ms)), 2),
+                }
+                found.setdefault(kind, {}).setdefault(str(outliers), {})[name] = row
+                print(f"absolute {kind:7} {outliers} % {name:9}", row, flush=True)
+    return found
+
+
+def measure_p4pf(count: int = 1000) -> dict[str, dict[str, dict[str, float]]]:
+    """Return the share of samples whose focal length is found, numbers of models, and microseconds of a call."""
+    import poselib as library
+
+    solver, models, scratch = kernel(p4pf.solve), np.empty((p4pf.MAX_MODELS, 8)), np.empty(p4pf.SCRATCH)
+
+    def ours(x: np.ndarray, X: np.ndarray, data: np.ndarray) -> list[float]:
+        return [float(f) for f in models[: solver(data, np.arange(4), models, scratch), 7]]
+
+    def theirs(x: np.ndarray, X: np.ndarray, data: np.ndarray) -> list[float]:
+        return list(library.p4pf(x, X, True)[1])
+
+    report: dict[str, dict[str, dict[str, float]]] = {}
+    for kind in SCENES:
+        views = [make_view(kind, 4, 0, 0.0, seed) for seed in range(count)]
+        images = [(view.x - np.array(UNKNOWN.params[1:])) / 800 for view in views]  # in half diagonals
+        inputs = [
+            (x, view.X, np.ascontiguousarray(np.hstack([x, view.X]).T)) for x, view in zip(images, views, strict=True)
+        ]
+        for name, method in (("ours", ours), ("poselib", theirs)):
+            best = np.inf
+            for _ in range(3):
+                started = time.perf_counter()
+                found = [method(*given) for given in inputs]
+                best = min(best, time.perf_counter() - started)
+            errors = np.array(
+                [
+                    min((abs(800 * f / view.focal - 1) for f in row), default=np.inf)
+                    for row, view in zip(found, views, strict=True)
+                ]
+            )
+            report.setdefault(kind, {})[name] = {
+                "solved": round(float(np.mean(errors < 1e-6)), 4),
+                "solved_exactly": round(float(np.mean(errors < 1e-10)), 4),
+                "models": round(float(np.mean([len(row) for row in found])), 2),
+                "us": round(1e6 * best / count, 1),
+            }
+            print("solver P4Pf", kind, name, report[kind][name], flush=True)
+    return report
+
+
 def summary(rows: np.ndarray) -> dict[str, float]:
     """Return the averages of pose errors, focal errors and milliseconds."""
     errors, focals, ms = rows.T
@@ -242,23 +394,37 @@ def summary(rows: np.ndarray) -> dict[str, float]:
 def main() -> None:
     """Measure all modes on all sets."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--data", type=Path, help="not needed by the mode absolute")
     parser.add_argument("--sets", nargs="*", default=SETS)
-    parser.add_argument("--modes", nargs="*", default=MODES)
+    parser.add_argument("--modes", nargs="*", default=(*MODES, "absolute"), choices=(*MODES, "absolute"))
     parser.add_argument("--pairs", type=int, default=40)
+    parser.add_argument("--runs", type=int, default=20, help="scenes of a kind in the mode absolute")
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
-    report: dict[str, Any] = {"circumstances": circumstances(), "solvers": measure_solvers(), "pairs": {}}
-    for solver, row in report["solvers"].items():
-        print("solver", solver, row, flush=True)
-    for mode in arguments.modes:
+    modes = [mode for mode in arguments.modes if mode != "absolute"]
+    if modes and arguments.data is None:
+        parser.error(f"the modes {', '.join(modes)} need --data")
+    report: dict[str, Any] = {}
+    if arguments.json and arguments.json.exists():
+        report = json.loads(arguments.json.read_text())
+    if "absolute" in arguments.modes:
+        report["absolute"] = {
+            "circumstances": circumstances(("poselib", "pycolmap")),
+            "solvers": measure_p4pf(),
+            "scenes": measure_views(arguments.runs),
+        }
+    if modes:
+        report |= {"circumstances": circumstances(), "solvers": measure_solvers(), "pairs": {}}
+        for solver, row in report["solvers"].items():
+            print("solver", solver, row, flush=True)
+    for mode in modes:
         for name in arguments.sets:
             found = measure(load(arguments.data / "EF" / name, arguments.pairs), mode)
             report["pairs"].setdefault(mode, {})[name] = found
             for method, row in found.items():
                 print(f"{mode:7} {name:14} {method:11}", row, flush=True)
-            if arguments.json:
-                arguments.json.write_text(json.dumps(report, indent=2) + "\n")
+    if arguments.json:
+        arguments.json.write_text(json.dumps(report, indent=2) + "\n")
 
 
 if __name__ == "__main__":

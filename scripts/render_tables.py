@@ -38,6 +38,7 @@ from bansac.lab.evaluation.tables import format_number
 PAGES = (
     "docs/results.md",
     "docs/reproduction.md",
+    "docs/reproduction-appendix.md",
     "docs/calibration.md",
     "docs/choosing.md",
     "docs/cameras.md",

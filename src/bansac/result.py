@@ -68,8 +68,8 @@ class RelativePose(_Motion):
         return super()._asdict() | {name: K for name, K in matrices.items() if K is not None}
 
 
-class AbsolutePose(NamedTuple):
-    """Pose of a camera: a 3D point ``X`` has the camera coordinates ``R @ X + t``.
+class AbsolutePose(_Motion):
+    """Pose of a camera: a 3D point ``X`` has the camera coordinates ``R @ X + t``; unpacks as ``R, t``.
 
     Attributes
     ----------
@@ -77,10 +77,21 @@ class AbsolutePose(NamedTuple):
         Rotation.
     t : (3,) ndarray
         Translation, in the unit of the 3D points; the camera centre is ``-R.T @ t``.
+    K : (3, 3) ndarray or None
+        Camera matrix, if the focal length was estimated; else None.
     """
 
-    R: NDArray[np.float64]
-    t: NDArray[np.float64]
+    K: NDArray[np.float64] | None
+
+    def __new__(cls, R: NDArray[np.float64], t: NDArray[np.float64], K: NDArray[np.float64] | None = None) -> Self:
+        """Make a pose; the camera matrix is no item of the tuple."""
+        pose = super().__new__(cls, R, t)
+        pose.K = K
+        return pose
+
+    def _asdict(self) -> dict[str, Any]:
+        """Return R and t, and the camera matrix if there is one."""
+        return super()._asdict() | ({} if self.K is None else {"K": self.K})
 
 
 _POSES = {pose.__name__: pose for pose in (RelativePose, AbsolutePose)}
@@ -144,7 +155,8 @@ class Result:
         rotation do not determine a fundamental matrix; for this problem both are "planar". With
         "pure_rotation" the translation of E and of the pose is undetermined. With "collinear" the run has no success.
         With "undetermined_focal" the inliers do not determine an unknown focal length, because the optical axes meet or
-        the motion is small. The plane of a homography is "planar". None without a model and for other models.
+        the motion is small; this is also the configuration of an absolute pose whose 3D points do not determine it. The
+        plane of a homography is "planar". None without a model and for other models.
     """
 
     model: Any

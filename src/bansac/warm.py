@@ -50,6 +50,9 @@ _VARIANTS = {
     "planar_scene": ("estimate_fundamental", "plane of space"),
     "relative_pose": ("estimate_relative_pose", "normalised scene"),
     "pose_of_plane": ("estimate_relative_pose", "normalised plane"),
+    "shared_focal": ("estimate_relative_pose", "scene, focal length unknown"),
+    "one_focal": ("estimate_relative_pose", "scene, one focal length unknown"),
+    "unknown_focal_pose": ("estimate_absolute_pose", "projections, focal length unknown"),
 }
 
 # Number of matches or points.
@@ -72,6 +75,7 @@ DEFAULTS: tuple[Task, ...] = (
     *((name, {}) for name in _PROBLEMS),
     ("sized_images", {}),  # the plausibility of the focal lengths of F
     ("relative_pose", {"scores": True}),
+    *((name, {}) for name in ("shared_focal", "one_focal", "unknown_focal_pose")),
     *((name, {"scores": True}) for name in ("homography", "fundamental", "essential")),
     ("pose_of_plane", {}),  # the motion of a plane, also in COLMAP's databases
     ("homography", {"sampler": "uniform"}),  # ``bansac demo``
@@ -277,7 +281,7 @@ def _compile_around_search(name: str, options: dict[str, Any]) -> None:
 def _data() -> dict[str, dict[str, Any]]:
     """Return the arguments of calls by their key in the table: the data, and the threshold if there is no default."""
     x1, x2, flat = _matches()
-    size = (500, 500)
+    size, camera = (500, 500), bansac.Camera("SIMPLE_PINHOLE", (np.nan, 0.0, 0.0))
     return {
         "plane of space": {"x1": x1, "x2": flat},
         "scene": {"x1": x1, "x2": x2},
@@ -285,6 +289,9 @@ def _data() -> dict[str, dict[str, Any]]:
         "normalised scene": {"x1": x1 / 500, "x2": x2 / 500},
         "normalised plane": {"x1": x1 / 500, "x2": flat / 500},
         "projections": {"points3D": _space(x1 / 500), "points2D": x1 / 500},
+        "scene, focal length unknown": {"x1": x1, "x2": x2, "K1": camera},
+        "scene, one focal length unknown": {"x1": x1, "x2": x2, "K1": np.diag([500, 500, 1]), "K2": camera},
+        "projections, focal length unknown": {"points3D": _space(x1 / 500), "points2D": x1, "K": camera},
         "motion of space": {"x1": _space(x1), "x2": _space(x1), "threshold": 1.0},
         "line": {"points": np.column_stack([x1[:, 0], x1[:, 0]]), "threshold": 1.0},
         "circle": {"points": 100 * _unit_vectors(x1), "threshold": 1.0},

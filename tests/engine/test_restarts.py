@@ -102,6 +102,11 @@ def test_a_model_of_most_data_needs_one_round_less(state):
             assert not restarts.agree()
         finish(restarts, state, candidate(5.0, slice(0, count)))
         assert restarts.agree()
+    restarts = Restarts(BASE.replace(max_iterations=1000, restarts=9, agreement=2), majority_agrees=False)
+    finish(restarts, state, candidate(5.0, slice(0, 60)))
+    assert not restarts.agree()
+    finish(restarts, state, candidate(5.0, slice(0, 60)))
+    assert restarts.agree()
     restarts = Restarts(BASE.replace(max_iterations=1000, restarts=9, agreement=2))
     for _ in range(3):
         finish(restarts, state, candidate(5.0, slice(0, 60), plausibility=0.8))

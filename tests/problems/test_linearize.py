@@ -19,6 +19,7 @@ from bansac.problems.motion_3d import RIGID_3D, SIMILARITY_3D
 from bansac.problems.plane import PLANE
 from bansac.problems.polynomial import polynomial
 from bansac.problems.unknown_focal import ONE_FOCAL, SHARED_FOCAL
+from bansac.problems.unknown_focal_pose import UNKNOWN_FOCAL_POSE
 from tests.reference import epipolar
 
 PROBLEMS = {
@@ -36,6 +37,7 @@ PROBLEMS = {
     "ellipse": ELLIPSE,
     "shared focal length": SHARED_FOCAL,
     "one focal length": ONE_FOCAL,
+    "absolute pose, f unknown": UNKNOWN_FOCAL_POSE,
 }
 EPIPOLAR = ("fundamental", "essential", "symmetric")
 STEP = 1e-6
@@ -69,9 +71,9 @@ def random_model(name, rng):
         model = np.array([1.0, 0.3 * angle, scale, *rng.normal(0, 0.1, 2), -rng.uniform(0.1, 0.5)])
         return model / np.linalg.norm(model)
     model = rng.normal(size=PROBLEMS[name].model_size)
-    if name == "absolute pose":
-        model[6] = 3.0  # the data are in front of the camera
-    if name in ("absolute pose", "rigid motion"):
+    if "absolute pose" in name:
+        model[6:] = 3.0  # the data are in front of the camera
+    if "absolute pose" in name or name == "rigid motion":
         model[:4] /= np.linalg.norm(model[:4])
     return model / np.linalg.norm(model[:3]) if name == "plane" else model
 

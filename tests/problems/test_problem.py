@@ -242,6 +242,7 @@ def test_a_problem_runs_without_the_compiler():
         ),
         ("default_weighting", "sparsity", "default_weighting must be 'density' or .* or None, got 'sparsity'"),
         ("default_max_iterations", 0, "default_max_iterations must be an integer >= 1, got 0"),
+        ("majority_agrees", "no", "majority_agrees must be True or False, got 'no'"),
         ("unit", "metres", "unit must be 'data' or 'pixels' or 'normalised', got 'metres'"),
         ("points", ((0, 0),), r"points must be tuples that list each of the \d+ channels once, got \(\(0, 0\),\)"),
         ("points", ((0,), (7,)), "points must be tuples that list"),

@@ -216,8 +216,9 @@ class Options:
         integer(1, 1_000_000),
         group="restarts",
         help="Number of restarts with the same best model after which no further one starts.",
-        details="""One restart less is needed if more than half of the points or matches are inliers of the model. Twice
-        this number is needed if the focal lengths of a fundamental matrix are implausible.""",
+        details="""One restart less is needed if more than half of the points or matches are inliers of the model and
+        the focal length is known. Twice this number is needed if the focal lengths of a fundamental matrix are
+        implausible.""",
     )
     scoring: str | Score = option(
         "msac",

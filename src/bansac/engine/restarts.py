@@ -7,8 +7,8 @@ of iterations. A restart from the prior does not depend on the restarts before i
 
 * the iterations of all restarts together have reached ``max_iterations``;
 * or ``restarts`` restarts are done;
-* or ``agreement`` restarts have led to the same model. One less is enough if most points are its inliers. If the
-  threshold is estimated, the model must be significant.
+* or ``agreement`` restarts have led to the same model. One less is enough if most points are its inliers and the
+  problem has ``majority_agrees``. If the threshold is estimated, the model must be significant.
 
 The last two apply from ``min_iterations`` on. Easy data need one or two short restarts, hard data need all. The search
 (``bansac.engine.search``) also ends the restarts at ``max_seconds``.
@@ -73,11 +73,13 @@ class Restarts:
     ----------
     options : Options
         The options of the run, with ``max_iterations`` set.
+    majority_agrees : bool
+        The property of the problem.
     """
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: Options, majority_agrees: bool = True) -> None:
         assert options.max_iterations is not None
-        self._options = options
+        self._options, self._majority_agrees = options, majority_agrees
         self._budget = int(options.max_iterations)
         self._grows = options.restart_iterations is None
         shares = sum(_growth(k) for k in range(min(options.restarts, _MOST_GROWING)))
@@ -155,7 +157,7 @@ class Restarts:
             return self._initial is not None and self._agreeing > 1
         if self.best.plausibility < _PLAUSIBLE:
             return self._agreeing >= _IMPLAUSIBLE_RESTARTS * self._options.agreement
-        majority = self.best.inliers > _MAJORITY * self.best.is_inlier.size
+        majority = self._majority_agrees and self.best.inliers > _MAJORITY * self.best.is_inlier.size
         return self._agreeing >= self._options.agreement - majority
 
     def over(self) -> bool:

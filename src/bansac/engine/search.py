@@ -117,7 +117,7 @@ class Search:
     def run(self) -> tuple[Restarts, str]:
         """Run the restarts and refine the best model of each; return the restarts and the stop reason."""
         state, (iterate, optimize) = self.state, self._loop()
-        restarts = Restarts(self.options)
+        restarts = Restarts(self.options, self.problem.majority_agrees)
         restarts.is_trusted = not self.threshold.is_estimated
         start = SavedState(state) if self.options.restarts > 1 else None
         if self._initial_model is not None:

@@ -1,4 +1,4 @@
-"""The absolute pose of a calibrated camera from 3D points and their images."""
+"""The absolute pose of a camera from 3D points and their images."""
 
 from __future__ import annotations
 
@@ -39,10 +39,11 @@ def estimate_absolute_pose(
     options: Options | None = None,
     **settings: Unpack[Settings],
 ) -> Result:
-    """Estimate the pose of a calibrated camera from 3D points and their images, with outliers.
+    """Estimate the pose of a camera from 3D points and their images, with outliers.
 
-    Poses are computed from three points (P3P) and refined by Levenberg-Marquardt on the reprojection errors. Points
-    behind the camera are never inliers.
+    Poses are computed from three points (P3P) and refined by Levenberg-Marquardt on the reprojection errors. If the
+    focal length of the camera is unknown, it is estimated, too, from four points (P4Pf). Points behind the camera are
+    never inliers.
 
     Parameters
     ----------
@@ -53,7 +54,8 @@ def estimate_absolute_pose(
         distortion need a ``Camera``.
     K : (3, 3) array_like or Camera, optional
         Camera matrix, or camera with lens distortion; a warning as in :func:`bansac.estimate_essential` says if it
-        seems to be that of other points.
+        seems to be that of other points. A camera without a focal length (:meth:`bansac.Camera.unknown_focal`) must
+        have no distortion.
     threshold : float or "auto", optional
         Largest reprojection error of an inlier: in pixels if ``K`` is given, else in normalised units. By default it is
         estimated, as in :func:`bansac.estimate_homography`, starting from 4 pixels or 4e-3. A threshold in pixels is
@@ -70,7 +72,8 @@ def estimate_absolute_pose(
     -------
     Result
         ``model`` is a :class:`bansac.AbsolutePose` with the rotation ``R`` and the translation ``t``:
-        ``x ~ K (R X + t)``.
+        ``x ~ K (R X + t)``. If the focal length was estimated, it has the camera matrix ``K``, and ``configuration`` is
+        "undetermined_focal" if the points do not determine the focal length.
 
     Raises
     ------
@@ -93,6 +96,12 @@ def estimate_absolute_pose(
 
     watch = Stopwatch()
     data = as_matches(points2D, points3D, ("points2D", "points3D"), (2, 3))
+    if isinstance(K, Camera) and not K.has_focal:
+        from bansac.estimate.unknown_focal_pose import estimate_unknown_focal_pose
+
+        return estimate_unknown_focal_pose(
+            data, K, threshold, _DEFAULT_PIXELS, scores, priors, weights, preset, options, settings, watch
+        )
     unit, default = 1.0, None
     camera = None  # with distortion, and a threshold in pixels
     if K is not None:

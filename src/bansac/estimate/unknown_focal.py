@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -36,19 +37,20 @@ from bansac.problems.problem import Problem
 from bansac.result import RelativePose, Result
 from bansac.validate import as_camera
 
-__all__ = ["estimate_unknown_focal"]
+__all__ = ["REACH", "UNDETERMINED", "View", "add_prior", "estimate_unknown_focal", "measure", "minimize", "noise_of"]
 
 _Array = NDArray[np.float64]
+_State = TypeVar("_State")
 
 _DEFAULT_PIXELS = 0.5
 
 # Standard deviation of the logarithm of a focal length from which on it counts as not determined.
-_UNDETERMINED = 0.2
+UNDETERMINED = 0.2
 
 # The refinement: largest number of steps and the smallest relative decrease of the cost; the points within this number
 # of thresholds are used. The Cauchy loss has this scale in standard deviations of the noise (Holland and Welsch, 1977).
 # The deviation is the median residual of the inliers times a factor, and at least a share of the threshold.
-_STEPS, _CONVERGED, _REACH = 20, 1e-6, 2.0
+_STEPS, _CONVERGED, REACH = 20, 1e-6, 2.0
 _SCALE, _TO_DEVIATION, _EXACT = 2.385, 1.4826, 1e-3
 
 # Errors of matches are neither independent nor only noise. The variance that weighs the prior is larger by this factor.
@@ -57,7 +59,7 @@ _DEPENDENCE = 4.0
 _CAN_DETERMINE = ("general", "ambiguous")
 
 
-class _View(NamedTuple):
+class View(NamedTuple):
     """A camera and the name of its argument."""
 
     name: str
@@ -131,7 +133,7 @@ def estimate_unknown_focal(
     """
     if K1 is None:
         raise ValueError("K1 must be given if K2 is")
-    cameras = [_View("K1", K1), _View("K2", K1 if K2 is None else K2)]
+    cameras = [View("K1", K1), View("K2", K1 if K2 is None else K2)]
     swapped = cameras[1].is_known
     if swapped:
         cameras.reverse()
@@ -150,7 +152,7 @@ def estimate_unknown_focal(
     return _recover(problem, views, result, cameras, swapped, watch)
 
 
-def _relative_to_principal_points(data: _Array, cameras: list[_View]) -> _Views:
+def _relative_to_principal_points(data: _Array, cameras: list[View]) -> _Views:
     """Return the matches relative to the principal points, or as rays if the focal length is known."""
     first, second = cameras
     radii = [camera.half_diagonal(x) for camera, x in zip(cameras, (data[:2], data[2:]), strict=True)]
@@ -202,7 +204,7 @@ def _initial_model(
 
 
 def _recover(
-    problem: Problem, views: _Views, result: Result, cameras: list[_View], swapped: bool, watch: Stopwatch
+    problem: Problem, views: _Views, result: Result, cameras: list[View], swapped: bool, watch: Stopwatch
 ) -> Result:
     """Return the result with the refined pose, its residuals, and whether the focal lengths are determined."""
     model = np.array(result.model, dtype=np.float64).ravel()
@@ -213,27 +215,31 @@ def _recover(
         problem, views, R, t, focals, result.residuals / views.unit, result.threshold / views.unit
     )
     model[:9] = _fundamental(R, t, focals).ravel()
-    residuals = distances(problem, views.data, model, views.unit)
-    inliers = residuals <= result.threshold
-    before, count = result.num_inliers, int(np.count_nonzero(inliers))
-    message, configuration = result.message.replace(f" {before} of ", f" {count} of ", 1), result.configuration
-    if configuration in _CAN_DETERMINE and not (deviations < _UNDETERMINED).all():
+    result = measure(problem, views.data, model, views.unit, result, watch)
+    message, configuration = result.message, result.configuration
+    if configuration in _CAN_DETERMINE and not (deviations < UNDETERMINED).all():
         configuration = "undetermined_focal"
         message += "; the matches do not determine the focal length (the optical axes meet, or the motion is small)"
     K1, K2 = (camera.matrix(focal * views.unit) for camera, focal in zip(cameras, focals, strict=True))
     pose = RelativePose(R.T, -R.T @ t, K2, K1) if swapped else RelativePose(R, t, K1, K2)
+    return replace(result, model=pose, message=message, configuration=configuration)
+
+
+def measure(problem: Problem, data: _Array, model: _Array, unit: float, result: Result, watch: Stopwatch) -> Result:
+    """Return a result with the residuals, inliers and probabilities of a refined model (flat); it keeps its model."""
+    residuals = distances(problem, data, model, unit)
+    inliers = residuals <= result.threshold
+    before, count = result.num_inliers, int(np.count_nonzero(inliers))
     posterior: Any = functools.partial(inlier_probabilities, residuals, result.threshold, problem.codimension)
     seconds, loading_seconds = watch.read()
     return replace(
         result,
-        model=pose,
         inliers=inliers,
         residuals=residuals,
         probabilities=posterior if result.success else None,
         seconds=seconds,
         loading_seconds=loading_seconds,
-        message=message,
-        configuration=configuration,
+        message=result.message.replace(f" {before} of ", f" {count} of ", 1),
     )
 
 
@@ -252,26 +258,37 @@ def _fundamental(R: _Array, t: _Array, focals: _Array) -> _Array:
     return np.asarray(cross_matrix(t) @ R * np.outer([1.0, 1.0, focals[1]], [1.0, 1.0, focals[0]]))
 
 
-def _refine(
-    problem: Problem, views: _Views, R: _Array, t: _Array, focals: _Array, residuals: _Array, threshold: float
-) -> tuple[_Array, _Array, _Array, _Array]:
-    """Refine the pose and the focal lengths by the method of Levenberg and Marquardt, with the prior.
+class Noise(NamedTuple):
+    """The noise of the residuals in a refinement."""
 
-    Returns R, t, the focal lengths, and the standard deviations of their logarithms without the prior.
-    """
-    near = np.ascontiguousarray(views.data[:, residuals <= _REACH * threshold])
+    squared_scale: float  # of the Cauchy loss
+    penalty: float  # weight of the squared deviation of a logarithm of a focal length from the prior
+    variance: float
+
+
+def noise_of(residuals: _Array, threshold: float) -> Noise:
+    """Return the noise of the residuals within the threshold."""
     inside = residuals[residuals <= threshold]
     deviation = _TO_DEVIATION * float(np.median(inside)) if inside.size else threshold
     variance = max(deviation, _EXACT * threshold) ** 2
-    squared_scale = min(_SCALE**2 * variance, threshold**2)
-    penalty = _DEPENDENCE * variance / FOCAL_SPREAD**2
-    unknowns, damping = len(views.directions), 1e-3
-    state = R, t, focals
-    cost, normal, gradient = _normal_equations(problem, near, state, views, squared_scale, penalty)
+    return Noise(
+        min(_SCALE**2 * variance, threshold**2), _DEPENDENCE * variance / FOCAL_SPREAD**2, _DEPENDENCE * variance
+    )
+
+
+def minimize(
+    state: _State, equations: Callable[[_State], tuple[float, _Array, _Array]], move: Callable[[_State, _Array], _State]
+) -> tuple[_State, _Array]:
+    """Minimise a cost by the method of Levenberg and Marquardt; return the state and its normal matrix.
+
+    ``equations`` returns the cost, the normal matrix and the gradient of a state, ``move`` the state after a step.
+    """
+    damping = 1e-3
+    cost, normal, gradient = equations(state)
     for _ in range(_STEPS):
         step = np.linalg.lstsq(normal + damping * np.diag(np.diag(normal)), -gradient, rcond=1e-12)[0]
-        moved = _move(state, np.asarray(step, np.float64), views.directions)
-        found, next_normal, next_gradient = _normal_equations(problem, near, moved, views, squared_scale, penalty)
+        moved = move(state, np.asarray(step, np.float64))
+        found, next_normal, next_gradient = equations(moved)
         if found < cost:
             converged = cost - found <= _CONVERGED * cost
             state, cost, normal, gradient, damping = moved, found, next_normal, next_gradient, 0.1 * damping
@@ -281,14 +298,38 @@ def _refine(
             damping *= 10.0
             if damping > 1e6:
                 break
-    for k in range(unknowns):
-        normal[5 + k, 5 + k] -= penalty
+    return state, normal
+
+
+def add_prior(cost: float, normal: _Array, gradient: _Array, deviations: _Array, penalty: float) -> float:
+    """Add the prior to the last parameters, logarithms that deviate so much from their means; return the cost."""
+    first = len(gradient) - len(deviations)
+    for k, deviation in enumerate(deviations, first):
+        cost += penalty * deviation * deviation
+        normal[k, k] += penalty
+        gradient[k] += penalty * deviation
+    return cost
+
+
+def _refine(
+    problem: Problem, views: _Views, R: _Array, t: _Array, focals: _Array, residuals: _Array, threshold: float
+) -> tuple[_Array, _Array, _Array, _Array]:
+    """Refine the pose and the focal lengths by the method of Levenberg and Marquardt, with the prior.
+
+    Returns R, t, the focal lengths, and the standard deviations of their logarithms without the prior.
+    """
+    near = np.ascontiguousarray(views.data[:, residuals <= REACH * threshold])
+    noise = noise_of(residuals, threshold)
+    equations = functools.partial(_normal_equations, problem, near, views, noise)
+    state, normal = minimize((R, t, focals), equations, functools.partial(_move, views.directions))
+    for k in range(len(views.directions)):
+        normal[5 + k, 5 + k] -= noise.penalty
     covariance = np.linalg.pinv(normal, rcond=1e-15, hermitian=True)
-    deviations = np.sqrt(_DEPENDENCE * variance * np.maximum(np.diag(covariance)[5:], 0.0))
+    deviations = np.sqrt(noise.variance * np.maximum(np.diag(covariance)[5:], 0.0))
     return *state, deviations
 
 
-def _move(state: tuple[_Array, _Array, _Array], step: _Array, directions: _Array) -> tuple[_Array, _Array, _Array]:
+def _move(directions: _Array, state: tuple[_Array, _Array, _Array], step: _Array) -> tuple[_Array, _Array, _Array]:
     R, t, focals = state
     turned = t + step[3:5] @ _complement(t)
     return (
@@ -306,12 +347,7 @@ def _complement(t: _Array) -> _Array:
 
 
 def _normal_equations(
-    problem: Problem,
-    data: _Array,
-    state: tuple[_Array, _Array, _Array],
-    views: _Views,
-    squared_scale: float,
-    penalty: float,
+    problem: Problem, data: _Array, views: _Views, noise: Noise, state: tuple[_Array, _Array, _Array]
 ) -> tuple[float, _Array, _Array]:
     """Return the cost of a state (Cauchy loss and prior), and its normal equations."""
     R, t, focals = state
@@ -321,7 +357,7 @@ def _normal_equations(
     model[:9] = F.ravel()
     problem.manifold[0](data, model, 0, n, residuals, by_entry)
     r = residuals[0]
-    weights = 1.0 / (1.0 + r * r / squared_scale)
+    weights = 1.0 / (1.0 + r * r / noise.squared_scale)
     scale = np.outer([1.0, 1.0, focals[1]], [1.0, 1.0, focals[0]])
     skew = cross_matrix(t)
     tangents = [skew @ R @ cross_matrix(axis) * scale for axis in np.eye(3)]
@@ -331,11 +367,7 @@ def _normal_equations(
     jacobian = np.array(tangents).reshape(-1, 9) @ by_entry[:9]
     weighted = jacobian * weights
     normal, gradient = weighted @ jacobian.T, weighted @ r
-    cost = -squared_scale * float(np.log(weights).sum())
-    for k, direction in enumerate(views.directions):
-        camera = int(np.argmax(direction))
-        deviation = math.log(focals[camera] / views.usual[camera])
-        cost += penalty * deviation * deviation
-        normal[5 + k, 5 + k] += penalty
-        gradient[5 + k] += penalty * deviation
-    return cost, normal, gradient
+    cost = -noise.squared_scale * float(np.log(weights).sum())
+    cameras = np.argmax(views.directions, axis=1)
+    deviations = np.log(focals[cameras] / views.usual[cameras])
+    return add_prior(cost, normal, gradient, deviations, noise.penalty), normal, gradient

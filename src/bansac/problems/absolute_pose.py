@@ -17,10 +17,10 @@ from bansac.problems.affine import AFFINE
 from bansac.problems.problem import Problem
 from bansac.solvers import p3p
 
-__all__ = ["ABSOLUTE_POSE"]
+__all__ = ["ABSOLUTE_POSE", "BEHIND"]
 
 # Distance from the image point that stands for a projection behind the camera.
-_BEHIND = 1e6
+BEHIND = 1e6
 
 
 def residuals(data: Reals, model: Reals, start: int, stop: int, out: Reals) -> None:
@@ -62,7 +62,7 @@ def linearize(data: Floats, model: Floats, start: int, stop: int, residuals: Flo
         inverse = 1.0 / depth if depth > 0.0 else 0.0
         u = (qw * a + qx * b + qy * c - qz * d + t1) * inverse
         v = (qw * d - qx * c + qy * b + qz * a + t2) * inverse
-        rx[i] = u - x[i] if depth > 0.0 else _BEHIND
+        rx[i] = u - x[i] if depth > 0.0 else BEHIND
         ry[i] = v - y[i]
         twice = 2.0 * inverse
         u_w[i], u_x[i] = twice * (a - u * c), twice * (b - u * d)
@@ -112,10 +112,10 @@ def evidence(data: Floats, model: Floats) -> tuple[Problem, Floats, Floats]:
     """
     matrix = matrix_of(model)
     seen = matrix[:, :3] @ data[2:] + matrix[:, 3:]
-    matches = np.full((4, data.shape[1]), _BEHIND)
+    matches = np.full((4, data.shape[1]), BEHIND)
     matches[:2] = data[:2]
     np.divide(seen[:2], seen[2], out=matches[2:], where=seen[2] > 0.0)
-    return _REPROJECTION, np.clip(matches, -_BEHIND, _BEHIND), _UNMOVED
+    return _REPROJECTION, np.clip(matches, -BEHIND, BEHIND), _UNMOVED
 
 
 ABSOLUTE_POSE = Problem(

@@ -54,8 +54,8 @@ def focal_plausibility(model: Floats, transform: Floats, cameras: Floats) -> flo
 
 
 def model_focal_plausibility(model: Floats, transform: Floats, diagonal: Floats) -> float:
-    """Return the same factor for a model whose tenth number is a focal length, and the length of the diagonal."""
-    return _factor(model[9] * model[9], 1.0, diagonal[0])
+    """Return the same factor for a model whose last number is a focal length, and the length of the diagonal."""
+    return _factor(model[-1] * model[-1], 1.0, diagonal[0])
 
 
 @kernel

@@ -200,6 +200,7 @@ def _check_fields(problem: Any) -> None:
         ("unit", ("data", "pixels", "normalised")),
         ("default_local_optimization", (*LOCAL_OPTIMIZATIONS, None)),
         ("default_weighting", (*WEIGHTINGS, None)),
+        ("majority_agrees", (True, False)),
     ):
         if getattr(problem, field) not in allowed:
             names = " or ".join(map(repr, allowed))
@@ -317,6 +318,9 @@ class Problem:
         problem has ``fit``, or for ``"lm"`` if it has ``linearize``.
     default_weighting : str, optional
         Meaning of ``weighting="default"`` for this problem, see :class:`bansac.Options`.
+    majority_agrees : bool
+        Whether one agreeing restart less is enough if most points are inliers. False if models that differ may have
+        nearly the same inliers, for example with other focal lengths.
     unit : {"data", "pixels", "normalised"}
         Unit of residuals and threshold: the unit of the data, pixels, or pixels divided by the focal length.
     points : tuple of tuple of int
@@ -377,6 +381,7 @@ class Problem:
     default_max_iterations: int = 3000
     default_local_optimization: str | None = "inner+iterative"
     default_weighting: str | None = None
+    majority_agrees: bool = True
     unit: Literal["data", "pixels", "normalised"] = "data"
     points: tuple[tuple[int, ...], ...] = ()
 

@@ -21,13 +21,13 @@ from bansac.problems.rank_two import span_essential
 from bansac.solvers import fundamental_8pt, one_focal_6pt, shared_focal_6pt
 from bansac.solvers.normalization import fix_sign
 
-__all__ = ["ONE_FOCAL", "SHARED_FOCAL"]
+__all__ = ["LONGEST", "ONE_FOCAL", "SHARED_FOCAL", "SHORTEST"]
 
 # Offset of E after the scratch of the projection.
 _E = fundamental_8pt.SCRATCH
 
 # Range of f in ``project``. The cameras in it are wider than any fisheye and longer than any telephoto lens.
-_SHORTEST, _LONGEST = 0.05, 500.0
+SHORTEST, LONGEST = 0.05, 500.0
 
 _linearize = inner_kernel(linearize_sampson)
 _span = inner_kernel(span_essential)
@@ -93,7 +93,7 @@ def _tangent(model: Floats, basis: Floats, f1: float) -> None:
 @inner_kernel
 def _project(model: Floats, scratch: Floats, f1: float) -> bool:
     f2, e = model[9], scratch[_E : _E + 9]
-    if not _SHORTEST < f2 < _LONGEST:
+    if not SHORTEST < f2 < LONGEST:
         return False
     _divide(model, f1, f2, e)
     if not equalize(e, scratch):
@@ -133,6 +133,7 @@ SHARED_FOCAL = Problem(
     scratch_size=max(shared_focal_6pt.SCRATCH, _E + 9),
     solver_cost=8000.0,
     precision="float32",
+    majority_agrees=False,
     canonical=canonical,
     default_threshold=5e-4,
     default_max_iterations=50_000,
