@@ -260,3 +260,17 @@ def test_pose_with_unknown_focal_lengths_as_initial_model(known):
     assert warm.success
     assert warm.iterations <= cold.iterations
     assert np.mean(warm.inliers == cold.inliers) > 0.95
+
+
+def test_absolute_pose_with_an_unknown_focal_length_as_initial_model():
+    X = np.random.default_rng(4).uniform([-2, -2, 4], [2, 2, 8], (150, 3))
+    x = 700.0 * X[:, :2] / X[:, 2:] + [320, 240]
+    x[:60] = np.random.default_rng(5).uniform(0, 480, (60, 2))
+    camera = bansac.Camera.unknown_focal(640, 480)
+    cold = bansac.estimate_absolute_pose(X, x, camera)
+    warm = bansac.estimate_absolute_pose(X, x, camera, initial_model=cold.model)
+    assert warm.success
+    assert warm.iterations <= cold.iterations
+    assert abs(warm.model.K[0, 0] - 700) < 1
+    with pytest.raises(ValueError, match=r"initial_model must be a bansac\.AbsolutePose with K"):
+        bansac.estimate_absolute_pose(X, x, camera, initial_model=(np.eye(3), np.zeros(3)))

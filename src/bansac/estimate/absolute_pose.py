@@ -100,7 +100,18 @@ def estimate_absolute_pose(
         from bansac.estimate.unknown_focal_pose import estimate_unknown_focal_pose
 
         return estimate_unknown_focal_pose(
-            data, K, threshold, _DEFAULT_PIXELS, scores, priors, weights, preset, options, settings, watch
+            data,
+            K,
+            threshold,
+            _DEFAULT_PIXELS,
+            scores,
+            priors,
+            weights,
+            initial_model,
+            preset,
+            options,
+            settings,
+            watch,
         )
     unit, default = 1.0, None
     camera = None  # with distortion, and a threshold in pixels

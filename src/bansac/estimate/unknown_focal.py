@@ -185,7 +185,7 @@ def _select(views: _Views) -> tuple[Problem, Plausibility]:
 
 
 def _initial_model(
-    problem: Problem, views: _Views, initial_model: ArrayLike, cameras: list[_View], swapped: bool
+    problem: Problem, views: _Views, initial_model: ArrayLike, cameras: list[View], swapped: bool
 ) -> _Array:
     """Return the model of a relative pose of the caller, flat."""
     R, t = as_motion(initial_model)
