@@ -46,6 +46,7 @@ PAGES = (
     "docs/many-pairs.md",
     "docs/colmap.md",
     "docs/multiple.md",
+    "docs/video.md",
     "docs/performance.md",
     "docs/reliability.md",
     "docs/quick-start.md",
@@ -387,6 +388,33 @@ def number_of_models() -> str:
     )
 
 
+def video() -> str:
+    """Return times and errors of warm and cold starts on synthetic videos, for the frames of each kind."""
+    report = bench("video")
+    start, length = report["occluded"]
+    hidden = range(start, start + length)
+    usual = [k for k in range(1, report["frames"]) if k not in hidden and k != report["cut"]]
+    kinds = {"other": usual, "occluded": hidden, "cut": [report["cut"]], "after": [start + length]}
+    methods = list(dict.fromkeys((row["problem"], row["method"]) for row in report["rows"]))
+
+    def cells(problem: str, method: str) -> Iterator[str]:
+        def median(column: str, kind: str, method: str) -> float:
+            rows = [row for row in report["rows"] if (row["problem"], row["method"]) == (problem, method)]
+            return statistics.median(row[column][k] for row in rows for k in kinds[kind])
+
+        unit = "°" if problem == "relative pose" else " px"
+        for kind in ("other", "occluded"):
+            time = median("milliseconds", kind, method)
+            yield f"{time:.1f} ms ({time / median('milliseconds', kind, 'cold'):.2f})"
+        for kind in kinds:
+            yield f"{median('errors', kind, method):.2f}{unit}"
+
+    return lines(
+        ["problem", "method", "time", "time, occluded", "error", "occluded", "cut", "after the occlusion"],
+        ([problem, method, *cells(problem, method)] for problem, method in methods),
+    )
+
+
 POSE_LABELS = {
     "poselib": "PoseLib, our limits",
     "opencv-iterative": "OpenCV solvePnPRansac",
@@ -507,6 +535,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "absolute-poses": absolute_poses,
     "planes-of-pairs": planes_of_pairs,
     "number-of-models": number_of_models,
+    "video": video,
     "distortion": distortion,
     "repeated-planes": repeated_planes,
     "few-inliers": lambda: stored("hard", "hard"),

@@ -85,7 +85,17 @@ def test_imports_for_type_checkers_are_the_public_names() -> None:
 
 @pytest.mark.parametrize("row", ESTIMATORS, ids=lambda row: row.name)
 def test_row_of_the_table_has_the_arguments_of_the_function(row: Estimator) -> None:
-    common = ("epipolar_error", "scores", "priors", "weights", "threshold", "preset", "options", "settings")
+    common = (
+        "epipolar_error",
+        "scores",
+        "priors",
+        "weights",
+        "initial_model",
+        "threshold",
+        "preset",
+        "options",
+        "settings",
+    )
     parameters = inspect.signature(getattr(bansac, row.function)).parameters
     assert [name for name in parameters if name not in common] == [*row.data, *row.arguments]
     assert (f'``"{row.name}"``' in (bansac.estimate_many.__doc__ or "")) == (row.problem is not None)

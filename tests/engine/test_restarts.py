@@ -10,7 +10,7 @@ from bansac.engine import runner, search
 from bansac.engine.loop import run_iterations
 from bansac.engine.model_selection import Plausibility
 from bansac.engine.plan import find_plan
-from bansac.engine.restarts import RestartModel, Restarts, SavedState
+from bansac.engine.restarts import RestartModel, Restarts, SavedState, iterations_to_confirm
 from bansac.engine.state import pack_run
 from bansac.numeric.rng import seed_rng, shuffle
 from bansac.problems.fundamental import FUNDAMENTAL
@@ -52,6 +52,36 @@ def test_rounds_end_when_enough_of_them_agree(state):
     assert restarts.over()
     assert restarts.best.score == 5.0
     assert (restarts.count, restarts.iterations) == (4, 40)
+
+
+def test_one_restart_agrees_with_an_initial_model(state):
+    restarts = Restarts(BASE.replace(max_iterations=1000, restarts=9, agreement=2))
+    first = candidate(5.0, slice(0, 40))
+    restarts.begin_with(first)
+    assert restarts.initial is first
+    assert not restarts.over()
+    finish(restarts, state, None)
+    assert not restarts.agree()
+    finish(restarts, state, candidate(4.0, slice(0, 39)))
+    assert restarts.agree()
+    assert restarts.initial is None
+    assert restarts.best is first
+
+
+def test_a_better_model_replaces_the_initial_one(state):
+    restarts = Restarts(BASE.replace(max_iterations=1000, restarts=9, agreement=2))
+    restarts.begin_with(candidate(5.0, slice(0, 40)))
+    finish(restarts, state, candidate(6.0, slice(30, 80)))
+    assert restarts.initial is None
+    assert restarts.best.score == 6.0
+    assert not restarts.agree()
+
+
+def test_restart_confirms_an_initial_model_after_half_of_the_required_iterations():
+    half = candidate(5.0, slice(0, 50))
+    assert iterations_to_confirm(half, 300, 4, 0.999) == (54, 108)
+    assert iterations_to_confirm(half, 300, 7, 0.999) == (150, 300)
+    assert iterations_to_confirm(candidate(5.0, slice(0, 100)), 300, 4, 0.999) == (25, 50)
 
 
 def test_a_better_model_that_differs_starts_the_count_anew(state):

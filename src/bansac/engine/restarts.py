@@ -28,7 +28,7 @@ from bansac.engine.options import Options
 from bansac.engine.state import State
 from bansac.numeric.arrays import Bools, Floats
 
-__all__ = ["RestartModel", "Restarts", "SavedState"]
+__all__ = ["RestartModel", "Restarts", "SavedState", "is_same", "iterations_to_confirm"]
 
 # Length of the first restart in iterations, or longer if all restarts together would not use the budget. The length is
 # doubled with every second restart.
@@ -42,6 +42,9 @@ _IMPLAUSIBLE_RESTARTS = 2
 
 # A model with a larger inlier ratio needs one agreeing restart less: no model with other inliers can have more.
 _MAJORITY = 0.5
+
+# Fewest iterations of a restart that agrees with an initial model.
+_FEWEST = 25
 
 # Two models are the same if the intersection of their inlier sets is at least this share of the union.
 _SAME = 0.9
@@ -86,10 +89,21 @@ class Restarts:
         self.iterations = 0
         self.models_tested = 0
         self.best: RestartModel | None = None
+        self._initial: RestartModel | None = None
         self.is_latest = False  # whether the latest restart has the best model
         self.is_trusted = True  # whether restarts may agree on it
         self._best_state: list[tuple[Any, Any]] = []
         self._aside: tuple[RestartModel | None, int, list[tuple[Any, Any]]] = None, 0, []
+
+    def begin_with(self, initial: RestartModel) -> None:
+        """Start from a significant initial model; a restart that leads to it agrees with it."""
+        self.best = self._initial = initial
+        self._agreeing, self.is_trusted = 1, True
+
+    @property
+    def initial(self) -> RestartModel | None:
+        """The initial model as long as it is the best one and no restart agrees with it."""
+        return self._initial if self.best is self._initial and self._agreeing == 1 else None
 
     def iterations_left(self) -> int:
         """Return the maximum number of iterations of the next restart."""
@@ -104,7 +118,7 @@ class Restarts:
         if candidate is None:
             self.is_latest = False
             return
-        if self.best is not None and _is_same(candidate, self.best):
+        if self.best is not None and is_same(candidate.is_inlier, self.best.is_inlier):
             self._agreeing += 1
         elif self.best is None or candidate.weighted_score > self.best.weighted_score:
             self._agreeing = 1
@@ -137,8 +151,10 @@ class Restarts:
 
     def agree(self) -> bool:
         """Return whether enough restarts have led to the best model."""
-        if self.best is None or self._options.restarts == 1 or not self.is_trusted:
+        if self.best is None or not self.is_trusted:
             return False
+        if self._options.restarts == 1:
+            return self._initial is not None and self._agreeing > 1
         if self.best.plausibility < _PLAUSIBLE:
             return self._agreeing >= _IMPLAUSIBLE_RESTARTS * self._options.agreement
         majority = self._majority_agrees and self.best.inliers > _MAJORITY * self.best.is_inlier.size
@@ -155,10 +171,21 @@ class Restarts:
         return enough and (self.agree() or self.count >= self._options.restarts)
 
 
-def _is_same(first: RestartModel, second: RestartModel) -> bool:
-    """Return whether two models have nearly the same inliers."""
-    both = int(np.count_nonzero(first.is_inlier & second.is_inlier))
-    return both >= _SAME * (first.inliers + second.inliers - both)
+def is_same(first: Bools, second: Bools) -> bool:
+    """Return whether two models with these masks of inliers are the same."""
+    both = int(np.count_nonzero(first & second))
+    return both >= _SAME * (int(np.count_nonzero(first)) + int(np.count_nonzero(second)) - both)
+
+
+def iterations_to_confirm(initial: RestartModel, most: int, sample_size: int, confidence: float) -> tuple[int, ...]:
+    """Return the numbers of iterations after which a restart ends if it has led to the initial model.
+
+    They are half of the iterations that a search requires for as many inliers, and all of them. ``most`` is the maximum
+    for the restart.
+    """
+    all_inlier = (initial.inliers / initial.is_inlier.size) ** sample_size
+    required = min(math.log1p(-confidence) / math.log1p(-min(all_inlier, confidence)), most)
+    return max(_FEWEST, math.ceil(0.5 * required)), max(2 * _FEWEST, math.ceil(required))
 
 
 class SavedState:

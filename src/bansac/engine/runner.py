@@ -25,6 +25,7 @@ from bansac.engine.search import Search, current_beliefs
 from bansac.engine.state import State, open_records
 from bansac.engine.threshold import AdaptiveThreshold
 from bansac.engine.trace import Recorder, Trace
+from bansac.engine.warm_start import normalize_model
 from bansac.numeric.arrays import Floats, Ints, Words
 from bansac.numeric.jit import kernel
 from bansac.numeric.rng import seed_rng, shuffle
@@ -59,6 +60,8 @@ def run(
     weights: Floats | None = None,
     plausibility: Plausibility | None = None,
     is_significant: Callable[[Floats, float, bool], bool] | None = None,
+    is_estimated: bool = True,
+    initial_model: Floats | None = None,
 ) -> EngineResult:
     """Search for the best model of ``data`` (channels x N, at least one minimal sample) and refine it.
 
@@ -66,8 +69,9 @@ def run(
     ``data`` is a distance of ``unit`` in the options. ``prior`` (N) holds the prior inlier probabilities. ``quality``
     (N) orders the points; a larger value is better. ``weights`` (N) are the weights of the points in the score, at most
     1 (``bansac.engine.scoring.weights``). ``plausibility`` is a factor of the score, used to compare optimised models
-    and restarts. If ``is_significant`` is given, the threshold is estimated, starting from ``threshold``. It says
-    whether chance explains the support of a model at a threshold, both in the caller's coordinates.
+    and restarts. ``is_significant`` says whether chance explains the support of a model at a threshold, both in the
+    caller's coordinates. If it is given, the threshold is estimated, starting from ``threshold``, except if
+    ``is_estimated`` is False. ``initial_model`` (flat) competes with the search; it needs ``is_significant``.
     """
     deadline = np.inf if options.max_seconds is None else time.perf_counter() + options.max_seconds
     n = data.shape[1]
@@ -75,7 +79,7 @@ def run(
     rng = seed_rng(options.seed)
     order, shuffled = np.empty(n, np.int64), np.empty(data.shape)
     _shuffle(rng, data, order, shuffled)
-    transform = np.empty(1 + 2 * problem.channels)
+    transform = np.zeros(1 + 2 * problem.channels)
     transform[0] = 1.0
     if problem.normalize is not None:
         problem.normalize(shuffled, transform)
@@ -106,16 +110,18 @@ def run(
         assert is_significant is not None
         return is_significant(_to_caller(problem, model.copy(), transform), threshold * length, fast)
 
+    test = None if is_significant is None else is_significant_there
     search = Search(
         problem,
         options,
         state,
-        AdaptiveThreshold(problem, state, first, None if is_significant is None else is_significant_there),
+        AdaptiveThreshold(problem, state, first, test, is_estimated=is_estimated),
         plan,
         deadline,
         recorder,
         transform,
         plausibility,
+        None if initial_model is None else normalize_model(problem, initial_model, transform),
     )
     restarts, stop_reason = search.run()
     best = restarts.best

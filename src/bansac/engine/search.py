@@ -27,7 +27,7 @@ from bansac.engine.model_selection import (
 from bansac.engine.noise_scale import are_close
 from bansac.engine.options import Options
 from bansac.engine.plan import Plan
-from bansac.engine.restarts import RestartModel, Restarts, SavedState
+from bansac.engine.restarts import RestartModel, Restarts, SavedState, is_same, iterations_to_confirm
 from bansac.engine.state import (
     MAX_ITERATIONS,
     NOTHING,
@@ -40,6 +40,7 @@ from bansac.engine.state import (
 from bansac.engine.threshold import AdaptiveThreshold
 from bansac.engine.trace import TRACE_COLUMNS, Recorder
 from bansac.engine.verification import mark_inliers
+from bansac.engine.warm_start import refine_initial
 from bansac.numeric.arrays import Bools, Floats
 from bansac.problems.problem import Problem
 
@@ -85,6 +86,8 @@ class Search:
         The transform from ``normalize`` of the problem.
     plausibility : Plausibility, optional
         Factor of the score of a model; 1 by default.
+    initial_model : ndarray, optional
+        A model in the frame of the run that competes with the search.
     """
 
     def __init__(
@@ -98,11 +101,13 @@ class Search:
         recorder: Recorder | None,
         transform: Floats,
         plausibility: Plausibility | None,
+        initial_model: Floats | None = None,
     ) -> None:
         self.problem, self.options, self.state = problem, options, state
         self.plan, self.deadline, self.recorder = plan, deadline, recorder
         self.packed = pack_run(state)  # the struct for the kernels
         self.threshold = threshold
+        self._initial_model = initial_model
         self._slice = _FIRST_SLICE if state.odds.size < _FEW else _SHORT_SLICE
         # The functions and the arrays of the model selection; None if optimised models are compared by score alone.
         self._selection: tuple[Any, ModelSelection | None] = None, None
@@ -115,6 +120,8 @@ class Search:
         restarts = Restarts(self.options, self.problem.majority_agrees)
         restarts.is_trusted = not self.threshold.is_estimated
         start = SavedState(state) if self.options.restarts > 1 else None
+        if self._initial_model is not None:
+            self._start_warm(restarts, self._initial_model, start or SavedState(state))
         while True:
             self._reset_selection()
             if self.recorder is not None:
@@ -141,10 +148,20 @@ class Search:
         restarts.restore_best()
         return restarts, self._stop_reason(restarts, stop)
 
+    def _start_warm(self, restarts: Restarts, initial_model: Floats, start: SavedState) -> None:
+        """Make the refined initial model the best model of the restarts if it is significant."""
+        refine = None if self.plan.refine is None else self._refine
+        if refine_initial(self.problem, self.state, self.packed, initial_model, self.threshold, refine):
+            restarts.begin_with(self._candidate())
+        start.restore()
+        self.threshold.write()
+
     def _iterate_restart(self, restarts: Restarts, iterate: _Loop, optimize: Callable[[], None] | None) -> int:
         """Run the loop of one restart; return its stop code. The threshold can change on the way and at the end."""
         most = restarts.iterations_left()
-        early = _EARLY if optimize is not None and not restarts.is_trusted else ()
+        early: tuple[int, ...] = _EARLY if optimize is not None and not restarts.is_trusted else ()
+        if optimize is not None and restarts.initial is not None:
+            early = iterations_to_confirm(restarts.initial, most, self.problem.sample_size, self.options.confidence)
         for end in (*(count for count in early if count < most), most):
             self.state.settings["max_iterations"] = end
             stop = self._iterate(iterate, restarts.iterations, end)
@@ -152,6 +169,8 @@ class Search:
             if optimize is not None and not restarts.is_trusted and self._adapt_early(optimize, is_over):
                 restarts.trust()
             if is_over:
+                break
+            if restarts.initial is not None and is_same(self._best_inliers(), restarts.initial.is_inlier):
                 break
             self.state.progress["stop"] = RUNNING
         return stop
@@ -296,8 +315,13 @@ class Search:
         if selection is not None:
             selection.restore_score(state.progress)
         self._refine()
+        return self._candidate()
+
+    def _candidate(self) -> RestartModel:
+        """Return the best model of a restart."""
+        state = self.state
         model, score = state.best_model.copy(), float(state.progress["best_score"])
-        if self.options.restarts == 1:
+        if self.options.restarts == 1 and self._initial_model is None:
             return RestartModel(model, score, score, 1.0, _NO_MASK, int(state.progress["best_inliers"]))
         is_inlier = np.empty(state.odds.size, np.bool_)
         in_front = cheirality_score(self.problem, state, self.packed, model, is_inlier)

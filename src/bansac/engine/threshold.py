@@ -43,15 +43,23 @@ class AdaptiveThreshold:
         The first threshold.
     is_significant : callable, optional
         The significance test of a model. If it is given, the threshold is estimated.
+    is_estimated : bool
+        If False, the threshold is not estimated, although there is a test.
     """
 
     def __init__(
-        self, problem: Problem, state: State, first: float, is_significant: SignificanceTest | None = None
+        self,
+        problem: Problem,
+        state: State,
+        first: float,
+        is_significant: SignificanceTest | None = None,
+        *,
+        is_estimated: bool = True,
     ) -> None:
         self._problem, self._state, self._is_significant = problem, state, is_significant
         self._first, self._bounds = first, threshold_bounds(problem, first)
         self.value = first
-        self.is_estimated = is_significant is not None
+        self.is_estimated = is_significant is not None and is_estimated
 
     @property
     def is_first(self) -> bool:
@@ -73,6 +81,15 @@ class AdaptiveThreshold:
         if not self._is_significant(model, self.value, fast):
             return False
         return self._estimate(model, np.inf) < _NEARLY * self._bounds[1]
+
+    def widest(self, model: Floats) -> float:
+        """Return the threshold estimated from all residuals of a model, but no smaller one than is given."""
+        found = self._estimate(model, np.inf)
+        return found if self.is_estimated else max(found, self._first)
+
+    def reset(self) -> None:
+        """Write the first threshold."""
+        self.write(self._first)
 
     def estimate(self, model: Floats) -> float:
         """Return the threshold estimated from the residuals of a model."""

@@ -10,11 +10,12 @@ from numpy.typing import ArrayLike
 
 from bansac.camera import Camera
 from bansac.estimate.cameras import CameraLike, lift, measure_in_image
+from bansac.estimate.initial_models import as_motion
 from bansac.estimate.solve import solve
 from bansac.estimate.two_views import as_matches
 from bansac.numeric.arrays import Floats
 from bansac.numeric.clock import Stopwatch
-from bansac.numeric.quaternion import matrix_of
+from bansac.numeric.quaternion import matrix_of, model_of
 from bansac.presets import Options, Settings, Threshold, find_preset, resolve_options
 from bansac.result import AbsolutePose, Result
 
@@ -33,6 +34,7 @@ def estimate_absolute_pose(
     scores: ArrayLike | None = None,
     priors: ArrayLike | None = None,
     weights: ArrayLike | None = None,
+    initial_model: ArrayLike | None = None,
     preset: str | None = None,
     options: Options | None = None,
     **settings: Unpack[Settings],
@@ -60,7 +62,7 @@ def estimate_absolute_pose(
         divided by the mean of the two focal lengths; of a camera with distortion, by the median of the local ones, and
         the pose is then refined with the error in the distorted image, which also gives residuals and inliers. With
         ``preset="paper"`` it is in normalised units.
-    scores, priors, weights, preset, options
+    scores, priors, weights, initial_model, preset, options
         As in :func:`bansac.estimate_homography`.
     **settings
         Single options, see :class:`bansac.Options`. ``max_iterations`` is 50,000 by default; the local optimisation is
@@ -98,7 +100,18 @@ def estimate_absolute_pose(
         from bansac.estimate.unknown_focal_pose import estimate_unknown_focal_pose
 
         return estimate_unknown_focal_pose(
-            data, K, threshold, _DEFAULT_PIXELS, scores, priors, weights, preset, options, settings, watch
+            data,
+            K,
+            threshold,
+            _DEFAULT_PIXELS,
+            scores,
+            priors,
+            weights,
+            initial_model,
+            preset,
+            options,
+            settings,
+            watch,
         )
     unit, default = 1.0, None
     camera = None  # with distortion, and a threshold in pixels
@@ -109,7 +122,8 @@ def estimate_absolute_pose(
             unit, default = (lifted.fx + lifted.fy) / 2.0, _DEFAULT_PIXELS
             camera = K if isinstance(K, Camera) and lifted.is_distorted else None
     resolved = resolve_options(ABSOLUTE_POSE, options, preset, threshold, settings, default_threshold=default)
-    result = solve(ABSOLUTE_POSE, data, resolved, scores, priors, weights, watch, unit)
+    initial = None if initial_model is None else model_of(np.column_stack(as_motion(initial_model)))
+    result = solve(ABSOLUTE_POSE, data, resolved, scores, priors, weights, watch, unit, initial_model=initial)
     if result.model is None:
         return result
     matrix = matrix_of(result.model)

@@ -8,6 +8,7 @@ from typing import Unpack
 from numpy.typing import ArrayLike
 
 from bansac.estimate.generic import estimate
+from bansac.estimate.initial_models import check_model
 from bansac.presets import Options, Settings, Threshold
 from bansac.result import Result
 
@@ -21,6 +22,7 @@ def fit_line(
     scores: ArrayLike | None = None,
     priors: ArrayLike | None = None,
     weights: ArrayLike | None = None,
+    initial_model: ArrayLike | None = None,
     preset: str | None = None,
     options: Options | None = None,
     **settings: Unpack[Settings],
@@ -34,7 +36,7 @@ def fit_line(
     threshold : float or "auto", optional
         Largest orthogonal distance of an inlier. By default it is estimated, starting from a share of the extent of the
         points.
-    scores, priors, weights, preset, options, **settings
+    scores, priors, weights, initial_model, preset, options, **settings
         As in :func:`bansac.estimate_homography`; ``max_iterations`` is 3000 by default.
 
     Returns
@@ -59,7 +61,9 @@ def fit_line(
     """
     from bansac.problems.line import LINE
 
-    return estimate("points", LINE, points, threshold, scores, priors, weights, preset, options, settings)
+    return estimate(
+        "points", LINE, points, threshold, scores, priors, weights, initial_model, preset, options, settings
+    )
 
 
 def fit_circle(
@@ -69,6 +73,7 @@ def fit_circle(
     scores: ArrayLike | None = None,
     priors: ArrayLike | None = None,
     weights: ArrayLike | None = None,
+    initial_model: ArrayLike | None = None,
     preset: str | None = None,
     options: Options | None = None,
     **settings: Unpack[Settings],
@@ -82,7 +87,7 @@ def fit_circle(
     threshold : float or "auto", optional
         Largest distance of an inlier to the circle. By default it is estimated, starting from a share of the extent of
         the points.
-    scores, priors, weights, preset, options, **settings
+    scores, priors, weights, initial_model, preset, options, **settings
         As in :func:`bansac.estimate_homography`; ``max_iterations`` is 3000 by default.
 
     Returns
@@ -107,7 +112,9 @@ def fit_circle(
     """
     from bansac.problems.circle import CIRCLE
 
-    return estimate("points", CIRCLE, points, threshold, scores, priors, weights, preset, options, settings)
+    return estimate(
+        "points", CIRCLE, points, threshold, scores, priors, weights, initial_model, preset, options, settings
+    )
 
 
 def fit_ellipse(
@@ -117,6 +124,7 @@ def fit_ellipse(
     scores: ArrayLike | None = None,
     priors: ArrayLike | None = None,
     weights: ArrayLike | None = None,
+    initial_model: ArrayLike | None = None,
     preset: str | None = None,
     options: Options | None = None,
     **settings: Unpack[Settings],
@@ -130,7 +138,7 @@ def fit_ellipse(
     threshold : float or "auto", optional
         Largest Sampson distance of an inlier, to first order its distance from the ellipse. By default it is estimated,
         starting from a share of the extent of the points.
-    scores, priors, weights, preset, options, **settings
+    scores, priors, weights, initial_model, preset, options, **settings
         As in :func:`bansac.estimate_homography`; ``max_iterations`` is 3000 by default.
 
     Returns
@@ -155,9 +163,13 @@ def fit_ellipse(
     >>> bool(np.allclose(ellipse[:4], [3, 0, 2, 1]))
     True
     """
-    from bansac.problems.ellipse import ELLIPSE, centre_and_axes
+    from bansac.problems.ellipse import ELLIPSE, centre_and_axes, conic_of
 
-    result = estimate("points", ELLIPSE, points, threshold, scores, priors, weights, preset, options, settings)
+    if initial_model is not None:
+        initial_model = conic_of(check_model(initial_model, (5,)))
+    result = estimate(
+        "points", ELLIPSE, points, threshold, scores, priors, weights, initial_model, preset, options, settings
+    )
     return result if result.model is None else dataclasses.replace(result, model=centre_and_axes(result.model))
 
 
@@ -169,6 +181,7 @@ def fit_polynomial(
     scores: ArrayLike | None = None,
     priors: ArrayLike | None = None,
     weights: ArrayLike | None = None,
+    initial_model: ArrayLike | None = None,
     preset: str | None = None,
     options: Options | None = None,
     **settings: Unpack[Settings],
@@ -183,7 +196,7 @@ def fit_polynomial(
         Degree d of the polynomial, 1 to 8.
     threshold : float or "auto", optional
         Largest vertical distance of an inlier. By default it is estimated, starting from a share of the range of y.
-    scores, priors, weights, preset, options, **settings
+    scores, priors, weights, initial_model, preset, options, **settings
         As in :func:`bansac.estimate_homography`; ``max_iterations`` is 3000 by default.
 
     Returns
@@ -208,7 +221,19 @@ def fit_polynomial(
     """
     from bansac.problems.polynomial import polynomial
 
-    return estimate("points", polynomial(degree), points, threshold, scores, priors, weights, preset, options, settings)
+    return estimate(
+        "points",
+        polynomial(degree),
+        points,
+        threshold,
+        scores,
+        priors,
+        weights,
+        initial_model,
+        preset,
+        options,
+        settings,
+    )
 
 
 def fit_plane(
@@ -218,6 +243,7 @@ def fit_plane(
     scores: ArrayLike | None = None,
     priors: ArrayLike | None = None,
     weights: ArrayLike | None = None,
+    initial_model: ArrayLike | None = None,
     preset: str | None = None,
     options: Options | None = None,
     **settings: Unpack[Settings],
@@ -231,7 +257,7 @@ def fit_plane(
     threshold : float or "auto", optional
         Largest orthogonal distance of an inlier. By default it is estimated, starting from a share of the extent of the
         points.
-    scores, priors, weights, preset, options, **settings
+    scores, priors, weights, initial_model, preset, options, **settings
         As in :func:`bansac.estimate_homography`; ``max_iterations`` is 3000 by default.
 
     Returns
@@ -256,4 +282,6 @@ def fit_plane(
     """
     from bansac.problems.plane import PLANE
 
-    return estimate("points", PLANE, points, threshold, scores, priors, weights, preset, options, settings)
+    return estimate(
+        "points", PLANE, points, threshold, scores, priors, weights, initial_model, preset, options, settings
+    )

@@ -7,6 +7,7 @@ from typing import Unpack
 import numpy as np
 from numpy.typing import ArrayLike
 
+from bansac.estimate.initial_models import as_model
 from bansac.estimate.solve import solve
 from bansac.numeric.clock import Stopwatch
 from bansac.presets import Options, Settings, Threshold, resolve_options
@@ -25,6 +26,7 @@ def ransac(
     scores: ArrayLike | None = None,
     priors: ArrayLike | None = None,
     weights: ArrayLike | None = None,
+    initial_model: ArrayLike | None = None,
     preset: str | None = None,
     options: Options | None = None,
     **settings: Unpack[Settings],
@@ -40,7 +42,7 @@ def ransac(
     threshold : float or "auto", optional
         Largest residual of an inlier, a distance. By default it is estimated, starting from the default of the problem,
         or from a share of the extent of the data.
-    scores, priors, weights, preset, options
+    scores, priors, weights, initial_model, preset, options
         As in :func:`bansac.estimate_homography`.
     **settings
         Single options, see :class:`bansac.Options`. ``max_iterations`` is 3000 by default.
@@ -67,7 +69,7 @@ def ransac(
     """
     if not isinstance(problem, Problem):
         raise ValueError(f"problem must be a bansac.Problem, got {type(problem).__name__}")
-    return estimate("data", problem, data, threshold, scores, priors, weights, preset, options, settings)
+    return estimate("data", problem, data, threshold, scores, priors, weights, initial_model, preset, options, settings)
 
 
 def estimate(
@@ -78,6 +80,7 @@ def estimate(
     scores: ArrayLike | None,
     priors: ArrayLike | None,
     weights: ArrayLike | None,
+    initial_model: ArrayLike | None,
     preset: str | None,
     options: Options | None,
     settings: Settings,
@@ -87,4 +90,5 @@ def estimate(
     resolved = resolve_options(problem, options, preset, threshold, settings)
     columns = np.ascontiguousarray(as_points(argument, data, problem.channels).T)
     problem.check_on(columns)
-    return solve(problem, columns, resolved, scores, priors, weights, watch)
+    initial = as_model(problem, initial_model)
+    return solve(problem, columns, resolved, scores, priors, weights, watch, initial_model=initial)

@@ -51,15 +51,18 @@ def solve(
     *,
     two_views: bool = False,
     plausibility: Plausibility | None = None,
+    initial_model: Floats | None = None,
 ) -> Result:
     """Estimate the model of checked data (channels x N).
 
     ``resolved`` comes from ``resolve_options``, which checks that the problem supports the options. The residual in the
     caller's unit is the residual of the problem times ``unit``. If ``two_views``, the data are matches of two views,
-    and their configuration is determined.
+    and their configuration is determined. ``initial_model`` is flat.
     """
     options = resolved.options
-    result = solve_once(problem, data, resolved, scores, priors, weights, watch, unit, two_views, plausibility)
+    result = solve_once(
+        problem, data, resolved, scores, priors, weights, watch, unit, two_views, plausibility, initial_model
+    )
     informed = (scores is not None or priors is not None) and options.sampler_row.prior
     if result.success or not informed or options.max_seconds is not None or options.needs_order(informed=False):
         return result
@@ -87,6 +90,7 @@ def solve_once(
     unit: float,
     two_views: bool,
     plausibility: Plausibility | None,
+    initial_model: Floats | None = None,
 ) -> Result:
     """Run the engine once and make its result."""
     n = data.shape[1]
@@ -98,6 +102,7 @@ def solve_once(
     noise = _NOISE * threshold if auto else np.inf
     prior, quality = _prior_and_quality(problem, scores, priors, n, options)
     score_weights = _score_weights(data, weights, quality, options.weights(problem))
+    test = functools.partial(is_significant, problem, data, unit, noise)
     if n < problem.sample_size:
         outcome = _no_data(prior, n, options, threshold)
     else:
@@ -111,7 +116,9 @@ def solve_once(
             quality=quality,
             weights=score_weights,
             plausibility=plausibility,
-            is_significant=functools.partial(is_significant, problem, data, unit, noise) if auto else None,
+            is_significant=test if auto or initial_model is not None else None,
+            is_estimated=auto,
+            initial_model=initial_model,
         )
     threshold = outcome.threshold
     residuals, inliers, count = _measure(problem, data, outcome.model, threshold, unit)

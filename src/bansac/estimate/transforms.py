@@ -6,6 +6,7 @@ from typing import Unpack
 
 from numpy.typing import ArrayLike
 
+from bansac.estimate.initial_models import as_model
 from bansac.estimate.solve import solve
 from bansac.estimate.two_views import as_matches
 from bansac.numeric.clock import Stopwatch
@@ -23,6 +24,7 @@ def estimate_affine(
     scores: ArrayLike | None = None,
     priors: ArrayLike | None = None,
     weights: ArrayLike | None = None,
+    initial_model: ArrayLike | None = None,
     preset: str | None = None,
     options: Options | None = None,
     **settings: Unpack[Settings],
@@ -36,7 +38,7 @@ def estimate_affine(
     threshold : float or "auto", optional
         Largest transfer error ``|x2 - A x1 - b|`` of an inlier, in pixels. By default it is estimated, as in
         :func:`bansac.estimate_homography`, starting from 2.
-    scores, priors, weights, preset, options
+    scores, priors, weights, initial_model, preset, options
         As in :func:`bansac.estimate_homography`.
     **settings
         Single options, see :class:`bansac.Options`. ``max_iterations`` is 50,000 by default.
@@ -66,7 +68,8 @@ def estimate_affine(
 
     watch = Stopwatch()
     resolved = resolve_options(AFFINE, options, preset, threshold, settings)
-    return solve(AFFINE, as_matches(x1, x2), resolved, scores, priors, weights, watch)
+    initial = as_model(AFFINE, initial_model)
+    return solve(AFFINE, as_matches(x1, x2), resolved, scores, priors, weights, watch, initial_model=initial)
 
 
 def estimate_similarity(
@@ -77,6 +80,7 @@ def estimate_similarity(
     scores: ArrayLike | None = None,
     priors: ArrayLike | None = None,
     weights: ArrayLike | None = None,
+    initial_model: ArrayLike | None = None,
     preset: str | None = None,
     options: Options | None = None,
     **settings: Unpack[Settings],
@@ -90,7 +94,7 @@ def estimate_similarity(
     threshold : float or "auto", optional
         Largest transfer error ``|x2 - s R x1 - t|`` of an inlier, in pixels. By default it is estimated, as in
         :func:`bansac.estimate_homography`, starting from 2.
-    scores, priors, weights, preset, options
+    scores, priors, weights, initial_model, preset, options
         As in :func:`bansac.estimate_homography`.
     **settings
         Single options, see :class:`bansac.Options`. ``max_iterations`` is 50,000 by default.
@@ -120,4 +124,5 @@ def estimate_similarity(
 
     watch = Stopwatch()
     resolved = resolve_options(SIMILARITY, options, preset, threshold, settings)
-    return solve(SIMILARITY, as_matches(x1, x2), resolved, scores, priors, weights, watch)
+    initial = as_model(SIMILARITY, initial_model)
+    return solve(SIMILARITY, as_matches(x1, x2), resolved, scores, priors, weights, watch, initial_model=initial)

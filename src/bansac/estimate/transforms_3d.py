@@ -7,10 +7,11 @@ from typing import Unpack
 
 from numpy.typing import ArrayLike
 
+from bansac.estimate.initial_models import check_model
 from bansac.estimate.solve import solve
 from bansac.estimate.two_views import as_matches
 from bansac.numeric.clock import Stopwatch
-from bansac.numeric.quaternion import matrix_of
+from bansac.numeric.quaternion import matrix_of, model_of
 from bansac.presets import Options, Settings, Threshold, resolve_options
 from bansac.problems.problem import Problem
 from bansac.result import Result
@@ -26,6 +27,7 @@ def estimate_rigid_3d(
     scores: ArrayLike | None = None,
     priors: ArrayLike | None = None,
     weights: ArrayLike | None = None,
+    initial_model: ArrayLike | None = None,
     preset: str | None = None,
     options: Options | None = None,
     **settings: Unpack[Settings],
@@ -39,7 +41,7 @@ def estimate_rigid_3d(
     threshold : float or "auto", optional
         Largest distance ``|x2 - R x1 - t|`` of an inlier. By default it is estimated, starting from a share of the
         extent of ``x2``.
-    scores, priors, weights, preset, options, **settings
+    scores, priors, weights, initial_model, preset, options, **settings
         As in :func:`bansac.estimate_homography`; ``max_iterations`` is 3000 by default.
 
     Returns
@@ -66,7 +68,7 @@ def estimate_rigid_3d(
     """
     from bansac.problems.motion_3d import RIGID_3D
 
-    return _estimate(RIGID_3D, x1, x2, threshold, scores, priors, weights, preset, options, settings)
+    return _estimate(RIGID_3D, x1, x2, threshold, scores, priors, weights, initial_model, preset, options, settings)
 
 
 def estimate_similarity_3d(
@@ -77,6 +79,7 @@ def estimate_similarity_3d(
     scores: ArrayLike | None = None,
     priors: ArrayLike | None = None,
     weights: ArrayLike | None = None,
+    initial_model: ArrayLike | None = None,
     preset: str | None = None,
     options: Options | None = None,
     **settings: Unpack[Settings],
@@ -90,7 +93,7 @@ def estimate_similarity_3d(
     threshold : float or "auto", optional
         Largest distance ``|x2 - s R x1 - t|`` of an inlier, in the unit of ``x2``. By default it is estimated, as for
         :func:`bansac.estimate_rigid_3d`.
-    scores, priors, weights, preset, options, **settings
+    scores, priors, weights, initial_model, preset, options, **settings
         As in :func:`bansac.estimate_homography`; ``max_iterations`` is 3000 by default.
 
     Returns
@@ -117,7 +120,9 @@ def estimate_similarity_3d(
     """
     from bansac.problems.motion_3d import SIMILARITY_3D
 
-    return _estimate(SIMILARITY_3D, x1, x2, threshold, scores, priors, weights, preset, options, settings)
+    return _estimate(
+        SIMILARITY_3D, x1, x2, threshold, scores, priors, weights, initial_model, preset, options, settings
+    )
 
 
 def _estimate(
@@ -128,6 +133,7 @@ def _estimate(
     scores: ArrayLike | None,
     priors: ArrayLike | None,
     weights: ArrayLike | None,
+    initial_model: ArrayLike | None,
     preset: str | None,
     options: Options | None,
     settings: Settings,
@@ -136,5 +142,6 @@ def _estimate(
     watch = Stopwatch()
     resolved = resolve_options(problem, options, preset, threshold, settings)
     data = as_matches(x1, x2, channels=(3, 3))
-    result = solve(problem, data, resolved, scores, priors, weights, watch)
+    initial = None if initial_model is None else model_of(check_model(initial_model, (3, 4)))
+    result = solve(problem, data, resolved, scores, priors, weights, watch, initial_model=initial)
     return result if result.model is None else dataclasses.replace(result, model=matrix_of(result.model))

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from bansac.camera import Camera
 from bansac.engine.model_selection import Plausibility
 from bansac.estimate.cameras import WIDEST, CameraLike, check_size, lift, measure_in_image, tangent_sampson
+from bansac.estimate.initial_models import as_model, as_motion
 from bansac.estimate.solve import solve
 from bansac.numeric.arrays import Floats
 from bansac.numeric.clock import Stopwatch
@@ -43,6 +44,7 @@ def estimate_homography(
     scores: ArrayLike | None = None,
     priors: ArrayLike | None = None,
     weights: ArrayLike | None = None,
+    initial_model: ArrayLike | None = None,
     preset: str | None = None,
     options: Options | None = None,
     **settings: Unpack[Settings],
@@ -67,6 +69,10 @@ def estimate_homography(
     weights : (N,) array_like, optional
         Positive weights of the matches in the model score; their scale has no effect. By default they follow from the
         option ``weighting``.
+    initial_model : array_like, optional
+        A model to start from, such as that of the last frame of a video, in the form and in the coordinates of
+        ``Result.model``. It is optimised and competes with the search. If chance does not explain its support, a short
+        restart that leads to the same model ends the search. A wrong model has no effect.
     preset : str, optional
         ``"fast"`` runs one short restart, ``"accurate"`` more restarts than the default. ``"paper"`` runs the pipeline
         of the paper with its settings and thresholds.
@@ -102,7 +108,10 @@ def estimate_homography(
 
     watch = Stopwatch()
     resolved = resolve_options(HOMOGRAPHY, options, preset, threshold, settings)
-    return solve(HOMOGRAPHY, as_matches(x1, x2), resolved, scores, priors, weights, watch, two_views=True)
+    return solve(
+        HOMOGRAPHY, as_matches(x1, x2), resolved, scores, priors, weights, watch,
+        two_views=True, initial_model=as_model(HOMOGRAPHY, initial_model),
+    )  # fmt: skip
 
 
 def estimate_fundamental(
@@ -113,6 +122,7 @@ def estimate_fundamental(
     scores: ArrayLike | None = None,
     priors: ArrayLike | None = None,
     weights: ArrayLike | None = None,
+    initial_model: ArrayLike | None = None,
     image_size1: tuple[int, int] | None = None,
     image_size2: tuple[int, int] | None = None,
     preset: str | None = None,
@@ -134,7 +144,7 @@ def estimate_fundamental(
         agreeing restarts.
         A single size has no effect and a warning. If height and width seem swapped, or most points lie outside of the
         image, a ValueError is raised.
-    scores, priors, weights, preset, options
+    scores, priors, weights, initial_model, preset, options
         As in :func:`bansac.estimate_homography`.
     **settings
         Single options, see :class:`bansac.Options`. ``max_iterations`` is 50,000 by default.
@@ -166,7 +176,10 @@ def estimate_fundamental(
     resolved = resolve_options(FUNDAMENTAL, options, preset, threshold, settings)
     data = as_matches(x1, x2)
     plausibility = _focal_plausibility(image_size1, image_size2, data)
-    return solve(FUNDAMENTAL, data, resolved, scores, priors, weights, watch, two_views=True, plausibility=plausibility)
+    return solve(
+        FUNDAMENTAL, data, resolved, scores, priors, weights, watch,
+        two_views=True, plausibility=plausibility, initial_model=as_model(FUNDAMENTAL, initial_model),
+    )  # fmt: skip
 
 
 def _focal_plausibility(
@@ -196,6 +209,7 @@ def estimate_essential(
     scores: ArrayLike | None = None,
     priors: ArrayLike | None = None,
     weights: ArrayLike | None = None,
+    initial_model: ArrayLike | None = None,
     preset: str | None = None,
     options: Options | None = None,
     **settings: Unpack[Settings],
@@ -218,7 +232,7 @@ def estimate_essential(
         distance is the Sampson distance, or the symmetric epipolar distance with
         ``epipolar_error="symmetric"``. With ``preset="paper"`` the distance is symmetric and the threshold is in
         normalised units, 1e-3 by default.
-    scores, priors, weights, preset, options
+    scores, priors, weights, initial_model, preset, options
         As in :func:`bansac.estimate_homography`.
     **settings
         Single options, see :class:`bansac.Options`. ``max_iterations`` is 50,000 by default.
@@ -248,7 +262,10 @@ def estimate_essential(
     watch = Stopwatch()
     data, unit, jacobians = _as_rays(x1, x2, K1, K2, preset)
     problem, resolved = _resolve_essential(options, preset, threshold, settings, unit)
-    result = solve(problem, data, resolved, scores, priors, weights, watch, unit, two_views=True)
+    result = solve(
+        problem, data, resolved, scores, priors, weights, watch, unit,
+        two_views=True, initial_model=as_model(problem, initial_model),
+    )  # fmt: skip
     if result.model is None or jacobians is None or problem.residual_size > 1:
         return _with_hint(result, data) if K1 is None else result
     from bansac.geometry import essential_from_pose, recover_pose
@@ -272,6 +289,7 @@ def estimate_relative_pose(
     scores: ArrayLike | None = None,
     priors: ArrayLike | None = None,
     weights: ArrayLike | None = None,
+    initial_model: ArrayLike | None = None,
     preset: str | None = None,
     options: Options | None = None,
     **settings: Unpack[Settings],
@@ -288,7 +306,7 @@ def estimate_relative_pose(
 
     Parameters
     ----------
-    x1, x2, K1, K2, threshold, scores, priors, weights, preset, options, **settings
+    x1, x2, K1, K2, threshold, scores, priors, weights, initial_model, preset, options, **settings
         As in :func:`bansac.estimate_essential`. ``K1`` and ``K2`` may be cameras without a focal length
         (:meth:`bansac.Camera.unknown_focal`). It is then estimated, too. The same camera twice, or ``K2=None``, has one
         focal length in both images.
@@ -315,7 +333,7 @@ def estimate_relative_pose(
     >>> R.shape, t.shape
     ((3, 3), (3,))
     """
-    from bansac.geometry import recover_pose
+    from bansac.geometry import essential_from_pose, recover_pose
 
     watch = Stopwatch()
     if any(isinstance(K, Camera) and not K.has_focal for K in (K1, K2)):
@@ -323,11 +341,15 @@ def estimate_relative_pose(
 
         data = as_matches(x1, x2)
         return estimate_unknown_focal(
-            data, K1, K2, threshold, scores, priors, weights, preset, options, settings, watch
+            data, K1, K2, threshold, scores, priors, weights, initial_model, preset, options, settings, watch
         )
     rays, unit, jacobians = _as_rays(x1, x2, K1, K2, preset)
     problem, resolved = _resolve_essential(options, preset, threshold, settings, unit)
-    result = solve(problem, rays, resolved, scores, priors, weights, watch, unit, two_views=True)
+    motion = None if initial_model is None else as_motion(initial_model)
+    result = solve(
+        problem, rays, resolved, scores, priors, weights, watch, unit,
+        two_views=True, initial_model=None if motion is None else essential_from_pose(*motion).ravel(),
+    )  # fmt: skip
     result = _with_hint(result, rays) if K1 is None else result
     if result.model is None:
         return result

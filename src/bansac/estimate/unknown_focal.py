@@ -21,6 +21,7 @@ from bansac.camera import Camera
 from bansac.engine.model_selection import Plausibility
 from bansac.engine.posterior import inlier_probabilities
 from bansac.estimate.cameras import CameraLike, lift
+from bansac.estimate.initial_models import as_motion, check_model
 from bansac.estimate.solve import distances, solve
 from bansac.geometry import cross_matrix, recover_pose, rotation_matrix
 from bansac.numeric.clock import Stopwatch
@@ -107,6 +108,7 @@ def estimate_unknown_focal(
     scores: ArrayLike | None,
     priors: ArrayLike | None,
     weights: ArrayLike | None,
+    initial_model: ArrayLike | None,
     preset: str | None,
     options: Options | None,
     settings: Settings,
@@ -121,7 +123,7 @@ def estimate_unknown_focal(
     K1, K2 : (3, 3) array_like or Camera
         The cameras, at least one of them without a focal length. The same camera twice, or ``K2=None``, has one focal
         length.
-    threshold, scores, priors, weights, preset, options, settings, watch
+    threshold, scores, priors, weights, initial_model, preset, options, settings, watch
         As for :func:`bansac.estimate_relative_pose`.
 
     Returns
@@ -139,9 +141,11 @@ def estimate_unknown_focal(
     views = _relative_to_principal_points(data, cameras)
     problem, plausibility = _select(views)
     resolved = resolve_options(problem, options, preset, threshold, settings, default_threshold=_DEFAULT_PIXELS)
+    initial = None if initial_model is None else _initial_model(problem, views, initial_model, cameras, swapped)
     result = solve(
         problem, views.data, resolved, scores, priors, weights, watch, views.unit,
         two_views=True, plausibility=plausibility,
+        initial_model=initial,
     )  # fmt: skip
     if result.model is None:
         return result
@@ -176,6 +180,25 @@ def _select(views: _Views) -> tuple[Problem, Plausibility]:
         return TWO_FOCALS, Plausibility(focal_plausibility, centred)
     problem = SHARED_FOCAL if views.directions.all() else ONE_FOCAL
     return problem, Plausibility(model_focal_plausibility, diagonals[1:])
+
+
+def _initial_model(
+    problem: Problem, views: _Views, initial_model: ArrayLike, cameras: list[View], swapped: bool
+) -> _Array:
+    """Return the model of a relative pose of the caller, flat."""
+    R, t = as_motion(initial_model)
+    given = [K for name in ("K1", "K2") if (K := getattr(initial_model, name, None)) is not None]
+    if len(given) < 2:
+        raise ValueError(
+            "initial_model must be a bansac.RelativePose with K1 and K2, because focal lengths are unknown"
+        )
+    focals = np.array([check_model(K, (3, 3))[0, 0] / views.unit for K in given])
+    if swapped:
+        R, t, focals = R.T, -R.T @ t, focals[::-1].copy()
+    focals[[camera.is_known for camera in cameras]] = 1.0
+    model = np.full(problem.model_size, focals[1])
+    model[:9] = _fundamental(R, t, focals).ravel()
+    return model
 
 
 def _recover(

@@ -16,10 +16,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from bansac.camera import Camera
 from bansac.engine.model_selection import Plausibility
+from bansac.estimate.initial_models import as_motion, check_model
 from bansac.estimate.solve import solve
 from bansac.estimate.unknown_focal import REACH, UNDETERMINED, Noise, View, add_prior, measure, minimize, noise_of
 from bansac.numeric.clock import Stopwatch
-from bansac.numeric.quaternion import matrix_of
+from bansac.numeric.quaternion import matrix_of, model_of
 from bansac.presets import Options, Settings, Threshold, resolve_options
 from bansac.problems.focal_lengths import USUAL_FOCAL, model_focal_plausibility
 from bansac.problems.unknown_focal_pose import UNKNOWN_FOCAL_POSE
@@ -38,6 +39,7 @@ def estimate_unknown_focal_pose(
     scores: ArrayLike | None,
     priors: ArrayLike | None,
     weights: ArrayLike | None,
+    initial_model: ArrayLike | None,
     preset: str | None,
     options: Options | None,
     settings: Settings,
@@ -53,7 +55,7 @@ def estimate_unknown_focal_pose(
         The camera without a focal length.
     default_threshold : float
         Default of the threshold in pixels.
-    threshold, scores, priors, weights, preset, options, settings, watch
+    threshold, scores, priors, weights, initial_model, preset, options, settings, watch
         As for :func:`bansac.estimate_absolute_pose`.
 
     Returns
@@ -67,7 +69,10 @@ def estimate_unknown_focal_pose(
     problem = UNKNOWN_FOCAL_POSE
     resolved = resolve_options(problem, options, preset, threshold, settings, default_threshold=default_threshold)
     plausibility = Plausibility(model_focal_plausibility, np.array([2.0]))  # the diagonal
-    result = solve(problem, data, resolved, scores, priors, weights, watch, unit, plausibility=plausibility)
+    initial = None if initial_model is None else _initial_model(initial_model, unit)
+    result = solve(
+        problem, data, resolved, scores, priors, weights, watch, unit, plausibility=plausibility, initial_model=initial
+    )
     if result.model is None:
         return result
     model, deviation = _refine(data, result.model, result.residuals / unit, result.threshold / unit)
@@ -79,6 +84,14 @@ def estimate_unknown_focal_pose(
     matrix = matrix_of(model[:7])
     pose = AbsolutePose(matrix[:, :3].copy(), matrix[:, 3].copy(), view.matrix(model[7] * unit))
     return replace(result, model=pose, message=message, configuration=configuration)
+
+
+def _initial_model(initial_model: ArrayLike, unit: float) -> _Array:
+    """Return the model of an absolute pose of the caller, flat."""
+    pose, K = as_motion(initial_model), getattr(initial_model, "K", None)
+    if K is None:
+        raise ValueError("initial_model must be a bansac.AbsolutePose with K, because the focal length is unknown")
+    return np.append(model_of(np.column_stack(pose)), check_model(K, (3, 3))[0, 0] / unit)
 
 
 def _refine(data: _Array, model: _Array, residuals: _Array, threshold: float) -> tuple[_Array, float]:

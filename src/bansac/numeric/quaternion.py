@@ -23,6 +23,7 @@ __all__ = [
     "align_rotation",
     "entries",
     "matrix_of",
+    "model_of",
     "project_unit",
     "span_motions",
     "write_quaternion",
@@ -57,6 +58,23 @@ def matrix_of(model: Floats) -> Floats:
     matrix[:, :3] = np.array(_entries(model)).reshape(3, 3)
     matrix[:, 3] = model[4:]
     return matrix
+
+
+def model_of(matrix: Floats) -> Floats:
+    """Return the quaternion and the translation of a 3 x 4 matrix, the inverse of ``matrix_of``.
+
+    A matrix that is no s R is replaced by the nearest one, as in ``align_rotation``.
+    """
+    (xx, xy, xz), (yx, yy, yz), (zx, zy, zz) = matrix[:, :3]
+    values, vectors = np.linalg.eigh(
+        [
+            [xx + yy + zz, zy - yz, xz - zx, yx - xy],
+            [zy - yz, xx - yy - zz, xy + yx, xz + zx],
+            [xz - zx, xy + yx, yy - xx - zz, yz + zy],
+            [yx - xy, xz + zx, yz + zy, zz - xx - yy],
+        ]
+    )
+    return np.concatenate([vectors[:, -1] * math.sqrt(max(values[-1], 0.0) / 3.0), matrix[:, 3]])
 
 
 @kernel

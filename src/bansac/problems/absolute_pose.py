@@ -99,6 +99,12 @@ def denormalize(model: Floats, transform: Floats) -> None:
     model[4:] = model[4:] / transform[1] - matrix_of(model)[:, :3] @ transform[2:5]
 
 
+def normalize_model(model: Floats, transform: Floats) -> None:
+    """Undo ``denormalize``."""
+    scale = transform[1]
+    denormalize(model, np.array([1.0, 1.0 / scale, *(-scale * transform[2:5])]))
+
+
 def evidence(data: Floats, model: Floats) -> tuple[Problem, Floats, Floats]:
     """Return the image points matched with the projections of their 3D points, and the identity map.
 
@@ -130,6 +136,7 @@ ABSOLUTE_POSE = Problem(
     precision="float32",
     normalize=normalize,
     denormalize=denormalize,
+    normalize_model=normalize_model,
     evidence=evidence,
     codimension=2,
     default_threshold=4e-3,

@@ -14,7 +14,7 @@ from bansac.numeric.arrays import Floats, Ints, Reals
 from bansac.numeric.jit import inner_kernel
 from bansac.numeric.linalg import normalize_vector, smallest_eigenvector, span_complement
 from bansac.problems.problem import Problem
-from bansac.solvers.normalization import normalize
+from bansac.solvers.normalization import inverse_of, normalize
 
 __all__ = ["ELLIPSE", "centre_and_axes", "conic_of"]
 
@@ -152,8 +152,10 @@ def centre_and_axes(model: Floats) -> Floats:
 
 
 def conic_of(ellipse: Floats) -> Floats:
-    """Return the coefficients of (x, y, a, b, angle): the inverse of ``centre_and_axes``."""
+    """Return the coefficients of (x, y, a, b, angle): 0 if an axis is not positive."""
     x, y, a, b, angle = ellipse.tolist()
+    if not (a > 0.0 and b > 0.0):
+        return np.zeros(6)
     across = np.array([[math.cos(angle) / a, math.sin(angle) / a], [-math.sin(angle) / b, math.cos(angle) / b]])
     (p, q), (_, r) = across.T @ across
     dx, dy = p * x + q * y, q * x + r * y
@@ -176,6 +178,7 @@ ELLIPSE = Problem(
     scratch_size=_SCRATCH,
     normalize=normalize,
     denormalize=denormalize,
+    normalize_model=inverse_of(denormalize),
     canonical=canonical,
     points=((0, 1),),
 )

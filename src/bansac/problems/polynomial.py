@@ -170,6 +170,12 @@ def denormalize(model: Floats, transform: Floats) -> None:
     _substitute(model, transform[2], transform[3])
 
 
+def normalize_model(model: Floats, transform: Floats) -> None:
+    """Undo ``denormalize``."""
+    y_scale, mean, x_scale, centre = transform[:4]
+    denormalize(model, np.array([1.0 / y_scale, -y_scale * mean, 1.0 / x_scale, -x_scale * centre]))
+
+
 def polynomial(degree: int) -> Problem:
     """Return the problem of fitting a polynomial of a given degree.
 
@@ -219,4 +225,5 @@ def _problem(degree: int) -> Problem:
         scratch_size=_WORK_ARRAYS * (degree + 1),
         normalize=normalize,
         denormalize=denormalize,
+        normalize_model=normalize_model,
     )

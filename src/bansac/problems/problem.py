@@ -153,6 +153,7 @@ _ROWS = (
     Function("project", ("model", "scratch"), lambda real: boolean(_VECTOR, _VECTOR), keep, in_loop=False),
     Function("normalize", ("data", "transform")),
     Function("denormalize", ("model", "transform")),
+    Function("normalize_model", ("model", "transform")),
     Function("canonical", ("model",)),
     Function("evidence", ("data", "model")),
 )
@@ -297,6 +298,9 @@ class Problem:
         residual distances change.
     denormalize : callable, optional
         ``denormalize(model, transform)``: transform ``model`` back to the caller's coordinates in place.
+    normalize_model : callable, optional
+        ``normalize_model(model, transform)``: transform ``model`` of the caller to the frame of ``normalize`` in place,
+        the inverse of ``denormalize``. A problem with ``normalize`` needs it for ``initial_model``.
     canonical : callable, optional
         ``canonical(model)``: fix the free scale and sign of a model in place.
     evidence : callable, optional
@@ -369,6 +373,7 @@ class Problem:
     precision: Literal["float64", "float32"] = "float64"
     normalize: Callable[..., Any] | None = None
     denormalize: Callable[..., Any] | None = None
+    normalize_model: Callable[..., Any] | None = None
     canonical: Callable[..., Any] | None = None
     evidence: Callable[..., Any] | None = None
     codimension: int = 1

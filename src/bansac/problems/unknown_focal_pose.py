@@ -82,6 +82,11 @@ def denormalize(model: Floats, transform: Floats) -> None:
     absolute_pose.denormalize(model[:7], transform)
 
 
+def normalize_model(model: Floats, transform: Floats) -> None:
+    """Undo ``denormalize``."""
+    absolute_pose.normalize_model(model[:7], transform)
+
+
 def evidence(data: Floats, model: Floats) -> tuple[Problem, Floats, Floats]:
     """Return the image points matched with the projections of their 3D points, and the identity map."""
     rays = data.copy()
@@ -108,6 +113,7 @@ UNKNOWN_FOCAL_POSE = Problem(
     precision="float32",
     normalize=absolute_pose.normalize,
     denormalize=denormalize,
+    normalize_model=normalize_model,
     evidence=evidence,
     codimension=2,
     default_threshold=5e-3,

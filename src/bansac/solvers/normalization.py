@@ -7,6 +7,7 @@ that distances in both images keep the same ratio to pixels. These functions are
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,6 +24,7 @@ __all__ = [
     "denormalize_fundamental",
     "denormalize_homography",
     "fix_sign",
+    "inverse_of",
     "normalize",
     "stack_matches",
 ]
@@ -96,6 +98,20 @@ def normalize(data: Floats, transform: Floats) -> None:
         for i in range(n):
             data[c, i] *= scale
     transform[0] = scale
+
+
+def inverse_of(denormalize: Callable[[Floats, Floats], None]) -> Callable[[Floats, Floats], None]:
+    """Return the inverse of a ``denormalize`` that belongs to ``normalize``.
+
+    p -> scale (p - centroid) has the inverse p -> (p + scale centroid) / scale, which is of the same form.
+    """
+
+    def normalize_model(model: Floats, transform: Floats) -> None:
+        inverse = -transform[0] * transform
+        inverse[0] = 1.0 / transform[0]
+        denormalize(model, inverse)
+
+    return normalize_model
 
 
 @kernel
