@@ -409,12 +409,12 @@ def main() -> None:
         report = json.loads(arguments.json.read_text())
     if "absolute" in arguments.modes:
         report["absolute"] = {
-            "circumstances": circumstances(("poselib", "pycolmap")),
+            "measured": circumstances()["date"][:10],
             "solvers": measure_p4pf(),
             "scenes": measure_views(arguments.runs),
         }
     if modes:
-        report |= {"circumstances": circumstances(), "solvers": measure_solvers(), "pairs": {}}
+        report |= {**circumstances(("poselib",)), "solvers": measure_solvers(), "pairs": {}}
         for solver, row in report["solvers"].items():
             print("solver", solver, row, flush=True)
     for mode in modes:

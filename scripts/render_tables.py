@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import math
 import re
 import statistics
 import subprocess
@@ -42,6 +43,7 @@ PAGES = (
     "docs/calibration.md",
     "docs/choosing.md",
     "docs/cameras.md",
+    "docs/focal_lengths.md",
     "docs/ablation.md",
     "docs/many-pairs.md",
     "docs/colmap.md",
@@ -415,6 +417,62 @@ def video() -> str:
     )
 
 
+FOCAL_LABELS = {
+    "ours": "bansac",
+    "ours-1px": "bansac, 1 px",
+    "ours-4px": "bansac, 4 px",
+    "poselib": "PoseLib",
+    "pycolmap": "pycolmap",
+    "decomposed": "F, decomposed",
+    "known": "focal lengths known",
+}
+
+
+def _focal(row: dict[str, float]) -> str:
+    error = row["focal_median"]
+    focal = "none" if error == math.inf else f"{100 * error:.1f} %"
+    return f"{focal if error else '-'} / {row['ms_median']:.0f}"
+
+
+def focal_solvers() -> str:
+    """Return the accuracy and time of the solvers of six matches."""
+    rows = bench("focal_lengths")["solvers"]
+    return lines(
+        ["solver", "focal length found, to 1e-6", "to 1e-10", "solutions", "µs"],
+        (
+            [FOCAL_LABELS[name], *(format_number(row[key]) for key in ("solved", "solved_exactly", "models", "us"))]
+            for name, row in rows.items()
+        ),
+    )
+
+
+def focal_lengths(mode: str) -> str:
+    """Return AUC@10, the median error of the focal length and the median time on the pairs of each set."""
+    sets = bench("focal_lengths")["pairs"][mode]
+    methods = next(iter(sets.values()))
+    return lines(
+        ["method", *sets],
+        (
+            [FOCAL_LABELS[name], *(f"{rows[name]['auc10']:.3f} / {_focal(rows[name])}" for rows in sets.values())]
+            for name in methods
+        ),
+    )
+
+
+def absolute_focal_lengths() -> str:
+    """Return the share of right runs, the median error of the focal length and the median time on synthetic scenes."""
+    scenes = bench("focal_lengths")["absolute"]["scenes"]
+    cells = {f"{kind}, {share} %": rows for kind, shares in scenes.items() for share, rows in shares.items()}
+    methods = next(iter(cells.values()))
+    return lines(
+        ["method", *cells],
+        (
+            [FOCAL_LABELS[name], *(f"{rows[name]['right']:.2f} / {_focal(rows[name])}" for rows in cells.values())]
+            for name in methods
+        ),
+    )
+
+
 POSE_LABELS = {
     "poselib": "PoseLib, our limits",
     "opencv-iterative": "OpenCV solvePnPRansac",
@@ -536,6 +594,11 @@ TABLES: dict[str, Callable[[], str]] = {
     "planes-of-pairs": planes_of_pairs,
     "number-of-models": number_of_models,
     "video": video,
+    "focal-solvers": focal_solvers,
+    "focal-shared": lambda: focal_lengths("shared"),
+    "focal-one": lambda: focal_lengths("one"),
+    "focal-both": lambda: focal_lengths("both"),
+    "focal-absolute": absolute_focal_lengths,
     "distortion": distortion,
     "repeated-planes": repeated_planes,
     "few-inliers": lambda: stored("hard", "hard"),
