@@ -430,7 +430,7 @@ FOCAL_LABELS = {
 
 def _focal(row: dict[str, float]) -> str:
     error = row["focal_median"]
-    focal = "none" if error == math.inf else f"{100 * error:.1f} %"
+    focal = "none" if error in (None, math.inf) else f"{100 * error:.1f} %"
     return f"{focal if error else '-'} / {row['ms_median']:.0f}"
 
 
