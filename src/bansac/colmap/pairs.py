@@ -170,11 +170,13 @@ def verify_pair(pair: PairMatches, options: VerificationOptions) -> PairGeometry
         Geometry of the pair.
     """
     nothing = PairGeometry(pair.image_id1, pair.image_id2, "degenerate", np.empty((0, 2), np.uint32))
+    if options.filter_stationary_matches:
+        pair = _subset(pair, np.hypot(*(pair.x2 - pair.x1).T) > options.stationary_matches_max_error)
     if len(pair.matches) < options.min_num_inliers:
         return nothing
     E, F, H = _find_models(pair, options)
     configuration, support, calibrated = select(E, F, H, options)
-    if configuration == "degenerate":
+    if configuration == "degenerate" or support.count < options.min_inlier_ratio * len(pair.matches):
         return nothing
     inliers = support.inliers
     pose = None
@@ -192,6 +194,12 @@ def verify_pair(pair: PairMatches, options: VerificationOptions) -> PairGeometry
         H=H.model,
         pose=pose,
     )
+
+
+def _subset(pair: PairMatches, chosen: NDArray[np.bool_]) -> PairMatches:
+    """Return a pair with some of its matches."""
+    values = {name: getattr(pair, name) for name in ("matches", "x1", "x2", "rays1", "rays2")}
+    return replace(pair, **{name: value[chosen] for name, value in values.items() if value is not None})
 
 
 def _find_models(pair: PairMatches, options: VerificationOptions) -> tuple[Support, Support, Support]:
