@@ -53,6 +53,11 @@ class VerificationOptions:
         vehicle that carries the camera.
     stationary_matches_max_error : float
         Largest distance in pixels of the positions of a stationary match.
+    multiple_models : bool
+        Whether to search for several rigid motions. If a pair has two or more, its configuration is ``"multiple"``.
+        Otherwise it is verified as without this option.
+    multiple_ignore_watermark : bool
+        Whether to drop motions that are watermarks.
     seed : int
         Seed of the random numbers. The seed of a pair is derived from it and from the id of the pair in the database.
 
@@ -80,6 +85,8 @@ class VerificationOptions:
     watermark_detection_max_error: float = 4.0
     filter_stationary_matches: bool = False
     stationary_matches_max_error: float = 4.0
+    multiple_models: bool = False
+    multiple_ignore_watermark: bool = True
     seed: int = 0
 
     def __post_init__(self) -> None:
