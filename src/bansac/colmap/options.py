@@ -57,7 +57,8 @@ class VerificationOptions:
         Whether to search for several rigid motions. If a pair has two or more, its configuration is ``"multiple"``.
         Otherwise it is verified as without this option.
     multiple_ignore_watermark : bool
-        Whether to drop motions that are watermarks.
+        Whether to drop the matches of motions that are watermarks, if ``multiple_models`` and ``detect_watermark`` are
+        True.
     seed : int
         Seed of the random numbers. The seed of a pair is derived from it and from the id of the pair in the database.
 
