@@ -76,8 +76,11 @@ def test_options_and_failures(bansac: Any, database: Path, monkeypatch: pytest.M
 
     monkeypatch.setattr(cli, "verify_database", verify)
     settings = ["--max-error", "2", "--min-num-inliers", "30", "--model-selection", "bansac", "--seed", "5"]
+    settings.append("--multiple")
     shown = bansac("colmap", "verify", database, *settings, "--workers", "3")
-    expected = VerificationOptions(max_error=2.0, min_num_inliers=30, model_selection="bansac", seed=5)
+    expected = VerificationOptions(
+        max_error=2.0, min_num_inliers=30, model_selection="bansac", multiple_models=True, seed=5
+    )
     assert (given["options"], given["workers"], given["overwrite"]) == (expected, 3, False)
     assert "7 failed: no [camera]: 0 - 9, 1 - 9, 2 - 9, 3 - 9, 4 - 9 and 2 more" in shown.stderr
 

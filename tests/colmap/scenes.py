@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bansac.colmap import PairMatches
 from bansac.geometry import normalize_points
-from bansac.synthetic import SceneMatches
+from bansac.synthetic import SceneMatches, epipolar_matches
 
 
 def as_pair(scene: SceneMatches, *, focal_error: float | None = 1.0, **changes: Any) -> PairMatches:
@@ -23,3 +25,12 @@ def as_pair(scene: SceneMatches, *, focal_error: float | None = 1.0, **changes: 
         rays = {"rays1": normalize_points(K, scene.x1), "rays2": normalize_points(K, scene.x2)}
         pair |= rays | {"pixel": 1 / K[0, 0]}
     return PairMatches(1, 2, 7, indices, **pair | changes)
+
+
+def two_motions(counts: tuple[int, int, int] = (150, 100, 60)) -> tuple[SceneMatches, NDArray[np.int_]]:
+    """Return matches of two motions and outliers, as numbered by ``counts``, and the labels 0, 1 and -1."""
+    first, second = (epipolar_matches(n, inlier_ratio=1.0, noise=0.5, seed=k) for k, n in enumerate(counts[:2]))
+    height, width = first.size
+    wrong = np.random.default_rng(0).uniform(0, [width, height], (2, counts[2], 2))
+    x1, x2 = np.vstack([first.x1, second.x1, wrong[0]]), np.vstack([first.x2, second.x2, wrong[1]])
+    return replace(first, x1=x1, x2=x2), np.repeat([0, 1, -1], counts)

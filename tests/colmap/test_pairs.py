@@ -87,6 +87,29 @@ def test_watermark():
     assert verify(pair, VerificationOptions(detect_watermark=False)).configuration != "watermark"
 
 
+def test_pairs_with_a_small_share_of_inliers_are_degenerate(scene):
+    pair = as_pair(scene)
+    share = len(verify(pair).inlier_matches) / 300
+    assert verify(pair, VerificationOptions(min_inlier_ratio=share)).configuration == "calibrated"
+    rejected = verify(pair, VerificationOptions(min_inlier_ratio=share + 0.001))
+    assert rejected.configuration == "degenerate"
+    assert len(rejected.inlier_matches) == 0
+
+
+def test_stationary_matches_are_dropped(scene):
+    still = np.arange(300) % 2 == 0
+    shifted = scene.x1 + np.array([3.0, 0.0])
+    pair = as_pair(replace(scene, x2=np.where(still[:, None], shifted, scene.x2)))
+    wider = VerificationOptions(filter_stationary_matches=True, stationary_matches_max_error=3.5)
+    geometry = verify(pair, wider)
+    assert geometry.configuration == "calibrated"
+    assert not still[geometry.inlier_matches[:, 0]].any()
+    assert np.isin(np.flatnonzero(scene.inliers & ~still), geometry.inlier_matches[:, 0]).mean() > 0.95
+    for options in (OPTIONS, replace(wider, stationary_matches_max_error=2.5)):
+        assert still[verify(pair, options).inlier_matches[:, 0]].mean() > 0.5
+    assert verify(as_pair(replace(scene, x2=shifted)), wider).configuration == "degenerate"
+
+
 @pytest.mark.parametrize("count", [0, 14, 200])
 def test_random_matches_are_degenerate(scene, count):
     rng = np.random.default_rng(1)

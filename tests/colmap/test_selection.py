@@ -64,6 +64,8 @@ def test_a_dominant_plane_is_no_plane_by_what_is_off_it():
         ("min_num_inliers", 0),
         ("min_num_inliers", 2.5),
         ("max_H_inlier_ratio", 1.1),
+        ("min_inlier_ratio", -0.1),
+        ("stationary_matches_max_error", 0.0),
         ("seed", -1),
         ("model_selection", "degensac"),
     ],

@@ -16,6 +16,7 @@ import pytest
 from bansac.colmap import VerificationOptions, verify_database
 from bansac.geometry import essential_from_pose
 from tests.colmap.conftest import as_set
+from tests.colmap.scenes import two_motions
 
 pycolmap = pytest.importorskip("pycolmap", reason="pycolmap, of the extra colmap, is not installed")
 
@@ -60,6 +61,28 @@ def test_the_right_matches_are_found_and_colmap_reads_the_geometries(database, s
                 lines = x1 @ (matrix / np.linalg.norm(matrix)).T
                 distances = np.abs(np.sum(x2 * lines, axis=1)) / np.hypot(lines[:, 0], lines[:, 1])
                 assert np.median(distances) < tolerance / 4
+
+
+def test_pairs_with_two_motions_are_written_as_colmap_writes_them(tmp_path):
+    scene, labels = two_motions()
+    height, width = scene.size
+    path = tmp_path / "motions.db"
+    with pycolmap.Database.open(path) as opened:
+        camera = pycolmap.Camera.create_from_model_id(1, pycolmap.CameraModelId.PINHOLE, scene.K[0, 0], width, height)
+        opened.write_camera(camera)
+        for image_id, x in ((1, scene.x1), (2, scene.x2)):
+            opened.write_image(pycolmap.Image(name=f"{image_id}.png", camera_id=1, image_id=image_id), True)
+            opened.write_keypoints(image_id, x.astype(np.float32) + 0.5)
+        opened.write_matches(1, 2, np.column_stack([np.arange(len(labels))] * 2).astype(np.uint32))
+    summary = verify_database(path, options=VerificationOptions(multiple_models=True), workers=1)
+    assert summary.configurations == {"multiple": 1}
+    with pycolmap.Database.open(path) as opened:
+        geometry = opened.read_two_view_geometry(1, 2)
+    assert geometry.config == pycolmap.TwoViewGeometryConfiguration.MULTIPLE
+    assert geometry.E is geometry.F is geometry.H is geometry.cam2_from_cam1 is None
+    found = np.asarray(geometry.inlier_matches)[:, 0]
+    assert len(found) == summary.inlier_matches
+    assert np.isin(np.flatnonzero(labels >= 0), found).mean() > 0.95
 
 
 def test_the_geometries_do_not_depend_on_workers_and_batches(database, tmp_path):

@@ -37,6 +37,9 @@ def verify(
             "than chance gives."
         ),
     ] = "colmap",
+    multiple: Annotated[
+        bool, typer.Option("--multiple", help="Keep the matches of several rigid motions in a pair.")
+    ] = False,
     seed: arguments.SeedOption = 0,
     workers: arguments.ThreadsOption = None,
     scheduler: arguments.SchedulerOption = None,
@@ -53,7 +56,11 @@ def verify(
     exit code is 1 if all pairs fail. Needs pycolmap: pip install pycolmap.
     """
     options = VerificationOptions(
-        max_error=max_error, min_num_inliers=min_num_inliers, model_selection=model_selection, seed=seed
+        max_error=max_error,
+        min_num_inliers=min_num_inliers,
+        model_selection=model_selection,
+        multiple_models=multiple,
+        seed=seed,
     )
     executor, count = arguments.pair_executor(scheduler, workers, chunk_seconds=0.0)
     with note_on_interrupt(), contextlib.ExitStack() as stack:

@@ -9,7 +9,13 @@ __all__ = ["MODEL_SELECTIONS", "VerificationOptions"]
 
 MODEL_SELECTIONS = ("colmap", "bansac")
 
-_RATIOS = ("min_E_F_inlier_ratio", "max_H_inlier_ratio", "watermark_min_inlier_ratio", "watermark_border_size")
+_RATIOS = (
+    "min_inlier_ratio",
+    "min_E_F_inlier_ratio",
+    "max_H_inlier_ratio",
+    "watermark_min_inlier_ratio",
+    "watermark_border_size",
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,6 +28,8 @@ class VerificationOptions:
         Largest residual of an inlier in pixels: the Sampson distance for E and F, the transfer error for H.
     min_num_inliers : int
         Pairs with fewer inliers are degenerate.
+    min_inlier_ratio : float
+        Pairs whose inliers are a smaller fraction of their matches are degenerate.
     model_selection : {"colmap", "bansac"}
         Criterion of planar and panoramic pairs. ``"colmap"``: H has more than ``max_H_inlier_ratio`` times the inliers
         of the epipolar geometry. ``"bansac"``: the number of inliers off the homography is explained by chance
@@ -40,6 +48,17 @@ class VerificationOptions:
         Width of the border relative to the diagonal of the image.
     watermark_detection_max_error : float
         Largest distance in pixels of a match from the translation.
+    filter_stationary_matches : bool
+        Whether to drop matches with nearly the same position in both images before the estimation, such as those on a
+        vehicle that carries the camera.
+    stationary_matches_max_error : float
+        Largest distance in pixels of the positions of a stationary match.
+    multiple_models : bool
+        Whether to search for several rigid motions. If a pair has two or more, its configuration is ``"multiple"``.
+        Otherwise it is verified as without this option.
+    multiple_ignore_watermark : bool
+        Whether to drop the matches of motions that are watermarks, if ``multiple_models`` and ``detect_watermark`` are
+        True.
     seed : int
         Seed of the random numbers. The seed of a pair is derived from it and from the id of the pair in the database.
 
@@ -57,6 +76,7 @@ class VerificationOptions:
 
     max_error: float = 4.0
     min_num_inliers: int = 15
+    min_inlier_ratio: float = 0.0
     model_selection: str = "colmap"
     min_E_F_inlier_ratio: float = 0.95  # noqa: N815
     max_H_inlier_ratio: float = 0.8  # noqa: N815
@@ -64,11 +84,15 @@ class VerificationOptions:
     watermark_min_inlier_ratio: float = 0.7
     watermark_border_size: float = 0.1
     watermark_detection_max_error: float = 4.0
+    filter_stationary_matches: bool = False
+    stationary_matches_max_error: float = 4.0
+    multiple_models: bool = False
+    multiple_ignore_watermark: bool = True
     seed: int = 0
 
     def __post_init__(self) -> None:
         """Check the values."""
-        for name in ("max_error", "watermark_detection_max_error"):
+        for name in ("max_error", "watermark_detection_max_error", "stationary_matches_max_error"):
             if not 0.0 < getattr(self, name) < math.inf:
                 raise ValueError(f"{name} must be a number > 0, got {getattr(self, name)!r}")
         for name in _RATIOS:

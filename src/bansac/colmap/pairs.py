@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from bansac.colmap.motions import find_motions
 from bansac.colmap.options import VerificationOptions
 from bansac.colmap.selection import NO_SUPPORT, Support, find_rotation, select
 from bansac.colmap.watermark import is_watermark
@@ -79,13 +80,14 @@ class PairGeometry:
     image_id1, image_id2 : int
         Ids of the images in the database.
     configuration : str
-        "degenerate", "calibrated", "uncalibrated", "planar", "panoramic", "planar_or_panoramic" or "watermark":
-        pycolmap's names in lower case.
+        "degenerate", "calibrated", "uncalibrated", "planar", "panoramic", "planar_or_panoramic", "watermark"
+        or "multiple": pycolmap's names in lower case.
     inlier_matches : (M, 2) ndarray of uint32
-        Matches that follow the geometry; none if it is degenerate.
+        Matches that follow the geometry; none if it is degenerate. Those of several motions follow one another, the
+        motion with most matches first.
     E, F, H : (3, 3) ndarray or None
         Models that are significant, that is, have more support than the null model explains. All None if the pair is
-        degenerate. F and H are in pixels.
+        degenerate or has several motions. F and H are in pixels.
     pose : RelativePose or None
         Motion from the first camera to the second for calibrated, planar and panoramic pairs. t has unit length, or is
         0 for panoramic pairs.
@@ -170,18 +172,23 @@ def verify_pair(pair: PairMatches, options: VerificationOptions) -> PairGeometry
         Geometry of the pair.
     """
     nothing = PairGeometry(pair.image_id1, pair.image_id2, "degenerate", np.empty((0, 2), np.uint32))
+    if options.filter_stationary_matches:
+        pair = _subset(pair, np.hypot(*(pair.x2 - pair.x1).T) > options.stationary_matches_max_error)
+    if options.multiple_models:
+        motions, pair = _split(pair, options)
+        if len(motions) > 1:
+            return replace(nothing, configuration="multiple", inlier_matches=np.vstack(motions))
     if len(pair.matches) < options.min_num_inliers:
         return nothing
     E, F, H = _find_models(pair, options)
     configuration, support, calibrated = select(E, F, H, options)
-    if configuration == "degenerate":
+    if configuration == "degenerate" or support.count < options.min_inlier_ratio * len(pair.matches):
         return nothing
     inliers = support.inliers
     pose = None
     if calibrated:
         configuration, pose = _motion(pair, configuration, E, H, options)
-    sizes = pair.size1, pair.size2
-    if options.detect_watermark and is_watermark(pair.x1[inliers], pair.x2[inliers], *sizes, options):
+    if _is_watermark(pair, inliers, options):
         configuration, pose = "watermark", None
     return replace(
         nothing,
@@ -192,6 +199,29 @@ def verify_pair(pair: PairMatches, options: VerificationOptions) -> PairGeometry
         H=H.model,
         pose=pose,
     )
+
+
+def _subset(pair: PairMatches, chosen: NDArray[np.bool_]) -> PairMatches:
+    """Return a pair with some of its matches."""
+    values = {name: getattr(pair, name) for name in ("matches", "x1", "x2", "rays1", "rays2")}
+    return replace(pair, **{name: value[chosen] for name, value in values.items() if value is not None})
+
+
+def _is_watermark(pair: PairMatches, inliers: NDArray[np.bool_], options: VerificationOptions) -> bool:
+    x1, x2 = pair.x1[inliers], pair.x2[inliers]
+    return options.detect_watermark and is_watermark(x1, x2, pair.size1, pair.size2, options)
+
+
+def _split(pair: PairMatches, options: VerificationOptions) -> tuple[list[NDArray[np.uint32]], PairMatches]:
+    """Return the matches of each motion, and the pair without the watermarks that are ignored."""
+    motions, kept = [], np.ones(len(pair.matches), np.bool_)
+    estimation = _DEFAULT.replace(threshold=options.max_error, seed=derive_seed(options.seed, pair.pair_id))
+    for motion in find_motions(pair.x1, pair.x2, options, estimation):
+        if options.multiple_ignore_watermark and _is_watermark(pair, motion, options):
+            kept &= ~motion
+        else:
+            motions.append(pair.matches[motion])
+    return motions, _subset(pair, kept)
 
 
 def _find_models(pair: PairMatches, options: VerificationOptions) -> tuple[Support, Support, Support]:

@@ -1,0 +1,48 @@
+"""Split the matches of two images by the rigid motions that they follow.
+
+Each motion has a fundamental matrix of its own (:mod:`bansac.estimate.multiple`). As in COLMAP, no match belongs to two
+motions.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bansac.colmap.options import VerificationOptions
+from bansac.estimate.multiple import estimate_multiple
+from bansac.presets import Options
+
+__all__ = ["find_motions"]
+
+_Array = NDArray[np.float64]
+
+
+def find_motions(x1: _Array, x2: _Array, options: VerificationOptions, estimation: Options) -> list[NDArray[np.bool_]]:
+    """Return the mask of the matches of each motion, the motion with most matches first.
+
+    A match belongs to the motion with the smallest residual, if that is at most ``max_error``.
+
+    Parameters
+    ----------
+    x1, x2 : (N, 2) ndarray
+        Matches in pixels.
+    options : VerificationOptions
+        The thresholds. Motions with fewer matches than ``min_num_inliers``, or with a smaller fraction than
+        ``min_inlier_ratio`` of the matches that earlier motions do not have, are dropped.
+    estimation : Options
+        Options of the search for a motion.
+    """
+    found = estimate_multiple("F", np.hstack([x1, x2]), options=estimation).results
+    if not found:
+        return []
+    residuals = np.array([result.residuals for result in found])
+    nearest = np.where(residuals.min(axis=0) <= options.max_error, residuals.argmin(axis=0), len(found))
+    masks = [nearest == k for k in range(len(found))]
+    motions, left = [], len(x1)
+    for mask in sorted(masks, key=np.count_nonzero, reverse=True):
+        count = int(np.count_nonzero(mask))
+        if count >= max(options.min_num_inliers, options.min_inlier_ratio * left):
+            motions.append(mask)
+            left -= count
+    return motions
