@@ -61,6 +61,12 @@ def test_every_table_stands_on_a_page() -> None:
 
 
 @pytest.mark.parametrize("page", render_tables.PAGES)
+def test_no_line_begins_with_a_figure(page: str) -> None:
+    text = (ROOT / page).read_text(encoding="utf-8")
+    assert not re.search(r"^ *<!-- figure", text, re.MULTILINE), "Markdown begins a paragraph there"
+
+
+@pytest.mark.parametrize("page", render_tables.PAGES)
 def test_every_table_says_when_it_was_measured(page: str) -> None:
     for kind, name, text in render_tables.MARKED.findall((ROOT / page).read_text(encoding="utf-8")):
         measured = re.search(r"^Measured: .* on 20\d\d-\d\d-\d\d.*, stored in commits? .*\.$", text, re.MULTILINE)
