@@ -52,6 +52,7 @@ PAGES = (
     "docs/performance.md",
     "docs/reliability.md",
     "docs/quick-start.md",
+    "docs/gallery.md",
     "README.md",
 )
 
@@ -672,6 +673,11 @@ def unrelated_successes() -> str:
     return f"{sum(int(count) for count, _ in found)} of {sum(int(runs) for _, runs in found)}"
 
 
+def gallery_time(name: str) -> str:
+    """Return the time of an estimate of the gallery."""
+    return f"{evidence.number(1e3 * bench('gallery')['seconds'][name])} ms"
+
+
 FIGURES: dict[str, Callable[[], str]] = {
     "hard-E": lambda: few_inliers("E"),
     "hard-F": lambda: few_inliers("F"),
@@ -682,6 +688,10 @@ FIGURES: dict[str, Callable[[], str]] = {
     "colmap-herz": lambda: colmap_centres("Herz-Jesus-P8"),
     "colmap-inliers": lambda: colmap_inliers("COLMAP"),
     "bansac-inliers": lambda: colmap_inliers("bansac"),
+    "gallery-panorama": lambda: gallery_time("panorama"),
+    "gallery-stereo": lambda: gallery_time("stereo"),
+    "gallery-circles": lambda: gallery_time("circles"),
+    "gallery-planes": lambda: gallery_time("planes"),
 }
 
 

@@ -8,6 +8,7 @@ import re
 import tomllib
 from pathlib import Path
 
+import draw_gallery
 import pytest
 import render_tables
 import site_figures
@@ -57,6 +58,12 @@ def test_every_table_stands_on_a_page() -> None:
     figures = re.findall(r"<!-- figure: (\S+) -->", text)
     assert set(figures) == set(render_tables.FIGURES)
     assert text.count("<!-- end -->") == len(render_tables.TABLES) + len(figures)
+
+
+@pytest.mark.parametrize("page", render_tables.PAGES)
+def test_no_line_begins_with_a_figure(page: str) -> None:
+    text = (ROOT / page).read_text(encoding="utf-8")
+    assert not re.search(r"^ *<!-- figure", text, re.MULTILINE), "Markdown begins a paragraph there"
 
 
 @pytest.mark.parametrize("page", render_tables.PAGES)
@@ -226,3 +233,11 @@ def test_the_figures_of_how_it_works_are_drawn() -> None:
     for name, draw in site_figures.FIGURES.items():
         assert (ROOT / "docs" / "images" / name).is_file()
         assert all(ax.has_data() for ax in draw().axes)
+
+
+def test_the_pictures_and_times_of_the_gallery_are_those_of_its_sections() -> None:
+    names = [name for name, _ in draw_gallery.sections((ROOT / "docs" / "gallery.md").read_text(encoding="utf-8"))]
+    assert sorted(names) == sorted(evidence.bench("gallery")["seconds"])
+    for name in names:
+        assert f"gallery-{name}" in render_tables.FIGURES
+        assert (ROOT / "docs" / "images" / f"gallery_{name}.jpg").stat().st_size <= 60_000
