@@ -138,6 +138,41 @@ CALLS = {
 }
 
 
+def columns(x):
+    """Return points as OpenCV's trackers and detectors do: (N, 1, 2), single precision."""
+    return x.astype(np.float32).reshape(-1, 1, x.shape[1])
+
+
+P1, P2 = columns(PLANE.x1), columns(PLANE.x2)
+Q1, Q2 = columns(SCENE.x1), columns(SCENE.x2)
+
+# Calls as in the samples and tutorials of OpenCV.
+CALLS |= {
+    "matched features": lambda cv: cv.findHomography(P1, P2, cv.RANSAC, 5.0),
+    "matched features, no mask": lambda cv: cv.findHomography(P1[:, 0], P2[:, 0], cv.RANSAC, 2.5, None),
+    "mask by name": lambda cv: cv.findHomography(P1, P2, method=cv.RANSAC, ransacReprojThreshold=3.0, mask=None),
+    "tracked points": lambda cv: cv.findHomography(P1, P2, (0, cv.RANSAC)[True], 10.0),
+    "chessboards": lambda cv: cv.findHomography(columns(X1), columns(X2)),
+    "MAGSAC": lambda cv: cv.findHomography(P1, P2, cv.USAC_MAGSAC, 3.0, maxIters=2000, confidence=0.999),
+    "whole pixels": lambda cv: cv.findFundamentalMat(np.int32(SCENE.x1), np.int32(SCENE.x2), cv.FM_LMEDS),
+    "F by name": lambda cv: cv.findFundamentalMat(Q1, Q2, cv.FM_RANSAC, ransacReprojThreshold=3, confidence=0.99),
+    "F, MAGSAC": lambda cv: cv.findFundamentalMat(Q1[:, 0], Q2[:, 0], cv.USAC_MAGSAC, 1.0, 0.999, 2000),
+    "E by name": lambda cv: cv.findEssentialMat(Q1, Q2, SCENE.K1, method=cv.RANSAC, prob=0.999, threshold=1.0),
+    "odometry": lambda cv: cv.findEssentialMat(
+        Q2, Q1, focal=800.0, pp=(320.0, 240.0), method=cv.RANSAC, prob=0.999, threshold=1.0
+    ),
+    "odometry, pose": lambda cv: cv.recoverPose(SCENE.E, Q1, Q2, focal=800.0, pp=(320.0, 240.0)),
+    "pose with a mask": lambda cv: cv.recoverPose(SCENE.E, Q1, Q2, SCENE.K1, mask=np.ones((300, 1), np.uint8)),
+    "video": lambda cv: cv.estimateAffinePartial2D(columns(X1), columns(X2)),
+    "affine by name": lambda cv: cv.estimateAffine2D(
+        columns(X1), columns(X2), method=cv.RANSAC, ransacReprojThreshold=3, maxIters=2000, confidence=0.99
+    ),
+    "pose of a board": lambda cv: cv.solvePnPRansac(
+        OBJECT.astype(np.float32), columns(IMAGE), K, np.zeros((1, 5)), reprojectionError=8.0
+    ),
+}
+
+
 @pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
 def test_types_and_shapes_are_those_of_opencv(theirs, call):
     assert shapes(call(ours)) == shapes(call(theirs))
