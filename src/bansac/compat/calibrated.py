@@ -319,7 +319,7 @@ def solvePnPRansac(
     if pose is None and is_flag(method, RANSAC):
         pose = np.zeros(3), np.zeros(3)
     outputs = (None, None) if guess is None else (rvec, tvec)
-    vectors = (None, None)
+    vectors: tuple[Any, ...] = (None, None)
     if pose is not None:
         vectors = tuple(_write(v[:, None].copy(), out) for v, out in zip(pose, outputs, strict=True))
     indices = np.flatnonzero(result.inliers).astype(np.int32)[:, None] if found else None
