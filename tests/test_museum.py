@@ -44,6 +44,9 @@ def test_a_camera_that_hardly_moves_has_an_essential_matrix_and_a_warning():
     assert np.degrees(np.arccos(min(1.0, (np.trace(result.model.R) - 1) / 2))) < 1
     assert result.configuration == "pure_rotation"
     assert "does not determine a translation" in result.message
+    E, mask = compat.findEssentialMat(STILL[:, :2], STILL[:, 2:], K, compat.USAC_DEFAULT, 0.999, 1.0)
+    assert E.shape == (3, 3)
+    assert mask.all()
 
 
 def test_sources_that_share_one_target_are_no_support():
@@ -80,8 +83,16 @@ def test_a_mask_of_the_caller_is_zeroed_without_a_model():
     assert not mask.any()
 
 
-@pytest.mark.parametrize("settings", [{}, {"preset": "fast"}, {"preset": "accurate"}, {"scoring": "magsac++"}])
-def test_inliers_of_a_camera_pose_are_a_mask_in_every_mode(settings):
+@pytest.mark.parametrize(
+    ("settings", "flags"),
+    [
+        ({}, compat.SOLVEPNP_EPNP),
+        ({"preset": "fast"}, compat.USAC_FAST),
+        ({"preset": "accurate"}, compat.USAC_ACCURATE),
+        ({"scoring": "magsac++"}, compat.USAC_MAGSAC),
+    ],
+)
+def test_inliers_of_a_camera_pose_are_a_mask_in_every_mode(settings, flags):
     """OpenCV 20008: a mask or a list of indices from solvePnPRansac, by the mode."""
     rng = np.random.default_rng(0)
     X = rng.uniform(0.0, 0.1, (30, 3))
@@ -96,6 +107,10 @@ def test_inliers_of_a_camera_pose_are_a_mask_in_every_mode(settings):
     assert result.inliers.dtype == np.bool_
     assert result.inliers.tolist() == [False] * 3 + [True] * 27
     np.testing.assert_allclose(result.model.t, t, atol=1e-6)
+    found, _, tvec, indices = compat.solvePnPRansac(X, x, K, None, reprojectionError=1.0, flags=flags)
+    assert found
+    np.testing.assert_array_equal(indices, np.arange(3, 30)[:, None])
+    np.testing.assert_allclose(tvec.ravel(), t, atol=1e-6)
 
 
 def test_seven_matches_of_which_three_are_one_are_no_crash():
@@ -115,6 +130,8 @@ def test_runs_repeat_bit_by_bit():
     first, second = (bansac.estimate_homography(plane.x1, plane.x2) for _ in range(2))
     assert first.model.tobytes() == second.model.tobytes()
     assert first.success
+    first, second = (compat.findHomography(plane.x1, plane.x2, compat.USAC_DEFAULT, 2.0)[0] for _ in range(2))
+    assert first.tobytes() == second.tobytes()
 
 
 def test_a_few_iterations_and_a_wide_threshold_are_no_crash():

@@ -12,7 +12,7 @@ import pytest
 
 import bansac.compat.cv2 as ours
 from bansac.compat import return_values
-from bansac.geometry import apply_transform
+from bansac.geometry import apply_transform, rotation_matrix
 from bansac.lab.metrics import pose_error
 from bansac.synthetic import epipolar_matches, homography_matches
 
@@ -23,6 +23,14 @@ X1 = RNG.uniform(0, 500, (100, 2))
 X2 = X1 @ np.array([[1.1, -0.2], [0.2, 1.1]]).T + [5, 9]
 SAME, LINE = np.ones((20, 2)), np.column_stack([np.arange(20.0), np.arange(20.0)])
 FLAGS = [name for name in ours.__all__ if name.isupper()]
+# A camera with 30 inliers of 50 3D points, and its pose.
+K = np.array([[800.0, 0, 320], [0, 800, 240], [0, 0, 1]])
+RVEC, TVEC = np.array([0.1, 0.2, 0.3]), np.array([0.1, 0.2, 6.0])
+VIEW = np.random.default_rng(7)
+OBJECT = VIEW.uniform(-1, 1, (50, 3))
+IMAGE = apply_transform(K, OBJECT @ rotation_matrix(RVEC).T + TVEC) + VIEW.normal(0, 0.3, (50, 2))
+IMAGE[30:] = VIEW.uniform(0, 480, (20, 2))
+STRANGERS = VIEW.uniform(-1, 1, (40, 3)), VIEW.uniform(0, 480, (40, 2))
 METHODS = [8, 16, 32, 33, 34, 35, 36, 37, 38]
 
 
@@ -88,6 +96,36 @@ CALLS = {
     "pose": lambda cv: cv.recoverPose(SCENE.E, SCENE.x1, SCENE.x2, SCENE.K1),
     "pose, focal": lambda cv: cv.recoverPose(SCENE.E, SCENE.x1, SCENE.x2, focal=500.0, pp=(320.0, 240.0)),
     "pose, two cameras": lambda cv: cv.recoverPose(SCENE.x1, SCENE.x2, SCENE.K1, None, SCENE.K1, None),
+    "PnP": lambda cv: cv.solvePnPRansac(OBJECT, IMAGE, K, None),
+    "PnP, positions": lambda cv: cv.solvePnPRansac(
+        OBJECT, IMAGE, K, None, None, None, False, 100, 8.0, 0.99, None, cv.SOLVEPNP_EPNP
+    ),
+    "PnP, names": lambda cv: cv.solvePnPRansac(
+        OBJECT,
+        IMAGE,
+        K,
+        np.zeros((5, 1)),
+        iterationsCount=500,
+        reprojectionError=2.0,
+        confidence=0.999,
+        flags=cv.SOLVEPNP_P3P,
+    ),
+    "PnP, single precision": lambda cv: cv.solvePnPRansac(
+        OBJECT[:, None].astype(np.float32), IMAGE[:, None].astype(np.float32), K.astype(np.float32), np.zeros(0)
+    ),
+    "PnP, rows": lambda cv: cv.solvePnPRansac(OBJECT[None], IMAGE[None], K, np.zeros(14)),
+    "PnP, four": lambda cv: cv.solvePnPRansac(OBJECT[:4], IMAGE[:4], K, None),
+    "PnP, noise": lambda cv: cv.solvePnPRansac(*STRANGERS, K, None, reprojectionError=0.5),
+    "PnP, all equal": lambda cv: cv.solvePnPRansac(np.ones((20, 3)), SAME, K, None),
+    "PnP, all equal, USAC": lambda cv: cv.solvePnPRansac(np.ones((20, 3)), SAME, K, None, flags=cv.USAC_MAGSAC),
+    "PnP, USAC": lambda cv: cv.solvePnPRansac(OBJECT, IMAGE, K, None, flags=cv.USAC_DEFAULT),
+    "PnP, guess": lambda cv: cv.solvePnPRansac(
+        OBJECT, IMAGE, K, None, RVEC[:, None].copy(), TVEC[:, None].copy(), True
+    ),
+    "PnP, guess, all equal": lambda cv: cv.solvePnPRansac(
+        np.ones((20, 3)), SAME, K, None, RVEC[:, None].copy(), TVEC[:, None].copy(), useExtrinsicGuess=True
+    ),
+    "PnP, no guess": lambda cv: cv.solvePnPRansac(OBJECT, IMAGE, K, None, None, None, True),
     "affine": lambda cv: cv.estimateAffine2D(X1, X2),
     "affine, positions": lambda cv: cv.estimateAffine2D(X1, X2, None, cv.RANSAC, 2.0, 500, 0.9, 0),
     "affine, two": lambda cv: cv.estimateAffine2D(X1[:2], X2[:2]),
@@ -100,9 +138,55 @@ CALLS = {
 }
 
 
+def columns(x):
+    """Return points as OpenCV's trackers and detectors do: (N, 1, 2), single precision."""
+    return x.astype(np.float32).reshape(-1, 1, x.shape[1])
+
+
+P1, P2 = columns(PLANE.x1), columns(PLANE.x2)
+Q1, Q2 = columns(SCENE.x1), columns(SCENE.x2)
+
+# Calls as in the samples and tutorials of OpenCV.
+CALLS |= {
+    "matched features": lambda cv: cv.findHomography(P1, P2, cv.RANSAC, 5.0),
+    "matched features, no mask": lambda cv: cv.findHomography(P1[:, 0], P2[:, 0], cv.RANSAC, 2.5, None),
+    "mask by name": lambda cv: cv.findHomography(P1, P2, method=cv.RANSAC, ransacReprojThreshold=3.0, mask=None),
+    "tracked points": lambda cv: cv.findHomography(P1, P2, (0, cv.RANSAC)[True], 10.0),
+    "chessboards": lambda cv: cv.findHomography(columns(X1), columns(X2)),
+    "MAGSAC": lambda cv: cv.findHomography(P1, P2, cv.USAC_MAGSAC, 3.0, maxIters=2000, confidence=0.999),
+    "whole pixels": lambda cv: cv.findFundamentalMat(np.int32(SCENE.x1), np.int32(SCENE.x2), cv.FM_LMEDS),
+    "F by name": lambda cv: cv.findFundamentalMat(Q1, Q2, cv.FM_RANSAC, ransacReprojThreshold=3, confidence=0.99),
+    "F, MAGSAC": lambda cv: cv.findFundamentalMat(Q1[:, 0], Q2[:, 0], cv.USAC_MAGSAC, 1.0, 0.999, 2000),
+    "E by name": lambda cv: cv.findEssentialMat(Q1, Q2, SCENE.K1, method=cv.RANSAC, prob=0.999, threshold=1.0),
+    "odometry": lambda cv: cv.findEssentialMat(
+        Q2, Q1, focal=800.0, pp=(320.0, 240.0), method=cv.RANSAC, prob=0.999, threshold=1.0
+    ),
+    "odometry, pose": lambda cv: cv.recoverPose(SCENE.E, Q1, Q2, focal=800.0, pp=(320.0, 240.0)),
+    "pose with a mask": lambda cv: cv.recoverPose(SCENE.E, Q1, Q2, SCENE.K1, mask=np.ones((300, 1), np.uint8)),
+    "video": lambda cv: cv.estimateAffinePartial2D(columns(X1), columns(X2)),
+    "affine by name": lambda cv: cv.estimateAffine2D(
+        columns(X1), columns(X2), method=cv.RANSAC, ransacReprojThreshold=3, maxIters=2000, confidence=0.99
+    ),
+    "pose of a board": lambda cv: cv.solvePnPRansac(
+        OBJECT.astype(np.float32), columns(IMAGE), K, np.zeros((1, 5)), reprojectionError=8.0
+    ),
+}
+
+
 @pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
 def test_types_and_shapes_are_those_of_opencv(theirs, call):
     assert shapes(call(ours)) == shapes(call(theirs))
+
+
+@pytest.mark.parametrize("by_name", [True, False])
+def test_usac_params_of_a_pose_add_the_camera_matrix(theirs, by_name):
+    params = theirs.UsacParams()
+    arguments, names = ((), {"params": params}) if by_name else ((None, None, None, params), {})
+    mine, other = (cv.solvePnPRansac(OBJECT, IMAGE, K, None, *arguments, **names) for cv in (ours, theirs))
+    assert shapes(mine)[:4] == shapes(other)[:4]
+    assert mine[1] is other[1] is K
+    assert mine[4].dtype == other[4].dtype
+    assert set(range(30)) >= set(mine[4].ravel())
 
 
 @pytest.mark.parametrize("name", FLAGS)
@@ -124,6 +208,17 @@ def test_the_constants_have_the_values_of_opencv(theirs, name):
         lambda cv: cv.estimateAffine2D(as_homogeneous(X1), as_homogeneous(X2)),
         lambda cv: cv.estimateAffinePartial2D(as_homogeneous(X1), as_homogeneous(X2)),
         lambda cv: cv.findHomography(X1.T, X2.T, 8),
+        lambda cv: cv.solvePnPRansac(OBJECT[:3], IMAGE[:3], K, None),
+        lambda cv: cv.solvePnPRansac(np.zeros((0, 3)), np.zeros((0, 2)), K, None),
+        lambda cv: cv.solvePnPRansac(OBJECT, IMAGE[:40], K, None),
+        lambda cv: cv.solvePnPRansac(OBJECT[:, :2], IMAGE, K, None),
+        lambda cv: cv.solvePnPRansac(OBJECT, OBJECT, K, None),
+        lambda cv: cv.solvePnPRansac(OBJECT.T, IMAGE.T, K, None),
+        lambda cv: cv.solvePnPRansac(OBJECT, IMAGE, np.eye(3, 4), None),
+        lambda cv: cv.solvePnPRansac(OBJECT, IMAGE, K, np.zeros(3)),
+        lambda cv: cv.solvePnPRansac(OBJECT, IMAGE, K, None, flags=9),
+        lambda cv: cv.solvePnPRansac(OBJECT, IMAGE, K, None, flags=-1),
+        lambda cv: cv.solvePnPRansac(OBJECT, IMAGE, K, None, confidence=1.0),
     ],
 )
 def test_bad_arguments_are_errors_of_opencv(theirs, call):
@@ -131,7 +226,8 @@ def test_bad_arguments_are_errors_of_opencv(theirs, call):
         with pytest.raises(theirs.error):
             call(cv)
     assert ours.error is theirs.error
-    with pytest.raises(ValueError, match=r"srcPoints|dstPoints|points1|from_|method|distCoeffs1"):
+    names = "srcPoints|dstPoints|points1|from_|method|distCoeffs|objectPoints|imagePoints|cameraMatrix|flags|confidence"
+    with pytest.raises(ValueError, match=names):
         call(ours)
 
 
@@ -143,6 +239,78 @@ def test_every_method_finds_the_homography(method):
     assert transfer(H, PLANE.H, PLANE.x1) < 1.5
     distances = np.linalg.norm(apply_transform(H, PLANE.x1) - PLANE.x2, axis=1)
     np.testing.assert_array_equal(mask.ravel(), distances <= 2.0)
+
+
+@pytest.mark.parametrize("flags", [*range(9), 32, 37])
+def test_every_flag_finds_the_pose(flags):
+    found, rvec, tvec, inliers = ours.solvePnPRansac(OBJECT, IMAGE, K, None, reprojectionError=2.0, flags=flags)
+    assert found is True
+    assert pose_error(rotation_matrix(rvec.ravel()), tvec.ravel(), rotation_matrix(RVEC), TVEC) < 0.5
+    distances = np.linalg.norm(
+        apply_transform(K, OBJECT @ rotation_matrix(rvec.ravel()).T + tvec.ravel()) - IMAGE, axis=1
+    )
+    np.testing.assert_array_equal(inliers.ravel(), np.flatnonzero(distances <= 2.0))
+
+
+def test_poses_agree_with_those_of_opencv(theirs):
+    distortion = np.array([-0.2, 0.05, 0.001, -0.002])
+    distorted = theirs.projectPoints(OBJECT, RVEC, TVEC, K, distortion)[0]
+    distorted[30:, 0] = IMAGE[30:]
+    for image, coefficients in ((IMAGE, None), (distorted, distortion)):
+        mine, other = (
+            cv.solvePnPRansac(OBJECT, image, K, coefficients, reprojectionError=2.0) for cv in (ours, theirs)
+        )
+        np.testing.assert_allclose(mine[1], other[1], atol=1e-3)
+        np.testing.assert_allclose(mine[2], other[2], atol=5e-3)
+        np.testing.assert_array_equal(mine[3], other[3])
+
+
+@pytest.mark.parametrize("vector", [[0.0, 0.0, 0.0], [1e-9, 0.0, -2e-9], [0.5, -1.0, 2.0], [0.0, 3.1415, 0.0]])
+def test_rotation_vectors_are_those_of_rodrigues(theirs, vector):
+    R = theirs.Rodrigues(np.array(vector))[0]
+    X = OBJECT[:8] + np.array([0.0, 0.0, 6.0])
+    x = apply_transform(K, X)
+    found, rvec, _, _ = ours.solvePnPRansac((X - TVEC) @ R, x, K, None)
+    assert found
+    np.testing.assert_allclose(rvec.ravel(), vector, atol=1e-6)
+
+
+def test_the_guess_of_a_pose_is_its_initial_model(theirs):
+    start = rotation_matrix([0.12, 0.2, 0.3]), np.array([0.1, 0.2, 5.8])
+    from bansac import estimate_absolute_pose
+
+    expected = estimate_absolute_pose(OBJECT, IMAGE, K, threshold=2.0, initial_model=start)
+    rvec, tvec = np.array([[0.12], [0.2], [0.3]]), start[1][:, None].copy()
+    _, r, t, _ = ours.solvePnPRansac(OBJECT, IMAGE, K, None, rvec.ravel(), tvec.astype(np.float32), True, None, 2.0)
+    np.testing.assert_array_equal(t.ravel(), expected.model.t)
+    for cv in (theirs, ours):
+        first, second = rvec.copy(), tvec.copy()
+        _, r, t, _ = cv.solvePnPRansac(OBJECT, IMAGE, K, None, first, second, True, reprojectionError=2.0)
+        assert r is first
+        assert t is second
+        found, r, t, inliers = cv.solvePnPRansac(np.ones((20, 3)), SAME, K, None, rvec, tvec, True)
+        assert (found, inliers) == (False, None)
+        np.testing.assert_array_equal(r, [[0.12], [0.2], [0.3]])
+        _, r, t, _ = cv.solvePnPRansac(OBJECT, IMAGE, K, None, rvec, tvec)
+        assert r is not rvec
+        assert t is not tvec
+    for wrong in (np.zeros(4), [np.nan, 0.0, 0.0]):
+        with pytest.raises(ours.error, match="rvec"):
+            ours.solvePnPRansac(OBJECT, IMAGE, K, None, wrong, tvec, True)
+
+
+def test_points_with_nan_are_errors():
+    broken = IMAGE.copy()
+    broken[0, 0] = np.nan
+    for call in (
+        lambda: ours.solvePnPRansac(OBJECT, broken, K, None),
+        lambda: ours.solvePnPRansac(np.full((20, 3), np.nan), IMAGE[:20], K, None),
+        lambda: ours.solvePnPRansac(OBJECT, IMAGE, np.full((3, 3), np.nan), None),
+        lambda: ours.solvePnPRansac(OBJECT, IMAGE, K, np.full(5, np.nan)),
+        lambda: ours.findHomography(IMAGE, broken),
+    ):
+        with pytest.raises(ours.error, match=r"imagePoints|objectPoints|cameraMatrix|distCoeffs|dstPoints"):
+            call()
 
 
 def test_the_methods_are_options():
@@ -321,6 +489,7 @@ def test_it_works_without_opencv(monkeypatch):
     try:
         H, _ = ours.findHomography(X1, X2, ours.RANSAC)
         np.testing.assert_allclose(H[:2, 2], [5, 9], atol=1e-6)
+        assert ours.solvePnPRansac(OBJECT, IMAGE, K, None, flags=ours.SOLVEPNP_ITERATIVE)[0]
         assert ours.error is ValueError
         with pytest.raises(ValueError, match="srcPoints must have at least 4 points"):
             ours.findHomography(X1[:3], X2[:3])
@@ -331,10 +500,17 @@ def test_it_works_without_opencv(monkeypatch):
 
 
 def test_parameters_have_the_order_of_opencv(theirs):
-    for name in ("findHomography", "estimateAffine2D", "estimateAffinePartial2D"):
+    for name in ("findHomography", "estimateAffine2D", "estimateAffinePartial2D", "solvePnPRansac"):
         first = getattr(theirs, name).__doc__.splitlines()[0]
         expected = [word.strip("[]() ,") for word in first.partition("(")[2].partition(")")[0].split(",")]
-        assert list(inspect.signature(getattr(ours, name)).parameters) == expected
+        parameters = list(inspect.signature(getattr(ours, name)).parameters)
+        assert parameters[: len(expected)] == expected
+        assert parameters[len(expected) :] == (["params"] if name == "solvePnPRansac" else [])
+
+
+def test_other_functions_are_those_of_opencv(theirs):
+    for name in ("solvePnP", "solvePnPRefineLM", "estimateAffine3D", "estimateTranslation3D", "Rodrigues"):
+        assert getattr(ours, name) is getattr(theirs, name)
 
 
 @pytest.mark.parametrize("threshold", [0, -1.0])

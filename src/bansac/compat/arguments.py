@@ -84,11 +84,15 @@ def read_method(
 
 
 def as_pair(
-    name1: str, points1: ArrayLike, name2: str, points2: ArrayLike, *, homogeneous: bool = False
+    name1: str, points1: ArrayLike, name2: str, points2: ArrayLike, *, channels: tuple[int, int] = (2, 2),
+    least: int = 0, homogeneous: bool = False,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:  # fmt: skip
-    """Return matched points as two (N, 2) arrays; also accept (N, 1, 2), (1, N, 2) and, if allowed, (N, 3)."""
+    """Return at least ``least`` matched points as two arrays (N, channels).
+
+    The shapes (N, 1, channels) and (1, N, channels) are also accepted, and (N, 3) for ``homogeneous`` points.
+    """
     pair = []
-    for name, points in ((name1, points1), (name2, points2)):
+    for name, points, width in ((name1, points1, channels[0]), (name2, points2, channels[1])):
         array = as_floats(name, points)
         if array.ndim == 3 and array.shape[0] == 1:
             array = array[0]
@@ -97,8 +101,10 @@ def as_pair(
         if homogeneous and array.ndim == 2 and array.shape[1] == 3:
             scale = array[:, 2:]
             array = array[:, :2] / np.where(scale == 0.0, 1.0, scale)
-        pair.append(as_points(name, array, 2))
+        pair.append(as_points(name, array, width))
     check_same_length(name1, pair[0], name2, pair[1])
+    if len(pair[0]) < least:
+        raise ValueError(f"{name1} must have at least {least} points, got {len(pair[0])}")
     return pair[0], pair[1]
 
 

@@ -1,4 +1,4 @@
-"""Adapters of OpenCV's functions for calibrated cameras, ``findEssentialMat`` and ``recoverPose``."""
+"""Adapters of OpenCV's functions for calibrated cameras, ``findEssentialMat``, ``recoverPose``, ``solvePnPRansac``."""
 
 from __future__ import annotations
 
@@ -9,15 +9,29 @@ from numpy.typing import ArrayLike, NDArray
 
 from bansac.camera import Camera
 from bansac.compat.arguments import LMEDS, RANSAC, as_pair, is_flag, read_method
-from bansac.compat.return_values import Answer, answer, answer_of_minimal, column, raises_opencv_error, write_out
+from bansac.compat.return_values import (
+    Answer,
+    answer,
+    answer_of_minimal,
+    column,
+    has_model,
+    raises_opencv_error,
+    write_out,
+)
+from bansac.estimate.absolute_pose import estimate_absolute_pose
 from bansac.estimate.two_views import estimate_essential
-from bansac.geometry import decompose_essential, homogeneous, normalize_points
-from bansac.validate import as_camera
+from bansac.geometry import decompose_essential, homogeneous, normalize_points, rotation_matrix
+from bansac.numeric.arrays import as_floats
+from bansac.numeric.quaternion import model_of
+from bansac.validate import as_camera, check_finite
 
-__all__ = ["findEssentialMat", "recoverPose"]
+__all__ = ["findEssentialMat", "recoverPose", "solvePnPRansac"]
 
 _Matrix: TypeAlias = NDArray[np.float64]
 _Mask: TypeAlias = NDArray[np.uint8]
+
+# Values of OpenCV's SOLVEPNP_* flags, and of its USAC_* flags.
+_SOLVEPNP, _USAC = range(9), range(32, 39)
 
 
 def findEssentialMat(points1: ArrayLike, points2: ArrayLike, *args: Any, **kwargs: Any) -> Answer:
@@ -225,6 +239,123 @@ def _pose(E: ArrayLike, x1: _Matrix, x2: _Matrix, mask: Any) -> tuple[int, _Matr
     value = 255 if mask is None else 1
     R, t = motions[best]
     return int(visible[best].sum()), R, t[:, None], write_out(column(visible[best]) * np.uint8(value), mask)
+
+
+@raises_opencv_error
+def solvePnPRansac(
+    objectPoints: ArrayLike,
+    imagePoints: ArrayLike,
+    cameraMatrix: ArrayLike,
+    distCoeffs: ArrayLike | None,
+    rvec: Any = None,
+    tvec: Any = None,
+    useExtrinsicGuess: Any = False,
+    iterationsCount: Any = None,
+    reprojectionError: float = 8.0,
+    confidence: float | None = None,
+    inliers: Any = None,
+    flags: int = 0,
+    params: Any = None,
+) -> tuple[Any, ...]:
+    """Estimate the pose of a camera from 3D points and their images, as ``cv2.solvePnPRansac``.
+
+    The second signature is ``(objectPoints, imagePoints, cameraMatrix, distCoeffs, rvec, tvec, inliers, params)``.
+
+    Parameters
+    ----------
+    objectPoints : (N, 3), (N, 1, 3) or (1, N, 3) array_like
+        At least four 3D points.
+    imagePoints : (N, 2), (N, 1, 2) or (1, N, 2) array_like
+        Their images in pixels.
+    cameraMatrix : (3, 3) array_like
+        Camera matrix.
+    distCoeffs : array_like or None
+        (k1, k2, p1, p2[, k3[, k4, k5, k6]]), or 12 or 14 coefficients with zeros after k6. None or empty: no
+        distortion.
+    rvec, tvec : (3, 1) ndarray, optional
+        With ``useExtrinsicGuess``, the initial pose, and output arrays; else ignored.
+    useExtrinsicGuess : bool, optional
+        Whether the search starts from ``rvec`` and ``tvec``.
+    iterationsCount, confidence : int and float, optional
+        By default those of the estimator.
+    reprojectionError : float, optional
+        Largest reprojection error of an inlier in pixels.
+    inliers : optional
+        Ignored.
+    flags : int, optional
+        One of ``SOLVEPNP_*`` or ``USAC_*``, see :mod:`bansac.compat.cv2`.
+    params : cv2.UsacParams, optional
+        Options instead of the flags and the numbers.
+
+    Returns
+    -------
+    retval : bool
+        Whether a pose was found.
+    cameraMatrix : (3, 3) ndarray
+        The argument; only with the second signature.
+    rvec, tvec : (3, 1) ndarray or None
+        Rotation vector and translation of ``x ~ K (R X + t)``. Without a pose, the initial one; if there is none,
+        zeros, or None with ``USAC_*`` or ``params``.
+    inliers : (M, 1) ndarray of int32 or None
+        Indices of the inliers. None without a pose.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer than four points, or an argument is invalid.
+    """
+    if hasattr(iterationsCount, "maxIterations"):
+        useExtrinsicGuess, iterationsCount, params = False, None, iterationsCount
+    X, x = as_pair("objectPoints", objectPoints, "imagePoints", imagePoints, channels=(3, 2), least=4)
+    camera = _with_distortion(("cameraMatrix", "distCoeffs"), cameraMatrix, distCoeffs)
+    method = _pose_method(flags) if params is None else params
+    call = read_method(method, reprojectionError, iterationsCount, confidence)
+    guess = _initial_pose(rvec, tvec) if useExtrinsicGuess else None
+    if guess is not None:
+        call.settings["initial_model"] = (_rotation(guess[0]), guess[1])
+    result = call.run(estimate_absolute_pose, X, x, camera)
+    found = has_model(result, 4)
+    pose = (_rotation_vector(result.model.R), result.model.t) if found else guess
+    if pose is None and is_flag(method, RANSAC):
+        pose = np.zeros(3), np.zeros(3)
+    outputs = (None, None) if guess is None else (rvec, tvec)
+    vectors: tuple[Any, ...] = (None, None)
+    if pose is not None:
+        vectors = tuple(_write(v[:, None].copy(), out) for v, out in zip(pose, outputs, strict=True))
+    indices = np.flatnonzero(result.inliers).astype(np.int32)[:, None] if found else None
+    camera_matrix = () if params is None else (np.asarray(cameraMatrix),)
+    return found, *camera_matrix, *vectors, indices
+
+
+def _pose_method(flags: Any) -> int:
+    """Return the method of a flag of ``solvePnPRansac``."""
+    if not isinstance(flags, int | np.integer) or int(flags) not in (*_SOLVEPNP, *_USAC):
+        raise ValueError(f"flags must be 0 to 8 (SOLVEPNP_*) or 32 to 38 (USAC_*), got {flags!r}")
+    return int(flags) if flags in _USAC else RANSAC
+
+
+def _initial_pose(rvec: Any, tvec: Any) -> tuple[_Matrix, _Matrix] | None:
+    """Return a rotation vector and a translation of three finite numbers each; None if one is None."""
+    if rvec is None or tvec is None:
+        return None
+    r, t = as_floats("rvec", rvec), as_floats("tvec", tvec)
+    for name, array in (("rvec", r), ("tvec", t)):
+        if array.size != 3:
+            raise ValueError(f"{name} must have three elements, got shape {array.shape}")
+        check_finite(name, array)
+    return r.ravel(), t.ravel()
+
+
+def _rotation(vector: _Matrix) -> _Matrix:
+    """Return the rotation of a rotation vector."""
+    return rotation_matrix(vector) if np.linalg.norm(vector) > np.finfo(np.float64).eps else np.eye(3)
+
+
+def _rotation_vector(R: _Matrix) -> _Matrix:
+    """Return the rotation vector of a rotation, with an angle in [0, pi]."""
+    w, *axis = model_of(np.column_stack([R, np.zeros(3)]))[:4]
+    sine = float(np.linalg.norm(axis))
+    return np.array(axis) * (np.copysign(2.0 * np.arctan2(sine, abs(w)) / sine, w) if sine > 0.0 else 0.0)
 
 
 def _write(found: _Matrix, given: Any) -> _Matrix:

@@ -20,9 +20,12 @@ Values of ``method`` (the constants have OpenCV's values):
 - ``USAC_PROSAC``: ``sampler="prosac"``; points must be sorted, the best first
 - ``USAC_MAGSAC``: ``scoring="magsac++"``
 
+``solvePnPRansac`` has ``flags`` instead of a method: all ``SOLVEPNP_*`` are the default options, with samples of three
+points (P3P); the ``USAC_*`` are those above.
+
 A ``cv2.UsacParams`` can be passed as the method. It sets the threshold, the confidence, the number of iterations, the
-seed, ``SAMPLING_PROSAC`` and the score; its other fields are ignored. If ``maxIters``, ``confidence`` or ``prob`` is
-None, the default, the estimator's default is used.
+seed, ``SAMPLING_PROSAC`` and the score; its other fields are ignored. If ``maxIters``, ``iterationsCount``,
+``confidence`` or ``prob`` is None, the default, the estimator's default is used.
 
 Differences from OpenCV's return values:
 
@@ -31,7 +34,8 @@ Differences from OpenCV's return values:
 - The threshold of a fundamental matrix is for the Sampson distance. OpenCV's ``FM_RANSAC`` uses the distances to both
   epipolar lines.
 - The mask is always that of the returned matrix.
-- Invalid arguments raise a ValueError that names them. If OpenCV is installed, the error is also a ``cv2.error``.
+- Invalid arguments, such as points with NaN, raise a ValueError that names them. If OpenCV is installed, the error is
+  also a ``cv2.error``.
 """
 
 from __future__ import annotations
@@ -43,7 +47,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bansac.compat.arguments import LMEDS, RANSAC, RHO, as_pair, is_flag, read_method
-from bansac.compat.calibrated import findEssentialMat, recoverPose
+from bansac.compat.calibrated import findEssentialMat, recoverPose, solvePnPRansac
 from bansac.compat.return_values import (
     Answer,
     answer,
@@ -63,6 +67,9 @@ __all__ = [
     "LMEDS",
     "RANSAC",
     "RHO",
+    "SOLVEPNP_EPNP",
+    "SOLVEPNP_ITERATIVE",
+    "SOLVEPNP_P3P",
     "USAC_ACCURATE",
     "USAC_DEFAULT",
     "USAC_FAST",
@@ -76,10 +83,12 @@ __all__ = [
     "findFundamentalMat",
     "findHomography",
     "recoverPose",
+    "solvePnPRansac",
 ]
 
 FM_7POINT, FM_8POINT, FM_LMEDS, FM_RANSAC = 1, 2, LMEDS, RANSAC
 USAC_DEFAULT, USAC_PARALLEL, USAC_FM_8PTS, USAC_FAST, USAC_ACCURATE, USAC_PROSAC, USAC_MAGSAC = range(32, 39)
+SOLVEPNP_ITERATIVE, SOLVEPNP_EPNP, SOLVEPNP_P3P = range(3)  # the others differ between OpenCV 4 and 5
 
 _Matrix: TypeAlias = NDArray[np.float64]
 
@@ -138,8 +147,7 @@ def findHomography(
            [0., 1., 5.],
            [0., 0., 1.]]), (50, 1))
     """
-    x1, x2 = as_pair("srcPoints", srcPoints, "dstPoints", dstPoints, homogeneous=True)
-    _check_number("srcPoints", len(x1), 4)
+    x1, x2 = as_pair("srcPoints", srcPoints, "dstPoints", dstPoints, homogeneous=True, least=4)
     if is_flag(method, 0):
         from bansac.solvers.homography_dlt import homography_dlt
 
@@ -291,17 +299,11 @@ def _affine(
     threshold: float, maxIters: int | None, confidence: float | None, refineIters: int,
 ) -> Answer:  # fmt: skip
     """Estimate an affine or a similarity transform."""
-    x1, x2 = as_pair("from_", from_, "to", to)
-    _check_number("from_", len(x1), 2)
+    x1, x2 = as_pair("from_", from_, "to", to, least=2)
     call = read_method(method, threshold, maxIters, confidence)
     if refineIters == 0:
         call.settings["refinement"] = None
     return answer(call.run(estimate, x1, x2), sample_size, inliers)
-
-
-def _check_number(name: str, n: int, least: int) -> None:
-    if n < least:
-        raise ValueError(f"{name} must have at least {least} points, got {n}")
 
 
 def _divide(F: _Matrix) -> _Matrix:

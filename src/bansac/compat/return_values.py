@@ -19,6 +19,7 @@ __all__ = [
     "answer_of_minimal",
     "column",
     "error_type",
+    "has_model",
     "raises_opencv_error",
     "write_out",
 ]
@@ -31,9 +32,14 @@ Answer: TypeAlias = tuple[_Floats | None, NDArray[np.uint8] | None]
 
 def answer(result: Result, sample_size: int, mask: Any) -> Answer:
     """Return the model and the mask of a result; without a model to return, None and zeros."""
-    found = result.model is not None and (result.success or len(result.inliers) == sample_size)
+    found = has_model(result, sample_size)
     inliers = result.inliers if found else np.zeros(len(result.inliers), np.bool_)
     return (result.model.copy() if found else None), write_out(column(inliers), mask)
+
+
+def has_model(result: Result, sample_size: int) -> bool:
+    """Return whether a result has a model to return: a significant one, or that of a minimal sample."""
+    return result.model is not None and (result.success or len(result.inliers) == sample_size)
 
 
 def answer_of_all(model: _Floats | None, n: int, mask: Any) -> Answer:
