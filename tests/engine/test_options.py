@@ -19,6 +19,8 @@ from bansac.engine.stopping import STOPS, Stop
         ("threshold", -1.0),
         ("threshold", float("nan")),
         ("threshold", "2"),
+        ("threshold", 1e300),
+        ("neighborhood_radius", 1e300),
         ("confidence", 0.0),
         ("confidence", 1.0),
         ("confidence", None),

@@ -45,6 +45,7 @@ _NETWORK = "network"
 _COUNT = integer(1, 2**31 - 1)
 _SEED = integer(0, 2**64 - 1)
 _POSITIVE = number("> 0", lambda v: v > 0)
+_DISTANCE = number("> 0 and <= 1e100", lambda v: 0 < v <= 1e100)  # squares do not overflow
 _PROBABILITY = number("in (0, 1)", lambda v: 0 < v < 1)
 
 
@@ -65,7 +66,7 @@ class Options:
 
     threshold: float | None = option(
         None,
-        _POSITIVE,
+        _DISTANCE,
         optional=True,
         group="threshold and error",
         help="Largest residual of an inlier, a distance (not squared).",
@@ -151,7 +152,7 @@ class Options:
     )
     neighborhood_radius: float | None = option(
         None,
-        _POSITIVE,
+        _DISTANCE,
         optional=True,
         group="sampling",
         help="Radius of a neighbourhood of ``napsac``, in the unit of the coordinates.",

@@ -20,6 +20,7 @@ from bansac.engine.state import State
 from bansac.engine.threshold import AdaptiveThreshold
 from bansac.numeric.arrays import Floats
 from bansac.problems.problem import Problem
+from bansac.solvers.normalization import apply_inverse, normalize
 
 __all__ = ["normalize_model", "refine_initial"]
 
@@ -47,9 +48,12 @@ def normalize_model(problem: Problem, model: Floats, transform: Floats) -> Float
     model = model.copy()
     with np.errstate(all="ignore"):
         if problem.normalize is not None:
-            if problem.normalize_model is None:
+            if problem.normalize_model is not None:
+                problem.normalize_model(model, transform)
+            elif problem.normalize is normalize and problem.denormalize is not None:
+                apply_inverse(problem.denormalize, model, transform)
+            else:
                 raise ValueError(f"initial_model needs normalize_model, which problem {problem.name!r} does not define")
-            problem.normalize_model(model, transform)
         if problem.project is not None and problem.linearize is not None:
             project = problem.manifold[-1]
             if not project(model, np.empty(problem.scratch_size)):

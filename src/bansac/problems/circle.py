@@ -10,7 +10,7 @@ from bansac.numeric.arrays import Floats, Ints, Reals
 from bansac.numeric.jit import inner_kernel
 from bansac.problems.line import weighted_centroid
 from bansac.problems.problem import Problem
-from bansac.solvers.normalization import inverse_of, normalize
+from bansac.solvers.normalization import normalize
 
 __all__ = ["CIRCLE"]
 
@@ -198,6 +198,5 @@ CIRCLE = Problem(
     linearize=linearize,
     normalize=normalize,
     denormalize=denormalize,
-    normalize_model=inverse_of(denormalize),
     points=((0, 1),),
 )

@@ -14,7 +14,7 @@ from bansac.numeric.arrays import Floats, Ints, Reals
 from bansac.numeric.jit import inner_kernel
 from bansac.numeric.linalg import normalize_vector, smallest_eigenvector, span_complement
 from bansac.problems.problem import Problem
-from bansac.solvers.normalization import inverse_of, normalize
+from bansac.solvers.normalization import normalize
 
 __all__ = ["ELLIPSE", "centre_and_axes", "conic_of"]
 
@@ -178,7 +178,6 @@ ELLIPSE = Problem(
     scratch_size=_SCRATCH,
     normalize=normalize,
     denormalize=denormalize,
-    normalize_model=inverse_of(denormalize),
     canonical=canonical,
     points=((0, 1),),
 )

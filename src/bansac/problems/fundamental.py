@@ -10,7 +10,7 @@ from bansac.problems.problem import Problem
 from bansac.problems.rank_two import span_fundamental
 from bansac.solvers import fundamental_7pt, fundamental_8pt
 from bansac.solvers.fundamental_8pt import remove_smallest_singular_value
-from bansac.solvers.normalization import canonical_fundamental, denormalize_fundamental, inverse_of, normalize
+from bansac.solvers.normalization import canonical_fundamental, denormalize_fundamental, normalize
 
 __all__ = ["FUNDAMENTAL"]
 
@@ -41,7 +41,6 @@ FUNDAMENTAL = Problem(
     precision="float32",
     normalize=normalize,
     denormalize=denormalize_fundamental,
-    normalize_model=inverse_of(denormalize_fundamental),
     canonical=canonical_fundamental,
     default_threshold=0.5,
     default_max_iterations=50_000,

@@ -10,7 +10,7 @@ from bansac.numeric.arrays import Floats, Reals
 from bansac.numeric.linalg import normalize_vector, span_complement
 from bansac.problems.problem import Problem
 from bansac.solvers import homography_4pt, homography_dlt
-from bansac.solvers.normalization import canonical_homography, denormalize_homography, inverse_of, normalize
+from bansac.solvers.normalization import canonical_homography, denormalize_homography, normalize
 
 __all__ = ["HOMOGRAPHY"]
 
@@ -80,7 +80,6 @@ HOMOGRAPHY = Problem(
     precision="float32",
     normalize=normalize,
     denormalize=denormalize_homography,
-    normalize_model=inverse_of(denormalize_homography),
     canonical=canonical_homography,
     codimension=2,
     default_threshold=2.0,

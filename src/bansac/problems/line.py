@@ -9,7 +9,7 @@ import numpy as np
 from bansac.numeric.arrays import Floats, Ints, Reals
 from bansac.numeric.jit import inner_kernel
 from bansac.problems.problem import Problem
-from bansac.solvers.normalization import inverse_of, normalize
+from bansac.solvers.normalization import normalize
 
 __all__ = ["LINE"]
 
@@ -134,7 +134,6 @@ LINE = Problem(
     precision="float32",
     normalize=normalize,
     denormalize=denormalize,
-    normalize_model=inverse_of(denormalize),
     canonical=canonical,
     points=((0, 1),),
 )

@@ -16,7 +16,7 @@ from bansac.numeric.arrays import Floats, Ints, Reals
 from bansac.numeric.quaternion import entries, matrix_of, project_unit, span_motions
 from bansac.problems.problem import Problem
 from bansac.solvers import umeyama
-from bansac.solvers.normalization import inverse_of, normalize
+from bansac.solvers.normalization import normalize
 from bansac.solvers.umeyama import fit_motion, solve_motion
 
 __all__ = ["RIGID_3D", "SIMILARITY_3D"]
@@ -113,7 +113,6 @@ RIGID_3D = Problem(
     precision="float32",
     normalize=normalize,
     denormalize=denormalize,
-    normalize_model=inverse_of(denormalize),
     codimension=3,
     default_weighting="scores",
     points=((0, 1, 2), (3, 4, 5)),

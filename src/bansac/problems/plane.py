@@ -12,7 +12,7 @@ import numpy as np
 from bansac.numeric.arrays import Floats, Ints, Reals
 from bansac.numeric.linalg import normalize_vector, smallest_eigenvector
 from bansac.problems.problem import Problem
-from bansac.solvers.normalization import fix_sign, inverse_of, normalize
+from bansac.solvers.normalization import fix_sign, normalize
 
 __all__ = ["PLANE"]
 
@@ -129,7 +129,6 @@ PLANE = Problem(
     precision="float32",
     normalize=normalize,
     denormalize=denormalize,
-    normalize_model=inverse_of(denormalize),
     canonical=canonical,
     points=((0, 1, 2),),
 )

@@ -300,7 +300,7 @@ class Problem:
         ``denormalize(model, transform)``: transform ``model`` back to the caller's coordinates in place.
     normalize_model : callable, optional
         ``normalize_model(model, transform)``: transform ``model`` of the caller to the frame of ``normalize`` in place,
-        the inverse of ``denormalize``. A problem with ``normalize`` needs it for ``initial_model``.
+        the inverse of ``denormalize``. A problem with its own ``normalize`` needs it for ``initial_model``.
     canonical : callable, optional
         ``canonical(model)``: fix the free scale and sign of a model in place.
     evidence : callable, optional

@@ -14,7 +14,7 @@ from bansac.numeric.jit import inner_kernel
 from bansac.problems.affine import denormalize, linearize, residuals
 from bansac.problems.line import weighted_centroid
 from bansac.problems.problem import Problem
-from bansac.solvers.normalization import inverse_of, normalize
+from bansac.solvers.normalization import normalize
 
 __all__ = ["SIMILARITY"]
 
@@ -97,7 +97,6 @@ SIMILARITY = Problem(
     precision="float32",
     normalize=normalize,
     denormalize=denormalize,
-    normalize_model=inverse_of(denormalize),
     codimension=2,
     default_threshold=2.0,
     default_max_iterations=50_000,

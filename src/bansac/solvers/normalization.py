@@ -17,6 +17,7 @@ from bansac.numeric.extent import SAMPLE, UNIT, bound_near
 from bansac.numeric.jit import inlined, kernel
 
 __all__ = [
+    "apply_inverse",
     "as_points",
     "as_weights",
     "canonical_fundamental",
@@ -24,7 +25,6 @@ __all__ = [
     "denormalize_fundamental",
     "denormalize_homography",
     "fix_sign",
-    "inverse_of",
     "normalize",
     "stack_matches",
 ]
@@ -100,18 +100,14 @@ def normalize(data: Floats, transform: Floats) -> None:
     transform[0] = scale
 
 
-def inverse_of(denormalize: Callable[[Floats, Floats], None]) -> Callable[[Floats, Floats], None]:
-    """Return the inverse of a ``denormalize`` that belongs to ``normalize``.
+def apply_inverse(denormalize: Callable[[Floats, Floats], None], model: Floats, transform: Floats) -> None:
+    """Apply the inverse of a ``denormalize`` that belongs to :func:`normalize` to a model, in place.
 
     p -> scale (p - centroid) has the inverse p -> (p + scale centroid) / scale, which is of the same form.
     """
-
-    def normalize_model(model: Floats, transform: Floats) -> None:
-        inverse = -transform[0] * transform
-        inverse[0] = 1.0 / transform[0]
-        denormalize(model, inverse)
-
-    return normalize_model
+    inverse = -transform[0] * transform
+    inverse[0] = 1.0 / transform[0]
+    denormalize(model, inverse)
 
 
 @kernel
