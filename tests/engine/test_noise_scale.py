@@ -243,7 +243,7 @@ def test_problems_without_a_default_start_from_the_extent(noise, scale):
 
 
 def test_the_option_is_a_number():
-    with pytest.raises(ValueError, match="threshold must be a number > 0, got 'auto'"):
+    with pytest.raises(ValueError, match="threshold must be a number > 0 and <= 1e100, got 'auto'"):
         Options(threshold="auto")
     with pytest.raises(ValueError, match="threshold must be given: line has no default in preset 'paper'"):
         bansac.fit_line(line_points(50, seed=1).points, preset="paper")
