@@ -88,7 +88,7 @@ def test_stereo_pair_follows_where_it_is_installed(bansac: Any) -> None:
     except OSError as error:
         pytest.skip(f"scikit-image has no stereo pair here: {error}")
     stereo = bansac.json("demo")["stereo"]
-    assert stereo["num_true_inliers"] > 0.8 * stereo["num_true"]
+    assert stereo["num_true_inliers"] > 0.75 * stereo["num_true"]  # the threshold is .2 px
     assert stereo["median_distance_of_true"] < 0.5
 
 
