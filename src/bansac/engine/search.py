@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from bansac.engine.cheirality_score import cheirality_score, score_in_full
+from bansac.engine.cheirality_score import cheirality_score
 from bansac.engine.dbn import probabilities_from_odds
 from bansac.engine.loop import run_iterations
 from bansac.engine.model_selection import (
@@ -151,7 +151,7 @@ class Search:
     def _start_warm(self, restarts: Restarts, initial_model: Floats, start: SavedState) -> None:
         """Make the refined initial model the best model of the restarts if it is significant."""
         refine = None if self.plan.refine is None else self._refine
-        if refine_initial(self.problem, self.state, self.packed, initial_model, self.threshold, refine):
+        if refine_initial(self.state, self.packed, initial_model, self.threshold, refine):
             restarts.begin_with(self._candidate())
         start.restore()
         self.threshold.write()
@@ -236,17 +236,11 @@ class Search:
 
     def _optimize_at(self, threshold: float, model: Floats, optimize: Callable[[], None] | None) -> bool:
         """Make the optimum at another threshold the best model; return False if too few points are inliers there."""
-        self.threshold.write(threshold)
-        state, is_inlier = self.state, np.empty(self.state.odds.size, np.bool_)
-        state.best_model[:] = model
-        state.progress["best_score"] = score_in_full(self.packed, model, is_inlier)
-        state.progress["best_inliers"] = inliers = np.count_nonzero(is_inlier)
+        enough = self.threshold.make_best(self.packed, model, threshold)
         self._reset_selection()
-        if inliers <= self.problem.sample_size:
-            return False
-        if optimize is not None:
+        if enough and optimize is not None:
             optimize()
-        return True
+        return enough
 
     def _loop(self) -> tuple[_Loop, Callable[[], None] | None]:
         """Return the loop including its local optimisation, and the optimisation alone (None if there is none)."""

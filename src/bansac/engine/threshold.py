@@ -7,10 +7,11 @@ be larger than expected. :mod:`.noise_scale` has the estimate, and ``bansac.engi
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
+from bansac.engine.cheirality_score import score_in_full
 from bansac.engine.noise_scale import WIDE, estimate_threshold, threshold_bounds
 from bansac.engine.state import State
 from bansac.numeric.arrays import Floats
@@ -70,6 +71,18 @@ class AdaptiveThreshold:
         """Write the threshold, or a new one, to the state."""
         self.value = self.value if value is None else value
         self._state.settings["squared_threshold"] = self.value * self.value
+
+    def make_best(self, packed: Any, model: Floats, threshold: float) -> bool:
+        """Make a model the best one of the state at another threshold; return False if too few points are inliers.
+
+        ``packed`` is the state as the struct for the kernels.
+        """
+        self.write(threshold)
+        progress, is_inlier = self._state.progress, np.empty(self._state.odds.size, np.bool_)
+        self._state.best_model[:] = model
+        progress["best_score"] = score_in_full(packed, model, is_inlier)
+        progress["best_inliers"] = inliers = np.count_nonzero(is_inlier)
+        return bool(inliers > self._problem.sample_size)
 
     def swap(self) -> None:
         """Exchange the first threshold and the wide one."""

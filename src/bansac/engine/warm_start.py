@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from bansac.engine.cheirality_score import score_in_full
 from bansac.engine.noise_scale import are_close
 from bansac.engine.state import State
 from bansac.engine.threshold import AdaptiveThreshold
@@ -62,7 +61,6 @@ def normalize_model(problem: Problem, model: Floats, transform: Floats) -> Float
 
 
 def refine_initial(
-    problem: Problem,
     state: State,
     packed: Any,
     model: Floats,
@@ -73,8 +71,6 @@ def refine_initial(
 
     Parameters
     ----------
-    problem : Problem
-        The problem.
     state : State
         The state, which the caller restores.
     packed : struct
@@ -91,15 +87,10 @@ def refine_initial(
     bool
         Whether the model has more support than chance explains. If not, it is dropped.
     """
-    is_inlier = np.empty(state.odds.size, np.bool_)
 
     def refined_at(value: float, model: Floats) -> Floats | None:
         """Make the refined model the best one; return None if it has no more inliers than a sample."""
-        threshold.write(value)
-        state.best_model[:] = model
-        state.progress["best_score"] = score_in_full(packed, model, is_inlier)
-        state.progress["best_inliers"] = inliers = np.count_nonzero(is_inlier)
-        if inliers <= problem.sample_size:
+        if not threshold.make_best(packed, model, value):
             return None
         if refine is not None:
             refine()
@@ -114,7 +105,7 @@ def refine_initial(
     if found is not None and not threshold.is_estimated and not threshold.is_first:
         threshold.reset()
         found = refined_at(threshold.value, found)
-    if found is not None and any(threshold.is_trustworthy(found, fast) for fast in (True, False)):
+    if found is not None and threshold.is_trustworthy(found):
         return True
     threshold.reset()
     return False

@@ -100,9 +100,10 @@ def _refine(data: _Array, model: _Array, residuals: _Array, threshold: float) ->
     near = np.ascontiguousarray(data[:, residuals <= REACH * threshold])
     start = np.array(model, dtype=np.float64)
     assert problem.normalize is not None
+    assert problem.normalize_model is not None
     assert problem.denormalize is not None
     problem.normalize(near, transform)
-    start[4:7] = transform[1] * (start[4:7] + matrix_of(start[:7])[:, :3] @ transform[2:5])
+    problem.normalize_model(start, transform)
     noise = noise_of(residuals, threshold)
     found, normal = minimize(start, functools.partial(_normal_equations, near, noise), _move)
     normal[6, 6] -= noise.penalty
