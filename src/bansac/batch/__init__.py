@@ -7,6 +7,7 @@
 ``image_pairs``       the pairs of a folder of images
 ``job``               settings that all pairs of a run share, and the estimation of one pair
 ``many``              estimation of many pairs in memory, in threads
+``progress_bar``      a progress bar of rich
 ``run``               estimation of the pairs that the journal lacks, by an executor
 ``journal``           finished pairs in an SQLite database
 ``versions``          versions and source code on which results depend

@@ -18,6 +18,7 @@ from typing import Any, ClassVar, Literal, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from bansac.batch.progress_bar import progress_bar
 from bansac.estimate.generic import ransac
 from bansac.executors.threads import as_count, count_workers, in_order
 from bansac.numeric.rng import derive_seed
@@ -211,7 +212,7 @@ def iter_estimates(
         raise TypeError(f"pairs must be an iterable of pairs, got {type(pairs).__name__}")
     estimate = _prepare(problem, arguments)
     total = _count(pairs)
-    shown = _make_bar(total) if progress is True else contextlib.nullcontext(progress or None)
+    shown = progress_bar(total) if progress is True else contextlib.nullcontext(progress or None)
     return _hand_out(in_order(estimate, pairs, workers, pending), on_error, shown, total)
 
 
@@ -222,25 +223,6 @@ def _count(pairs: Iterable[Any]) -> int | None:
         return min((_count(part) for part in mapped), key=lambda count: math.inf if count is None else count)
     count = operator.length_hint(pairs, -1)
     return None if count < 0 else count
-
-
-def _make_bar(total: int | None) -> contextlib.AbstractContextManager[Progress]:
-    """Return a progress bar as a context, whose value is the function to call for every result."""
-    try:
-        from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-        from rich.progress import Progress as Bar
-    except ImportError as error:
-        raise ImportError("progress=True needs rich: pip install rich") from error
-
-    @contextlib.contextmanager
-    def show() -> Iterator[Progress]:
-        columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()
-        with Bar(*columns, TimeElapsedColumn(), TimeRemainingColumn(), console=Console(stderr=True)) as bar:
-            task = bar.add_task("pairs", total=total)
-            yield lambda done, total: bar.update(task, completed=done)
-
-    return show()
 
 
 def _hand_out(

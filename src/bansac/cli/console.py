@@ -11,6 +11,7 @@ from typing import Any, NoReturn, ParamSpec
 import typer
 from rich.console import Console
 
+from bansac.batch.progress_bar import bar_columns
 from bansac.executors.threads import count_workers
 from bansac.numeric.announcement import before_compilation, is_quiet, redirect_announcement
 from bansac.storage import to_json
@@ -64,23 +65,9 @@ def show_progress(what: str, total: int, done: int, *, hidden: bool = False) -> 
     elif done:
         notes.print(f"bansac: continuing an earlier run: {done} of {total} {what} are done")
     # Imported here, because commands without a bar start faster.
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
+    from rich.progress import Progress
 
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=notes, transient=True, disable=hidden or not notes.is_terminal) as progress:
+    with Progress(*bar_columns(), console=notes, transient=True, disable=hidden or not notes.is_terminal) as progress:
         task = progress.add_task(what, total=total, completed=done)
         yield lambda: progress.advance(task)
 

@@ -1,0 +1,38 @@
+"""A progress bar of rich, in terminals and notebooks."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.progress import ProgressColumn
+
+__all__ = ["bar_columns", "progress_bar"]
+
+
+def bar_columns() -> tuple[ProgressColumn, ...]:
+    """Return the columns of a bar: what is counted, the bar, how many are done, and the times."""
+    # Imported here, because calls and commands without a bar start faster.
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()
+    return *columns, TimeElapsedColumn(), TimeRemainingColumn()
+
+
+def progress_bar(total: int | None) -> contextlib.AbstractContextManager[Callable[[int, int | None], None]]:
+    """Return a bar of pairs as a context, whose value is the function to call for every result."""
+    try:
+        from rich.console import Console
+        from rich.progress import Progress
+    except ImportError as error:
+        raise ImportError("progress=True needs rich: pip install rich") from error
+
+    @contextlib.contextmanager
+    def show() -> Iterator[Callable[[int, int | None], None]]:
+        with Progress(*bar_columns(), console=Console(stderr=True)) as bar:
+            task = bar.add_task("pairs", total=total)
+            yield lambda done, total: bar.update(task, completed=done)
+
+    return show()
