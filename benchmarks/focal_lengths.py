@@ -1,4 +1,4 @@
-"""Measure relative poses with unknown focal lengths on image pairs with ground truth, compared with PoseLib.
+"""Measure relative poses with unknown focal lengths on pairs with ground truth, beside PoseLib and pycolmap.
 
     python benchmarks/focal_lengths.py --data DIR [--sets NAME ...] [--pairs 40] [--json FILE]
     python benchmarks/focal_lengths.py --modes absolute [--runs 20] [--json FILE]
@@ -12,8 +12,10 @@ All methods run in turn on every pair, twice; the shorter time counts. The pose 
 the rotation and of the translation. The focal error is |f / f_true - 1|; its median is over all pairs, with no
 estimate counted as infinite. "known" has the true focal lengths. "decomposed" is F with the focal lengths that it
 implies; for a shared focal length their geometric mean. bansac estimates the threshold, as by default; "ours-1px" and
-PoseLib have 1 px, PoseLib's default. Solvers run on exact samples of random
-scenes, called from Python; a sample is solved if a model has the focal length, to 1e-6 ("solved") or 1e-10.
+PoseLib have 1 px, PoseLib's default. PoseLib has no estimator of two focal lengths: its F is decomposed. pycolmap has
+COLMAP's defaults; where it prefers F, it has no focal length, and its pose is that of guesses, 1.2 times the larger
+side of an image. Solvers run on exact samples of random scenes, called from Python; a sample is solved if a model has
+the focal length, to 1e-6 ("solved") or 1e-10.
 
 The mode "absolute" measures absolute poses of synthetic scenes with a withheld focal length, 600 to 3000 px in images
 of 1280 x 960 px. The scene is a cloud at depths of 4 to 12, an object at depths of 4.5 to 5.5, or a plane with a tilt
@@ -127,9 +129,12 @@ def decomposed(mode: str, pair: Pair) -> Answer:
     """Estimate F with bansac, then the focal lengths that it implies."""
     sizes = {f"image_size{k}": (round(2 * K[1, 2]), round(2 * K[0, 2])) for k, K in ((1, pair.K1), (2, pair.K2))}
     result = bansac.estimate_fundamental(pair.x1, pair.x2, scores=pair.scores, **sizes)
-    if result.model is None:
-        return Answer(None, None)
-    f1, f2 = bansac.focals_from_fundamental(result.model, pair.K1[:2, 2], pair.K2[:2, 2])
+    return Answer(None, None) if result.model is None else decompose(result.model, result.inliers, mode, pair)
+
+
+def decompose(F: np.ndarray, inliers: np.ndarray, mode: str, pair: Pair) -> Answer:
+    """Return the pose and the focal lengths that a fundamental matrix implies."""
+    f1, f2 = bansac.focals_from_fundamental(F, pair.K1[:2, 2], pair.K2[:2, 2])
     if mode == "shared":
         f1 = f2 = np.sqrt(f1 * f2)
     if mode == "one":
@@ -138,24 +143,56 @@ def decomposed(mode: str, pair: Pair) -> Answer:
         return Answer(None, None)
     K1, K2 = (np.array([[f, 0, K[0, 2]], [0, f, K[1, 2]], [0, 0, 1]]) for f, K in ((f1, pair.K1), (f2, pair.K2)))
     rays = [bansac.geometry.normalize_points(K, x) for K, x in ((K1, pair.x1), (K2, pair.x2))]
-    R, t, _ = recover_pose(K2.T @ result.model @ K1, *rays, result.inliers)
+    R, t, _ = recover_pose(K2.T @ F @ K1, *rays, inliers)
     return Answer(R, t, f1, f2)
 
 
 def poselib(mode: str, pair: Pair) -> Answer:
-    """Estimate with PoseLib's shared focal length and its default limits."""
+    """Estimate with PoseLib's shared focal length, or decompose its F; with its default limits."""
     import poselib as library
 
     options = {"max_epipolar_error": THRESHOLD}
+    if mode == "both":
+        F, details = library.estimate_fundamental(pair.x1, pair.x2, options, {})
+        return decompose(F, np.array(details["inliers"]), mode, pair)
     centre = pair.K1[:2, 2]
     found, _ = library.estimate_shared_focal_relative_pose(pair.x1, pair.x2, centre, options, {})
     return Answer(found.pose.R, found.pose.t, found.camera1.focal(), found.camera2.focal())
+
+
+def pycolmap(mode: str, pair: Pair) -> Answer:
+    """Estimate with COLMAP's verification; its origin is the corner of the first pixel.
+
+    Where it prefers F to a model with one unknown focal length, the pose is that of F and its guesses of focal lengths.
+    """
+    import pycolmap as library
+
+    def as_camera(number: int, K: np.ndarray, known: bool) -> Any:
+        size = round(2 * K[0, 2]), round(2 * K[1, 2])
+        model = library.CameraModelId.PINHOLE if known else library.CameraModelId.SIMPLE_PINHOLE
+        made = library.Camera.create_from_model_id(number, model, 1.2 * max(size), *size)
+        focals = [K[0, 0], K[1, 1]] if known else [1.2 * max(size)]
+        made.params, made.has_prior_focal_length = [*focals, K[0, 2] + 0.5, K[1, 2] + 0.5], known
+        return made
+
+    first = as_camera(1, pair.K1, mode == "one")
+    second = first if mode == "shared" else as_camera(2, pair.K2, known=False)
+    options = library.TwoViewGeometryOptions(compute_relative_pose=True)
+    options.ransac.random_seed = 0
+    matches = np.repeat(np.arange(len(pair.x1), dtype=np.uint32)[:, None], 2, axis=1)
+    found = library.estimate_two_view_geometry(first, pair.x1 + 0.5, second, pair.x2 + 0.5, matches, options)
+    if found.cam2_from_cam1 is None:
+        return Answer(None, None)
+    f1, f2 = (np.nan if camera is None else camera.params[0] for camera in (found.camera1, found.camera2))
+    motion = found.cam2_from_cam1
+    return Answer(motion.rotation.matrix(), motion.translation, pair.K1[0, 0] if mode == "one" else f1, f2)
 
 
 METHODS: dict[str, Callable[[str, Pair], Answer]] = {
     "ours": functools.partial(ours, None),
     "ours-1px": functools.partial(ours, THRESHOLD),
     "poselib": poselib,
+    "pycolmap": pycolmap,
     "decomposed": decomposed,
     "known": known,
 }
@@ -164,7 +201,7 @@ METHODS: dict[str, Callable[[str, Pair], Answer]] = {
 def measure(pairs: list[Pair], mode: str) -> dict[str, Any]:
     """Return errors and times of the methods over the pairs of a set."""
     pairs = [scaled(pair) for pair in pairs] if mode == "both" else pairs
-    methods = {name: method for name, method in METHODS.items() if mode == "shared" or name != "poselib"}
+    methods = {name: method for name, method in METHODS.items() if mode != "one" or name != "poselib"}
     rows: dict[str, list[tuple[float, float, float]]] = {name: [] for name in methods}
     for method in methods.values():
         method(mode, pairs[0])
@@ -412,7 +449,7 @@ def main() -> None:
             "scenes": measure_views(arguments.runs),
         }
     if modes:
-        report |= {**circumstances(("poselib",)), "solvers": measure_solvers(), "pairs": {}}
+        report |= {**circumstances(("poselib", "pycolmap")), "solvers": measure_solvers(), "pairs": {}}
         for solver, row in report["solvers"].items():
             print("solver", solver, row, flush=True)
     for mode in modes:

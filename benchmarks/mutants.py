@@ -57,6 +57,8 @@ IMPORTED = "ignore::pytest.PytestAssertRewriteWarning"
 OTHER_TESTS = {
     "problems/rank_two.py": ["solvers/test_fundamental_7pt.py", "solvers/test_fundamental_8pt.py"],
     "problems/similarity.py": ["problems/test_affine.py"],
+    "solvers/one_focal_6pt.py": ["solvers/test_focal_6pt.py"],
+    "solvers/shared_focal_6pt.py": ["solvers/test_focal_6pt.py"],
     "problems/table.py": ["problems/test_problem.py", "problems/test_fundamental.py"],
     "engine/search.py": ["engine/test_restarts.py", "engine/test_runner.py"],
     "engine/option_fields.py": ["engine/test_options.py"],

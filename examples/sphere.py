@@ -19,7 +19,7 @@ def solve(data, sample, models, scratch):
     vx, vy, vz = x[j] - x[o], y[j] - y[o], z[j] - z[o]
     wx, wy, wz = x[k] - x[o], y[k] - y[o], z[k] - z[o]
     uu, vv, ww = ux * ux + uy * uy + uz * uz, vx * vx + vy * vy + vz * vz, wx * wx + wy * wy + wz * wz
-    # Seen from the last point, the centre c has 2 u.c = |u|^2, and so for v and w: Cramer's rule.
+    # With the last point as origin, the centre c solves 2 u.c = |u|^2, 2 v.c = |v|^2, 2 w.c = |w|^2: Cramer's rule.
     ax, ay, az = vy * wz - vz * wy, vz * wx - vx * wz, vx * wy - vy * wx
     bx, by, bz = wy * uz - wz * uy, wz * ux - wx * uz, wx * uy - wy * ux
     cx, cy, cz = uy * vz - uz * vy, uz * vx - ux * vz, ux * vy - uy * vx

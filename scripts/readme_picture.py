@@ -1,35 +1,78 @@
-"""Make the picture of the README: how the beliefs in the matches of the demo pair grow over the paper's run.
+"""Make the pictures of the README: right models beside other libraries, and how beliefs grow over the paper's run.
 
-Usage: python scripts/readme_picture.py [FILE]
+Usage: python scripts/readme_picture.py [FOLDER]
+
+The first picture, ``few_inliers.png``, comes from ``benchmarks/hard.json``; the second one, ``demo.jpg``, from the demo
+pair. Both are readable at the width of a phone.
 """
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
+
+import numpy as np
 
 import bansac
 from bansac.matches import load_demo
 from bansac.plotting import plot_probability_evolution, save_figure
 
-DEFAULT = Path(__file__).resolve().parents[1] / "docs" / "images" / "demo.jpg"
+ROOT = Path(__file__).resolve().parents[1]
+IMAGES = ROOT / "docs" / "images"
+REPORT = ROOT / "benchmarks" / "hard.json"
+
+METHODS = {
+    "default": ("bansac", "#0072b2", "o"),
+    "poselib": ("PoseLib", "#d55e00", "v"),
+    "opencv-magsac": ("OpenCV USAC_MAGSAC", "#009e73", "s"),
+    "superansac": ("SupeRANSAC", "#000000", "X"),
+}
+PROBLEM = "F"
 
 
-def main(target: Path) -> None:
-    """Write the picture to ``target``."""
+def few_inliers(target: Path) -> None:
+    """Draw the share of right fundamental matrices over the inlier ratio and over the mean time of a call."""
+    from matplotlib.figure import Figure
+
+    cells = json.loads(REPORT.read_text(encoding="utf-8"))["cells"]
+    figure = Figure(figsize=(6.0, 3.4), layout="constrained")
+    over_ratio, over_time = figure.subplots(1, 2, sharey=True)
+    for method, (label, color, mark) in METHODS.items():
+        own = [c for c in cells if (c["problem"], c["method"]) == (PROBLEM, method) and c["inlier_ratio"] > 0]
+        ratios = sorted({cell["inlier_ratio"] for cell in own})
+        right = [100 * np.mean([cell["right"] for cell in own if cell["inlier_ratio"] == ratio]) for ratio in ratios]
+        over_ratio.plot([100 * ratio for ratio in ratios], right, color=color, marker=mark, linewidth=2, label=label)
+        mean = 100 * np.mean([cell["right"] for cell in own])
+        over_time.plot(np.mean([cell["seconds"] for cell in own]), mean, color=color, marker=mark, markersize=10)
+    over_ratio.set(xlabel="inliers (%)", ylabel="right models (%)", ylim=(-4, 104))
+    over_time.set(xlabel="mean time of a call (s)", xscale="log", xlim=(0.1, 300))
+    over_time.set_xticks([0.1, 1, 10, 100], ["0.1", "1", "10", "100"])
+    for ax in (over_ratio, over_time):
+        ax.grid(color="0.9")
+        ax.spines[["top", "right"]].set_visible(False)
+    figure.legend(loc="outside upper center", ncols=2, frameon=False)
+    save_figure(figure, target, dpi=200)
+
+
+def demo(target: Path) -> None:
+    """Draw the matches of the demo pair, coloured by their beliefs."""
     pair = load_demo()
     assert pair.image1 is not None
     assert pair.image2 is not None
     # One restart: the beliefs of a run start from the scores once and are never thrown away.
     result = bansac.estimate_homography(pair.x1, pair.x2, scores=pair.scores, preset="paper", trace=True)
     assert result.trace is not None
-    homographies = {"H_true": pair.H, "H_estimated": result.model}
-    snapshots = result.trace.snapshots
-    figure = plot_probability_evolution(pair.image1, pair.image2, pair.x1, pair.x2, snapshots, **homographies)
-    target.parent.mkdir(parents=True, exist_ok=True)
+    figure = plot_probability_evolution(pair.image1, pair.image2, pair.x1, pair.x2, result.trace.snapshots)
     save_figure(figure, target, dpi=105)
-    print(f"{result!r}\nwrote {target}")
+
+
+def main(folder: Path) -> None:
+    """Write the pictures to ``folder``."""
+    folder.mkdir(parents=True, exist_ok=True)
+    few_inliers(folder / "few_inliers.png")
+    demo(folder / "demo.jpg")
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]) if len(sys.argv) > 1 else DEFAULT)
+    main(Path(sys.argv[1]) if len(sys.argv) > 1 else IMAGES)

@@ -34,6 +34,7 @@ from speed_tables import TABLES as SPEED
 
 from bansac.engine.option_fields import type_in_words
 from bansac.engine.options import Options
+from bansac.lab.evaluation.methods import METHODS
 from bansac.lab.evaluation.tables import format_number
 
 PAGES = (
@@ -48,6 +49,7 @@ PAGES = (
     "docs/many-pairs.md",
     "docs/colmap.md",
     "docs/multiple.md",
+    "docs/installation.md",
     "docs/video.md",
     "docs/performance.md",
     "docs/reliability.md",
@@ -108,19 +110,39 @@ POSE_COLUMNS = {
 HOMOGRAPHY_COLUMNS = {"mAA 5/10 px": ("mAA@5", "mAA@10"), "ms mean/median": ("ms_mean", "ms_median")}
 
 
-def figure(key: str, value: float) -> str:
-    """Return one figure of a report: milliseconds, or an accuracy."""
-    return f"{value:.2f}" if key.startswith("ms") else share(value)
+def figure(key: str, value: float, spread: float | None) -> str:
+    """Return one figure of a report: milliseconds, or an accuracy with its spread if that is known."""
+    if key.startswith("ms"):
+        return f"{value:.2f}"
+    return share(value) if spread is None else f"{share(value)} ± {share(spread)}"
 
 
 def comparison(name: str, columns: Mapping[str, tuple[str, ...]]) -> str:
     """Return the table of one benchmark: a row a method, means over the sets."""
-    mean = bench(name)["mean"]
+    document = bench(name)
+    mean, spread = document["mean"], document.get("spread", {})
+
+    def cell(method: str, keys: tuple[str, ...]) -> str:
+        return "/".join(figure(key, mean[method][key], spread.get(method, {}).get(key)) for key in keys)
+
     rows = (
-        [label(method), *("/".join(figure(key, mean[method][key]) for key in keys) for keys in columns.values())]
+        [
+            label(method.partition("@")[0]),
+            threshold_of(method, document["protocol"]),
+            *(cell(method, keys) for keys in columns.values()),
+        ]
         for method in in_order(mean)
     )
-    return lines(["method", *columns], rows) + "".join(f"\n{line}\n" for line in time_ratios(mean))
+    return lines(["method", "threshold", *columns], rows) + "".join(f"\n{line}\n" for line in time_ratios(mean))
+
+
+def threshold_of(method: str, protocol: Mapping[str, Any]) -> str:
+    """Return the threshold of a method: the protocol's, which is that of most methods, its own, or an estimated one."""
+    name, _, own = method.partition("@")
+    if "preset" in METHODS[name].settings:
+        return "estimated"
+    unit = "" if protocol["kind"] == "E" else " px"
+    return f"{own}{unit}" if own else f"common, {protocol['threshold']:g}{unit}"
 
 
 def time_ratios(mean: Mapping[str, Mapping[str, float]]) -> list[str]:
@@ -144,6 +166,23 @@ def label(method: str) -> str:
     """Return the name of a method in the tables."""
     name, _, threshold = method.partition("@")
     return LABELS.get(name, name) + (f", threshold {threshold}" if threshold else "")
+
+
+THRESHOLD_GROUPS = {"E": "E", "F": "F", "exact_warp": "H, warped photographs", "H": "H, small sets"}
+
+
+def best_thresholds() -> str:
+    """Return accuracy and time of each method at a common threshold, and at the one that is best for it."""
+    rows = []
+    for group, title in THRESHOLD_GROUPS.items():
+        found = bench("thresholds")["groups"][group]
+        common = f"{found['default_pixels']:g}"
+        for method, name in CURVES.items():
+            points = {key: point for key, point in found["methods"][method].items() if key != "auto"}
+            best = max(points, key=lambda key: points[key]["accuracy"])
+            cells = (f"{share(points[key]['accuracy'])}, {points[key]['ms_mean']:.1f} ms" for key in (common, best))
+            rows.append([title, name, f"{common} px", next(cells), f"{best} px", next(cells)])
+    return lines(["data", "method", "common threshold", "there", "best threshold", "there"], rows)
 
 
 def over_time(name: str) -> str:
@@ -361,7 +400,10 @@ def planes_of_pairs() -> str:
     def cells(method: str) -> Iterator[str]:
         own = [row for row in rows if row["method"] == method]
         errors = [row["error"] for row in own]
-        yield f"{statistics.mean(errors):.1f} %"
+        means = [
+            statistics.mean(row["error"] for row in own if row["seed"] == seed) for seed in {r["seed"] for r in own}
+        ]
+        yield f"{statistics.mean(errors):.1f} ± {statistics.stdev(means):.1f} %"
         yield f"{statistics.median(errors):.1f} %"
         yield f"{100 * statistics.mean(row['found'] == row['planes'] for row in own):.0f} %"
         yield f"{1e3 * statistics.mean(row['seconds'] for row in own):.0f} ms"
@@ -484,6 +526,34 @@ POSE_LABELS = {
 }
 
 
+def vertical_solvers() -> str:
+    """Return the accuracy and time of the solvers of three matches with a known vertical."""
+    rows = bench("known_vertical")["solvers"]
+    return lines(
+        ["solver", "E found, to 1e-6", "to 1e-10", "solutions", "µs"],
+        (
+            [FOCAL_LABELS[name], *(format_number(row[key]) for key in ("solved", "solved_exactly", "models", "us"))]
+            for name, row in rows.items()
+        ),
+    )
+
+
+def known_vertical() -> str:
+    """Return AUC@10 and the median time of poses with and without a known vertical, by the share of inliers."""
+    poses = bench("known_vertical")["poses"]
+    names = next(iter(poses.values()))
+    return lines(
+        ["inliers", *("vertical unknown" if name == "unknown" else f"known to {name} degrees" for name in names)],
+        (
+            [
+                f"{100 * float(inliers):.0f} %",
+                *(f"{row['auc10']:.3f} / {row['ms_median']:.0f}" for row in rows.values()),
+            ]
+            for inliers, rows in poses.items()
+        ),
+    )
+
+
 def distortion() -> str:
     """Return the table of the poses from distorted images: AUC@10, AUC@2 and time of every lens."""
     tables = bench("distortion")["tables"]
@@ -582,6 +652,18 @@ def repeated_planes() -> str:
     return lines(["method", *columns], rows)
 
 
+def posebench(problem: str) -> str:
+    """Return posebench's metrics, means over the sets."""
+    rows = [row for row in bench("posebench")["metrics"] if row["problem"] == problem]
+    columns = [name for name in rows[0] if name not in ("problem", "set", "instances", "method")]
+    methods = dict.fromkeys(row["method"] for row in rows)
+
+    def mean(method: str, column: str) -> str:
+        return format_number(statistics.mean(float(row[column]) for row in rows if row["method"] == method))
+
+    return lines(["method", *columns], ([method, *(mean(method, column) for column in columns)] for method in methods))
+
+
 # Name of a table -> its text.
 TABLES: dict[str, Callable[[], str]] = {
     "essential": lambda: comparison("E", POSE_COLUMNS),
@@ -591,6 +673,10 @@ TABLES: dict[str, Callable[[], str]] = {
     "essential-time": lambda: over_time("E_time"),
     "fundamental-time": lambda: over_time("F_time"),
     "homography-time": lambda: over_time("H_time"),
+    "best-thresholds": best_thresholds,
+    "posebench-relative": lambda: posebench("relative"),
+    "posebench-absolute": lambda: posebench("absolute"),
+    "posebench-homography": lambda: posebench("homography"),
     "absolute-poses": absolute_poses,
     "planes-of-pairs": planes_of_pairs,
     "number-of-models": number_of_models,
@@ -601,6 +687,8 @@ TABLES: dict[str, Callable[[], str]] = {
     "focal-both": lambda: focal_lengths("both"),
     "focal-absolute": absolute_focal_lengths,
     "distortion": distortion,
+    "vertical-solvers": vertical_solvers,
+    "known-vertical": known_vertical,
     "repeated-planes": repeated_planes,
     "few-inliers": lambda: stored("hard", "hard"),
     "unrelated": lambda: stored("hard", "unrelated"),
@@ -663,7 +751,7 @@ def few_inliers(problem: str) -> str:
 
     right = {method: 100 * sum(of(method, "right")) / len(of(method, "right")) for method in ("default", "poselib")}
     ratio = sum(of("default", "seconds")) / sum(of("poselib", "seconds"))
-    return f"{right['default']:.0f} %, PoseLib {right['poselib']:.0f} %, in {ratio:.2f} of its time"
+    return f"{right['default']:.0f} %, PoseLib {right['poselib']:.0f} %, in {100 * ratio:.0f} % of its time"
 
 
 def unrelated_successes() -> str:

@@ -9,8 +9,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import numba
-import numpy as np
 import pytest
 from hypothesis import settings
 
@@ -20,8 +18,9 @@ from tests.clusters import local_cluster
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# The first example of a test may compile kernels, so there is no deadline.
-settings.register_profile("default", deadline=None)
+# The first example of a test may compile kernels, so there is no deadline. CI draws the same 100 examples every time;
+# other runs draw 30, and others each time.
+settings.register_profile("default", deadline=None, max_examples=30)
 settings.register_profile("ci", deadline=None, derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "default")
 
@@ -57,6 +56,9 @@ def cluster() -> Iterator[str]:
 @pytest.fixture(autouse=True)
 def kernel_arithmetic() -> Iterator[None]:
     """Let interpreted kernels (NUMBA_DISABLE_JIT=1) wrap around and divide by zero in silence, as compiled ones do."""
+    import numba  # here, because the process that starts the workers needs neither of the two
+    import numpy as np
+
     if not numba.config.DISABLE_JIT:
         yield
         return

@@ -135,6 +135,9 @@ CALLS = {
     "estimate_similarity_3d": (
         lambda n=None, **s: bansac.estimate_similarity_3d(SEEN[:n], MOVED[:n], threshold=0.1, **s), SCENE, is_motion
     ),
+    "estimate_affine_3d": (
+        lambda n=None, **s: bansac.estimate_affine_3d(SEEN[:n], MOVED[:n], threshold=0.1, **s), SCENE, is_motion
+    ),
     "fit_ellipse": (lambda n=None, **s: bansac.fit_ellipse(ROUND[:n], threshold=0.02, **s), CIRCLE, is_ellipse),
     "fit_plane": (lambda n=None, **s: bansac.fit_plane(FLAT[:n], threshold=0.02, **s), POINTS, is_plane),
     "fit_line": (lambda n=None, **s: bansac.fit_line(POINTS.points[:n], threshold=0.02, **s), POINTS, is_line),
@@ -159,6 +162,7 @@ SAMPLE_SIZES = {
     "estimate_absolute_pose": 3,
     "estimate_rigid_3d": 3,
     "estimate_similarity_3d": 3,
+    "estimate_affine_3d": 4,
     "fit_ellipse": 5,
     "fit_plane": 3,
     "fit_line": 2,

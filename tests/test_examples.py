@@ -99,7 +99,7 @@ def test_a_block_that_is_not_run_says_why(page: str) -> None:
 
 def commands(page: str) -> Iterator[list[str]]:
     """Return the calls of ``bansac`` in the shell blocks and in the code of the text, without comments."""
-    shell = [line for fence in blocks(page, "sh") for line in fence["code"].replace("\\\n", " ").splitlines()]
+    shell = [line for fence in blocks(page, "sh") for line in fence["code"].replace("\\\n", "").splitlines()]
     inline = re.findall(r"`(bansac [^`]+)`", FENCE.sub("", PAGES[page]).replace("\n", " "))
     for line in shell + inline:
         for call in " ".join(shlex.split(line, comments=True)).split("&&"):

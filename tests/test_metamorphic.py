@@ -91,6 +91,7 @@ def make_case(name):
         "similarity": lambda x: 1.2 * x @ turn + [30, -20],
         "rigid_3d": lambda x: x @ rotation_matrix(np.array([0.2, 0.5, -0.3])) + [30, -20, 50],
         "similarity_3d": lambda x: 1.2 * x @ rotation_matrix(np.array([0.2, 0.5, -0.3])) + [30, -20, 50],
+        "affine_3d": lambda x: x @ [[0.9, 0.2, 0.1], [-0.1, 1.1, 0.3], [0.2, -0.1, 1.3]] + [30, -20, 50],
     }
     if name in maps:
         return Case(name, *moved(rng, 3 if name.endswith("3d") else 2, maps[name]), 2.0, {})

@@ -43,7 +43,7 @@ def test_import_loads_neither_numba_nor_numpy() -> None:
     assert heavy.strip() == "[]"
 
 
-@pytest.mark.parametrize("switch", ["enable", "disable"])
+@pytest.mark.parametrize("switch", ["enable", pytest.param("disable", marks=pytest.mark.slow)])
 def test_import_leaves_the_garbage_collector_as_it_is(switch: str) -> None:
     code = f"import gc; gc.{switch}(); import bansac; bansac.Options; print(gc.isenabled())"
     assert run_python(code).strip() == str(switch == "enable")
@@ -91,6 +91,8 @@ def test_row_of_the_table_has_the_arguments_of_the_function(row: Estimator) -> N
         "priors",
         "weights",
         "initial_model",
+        "gravity1",
+        "gravity2",
         "threshold",
         "preset",
         "options",

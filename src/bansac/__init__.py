@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from bansac.estimate.multiple import estimate_multiple as estimate_multiple
     from bansac.estimate.transforms import estimate_affine as estimate_affine
     from bansac.estimate.transforms import estimate_similarity as estimate_similarity
+    from bansac.estimate.transforms_3d import estimate_affine_3d as estimate_affine_3d
     from bansac.estimate.transforms_3d import estimate_rigid_3d as estimate_rigid_3d
     from bansac.estimate.transforms_3d import estimate_similarity_3d as estimate_similarity_3d
     from bansac.estimate.two_views import estimate_essential as estimate_essential

@@ -269,9 +269,10 @@ class Result:
         outcome = "success" if self.success else "failure"
         return (
             f"Result({outcome}: {self.message}\n"
-            f"       {self.num_inliers} of {len(self.inliers)} inliers at threshold {self.threshold:g}, "
-            f"{self.iterations} iterations, {self.models_tested} models, stopped by {self.stop_reason}, "
-            f"{self.timing}, seed {self.seed}){self._model_text()}"
+            f"       {self.num_inliers} of {len(self.inliers)} inliers at threshold {self.threshold:g}, {self.timing}, "
+            f"seed {self.seed}\n"
+            f"       {self.iterations} iterations, {self.models_tested} models, stopped by {self.stop_reason})"
+            f"{self._model_text()}"
         )
 
     def _model_text(self) -> str:

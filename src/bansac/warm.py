@@ -50,6 +50,7 @@ _VARIANTS = {
     "planar_scene": ("estimate_fundamental", "plane of space"),
     "relative_pose": ("estimate_relative_pose", "normalised scene"),
     "pose_of_plane": ("estimate_relative_pose", "normalised plane"),
+    "known_vertical": ("estimate_relative_pose", "normalised scene, vertical known"),
     "shared_focal": ("estimate_relative_pose", "scene, focal length unknown"),
     "one_focal": ("estimate_relative_pose", "scene, one focal length unknown"),
     "unknown_focal_pose": ("estimate_absolute_pose", "projections, focal length unknown"),
@@ -75,7 +76,7 @@ DEFAULTS: tuple[Task, ...] = (
     *((name, {}) for name in _PROBLEMS),
     ("sized_images", {}),  # the plausibility of the focal lengths of F
     ("relative_pose", {"scores": True}),
-    *((name, {}) for name in ("shared_focal", "one_focal", "unknown_focal_pose")),
+    *((name, {}) for name in ("known_vertical", "shared_focal", "one_focal", "unknown_focal_pose")),
     *((name, {"scores": True}) for name in ("homography", "fundamental", "essential")),
     ("pose_of_plane", {}),  # the motion of a plane, also in COLMAP's databases
     ("homography", {"sampler": "uniform"}),  # ``bansac demo``
@@ -287,6 +288,12 @@ def _data() -> dict[str, dict[str, Any]]:
         "scene": {"x1": x1, "x2": x2},
         "sized scene": {"x1": x1 + 250, "x2": x2 + 250, "image_size1": size, "image_size2": size},
         "normalised scene": {"x1": x1 / 500, "x2": x2 / 500},
+        "normalised scene, vertical known": {
+            "x1": x1 / 500,
+            "x2": x2 / 500,
+            "gravity1": (0, 1, 0),
+            "gravity2": (0, 1, 0),
+        },
         "normalised plane": {"x1": x1 / 500, "x2": flat / 500},
         "projections": {"points3D": _space(x1 / 500), "points2D": x1 / 500},
         "scene, focal length unknown": {"x1": x1, "x2": x2, "K1": camera},

@@ -55,6 +55,44 @@ def test_results_are_those_of_single_calls_whatever_the_workers(planes: list[Mat
         assert_same(result, bansac.estimate_homography(pair.x1, pair.x2, seed=seed))
 
 
+@pytest.mark.parametrize("workers", [1, 3])
+def test_all_models_of_many_pairs_are_those_of_single_calls(workers: int) -> None:
+    lines = [np.vstack([line_points(40, 1.0, 0.001, seed).points for seed in (k, k + 10)]) for k in range(3)]
+    found = bansac.estimate_many("line", lines, multiple=True, workers=workers, seed=5)
+    for index, (points, result) in enumerate(zip(lines, found, strict=True)):
+        assert isinstance(result, bansac.MultipleResult)
+        alone = bansac.estimate_multiple("line", points, seed=derive_seed(5, index))
+        assert (len(result.models), result.seed) == (2, derive_seed(5, index))
+        np.testing.assert_array_equal(result.labels, alone.labels)
+        np.testing.assert_array_equal(result.probabilities, alone.probabilities)
+        np.testing.assert_array_equal(result.models, alone.models)
+    (named,) = bansac.estimate_many(bansac.fit_line, [{"points": lines[0]}], multiple=True, max_models=1)
+    (own,) = bansac.estimate_many(LINE, [lambda: {"data": lines[0]}], multiple=True, max_models=1)
+    assert isinstance(named, bansac.MultipleResult)
+    assert isinstance(own, bansac.MultipleResult)
+    assert named.stop_reason == "max_models"
+    np.testing.assert_array_equal(named.labels, own.labels)
+
+
+def test_all_models_of_matches(planes: list[Matches]) -> None:
+    pair = planes[1]
+    forms = [pair, (pair.x1, pair.x2), {"x1": pair.x1, "x2": pair.x2}, (pair.x1, pair.x2[:9])]
+    *same, wrong = bansac.estimate_many("homography", forms, multiple=True)
+    for index, result in enumerate(same):
+        assert isinstance(result, bansac.MultipleResult)
+        alone = bansac.estimate_multiple("H", np.hstack([pair.x1, pair.x2]), seed=derive_seed(0, index))
+        np.testing.assert_array_equal(result.labels, alone.labels)
+    assert "x1 and x2 must have equal lengths" in wrong.message
+
+
+@pytest.mark.parametrize("problem", ["essential", "relative_pose", bansac.estimate_absolute_pose])
+def test_problems_with_cameras_have_no_multiple(problem: Any) -> None:
+    with pytest.raises(ValueError, match=r"multiple: \w+ has cameras"):
+        bansac.estimate_many(problem, [], multiple=True)
+    with pytest.raises(TypeError, match="max_models"):
+        bansac.estimate_many("homography", [], max_models=2)
+
+
 def test_seeds_differ_between_pairs_and_come_from_options_too(planes: list[Matches]) -> None:
     same = [planes[0]] * 4
     seeds = [result.seed for result in bansac.estimate_many("homography", same, workers=2)]
@@ -449,7 +487,7 @@ def test_problems_of_space_are_estimated_by_name() -> None:
     np.testing.assert_allclose(shared.model.t, 0, atol=1e-6)
     np.testing.assert_allclose(own.model.R, np.eye(3), atol=1e-6)
     assert not wrong.success or np.abs(wrong.model.t).max() > 1  # points in another unit
-    for name, data in {"rigid_3d": (X, X + 1), "similarity_3d": (X, 2 * X)}.items():
+    for name, data in {"rigid_3d": (X, X + 1), "similarity_3d": (X, 2 * X), "affine_3d": (X, X * [1, 2, 3])}.items():
         (result,) = bansac.estimate_many(name, [data], threshold=0.01, workers=1)
         assert result.inliers.all()
     flat = X * [1, 1, 0]

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from bansac.cli import console
 from bansac.cli.app import app
 from bansac.synthetic import epipolar_matches, homography_matches
 
@@ -32,6 +33,12 @@ class Command:
         assert result.stdout == ""
         assert "Traceback" not in result.stderr
         return " ".join(result.stderr.split())
+
+
+@pytest.fixture(autouse=True)
+def one_core(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let no command start processes that compile, because the workers of pytest-xdist share out the compilation."""
+    monkeypatch.setattr(console, "count_workers", lambda workers: 1)
 
 
 @pytest.fixture

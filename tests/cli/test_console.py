@@ -95,6 +95,7 @@ def test_first_run_says_that_it_compiles_and_the_cache_can_be_cleared(tmp_path: 
     assert [path.name for path in Path(cache).rglob("*.nb?")] == ["model.nbi"]
 
 
+@pytest.mark.slow
 def test_cache_beside_the_modules_is_found(tmp_path: Path) -> None:
     code = "import bansac.numeric.cache as c; print(*c.cache_folders(), sep='\\n')"
     environment = {name: value for name, value in os.environ.items() if name != "NUMBA_CACHE_DIR"}

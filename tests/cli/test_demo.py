@@ -36,6 +36,7 @@ def test_demo_recovers_the_exact_homography(bansac: Any, tmp_path: Path) -> None
     assert set(document["files"]) == {path.name for path in tmp_path.iterdir()}
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("without_stereo")
 def test_times_are_those_of_kernels_in_memory(bansac: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)

@@ -127,7 +127,7 @@ def test_transforms_and_planes(bansac: Any, tmp_path: Path) -> None:
         np.testing.assert_allclose(found["parameters"], [[2, 0, 5], [0, 2, 5]], atol=1e-9)
     np.savetxt(tmp_path / "motion.csv", np.hstack([x, x + 1]), delimiter=",")
     np.savez(tmp_path / "motion.npz", x1=x, x2=x + 1)
-    for model, name in (("rigid-3d", "motion.csv"), ("similarity-3d", "motion.npz")):
+    for model, name in (("rigid-3d", "motion.csv"), ("similarity-3d", "motion.npz"), ("affine-3d", "motion.npz")):
         found = bansac.json("estimate", tmp_path / name, "--model", model, "--threshold", "0.1")
         np.testing.assert_allclose(found["parameters"], np.hstack([np.eye(3), np.ones((3, 1))]), atol=1e-9)
     np.savetxt(tmp_path / "plane.txt", x * [1, 1, 0], header="x y z", comments="")
@@ -341,7 +341,11 @@ def test_bad_array_is_named(bansac: Any, tmp_path: Path, arrays: dict[str, Any],
         ("c.json", '{"K2": 1}', "c.json: must hold K, or K1 and K2; it has K2"),
         ("c.json", '{"K": [[1, 0], [0, 1]]}', "c.json: K must have the shape (3, 3), got (2, 2)"),
         ("c.json", '{"K": [[0, 0, 0], [0, 1, 0], [0, 0, 1]]}', "c.json: K must be a camera matrix"),
-        ("c.txt", "1 0 0\n0 1 0\n", "c.txt: must hold 3 rows of 3 numbers (K) or 6 (K1, then K2), got 2 rows"),
+        (
+            "c.txt",
+            "1 0 0\n0 1 0\n",
+            "c.txt: must hold 3 rows of 3 numbers (K) or 6 (K1, then K2), or 1 or 2 rows of COLMAP",
+        ),
         ("c.txt", "a b c\n" * 3, "c.txt: K1 must be an array of real numbers"),
     ],
 )

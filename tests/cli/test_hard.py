@@ -21,6 +21,7 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(planes, "ESTIMATORS", planes.ESTIMATORS[:1])
 
 
+@pytest.mark.slow
 def test_hard_writes_a_report_with_figures(bansac: Any, tmp_path: Path) -> None:
     out = tmp_path / "reports" / "hard.json"
     options = ("bench", "hard", "--problems", "H", "--methods", "default", "--seeds", "2", "--out", out)

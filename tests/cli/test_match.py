@@ -18,7 +18,8 @@ from bansac.problems.homography import HOMOGRAPHY
 
 def test_match_finds_the_known_homography(bansac: Any, tmp_path: Path) -> None:
     pair = load_demo()
-    document = bansac.json("match", pair.image1, pair.image2, "--model", "H", "--out", tmp_path / "out")
+    settings = ("--features", "1000", "--out", tmp_path / "out")
+    document = bansac.json("match", pair.image1, pair.image2, "--model", "H", *settings)
     assert corner_error(document["parameters"], pair.H, pair.size1) < 5
     written = {path.name for path in (tmp_path / "out").iterdir()}
     assert written == {"result.json", "matches.npz", "matches.png", "trace.png", "beliefs.png"}
@@ -89,7 +90,8 @@ def test_essential_matrix_goes_through_a_calibration(bansac: Any, tmp_path: Path
     height, width = pair.size1
     calibration = tmp_path / "K.json"
     calibration.write_text(json.dumps({"K": [[width, 0, width / 2], [0, width, height / 2], [0, 0, 1]]}))
-    shown = bansac("match", pair.image1, pair.image2, "--model", "E", "--calib", calibration).stdout
+    images = pair.image1, pair.image2, "--max-size", "450"
+    shown = bansac("match", *images, "--model", "E", "--calib", calibration).stdout
     for name in ("E", "R", "t"):
         assert f"  {name} = [" in shown
 

@@ -79,7 +79,7 @@ def test_an_earlier_result_is_refused_before_the_work(bansac: Any, matches_csv: 
 
 def test_figures_of_an_earlier_run_go_with_it(bansac: Any, matches_csv: Path, tmp_path: Path) -> None:
     pair, out = load_demo(), tmp_path / "out"
-    document = bansac.json("match", pair.image1, pair.image2, "--model", "H", "--out", out)
+    document = bansac.json("match", pair.image1, pair.image2, "--model", "H", "--max-size", "320", "--out", out)
     assert sorted(document["files"]) == names(out)
     (out / "mine.txt").write_text("not a part of the result")
     document = bansac.json("estimate", matches_csv, "--model", "H", "--out", out, "--overwrite")

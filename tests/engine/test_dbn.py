@@ -56,7 +56,7 @@ def cases(draw):
     return order, priors, np.array(votes, dtype=np.bool_), gammas, cpt
 
 
-@settings(max_examples=100)
+@settings(max_examples=30)
 @given(cases())
 def test_kernels_agree_with_the_literal_recursion_to_single_precision(case):
     order, priors, votes, gammas, cpt = case

@@ -9,6 +9,7 @@ import pytest
 from numba import config
 
 import bansac
+from bansac.camera import Camera
 from bansac.estimate.covariance import _CHARTS, _READERS, _find, _read_points, _same_numbers
 from bansac.geometry import apply_homography, rotation_matrix
 from bansac.problems.affine import AFFINE
@@ -104,6 +105,7 @@ def call(name):
         "similarity": (100 * space[:, :2], 100 * space[:, :2] @ [[1.5, 0.5], [-0.5, 1.5]]),
         "rigid_3d": (100 * space, 100 * space @ R.T),
         "similarity_3d": (100 * space, 150 * space @ R.T),
+        "affine_3d": (100 * space, 100 * space @ [[1, 0.2, 0], [0.1, 2, 0], [0, 0.3, 1.5]]),
         "line": (100 * space[:, [0, 0]],),
         "circle": (100 * np.column_stack([np.cos(t), np.sin(t)]),),
         "ellipse": (np.column_stack([0.8 * x - 0.6 * y + 300, 0.6 * x + 0.8 * y]),),
@@ -158,6 +160,19 @@ def test_the_covariance_has_the_unit_of_the_points():
     scale = np.outer([1, 10], [1, 10])
     found, scaled = bansac.covariance("line", small, points), bansac.covariance("line", large, 10 * points)
     np.testing.assert_allclose(scale * found.matrix, scaled.matrix, rtol=1e-3)
+
+
+@pytest.mark.parametrize("name", ["absolute_pose", "relative_pose", "essential"])
+def test_a_lens_with_distortion_has_nearly_the_covariance_of_a_pinhole(name):
+    first, second, K = call(name)
+    pinhole, lens = (Camera.from_matrix(K, distortion) for distortion in (None, [-0.1, 0.02, 0, 0]))
+    assert lens.is_distorted
+    distort = [lens.project(pinhole.unproject(x)) if x.shape[1] == 2 else x for x in (first, second)]
+    spreads = []
+    for arguments in ((first, second, pinhole), (*distort, lens)):
+        result = getattr(bansac, f"estimate_{name}")(*arguments, threshold=1.5, seed=0)
+        spreads.append(bansac.covariance(name, result, *arguments).of_model)
+    assert 0.5 < np.trace(spreads[1]) / np.trace(spreads[0]) < 2
 
 
 @pytest.mark.parametrize("settings", [{"epipolar_error": "symmetric"}, {"preset": "paper"}])

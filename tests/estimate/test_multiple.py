@@ -131,6 +131,8 @@ def test_invalid_arguments_are_named():
     points, _ = crossing_lines(1, 10)
     with pytest.raises(ValueError, match=r"problem must be .*'line'.* got 'lines'"):
         bansac.estimate_multiple("lines", points)
+    with pytest.raises(ValueError, match=r"problem must be .* got ndarray"):
+        bansac.estimate_multiple(points, "line")
     with pytest.raises(ValueError, match="max_models must be a number >= 1 or None, got 0"):
         bansac.estimate_multiple("line", points, max_models=0)
     with pytest.raises(ValueError, match="priors"):

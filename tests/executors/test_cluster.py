@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import re
 import signal
 import sys
 import time
@@ -82,8 +83,11 @@ def test_an_error_of_the_program_ends_the_run(executor: ClusterExecutor) -> None
 
 
 def test_workers_with_other_code_are_refused(executor: ClusterExecutor, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_code", lambda: "another")
-    with pytest.raises(OSError, match="another version of bansac"):
+    here = module._code()
+    monkeypatch.setattr(module, "_code", lambda: {**here, "NumPy": "1.0"})
+    with pytest.raises(
+        OSError, match=rf"another version than this command: NumPy {re.escape(here['NumPy'])} instead of 1\.0$"
+    ):
         list(executor.run(works.square, [0], 1))
 
 

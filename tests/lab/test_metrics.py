@@ -37,7 +37,7 @@ def test_rotation_error_is_the_angle_of_turn(degrees, axis):
     assert rotation_error(turn(degrees, axis) @ start, start) == pytest.approx(degrees, abs=1e-12, rel=1e-6)
 
 
-@settings(max_examples=50)
+@settings(max_examples=30)
 @given(st.integers(0, 2**32 - 1))
 def test_rotation_error_is_symmetric_and_bounded(seed):
     A, B = (np.linalg.qr(m)[0] for m in np.random.default_rng(seed).normal(size=(2, 3, 3)))
@@ -191,7 +191,7 @@ def test_auc_by_hand():
     assert auc([6.0, 0.0, 2.0, 100.0], 8) == pytest.approx(4.75 / 8)
 
 
-@settings(max_examples=50)
+@settings(max_examples=30)
 @given(st.lists(st.floats(0, 30), min_size=1, max_size=20), st.floats(1, 20))
 def test_auc_is_the_integral_of_the_joined_recall(errors, threshold):
     area, last, recall = 0.0, 0.0, 0.0

@@ -68,6 +68,7 @@ def test_demo_files_are_small():
     assert sum(path.stat().st_size for path in ASSETS.iterdir()) < 300_000
 
 
+@pytest.mark.slow
 def test_demo_images_have_their_sizes_and_give_these_matches():
     pytest.importorskip("cv2", reason="matching images needs OpenCV")
     demo = load_demo()

@@ -15,7 +15,7 @@ seeds = st.integers(0, 2**32 - 1)
 _to_quaternion = kernel(lambda matrix, model: write_quaternion(*matrix, model))
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(seed=seeds)
 def test_quaternions_turn_as_their_products_do(seed):
     rng = np.random.default_rng(seed)

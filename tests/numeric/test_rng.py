@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -128,6 +129,7 @@ def test_a_derived_seed_is_a_word_of_splitmix64():
     assert words == [int(word) for word in seed_rng(start)]
 
 
+@pytest.mark.slow
 def test_plain_python_wraps_around_in_silence():
     code = "from bansac.numeric.rng import *; s = seed_rng(0); print([int(next_index(s, 9)) for _ in range(50)])"
     environment = os.environ | {"NUMBA_DISABLE_JIT": "1", "PYTHONPATH": os.pathsep.join(sys.path)}

@@ -36,7 +36,7 @@ def errors(result, R, t):
     return np.degrees(angle), np.linalg.norm(result.model.R.T @ result.model.t - R.T @ t) / 8
 
 
-@settings(max_examples=40)
+@settings(max_examples=30)
 @given(seed=seeds)
 def test_residuals_are_reprojection_errors_and_infinite_behind_the_camera(seed):
     rng = np.random.default_rng(seed)

@@ -23,7 +23,7 @@ from tests.reference.epipolar import cross_matrix, distance_up_to_scale, sampson
 NOT_DEGENERATE, REPAIRED, DEGENERATE = range(3)
 
 INTERPRETED = bool(config.DISABLE_JIT)
-few_if_interpreted = settings(max_examples=10 if INTERPRETED else 40)
+few_if_interpreted = settings(max_examples=10 if INTERPRETED else 20)
 
 
 @functools.cache
@@ -210,7 +210,7 @@ def test_detection_agrees_with_its_definition(seed):
         assert is_degenerate(scene.data, sample, F, threshold) == (len(found) > 0)
 
 
-@settings(max_examples=3 if INTERPRETED else 20)
+@settings(max_examples=3 if INTERPRETED else 8)
 @given(seeds)
 def test_the_whole_method_agrees_with_its_definition(seed):
     rng = np.random.default_rng(seed)

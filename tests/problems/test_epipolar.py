@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bansac.numeric.jit import kernel, plain
+from bansac.numeric.jit import plain
 from bansac.problems.epipolar import (
     linearize_sampson,
     linearize_symmetric,
@@ -18,12 +18,13 @@ from bansac.problems.epipolar import (
     symmetric_residuals,
 )
 from bansac.problems.essential import ESSENTIAL, ESSENTIAL_SYMMETRIC
+from tests.problems.in_loop import compile_residuals
 from tests.reference import epipolar as reference
 
 SIDEWAYS = reference.cross_matrix([1.0, 0, 0])
 FORWARD = reference.cross_matrix([0, 0, 1.0])
 
-sampson, symmetric = kernel(sampson_residuals), kernel(symmetric_residuals)
+sampson, symmetric = compile_residuals(sampson_residuals), compile_residuals(symmetric_residuals)
 
 
 def squared(function, data, E):

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bansac.numeric.jit import kernel
 from bansac.problems.essential import ESSENTIAL
+from tests.problems.in_loop import compile_fit
 from tests.reference import epipolar as reference
 
-fit = kernel(ESSENTIAL.fit)
+fit = compile_fit(ESSENTIAL.fit)
 seeds = st.integers(0, 2**32)
 
 

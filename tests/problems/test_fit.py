@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bansac.numeric.jit import kernel
+from tests.problems.in_loop import compile_fit
 from tests.problems.test_linearize import PROBLEMS
 
 FITS = {name: problem for name, problem in PROBLEMS.items() if problem.fit is not None}
@@ -19,7 +19,7 @@ def test_the_scale_of_the_weights_has_no_effect(name):
     if problem.channels == 2:  # an ellipse
         angles = np.linspace(0.0, 6.0, 12)
         data = 0.01 * data + [np.cos(angles), 0.5 * np.sin(angles)]
-    fit = kernel(problem.fit)
+    fit = compile_fit(problem.fit)
     models = []
     for scale in (1.0, 1e-3):  # the smaller weights have a sum below 1
         model = np.full(problem.model_size, np.nan)

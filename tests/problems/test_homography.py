@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bansac.numeric.jit import fast_kernel, kernel
 from bansac.problems.homography import HOMOGRAPHY
 from bansac.problems.problem import IN_LOOP
+from tests.problems.in_loop import compile_residuals, compile_solve
 from tests.reference import homography as reference
 
-solve = kernel(HOMOGRAPHY.solve)
-residuals = fast_kernel(HOMOGRAPHY.residuals)
+solve = compile_solve(HOMOGRAPHY.solve)
+residuals = compile_residuals(HOMOGRAPHY.residuals)
 seeds = st.integers(0, 2**32 - 1)
 
 

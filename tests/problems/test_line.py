@@ -7,16 +7,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bansac.numeric.jit import fast_kernel, kernel
 from bansac.problems import line
 from bansac.problems.line import LINE
 from bansac.problems.problem import IN_LOOP
+from tests.problems.in_loop import compile_fit, compile_residuals, compile_solve
 from tests.problems.points import columns, fit_points, squared_distances
 from tests.reference import curves as reference
 
-solve = kernel(line.solve)
-residuals = fast_kernel(line.residuals)
-fit = kernel(line.fit)
+solve = compile_solve(line.solve)
+residuals = compile_residuals(line.residuals)
+fit = compile_fit(line.fit)
 
 seeds = st.integers(0, 2**32 - 1)
 
@@ -52,7 +52,7 @@ def test_coincident_points_give_no_line(point):
     assert solve_points([point, point]) is None
 
 
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=30)
 @given(seed=seeds, offset=st.sampled_from([0.0, 1e6]))
 def test_solve_passes_through_both_points(seed, offset):
     points = np.random.default_rng(seed).normal(size=(2, 2)) + offset
@@ -73,7 +73,7 @@ def test_residuals_agree_with_the_reference_in_both_precisions(seed):
     np.testing.assert_allclose(np.sqrt(squared_distances(residuals, model, points, np.float32)), wanted, atol=1e-5)
 
 
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=30)
 @given(seed=seeds, n=st.integers(2, 30), offset=st.sampled_from([0.0, 1e3]))
 def test_fit_is_total_least_squares(seed, n, offset):
     rng = np.random.default_rng(seed)

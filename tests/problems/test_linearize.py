@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from numba import config
 
 from bansac.problems.absolute_pose import ABSOLUTE_POSE
+from bansac.problems.affine_3d import AFFINE_3D
 from bansac.problems.circle import CIRCLE
 from bansac.problems.ellipse import ELLIPSE
 from bansac.problems.essential import ESSENTIAL, ESSENTIAL_SYMMETRIC
@@ -33,6 +34,7 @@ PROBLEMS = {
     "absolute pose": ABSOLUTE_POSE,
     "rigid motion": RIGID_3D,
     "similarity of space": SIMILARITY_3D,
+    "affine map of space": AFFINE_3D,
     "plane": PLANE,
     "ellipse": ELLIPSE,
     "shared focal length": SHARED_FOCAL,
@@ -101,7 +103,7 @@ def tangent(problem, model):
 
 
 @names
-@settings(max_examples=30)
+@settings(max_examples=15)
 @given(seed=seeds)
 def test_the_squares_of_the_residuals_are_those_of_the_loop(name, seed):
     rng = np.random.default_rng(seed)
@@ -114,7 +116,7 @@ def test_the_squares_of_the_residuals_are_those_of_the_loop(name, seed):
 
 
 @names
-@settings(max_examples=30)
+@settings(max_examples=15)
 @given(seed=seeds)
 def test_the_derivatives_along_the_tangents_are_differences_on_the_manifold(name, seed):
     rng = np.random.default_rng(seed)
@@ -132,7 +134,7 @@ def test_the_derivatives_along_the_tangents_are_differences_on_the_manifold(name
 
 
 @pytest.mark.parametrize("name", ["homography", *EPIPOLAR])
-@settings(max_examples=50)
+@settings(max_examples=15)
 @given(seed=seeds)
 def test_the_tangents_are_independent_and_stay_on_the_manifold_to_first_order(name, seed):
     rng = np.random.default_rng(seed)

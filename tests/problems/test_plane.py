@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 from numba import config
 
 import bansac
-from bansac.numeric.jit import kernel
 from bansac.problems import plane
 from bansac.problems.plane import PLANE
+from tests.problems.in_loop import compile_fit, compile_solve
 from tests.reference import space
 
 seeds = st.integers(0, 2**32 - 1)
-fit_plane = kernel(plane.fit)
-solve_plane = kernel(plane.solve)
+fit_plane = compile_fit(plane.fit)
+solve_plane = compile_solve(plane.solve)
 compiled = pytest.mark.skipif(bool(config.DISABLE_JIT), reason="interpreted, its searches take seconds each")
 
 
@@ -26,7 +26,7 @@ def fit(points, weights):
     return model if fit_plane(np.ascontiguousarray(points.T), weights, model, scratch) else None
 
 
-@settings(max_examples=40)
+@settings(max_examples=30)
 @given(seed=seeds)
 def test_the_fit_is_total_least_squares(seed):
     rng = np.random.default_rng(seed)
@@ -37,7 +37,7 @@ def test_the_fit_is_total_least_squares(seed):
     np.testing.assert_allclose(found * np.sign(found @ expected), expected, atol=1e-6)
 
 
-@settings(max_examples=40)
+@settings(max_examples=30)
 @given(seed=seeds)
 def test_the_plane_of_three_points_contains_them(seed):
     rng = np.random.default_rng(seed)

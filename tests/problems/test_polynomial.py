@@ -8,16 +8,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.polynomial import Polynomial
 
-from bansac.numeric.jit import fast_kernel, kernel
 from bansac.problems import polynomial as module
 from bansac.problems.polynomial import MAX_DEGREE, polynomial
 from bansac.problems.problem import IN_LOOP
+from tests.problems.in_loop import compile_fit, compile_residuals, compile_solve
 from tests.problems.points import columns, fit_points, squared_distances
 from tests.reference import curves as reference
 
-solve = kernel(module.solve)
-residuals = fast_kernel(module.residuals)
-fit = kernel(module.fit)
+solve = compile_solve(module.solve)
+residuals = compile_residuals(module.residuals)
+fit = compile_fit(module.fit)
 
 seeds = st.integers(0, 2**32 - 1)
 degrees = st.integers(1, MAX_DEGREE)
@@ -40,7 +40,7 @@ def test_known_curves():
     np.testing.assert_allclose(squared_distances(residuals, [1.0, 0.0, 1.0], [[2.0, 5.0], [2.0, 8.0]]), [0.0, 9.0])
 
 
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=30)
 @given(seed=seeds, degree=degrees)
 def test_solve_interpolates(seed, degree):
     rng = np.random.default_rng(seed)
@@ -69,7 +69,7 @@ def test_residuals_agree_with_the_reference_in_both_precisions(seed, degree):
     np.testing.assert_allclose(np.sqrt(squared_distances(residuals, model, points, np.float32)), wanted, atol=1e-5)
 
 
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=30)
 @given(seed=seeds, degree=degrees, n=st.integers(9, 40))
 def test_fit_is_numpy_s_weighted_least_squares(seed, degree, n):
     rng = np.random.default_rng(seed)

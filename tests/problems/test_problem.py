@@ -208,6 +208,7 @@ print("interpreted")
 """
 
 
+@pytest.mark.slow
 def test_a_problem_runs_without_the_compiler():
     source = Path(__file__).resolve().parents[2] / "src"
     path = os.pathsep.join(filter(None, [str(source), os.environ.get("PYTHONPATH", "")]))
@@ -288,6 +289,7 @@ def test_a_bad_function_is_named_with_what_it_should_take(field, value, message)
 ROOT = Path(__file__).resolve().parents[2]
 
 
+@pytest.mark.slow
 def test_the_example_finds_its_model(capsys):
     with np.errstate(over="ignore"):  # interpreted random numbers wrap around
         runpy.run_path(str(ROOT / "examples" / "sphere.py"), run_name="__main__")
@@ -297,6 +299,7 @@ def test_the_example_finds_its_model(capsys):
     assert int(found[1]) >= 0.95 * 300
 
 
+@pytest.mark.slow
 def test_the_code_of_the_documentation_runs(tmp_path):
     text = (ROOT / "docs" / "custom-problems.md").read_text(encoding="utf-8")
     script = tmp_path / "documentation.py"
@@ -333,4 +336,18 @@ def test_a_function_that_does_not_compile_is_named():
 
     problem = Problem("broken", 1, 1, (1,), solve, residuals)
     with pytest.raises(TypeError, match=r"problem 'broken': residuals does not compile"):
+        pack(problem)
+
+
+def without_kernel(data, model):
+    return data[0, 0] - model[0]
+
+
+@pytest.mark.skipif(bool(config.DISABLE_JIT), reason="interpreted: nothing is compiled")
+def test_a_helper_without_kernel_is_named():
+    def residuals(data, model, start, stop, out):
+        out[0] = without_kernel(data, model)
+
+    problem = Problem("broken", 1, 1, (1,), lambda data, sample, models, scratch: 0, residuals)
+    with pytest.raises(TypeError, match=r"residuals does not .*: it calls a function .* bansac.numeric.jit.kernel:\n"):
         pack(problem)

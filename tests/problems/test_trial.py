@@ -73,6 +73,10 @@ def matrix_in_the_scratch(data, sample, models, scratch):
     return 0
 
 
+def no_number(data, sample, models, scratch):
+    models[0, 0] = 1.0
+
+
 @kernel
 def fill(scratch, n):
     for i in range(n):
@@ -93,6 +97,7 @@ def channel_that_is_not_there(data, sample, models, scratch):
     ("function", "message"),
     [
         (too_many, "solve returns 3 for the number of models, but max_models is 1"),
+        (no_number, "solve returns None, not a value of type int64"),
         (one_row_too_far, "solve reads or .* index 1 is out of bounds for axis 0 with size 1 in one_row_too_far"),
         (
             past_the_scratch,
@@ -187,6 +192,7 @@ def long_basis(model, basis):
     ("fields", "message"),
     [
         ({"fit": too_long_a_model}, "fit reads or writes outside an array: index 1"),
+        ({"fit": lambda data, weights, model, scratch: None}, "fit returns None, not a value of type bool"),
         ({"is_valid": look_at_next}, "is_valid reads or writes outside an array: index 1"),
         ({"is_degenerate": long_scratch}, "is_degenerate reads or writes outside an array: index 288"),
         (

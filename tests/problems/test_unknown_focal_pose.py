@@ -23,7 +23,7 @@ def reprojection_errors(data, model):
     return f * space.reprojection_errors(matrix[:, :3], matrix[:, 3], data[2:].T, data[:2].T / f)
 
 
-@settings(max_examples=40)
+@settings(max_examples=30)
 @given(seed=st.integers(0, 2**32))
 def test_residuals_are_reprojection_errors_and_infinite_behind_the_camera(seed):
     rng = np.random.default_rng(seed)

@@ -153,6 +153,11 @@ def test_the_slider_replays_the_run(page, case):
     assert page.shown() == case.result.num_inliers
 
 
+def test_the_numbers_of_an_axis_are_round(page):
+    assert page.js("return ticks(-1.03, 1.02, 5)") == [-1, -0.5, 0, 0.5, 1]
+    assert page.js("return ticks(0, 3123, 4)") == [0, 1000, 2000, 3000]
+
+
 def test_play_goes_through_the_frames(page):
     page.press("#play", keys.SPACE)
     assert page.find("#play").get_attribute("aria-pressed") == "true"

@@ -8,7 +8,7 @@ import pytest
 from bansac.problems.homography import HOMOGRAPHY
 from bansac.problems.line import LINE
 from bansac.problems.polynomial import polynomial
-from bansac.significance.support import SAME_POINT, count_off_line, first_of_equals, wrap
+from bansac.significance.support import SAME_POINT, count_off_line, count_off_plane, first_of_equals, wrap
 
 
 def test_matches_that_share_a_point_on_either_side_are_one():
@@ -70,6 +70,17 @@ def test_points_off_a_line_of_space_are_counted():
     assert count_off_line(points + rng.normal(0, 0.01, points.shape), 0.1) == 0
     points[:, :3] += [[1.0], [0.0], [1.0]]  # across the line
     assert count_off_line(points, 0.1) == 3
+
+
+def test_points_off_a_plane_are_counted():
+    rng = np.random.default_rng(0)
+    points = rng.uniform(-5, 5, (3, 40))
+    points[2] = points[0] - points[1] + rng.normal(0, 0.01, 40) + 1e3
+    assert count_off_plane(points, 0.1) == 0
+    points[2, :3] += 1.0
+    assert count_off_plane(points, 0.1) == 3
+    assert count_off_plane(rng.uniform(-5, 5, (3, 40)), 0.1) > 20
+    assert count_off_plane(np.zeros((3, 5)), 0.1) == 5
 
 
 @pytest.mark.parametrize("period", [4.0, 65536.0])

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bansac.numeric.jit import kernel
 from bansac.solvers import one_focal_6pt, shared_focal_6pt
+from tests.problems.in_loop import compile_solve
 from tests.reference import focal_6pt as reference
 from tests.reference.epipolar import distance_up_to_scale
 
-_solve_one = kernel(one_focal_6pt.solve)
+_solve_one = compile_solve(one_focal_6pt.solve)
 
 
 def one_focal(x1, x2):
@@ -36,11 +36,11 @@ def share_found(solve, shared, scenes):
 
 
 def test_the_shared_focal_length_is_among_the_models():
-    assert share_found(shared_focal_6pt.shared_focal_6pt, True, 400) >= 0.99
+    assert share_found(shared_focal_6pt.shared_focal_6pt, True, 200) >= 0.99
 
 
 def test_the_focal_length_of_the_second_camera_is_among_the_models():
-    assert share_found(one_focal, False, 300) >= 0.99
+    assert share_found(one_focal, False, 60) >= 0.98
 
 
 @pytest.mark.parametrize(("solve", "shared"), [(shared_focal_6pt.shared_focal_6pt, True), (one_focal, False)])

@@ -27,10 +27,10 @@ def solve_four(x1, x2):
     return models[0].reshape(3, 3) if found else None
 
 
-def test_solve_recovers_the_truth_of_ten_thousand_exact_samples():
+def test_solve_recovers_the_truth_of_three_thousand_exact_samples():
     rng = np.random.default_rng(0)
     right = samples = 0
-    while samples < 10_000:
+    while samples < 3_000:
         H = np.eye(3) + rng.normal(0.0, 0.4, (3, 3))
         x1 = rng.uniform(-1.0, 1.0, (4, 2))
         depth = np.column_stack([x1, np.ones(4)]) @ H[2]
@@ -39,10 +39,10 @@ def test_solve_recovers_the_truth_of_ten_thousand_exact_samples():
         samples += 1
         found = solve_four(x1, reference.apply(H, x1))
         right += found is not None and np.abs(reference.unit(found) - reference.unit(H)).max() < 1e-6
-    assert right >= 9_990
+    assert right >= 2_997
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=30)
 @given(seed=seeds)
 def test_solve_maps_the_sample_onto_itself_or_rejects_two_sided_samples(seed):
     rng = np.random.default_rng(seed)

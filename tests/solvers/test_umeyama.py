@@ -16,7 +16,7 @@ from tests.reference import space
 seeds = st.integers(0, 2**32 - 1)
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(seed=seeds)
 def test_the_fit_is_umeyama_s(seed):
     rng = np.random.default_rng(seed)
@@ -33,7 +33,7 @@ def test_the_fit_is_umeyama_s(seed):
         np.testing.assert_allclose(np.linalg.det(found[:, :3]) > 0, True)
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(seed=seeds)
 def test_the_fit_is_that_of_opencv_and_without_scale_that_of_scipy(seed):
     rng = np.random.default_rng(seed)

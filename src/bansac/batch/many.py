@@ -13,19 +13,21 @@ import math
 import operator
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, cast
+from typing import Any, ClassVar, Literal, cast, overload
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from bansac.batch.progress_bar import progress_bar
 from bansac.estimate.generic import ransac
+from bansac.estimate.multiple import estimate_multiple
+from bansac.estimate.two_views import as_matches
 from bansac.executors.threads import as_count, count_workers, in_order
 from bansac.numeric.rng import derive_seed
 from bansac.presets import resolve_options
 from bansac.problems.problem import Problem
 from bansac.problems.table import ESTIMATORS
-from bansac.result import Result
+from bansac.result import MultipleResult, Result
 
 __all__ = ["Failure", "estimate_many", "iter_estimates"]
 
@@ -65,16 +67,41 @@ class Failure:
         return iter((None, inliers))
 
 
+@overload
 def estimate_many(
     problem: str | Problem | Callable[..., Result],
     pairs: Iterable[Any],
     *,
+    multiple: Literal[False] = ...,
+    workers: int | None = ...,
+    on_error: Literal["return", "raise"] = ...,
+    progress: Progress | bool | None = ...,
+    max_pending: int | None = ...,
+    **arguments: Any,
+) -> list[Result | Failure]: ...
+@overload
+def estimate_many(
+    problem: str | Problem | Callable[..., Result],
+    pairs: Iterable[Any],
+    *,
+    multiple: Literal[True],
+    workers: int | None = ...,
+    on_error: Literal["return", "raise"] = ...,
+    progress: Progress | bool | None = ...,
+    max_pending: int | None = ...,
+    **arguments: Any,
+) -> list[MultipleResult | Failure]: ...
+def estimate_many(
+    problem: str | Problem | Callable[..., Result],
+    pairs: Iterable[Any],
+    *,
+    multiple: bool = False,
     workers: int | None = None,
     on_error: Literal["return", "raise"] = "return",
     progress: Progress | bool | None = None,
     max_pending: int | None = None,
     **arguments: Any,
-) -> list[Result | Failure]:
+) -> list[Result | Failure] | list[MultipleResult | Failure]:
     """Estimate the models of many pairs of images, on all cores.
 
     :func:`bansac.iter_estimates` gives the same results one by one and does not keep them in memory.
@@ -83,8 +110,8 @@ def estimate_many(
     ----------
     problem : str, callable or Problem
         ``"homography"``, ``"fundamental"``, ``"essential"``, ``"relative_pose"``, ``"absolute_pose"``, ``"affine"``,
-        ``"similarity"``, ``"rigid_3d"``, ``"similarity_3d"``, ``"line"``, ``"circle"``, ``"ellipse"`` or ``"plane"``,
-        or the function that estimates it, for example :func:`bansac.estimate_homography`; or a
+        ``"similarity"``, ``"rigid_3d"``, ``"similarity_3d"``, ``"affine_3d"``, ``"line"``, ``"circle"``, ``"ellipse"``
+        or ``"plane"``, or the function that estimates it, for example :func:`bansac.estimate_homography`; or a
         :class:`bansac.Problem`.
     pairs : iterable
         Each pair is one of
@@ -100,6 +127,9 @@ def estimate_many(
           and in parallel.
 
         The iterable itself is read in the caller's thread, at most ``max_pending`` pairs ahead.
+    multiple : bool, optional
+        Estimate all models of each pair, as :func:`bansac.estimate_multiple`; ``max_models`` is then an argument, too.
+        Problems with cameras are not allowed.
     workers : int, optional
         Number of threads; by default one for each core that this process may use. A single worker is the caller's
         thread.
@@ -122,12 +152,13 @@ def estimate_many(
     Returns
     -------
     list of Result or Failure
-        In the order of the pairs.
+        In the order of the pairs; with ``multiple=True`` a :class:`bansac.MultipleResult` instead of each Result.
 
     Raises
     ------
     ValueError
-        If ``problem``, ``workers``, ``on_error``, ``max_pending`` or an option is not allowed.
+        If ``problem``, ``workers``, ``on_error``, ``max_pending`` or an option is not allowed, or ``multiple`` is True
+        for a problem with cameras.
     TypeError
         If an option does not exist, or ``pairs`` is not iterable.
     ImportError
@@ -149,9 +180,10 @@ def estimate_many(
     >>> results[1].message
     'x1 and x2 must have equal lengths, got 100 and 50'
     """
-    stream = iter_estimates(
+    stream = cast("Any", iter_estimates)(  # the overloads are for the values True and False, not for a bool
         problem,
         pairs,
+        multiple=multiple,
         workers=workers,
         on_error=on_error,
         progress=progress,
@@ -161,16 +193,41 @@ def estimate_many(
     return list(stream)
 
 
+@overload
 def iter_estimates(
     problem: str | Problem | Callable[..., Result],
     pairs: Iterable[Any],
     *,
+    multiple: Literal[False] = ...,
+    workers: int | None = ...,
+    on_error: Literal["return", "raise"] = ...,
+    progress: Progress | bool | None = ...,
+    max_pending: int | None = ...,
+    **arguments: Any,
+) -> Generator[Result | Failure, None, None]: ...
+@overload
+def iter_estimates(
+    problem: str | Problem | Callable[..., Result],
+    pairs: Iterable[Any],
+    *,
+    multiple: Literal[True],
+    workers: int | None = ...,
+    on_error: Literal["return", "raise"] = ...,
+    progress: Progress | bool | None = ...,
+    max_pending: int | None = ...,
+    **arguments: Any,
+) -> Generator[MultipleResult | Failure, None, None]: ...
+def iter_estimates(
+    problem: str | Problem | Callable[..., Result],
+    pairs: Iterable[Any],
+    *,
+    multiple: bool = False,
     workers: int | None = None,
     on_error: Literal["return", "raise"] = "return",
     progress: Progress | bool | None = None,
     max_pending: int | None = None,
     **arguments: Any,
-) -> Generator[Result | Failure, None, None]:
+) -> Generator[Result | Failure, None, None] | Generator[MultipleResult | Failure, None, None]:
     """Estimate the models of many pairs of images on all cores, and yield the results one by one.
 
     The memory does not grow with the number of pairs, and ``pairs`` may be infinite, because at most ``max_pending``
@@ -178,12 +235,12 @@ def iter_estimates(
 
     Parameters
     ----------
-    problem, pairs, workers, on_error, progress, max_pending, **arguments
+    problem, pairs, multiple, workers, on_error, progress, max_pending, **arguments
         As in :func:`bansac.estimate_many`.
 
     Yields
     ------
-    Result or Failure
+    Result, MultipleResult or Failure
         In the order of the pairs.
 
     Raises
@@ -210,7 +267,7 @@ def iter_estimates(
         raise TypeError(f"progress must be True, False or a function, got {type(progress).__name__}")
     if not isinstance(pairs, Iterable):
         raise TypeError(f"pairs must be an iterable of pairs, got {type(pairs).__name__}")
-    estimate = _prepare(problem, arguments)
+    estimate = _prepare(problem, arguments, multiple)
     total = _count(pairs)
     shown = progress_bar(total) if progress is True else contextlib.nullcontext(progress or None)
     return _hand_out(in_order(estimate, pairs, workers, pending), on_error, shown, total)
@@ -259,12 +316,13 @@ _NAMED = {row.name: row for row in ESTIMATORS if row.problem is not None}
 _SIZES = {"image_size1": "size1", "image_size2": "size2"}
 
 
-def _prepare(problem: Any, arguments: dict[str, Any]) -> Callable[[int, Any], Result | Failure]:
+def _prepare(problem: Any, arguments: dict[str, Any], multiple: bool) -> Callable[[int, Any], Any]:
     """Check the problem and the arguments of all pairs; return the function that estimates one pair."""
-    function, row, names = _find(problem)
+    function, row, names = _find(problem, multiple)
     common = dict(arguments)
     cameras = {name: common.pop(name) for name in names if name in common}
-    settings = {name: value for name, value in common.items() if name not in ("threshold", "preset", "options")}
+    no_options = ("threshold", "preset", "options", *(["max_models"] if multiple else []))
+    settings = {name: value for name, value in common.items() if name not in no_options}
     threshold = common.get("threshold")
     resolved = resolve_options(
         row,
@@ -281,17 +339,32 @@ def _prepare(problem: Any, arguments: dict[str, Any]) -> Callable[[int, Any], Re
     return functools.partial(_estimate, function, order, common | cameras, resolved.seed or 0, attributes)
 
 
-def _find(problem: Any) -> tuple[Callable[..., Result], Problem, tuple[str, ...]]:
+def _find(problem: Any, multiple: bool) -> tuple[Callable[..., Any], Problem, tuple[str, ...]]:
     """Return the function and the problem of an estimator, and the names of its camera arguments."""
     if isinstance(problem, Problem):
-        return functools.partial(ransac, problem), problem, ()
+        return functools.partial(estimate_multiple if multiple else ransac, problem), problem, ()
     for name, row in _NAMED.items():
-        if problem == name or problem is row.load_function():
+        if problem != name and problem is not row.load_function():
+            continue
+        if not multiple:
             return row.load_function(), row.load_problem(), row.cameras
+        if row.cameras:
+            raise ValueError(f"multiple: {name} has cameras, which estimate_multiple does not take")
+        function = _all_of_points if len(row.data) == 1 else _all_of_matches
+        return functools.partial(function, row.load_problem()), row.load_problem(), ()
     raise ValueError(
         f"problem must be one of {', '.join(map(repr, _NAMED))}, the function of one of them, or a "
         f"bansac.Problem; got {problem!r}"
     )
+
+
+def _all_of_points(problem: Problem, points: ArrayLike, **settings: Any) -> MultipleResult:
+    return estimate_multiple(problem, points, **settings)
+
+
+def _all_of_matches(problem: Problem, x1: ArrayLike, x2: ArrayLike, **settings: Any) -> MultipleResult:
+    half = problem.channels // 2
+    return estimate_multiple(problem, as_matches(x1, x2, channels=(half, half)).T, **settings)
 
 
 def _estimate(

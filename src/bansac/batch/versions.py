@@ -30,6 +30,10 @@ def digest_files(files: Iterable[Path]) -> str:
     return digest.hexdigest()
 
 
+# Reads the files of all installed packages.
+_distributions = functools.cache(metadata.packages_distributions)
+
+
 def installed_versions(packages: Iterable[str] = ()) -> dict[str, str]:
     """Return the versions of Python, bansac, NumPy and Numba, and of those ``packages`` that are installed."""
     versions = {
@@ -39,5 +43,5 @@ def installed_versions(packages: Iterable[str] = ()) -> dict[str, str]:
         "numba": metadata.version("numba"),
     }
     others = sorted(set(packages) - versions.keys())
-    distributions = metadata.packages_distributions() if others else {}
+    distributions = _distributions() if others else {}
     return versions | {name: metadata.version(distributions[name][0]) for name in others if name in distributions}

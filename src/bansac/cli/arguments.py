@@ -130,7 +130,8 @@ CalibrationOption = Annotated[
     typer.Option(
         metavar="FILE",
         help="Camera matrices: JSON or npz with K, or K1 and K2; or text with the 3 rows of K, or 6 rows for two. "
-        "JSON and npz may have distortion, or distortion1 and distortion2: OpenCV's k1 k2 p1 p2 [k3 [k4 k5 k6]].",
+        "JSON and npz may have distortion, or distortion1 and distortion2: OpenCV's k1 k2 p1 p2 [k3 [k4 k5 k6]]. Other "
+        "cameras, such as fisheyes: JSON with COLMAP's model and params, or a row of its cameras.txt.",
     ),
 ]
 WorkersOption = Annotated[

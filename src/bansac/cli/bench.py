@@ -24,7 +24,7 @@ from bansac.cli.arguments import (
     split_names,
 )
 from bansac.cli.console import command, print_json, report, show_progress
-from bansac.cli.hard import hard, noise, planes
+from bansac.cli.hard import hard, noise, planes, posebench
 from bansac.cli.output import check_new_file
 from bansac.cli.speed import speed
 from bansac.lab.evaluation.bench import Bench, build_report, measured_rows
@@ -224,5 +224,5 @@ def _cells(figures: dict[str, float]) -> dict[str, str]:
     return {f"{measure} {'/'.join(headings[measure])}": "/".join(cells[measure]) for measure in cells}
 
 
-for _function in (speed, hard, noise, planes):
+for _function in (speed, hard, noise, planes, posebench):
     app.command()(command(_function))

@@ -61,7 +61,7 @@ def print_json(document: dict[str, Any]) -> None:
 def show_progress(what: str, total: int, done: int, *, hidden: bool = False) -> Iterator[Callable[[], None]]:
     """Show a progress bar; call the yielded function after each further unit."""
     if done == total > 0:
-        notes.print(f"bansac: nothing to do: all {total} {what} are done already")
+        notes.print(f"bansac: nothing to do: all {total} {what} are done already; --overwrite does them again")
     elif done:
         notes.print(f"bansac: continuing an earlier run: {done} of {total} {what} are done")
     # Imported here, because commands without a bar start faster.

@@ -117,7 +117,7 @@ def estimate(
 
         _refuse("--degree", degree, model)
         if multiple:
-            raise ValueError("--multiple takes one file")
+            raise ValueError("--multiple takes one file: results of many pairs are saved with one model each")
         if model not in get_args(Kind):
             raise ValueError(f"--model {model} takes one file; many pairs are for H, F and E")
         cameras = read_calibration(calib) if calib is not None else None

@@ -1,10 +1,10 @@
-"""``bansac bench hard``, ``noise`` and ``planes``: synthetic pairs that are hard, beside other libraries."""
+"""``bansac bench hard``, ``noise``, ``planes`` and ``posebench``: experiments that need no choice of methods."""
 
 from __future__ import annotations
 
 import functools
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -19,6 +19,8 @@ from bansac.lab.evaluation.hard import few_inliers
 from bansac.lab.evaluation.hard import noise as unknown_noise
 from bansac.lab.evaluation.hard import planes as dominant_planes
 from bansac.lab.evaluation.hard.estimators import OURS, PEERS
+from bansac.lab.evaluation.posebench import protocol as of_posebench
+from bansac.lab.evaluation.posebench.estimators import PEERS as POSEBENCH_PEERS
 from bansac.lab.evaluation.provenance import circumstances, plain_settings
 from bansac.lab.evaluation.render import to_document, to_markdown
 from bansac.lab.evaluation.runner import failure_notes, open_run
@@ -26,6 +28,8 @@ from bansac.plotting import save_figure
 from bansac.storage import write_atomically, write_json
 
 INCOMPLETE = 1
+
+_PACKAGES = tuple(peer.package for peer in PEERS)
 
 SeedsOption = Annotated[int | None, typer.Option(help="Scenes of every cell.")]
 ProblemsOption = Annotated[str | None, typer.Option(help="Only these problems, joined by commas.")]
@@ -94,6 +98,31 @@ def planes(
     _run(dominant_planes.EXPERIMENT, _setup(seeds, seed), out, overwrite, json)
 
 
+def posebench(
+    folder: Annotated[
+        Path, typer.Argument(metavar="DIR", help="The folder with posebench's relative, absolute and homography.")
+    ],
+    sets: Annotated[str, typer.Option(help="Run these sets only, joined by commas.")] = "",
+    exclude: Annotated[str, typer.Option(help="Leave these sets out, joined by commas.")] = "",
+    subsample: Annotated[int | None, typer.Option(help="Run every N-th instance of a set. Default: 1.")] = None,
+    seed: Annotated[int, typer.Option(help="Seed of every call.")] = 0,
+    out: FileOption = None,
+    overwrite: OverwriteFlag = False,
+    json: JsonFlag = False,
+) -> None:
+    """Run the protocol of posebench (PoseLib/posebench on GitHub) on its files, beside other libraries.
+
+    Relative poses, fundamental matrices, absolute poses and homographies at posebench's thresholds, with 100 to 1000
+    iterations and a success probability of .9999. "bansac, its own settings" estimates the threshold and has its
+    default limits. One thread.
+    """
+    setup = Setup(
+        data=folder, seed=seed, sets=split_names(sets), exclude=split_names(exclude), extra=given(subsample=subsample)
+    )
+    packages = [estimator.package for estimator in POSEBENCH_PEERS]
+    _run(of_posebench.EXPERIMENT, setup, out, overwrite, json, packages)
+
+
 def _setup(seeds: int | None, seed: int, **extra: tuple[str, ...] | None) -> Setup:
     return Setup(repeats=seeds, seed=seed, extra=given(**extra))
 
@@ -102,7 +131,14 @@ def _names(text: str | None) -> tuple[str, ...] | None:
     return None if text is None else split_names(text)
 
 
-def _run(experiment: Experiment, setup: Setup, out: Path | None, overwrite: bool, json: bool) -> None:
+def _run(
+    experiment: Experiment,
+    setup: Setup,
+    out: Path | None,
+    overwrite: bool,
+    json: bool,
+    packages: Sequence[str] = _PACKAGES,
+) -> None:
     """Run an experiment; print its tables or its document; write the document, and figures beside it."""
     if out is not None:
         check_new_file(out, overwrite)
@@ -117,7 +153,7 @@ def _run(experiment: Experiment, setup: Setup, out: Path | None, overwrite: bool
     found.notes += failure_notes(failed)
     document: Mapping[str, Any] = {
         "experiment": experiment.name,
-        **circumstances(peer.package for peer in PEERS),
+        **circumstances(packages),
         "settings": plain_settings(setup),
         "seconds": time.perf_counter() - started,
         "tables": {name: to_document(table) for name, table in found.tables.items()},

@@ -17,6 +17,7 @@ from bansac.compat.return_values import (
     has_model,
     raises_opencv_error,
     write_out,
+    write_same_shape,
 )
 from bansac.estimate.absolute_pose import estimate_absolute_pose
 from bansac.estimate.two_views import estimate_essential
@@ -197,7 +198,7 @@ def _pose_of_one(
     x1, x2 = as_pair("points1", points1, "points2", points2)
     K = as_camera("cameraMatrix", cameraMatrix)
     number, rotation, translation, visible = _pose(E, normalize_points(K, x1), normalize_points(K, x2), mask)
-    return number, _write(rotation, R), _write(translation, t), visible
+    return number, write_same_shape(rotation, R), write_same_shape(translation, t), visible
 
 
 def _pose_of_focal(
@@ -224,7 +225,7 @@ def _pose_of_two(
     K1 = _with_distortion(("cameraMatrix1", "distCoeffs1"), cameraMatrix1, distCoeffs1)
     K2 = _with_distortion(("cameraMatrix2", "distCoeffs2"), cameraMatrix2, distCoeffs2)
     number, rotation, translation, visible = _pose(found, _rays(K1, x1), _rays(K2, x2), inliers)
-    return number, _write(found, E), _write(rotation, R), _write(translation, t), visible
+    return number, write_same_shape(found, E), write_same_shape(rotation, R), write_same_shape(translation, t), visible
 
 
 def _pose(E: ArrayLike, x1: _Matrix, x2: _Matrix, mask: Any) -> tuple[int, _Matrix, _Matrix, _Mask]:
@@ -321,7 +322,7 @@ def solvePnPRansac(
     outputs = (None, None) if guess is None else (rvec, tvec)
     vectors: tuple[Any, ...] = (None, None)
     if pose is not None:
-        vectors = tuple(_write(v[:, None].copy(), out) for v, out in zip(pose, outputs, strict=True))
+        vectors = tuple(write_same_shape(v[:, None].copy(), out) for v, out in zip(pose, outputs, strict=True))
     indices = np.flatnonzero(result.inliers).astype(np.int32)[:, None] if found else None
     camera_matrix = () if params is None else (np.asarray(cameraMatrix),)
     return found, *camera_matrix, *vectors, indices
@@ -356,11 +357,6 @@ def _rotation_vector(R: _Matrix) -> _Matrix:
     w, *axis = model_of(np.column_stack([R, np.zeros(3)]))[:4]
     sine = float(np.linalg.norm(axis))
     return np.array(axis) * (np.copysign(2.0 * np.arctan2(sine, abs(w)) / sine, w) if sine > 0.0 else 0.0)
-
-
-def _write(found: _Matrix, given: Any) -> _Matrix:
-    """Return a matrix; if the caller passed an array of its shape, write it there."""
-    return write_out(found, given) if np.shape(given) == found.shape else found
 
 
 def _in_front(R: _Matrix, t: _Matrix, x1: _Matrix, x2: _Matrix) -> NDArray[np.bool_]:

@@ -48,6 +48,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from bansac.compat.arguments import LMEDS, RANSAC, RHO, as_pair, is_flag, read_method
 from bansac.compat.calibrated import findEssentialMat, recoverPose, solvePnPRansac
+from bansac.compat.motions import estimateAffine3D, estimateTranslation2D, estimateTranslation3D
 from bansac.compat.return_values import (
     Answer,
     answer,
@@ -78,7 +79,10 @@ __all__ = [
     "USAC_PARALLEL",
     "USAC_PROSAC",
     "estimateAffine2D",
+    "estimateAffine3D",
     "estimateAffinePartial2D",
+    "estimateTranslation2D",
+    "estimateTranslation3D",
     "findEssentialMat",
     "findFundamentalMat",
     "findHomography",

@@ -22,6 +22,7 @@ __all__ = [
     "has_model",
     "raises_opencv_error",
     "write_out",
+    "write_same_shape",
 ]
 
 _P = ParamSpec("_P")
@@ -63,6 +64,11 @@ def write_out(found: NDArray[Any], out: Any) -> NDArray[Any]:
         out[...] = found.reshape(out.shape)
         return out
     return found
+
+
+def write_same_shape(found: _Floats, given: Any) -> _Floats:
+    """Return a matrix; if the caller passed an array of its shape, write it there."""
+    return write_out(found, given) if np.shape(given) == found.shape else found
 
 
 @functools.cache

@@ -65,7 +65,6 @@ def ransac(
     min_samples : int
         Sample size; ignored by the compiled estimators.
     residual_threshold : float
-        Inliers have residuals below this.
         Residuals of inliers are smaller.
     is_data_valid, is_model_valid, stop_sample_num, stop_residuals_sum, initial_inliers
         As for ``skimage.measure.ransac``. If ``is_model_valid`` refuses the last model, None is returned;

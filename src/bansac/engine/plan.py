@@ -11,6 +11,7 @@ import numpy as np
 from bansac.engine.dbn import pack_cpt
 from bansac.engine.kernels import find_function, select_kernels
 from bansac.engine.options import Options
+from bansac.engine.refinement import REFINERS
 from bansac.engine.sampling import SamplerInput
 from bansac.engine.scoring import SCORES
 from bansac.engine.state import Sizes, start_records
@@ -99,7 +100,8 @@ def check_abilities(problem: Problem, options: Options) -> None:
         raise ValueError(f"weighting='density' is for points and matches, not for {problem.channels} channels")
     refiner = options.refiner(problem)
     if refiner is not None and not find_function(refiner, "supports", _supports_all)(problem):
-        raise ValueError(f"refinement={refiner.name!r} is not for problem {problem.name!r}")
+        missing = ", which has no linearize" if refiner is REFINERS["lm"] else ""
+        raise ValueError(f"refinement={refiner.name!r} is not for problem {problem.name!r}{missing}")
 
 
 def _supports_all(problem: Problem) -> bool:

@@ -19,7 +19,7 @@ from bansac.numeric.quaternion import matrix_of, model_of
 from bansac.presets import Options, Settings, Threshold, find_preset, resolve_options
 from bansac.result import AbsolutePose, Result
 
-__all__ = ["estimate_absolute_pose"]
+__all__ = ["estimate_absolute_pose", "reprojection_errors"]
 
 # Default threshold if a camera matrix is given, in pixels.
 _DEFAULT_PIXELS = 4.0
@@ -141,13 +141,18 @@ def _measure_in_image(
     """Refine a pose and measure it with reprojection errors in a distorted image; ``points`` are 3 x N."""
 
     def errors(R: Floats, t: Floats) -> Floats:
-        seen = R @ points + t[:, None]
-        behind = ~(seen[2] > 0.0)
-        seen[:, behind] = 1.0
-        error = camera.project((seen[:2] / seen[2]).T) - pixels
-        error[behind] = np.inf
-        return error
+        return reprojection_errors(R, t, camera, points, pixels)
 
     depth = (R[2] @ points + t[2])[result.inliers]
     scale = float(np.median(depth)) if depth.size else 1.0
     return measure_in_image(result, R, t, errors, scale)
+
+
+def reprojection_errors(R: Floats, t: Floats, camera: Camera, points: Floats, pixels: Floats) -> Floats:
+    """Return the errors (N, 2) in pixels of points (3 x N); inf behind the camera."""
+    seen = R @ points + t[:, None]
+    behind = ~(seen[2] > 0.0)
+    seen[:, behind] = 1.0
+    error = camera.project((seen[:2] / seen[2]).T) - pixels
+    error[behind] = np.inf
+    return error

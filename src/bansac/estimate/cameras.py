@@ -105,7 +105,8 @@ def _doubt_camera(K: _Array, x: _Array) -> str:
     if x.shape[1] >= _MANY and (centre - high > _OFF_CENTRE * extent).all() and (np.abs(low) <= extent).all():
         what = f"the principal point ({centre[0]:.6g}, {centre[1]:.6g})"
         normalised = np.abs(x).max() < _NORMALISED
-        hint = "are they normalised already?" if normalised else "is the camera that of another image size?"
+        question = "are they normalised already, or in [-1, 1] of a dense matcher?"
+        hint = question if normalised else "is the camera that of another image size?"
     elif max((high - centre).max(), (centre - low).max()) > WIDEST * focal and _median_angle(K, x) > WIDEST:
         what, hint = f"the focal length {K[0, 0]:.6g}", "is it in millimetres, or the camera normalised?"
     else:

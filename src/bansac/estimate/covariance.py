@@ -22,20 +22,24 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from bansac.camera import Camera
 from bansac.engine.refinement.lm import REACH, SCALE
+from bansac.estimate.absolute_pose import reprojection_errors
+from bansac.estimate.cameras import CameraLike, lift, tangent_sampson
 from bansac.estimate.two_views import _as_rays, as_matches
-from bansac.geometry import cross_matrix, essential_from_pose, normalize_points
+from bansac.geometry import cross_matrix, essential_from_pose
 from bansac.problems.ellipse import conic_of
 from bansac.problems.essential import ESSENTIAL, ESSENTIAL_SYMMETRIC
 from bansac.problems.polynomial import polynomial
 from bansac.problems.problem import Problem
 from bansac.problems.table import ESTIMATORS
 from bansac.result import AbsolutePose, RelativePose, Result
-from bansac.validate import as_camera, as_points
+from bansac.validate import as_points
 
 __all__ = ["Covariance", "covariance"]
 
 _Array = NDArray[np.float64]
+_Errors = Callable[[_Array], _Array]
 
 # The inliers do not determine the parameters if a singular value of J, with columns of unit length, is below this.
 _SINGULAR = 1e-11
@@ -93,7 +97,8 @@ def covariance(
     result : Result
         The result, with success.
     *data, **cameras
-        The data of the run: the first arguments of the estimator, for example ``x1, x2, K1, K2``.
+        The data of the run: the first arguments of the estimator, for example ``x1, x2, K1, K2``. If focal lengths were
+        estimated, the cameras are those of ``result.model``; the covariance is then that at these focal lengths.
 
     Returns
     -------
@@ -119,7 +124,7 @@ def covariance(
     - homography: the entries but h33, or but the largest one if h33 is not 1;
     - essential, fundamental: five or seven tangent directions, the rows of ``basis``;
     - line: the angle of the normal (a, b), then c; plane: the normal along two tangents, then d;
-    - affine, circle, ellipse, polynomial: the numbers of the model.
+    - affine, affine_3d, circle, ellipse, polynomial: the numbers of the model.
 
     The errors of the points are assumed independent; their size is measured by the residuals within two thresholds. The
     covariance is that of the default refinement; the one of a least-squares estimate is a little smaller. With
@@ -146,7 +151,15 @@ def covariance(
     if points.shape[1] != result.inliers.size:
         raise ValueError(f"the result is of {result.inliers.size} points, and the data are {points.shape[1]}")
     chart = _CHARTS.get(name, _same_numbers)(row, result.model, points)
-    return Covariance(_spread(row, chart, _threshold(row, chart, result, unit)), chart.basis)
+    errors = _IMAGE_ERRORS[name](*data, **cameras) if name in _IMAGE_ERRORS else None
+    if errors is not None:
+        numbers = np.concatenate([np.ravel(part) for part in result.model])
+        if _are_equal(np.linalg.norm(errors(numbers), axis=1), result):
+            depth = np.median(chart.data[4] + numbers[11]) if name == "absolute_pose" else 1.0  # the scale of t
+            derivatives = _differentiate(errors, numbers, chart.basis, float(depth))
+            return Covariance(_spread(errors(numbers).T, derivatives, result.threshold), chart.basis)
+    threshold = _threshold(row, chart, result, unit)
+    return Covariance(_spread(*_linearize(row, chart), threshold), chart.basis)
 
 
 def _find(problem: Any, result: Result) -> tuple[str, Problem]:
@@ -176,27 +189,59 @@ def _read_matches(row: Problem, x1: ArrayLike, x2: ArrayLike) -> tuple[_Array, f
 
 
 def _read_rays(
-    row: Problem, x1: ArrayLike, x2: ArrayLike, K1: ArrayLike | None = None, K2: ArrayLike | None = None
+    row: Problem, x1: ArrayLike, x2: ArrayLike, K1: CameraLike | None = None, K2: CameraLike | None = None
 ) -> tuple[_Array, float]:
     return _as_rays(x1, x2, K1, K2, None)[:2]
 
 
 def _read_projections(
-    row: Problem, points3D: ArrayLike, points2D: ArrayLike, K: ArrayLike | None = None
+    row: Problem, points3D: ArrayLike, points2D: ArrayLike, K: CameraLike | None = None
 ) -> tuple[_Array, float]:
     data = as_matches(points2D, points3D, ("points2D", "points3D"), (2, 3))
     if K is None:
         return data, 1.0
-    camera = as_camera("K", K)
-    data[:2] = normalize_points(camera, data[:2].T).T
-    return data, float(camera[0, 0] + camera[1, 1]) / 2.0
+    lifted = lift("K", K, data[:2])
+    return data, (lifted.fx + lifted.fy) / 2.0
 
 
 _READERS: dict[str, Callable[..., tuple[_Array, float]]] = {
-    **dict.fromkeys(("homography", "fundamental", "affine", "similarity", "rigid_3d", "similarity_3d"), _read_matches),
+    **dict.fromkeys(("homography", "fundamental", "affine", "similarity"), _read_matches),
+    **dict.fromkeys(("rigid_3d", "similarity_3d", "affine_3d"), _read_matches),
     "essential": _read_rays,
     "relative_pose": _read_rays,
     "absolute_pose": _read_projections,
+}
+
+
+# --- The errors (N, components) in distorted images, of the numbers of the model; None without distortion ---
+
+
+def _errors_of_rays(
+    x1: ArrayLike, x2: ArrayLike, K1: CameraLike | None = None, K2: CameraLike | None = None
+) -> _Errors | None:
+    rays, _, jacobians = _as_rays(x1, x2, K1, K2, None)
+    if jacobians is None:
+        return None
+
+    def errors(numbers: _Array) -> _Array:
+        is_pose = numbers.size == 12
+        E = essential_from_pose(numbers[:9].reshape(3, 3), numbers[9:]) if is_pose else numbers.reshape(3, 3)
+        return tangent_sampson(E, rays, *jacobians)
+
+    return errors
+
+
+def _errors_of_projections(points3D: ArrayLike, points2D: ArrayLike, K: CameraLike | None = None) -> _Errors | None:
+    if not isinstance(K, Camera) or not K.is_distorted:
+        return None
+    data = as_matches(points2D, points3D, ("points2D", "points3D"), (2, 3))
+    return lambda numbers: reprojection_errors(numbers[:9].reshape(3, 3), numbers[9:], K, data[2:], data[:2].T)
+
+
+_IMAGE_ERRORS: dict[str, Callable[..., _Errors | None]] = {
+    "essential": _errors_of_rays,
+    "relative_pose": _errors_of_rays,
+    "absolute_pose": _errors_of_projections,
 }
 
 
@@ -293,26 +338,47 @@ def _threshold(row: Problem, chart: _Chart, result: Result, unit: float) -> floa
     The residuals may be symmetric epipolar distances, which are at least twice the Sampson distance, and with
     ``preset="paper"`` they are in normalised units.
     """
-    expected, tolerance = result.residuals[result.inliers], _EQUAL * result.threshold
     for other, width in ((row, 1.0), (ESSENTIAL_SYMMETRIC, 2.0)) if row is ESSENTIAL else ((row, 1.0),):
-        found = other.distances(chart.data, chart.model)[result.inliers]
+        found = other.distances(chart.data, chart.model)
         for scale in (unit, 1.0):
-            if np.allclose(scale * found, expected, rtol=0.0, atol=tolerance):
+            if _are_equal(scale * found, result):
                 return result.threshold / (scale * width)
     raise ValueError("the data are not those of the result: its inliers have other residuals")
 
 
-def _spread(row: Problem, chart: _Chart, threshold: float) -> _Array:
-    """Return A^-1 B A^-1 over the points within reach of the Cauchy loss."""
-    p, k, c, n = *chart.directions.shape, row.residual_size, chart.data.shape[1]
+def _are_equal(residuals: _Array, result: Result) -> bool:
+    """Return whether the inliers have the residuals of the result."""
+    inliers = result.inliers
+    return np.allclose(residuals[inliers], result.residuals[inliers], rtol=0.0, atol=_EQUAL * result.threshold)
+
+
+def _linearize(row: Problem, chart: _Chart) -> tuple[_Array, _Array]:
+    """Return residuals (c, N) and their derivatives (N, c, p) by the parameters."""
+    k, c, n = chart.directions.shape[1], row.residual_size, chart.data.shape[1]
     residuals, derivatives = np.empty((c, n)), np.empty((c * k, n))
     row.manifold[0](chart.data, chart.model, 0, n, residuals, derivatives)
+    return residuals, np.einsum("pk,ckn->ncp", chart.directions, derivatives.reshape(c, k, n))
+
+
+def _differentiate(errors: _Errors, numbers: _Array, basis: _Array, scale: float) -> _Array:
+    """Return the numerical derivatives (N, c, p) of errors along the rows of a basis; ``scale`` is that of t."""
+    columns = []
+    with np.errstate(invalid="ignore"):  # infinite errors behind the camera
+        for along in basis:
+            step = _STEP if along[:9].any() else _STEP * scale
+            columns.append((errors(numbers + step * along) - errors(numbers - step * along)) / (2.0 * step))
+    return np.stack(columns, axis=2)
+
+
+def _spread(residuals: _Array, derivatives: _Array, threshold: float) -> _Array:
+    """Return A^-1 B A^-1 over the points within reach of the Cauchy loss."""
+    (c, n), p = residuals.shape, derivatives.shape[2]
     squares = (residuals * residuals).sum(axis=0) / (SCALE * threshold) ** 2
     near = squares <= (REACH / SCALE) ** 2
     squares, n = squares[near], np.count_nonzero(near)
     if c * n <= p:
         raise ValueError(f"the inliers do not determine the model: {n} inliers for {p} parameters")
-    J = np.einsum("pk,ckn->ncp", chart.directions, derivatives.reshape(c, k, -1)[:, :, near]).reshape(c * n, p)
+    J = derivatives[near].reshape(c * n, p)
     lengths = np.linalg.norm(J, axis=0)
     Q, values, Vt = np.linalg.svd(J / np.where(lengths > 0.0, lengths, 1.0), full_matrices=False)
     if not values[-1] > _SINGULAR:

@@ -20,7 +20,7 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import replace
-from typing import NamedTuple, Unpack
+from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -151,12 +151,13 @@ def estimate_multiple(
     return _result(given, models, last, watch)
 
 
-def _find_problem(problem: Problem | str) -> Problem:
+def _find_problem(problem: Any) -> Problem:
     if isinstance(problem, Problem):
         return problem
     row = MODELS.get(str(problem))
     if row is None:
-        raise ValueError(f"problem must be a bansac.Problem or one of {', '.join(map(repr, MODELS))}, got {problem!r}")
+        got = repr(problem) if isinstance(problem, str) else type(problem).__name__
+        raise ValueError(f"problem must be a bansac.Problem or one of {', '.join(map(repr, MODELS))}, got {got}")
     return row.load_problem()
 
 

@@ -1,4 +1,4 @@
-"""3D rigid motions and similarities."""
+"""3D rigid motions, similarities and affine maps."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Unpack
 
 from numpy.typing import ArrayLike
 
-from bansac.estimate.initial_models import check_model
+from bansac.estimate.initial_models import as_model, check_model
 from bansac.estimate.solve import solve
 from bansac.estimate.two_views import as_matches
 from bansac.numeric.clock import Stopwatch
@@ -16,7 +16,7 @@ from bansac.presets import Options, Settings, Threshold, resolve_options
 from bansac.problems.problem import Problem
 from bansac.result import Result
 
-__all__ = ["estimate_rigid_3d", "estimate_similarity_3d"]
+__all__ = ["estimate_affine_3d", "estimate_rigid_3d", "estimate_similarity_3d"]
 
 
 def estimate_rigid_3d(
@@ -123,6 +123,61 @@ def estimate_similarity_3d(
     return _estimate(
         SIMILARITY_3D, x1, x2, threshold, scores, priors, weights, initial_model, preset, options, settings
     )
+
+
+def estimate_affine_3d(
+    x1: ArrayLike,
+    x2: ArrayLike,
+    *,
+    threshold: Threshold | None = None,
+    scores: ArrayLike | None = None,
+    priors: ArrayLike | None = None,
+    weights: ArrayLike | None = None,
+    initial_model: ArrayLike | None = None,
+    preset: str | None = None,
+    options: Options | None = None,
+    **settings: Unpack[Settings],
+) -> Result:
+    """Estimate the affine map between two sets of 3D points from matches with outliers.
+
+    Parameters
+    ----------
+    x1, x2 : (N, 3) array_like
+        Matched points of the first and the second set.
+    threshold : float or "auto", optional
+        Largest distance ``|x2 - A x1 - b|`` of an inlier, in the unit of ``x2``. By default it is estimated, as for
+        :func:`bansac.estimate_rigid_3d`.
+    scores, priors, weights, initial_model, preset, options, **settings
+        As in :func:`bansac.estimate_homography`; ``max_iterations`` is 50,000 by default.
+
+    Returns
+    -------
+    Result
+        ``model`` is the matrix (A | b) (3 x 4) with ``x2 = A x1 + b``. Points on a plane do not determine it.
+
+    Raises
+    ------
+    ValueError
+        If an argument has the wrong shape, holds NaN or infinity, or is out of its range.
+    TypeError
+        If an option does not exist.
+
+    Examples
+    --------
+    >>> import numpy as np, bansac
+    >>> x1 = np.random.default_rng(0).uniform(0, 10, (100, 3))
+    >>> M, inliers = bansac.estimate_affine_3d(x1, x1 * [1, 2, 3] + [4, 5, 6], threshold=0.1)
+    >>> np.round(M, 6) + 0.0
+    array([[1., 0., 0., 4.],
+           [0., 2., 0., 5.],
+           [0., 0., 3., 6.]])
+    """
+    from bansac.problems.affine_3d import AFFINE_3D
+
+    watch = Stopwatch()
+    resolved = resolve_options(AFFINE_3D, options, preset, threshold, settings)
+    data, initial = as_matches(x1, x2, channels=(3, 3)), as_model(AFFINE_3D, initial_model)
+    return solve(AFFINE_3D, data, resolved, scores, priors, weights, watch, initial_model=initial)
 
 
 def _estimate(

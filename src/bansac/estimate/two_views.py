@@ -15,7 +15,7 @@ from bansac.engine.model_selection import Plausibility
 from bansac.estimate.cameras import WIDEST, CameraLike, check_size, lift, measure_in_image, tangent_sampson
 from bansac.estimate.initial_models import as_model, as_motion
 from bansac.estimate.solve import solve
-from bansac.numeric.arrays import Floats
+from bansac.numeric.arrays import Floats, as_floats
 from bansac.numeric.clock import Stopwatch
 from bansac.numeric.jit import kernel
 from bansac.presets import Options, Resolved, Settings, Threshold, find_preset, resolve_options
@@ -290,6 +290,8 @@ def estimate_relative_pose(
     priors: ArrayLike | None = None,
     weights: ArrayLike | None = None,
     initial_model: ArrayLike | None = None,
+    gravity1: ArrayLike | None = None,
+    gravity2: ArrayLike | None = None,
     preset: str | None = None,
     options: Options | None = None,
     **settings: Unpack[Settings],
@@ -310,6 +312,12 @@ def estimate_relative_pose(
         As in :func:`bansac.estimate_essential`. ``K1`` and ``K2`` may be cameras without a focal length
         (:meth:`bansac.Camera.unknown_focal`). It is then estimated, too. The same camera twice, or ``K2=None``, has one
         focal length in both images.
+    gravity1, gravity2 : (3,) array_like, optional
+        The vertical direction, up or down in both, in the frames of the two cameras (x to the right, y down, z
+        forward), for example from an accelerometer. Samples then have three matches instead of five, so that fewer
+        inliers suffice. The directions are used for the samples only: the final model is refined without them. An error
+        of the directions of e radians moves points by about e focal lengths; if that is far above the threshold,
+        samples have few inliers.
 
     Returns
     -------
@@ -320,7 +328,8 @@ def estimate_relative_pose(
     Raises
     ------
     ValueError
-        If an argument has the wrong shape, holds NaN or infinity, or is out of its range.
+        If an argument has the wrong shape, holds NaN or infinity, or is out of its range, or if only one gravity is
+        given, or with unknown focal lengths.
     TypeError
         If an option does not exist.
 
@@ -336,7 +345,10 @@ def estimate_relative_pose(
     from bansac.geometry import essential_from_pose, recover_pose
 
     watch = Stopwatch()
+    verticals = _as_verticals(gravity1, gravity2)
     if any(isinstance(K, Camera) and not K.has_focal for K in (K1, K2)):
+        if verticals is not None:
+            raise ValueError("gravity1 and gravity2 need known focal lengths")
         from bansac.estimate.unknown_focal import estimate_unknown_focal
 
         data = as_matches(x1, x2)
@@ -346,8 +358,13 @@ def estimate_relative_pose(
     rays, unit, jacobians = _as_rays(x1, x2, K1, K2, preset)
     problem, resolved = _resolve_essential(options, preset, threshold, settings, unit)
     motion = None if initial_model is None else as_motion(initial_model)
+    searched, data = problem, rays
+    if verticals is not None:
+        from bansac.problems.upright import upright
+
+        searched, data = upright(problem), np.vstack([rays, np.tile(verticals, rays.shape[1])])
     result = solve(
-        problem, rays, resolved, scores, priors, weights, watch, unit,
+        searched, data, resolved, scores, priors, weights, watch, unit,
         two_views=True, initial_model=None if motion is None else essential_from_pose(*motion).ravel(),
     )  # fmt: skip
     result = _with_hint(result, rays) if K1 is None else result
@@ -364,6 +381,25 @@ def estimate_relative_pose(
         result = replace(result, model=RelativePose(R, t))
     seconds, loading_seconds = watch.read()
     return replace(result, seconds=seconds, loading_seconds=loading_seconds)
+
+
+def _as_verticals(gravity1: ArrayLike | None, gravity2: ArrayLike | None) -> Floats | None:
+    """Return the unit verticals of both cameras below each other, (6, 1); None without them."""
+    if gravity1 is None and gravity2 is None:
+        return None
+    units = []
+    for name, gravity in (("gravity1", gravity1), ("gravity2", gravity2)):
+        if gravity is None:
+            raise ValueError(f"{name} must be given if the other one is")
+        direction = as_floats(name, gravity)
+        if direction.shape != (3,):
+            raise ValueError(f"{name} must have shape (3,), got {direction.shape}")
+        check_finite(name, direction)
+        length = np.linalg.norm(direction)
+        if not length > 0.0:
+            raise ValueError(f"{name} must not be zero")
+        units.append(direction / length)
+    return np.concatenate(units)[:, None]
 
 
 def _measure_in_image(

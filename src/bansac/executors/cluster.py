@@ -171,25 +171,31 @@ def _chunk_size(wanted: float, seconds: float, items: int) -> int:
     return max(1, min(int(wanted * items / max(seconds, 1e-6)), 2 * items, LARGEST_CHUNK))
 
 
-def _do_chunk(code: str, work: Work[Item, Value], chunk: tuple[Item, ...]) -> tuple[float, list[Value | ItemFailure]]:
+def _do_chunk(
+    code: dict[str, str], work: Work[Item, Value], chunk: tuple[Item, ...]
+) -> tuple[float, list[Value | ItemFailure]]:
     """Do a chunk in a worker; return the seconds and the values."""
-    if code != _code():
-        raise OSError("the workers of the cluster have another version of bansac, Python, NumPy or Numba")
+    if code != (here := _code()):
+        other = ", ".join(f"{name} {here[name]} instead of {code[name]}" for name in code if here[name] != code[name])
+        raise OSError(f"a worker of the cluster has another version than this command: {other}")
     started = time.perf_counter()
     answers = [attempt_in_worker(work, item) for item in chunk]
     return time.perf_counter() - started, answers
 
 
 @functools.cache
-def _code() -> str:
-    """Return a digest of the package source and of the versions on which values depend."""
-    digest = hashlib.sha256(platform.python_version().encode())
-    for package in ("numpy", "numba"):
-        digest.update(metadata.version(package).encode())
+def _code() -> dict[str, str]:
+    """Return a digest of the package source, and the versions on which values depend."""
+    digest = hashlib.sha256()
     root = Path(__file__).parents[1]
     for module in sorted(root.rglob("*.py")):
         digest.update(module.relative_to(root).as_posix().encode() + module.read_bytes())
-    return digest.hexdigest()
+    return {
+        "Python": platform.python_version(),
+        "NumPy": metadata.version("numpy"),
+        "Numba": metadata.version("numba"),
+        "source of bansac": digest.hexdigest()[:12],
+    }
 
 
 def _import_distributed() -> Any:

@@ -92,7 +92,7 @@ def match_images(
     --------
     >>> from bansac.matches import load_demo
     >>> demo = load_demo()
-    >>> matches = match_images(demo.image1, demo.image2, ratio=0.8)
+    >>> matches = match_images(demo.image1, demo.image2, ratio=0.8, max_features=1000)
     >>> len(matches) > 100
     True
     """
@@ -181,7 +181,8 @@ def match_features(
     --------
     >>> from bansac.matches import load_demo
     >>> demo = load_demo()
-    >>> matches, indices = match_features(detect_features(demo.image1), detect_features(demo.image2), ratio=0.8)
+    >>> features = [detect_features(image, max_features=500) for image in (demo.image1, demo.image2)]
+    >>> matches, indices = match_features(*features, ratio=0.8)
     >>> len(matches) == len(indices)
     True
     """

@@ -128,8 +128,10 @@ def read_calibration(path: Path) -> tuple[CameraLike, CameraLike]:
     """Read one camera for both images, or one for each.
 
     ``.json`` and ``.npz`` files contain ``K``, or ``K1`` and ``K2``, and optionally ``distortion``, or ``distortion1``
-    and ``distortion2``: OpenCV's coefficients. Any other file is text with the three rows of K, or the three rows of K1
-    followed by those of K2.
+    and ``distortion2``: OpenCV's coefficients. ``.json`` files may instead contain ``model`` and ``params`` of a
+    :class:`Camera`, or two such objects as ``camera1`` and ``camera2``. Any other file is text with the three rows of
+    K, or the three rows of K1 followed by those of K2, or one or two rows of COLMAP's ``cameras.txt``: identifier,
+    model, width, height and parameters.
     """
     if path.suffix == ".json":
         try:
@@ -138,13 +140,39 @@ def read_calibration(path: Path) -> tuple[CameraLike, CameraLike]:
             raise ValueError(f"{path}: not JSON: {error}") from None
         if not isinstance(document, dict):
             raise ValueError(f"{path}: must hold an object with K, or with K1 and K2, got {type(document).__name__}")
+        if "model" in document:
+            return (_named_model(path, document),) * 2
+        if "camera1" in document and "camera2" in document:
+            return _named_model(path, document["camera1"]), _named_model(path, document["camera2"])
         return _distorted_cameras(_Arrays(path, (), document))
     if path.suffix == ".npz":
         return _distorted_cameras(_Arrays(path, (*_CAMERAS, *_DISTORTIONS.values())))
     rows = [row.fields for row in read_rows(path)]
+    if len(rows) in (1, 2) and all(
+        len(row) > 4 for row in rows
+    ):  # of COLMAP: identifier, model, width, height, parameters
+        keys = ("model", "width", "height", "params")
+        cameras = [_named_model(path, dict(zip(keys, (*row[1:4], row[4:]), strict=True))) for row in rows]
+        return cameras[0], cameras[-1]
     if len(rows) not in (3, 6) or any(len(row) != 3 for row in rows):
-        raise ValueError(f"{path}: must hold 3 rows of 3 numbers (K) or 6 (K1, then K2), got {len(rows)} rows")
+        raise ValueError(
+            f"{path}: must hold 3 rows of 3 numbers (K) or 6 (K1, then K2), or 1 or 2 rows of COLMAP's cameras.txt, "
+            f"got {len(rows)} rows"
+        )
     return _cameras(_Arrays(path, (), {"K1": _numbers(rows[:3]), "K2": _numbers(rows[-3:])}))
+
+
+def _named_model(path: Path, camera: Any) -> Camera:
+    """Return a camera from its ``model``, ``params`` and optional size, as PoseLib and COLMAP have them."""
+    if not isinstance(camera, dict) or "params" not in camera:
+        raise ValueError(f"{path}: a camera must have model and params, got {camera!r:.80}")
+    try:
+        found = Camera.from_poselib(camera | {"params": [float(value) for value in camera["params"]]})
+    except (ValueError, TypeError, OverflowError, KeyError) as error:
+        raise ValueError(f"{path}: {error}") from None
+    if not found.has_focal:
+        raise ValueError(f"{path}: the focal length must be known")
+    return found
 
 
 def _distorted_cameras(arrays: _Arrays) -> tuple[CameraLike, CameraLike]:

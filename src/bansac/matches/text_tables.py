@@ -35,38 +35,68 @@ def read_table(path: Path, columns: tuple[str, ...]) -> tuple[NDArray[np.float64
     columns must be in the given order, followed by the scores. An error is a ValueError that names the file and the
     line.
     """
-    rows = read_rows(path)
-    names = _header(path, rows.pop(0).fields, columns) if rows and _is_header(rows[0]) else None
-    if not rows:
+    lines, separator = _lines(path)
+    first = _split(path, *lines[0], separator) if lines else []
+    names = None
+    if _is_header(first):
+        names = _header(path, first, columns)
+        del lines[0]
+    if not lines:
         raise ValueError(f"{path}: holds no rows; expected the columns {', '.join(columns)} and maybe {SCORE}")
     if names is None:
         names = [*columns, SCORE]
-        if len(rows[0].fields) not in (len(columns), len(names)):
+        if len(first) not in (len(columns), len(names)):
             raise ValueError(
-                f"{path}: line {rows[0].line} has {len(rows[0].fields)} columns, expected {len(columns)} or "
-                f"{len(names)}: {names}"
+                f"{path}: line {lines[0][0]} has {len(first)} columns, expected {len(columns)} or {len(names)}: {names}"
             )
-        names = names[: len(rows[0].fields)]
+        names = names[: len(first)]
     wanted = [name for name in (*columns, SCORE) if name in names]
     places = [names.index(name) for name in wanted]
-    table = np.empty((len(rows), len(wanted)))
-    for i, (line, fields) in enumerate(rows):
-        if len(fields) != len(names):
-            raise ValueError(f"{path}: line {line} has {len(fields)} columns, expected {len(names)}")
-        for k, place in enumerate(places):
-            table[i, k] = number = _number(fields[place])
-            if not math.isfinite(number):
-                raise ValueError(f"{path}: line {line}: {fields[place]!r} is no finite number")
+    table = _plain_numbers([text for _, text in lines], separator, len(names))
+    if table is not None:
+        table = np.ascontiguousarray(table[:, places])
+    else:
+        table = _checked_numbers(path, lines, separator, len(names), places)
     return table[:, : len(columns)], table[:, len(columns)] if SCORE in wanted else None
 
 
 def read_rows(path: Path) -> list[Row]:
     """Return the lines of a text file, split into fields, without blank lines and comments."""
+    lines, separator = _lines(path)
+    return [Row(number, _split(path, number, text, separator)) for number, text in lines]
+
+
+def _lines(path: Path) -> tuple[list[tuple[int, str]], str | None]:
+    """Return the numbered lines without blank lines and comments, and the separator (None for blanks)."""
     lines = [(number, text.split("#")[0].strip(" ")) for number, text in enumerate(read_text(path).splitlines(), 1)]
     lines = [(number, text) for number, text in lines if text.strip()]
     first = lines[0][1] if lines else ""
-    separator = next((mark for mark in _SEPARATORS if mark in first), None)
-    return [Row(number, _split(path, number, text, separator)) for number, text in lines]
+    return lines, next((mark for mark in _SEPARATORS if mark in first), None)
+
+
+def _plain_numbers(texts: list[str], separator: str | None, width: int) -> NDArray[np.float64] | None:
+    """Return a table of ``width`` columns of finite numbers by NumPy's fast reader; None if it is anything else."""
+    try:
+        table = np.loadtxt(texts, delimiter=separator, comments=None, ndmin=2)
+    except ValueError:
+        return None
+    return table if table.shape == (len(texts), width) and np.isfinite(table).all() else None
+
+
+def _checked_numbers(
+    path: Path, lines: list[tuple[int, str]], separator: str | None, width: int, places: list[int]
+) -> NDArray[np.float64]:
+    """Return the columns ``places``; the other columns may be text. An error names the line."""
+    table = np.empty((len(lines), len(places)))
+    for i, (line, text) in enumerate(lines):
+        fields = _split(path, line, text, separator)
+        if len(fields) != width:
+            raise ValueError(f"{path}: line {line} has {len(fields)} columns, expected {width}")
+        for k, place in enumerate(places):
+            table[i, k] = number = _number(fields[place])
+            if not math.isfinite(number):
+                raise ValueError(f"{path}: line {line}: {fields[place]!r} is no finite number")
+    return table
 
 
 def read_text(path: Path) -> str:
@@ -96,9 +126,9 @@ def _split(path: Path, line: int, text: str, separator: str | None) -> list[str]
     return fields[:-1] if fields[-1] == "" else fields  # the line ends with a separator
 
 
-def _is_header(row: Row) -> bool:
+def _is_header(fields: list[str]) -> bool:
     """Return whether the first non-empty field of a row is a name; the header of an index column may be empty."""
-    return next((field[0].isalpha() for field in row.fields if field), False)
+    return next((field[0].isalpha() for field in fields if field), False)
 
 
 def _header(path: Path, fields: list[str], columns: tuple[str, ...]) -> list[str]:

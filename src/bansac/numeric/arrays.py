@@ -38,9 +38,9 @@ def as_floats(argument: str, value: ArrayLike) -> Floats:
             return np.asarray(array, dtype=np.float64)
         if array.dtype.kind == "O" and all(isinstance(x, Real) and not isinstance(x, bool) for x in array.flat):
             return array.astype(np.float64)
-        found = _KINDS.get(array.dtype.kind, f"{type(value).__name__} that is none")
+        found = _KINDS.get(array.dtype.kind, f"{type(value).__name__} that is not one")
     except (TypeError, ValueError, OverflowError):  # rows of different lengths, integers beyond float64
-        found = f"{type(value).__name__} that is none"
+        found = f"{type(value).__name__} that is not one"
     except RuntimeError as error:  # a PyTorch tensor that requires grad
-        found = f"{type(value).__name__} that is none: {error}"
+        found = f"{type(value).__name__} that is not one: {error}"
     raise ValueError(f"{argument} must be an array of real numbers, got {found}")

@@ -463,7 +463,10 @@ class Problem:
         try:
             kernel = compile_kernel(function, signature, fast=row.fast, inner=row.in_loop and not row.fast, lean=True)
         except errors.NumbaError as error:
-            raise TypeError(f"problem {self.name!r}: {row.name} does not compile for {signature}:\n{error}") from error
+            plain = "Cannot determine Numba type of <class 'function'>" in str(error)
+            hint = ": it calls a function that is not decorated with bansac.numeric.jit.kernel" if plain else ""
+            message = f"problem {self.name!r}: {row.name} does not compile for {signature}{hint}:\n{error}"
+            raise TypeError(message) from error
         if kernel.nopython_signatures[0].return_type != signature.return_type:
             raise TypeError(f"problem {self.name!r}: {row.name} always raises an error, where it returns {signature}")
         return kernel

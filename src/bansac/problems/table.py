@@ -160,6 +160,14 @@ ESTIMATORS = (
         model="similarity-3d",
     ),
     Estimator(
+        "estimate_affine_3d",
+        "bansac.estimate.transforms_3d",
+        "bansac.problems.affine_3d:AFFINE_3D",
+        _MATCHES_3D,
+        warm="motion of space",
+        model="affine-3d",
+    ),
+    Estimator(
         "fit_line",
         "bansac.estimate.curves",
         "bansac.problems.line:LINE",

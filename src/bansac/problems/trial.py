@@ -15,6 +15,7 @@ from types import CellType, FunctionType
 from typing import Any
 
 import numpy as np
+from numba import float64, types
 
 from bansac.numeric.arrays import Floats, Ints, Reals
 from bansac.numeric.rng import seed_rng
@@ -141,6 +142,9 @@ class _Trial:
         for key, array in arrays.items():
             if not _margins_untouched(array):
                 self._refuse(name, f"writes outside {key}{_shapes(arrays)}")
+        signature = CONTRACT[name].signature
+        if found is None and signature is not None and signature(float64).return_type != types.none:
+            self._refuse(name, f"returns None, not a value of type {signature(float64).return_type}")
         return True, found
 
     def _refuse(self, name: str, reason: str, cause: Exception | None = None) -> None:

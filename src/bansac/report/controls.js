@@ -75,23 +75,36 @@ function showCounters() {
 
 function drawCourse() {
   const canvas = element("course");
-  const [width, height] = [canvas.clientWidth, 130];
+  const [width, height] = [canvas.clientWidth, 150];
   resize(canvas, width, height);
   const context = canvas.getContext("2d");
+  context.font = AXIS;
   const total = frames.at[ANSWER - 1];
-  const acrossOf = (iteration) => 1 + (iteration / total) * (width - 2);
-  const upOf = (number) => height - 2 - (number / count) * (height - 6);
-  const vertical = (at, style, dashes) => {
+  const left = 10 + context.measureText(count.toLocaleString("en")).width;
+  const bottom = height - 18;
+  const acrossOf = (iteration) => left + (iteration / (total || 1)) * (width - left - 1);
+  const upOf = (number) => bottom - 1 - (number / count) * (bottom - 8);
+  const line = (from, to, style, dashes) => {
     context.strokeStyle = style;
     context.setLineDash(dashes);
     context.beginPath();
-    context.moveTo(at, 0);
-    context.lineTo(at, height);
+    context.moveTo(...from);
+    context.lineTo(...to);
     context.stroke();
     context.setLineDash([]);
   };
-  context.strokeStyle = themed("--line");
-  context.strokeRect(0.5, 0.5, width - 1, height - 1);
+  const vertical = (at, style, dashes) => line([at, 0], [at, bottom], style, dashes);
+  context.fillStyle = themed("--faint");
+  context.textAlign = "right";
+  for (const number of ticks(0, count, 4).filter(Number.isInteger)) {
+    line([left, upOf(number)], [width, upOf(number)], themed("--line"), []);
+    context.fillText(number.toLocaleString("en"), left - 5, upOf(number) + 4);
+  }
+  for (const iteration of ticks(0, total || 1, width / 120).filter(Number.isInteger)) {
+    const text = iteration.toLocaleString("en");
+    const half = context.measureText(text).width / 2;
+    context.fillText(text, Math.min(acrossOf(iteration) + half, width), height - 3);
+  }
   for (const end of frames.ends) vertical(acrossOf(end), themed("--faint"), [3, 3]);
   context.lineWidth = 2;
   for (const name of beliefs ? ["outliers", "improbable"] : ["outliers"]) {

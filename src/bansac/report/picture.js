@@ -17,6 +17,18 @@ const colours = Array.from({ length: BINS }, (_, bin) => {
 });
 const themed = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
+const AXIS = "12px system-ui, sans-serif";
+const AXIS_ON_PANEL = "#c8cfd6";
+
+// Round numbers of an axis, at most one more than `most`.
+function ticks(from, to, most) {
+  const rough = (to - from) / most;
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = power * [1, 2, 5, 10].find((factor) => factor * power >= rough);
+  const first = Math.ceil(from / step);
+  return Array.from({ length: Math.floor(to / step) - first + 1 }, (_, k) => Number(((first + k) * step).toPrecision(12)));
+}
+
 function aspect(panel) {
   const ratio = panel.extent[0] / panel.extent[1];
   return panel.image ? ratio : Math.min(Math.max(ratio, 0.6), 2);
@@ -98,6 +110,33 @@ function drawPanel(context, panel) {
   context.fillStyle = panel.bitmap ? DARKEN : PANEL;
   if (panel.bitmap) context.drawImage(panel.bitmap, panel.left, panel.top, panel.width, panel.height);
   context.fillRect(panel.left, panel.top, panel.width, panel.height);
+  if (!panel.image) drawNumbers(context, panel);
+}
+
+// The numbers of both axes, inside of a panel without an image.
+function drawNumbers(context, panel) {
+  context.fillStyle = context.strokeStyle = AXIS_ON_PANEL;
+  context.font = AXIS;
+  context.lineWidth = 1;
+  const [right, bottom] = [panel.left + panel.width, panel.top + panel.height];
+  const ranges = [0, 1].map((c) => [panel.corner[c], panel.corner[c] + panel.extent[c]]);
+  context.beginPath();
+  for (const x of ticks(...ranges[0], panel.width / 80)) {
+    const [at] = positions(panel, [x, panel.corner[1]]);
+    const half = context.measureText(x).width / 2;
+    if (at - half < panel.left + 40 || at + half > right) continue;
+    context.moveTo(at, bottom);
+    context.lineTo(at, bottom - 4);
+    context.fillText(x, at - half, bottom - 7);
+  }
+  for (const y of ticks(...ranges[1], panel.height / 60)) {
+    const at = positions(panel, [panel.corner[0], y])[1];
+    if (at < panel.top + 8 || at > bottom - 24) continue;
+    context.moveTo(panel.left, at);
+    context.lineTo(panel.left + 4, at);
+    context.fillText(y, panel.left + 7, at + 4);
+  }
+  context.stroke();
 }
 
 function drawLines(context, members) {

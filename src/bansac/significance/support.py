@@ -1,4 +1,4 @@
-"""Tests of a support: inliers that share no point, and points on a line."""
+"""Tests of a support: inliers that share no point, and points on a line or a plane."""
 
 from __future__ import annotations
 
@@ -8,7 +8,16 @@ from bansac.numeric.arrays import Floats, Ints
 from bansac.numeric.jit import inlined, kernel
 from bansac.problems.problem import Problem
 
-__all__ = ["SAME_POINT", "count_off_line", "first_of_equals", "hash_cell", "squared_area", "squared_length", "wrap"]
+__all__ = [
+    "SAME_POINT",
+    "count_off_line",
+    "count_off_plane",
+    "first_of_equals",
+    "hash_cell",
+    "squared_area",
+    "squared_length",
+    "wrap",
+]
 
 # Points closer than this share of the threshold count as one point; up to twice this distance they may count as one.
 SAME_POINT = 0.25
@@ -103,6 +112,21 @@ def count_off_line(x: Floats, threshold: float) -> int:
         off = _count_off(x, i, j, 4 * threshold * threshold)
         fewest = off if off >= 0 and (off < fewest or fewest < 0) else fewest
     return max(fewest, 0)
+
+
+def count_off_plane(x: Floats, threshold: float) -> int:
+    """Return the number of points ``x`` (3 x N, N at least 3) off the plane through most of them.
+
+    The plane is the best of 64 planes through triples of points. A point is off a plane if its distance exceeds twice
+    ``threshold``.
+    """
+    n, k = x.shape[1], np.arange(64)
+    first, second, third = x[:, k * 7919 % n], x[:, (k * 104729 + 1) % n], x[:, (k * 611953 + 2) % n]
+    normals = np.cross(second - first, third - first, axis=0)
+    distances = np.abs(normals.T @ x - (normals * first).sum(axis=0)[:, None])
+    lengths = np.linalg.norm(normals, axis=0)
+    off = np.count_nonzero(distances > 2 * threshold * lengths[:, None], axis=1)
+    return int(off[lengths > 0.0].min(initial=n))
 
 
 @inlined

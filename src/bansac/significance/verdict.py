@@ -20,7 +20,7 @@ from bansac.significance.configuration import configuration_message, find_config
 from bansac.significance.false_alarms import SIGNIFICANT, log_nfa
 from bansac.significance.fast_test import is_significant_fast
 from bansac.significance.null_model import NullModel, add_neighbours, measure_far, measure_null_model
-from bansac.significance.support import count_off_line, first_of_equals
+from bansac.significance.support import count_off_line, count_off_plane, first_of_equals
 
 __all__ = ["Verdict", "find_verdict", "is_significant", "plane_motion_verdict"]
 
@@ -111,6 +111,7 @@ def find_verdict(
         problem, data, threshold, unit, outcome.model, residuals, inliers, count, noise
     )
     if two_views and configuration is None:
+        data = np.ascontiguousarray(data[:4])  # without the verticals
         configuration = find_configuration(problem, data, residuals / unit, threshold / unit, by_chance=doubt != "")
     message = f"{problem.name} with {count} of {n} inliers{doubt}{configuration_message(problem, configuration)}"
     others = count_other_support(data, residuals / unit, threshold / unit) if configuration == "general" else 0
@@ -204,6 +205,10 @@ def _test_support(
         for point in problem.points:
             if count_off_line(np.ascontiguousarray(data[list(point)][:, support]), threshold) < m - 1:
                 return "", "collinear"
+    if m > 3 and problem.channels == 6 and len(problem.points) == 2:  # an affine map of space
+        for point in problem.points:
+            if count_off_plane(data[list(point)][:, support], threshold) < m - 1:
+                return " on a plane, which does not determine the map", None
     return "", None
 
 

@@ -42,7 +42,7 @@ def stack_matches(x1: ArrayLike, x2: ArrayLike, n: int | None = None) -> Floats:
         array = as_points(name, points, 2, n)
         rows.append(array.T)
         n = len(array)  # x2 must have the length of x1
-    return np.vstack(rows)
+    return np.ascontiguousarray(np.vstack(rows))  # kernels are compiled anew for another order
 
 
 def as_points(name: str, value: ArrayLike, channels: int = 3, n: int | None = None) -> Floats:

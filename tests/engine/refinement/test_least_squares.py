@@ -65,7 +65,7 @@ def run_kernel(problem, points, model, scoring):
     return run.best_model, kept, run.progress
 
 
-@settings(max_examples=150)
+@settings(max_examples=30)
 @given(
     st.sampled_from(["line", "parabola"]),
     st.sampled_from(["inliers", "msac"]),
@@ -97,23 +97,24 @@ def test_it_is_least_squares_to_the_inliers_until_they_stay(kind, scoring, n, ra
     assert progress["best_score"] >= SCORES[scoring](distances(points, model)) - 1e-3
 
 
-def cases(wanted):
-    """Return the number of random lines for which the literal version keeps so many fits."""
-    count = 0
+def count_fits():
+    """Return how many fits the literal version keeps for random lines."""
+    found = []
     for seed in range(60):
         points = line_points(60, inlier_ratio=0.5, noise=0.04, seed=seed).points
         model = start_model("line", points, np.random.default_rng(seed))
         _, kept, _ = reference.refine(
             points, model, THRESHOLD, fit=fit_line, distances=lines.line_distances, score=SCORES["inliers"]
         )
-        count += wanted(kept)
-    return count
+        found.append(kept)
+    return found
 
 
 def test_random_lines_keep_no_fit_and_several():
     # The comparison above meets both ends: a fit that scores less at once, and inliers that come in round by round.
-    assert cases(lambda kept: kept == 0) > 0
-    assert cases(lambda kept: kept >= 4) > 0
+    found = count_fits()
+    assert min(found) == 0
+    assert max(found) >= 4
 
 
 def test_it_ends_after_ten_rounds():

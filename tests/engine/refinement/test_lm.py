@@ -75,7 +75,7 @@ def test_every_estimator_takes_it():
 def test_a_problem_without_derivatives_is_refused():
     bare = dataclasses.replace(LINE, linearize=None, project=None)
     points = line_points(60, inlier_ratio=0.5, noise=0.01, seed=0).points
-    with pytest.raises(ValueError, match="refinement='lm' is not for problem 'line'"):
+    with pytest.raises(ValueError, match="refinement='lm' is not for problem 'line', which has no linearize"):
         bansac.ransac(bare, points, threshold=THRESHOLD, refinement="lm")
     with pytest.raises(ValueError, match="problem 'line' has no linearize"):
         bansac.ransac(bare, points, threshold=THRESHOLD, local_optimization="lm")
@@ -173,7 +173,7 @@ def test_the_data_far_away_and_beyond_the_limit_do_not_count():
     _, of_all, _ = move(np.vstack([near, far]), line, CAUCHY, 1.0)
     _, of_near, _ = move(near, line, CAUCHY, 1.0)
     assert np.array_equal(of_all.best_model, of_near.best_model)
-    _, of_ten, _ = move(np.vstack([near, far]), line, CAUCHY, 1.0, limit=10)
+    _, of_ten, _ = move(np.vstack([near, far]), line, CAUCHY, 1.0, limit=10.0)
     _, of_first, _ = move(near[:10], line, CAUCHY, 1.0)
     assert np.array_equal(of_ten.best_model, of_first.best_model)
     assert not np.array_equal(of_ten.best_model, of_all.best_model)

@@ -55,7 +55,7 @@ def clustered(rng, channels, n):
     return data
 
 
-@settings(max_examples=40)
+@settings(max_examples=15)
 @given(st.integers(1, 5), st.integers(2, 6), st.integers(0, 30), st.integers(0, 2**32))
 def test_every_sample_is_one_of_the_literal_algorithm(channels, m, extra, seed):
     n = m + extra

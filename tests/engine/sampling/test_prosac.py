@@ -70,7 +70,7 @@ def test_growth_function_agrees_with_exact_arithmetic(m, extra, total):
         assert math.ceil(exact * (1 - 1e-9)) <= growth[subset + 1] - growth[subset] <= math.ceil(exact)
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(st.integers(1, 6), st.integers(0, 20), st.integers(1, 500), st.integers(0, 2**32), st.data())
 def test_every_sample_holds_the_forced_datum_and_better_ones(m, extra, total, seed, data):
     n = m + extra

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bansac
@@ -79,6 +79,7 @@ def test_reliability_is_for_probabilities():
 
 
 @pytest.mark.parametrize("name", SCORES)
+@settings(max_examples=30)
 @given(st.integers(2, 3 * BLOCK + 7), st.integers(0, 2**31), st.floats(0, 1.2), st.integers(0, 10))
 def test_a_weighted_model_is_abandoned_as_soon_as_it_cannot_win(name, n, seed, share, block):
     rng = np.random.default_rng(seed)

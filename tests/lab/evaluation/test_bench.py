@@ -211,6 +211,20 @@ def test_summary_of_known_errors() -> None:
     assert 0.35 < summary["AUC@10"] < 0.5
 
 
+def test_spread_is_that_of_the_means_between_repeats() -> None:
+    # The first repeat has all poses right, the second one of two sets, the third none.
+    errors = {("a", 0): 0.5, ("b", 0): 0.5, ("a", 1): 0.5, ("b", 1): 180.0, ("a", 2): 180.0, ("b", 2): 180.0}
+    rows = [
+        row("m", "p", (error, error), 0.001 if repeat == 0 else None) | {"set": name, "repeat": repeat}
+        for (name, repeat), error in errors.items()
+    ]
+    methods, protocol = [Method("m")], DEFAULTS["F"]
+    report = build_report(rows, methods, protocol, seconds=1.0)
+    assert report["spread"]["m"]["mAA_R@5"] == pytest.approx(np.std([1.0, 0.5, 0.0], ddof=1))
+    assert set(report["spread"]["m"]) == {name for name in report["mean"]["m"] if not name.startswith("ms")}
+    assert build_report(rows[:2], methods, protocol, seconds=1.0)["spread"] == {"m": {}}
+
+
 def test_calls_that_were_not_timed_do_not_count_for_the_time() -> None:
     summary = summarise(frame_of([row("m", "p", (0.5, 2.0), 0.001), row("m", "q", (180.0, 180.0), None)]))
     assert summary["ms_mean"] == pytest.approx(1)

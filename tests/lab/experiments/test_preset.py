@@ -33,7 +33,7 @@ def test_paper_settings_by_name(name: str, sets: Path, tmp_path: Path, monkeypat
 
     for function in FUNCTIONS:
         monkeypatch.setattr(bansac, function, spy(getattr(bansac, function)), raising=False)
-    setup = Setup(data=sets if find_experiment(name).needs_data else None)
+    setup = Setup(data=sets if find_experiment(name).needs_data else None, pairs=1, repeats=1)
     if name == "degenerate-sampling":
         scene = planar_scene_matches(200, 0.6, 0.7, 0.2, seed=2)
         write_labelled_set(tmp_path / "rooms", {"a-b": (scene.x1, scene.x2, scene.inliers, scene.F)})

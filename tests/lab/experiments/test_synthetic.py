@@ -42,7 +42,7 @@ def test_distance_to_a_line_is_at_right_angles():
     assert curve_rmse(np.array([0.2, 1.0]), np.array([0.0, 1.0])) == pytest.approx(0.2 / math.sqrt(2), abs=1e-12)
 
 
-@settings(max_examples=10)
+@settings(max_examples=4)
 @given(st.lists(st.floats(-0.5, 0.5), min_size=3, max_size=5), st.lists(st.floats(-0.5, 0.5), min_size=3, max_size=5))
 def test_distance_to_a_curve_is_that_to_the_nearest_of_very_many_points(model, true):
     x = np.linspace(-1, 1, 181)

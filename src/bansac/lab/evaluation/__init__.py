@@ -11,6 +11,7 @@
 :mod:`~.budgets`                   accuracy over time: methods at several numbers of iterations
 :mod:`~.speed`                     ``bansac bench speed``: solvers, iterations and calls on one thread
 :mod:`~.hard`                      ``bansac bench hard``, ``noise`` and ``planes``: hard synthetic pairs
+:mod:`~.posebench`                 ``bansac bench posebench``: the protocol of posebench on files of its format
 :mod:`~.runner`                    runs the units of an experiment, measures the times, resumes an interrupted run
 :mod:`~.provenance`                source, versions, machine and data that the rows depend on
 :mod:`~.summary`, :mod:`~.tables`  means over sets; tables in the paper's layout, written by :mod:`~.render`

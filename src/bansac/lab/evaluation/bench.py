@@ -125,17 +125,20 @@ def summarise(runs: DataFrame) -> dict[str, float]:
     ``ms_median`` are the mean and the median over the timed calls.
     """
     milliseconds = 1e3 * runs["seconds"].dropna().to_numpy()
-    times = {"ms_mean": float(np.mean(milliseconds)), "ms_median": float(np.median(milliseconds))}
+    return _accuracies(runs) | {"ms_mean": float(np.mean(milliseconds)), "ms_median": float(np.median(milliseconds))}
+
+
+def _accuracies(runs: DataFrame) -> dict[str, float]:
     if runs["corner_error"].notna().any():
         of_planes = {"mAA": runs["corner_error"], "mAA_visible": runs["visible_area_error"].dropna()}
         return {
             f"{name}@{t}": mean_average_accuracy(errors, t) if len(errors) else math.nan
             for name, errors in of_planes.items()
             for t in (5, 10)
-        } | times
+        }
     poses = {"R": runs["rotation_error"], "t": runs["translation_error"]}
     figures = {f"mAA_{name}@{t}": mean_average_accuracy(poses[name], t) for name in poses for t in (5, 10)}
-    return figures | {f"AUC@{t}": auc(np.maximum(poses["R"], poses["t"]), t) for t in (5, 10, 20)} | times
+    return figures | {f"AUC@{t}": auc(np.maximum(poses["R"], poses["t"]), t) for t in (5, 10, 20)}
 
 
 def build_report(
@@ -144,11 +147,13 @@ def build_report(
     """Return all results of a run with its settings and environment.
 
     The keys are ``date``, ``versions``, ``machine``, ``protocol``, ``seconds`` (of the whole run), ``sets`` (``pairs``
-    and ``methods`` for each set) and ``mean`` (over the sets, by method). All results except the times are
-    reproducible.
+    and ``methods`` for each set), ``mean`` (over the sets, by method) and ``spread``: the standard deviation of the
+    accuracies in ``mean`` between repeats, which have different seeds (empty for one repeat). All results except the
+    times are reproducible.
     """
+    frame = frame_of(rows)
     sets: dict[str, Any] = {}
-    for name, of_set in frame_of(rows).groupby("set", sort=False, observed=True):
+    for name, of_set in frame.groupby("set", sort=False, observed=True):
         runs = dict(iter(of_set.groupby("configuration", observed=True)))
         figures = {method.name: summarise(runs[method.name]) for method in methods}
         sets[str(name)] = {"pairs": of_set["pair"].nunique(), "methods": figures}
@@ -159,7 +164,19 @@ def build_report(
         "seconds": seconds,
         "sets": sets,
         "mean": mean,
+        "spread": {method.name: _spread(frame[frame["configuration"] == method.name]) for method in methods},
     }
+
+
+def _spread(runs: DataFrame) -> dict[str, float]:
+    """Return the standard deviations of the accuracies of one method between the repeats."""
+    repeats = [
+        _mean([_accuracies(of_set) for _, of_set in repeat.groupby("set", sort=False, observed=True)])
+        for _, repeat in runs.groupby("repeat", observed=True)
+    ]
+    if len(repeats) < 2:
+        return {}
+    return {name: float(np.std([repeat[name] for repeat in repeats], ddof=1)) for name in repeats[0]}
 
 
 def _mean(figures: Sequence[Mapping[str, float]]) -> dict[str, float]:

@@ -70,7 +70,7 @@ class Sweep:
 
         A curve is a list of points in the order of the budgets. The new report has the ``settings`` of each method
         besides the protocol and the ``budgets``. ``sets`` gives ``pairs`` and ``curves`` for each set, and ``mean``
-        gives the curves averaged over the sets, both by method.
+        gives the curves averaged over the sets, both by method. It has no ``spread``.
         """
         protocol = {name: value for name, value in report["protocol"].items() if name != "max_iterations"}
         settings = {method.name: dict(method.settings) for method in self.methods}
@@ -80,7 +80,8 @@ class Sweep:
         }
         mean = self._by_method(report["mean"])
         changes = {"protocol": protocol, "settings": settings, "budgets": list(self.budgets)}
-        return {**report, **changes, "sets": sets, "mean": mean}
+        kept = {name: value for name, value in report.items() if name != "spread"}
+        return {**kept, **changes, "sets": sets, "mean": mean}
 
     def _by_method(self, figures: Mapping[str, Mapping[str, float]]) -> dict[str, list[dict[str, float]]]:
         return {

@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 
     from bansac.lab.sets import PairSet
     from bansac.lab.sets.labelled import LabelledSet
+    from bansac.lab.sets.posebench import PosebenchFile
 
-Set = TypeVar("Set", "PairSet", "LabelledSet")
+Set = TypeVar("Set", "PairSet", "LabelledSet", "PosebenchFile")
 Setting = Literal["pairs", "repeats"]
 
 
@@ -110,7 +111,7 @@ class Experiment:
     units: Callable[[Setup], list[Unit]]
     run_unit: Callable[[Setup, Unit], list[Row]]
     report: Callable[[Setup, Iterable[Row]], Report]
-    sets: Callable[[Setup], Sequence[PairSet | LabelledSet]] | None = None
+    sets: Callable[[Setup], Sequence[PairSet | LabelledSet | PosebenchFile]] | None = None
     settings: tuple[Setting, ...] = ()
     models: tuple[Kind, ...] = ()
     options: tuple[str, ...] = ()

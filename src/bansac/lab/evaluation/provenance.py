@@ -20,6 +20,7 @@ from bansac.batch.versions import digest_files, installed_versions, source_diges
 from bansac.lab.evaluation.experiment import Experiment, Setup
 from bansac.lab.sets import PairSet
 from bansac.lab.sets.labelled import LabelledSet
+from bansac.lab.sets.posebench import PosebenchFile
 
 # The digest of a file covers at most three blocks, the first, the middle and the last: a file may have gigabytes.
 _BLOCK = 1 << 20
@@ -62,7 +63,7 @@ def _by_value(value: Any) -> Any:
     raise TypeError(f"the fingerprint needs plain values and functions, got {value!r}")
 
 
-def data_fingerprint(folder: Path | None, sets: Sequence[PairSet | LabelledSet]) -> dict[str, Any]:
+def data_fingerprint(folder: Path | None, sets: Sequence[PairSet | LabelledSet | PosebenchFile]) -> dict[str, Any]:
     """Identify the data of a run independently of its location.
 
     Returns

@@ -1,0 +1,139 @@
+"""Files of posebench: estimation problems with ground truth.
+
+posebench (https://github.com/PoseLib/posebench) has the folders ``relative``, ``absolute`` and ``homography`` with one
+HDF5 file for each set. A file has one group for each instance:
+
+========================  =========================================================================================
+``x1``, ``x2``            (N, 2): matches in pixels (relative, homography)
+``p2d``, ``p3d``          (N, 2), (N, 3): image points in pixels and 3D points (absolute)
+``camera1``, ``camera2``  cameras of the images (relative, homography); ``camera`` (absolute)
+``R``, ``t``              (3, 3), (3,): motion from camera 1 to camera 2, or from the world to the camera
+========================  =========================================================================================
+
+A camera is a group with ``model`` (COLMAP's name), ``width``, ``height`` (one entry each) and ``params``.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bansac.camera import Camera
+from bansac.matches.hdf5 import create_hdf5, import_h5py, read_dataset
+from bansac.matches.text_tables import unreadable
+from bansac.numeric.arrays import as_floats
+
+__all__ = ["POSEBENCH_PROBLEMS", "Instance", "PosebenchFile", "find_posebench_files", "write_instances"]
+
+_Array = NDArray[np.float64]
+
+POSEBENCH_PROBLEMS = ("relative", "absolute", "homography")
+"""Names of posebench's folders."""
+
+_POINTS = {"relative": ("x1", "x2"), "absolute": ("p2d", "p3d"), "homography": ("x1", "x2")}
+_CAMERAS = {"relative": ("camera1", "camera2"), "absolute": ("camera",), "homography": ("camera1", "camera2")}
+
+
+@dataclass(frozen=True)
+class Instance:
+    """Points with their cameras and the true motion.
+
+    Parameters
+    ----------
+    points : tuple of ndarray
+        (N, 2) points of both images in pixels; for an absolute pose (N, 2) image points and (N, 3) 3D points.
+    cameras : tuple of Camera
+        Camera of each image.
+    R, t : (3, 3) and (3,) ndarray
+        True motion.
+    """
+
+    points: tuple[_Array, _Array]
+    cameras: tuple[Camera, ...]
+    R: _Array
+    t: _Array
+
+
+class PosebenchFile:
+    """File of posebench. An instance is read when it is requested.
+
+    Parameters
+    ----------
+    path : str or path
+        An h5 file in a folder that is named after its problem.
+
+    Attributes
+    ----------
+    folder : Path
+        Folder of the file.
+    name : str
+        Name of the file without ``.h5``.
+    problem : str
+        Name of the folder, one of ``POSEBENCH_PROBLEMS``.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self._path = Path(path)
+        self.folder, self.name = self._path.parent, self._path.stem
+        self.problem = self.folder.resolve().name
+
+    def files(self) -> list[Path]:
+        """Return the absolute path of the file."""
+        return [self._path.resolve()]
+
+    def keys(self) -> list[str]:
+        """Return the names of all instances, in posebench's order; a damaged file raises an OSError."""
+        h5py = import_h5py()
+        try:
+            with h5py.File(self._path, "r") as file:
+                return list(file.keys())
+        except OSError as error:
+            raise unreadable(self._path, error) from None
+
+    def read(self, key: str) -> Instance:
+        """Read an instance; an OSError names the file if it lacks the instance or is damaged."""
+        h5py = import_h5py()
+        try:
+            with h5py.File(self._path, "r") as file:
+                group = file[key]
+                first, second = (as_floats(name, read_dataset(group[name])) for name in _POINTS[self.problem])
+                cameras = tuple(_read_camera(group[name]) for name in _CAMERAS[self.problem])
+                R, t = (as_floats(name, read_dataset(group[name])) for name in ("R", "t"))
+                return Instance((first, second), cameras, R.reshape(3, 3), t.reshape(3))
+        except Exception as error:  # damaged files raise errors of h5py and NumPy
+            raise unreadable(self._path, error) from None
+
+
+def _read_camera(group: Any) -> Camera:
+    width, height = (int(read_dataset(group[name])[0]) for name in ("width", "height"))
+    return Camera(group["model"].asstr()[0], read_dataset(group["params"]), width, height)
+
+
+def find_posebench_files(root: str | os.PathLike[str]) -> list[PosebenchFile]:
+    """Return the files of all problems, sorted by problem and name; if there is none, a FileNotFoundError is raised."""
+    found = [PosebenchFile(path) for name in POSEBENCH_PROBLEMS for path in sorted((Path(root) / name).glob("*.h5"))]
+    if not found:
+        folders = ", ".join(f"{name}/*.h5" for name in POSEBENCH_PROBLEMS)
+        raise FileNotFoundError(f"no file of posebench in {root}: there is none of {folders}")
+    return found
+
+
+def write_instances(path: Path, instances: Iterable[tuple[str, Instance]]) -> None:
+    """Write a file of posebench from names and instances; the name of its folder is the problem."""
+    problem = path.resolve().parent.name
+    with create_hdf5(path) as file:
+        for key, instance in instances:
+            group = file.create_group(key)
+            group["R"], group["t"] = instance.R, instance.t
+            for name, points in zip(_POINTS[problem], instance.points, strict=True):
+                group[name] = points
+            for name, camera in zip(_CAMERAS[problem], instance.cameras, strict=True):
+                of_camera = group.create_group(name)
+                of_camera["model"], of_camera["params"] = [camera.model], camera.params
+                of_camera["width"], of_camera["height"] = [camera.width or 0], [camera.height or 0]

@@ -1,0 +1,162 @@
+"""The affine map of space, x2 = A x1 + b, stored as the 3 x 4 matrix (A | b).
+
+The data are matches of 3D points, channels x1, y1, z1, x2, y2, z2. The residual is the distance between x2 and
+A x1 + b. It is linear in the model, so the weighted fit is the maximum-likelihood estimate. Three vectors and their
+images determine A: they are edges of a tetrahedron for a minimal sample, and columns of the normal equations for a fit.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import numpy as np
+
+from bansac.numeric.arrays import Floats, Ints, Reals
+from bansac.numeric.jit import inner_kernel
+from bansac.problems.problem import Problem
+from bansac.solvers.normalization import normalize
+
+__all__ = ["AFFINE_3D"]
+
+# Vectors u, v, w are coplanar if |det (u, v, w)| <= _FLAT (|u|^2 + |v|^2 + |w|^2)^(3/2): edges of a sample, and columns
+# of a fit, whose entries are squared lengths.
+_FLAT = 1e-6
+_FLAT_FIT = 1e-14
+# Scratch: three vectors of x1, their images, a point of x1, its image.
+_IMAGES, _POINT, _SCRATCH = 9, 18, 24
+
+
+def solve(data: Floats, sample: Ints, models: Floats, scratch: Floats) -> int:
+    """Map a tetrahedron to a tetrahedron; coplanar points in either set give no model."""
+    last = sample[3]
+    for c in range(3):
+        scratch[_POINT + c], scratch[_POINT + 3 + c] = data[c, last], data[3 + c, last]
+        for k in range(3):
+            scratch[3 * k + c] = data[c, sample[k]] - data[c, last]
+            scratch[_IMAGES + 3 * k + c] = data[3 + c, sample[k]] - data[3 + c, last]
+    if not _span_space(scratch[_IMAGES:_POINT], _FLAT):
+        return 0
+    return 1 if _write(scratch, _FLAT, models[0]) else 0
+
+
+def fit(data: Floats, weights: Floats, model: Floats, scratch: Floats) -> bool:
+    """Minimise the weighted sum of squared distances by linear regression about the centroids."""
+    total = 0.0
+    for i in range(weights.size):
+        total += weights[i]
+    if not total > 0.0:
+        return False
+    for c in range(6):
+        mean = 0.0
+        for i in range(weights.size):
+            mean += weights[i] * data[c, i]
+        scratch[_POINT + c] = mean / total
+    for k in range(3):
+        for c in range(6):
+            moment = 0.0
+            for i in range(weights.size):
+                moment += weights[i] * (data[k, i] - scratch[_POINT + k]) * (data[c, i] - scratch[_POINT + c])
+            scratch[3 * k + (c if c < 3 else _IMAGES + c - 3)] = moment
+    return _write(scratch, _FLAT_FIT, model)
+
+
+@inner_kernel
+def _write(scratch: Floats, flat: float, model: Floats) -> bool:
+    """Write the map of three vectors and a point to their images; False if the vectors are coplanar."""
+    if not _span_space(scratch[:_IMAGES], flat):
+        return False
+    u1, u2, u3, v1, v2, v3, w1, w2, w3 = (
+        scratch[0], scratch[1], scratch[2], scratch[3], scratch[4], scratch[5], scratch[6], scratch[7], scratch[8]
+    )  # fmt: skip
+    determinant = u1 * (v2 * w3 - v3 * w2) + u2 * (v3 * w1 - v1 * w3) + u3 * (v1 * w2 - v2 * w1)
+    for row in range(3):
+        p, q, r = scratch[_IMAGES + row], scratch[_IMAGES + 3 + row], scratch[_IMAGES + 6 + row]
+        a = (p * (v2 * w3 - v3 * w2) + q * (w2 * u3 - w3 * u2) + r * (u2 * v3 - u3 * v2)) / determinant
+        b = (p * (v3 * w1 - v1 * w3) + q * (w3 * u1 - w1 * u3) + r * (u3 * v1 - u1 * v3)) / determinant
+        c = (p * (v1 * w2 - v2 * w1) + q * (w1 * u2 - w2 * u1) + r * (u1 * v2 - u2 * v1)) / determinant
+        x, y, z = scratch[_POINT], scratch[_POINT + 1], scratch[_POINT + 2]
+        model[4 * row], model[4 * row + 1], model[4 * row + 2] = a, b, c
+        model[4 * row + 3] = scratch[_POINT + 3 + row] - a * x - b * y - c * z
+    return True
+
+
+@inner_kernel
+def _span_space(vectors: Floats, flat: float) -> bool:
+    """Return whether three vectors, row by row, are not coplanar."""
+    square = 0.0
+    for k in range(9):
+        square += vectors[k] * vectors[k]
+    determinant = (
+        vectors[0] * (vectors[4] * vectors[8] - vectors[5] * vectors[7])
+        + vectors[1] * (vectors[5] * vectors[6] - vectors[3] * vectors[8])
+        + vectors[2] * (vectors[3] * vectors[7] - vectors[4] * vectors[6])
+    )
+    return bool(abs(determinant) > flat * square * math.sqrt(square))
+
+
+def residuals(data: Reals, model: Reals, start: int, stop: int, out: Reals) -> None:
+    """Compute squared distances between x2 and the transformed x1."""
+    x1, y1, z1 = data[0, start:stop], data[1, start:stop], data[2, start:stop]
+    x2, y2, z2 = data[3, start:stop], data[4, start:stop], data[5, start:stop]
+    m11, m12, m13, t1 = model[0], model[1], model[2], model[3]
+    m21, m22, m23, t2 = model[4], model[5], model[6], model[7]
+    m31, m32, m33, t3 = model[8], model[9], model[10], model[11]
+    for i in range(stop - start):
+        dx = m11 * x1[i] + m12 * y1[i] + m13 * z1[i] + t1 - x2[i]
+        dy = m21 * x1[i] + m22 * y1[i] + m23 * z1[i] + t2 - y2[i]
+        dz = m31 * x1[i] + m32 * y1[i] + m33 * z1[i] + t3 - z2[i]
+        out[i] = dx * dx + dy * dy + dz * dz
+
+
+def linearize(data: Floats, model: Floats, start: int, stop: int, residuals: Floats, jacobian: Floats) -> None:
+    """Compute the coordinates of A x1 + b - x2 and their derivatives by the entries of the matrix."""
+    n = stop - start
+    x1, y1, z1 = data[0, start:stop], data[1, start:stop], data[2, start:stop]
+    for row in range(36):
+        jacobian[row, :n] = 0.0
+    for k in range(3):
+        x2, difference = data[3 + k, start:stop], residuals[k]
+        a, b, c, t = model[4 * k], model[4 * k + 1], model[4 * k + 2], model[4 * k + 3]
+        by_a, by_b, by_c, by_t = jacobian[16 * k], jacobian[16 * k + 1], jacobian[16 * k + 2], jacobian[16 * k + 3]
+        for i in range(n):
+            difference[i] = a * x1[i] + b * y1[i] + c * z1[i] + t - x2[i]
+            by_a[i], by_b[i], by_c[i], by_t[i] = x1[i], y1[i], z1[i], 1.0
+
+
+def denormalize(model: Floats, transform: Floats) -> None:
+    """Undo ``normalize``, which scales both point sets by the same factor: only b changes."""
+    matrix, first, second = model.reshape(3, 4), transform[1:4], transform[4:7]
+    matrix[:, 3] = matrix[:, 3] / transform[0] + second - matrix[:, :3] @ first
+
+
+def evidence(data: Floats, model: Floats) -> tuple[Problem, Floats, Floats]:
+    """Return the transformed x1 matched with x2, and the identity map, since x1 may have another unit than x2."""
+    matrix, moved = model.reshape(3, 4), data.copy()
+    moved[:3] = matrix[:, :3] @ data[:3] + matrix[:, 3:]
+    return _MOVED, moved, np.eye(3, 4).ravel()
+
+
+AFFINE_3D = Problem(
+    name="affine map of space",
+    channels=6,
+    sample_size=4,
+    model_shape=(3, 4),
+    solve=solve,
+    residuals=residuals,
+    fit=fit,
+    linearize=linearize,
+    residual_size=3,
+    scratch_size=_SCRATCH,
+    precision="float32",
+    normalize=normalize,
+    denormalize=denormalize,
+    evidence=evidence,
+    codimension=3,
+    default_max_iterations=50_000,
+    default_weighting="scores",
+    points=((0, 1, 2), (3, 4, 5)),
+)
+
+# Problem of the significance test.
+_MOVED = dataclasses.replace(AFFINE_3D, evidence=None)

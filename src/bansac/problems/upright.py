@@ -1,0 +1,38 @@
+"""The essential matrix of cameras whose vertical direction is known, for example from an accelerometer.
+
+Each match also has the unit verticals in both cameras, rows 4 to 9 of the data, which are the same for all matches.
+Minimal samples of three matches keep the vertical. Fits and refinements of larger sets are those of the essential
+matrix and ignore it, so that its errors do not reach the final model.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+
+import numpy as np
+
+from bansac.numeric.arrays import Floats
+from bansac.problems.problem import Problem
+from bansac.solvers import essential_upright_3pt
+
+__all__ = ["upright"]
+
+
+@functools.cache
+def upright(essential: Problem) -> Problem:
+    """Return the problem with known verticals for ``ESSENTIAL`` or ``ESSENTIAL_SYMMETRIC``."""
+    tested = dataclasses.replace(essential, sample_size=3, max_models=essential_upright_3pt.MAX_MODELS)
+
+    def evidence(data: Floats, model: Floats) -> tuple[Problem, Floats, Floats]:
+        """Return the matches without the verticals for the significance test."""
+        return tested, np.ascontiguousarray(data[:4]), model
+
+    return dataclasses.replace(
+        tested,
+        channels=10,
+        solve=essential_upright_3pt.solve,
+        scratch_size=max(essential.scratch_size, essential_upright_3pt.SCRATCH),
+        evidence=evidence,
+        points=((4, 5, 6, 7, 8, 9), (0, 1), (2, 3)),
+    )

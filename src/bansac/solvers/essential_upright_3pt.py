@@ -1,0 +1,187 @@
+"""Essential matrices from three matches and the vertical direction in both cameras.
+
+In frames whose second axis is vertical, the rotation turns by one angle about this axis: u2 ~ d (Ry u1 + t'). So t' is
+orthogonal to a = (Ry u1) x u2 for all three matches (Fraundorfer, Tanskanen and Pollefeys, A minimal case solution to
+the calibrated relative pose problem for the case of two known orientation angles, ECCV 2010). With c and s, the cosine
+and sine of the angle, the components of a are k1 + c p + s r, c d + s e and k3 + c r - s p. Over the three matches they
+are the columns of a singular matrix, and since c^2 + s^2 = 1, its determinant is
+
+    (c d + s e) . (k1 x k3 + p x r + c (k1 x r + p x k3) + s (r x k3 - k1 x p)).
+
+This conic in (c, s) is a quartic in the tangent of half the angle, with up to four real roots.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from bansac.numeric.arrays import Floats, Ints
+from bansac.numeric.jit import inner_kernel, kernel
+from bansac.numeric.linalg import normalize_vector
+from bansac.numeric.polynomial_roots import STURM_SCRATCH, sturm_roots
+from bansac.solvers.normalization import as_points
+
+__all__ = ["MAX_MODELS", "SCRATCH", "essential_upright_3pt", "solve"]
+
+MAX_MODELS = 4
+
+# The first axis of an upright frame is the horizontal part of the optical axis, unless the cosine of its angle to the
+# vertical is above this value; then it is that of the second axis of the camera.
+_STEEP = 0.9
+# The rows a are parallel if their cross product is at most this fraction of their squared lengths.
+_PARALLEL = 1e-9
+
+# Offsets in the scratch: the upright frames; the columns k1, p, r, d, e, k3; the vector v of the conic
+# (c d + s e) . (v0 + c v1 + s v2); three rows a; the quartic, its roots and the work space of their search.
+_FRAME1, _FRAME2 = 0, 9
+_K1, _P, _R, _D, _E, _K3 = 18, 21, 24, 27, 30, 33
+_V = 36
+_A = 45
+_QUARTIC = 54
+_ROOTS = _QUARTIC + 5
+_STURM = _ROOTS + 4
+SCRATCH = _STURM + STURM_SCRATCH
+
+
+def solve(data: Floats, sample: Ints, models: Floats, scratch: Floats) -> int:
+    """Compute the essential matrices of three matches; rows 4 to 9 of the data are the unit verticals."""
+    i = sample[0]
+    _write_frame(data[4, i], data[5, i], data[6, i], scratch[_FRAME1:_FRAME2])
+    _write_frame(data[7, i], data[8, i], data[9, i], scratch[_FRAME2:_K1])
+    for n in range(3):
+        k = sample[n]
+        _write_columns(data[0, k], data[1, k], data[2, k], data[3, k], n, scratch)
+    _write_quartic(scratch)
+    roots, count = scratch[_ROOTS:_STURM], 0
+    found = sturm_roots(scratch[_QUARTIC:_ROOTS], 4, roots, scratch[_STURM:])
+    for n in range(found):
+        half = roots[n]
+        c, s = (1.0 - half * half) / (1.0 + half * half), 2.0 * half / (1.0 + half * half)
+        count += 1 if _write_model(c, s, scratch, models[count]) else 0
+    return count
+
+
+@inner_kernel
+def _write_frame(x: float, y: float, z: float, frame: Floats) -> None:
+    """Write a right-handed frame whose second axis is a unit vector, row by row."""
+    a, b, c = (-z * x, -z * y, 1.0 - z * z) if abs(z) < _STEEP else (-y * x, 1.0 - y * y, -y * z)
+    length = math.sqrt(a * a + b * b + c * c)
+    a, b, c = a / length, b / length, c / length
+    frame[0], frame[1], frame[2] = a, b, c
+    frame[3], frame[4], frame[5] = x, y, z
+    frame[6], frame[7], frame[8] = b * z - c * y, c * x - a * z, a * y - b * x
+
+
+@inner_kernel
+def _write_columns(x1: float, y1: float, x2: float, y2: float, n: int, s: Floats) -> None:
+    """Write entry n of the columns from the rays of a match in the upright frames."""
+    ux, uy, uz = s[0] * x1 + s[1] * y1 + s[2], s[3] * x1 + s[4] * y1 + s[5], s[6] * x1 + s[7] * y1 + s[8]
+    wx, wy, wz = s[9] * x2 + s[10] * y2 + s[11], s[12] * x2 + s[13] * y2 + s[14], s[15] * x2 + s[16] * y2 + s[17]
+    s[_K1 + n], s[_K3 + n] = uy * wz, -uy * wx
+    s[_P + n], s[_R + n] = -uz * wy, ux * wy
+    s[_D + n], s[_E + n] = uz * wx - ux * wz, -(ux * wx + uz * wz)
+
+
+@inner_kernel
+def _write_quartic(s: Floats) -> None:
+    """Write the coefficients of the quartic in the tangent of half the angle."""
+    for m in range(3):
+        i, j = (m + 1) % 3, (m + 2) % 3
+        s[_V + m] = (s[_K1 + i] * s[_K3 + j] - s[_K1 + j] * s[_K3 + i]) + (
+            s[_P + i] * s[_R + j] - s[_P + j] * s[_R + i]
+        )
+        s[_V + 3 + m] = (
+            s[_K1 + i] * s[_R + j] - s[_K1 + j] * s[_R + i] + s[_P + i] * s[_K3 + j] - s[_P + j] * s[_K3 + i]
+        )
+        s[_V + 6 + m] = (
+            s[_R + i] * s[_K3 + j] - s[_R + j] * s[_K3 + i] - s[_K1 + i] * s[_P + j] + s[_K1 + j] * s[_P + i]
+        )
+    c, sine, cc, cs, ss = 0.0, 0.0, 0.0, 0.0, 0.0
+    for m in range(3):
+        d, e = s[_D + m], s[_E + m]
+        c += d * s[_V + m]
+        sine += e * s[_V + m]
+        cc += d * s[_V + 3 + m]
+        cs += d * s[_V + 6 + m] + e * s[_V + 3 + m]
+        ss += e * s[_V + 6 + m]
+    q = s[_QUARTIC:]
+    q[0], q[1], q[2], q[3], q[4] = cc + c, 2.0 * (sine + cs), 4.0 * ss - 2.0 * cc, 2.0 * (sine - cs), cc - c
+
+
+@inner_kernel
+def _write_model(c: float, s: float, scratch: Floats, model: Floats) -> bool:
+    """Write E of an angle, with unit translation; False if the matches leave its direction undetermined."""
+    a, largest, size = scratch[_A:_QUARTIC], 0.0, 0.0
+    tx, ty, tz = 0.0, 0.0, 0.0
+    for n in range(3):
+        a[3 * n] = scratch[_K1 + n] + c * scratch[_P + n] + s * scratch[_R + n]
+        a[3 * n + 1] = c * scratch[_D + n] + s * scratch[_E + n]
+        a[3 * n + 2] = scratch[_K3 + n] + c * scratch[_R + n] - s * scratch[_P + n]
+        size += a[3 * n] ** 2 + a[3 * n + 1] ** 2 + a[3 * n + 2] ** 2
+    for n in range(3):
+        i, j = 3 * n, 3 * ((n + 1) % 3)
+        x, y = a[i + 1] * a[j + 2] - a[i + 2] * a[j + 1], a[i + 2] * a[j] - a[i] * a[j + 2]
+        z = a[i] * a[j + 1] - a[i + 1] * a[j]
+        square = x * x + y * y + z * z
+        if square > largest:
+            largest, tx, ty, tz = square, x, y, z
+    length = math.sqrt(largest)
+    if not length > _PARALLEL * size:
+        return False
+    tx, ty, tz = tx / length, ty / length, tz / length
+    for j in range(3):  # [t]x Ry times a column of the first frame, then the transpose of the second frame
+        x, y, z = scratch[_FRAME1 + j], scratch[_FRAME1 + 3 + j], scratch[_FRAME1 + 6 + j]
+        x, z = c * x + s * z, c * z - s * x
+        p, q, r = ty * z - tz * y, tz * x - tx * z, tx * y - ty * x
+        for i in range(3):
+            model[3 * i + j] = scratch[_FRAME2 + i] * p + scratch[_FRAME2 + 3 + i] * q + scratch[_FRAME2 + 6 + i] * r
+    return True
+
+
+def essential_upright_3pt(x1: ArrayLike, x2: ArrayLike, gravity1: ArrayLike, gravity2: ArrayLike) -> Floats:
+    """Compute the essential matrices of three matches of cameras with known vertical directions.
+
+    Parameters
+    ----------
+    x1, x2 : (3, 2) array_like
+        Normalised image points.
+    gravity1, gravity2 : (3,) array_like
+        The same vertical direction, up or down, in the frames of both cameras.
+
+    Returns
+    -------
+    (K, 3, 3) ndarray
+        Up to four essential matrices E with ``x2^T E x1 = 0`` and the singular values (1, 1, 0), whose motion keeps the
+        vertical direction. Empty if the matches are degenerate.
+
+    Raises
+    ------
+    ValueError
+        If an argument has another shape, or holds NaN or infinity, or a direction is zero.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bansac.solvers.essential_upright_3pt import essential_upright_3pt
+    >>> x1 = np.array([[0, 0], [0.5, 0.1], [-0.3, 0.4]])
+    >>> x2 = x1 + [[0.25, 0], [0.2, 0], [0.1, 0]]
+    >>> E = essential_upright_3pt(x1, x2, [0, 1, 0], [0, 1, 0])
+    >>> bool(np.min(np.linalg.norm(np.abs(E) - [[0, 0, 0], [0, 0, 1], [0, 1, 0]], axis=(1, 2))) < 1e-6)
+    True
+    """
+    data = np.empty((10, 3))
+    data[:2], data[2:4] = as_points("x1", x1, 2, 3).T, as_points("x2", x2, 2, 3).T
+    for row, name, gravity in ((4, "gravity1", gravity1), (7, "gravity2", gravity2)):
+        direction = as_points(name, np.reshape(gravity, (1, -1)), 3, 1)[0].copy()
+        if not normalize_vector(direction):
+            raise ValueError(f"{name} must not be zero")
+        data[row : row + 3] = direction[:, None]
+    models = np.empty((MAX_MODELS, 9))
+    count = _solve(data, np.arange(3), models, np.empty(SCRATCH))
+    return models[:count].reshape(-1, 3, 3)
+
+
+_solve = kernel(solve)

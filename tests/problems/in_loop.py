@@ -1,0 +1,65 @@
+"""``solve``, ``fit`` and ``residuals`` as the loop calls them: the same compiled code.
+
+Functions that only kernels call are called through a pointer in a struct. A copy for the tests would be compiled, too.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from numba import config, types
+
+from bansac.numeric.jit import compile_kernel, kernel, plain
+from bansac.numeric.struct import FunctionStruct
+from bansac.problems.problem import CONTRACT, REALS
+
+_STRUCT = FunctionStruct(__name__, "_Function", ("function",))
+
+
+@kernel
+def _solve(packed: Any, data: Any, sample: Any, models: Any, scratch: Any) -> Any:
+    return packed.function(data, sample, models, scratch)
+
+
+@kernel
+def _fit(packed: Any, data: Any, weights: Any, model: Any, scratch: Any) -> Any:
+    return packed.function(data, weights, model, scratch)
+
+
+def compile_solve(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the ``solve`` of a problem, which is compiled on the first call."""
+    return lambda *arguments: _solve(_pack("solve", function), *arguments)
+
+
+def compile_fit(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the ``fit`` of a problem, which is compiled on the first call."""
+    return lambda *arguments: _fit(_pack("fit", function), *arguments)
+
+
+def compile_residuals(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the ``residuals`` of a problem, which are compiled on the first call for the type of the data."""
+    return lambda data, *arguments: _compile("residuals", function, data.dtype.name)(data, *arguments)
+
+
+@functools.cache
+def _pack(name: str, function: Callable[..., Any]) -> Any:
+    compiled = _compile(name, function, "float64")
+    if config.DISABLE_JIT:
+        return _STRUCT.pack((compiled,), ())
+    return _STRUCT.pack((compiled,), [types.FunctionType(_signature(name, "float64"))])
+
+
+@functools.cache
+def _compile(name: str, function: Callable[..., Any], precision: str) -> Any:
+    if config.DISABLE_JIT:
+        return plain(function)
+    fast = CONTRACT[name].fast
+    return compile_kernel(function, _signature(name, precision), fast=fast, inner=not fast, lean=True)
+
+
+def _signature(name: str, precision: str) -> Any:
+    signature = CONTRACT[name].signature
+    assert signature is not None
+    return signature(REALS[precision])

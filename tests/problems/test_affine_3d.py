@@ -1,0 +1,149 @@
+"""Affine maps of space and translations against known answers and NumPy's least squares."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numba import config
+
+import bansac
+from bansac.numeric.jit import kernel
+from bansac.problems import affine_3d, translation
+from bansac.problems.affine_3d import AFFINE_3D
+from bansac.problems.translation import TRANSLATION_2D, TRANSLATION_3D
+from bansac.solvers.normalization import normalize
+
+seeds = st.integers(0, 2**32 - 1)
+solve, fit = kernel(affine_3d.solve), kernel(affine_3d.fit)
+compiled = pytest.mark.skipif(bool(config.DISABLE_JIT), reason="interpreted, its searches take seconds each")
+
+
+def make(rng, n, noise=0.0):
+    """Return a map and matches that follow it, 6 x N."""
+    model, x1 = rng.normal(size=(3, 4)), rng.normal(size=(n, 3))
+    x2 = x1 @ model[:, :3].T + model[:, 3] + noise * rng.normal(size=(n, 3))
+    return model, np.ascontiguousarray(np.hstack([x1, x2]).T)
+
+
+def solve_first(data):
+    """Return the map of the first four matches, or None."""
+    models = np.full((1, 12), np.nan)
+    return models.reshape(3, 4) if solve(data, np.arange(4), models, np.empty(24)) else None
+
+
+def fit_all(data, weights):
+    """Return the map fitted to weighted matches, or None."""
+    model = np.full(12, np.nan)
+    return model.reshape(3, 4) if fit(data, weights, model, np.empty(24)) else None
+
+
+@settings(max_examples=30)
+@given(seed=seeds)
+def test_the_minimal_map_is_the_true_one(seed):
+    _, data = make(np.random.default_rng(seed), 4)
+    found = solve_first(data)
+    if found is not None:  # a tetrahedron may be nearly flat
+        back = found[:, :3] @ data[:3] + found[:, 3:]
+        np.testing.assert_allclose(back, data[3:], atol=1e-6 * (1 + np.abs(found).max()))
+
+
+@settings(max_examples=30)
+@given(seed=seeds)
+def test_the_fit_is_the_weighted_least_squares(seed):
+    rng = np.random.default_rng(seed)
+    _, data = make(rng, 20, noise=0.3)
+    weights = rng.uniform(0, 1, 20) * (rng.uniform(size=20) < 0.7)
+    weights[:5] = 1.0
+    root = np.sqrt(weights)
+    rows = np.vstack([data[:3], np.ones(20)]) * root
+    expected = np.linalg.lstsq(rows.T, (data[3:] * root).T, rcond=None)[0].T
+    np.testing.assert_allclose(fit_all(data, weights), expected, atol=1e-8)
+
+
+def test_points_on_a_plane_give_no_map():
+    rng = np.random.default_rng(0)
+    for rows in ([0, 1, 2], [3, 4, 5]):
+        _, data = make(rng, 4)
+        data[rows[2]] = data[rows[0]] - data[rows[1]]
+        assert solve_first(data) is None
+    _, data = make(rng, 10)
+    data[2] = data[0] - data[1]
+    assert fit_all(data, np.ones(10)) is None
+    assert fit_all(data, np.zeros(10)) is None
+    assert fit_all(np.ones((6, 5)), np.ones(5)) is None
+
+
+def test_known_residuals():
+    out, data = np.empty(2), np.array([[0.0, 1], [0, 1], [0, 1], [1, 2], [2, 3], [2, 4]])
+    AFFINE_3D.float64_residuals(data, np.array([2.0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 4, 0]), 0, 2, out)
+    np.testing.assert_allclose(out, [9.0, 0.0])
+    TRANSLATION_3D.float64_residuals(data, np.array([1.0, 2, 3]), 0, 2, out)
+    np.testing.assert_allclose(out, [1.0, 0.0])
+
+
+@pytest.mark.parametrize("problem", [AFFINE_3D, TRANSLATION_2D, TRANSLATION_3D], ids=lambda problem: problem.name)
+def test_normalisation_is_undone(problem):
+    rng = np.random.default_rng(2)
+    d = problem.channels // 2
+    linear = rng.normal(size=(3, 3)) if problem is AFFINE_3D else np.eye(d)
+    model = np.column_stack([linear, np.arange(d)])
+    data = np.empty((2 * d, 20))
+    data[:d] = rng.normal(1000, 50, (d, 20))
+    data[d:] = model[:, :d] @ data[:d] + model[:, d:]
+    transform, found = np.empty(1 + 2 * d), np.empty(problem.model_size)
+    normalize(data, transform)
+    module = affine_3d if problem is AFFINE_3D else translation
+    assert kernel(module.fit)(data, np.ones(20), found, np.empty(24))
+    problem.denormalize(found, transform)
+    expected = model if problem is AFFINE_3D else model[:, d]
+    np.testing.assert_allclose(found.reshape(expected.shape), expected, atol=1e-7)
+
+
+@compiled
+@pytest.mark.parametrize("unit", [1.0, 1e-3, 1e3])
+def test_the_map_is_found_among_outliers(unit):
+    rng = np.random.default_rng(3)
+    model = np.array([[0.9, 0.2, 0, 5], [-0.3, 1.5, 0.1, -3], [0, 0.4, 0.7, 2]])
+    x1 = rng.uniform(0, 10, (150, 3))
+    x2 = x1 @ model[:, :3].T + model[:, 3] + rng.normal(0, 0.02, (150, 3))
+    x2[75:] = rng.uniform(-5, 20, (75, 3))
+    result = bansac.estimate_affine_3d(unit * x1, x2, threshold=0.08)  # x1 in another unit
+    assert result.success
+    assert result.inliers[:75].mean() > 0.97
+    assert result.inliers[75:].sum() == 0
+    np.testing.assert_allclose(x1 @ (unit * result.model[:, :3] - model[:, :3]).T, 0, atol=0.2)
+    again = bansac.estimate_affine_3d(unit * x1, x2, initial_model=result.model)  # the threshold is estimated
+    assert 0.04 < again.threshold < 0.12
+
+
+@compiled
+def test_points_on_a_plane_on_a_line_and_noise_are_no_success():
+    rng = np.random.default_rng(2)
+    noise = rng.normal(0, 0.01, (2, 50, 3))
+    plane = rng.uniform(0, 10, (50, 3)) * [1, 1, 0]
+    result = bansac.estimate_affine_3d(plane + noise[0], 2 * plane + noise[1], threshold=0.1)
+    assert not result.success
+    assert "on a plane" in result.message
+    line = plane[:, :1] * [1, 2, 3]
+    result = bansac.estimate_affine_3d(line + noise[0], line + noise[1], threshold=0.1)
+    assert not result.success
+    assert "on a line" in result.message
+    assert not bansac.estimate_affine_3d(*rng.uniform(0, 10, (2, 60, 3)), threshold=0.1).success
+    assert "got 3" in bansac.estimate_affine_3d(plane[:3], plane[:3], threshold=0.1).message
+
+
+@compiled
+@pytest.mark.parametrize("problem", [TRANSLATION_2D, TRANSLATION_3D], ids=lambda problem: problem.name)
+def test_the_translation_is_found_among_outliers(problem):
+    rng = np.random.default_rng(4)
+    d = problem.channels // 2
+    x1 = rng.uniform(0, 500, (100, d))
+    x2 = x1 + 5 + rng.normal(0, 0.5, x1.shape)
+    x2[30:] = rng.uniform(0, 500, (70, d))
+    result = bansac.ransac(problem, np.hstack([x1, x2]), threshold=3.0)
+    assert result.success
+    np.testing.assert_allclose(result.model, 5, atol=0.4)
+    np.testing.assert_array_equal(result.inliers[:30], True)
+    assert not bansac.ransac(problem, np.hstack([x1, x1[::-1]]), threshold=0.5).success

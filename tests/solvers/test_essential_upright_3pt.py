@@ -1,0 +1,94 @@
+"""The solver of three matches with known verticals."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bansac.geometry import decompose_essential
+from bansac.solvers.essential_upright_3pt import essential_upright_3pt
+from tests.reference import epipolar as reference
+
+
+def draw(rng):
+    """Return three matches, the true E and the verticals; one of four is near an optical axis."""
+    data, R, t = reference.random_scene(rng, 3)
+    gravity = rng.normal(size=3) + rng.choice([0.0, 0.0, 0.0, 20.0]) * np.array([0, 0, 1])
+    gravity /= np.linalg.norm(gravity)
+    return data, reference.cross_matrix(t) @ R, gravity, R @ gravity
+
+
+def frame(gravity):
+    """Return a rotation whose second row is the vertical."""
+    first = np.cross(gravity, [0.3, 0.2, 1.0])
+    first /= np.linalg.norm(first)
+    return np.array([first, gravity, np.cross(first, gravity)])
+
+
+def is_among(E, models):
+    return any(reference.distance_up_to_scale(model, E) < 1e-6 for model in models)
+
+
+def test_the_truth_is_among_the_models():
+    rng = np.random.default_rng(0)
+    for _ in range(300):
+        data, E, *verticals = draw(rng)
+        assert is_among(E, essential_upright_3pt(data[:2].T, data[2:].T, *verticals))
+
+
+@settings(max_examples=50)
+@given(seed=st.integers(0, 2**32))
+def test_every_model_is_essential_agrees_with_its_sample_and_keeps_the_vertical(seed):
+    rng = np.random.default_rng(seed)
+    data, gravities = rng.uniform(-1, 1, (4, 3)), rng.normal(size=(2, 3))
+    models = essential_upright_3pt(data[:2].T, data[2:].T, *gravities)
+    assert len(models) <= 4
+    x1, x2 = reference.homogeneous(data)
+    first, second = (frame(gravity / np.linalg.norm(gravity)) for gravity in gravities)
+    for E in models:
+        assert np.linalg.svd(E)[1] == pytest.approx([1, 1, 0], abs=1e-9)
+        assert np.abs(np.einsum("in,ij,jn->n", x2, E, x1)).max() < 1e-7
+        M = second @ E @ first.T  # [t]x R with a rotation R about the second axis
+        assert M[1, 1] == pytest.approx(0, abs=1e-9)
+        R1, R2, _ = decompose_essential(M)
+        assert max(R1[1, 1], R2[1, 1]) == pytest.approx(1, abs=1e-6)
+
+
+def test_the_models_are_those_of_poselib():
+    poselib = pytest.importorskip("poselib", reason="the peer poselib is not installed")
+    rng = np.random.default_rng(1)
+    for _ in range(100):
+        data, _, gravity1, gravity2 = draw(rng)
+        models = essential_upright_3pt(data[:2].T, data[2:].T, gravity1, gravity2)
+        frames = frame(gravity1), frame(gravity2)
+        rays = [
+            (F @ x).T / np.linalg.norm(x, axis=0)[:, None]
+            for F, x in zip(frames, reference.homogeneous(data), strict=True)
+        ]
+        for pose in poselib.relpose_upright_3pt(*rays):
+            E = frames[1].T @ reference.cross_matrix(pose.t / np.linalg.norm(pose.t)) @ pose.R @ frames[0]
+            assert is_among(E, models)
+
+
+def test_the_sign_and_length_of_both_verticals_do_not_matter():
+    data, _, *verticals = draw(np.random.default_rng(2))
+    expected = essential_upright_3pt(data[:2].T, data[2:].T, *verticals)
+    turned = essential_upright_3pt(data[:2].T, data[2:].T, *(-9.81 * np.array(verticals)))
+    assert len(expected) == len(turned) > 0
+    for E in expected:
+        assert is_among(E, turned)
+
+
+def test_equal_matches_have_no_model_and_bad_input_is_named():
+    x, down = np.zeros((3, 2)), [0, 1, 0]
+    assert essential_upright_3pt(x, x, down, down).shape == (0, 3, 3)
+    for arguments, message in (
+        ((x[:2], x, down, down), r"x1 must have shape \(3, 2\)"),
+        ((x, x, [0, 1], down), "gravity1 must have shape"),
+        ((x, x, down, [0, 0, 0]), "gravity2 must not be zero"),
+        ((x, x, down, [0, np.nan, 0]), "gravity2 must be finite"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            essential_upright_3pt(*arguments)
