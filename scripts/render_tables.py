@@ -182,7 +182,7 @@ def best_thresholds() -> str:
             best = max(points, key=lambda key: points[key]["accuracy"])
             cells = (f"{share(points[key]['accuracy'])}, {points[key]['ms_mean']:.1f} ms" for key in (common, best))
             rows.append([title, name, f"{common} px", next(cells), f"{best} px", next(cells)])
-    return lines(["data", "method", "common threshold", "there", "best threshold", "there"], rows)
+    return lines(["data", "method", "common threshold", "accuracy, time", "best threshold", "accuracy, time"], rows)
 
 
 def over_time(name: str) -> str:
