@@ -573,11 +573,12 @@ def colmap() -> str:
         [
             name,
             method,
-            f"{figures['inlier_matches']:.0f}",
-            f"{figures['images']:.1f}",
-            f"{figures['points']:.1f}",
-            f"{figures['reprojection_error']:.4f}",
-            f"{1e3 * figures['center_error']:.3f}",
+            _spread(figures, "inlier_matches", 0),
+            _spread(figures, "images", 0),
+            _spread(figures, "points", 0),
+            _spread(figures, "reprojection_error", 4),
+            _spread(figures, "center_error", 2, 1e3),
+            _spread(figures, "focal_error", 2, 100.0),
             f"{figures['seconds']:.2f}",
             f"{figures['cpu_seconds']:.2f}",
         ]
@@ -593,12 +594,18 @@ def colmap() -> str:
             "points",
             "reprojection error, px",
             "centre error, 1e-3",
+            "focal error, %",
             "verification, s",
             "processor time, s",
         ],
         rows,
     )
     return f"{table}\nMeans of {report['repeats']} repeats, least times, {report['threads']} threads.\n"
+
+
+def _spread(figures: dict[str, float], key: str, digits: int, factor: float = 1.0) -> str:
+    """Return a mean and its standard deviation between the repeats."""
+    return f"{factor * figures[key]:.{digits}f} ± {factor * figures[f'{key}_spread']:.{digits}f}"
 
 
 def colmap_kills() -> str:
@@ -741,7 +748,6 @@ def colmap_inliers(method: str) -> str:
     return f"{colmap_figure('synthetic, 25 % right, focal lengths unknown', method, 'inlier_matches'):,.0f}"
 
 
-# Name of a figure in the text -> the figure.
 def few_inliers(problem: str) -> str:
     """Return the shares of right models and the time beside PoseLib's, with few inliers."""
     cells = [cell for cell in bench("hard")["cells"] if cell["problem"] == problem and cell["inlier_ratio"] > 0]
@@ -766,6 +772,7 @@ def gallery_time(name: str) -> str:
     return f"{evidence.number(1e3 * bench('gallery')['seconds'][name])} ms"
 
 
+# Name of a figure in the text -> the figure.
 FIGURES: dict[str, Callable[[], str]] = {
     "hard-E": lambda: few_inliers("E"),
     "hard-F": lambda: few_inliers("F"),
