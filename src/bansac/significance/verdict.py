@@ -182,9 +182,9 @@ def _test_support(
 
     Returns a text that says why chance explains the support, "" if it does not, and "collinear" or None.
     """
-    m = problem.sample_size
     if problem.evidence is not None:
         problem, data, model = problem.evidence(data, model)
+    m = problem.sample_size
     threshold, residuals, noise = threshold / unit, residuals / unit, noise / unit
     if count <= m:
         return _CHANCE, None
