@@ -271,7 +271,7 @@ class Unreadable:
         ({"sampler": "prosac"}, ValueError, "sampler='prosac' needs scores"),
         ({"sampler": "p-napsac"}, ValueError, "sampler='p-napsac' needs scores"),
         ({"stopping": "prosac"}, ValueError, "stopping='prosac' needs scores"),
-        ({"degeneracy": "degensac"}, ValueError, "for the fundamental matrix, not for a homography"),
+        ({"degeneracy": "degensac"}, ValueError, "for the fundamental matrix, not for problem 'homography'"),
         ({"scores": np.full(30, np.inf), "sampler": "prosac"}, ValueError, "scores must be finite"),
         ({"scores": np.ones(3), "sampler": "prosac"}, ValueError, "scores must have shape"),
         ({"preset": "quick"}, ValueError, "preset must be one of 'paper', 'fast', 'accurate' or None"),

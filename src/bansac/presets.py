@@ -202,7 +202,8 @@ def resolve_options(
     default_threshold : float, optional
         Replaces the default of the problem, from which an estimate starts.
     epipolar_choice : bool
-        Whether the caller has a problem for every ``epipolar_error``. If not, the value of a preset is ignored.
+        Whether the caller has a problem for every ``epipolar_error``. If not, the value of a preset is ignored, like
+        its least squares for a problem without ``fit``.
 
     Returns
     -------
@@ -259,7 +260,9 @@ def _merge(
             raise ValueError(f"options must be a bansac.Options, got {type(options).__name__}")
         base = options
     elif preset is not None:
-        unused = {} if epipolar_choice else {"epipolar_error": None}
+        unused: dict[str, Any] = {} if epipolar_choice else {"epipolar_error": None}
+        if base.refinement == "least_squares" and problem.fit is None:
+            unused["refinement"] = None
         changes = {**unused, **_without_network(base, changes), **changes}
     start = base.threshold or chosen.thresholds.get(problem.name, default_threshold or problem.default_threshold)
     if isinstance(threshold, str) and threshold != "auto":

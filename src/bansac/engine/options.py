@@ -282,7 +282,8 @@ class Options:
         group="local optimisation and refinement",
         help="Last step on the inliers of the best model.",
         details="""Linear least squares (``"least_squares"``), or Levenberg-Marquardt with robust losses (``"lm"``).
-        ``"default"`` is ``"lm"`` if the problem has derivatives, else ``"least_squares"``.""",
+        ``"default"`` is ``"lm"`` if the problem has derivatives, else ``"least_squares"`` if it has a non-minimal
+        solver, else None.""",
     )
     seed: int | None = option(
         0,
@@ -331,7 +332,8 @@ class Options:
     def refiner(self, problem: Problem) -> Refiner | None:
         """Return the refiner for a problem, or None."""
         if self.refinement == "default":
-            return REFINERS["least_squares" if problem.linearize is None else "lm"]
+            able = {"lm": problem.linearize, "least_squares": problem.fit}
+            return next((REFINERS[name] for name, function in able.items() if function is not None), None)
         return REFINERS[self.refinement] if isinstance(self.refinement, str) else self.refinement
 
     def optimization(self, problem: Problem) -> str | None:
