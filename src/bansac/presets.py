@@ -18,6 +18,7 @@ from bansac.engine.options import (
     Options,
     Verification,
     Weighting,
+    check_names,
     network_defaults,
 )
 from bansac.engine.plan import check_abilities
@@ -155,6 +156,9 @@ PRESETS = {
 
 _DEFAULT = Preset(Options())
 
+# Arguments of the estimators that are no options, for messages.
+_OTHER_ARGUMENTS = ("scores", "priors", "weights", "initial_model", "preset", "options")
+
 # Number of bits of a random seed, so that it is short enough to type.
 _SEED_BITS = 32
 
@@ -255,6 +259,7 @@ def _merge(
     chosen = find_preset(preset)
     base = chosen.options
     changes = {name: value for name, value, _ in items}
+    check_names(changes, _OTHER_ARGUMENTS)
     if options is not None:
         if not isinstance(options, Options):
             raise ValueError(f"options must be a bansac.Options, got {type(options).__name__}")

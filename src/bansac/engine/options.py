@@ -495,12 +495,13 @@ def network_defaults() -> dict[str, Any]:
     return {field.name: field.default for field in dataclasses.fields(Options) if field.metadata["group"] == _NETWORK}
 
 
-def check_names(settings: Iterable[str]) -> None:
-    """Raise a TypeError that names the alternatives if a setting is not an option."""
+def check_names(settings: Iterable[str], others: Sequence[str] = ()) -> None:
+    """Raise a TypeError that names the options, and ``others`` that the caller takes, if a setting is not an option."""
     known = [field.name for field in dataclasses.fields(Options)]
+    also = f"; other arguments are {', '.join(others)}" if others else ""
     for name in settings:
         if name not in known:
-            raise TypeError(f"unknown option {name!r}; the options are {', '.join(known)}")
+            raise TypeError(f"unknown option {name!r}; the options are {', '.join(known)}{also}")
 
 
 def _is_default(value: Any) -> bool:
