@@ -133,8 +133,9 @@ def test_invalid_arguments_are_named():
         bansac.estimate_multiple("lines", points)
     with pytest.raises(ValueError, match=r"problem must be .* got ndarray"):
         bansac.estimate_multiple(points, "line")
-    with pytest.raises(ValueError, match="max_models must be a number >= 1 or None, got 0"):
-        bansac.estimate_multiple("line", points, max_models=0)
+    for bad in (0, 2.5, "2", True):
+        with pytest.raises(ValueError, match=f"max_models must be an integer >= 1 or None, got {bad!r}"):
+            bansac.estimate_multiple("line", points, max_models=bad)
     with pytest.raises(ValueError, match="priors"):
         bansac.estimate_multiple("line", points, priors=np.ones(3))
     with pytest.raises(ValueError, match="data must have shape"):
