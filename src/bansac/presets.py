@@ -156,8 +156,8 @@ PRESETS = {
 
 _DEFAULT = Preset(Options())
 
-# Arguments of the estimators that are no options, for messages.
-_OTHER_ARGUMENTS = ("scores", "priors", "weights", "initial_model", "preset", "options")
+# Arguments of all estimators that are no options, for messages.
+_OTHER_ARGUMENTS = ("scores", "priors", "weights", "preset", "options")
 
 # Number of bits of a random seed, so that it is short enough to type.
 _SEED_BITS = 32

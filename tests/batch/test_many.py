@@ -93,6 +93,8 @@ def test_problems_with_cameras_have_no_multiple(problem: Any) -> None:
         bansac.estimate_many("homography", [], max_models=2)
     with pytest.raises(ValueError, match="max_models must be an integer >= 1 or None, got 0"):
         bansac.estimate_many("homography", [], multiple=True, max_models=0)
+    with pytest.raises(TypeError, match="multiple must be True or False, got str"):
+        bansac.estimate_many("homography", [], multiple="yes")  # type: ignore[call-overload]
 
 
 def test_all_arguments_of_an_estimator_may_be_common_to_all_pairs(planes: list[Matches]) -> None:

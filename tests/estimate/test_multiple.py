@@ -76,6 +76,7 @@ def test_noise_has_no_model():
         assert np.all(result.labels == -1)
         assert result.probabilities.shape == (150, 1)
         assert "chance" in result.message
+        assert "no line in 150 points; the last search: line with" in result.message
 
 
 @pytest.mark.parametrize("n", [0, 1])

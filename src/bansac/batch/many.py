@@ -266,6 +266,8 @@ def iter_estimates(
         raise ValueError(f"on_error must be 'return' or 'raise', got {on_error!r}")
     if not (progress is None or isinstance(progress, bool) or callable(progress)):
         raise TypeError(f"progress must be True, False or a function, got {type(progress).__name__}")
+    if not isinstance(multiple, bool):
+        raise TypeError(f"multiple must be True or False, got {type(multiple).__name__}")
     if not isinstance(pairs, Iterable):
         raise TypeError(f"pairs must be an iterable of pairs, got {type(pairs).__name__}")
     estimate = _prepare(problem, arguments, multiple)

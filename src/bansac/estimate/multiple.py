@@ -304,7 +304,8 @@ def _result(given: _Input, models: list[_Model], last: Result, watch: Stopwatch)
 
 def _message(name: str, labels: Ints, count: int, reason: str, last: Result) -> str:
     if count == 0:
-        return last.message
+        all_points = len(last.inliers) == labels.size
+        return last.message if all_points else f"no {name} in {labels.size} points; the last search: {last.message}"
     points = ", ".join(str(np.count_nonzero(labels == k)) for k in range(count))
     why = {
         "max_seconds": "; the time was over before the search ended",
