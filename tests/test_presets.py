@@ -134,7 +134,8 @@ def test_what_the_default_options_mean_for_a_problem(problem):
     assert options.refiner(problem) is REFINERS["lm"]
     bare = dataclasses.replace(problem, fit=None, linearize=None, tangent=None, project=None, parameters=None)
     assert options.optimization(bare) is None
-    assert options.refiner(bare) is REFINERS["least_squares"]
+    assert options.refiner(bare) is None
+    assert options.refiner(dataclasses.replace(bare, fit=problem.fit)) is REFINERS["least_squares"]
     weights = {"homography": ("scores",), "fundamental matrix": ("density", "scores")}
     assert options.weights(problem) == weights.get(problem.name, ())
 

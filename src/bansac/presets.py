@@ -18,6 +18,7 @@ from bansac.engine.options import (
     Options,
     Verification,
     Weighting,
+    check_names,
     network_defaults,
 )
 from bansac.engine.plan import check_abilities
@@ -155,6 +156,9 @@ PRESETS = {
 
 _DEFAULT = Preset(Options())
 
+# Arguments of all estimators that are no options, for messages.
+_OTHER_ARGUMENTS = ("scores", "priors", "weights", "preset", "options")
+
 # Number of bits of a random seed, so that it is short enough to type.
 _SEED_BITS = 32
 
@@ -202,7 +206,8 @@ def resolve_options(
     default_threshold : float, optional
         Replaces the default of the problem, from which an estimate starts.
     epipolar_choice : bool
-        Whether the caller has a problem for every ``epipolar_error``. If not, the value of a preset is ignored.
+        Whether the caller has a problem for every ``epipolar_error``. If not, the value of a preset is ignored, like
+        its least squares for a problem without ``fit``.
 
     Returns
     -------
@@ -254,12 +259,15 @@ def _merge(
     chosen = find_preset(preset)
     base = chosen.options
     changes = {name: value for name, value, _ in items}
+    check_names(changes, _OTHER_ARGUMENTS)
     if options is not None:
         if not isinstance(options, Options):
             raise ValueError(f"options must be a bansac.Options, got {type(options).__name__}")
         base = options
     elif preset is not None:
-        unused = {} if epipolar_choice else {"epipolar_error": None}
+        unused: dict[str, Any] = {} if epipolar_choice else {"epipolar_error": None}
+        if base.refinement == "least_squares" and problem.fit is None:
+            unused["refinement"] = None
         changes = {**unused, **_without_network(base, changes), **changes}
     start = base.threshold or chosen.thresholds.get(problem.name, default_threshold or problem.default_threshold)
     if isinstance(threshold, str) and threshold != "auto":

@@ -91,6 +91,31 @@ def test_problems_with_cameras_have_no_multiple(problem: Any) -> None:
         bansac.estimate_many(problem, [], multiple=True)
     with pytest.raises(TypeError, match="max_models"):
         bansac.estimate_many("homography", [], max_models=2)
+    with pytest.raises(ValueError, match="max_models must be an integer >= 1 or None, got 0"):
+        bansac.estimate_many("homography", [], multiple=True, max_models=0)
+    with pytest.raises(TypeError, match="multiple must be True or False, got str"):
+        bansac.estimate_many("homography", [], multiple="yes")  # type: ignore[call-overload]
+
+
+def test_all_arguments_of_an_estimator_may_be_common_to_all_pairs(planes: list[Matches]) -> None:
+    pair = planes[0]
+    sizes = {"image_size1": (480, 640), "image_size2": (480, 640)}
+    scores = np.linspace(0, 1, len(pair.x1))
+    for problem, estimate, given in (
+        ("fundamental", bansac.estimate_fundamental, sizes),
+        ("relative_pose", bansac.estimate_relative_pose, {"gravity1": [0, 1, 0], "gravity2": [0, 1, 0.1]}),
+        ("homography", bansac.estimate_homography, {"scores": scores, "sampler": "prosac"}),
+    ):
+        (found,) = bansac.estimate_many(problem, [(pair.x1, pair.x2)], workers=1, max_iterations=500, **given)
+        assert isinstance(found, bansac.Result)
+        alone = estimate(pair.x1, pair.x2, max_iterations=500, seed=derive_seed(0, 0), **given)
+        np.testing.assert_array_equal(found.residuals, alone.residuals)
+        assert found.iterations == alone.iterations
+    weights = {"weights": scores + 0.1}
+    (several,) = bansac.estimate_many("homography", [(pair.x1, pair.x2)], multiple=True, workers=1, **weights)
+    alone = bansac.estimate_multiple("H", np.hstack([pair.x1, pair.x2]), seed=derive_seed(0, 0), **weights)
+    assert isinstance(several, bansac.MultipleResult)
+    np.testing.assert_array_equal(several.labels, alone.labels)
 
 
 def test_seeds_differ_between_pairs_and_come_from_options_too(planes: list[Matches]) -> None:
@@ -371,7 +396,7 @@ def test_no_pairs_no_results() -> None:
         ("homography", {"treshold": 1.0}, TypeError, "treshold"),
         ("homography", {"K1": np.eye(3)}, TypeError, "K1"),
         ("homography", {"epipolar_error": "symmetric"}, ValueError, "epipolar_error"),
-        ("homography", {"degeneracy": "degensac"}, ValueError, "not for a homography"),
+        ("homography", {"degeneracy": "degensac"}, ValueError, "not for problem 'homography'"),
         ("essential", {"sampler": "magic"}, ValueError, "sampler"),
         ("fundamental", {"preset": "quick"}, ValueError, "preset"),
         ("fundamental", {"preset": []}, ValueError, "preset"),

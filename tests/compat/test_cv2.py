@@ -246,6 +246,12 @@ def test_the_constants_have_the_values_of_opencv(theirs, name):
         lambda cv: cv.estimateAffine3D(SOLID.T, MOVED.T),
         lambda cv: cv.estimateAffine3D(SOLID[:2], MOVED[:2], force_rotation=True),
         lambda cv: cv.estimateAffine3D(STICK, STICK, force_rotation=True),
+        lambda cv: cv.estimateAffine3D(SOLID, MOVED, force_rotation="a"),
+        lambda cv: cv.estimateAffine3D(SOLID, MOVED, ransacThreshold=1.0, force_rotation=True),
+        lambda cv: cv.estimateAffine3D(SOLID, MOVED, np.zeros((3, 4)), force_rotation=True),
+        lambda cv: cv.estimateAffine3D(SOLID, MOVED, ransacThreshold="a"),
+        lambda cv: cv.estimateAffine3D(SOLID, MOVED, confidence="a"),
+        lambda cv: cv.estimateTranslation3D(SOLID, MOVED, confidence=float("nan")),
         lambda cv: cv.estimateTranslation2D(X1[:0], X2[:0]),
         lambda cv: cv.estimateTranslation2D(X1, X2, method=cv.RHO),
         lambda cv: cv.estimateTranslation2D(SOLID, SOLID),
@@ -271,6 +277,7 @@ def test_bad_arguments_are_errors_of_opencv(theirs, call):
             call(cv)
     assert ours.error is theirs.error
     names = "src|dst|points1|from_|method|distCoeffs|objectPoints|imagePoints|cameraMatrix|flags|confidence"
+    names += "|force_rotation|threshold"
     with pytest.raises(ValueError, match=names):
         call(ours)
 

@@ -204,8 +204,20 @@ def test_errors_name_the_reason():
         bansac.covariance("relative_pose", result, x1[1:], x2[1:], K)
     with pytest.raises(ValueError, match=r"problem must be one of 'homography'.* got 'pose'"):
         bansac.covariance("pose", result, x1, x2)
-    with pytest.raises(TypeError, match="K3"):
-        bansac.covariance("relative_pose", result, x1, x2, K3=K)
+    for data, cameras, message in (((x1, x2), {"K3": K}, "K3"), ((x1,), {}, "x2"), ((x1, x2, K, K, K), {}, "too many")):
+        with pytest.raises(TypeError, match=f"the data of relative_pose are x1, x2, K1, K2: .*{message}"):
+            bansac.covariance("relative_pose", result, *data, **cameras)
+    for name, message in (
+        ("homography", r"not of homography: its model must be an array of shape \(3, 3\), got RelativePose"),
+        ("absolute_pose", "not of absolute_pose: its model must be of type AbsolutePose, got RelativePose"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            bansac.covariance(name, result, x1, x2)
+    affine = bansac.estimate_affine(x1, x1, threshold=1.0)
+    with pytest.raises(ValueError, match=r"must be an array of shape \(3, 3\), got shape \(2, 3\)"):
+        bansac.covariance("homography", affine, x1, x1)
+    with pytest.raises(TypeError, match=r"result must be a bansac\.Result, got MultipleResult"):
+        bansac.covariance("line", bansac.estimate_multiple("line", x1), x1)
     with pytest.raises(ValueError, match="the result has no success"):
         bansac.covariance("homography", bansac.estimate_homography(x1[:5], x2[:5], seed=0), x1[:5], x2[:5])
 

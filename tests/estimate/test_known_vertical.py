@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 import bansac
+from bansac.engine.scoring.weights import density_weights
+from bansac.geometry import normalize_points
 from bansac.lab.metrics import pose_error
 from bansac.synthetic import epipolar_matches
 
@@ -50,13 +52,29 @@ def test_the_threshold_may_be_estimated_and_the_verticals_up():
     np.testing.assert_allclose(other.model.R, result.model.R, atol=1e-3)
 
 
-def test_random_matches_are_no_success():
+@pytest.mark.parametrize(("n", "runs"), [(12, 20), (20, 20), (100, 5)])
+def test_random_matches_are_no_success(n, runs):
+    """The refinement moves a model through five matches, although a sample has three."""
     rng = np.random.default_rng(0)
-    for _ in range(5):
-        x1, x2 = rng.uniform(0, 640, (2, 100, 2))
-        K = np.array([[600.0, 0, 320], [0, 600, 320], [0, 0, 1]])
-        result = bansac.estimate_relative_pose(x1, x2, K, threshold=1.0, gravity1=[0, 1, 0], gravity2=[0, 1, 0])
-        assert not result.success
+    K = np.array([[600.0, 0, 320], [0, 600, 320], [0, 0, 1]])
+    for _ in range(runs):
+        (x1, x2), (down1, down2) = rng.uniform(0, 640, (2, n, 2)), rng.normal(size=(2, 3))
+        for threshold in (1.0, None):
+            result = bansac.estimate_relative_pose(
+                x1, x2, K, threshold=threshold, max_iterations=2000, gravity1=down1, gravity2=down2
+            )
+            assert not result.success
+
+
+def test_the_verticals_do_not_change_the_weights():
+    made, verticals = scene(4)
+    shrunk = np.where(np.arange(400)[:, None] % 3 > 0, 300 + 0.02 * (made.x1 - 300), made.x1)  # two thirds are crowded
+    both = np.vstack([normalize_points(made.K, shrunk).T, normalize_points(made.K, made.x2).T])
+    given = {"refinement": None, "threshold": 1.0, **verticals}
+    named = bansac.estimate_relative_pose(shrunk, made.x2, made.K, weighting="density", **given)
+    own = bansac.estimate_relative_pose(shrunk, made.x2, made.K, weights=density_weights(both), **given)
+    assert named.score == own.score
+    assert named.iterations == own.iterations
 
 
 def test_a_plane_is_noticed():

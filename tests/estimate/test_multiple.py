@@ -76,6 +76,7 @@ def test_noise_has_no_model():
         assert np.all(result.labels == -1)
         assert result.probabilities.shape == (150, 1)
         assert "chance" in result.message
+        assert "no line in 150 points; the last search: line with" in result.message
 
 
 @pytest.mark.parametrize("n", [0, 1])
@@ -133,8 +134,9 @@ def test_invalid_arguments_are_named():
         bansac.estimate_multiple("lines", points)
     with pytest.raises(ValueError, match=r"problem must be .* got ndarray"):
         bansac.estimate_multiple(points, "line")
-    with pytest.raises(ValueError, match="max_models must be a number >= 1 or None, got 0"):
-        bansac.estimate_multiple("line", points, max_models=0)
+    for bad in (0, 2.5, "2", True):
+        with pytest.raises(ValueError, match=f"max_models must be an integer >= 1 or None, got {bad!r}"):
+            bansac.estimate_multiple("line", points, max_models=bad)
     with pytest.raises(ValueError, match="priors"):
         bansac.estimate_multiple("line", points, priors=np.ones(3))
     with pytest.raises(ValueError, match="data must have shape"):

@@ -126,6 +126,8 @@ def test_points_on_a_plane_on_a_line_and_noise_are_no_success():
     result = bansac.estimate_affine_3d(plane + noise[0], 2 * plane + noise[1], threshold=0.1)
     assert not result.success
     assert "on a plane" in result.message
+    exact = bansac.estimate_affine_3d(plane, 2 * plane, threshold=0.1, max_iterations=100)
+    assert "coplanar data?" in exact.message
     line = plane[:, :1] * [1, 2, 3]
     result = bansac.estimate_affine_3d(line + noise[0], line + noise[1], threshold=0.1)
     assert not result.success

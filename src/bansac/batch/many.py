@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from bansac.batch.progress_bar import progress_bar
 from bansac.estimate.generic import ransac
-from bansac.estimate.multiple import estimate_multiple
+from bansac.estimate.multiple import check_max_models, estimate_multiple
 from bansac.estimate.two_views import as_matches
 from bansac.executors.threads import as_count, count_workers, in_order
 from bansac.numeric.rng import derive_seed
@@ -145,9 +145,10 @@ def estimate_many(
         Largest number of pairs that are read from the iterable and whose results are not yet returned; by default 16
         per worker. A smaller number needs less memory; a larger one keeps all workers busy during a slow pair.
     **arguments
-        Arguments of all calls: ``threshold``, ``preset``, ``options``, ``K1``, ``K2`` or ``K``, and single options
-        (:class:`bansac.Options`). The seed of a pair is ``derive_seed(seed, index)`` (:mod:`bansac.numeric.rng`), which
-        is ``result.seed``. A call of the estimator with this seed gives the same result.
+        Arguments of all calls: those of the estimator except the points, for example ``threshold``, ``preset``, ``K1``,
+        ``K2`` or ``K``, ``gravity1``, ``image_size1``, and single options (:class:`bansac.Options`). The seed of a pair
+        is ``derive_seed(seed, index)`` (:mod:`bansac.numeric.rng`), which is ``result.seed``. A call of the estimator
+        with this seed gives the same result.
 
     Returns
     -------
@@ -265,6 +266,8 @@ def iter_estimates(
         raise ValueError(f"on_error must be 'return' or 'raise', got {on_error!r}")
     if not (progress is None or isinstance(progress, bool) or callable(progress)):
         raise TypeError(f"progress must be True, False or a function, got {type(progress).__name__}")
+    if not isinstance(multiple, bool):
+        raise TypeError(f"multiple must be True or False, got {type(multiple).__name__}")
     if not isinstance(pairs, Iterable):
         raise TypeError(f"pairs must be an iterable of pairs, got {type(pairs).__name__}")
     estimate = _prepare(problem, arguments, multiple)
@@ -319,24 +322,24 @@ _SIZES = {"image_size1": "size1", "image_size2": "size2"}
 def _prepare(problem: Any, arguments: dict[str, Any], multiple: bool) -> Callable[[int, Any], Any]:
     """Check the problem and the arguments of all pairs; return the function that estimates one pair."""
     function, row, names = _find(problem, multiple)
-    common = dict(arguments)
-    cameras = {name: common.pop(name) for name in names if name in common}
-    no_options = ("threshold", "preset", "options", *(["max_models"] if multiple else []))
-    settings = {name: value for name, value in common.items() if name not in no_options}
-    threshold = common.get("threshold")
+    order = tuple(inspect.signature(function).parameters)
+    parameters = inspect.signature(estimate_multiple if multiple else function).parameters.values()
+    own = {*names, *(parameter.name for parameter in parameters if parameter.kind is parameter.KEYWORD_ONLY)}
+    settings = {name: value for name, value in arguments.items() if name not in own}
+    threshold = arguments.get("threshold")
     resolved = resolve_options(
         row,
-        common.get("options"),
-        common.get("preset"),
+        arguments.get("options"),
+        arguments.get("preset"),
         1.0 if threshold is None else threshold,  # each pair may have its own
         settings,  # type: ignore[arg-type]
         epipolar_choice=names == _PAIR,
     ).options
-    order = tuple(inspect.signature(function).parameters)
+    check_max_models(arguments.get("max_models"))
     attributes = {"scores": "scores"} if resolved.uses_scores(row) else {}
     attributes |= {name: name for name in names}
     attributes |= {name: attribute for name, attribute in _SIZES.items() if name in order}
-    return functools.partial(_estimate, function, order, common | cameras, resolved.seed or 0, attributes)
+    return functools.partial(_estimate, function, order, arguments, resolved.seed or 0, attributes)
 
 
 def _find(problem: Any, multiple: bool) -> tuple[Callable[..., Any], Problem, tuple[str, ...]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeGuard
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,7 +12,7 @@ from bansac.numeric.arrays import as_floats
 from bansac.result import Result
 from bansac.validate import as_points, check_same_length
 
-__all__ = ["LMEDS", "METHODS", "RANSAC", "RHO", "Call", "as_pair", "is_flag", "read_method"]
+__all__ = ["LMEDS", "METHODS", "RANSAC", "RHO", "Call", "as_pair", "is_flag", "is_number", "read_method"]
 
 LMEDS, RANSAC, RHO = 4, 8, 16
 _PROSAC = "prosac"
@@ -78,7 +78,7 @@ def read_method(
         chosen["max_iterations"] = max_iterations
     if confidence is not None:
         chosen["confidence"] = confidence
-    if int(method) in (RANSAC, RHO) and default_threshold is not None and threshold is not None and threshold <= 0.0:
+    if int(method) in (RANSAC, RHO) and default_threshold is not None and is_number(threshold) and threshold <= 0.0:
         threshold = default_threshold
     return Call(None if int(method) == LMEDS else threshold, chosen)
 
@@ -106,6 +106,11 @@ def as_pair(
     if len(pair[0]) < least:
         raise ValueError(f"{name1} must have at least {least} points, got {len(pair[0])}")
     return pair[0], pair[1]
+
+
+def is_number(value: Any) -> TypeGuard[float]:
+    """Return whether a value is a number; others are left to the checks of the estimator, which name the argument."""
+    return isinstance(value, int | float | np.number)
 
 
 def is_flag(method: Any, flag: int) -> bool:

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bansac.compat.arguments import LMEDS, RANSAC, Call, as_pair, is_flag, read_method
+from bansac.compat.arguments import LMEDS, RANSAC, Call, as_pair, is_flag, is_number, read_method
 from bansac.compat.return_values import answer, raises_opencv_error, write_same_shape
 from bansac.estimate.generic import ransac
 from bansac.estimate.transforms_3d import estimate_affine_3d
@@ -75,6 +75,10 @@ def estimateAffine3D(
     """
     x1, x2 = as_pair("src", src, "dst", dst, channels=(3, 3), least=3)
     if force_rotation is not None:
+        if not (out is inliers is confidence is None and ransacThreshold == 3.0):
+            raise ValueError("force_rotation is for calls with src and dst only: it uses all points")
+        if not isinstance(force_rotation, bool | int | np.bool_):
+            raise ValueError(f"force_rotation must be True or False, got {force_rotation!r}")
         return _similarity(x1, x2, bool(force_rotation))
     return _of_space(_read(ransacThreshold, confidence).run(estimate_affine_3d, x1, x2), (3, 4), out, inliers)
 
@@ -165,8 +169,8 @@ def estimateTranslation2D(
 
 def _read(threshold: float, confidence: float | None) -> Call:
     """Translate a threshold and a confidence; those out of their range are the defaults, as in OpenCV."""
-    usable = confidence is not None and 0.0 < confidence < 1.0
-    return read_method(RANSAC, threshold, None, confidence if usable else None, 3.0)
+    outside = is_number(confidence) and (confidence <= 0.0 or confidence >= 1.0)
+    return read_method(RANSAC, threshold, None, None if outside else confidence, 3.0)
 
 
 def _translation(problem: Problem, call: Call, x1: _Matrix, x2: _Matrix) -> Result:

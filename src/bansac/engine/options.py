@@ -282,7 +282,8 @@ class Options:
         group="local optimisation and refinement",
         help="Last step on the inliers of the best model.",
         details="""Linear least squares (``"least_squares"``), or Levenberg-Marquardt with robust losses (``"lm"``).
-        ``"default"`` is ``"lm"`` if the problem has derivatives, else ``"least_squares"``.""",
+        ``"default"`` is ``"lm"`` if the problem has derivatives, else ``"least_squares"`` if it has a non-minimal
+        solver, else None.""",
     )
     seed: int | None = option(
         0,
@@ -331,7 +332,8 @@ class Options:
     def refiner(self, problem: Problem) -> Refiner | None:
         """Return the refiner for a problem, or None."""
         if self.refinement == "default":
-            return REFINERS["least_squares" if problem.linearize is None else "lm"]
+            able = {"lm": problem.linearize, "least_squares": problem.fit}
+            return next((REFINERS[name] for name, function in able.items() if function is not None), None)
         return REFINERS[self.refinement] if isinstance(self.refinement, str) else self.refinement
 
     def optimization(self, problem: Problem) -> str | None:
@@ -493,12 +495,13 @@ def network_defaults() -> dict[str, Any]:
     return {field.name: field.default for field in dataclasses.fields(Options) if field.metadata["group"] == _NETWORK}
 
 
-def check_names(settings: Iterable[str]) -> None:
-    """Raise a TypeError that names the alternatives if a setting is not an option."""
+def check_names(settings: Iterable[str], others: Sequence[str] = ()) -> None:
+    """Raise a TypeError that names the options, and ``others`` that the caller takes, if a setting is not an option."""
     known = [field.name for field in dataclasses.fields(Options)]
+    also = f"; other arguments are {', '.join(others)}" if others else ""
     for name in settings:
         if name not in known:
-            raise TypeError(f"unknown option {name!r}; the options are {', '.join(known)}")
+            raise TypeError(f"unknown option {name!r}; the options are {', '.join(known)}{also}")
 
 
 def _is_default(value: Any) -> bool:

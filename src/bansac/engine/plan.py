@@ -90,7 +90,7 @@ def check_abilities(problem: Problem, options: Options) -> None:
         If a function is missing; the message names the option and the function.
     """
     if options.degeneracy == "degensac" and problem.is_degenerate is None:
-        raise ValueError(f"degeneracy='degensac' is for the fundamental matrix, not for a {problem.name}")
+        raise ValueError(f"degeneracy='degensac' is for the fundamental matrix, not for problem {problem.name!r}")
     optimization = options.optimization(problem)
     if optimization == "lm" and problem.linearize is None:
         raise ValueError(f"local_optimization='lm' needs derivatives, and problem {problem.name!r} has no linearize")
@@ -100,7 +100,8 @@ def check_abilities(problem: Problem, options: Options) -> None:
         raise ValueError(f"weighting='density' is for points and matches, not for {problem.channels} channels")
     refiner = options.refiner(problem)
     if refiner is not None and not find_function(refiner, "supports", _supports_all)(problem):
-        missing = ", which has no linearize" if refiner is REFINERS["lm"] else ""
+        needs = {"lm": "linearize", "least_squares": "fit"}.get(refiner.name)
+        missing = f", which has no {needs}" if refiner is REFINERS.get(refiner.name) else ""
         raise ValueError(f"refinement={refiner.name!r} is not for problem {problem.name!r}{missing}")
 
 

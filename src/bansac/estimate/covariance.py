@@ -16,6 +16,8 @@ the points need not be equal.
 
 from __future__ import annotations
 
+import functools
+import inspect
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -52,6 +54,9 @@ _UNDETERMINED: dict[tuple[str, str | None], str] = {
     ("essential", "pure_rotation"): "the camera turns without a translation",
     ("relative_pose", "pure_rotation"): "the camera turns without a translation",
 }
+
+# Shapes of models that the problem stores in another form.
+_SHAPES = {"rigid_3d": (3, 4), "similarity_3d": (3, 4), "ellipse": (5,)}
 
 
 class Covariance(NamedTuple):
@@ -110,7 +115,7 @@ def covariance(
     ValueError
         If the result has no success, is not from these data, or its inliers do not determine the parameters.
     TypeError
-        If the estimator takes other arguments.
+        If the estimator takes other arguments, or ``result`` is no ``Result``.
 
     Notes
     -----
@@ -142,12 +147,21 @@ def covariance(
     >>> bool(degrees.max() < 1)
     True
     """
+    if not isinstance(result, Result):
+        raise TypeError(f"result must be a bansac.Result, got {type(result).__name__}")
     if result.model is None or not result.success:
         raise ValueError(f"the result has no success: {result.message}")
     name, row = _find(problem, result)
+    _check_model(name, row, result.model)
     if (name, result.configuration) in _UNDETERMINED:
         raise ValueError(f"the inliers do not determine the model: {_UNDETERMINED[name, result.configuration]}")
-    points, unit = _READERS.get(name, _read_points)(row, *data, **cameras)
+    read = functools.partial(_READERS.get(name, _read_points), row)
+    try:
+        inspect.signature(read).bind(*data, **cameras)
+    except TypeError as error:
+        names = ", ".join(inspect.signature(read).parameters)
+        raise TypeError(f"the data of {name or row.name} are {names}: {error}") from None
+    points, unit = read(*data, **cameras)
     if points.shape[1] != result.inliers.size:
         raise ValueError(f"the result is of {result.inliers.size} points, and the data are {points.shape[1]}")
     chart = _CHARTS.get(name, _same_numbers)(row, result.model, points)
@@ -175,6 +189,16 @@ def _find(problem: Any, result: Result) -> tuple[str, Problem]:
     raise ValueError(
         f"problem must be one of {names}, the function of one of them, or a bansac.Problem; got {problem!r}"
     )
+
+
+def _check_model(name: str, row: Problem, model: Any) -> None:
+    """Raise a ValueError if a model is not one of the estimator."""
+    expected = {"relative_pose": RelativePose, "absolute_pose": AbsolutePose}.get(name, np.ndarray)
+    shape = _SHAPES.get(name, row.model_shape)
+    if not isinstance(model, expected) or (expected is np.ndarray and model.shape != shape):
+        wanted = f"an array of shape {shape}" if expected is np.ndarray else f"of type {expected.__name__}"
+        got = f"shape {model.shape}" if isinstance(model, np.ndarray) else type(model).__name__
+        raise ValueError(f"the result is not of {name or row.name}: its model must be {wanted}, got {got}")
 
 
 # --- The data of a call, channels x N, with the unit of the threshold ---

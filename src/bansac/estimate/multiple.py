@@ -35,7 +35,7 @@ from bansac.problems.table import MODELS
 from bansac.result import MultipleResult, Result
 from bansac.validate import as_points, as_probabilities, as_scores, as_weights
 
-__all__ = ["estimate_multiple"]
+__all__ = ["check_max_models", "estimate_multiple"]
 
 # Number of further searches after one without a significant model, and the largest number of their samples.
 _SET_ASIDE, _FEW_SAMPLES = 2, 5000
@@ -131,8 +131,7 @@ def estimate_multiple(
     """
     watch = Stopwatch()
     problem = _find_problem(problem)
-    if max_models is not None and (isinstance(max_models, bool) or not max_models >= 1):
-        raise ValueError(f"max_models must be a number >= 1 or None, got {max_models!r}")
+    check_max_models(max_models)
     resolved = resolve_options(problem, options, preset, threshold, settings)
     columns = np.ascontiguousarray(as_points("data", data, problem.channels).T)
     problem.check_on(columns)
@@ -149,6 +148,12 @@ def estimate_multiple(
     )
     models, last = _find_all(given)
     return _result(given, models, last, watch)
+
+
+def check_max_models(value: Any) -> None:
+    """Raise a ValueError if a value is not an allowed ``max_models``."""
+    if value is not None and (not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1):
+        raise ValueError(f"max_models must be an integer >= 1 or None, got {value!r}")
 
 
 def _find_problem(problem: Any) -> Problem:
@@ -299,7 +304,8 @@ def _result(given: _Input, models: list[_Model], last: Result, watch: Stopwatch)
 
 def _message(name: str, labels: Ints, count: int, reason: str, last: Result) -> str:
     if count == 0:
-        return last.message
+        all_points = len(last.inliers) == labels.size
+        return last.message if all_points else f"no {name} in {labels.size} points; the last search: {last.message}"
     points = ", ".join(str(np.count_nonzero(labels == k)) for k in range(count))
     why = {
         "max_seconds": "; the time was over before the search ended",

@@ -225,7 +225,7 @@ def _score_weights(
     if weights is not None:
         factors = [as_weights("weights", weights, data.shape[1])]
     else:
-        density = density_weights(data) if "density" in weighting else None
+        density = density_weights(data[:4]) if "density" in weighting else None  # without verticals
         reliability = reliability_weights(quality) if "scores" in weighting and quality is not None else None
         factors = [factor for factor in (density, reliability) if factor is not None]
     if not factors:

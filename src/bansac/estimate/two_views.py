@@ -221,9 +221,9 @@ def estimate_essential(
     x1, x2 : (N, 2) array_like
         Matched points: in pixels if ``K1`` is given, else in normalised units (``K^-1`` applied).
     K1, K2 : (3, 3) array_like or Camera, optional
-        Camera matrices, or cameras with lens distortion (:class:`bansac.Camera`); ``K2`` defaults to ``K1``. If all
-        points are far from the principal point, or most have a focal length too small for them, a warning names the
-        argument.
+        Camera matrices, or cameras with lens distortion (:class:`bansac.Camera`). Without ``K2`` both images are
+        assumed to have the camera ``K1``. If all points are far from the principal point, or most have a focal length
+        too small for them, a warning names the argument.
     threshold : float or "auto", optional
         Largest distance of an inlier: in pixels if ``K1`` is given, else in normalised units. By default it is
         estimated, as in :func:`bansac.estimate_homography`, starting from 0.5 pixels or 5e-4. A threshold in pixels is
@@ -309,9 +309,9 @@ def estimate_relative_pose(
     Parameters
     ----------
     x1, x2, K1, K2, threshold, scores, priors, weights, initial_model, preset, options, **settings
-        As in :func:`bansac.estimate_essential`. ``K1`` and ``K2`` may be cameras without a focal length
-        (:meth:`bansac.Camera.unknown_focal`). It is then estimated, too. The same camera twice, or ``K2=None``, has one
-        focal length in both images.
+        As in :func:`bansac.estimate_essential`; without ``K2`` both images are assumed to have the camera ``K1``.
+        ``K1`` and ``K2`` may be cameras without a focal length (:meth:`bansac.Camera.unknown_focal`). It is then
+        estimated, too. The same camera twice, or ``K2=None``, has one focal length in both images.
     gravity1, gravity2 : (3,) array_like, optional
         The vertical direction, up or down in both, in the frames of the two cameras (x to the right, y down, z
         forward), for example from an accelerometer. Samples then have three matches instead of five, so that fewer

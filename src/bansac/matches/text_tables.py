@@ -36,7 +36,7 @@ def read_table(path: Path, columns: tuple[str, ...]) -> tuple[NDArray[np.float64
     line.
     """
     lines, separator = _lines(path)
-    first = _split(path, *lines[0], separator) if lines else []
+    first = _without_end(_split(path, *lines[0], separator)) if lines else []
     names = None
     if _is_header(first):
         names = _header(path, first, columns)
@@ -63,7 +63,7 @@ def read_table(path: Path, columns: tuple[str, ...]) -> tuple[NDArray[np.float64
 def read_rows(path: Path) -> list[Row]:
     """Return the lines of a text file, split into fields, without blank lines and comments."""
     lines, separator = _lines(path)
-    return [Row(number, _split(path, number, text, separator)) for number, text in lines]
+    return [Row(number, _without_end(_split(path, number, text, separator))) for number, text in lines]
 
 
 def _lines(path: Path) -> tuple[list[tuple[int, str]], str | None]:
@@ -90,12 +90,14 @@ def _checked_numbers(
     table = np.empty((len(lines), len(places)))
     for i, (line, text) in enumerate(lines):
         fields = _split(path, line, text, separator)
+        if len(fields) > width:
+            fields = _without_end(fields)
         if len(fields) != width:
             raise ValueError(f"{path}: line {line} has {len(fields)} columns, expected {width}")
         for k, place in enumerate(places):
             table[i, k] = number = _number(fields[place])
             if not math.isfinite(number):
-                raise ValueError(f"{path}: line {line}: {fields[place]!r} is no finite number")
+                raise ValueError(f"{path}: line {line}: {fields[place]!r:.40} is no finite number")
     return table
 
 
@@ -122,13 +124,18 @@ def _split(path: Path, line: int, text: str, separator: str | None) -> list[str]
         (fields,) = csv.reader([text], delimiter=separator, skipinitialspace=True, strict=True)
     except csv.Error as error:
         raise ValueError(f"{path}: line {line}: {error}") from None
-    fields = [field.strip() for field in fields]
-    return fields[:-1] if fields[-1] == "" else fields  # the line ends with a separator
+    return [field.strip() for field in fields]
+
+
+def _without_end(fields: list[str]) -> list[str]:
+    """Return the fields of a line without the empty one after a separator at its end."""
+    return fields[:-1] if fields[-1] == "" else fields
 
 
 def _is_header(fields: list[str]) -> bool:
     """Return whether the first non-empty field of a row is a name; the header of an index column may be empty."""
-    return next((field[0].isalpha() for field in fields if field), False)
+    first = next((field for field in fields if field), "")
+    return first[:1].isalpha() and first.lower() not in ("nan", "inf", "infinity")
 
 
 def _header(path: Path, fields: list[str], columns: tuple[str, ...]) -> list[str]:

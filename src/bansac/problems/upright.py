@@ -2,7 +2,8 @@
 
 Each match also has the unit verticals in both cameras, rows 4 to 9 of the data, which are the same for all matches.
 Minimal samples of three matches keep the vertical. Fits and refinements of larger sets are those of the essential
-matrix and ignore it, so that its errors do not reach the final model.
+matrix and ignore it, so that its errors do not reach the final model. The significance test is that of the essential
+matrix, too: the refinement can move the model through five matches.
 """
 
 from __future__ import annotations
@@ -22,15 +23,16 @@ __all__ = ["upright"]
 @functools.cache
 def upright(essential: Problem) -> Problem:
     """Return the problem with known verticals for ``ESSENTIAL`` or ``ESSENTIAL_SYMMETRIC``."""
-    tested = dataclasses.replace(essential, sample_size=3, max_models=essential_upright_3pt.MAX_MODELS)
 
     def evidence(data: Floats, model: Floats) -> tuple[Problem, Floats, Floats]:
         """Return the matches without the verticals for the significance test."""
-        return tested, np.ascontiguousarray(data[:4]), model
+        return essential, np.ascontiguousarray(data[:4]), model
 
     return dataclasses.replace(
-        tested,
+        essential,
         channels=10,
+        sample_size=3,
+        max_models=essential_upright_3pt.MAX_MODELS,
         solve=essential_upright_3pt.solve,
         scratch_size=max(essential.scratch_size, essential_upright_3pt.SCRATCH),
         evidence=evidence,

@@ -161,7 +161,8 @@ def _explain_no_model(problem: Problem, n: int, outcome: EngineResult) -> str:
     if n < problem.sample_size:
         return f"{problem.name} needs at least {problem.sample_size} data points, got {n}"
     if outcome.models_tested == 0:
-        reason = f"all {outcome.iterations} samples were degenerate (coincident or collinear data?)"
+        flat = "coincident, collinear or coplanar" if _is_map_of_space(problem) else "coincident or collinear"
+        reason = f"all {outcome.iterations} samples were degenerate ({flat} data?)"
     else:
         reason = f"none of the {outcome.models_tested} models tested has an inlier"
     return f"no {problem.name} found: {reason}"
@@ -182,9 +183,9 @@ def _test_support(
 
     Returns a text that says why chance explains the support, "" if it does not, and "collinear" or None.
     """
-    m = problem.sample_size
     if problem.evidence is not None:
         problem, data, model = problem.evidence(data, model)
+    m = problem.sample_size
     threshold, residuals, noise = threshold / unit, residuals / unit, noise / unit
     if count <= m:
         return _CHANCE, None
@@ -205,11 +206,16 @@ def _test_support(
         for point in problem.points:
             if count_off_line(np.ascontiguousarray(data[list(point)][:, support]), threshold) < m - 1:
                 return "", "collinear"
-    if m > 3 and problem.channels == 6 and len(problem.points) == 2:  # an affine map of space
+    if _is_map_of_space(problem):
         for point in problem.points:
             if count_off_plane(data[list(point)][:, support], threshold) < m - 1:
                 return " on a plane, which does not determine the map", None
     return "", None
+
+
+def _is_map_of_space(problem: Problem) -> bool:
+    """Return whether the model is an affine map of space, which points on a plane do not determine."""
+    return problem.sample_size > 3 and problem.channels == 6 and len(problem.points) == 2
 
 
 def _explain_large_threshold(problem: Problem, data: Floats, model: Floats, threshold: float, unit: float) -> str:

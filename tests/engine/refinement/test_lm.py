@@ -81,6 +81,17 @@ def test_a_problem_without_derivatives_is_refused():
         bansac.ransac(bare, points, threshold=THRESHOLD, local_optimization="lm")
 
 
+def test_least_squares_without_a_fit_is_refused():
+    bare = dataclasses.replace(LINE, fit=None, linearize=None, project=None)
+    points = line_points(60, inlier_ratio=0.5, noise=0.01, seed=0).points
+    with pytest.raises(ValueError, match="refinement='least_squares' is not for problem 'line', which has no fit"):
+        bansac.ransac(bare, points, threshold=THRESHOLD, refinement="least_squares")
+    with pytest.raises(ValueError, match="problem 'absolute pose', which has no fit"):
+        bansac.estimate_absolute_pose(np.ones((9, 3)), np.ones((9, 2)), refinement="least_squares")
+    assert bansac.ransac(bare, points, threshold=THRESHOLD).success
+    assert bansac.ransac(bare, points, threshold=THRESHOLD, preset="paper").success
+
+
 def test_a_linear_fit_is_not_needed():
     made = line_points(100, inlier_ratio=0.6, noise=0.005, seed=0)
     no_fit = dataclasses.replace(LINE, fit=None)

@@ -66,6 +66,20 @@ def test_missing_and_damaged_files_are_named(tmp_path: Path) -> None:
         file.read("0")
     with pytest.raises(OSError, match=r"a\.h5: cannot be read"):
         file.read("no such")
+    points = np.arange(12.0).reshape(6, 2)
+    pair = {"x1": points, "x2": points, "camera1": CAMERA, "camera2": CAMERA, **POSE}
+    for change, message in (
+        ({"x1": np.ones((6, 3))}, r"0/x1 must have shape \(N, 2\), got \(6, 3\)"),
+        ({"x2": np.full((6, 2), np.nan)}, "0/x2 must be finite"),
+        ({"x2": points[1:]}, "0/x1 and x2 must have equal lengths, got 6 and 5"),
+        ({"R": 2 * np.eye(3)}, "0/R must be a rotation"),
+        ({"R": np.full((3, 3), np.nan)}, "0/R must be a rotation"),
+        ({"R": -np.eye(3)}, "0/R must be a rotation"),
+        ({"t": np.zeros(3)}, "0/t must be finite, and not zero"),
+    ):
+        write(file.files()[0], {"0": pair | change})
+        with pytest.raises(OSError, match=rf"a\.h5: cannot be read: {message}"):
+            file.read("0")
     file.files()[0].write_bytes(b"no file of HDF5")
     with pytest.raises(OSError, match=r"a\.h5: cannot be read"):
         file.keys()

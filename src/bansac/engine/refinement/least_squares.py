@@ -10,13 +10,18 @@ from bansac.numeric.jit import kernel
 from bansac.numeric.linalg import copy
 from bansac.problems.problem import Problem
 
-__all__ = ["refine", "refine_to_inliers"]
+__all__ = ["refine", "refine_to_inliers", "supports"]
 
 _MAX_FITS = 10
 
 
+def supports(problem: Problem) -> bool:
+    """Return whether a problem has a non-minimal solver."""
+    return problem.fit is not None
+
+
 def refine(run: Run, problem: Problem) -> None:
-    """Fit the best model to its inliers; a problem without a non-minimal solver keeps its minimal model."""
+    """Fit the best model to its inliers."""
     refine_to_inliers(run)
 
 

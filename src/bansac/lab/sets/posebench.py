@@ -28,6 +28,7 @@ from bansac.camera import Camera
 from bansac.matches.hdf5 import create_hdf5, import_h5py, read_dataset
 from bansac.matches.text_tables import unreadable
 from bansac.numeric.arrays import as_floats
+from bansac.validate import as_points, check_same_length
 
 __all__ = ["POSEBENCH_PROBLEMS", "Instance", "PosebenchFile", "find_posebench_files", "write_instances"]
 
@@ -38,6 +39,9 @@ POSEBENCH_PROBLEMS = ("relative", "absolute", "homography")
 
 _POINTS = {"relative": ("x1", "x2"), "absolute": ("p2d", "p3d"), "homography": ("x1", "x2")}
 _CAMERAS = {"relative": ("camera1", "camera2"), "absolute": ("camera",), "homography": ("camera1", "camera2")}
+
+# Largest error of an entry of R R^T, for rotations that were rounded to single precision.
+_ROUNDED = 1e-3
 
 
 @dataclass(frozen=True)
@@ -102,12 +106,26 @@ class PosebenchFile:
         try:
             with h5py.File(self._path, "r") as file:
                 group = file[key]
-                first, second = (as_floats(name, read_dataset(group[name])) for name in _POINTS[self.problem])
+                first, second = (
+                    as_points(f"{key}/{name}", read_dataset(group[name]), 3 if name == "p3d" else 2)
+                    for name in _POINTS[self.problem]
+                )
+                check_same_length(f"{key}/{_POINTS[self.problem][0]}", first, _POINTS[self.problem][1], second)
                 cameras = tuple(_read_camera(group[name]) for name in _CAMERAS[self.problem])
                 R, t = (as_floats(name, read_dataset(group[name])) for name in ("R", "t"))
-                return Instance((first, second), cameras, R.reshape(3, 3), t.reshape(3))
+                instance = Instance((first, second), cameras, R.reshape(3, 3), t.reshape(3))
+                _check_motion(key, instance, self.problem)
+                return instance
         except Exception as error:  # damaged files raise errors of h5py and NumPy
             raise unreadable(self._path, error) from None
+
+
+def _check_motion(key: str, instance: Instance, problem: str) -> None:
+    R, t = instance.R, instance.t
+    if not (np.allclose(R @ R.T, np.eye(3), atol=_ROUNDED) and np.linalg.det(R) > 0.0):
+        raise ValueError(f"{key}/R must be a rotation, got {R.tolist()}")
+    if not np.isfinite(t).all() or (problem != "absolute" and not t.any()):
+        raise ValueError(f"{key}/t must be finite, and not zero between two images, got {t.tolist()}")
 
 
 def _read_camera(group: Any) -> Camera:

@@ -33,6 +33,18 @@ def test_every_library_solves_an_easy_instance(estimator: Estimator, model: str)
     assert errors.get("centre", 0.0) < 0.1
 
 
+@pytest.mark.parametrize("model", PROBLEM_OF)
+@pytest.mark.parametrize("estimator", [*OURS, *PEERS], ids=lambda estimator: estimator.name)
+def test_too_few_points_are_failures_of_every_library(estimator: Estimator, model: str) -> None:
+    if not estimator.installed:
+        pytest.skip(f"{estimator.package} is not installed")
+    instance = make_instance(PROBLEM_OF[model], 2)
+    few = dataclasses.replace(instance, points=(instance.points[0][:2], instance.points[1][:2]))
+    errors = judge(model, estimator.call(model, few, 1.0, 0), few)
+    assert errors["rotation"] == 180
+    assert max(errors.values()) == errors.get("centre", 180) >= 180
+
+
 def test_the_sign_of_a_translation_counts() -> None:
     instance = make_instance("relative", 0)
     R = turned(3) @ instance.R

@@ -92,10 +92,13 @@ def _poselib(model: str, instance: Instance, threshold: float, seed: int) -> Any
     }
     if model in ("F", "H"):
         function = library.estimate_fundamental if model == "F" else library.estimate_homography
-        return function(*instance.points, options)[0]
-    function = library.estimate_relative_pose if model == "E" else library.estimate_absolute_pose
-    found = function(*instance.points, *map(_as_dict, instance.cameras), options)[0]
-    return Pose(found.R, found.t)
+        found, counts = function(*instance.points, options)
+    else:
+        function = library.estimate_relative_pose if model == "E" else library.estimate_absolute_pose
+        found, counts = function(*instance.points, *map(_as_dict, instance.cameras), options)
+    if counts["num_inliers"] == 0:  # the model is the identity or was not written
+        return None
+    return found if model in ("F", "H") else Pose(found.R, found.t)
 
 
 def _colmap(model: str, instance: Instance, threshold: float, seed: int) -> Any:
