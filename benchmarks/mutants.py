@@ -5,7 +5,8 @@
 
 A mutant is killed if a test fails, and survives if none does. Its tests are the mirrored file,
 ``tests/<package>/test_<module>.py``, or else ``OTHER_TESTS``. They run without compilation. Tests that fail or are slow
-without any mutant are left out: a test may take ``TEST_SECONDS``, the tests of a file ``FILE_SECONDS`` together.
+without any mutant are left out: a test may take ``TEST_SECONDS``, the tests of a file ``FILE_SECONDS`` together. With
+``--again`` these limits are longer, and the tests of all problems run for each problem.
 
 All mutants are equally likely to be drawn, so the first mutants of a run are a fair sample, too. The report is written
 after each mutant; a second call continues it. A survivor with a ``note`` in the report is not run again.
@@ -39,13 +40,13 @@ import pytest
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("problems", "solvers", "significance", "engine")
 
-# Tests that take longer than this before any edit, and those after so many seconds of one module's tests, are left out.
-TEST_SECONDS = 1.0
-FILE_SECONDS = 4.0
+# Limits in the sample and with ``--again``. Tests that take longer than this before any edit, and those after so many
+# seconds of one module's tests, are left out.
+TEST_SECONDS = 1.0, 15.0
+FILE_SECONDS = 4.0, 60.0
 
-# Seconds for the tests of one mutant, in the sample and with ``--again``.
-LIMIT = 30.0
-LIMIT_AGAIN = 120.0
+# Seconds for the tests of one mutant, and for those of a file before any edit.
+LIMIT = 30.0, 180.0
 
 SLOW = "too slow for mutants"
 
@@ -63,6 +64,12 @@ OTHER_TESTS = {
     "engine/search.py": ["engine/test_restarts.py", "engine/test_runner.py"],
     "engine/option_fields.py": ["engine/test_options.py"],
     "engine/sampling/distinct.py": ["engine/sampling/test_uniform.py"],
+    "engine/sampling/__init__.py": ["engine/sampling/test_registry.py", "engine/test_options.py"],
+    "engine/stopping/__init__.py": ["engine/test_options.py"],
+    "engine/warm_start.py": ["estimate/test_initial_model.py"],
+    "problems/unknown_focal.py": ["estimate/test_unknown_focal.py", "solvers/test_focal_6pt.py"],
+    "problems/upright.py": ["estimate/test_known_vertical.py", "solvers/test_essential_upright_3pt.py"],
+    "problems/translation.py": ["compat/test_cv2.py"],
     **{f"engine/scoring/{name}.py": ["engine/scoring/test_scores.py"] for name in ("magsac", "msac", "inliers")},
 }
 
@@ -139,8 +146,8 @@ def tests_of(file: str, wide: bool) -> list[str]:
 class Plugin:
     """Hypothesis stops at the first failure; the ``baseline`` skips slow tests and lists those to leave out."""
 
-    def __init__(self, baseline: bool) -> None:
-        self.baseline, self.passed, self.left_out = baseline, False, list[str]()
+    def __init__(self, baseline: bool, again: bool) -> None:
+        self.baseline, self.again, self.passed, self.left_out = baseline, again, False, list[str]()
         self.end: float | None = None
 
     def pytest_sessionstart(self) -> None:
@@ -152,9 +159,9 @@ class Plugin:
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_call(self) -> Iterator[None]:
         """Run a test; in the baseline, within its time."""
-        self.end = self.end or time.monotonic() + FILE_SECONDS
+        self.end = self.end or time.monotonic() + FILE_SECONDS[self.again]
         signal.signal(signal.SIGALRM, lambda *_: pytest.skip(SLOW))
-        left = max(min(TEST_SECONDS, self.end - time.monotonic()), 1e-3)
+        left = max(min(TEST_SECONDS[self.again], self.end - time.monotonic()), 1e-3)
         signal.setitimer(signal.ITIMER_REAL, left if self.baseline else 0)
         try:
             return (yield)
@@ -168,24 +175,24 @@ class Plugin:
             self.left_out.append(report.nodeid)
 
 
-def child(tree: Path, arguments: list[str], answer: Path | None) -> None:
+def child(tree: Path, arguments: list[str], again: bool, answer: Path | None) -> None:
     """Run pytest in a forked process, which need not import the large libraries again."""
     os.chdir(tree)
     sys.path[:] = [str(tree / "src"), *(entry for entry in sys.path if not entry.endswith("src"))]
     for stream in (1, 2):
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream)
-    plugin = Plugin(answer is not None)
+    plugin = Plugin(answer is not None, again)
     code = pytest.main(["-q", "-p", "no:cacheprovider", "-W", IMPORTED, *arguments], plugins=[plugin])
     if answer:
         answer.write_text(json.dumps(plugin.left_out))
     os._exit(int(code or (0 if plugin.passed else pytest.ExitCode.NO_TESTS_COLLECTED)))
 
 
-def run_tests(tree: Path, arguments: list[str], answer: Path | None = None, limit: float = LIMIT) -> str:
-    """Run pytest within ``limit`` seconds and return the status; ``answer`` gets the tests to leave out."""
-    process = multiprocessing.get_context("fork").Process(target=child, args=(tree, arguments, answer))
+def run_tests(tree: Path, arguments: list[str], again: bool, answer: Path | None = None) -> str:
+    """Run pytest within ``LIMIT`` seconds and return the status; ``answer`` gets the tests to leave out."""
+    process = multiprocessing.get_context("fork").Process(target=child, args=(tree, arguments, again, answer))
     process.start()
-    process.join(limit)
+    process.join(LIMIT[again])
     if process.exitcode is None:
         process.kill()
         process.join()
@@ -193,28 +200,25 @@ def run_tests(tree: Path, arguments: list[str], answer: Path | None = None, limi
     return {0: "survived", pytest.ExitCode.NO_TESTS_COLLECTED: "no tests"}.get(process.exitcode, "killed")
 
 
-def try_mutant(tree: Path, mutant: dict[str, Any], left_out: dict[str, list[str]] | None) -> str:
-    """Return the status of one mutant.
-
-    ``left_out`` gets the tests to leave out, by file, when first needed; with None all tests run, also slow ones.
-    """
-    files = tests_of(mutant["file"], wide=left_out is None)
+def try_mutant(tree: Path, mutant: dict[str, Any], left_out: dict[str, list[str]], again: bool) -> str:
+    """Return the status of one mutant; ``left_out`` gets the tests to leave out, by file, when first needed."""
+    files = tests_of(mutant["file"], wide=again)
     path = tree / mutant["file"]
     text, (start, end) = path.read_bytes(), mutant["span"]
     if text[start:end].decode() != mutant["before"]:
         return "changed"
     if not files:
         return "no tests"
-    for file in files if left_out is not None else []:
+    for file in files:
         if file not in left_out:
             answer = tree / "answer.json"
             answer.unlink(missing_ok=True)
-            run_tests(tree, [file], answer)
+            run_tests(tree, [file], again, answer)
             left_out[file] = json.loads(answer.read_text()) if answer.exists() else [file]
     write_module(path, text[:start] + mutant["after"].encode() + text[end:])
     try:
-        omitted = [f"--deselect={name}" for file in files for name in (left_out or {}).get(file, [])]
-        return run_tests(tree, ["-x", *files, *omitted], limit=LIMIT_AGAIN if left_out is None else LIMIT)
+        omitted = [f"--deselect={name}" for file in files for name in left_out[file]]
+        return run_tests(tree, ["-x", *files, *omitted], again)
     finally:
         write_module(path, text)
 
@@ -233,7 +237,7 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=25.0)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--exclude", nargs="*", default=[], help="patterns of paths below src/bansac")
-    parser.add_argument("--again", action="store_true", help="run survivors and untested mutants with all tests")
+    parser.add_argument("--again", action="store_true", help="run survivors and untested mutants with slower tests")
     parser.add_argument("--json", type=Path, default=ROOT / "benchmarks" / "mutants.json")
     arguments = parser.parse_args()
     stop = time.monotonic() + 60 * arguments.minutes
@@ -246,7 +250,7 @@ def main() -> None:
         todo = [
             each for each in report["mutants"] if each["status"] in ("survived", "no tests") and not each.get("note")
         ]
-        left_out: dict[str, list[str]] | None = None
+        left_out = {}
     else:
         paths = [path for name in PACKAGES for path in sorted((ROOT / "src" / "bansac" / name).rglob("*.py"))]
         kept = [p for p in paths if not any(fnmatch(p.as_posix(), f"*/bansac/{e}") for e in arguments.exclude)]
@@ -265,7 +269,7 @@ def main() -> None:
         for mutant in todo:
             if time.monotonic() > stop:
                 break
-            mutant["status"] = try_mutant(tree, mutant, left_out)
+            mutant["status"] = try_mutant(tree, mutant, left_out, arguments.again)
             if not arguments.again:
                 report["mutants"].append(mutant)
             report["counts"] = Counter(each["status"] for each in report["mutants"])
