@@ -2,6 +2,7 @@
 
     python benchmarks/mutants.py --mutants 300 --minutes 25 --exclude 'significance/null_model.py'
     python benchmarks/mutants.py --again        # run survivors, and mutants without tests, once more after new tests
+    python benchmarks/mutants.py --compiled     # the same with compilation and with all tests of the module
 
 A mutant is killed if a test fails, and survives if none does. Its tests are the mirrored file,
 ``tests/<package>/test_<module>.py``, or else ``OTHER_TESTS``. They run without compilation. Tests that fail or are slow
@@ -45,8 +46,8 @@ PACKAGES = ("problems", "solvers", "significance", "engine")
 TEST_SECONDS = 1.0, 15.0
 FILE_SECONDS = 4.0, 60.0
 
-# Seconds for the tests of one mutant, and for those of a file before any edit.
-LIMIT = 30.0, 180.0
+# Seconds for the tests of one mutant, and for those of a file before any edit; the last one is with compilation.
+LIMIT = 30.0, 180.0, 400.0
 
 SLOW = "too slow for mutants"
 
@@ -200,16 +201,34 @@ def run_tests(tree: Path, arguments: list[str], again: bool, answer: Path | None
     return {0: "survived", pytest.ExitCode.NO_TESTS_COLLECTED: "no tests"}.get(process.exitcode, "killed")
 
 
-def try_mutant(tree: Path, mutant: dict[str, Any], left_out: dict[str, list[str]], again: bool) -> str:
-    """Return the status of one mutant; ``left_out`` gets the tests to leave out, by file, when first needed."""
-    files = tests_of(mutant["file"], wide=again)
+def run_compiled(tree: Path, files: list[str]) -> str:
+    """Run all tests of files with compiled kernels, and return the status; no kernel comes from a cache."""
+    with tempfile.TemporaryDirectory() as cache:
+        environment = os.environ | {"PYTHONPATH": str(tree / "src"), "NUMBA_CACHE_DIR": cache}
+        del environment["NUMBA_DISABLE_JIT"]
+        command = [sys.executable, "-m", "pytest", "-xq", "-p", "no:cacheprovider", *files]
+        try:
+            done = subprocess.run(
+                command, cwd=tree, env=environment, capture_output=True, timeout=LIMIT[2], check=False
+            )
+        except subprocess.TimeoutExpired:
+            return "timed out"
+    return "killed" if done.returncode else "survived"
+
+
+def try_mutant(tree: Path, mutant: dict[str, Any], left_out: dict[str, list[str]] | None, again: bool) -> str:
+    """Return the status of one mutant.
+
+    ``left_out`` gets the tests to leave out, by file, when first needed; with None the tests run with compilation.
+    """
+    files = tests_of(mutant["file"], wide=again and left_out is not None)
     path = tree / mutant["file"]
     text, (start, end) = path.read_bytes(), mutant["span"]
     if text[start:end].decode() != mutant["before"]:
         return "changed"
     if not files:
         return "no tests"
-    for file in files:
+    for file in files if left_out is not None else []:
         if file not in left_out:
             answer = tree / "answer.json"
             answer.unlink(missing_ok=True)
@@ -217,6 +236,8 @@ def try_mutant(tree: Path, mutant: dict[str, Any], left_out: dict[str, list[str]
             left_out[file] = json.loads(answer.read_text()) if answer.exists() else [file]
     write_module(path, text[:start] + mutant["after"].encode() + text[end:])
     try:
+        if left_out is None:
+            return run_compiled(tree, files)
         omitted = [f"--deselect={name}" for file in files for name in left_out[file]]
         return run_tests(tree, ["-x", *files, *omitted], again)
     finally:
@@ -238,6 +259,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--exclude", nargs="*", default=[], help="patterns of paths below src/bansac")
     parser.add_argument("--again", action="store_true", help="run survivors and untested mutants with slower tests")
+    parser.add_argument("--compiled", action="store_true", help="as --again, but with compilation and all tests")
     parser.add_argument("--json", type=Path, default=ROOT / "benchmarks" / "mutants.json")
     arguments = parser.parse_args()
     stop = time.monotonic() + 60 * arguments.minutes
@@ -246,11 +268,12 @@ def main() -> None:
         importlib.import_module(library)
 
     report = json.loads(arguments.json.read_text()) if arguments.json.exists() else {"mutants": [], "left_out": {}}
-    if arguments.again:
+    again = arguments.again or arguments.compiled
+    if again:
         todo = [
             each for each in report["mutants"] if each["status"] in ("survived", "no tests") and not each.get("note")
         ]
-        left_out = {}
+        left_out: dict[str, list[str]] | None = None if arguments.compiled else {}
     else:
         paths = [path for name in PACKAGES for path in sorted((ROOT / "src" / "bansac" / name).rglob("*.py"))]
         kept = [p for p in paths if not any(fnmatch(p.as_posix(), f"*/bansac/{e}") for e in arguments.exclude)]
@@ -269,8 +292,8 @@ def main() -> None:
         for mutant in todo:
             if time.monotonic() > stop:
                 break
-            mutant["status"] = try_mutant(tree, mutant, left_out, arguments.again)
-            if not arguments.again:
+            mutant["status"] = try_mutant(tree, mutant, left_out, again)
+            if not again:
                 report["mutants"].append(mutant)
             report["counts"] = Counter(each["status"] for each in report["mutants"])
             arguments.json.write_text(json.dumps(report, indent=1) + "\n")
