@@ -70,7 +70,7 @@ OTHER_TESTS = {
     "engine/warm_start.py": ["estimate/test_initial_model.py"],
     "problems/unknown_focal.py": ["estimate/test_unknown_focal.py", "solvers/test_focal_6pt.py"],
     "problems/upright.py": ["estimate/test_known_vertical.py", "solvers/test_essential_upright_3pt.py"],
-    "problems/translation.py": ["compat/test_cv2.py"],
+    "problems/translation.py": ["problems/test_affine_3d.py"],
     **{f"engine/scoring/{name}.py": ["engine/scoring/test_scores.py"] for name in ("magsac", "msac", "inliers")},
 }
 

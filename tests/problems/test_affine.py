@@ -104,6 +104,17 @@ def test_degenerate_samples_and_fits_give_nothing(name):
     assert fit(name, rng.normal(size=(4, 5)), np.zeros(5)) is None
 
 
+@pytest.mark.parametrize("first", [1e-5, 1.0, 1e5])
+@pytest.mark.parametrize("second", [1e-5, 1.0, 1e5])
+def test_the_limit_of_a_flat_triangle_does_not_depend_on_the_scales(first, second):
+    triangle, flat = np.array([[0.0, 3, 1], [0, 1, 2]]), np.array([[0.0, 1, 2], [0, 1e-7, 0]])
+    for x1, x2, found in ((triangle, triangle[:, ::-1], True), (flat, triangle, False), (triangle, flat, False)):
+        model = solve(AFFINE.name, np.vstack([first * x1, second * x2]), 3)
+        assert (model is not None) == found
+        if found:
+            np.testing.assert_allclose(first * model[:, :2] @ x1 + model[:, 2:], second * x2, atol=1e-12 * second)
+
+
 def test_points_on_a_line_determine_a_similarity_only():
     line = np.vstack([np.arange(3.0)] * 4)
     assert solve(AFFINE.name, line, 3) is None
