@@ -109,6 +109,20 @@ def test_points_on_a_line_of_one_image_are_collinear():
             assert find_configuration(problem, arranged, np.zeros(200), 1.0) == "collinear"
 
 
+@pytest.mark.parametrize("unit", [1e-3, 1.0, 1e3])
+def test_inliers_off_a_line_are_chance_if_there_are_as_many_near_the_threshold(unit):
+    for seed in SEEDS:
+        rng = np.random.default_rng(seed)
+        data, residuals = rng.uniform(0, 500, (4, 1360)), np.zeros(1360)
+        data[:2, :160] = line_matches(seed, 160, 0).x1.T
+        residuals[160:] = rng.uniform(0, 30, 1200)  # some 40 inliers
+        order = rng.permutation(1360)
+        data, residuals = np.ascontiguousarray(unit * data[:, order]), unit * residuals[order]
+        assert find_configuration(FUNDAMENTAL, data, residuals, unit) == "collinear"
+        only_inliers = np.where(residuals > unit, 100 * unit, residuals)
+        assert find_configuration(FUNDAMENTAL, data, only_inliers, unit) == "general"
+
+
 @whole_search
 def test_a_homography_has_a_plane():
     scene = homography_matches(seed=1)
