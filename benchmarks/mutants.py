@@ -74,7 +74,7 @@ OTHER_TESTS = {
     **{f"engine/scoring/{name}.py": ["engine/scoring/test_scores.py"] for name in ("magsac", "msac", "inliers")},
 }
 
-WIDE = ["tests/problems/test_linearize.py", "tests/problems/test_fit.py"]
+WIDE = [f"tests/problems/test_{name}.py" for name in ("linearize", "fit", "normalize")]
 
 LEFT = ("Add", "Mult", "And", "Lt", "Gt", "Eq", "Is", "In")
 RIGHT = ("Sub", "Div", "Or", "LtE", "GtE", "NotEq", "IsNot", "NotIn")
