@@ -74,7 +74,7 @@ OTHER_TESTS = {
     **{f"engine/scoring/{name}.py": ["engine/scoring/test_scores.py"] for name in ("magsac", "msac", "inliers")},
 }
 
-WIDE = [f"tests/problems/test_{name}.py" for name in ("linearize", "fit", "normalize")]
+WIDE = [f"tests/problems/test_{name}.py" for name in ("linearize", "fit", "normalize", "codimension")]
 
 LEFT = ("Add", "Mult", "And", "Lt", "Gt", "Eq", "Is", "In")
 RIGHT = ("Sub", "Div", "Or", "LtE", "GtE", "NotEq", "IsNot", "NotIn")
