@@ -7,7 +7,7 @@
 A mutant is killed if a test fails, and survives if none does. Its tests are the mirrored file,
 ``tests/<package>/test_<module>.py``, or else ``OTHER_TESTS``. They run without compilation. Tests that fail or are slow
 without any mutant are left out: a test may take ``TEST_SECONDS``, the tests of a file ``FILE_SECONDS`` together. With
-``--again`` these limits are longer, and the tests of all problems run for each problem.
+``--again`` these limits are longer, and the tests of ``WIDE`` run, too.
 
 All mutants are equally likely to be drawn, so the first mutants of a run are a fair sample, too. The report is written
 after each mutant; a second call continues it. A survivor with a ``note`` in the report is not run again.
@@ -74,7 +74,11 @@ OTHER_TESTS = {
     **{f"engine/scoring/{name}.py": ["engine/scoring/test_scores.py"] for name in ("magsac", "msac", "inliers")},
 }
 
-WIDE = [f"tests/problems/test_{name}.py" for name in ("linearize", "fit", "normalize", "codimension")]
+# Tests of all modules of a folder, with ``--again``.
+WIDE = {
+    "problems": [f"tests/problems/test_{name}.py" for name in ("linearize", "fit", "normalize", "codimension")],
+    "engine/sampling": ["tests/engine/sampling/test_registry.py"],
+}
 
 LEFT = ("Add", "Mult", "And", "Lt", "Gt", "Eq", "Is", "In")
 RIGHT = ("Sub", "Div", "Or", "LtE", "GtE", "NotEq", "IsNot", "NotIn")
@@ -137,11 +141,11 @@ def mutants_of(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def tests_of(file: str, wide: bool) -> list[str]:
-    """Return the mirrored test file, or else those of ``OTHER_TESTS``; with ``wide`` also that of all problems."""
+    """Return the mirrored test file, or else those of ``OTHER_TESTS``; with ``wide`` also those of ``WIDE``."""
     module = Path(file).relative_to("src/bansac")
     mirror = Path("tests", module.parent, f"test_{module.stem}.py").as_posix()
     own = [mirror] if (ROOT / mirror).exists() else [f"tests/{t}" for t in OTHER_TESTS.get(module.as_posix(), [])]
-    return own + WIDE if wide and module.parts[0] == "problems" else own
+    return own + WIDE.get(module.parent.as_posix(), []) if wide else own
 
 
 class Plugin:
