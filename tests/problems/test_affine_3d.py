@@ -49,6 +49,16 @@ def test_the_minimal_map_is_the_true_one(seed):
         np.testing.assert_allclose(back, data[3:], atol=1e-6 * (1 + np.abs(found).max()))
 
 
+@pytest.mark.parametrize("first", [1e-4, 1.0, 1e4])
+@pytest.mark.parametrize("second", [1e-4, 1.0, 1e4])
+def test_a_tetrahedron_has_its_map_in_any_unit(first, second):
+    x1 = first * (np.array([[0.0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]]) + 2)
+    x2 = second * np.array([[1.0, 3, 1, 0], [2, 2, 5, 2], [3, 3, 3, 4]])
+    found = solve_first(np.vstack([x1, x2]))
+    np.testing.assert_allclose(found[:, :3], second / first * np.array([[2.0, 0, -1], [0, 3, 0], [0, 0, 1]]), rtol=1e-9)
+    np.testing.assert_allclose(found[:, :3] @ x1 + found[:, 3:], x2, rtol=1e-9, atol=1e-9 * second)
+
+
 @settings(max_examples=30)
 @given(seed=seeds)
 def test_the_fit_is_the_weighted_least_squares(seed):
@@ -73,6 +83,11 @@ def test_points_on_a_plane_give_no_map():
     assert fit_all(data, np.ones(10)) is None
     assert fit_all(data, np.zeros(10)) is None
     assert fit_all(np.ones((6, 5)), np.ones(5)) is None
+
+
+def test_defaults():
+    assert (AFFINE_3D.default_threshold, AFFINE_3D.default_max_iterations, AFFINE_3D.unit) == (None, 50_000, "data")
+    assert (TRANSLATION_2D.default_threshold, TRANSLATION_3D.default_threshold) == (2.0, None)
 
 
 def test_known_residuals():
