@@ -68,7 +68,6 @@ OTHER_TESTS = {
     "engine/sampling/__init__.py": ["engine/sampling/test_registry.py", "engine/test_options.py"],
     "engine/stopping/__init__.py": ["engine/test_options.py"],
     "engine/warm_start.py": ["estimate/test_initial_model.py"],
-    "problems/unknown_focal.py": ["estimate/test_unknown_focal.py", "solvers/test_focal_6pt.py"],
     "problems/upright.py": ["estimate/test_known_vertical.py", "solvers/test_essential_upright_3pt.py"],
     "problems/translation.py": ["problems/test_affine_3d.py"],
     **{f"engine/scoring/{name}.py": ["engine/scoring/test_scores.py"] for name in ("magsac", "msac", "inliers")},
