@@ -2,10 +2,12 @@
 
     python benchmarks/mutants.py --mutants 300 --minutes 25 --exclude 'significance/null_model.py'
     python benchmarks/mutants.py --again        # run survivors, and mutants without tests, once more after new tests
+    python benchmarks/mutants.py --compiled     # the same with compilation and with all tests of the module
 
 A mutant is killed if a test fails, and survives if none does. Its tests are the mirrored file,
 ``tests/<package>/test_<module>.py``, or else ``OTHER_TESTS``. They run without compilation. Tests that fail or are slow
-without any mutant are left out: a test may take ``TEST_SECONDS``, the tests of a file ``FILE_SECONDS`` together.
+without any mutant are left out: a test may take ``TEST_SECONDS``, the tests of a file ``FILE_SECONDS`` together. With
+``--again`` these limits are longer, and the tests of ``WIDE`` run, too.
 
 All mutants are equally likely to be drawn, so the first mutants of a run are a fair sample, too. The report is written
 after each mutant; a second call continues it. A survivor with a ``note`` in the report is not run again.
@@ -39,13 +41,13 @@ import pytest
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("problems", "solvers", "significance", "engine")
 
-# Tests that take longer than this before any edit, and those after so many seconds of one module's tests, are left out.
-TEST_SECONDS = 1.0
-FILE_SECONDS = 4.0
+# Limits in the sample and with ``--again``. Tests that take longer than this before any edit, and those after so many
+# seconds of one module's tests, are left out.
+TEST_SECONDS = 1.0, 15.0
+FILE_SECONDS = 4.0, 60.0
 
-# Seconds for the tests of one mutant, in the sample and with ``--again``.
-LIMIT = 30.0
-LIMIT_AGAIN = 120.0
+# Seconds for the tests of one mutant, and for those of a file before any edit; the last one is with compilation.
+LIMIT = 30.0, 180.0, 400.0
 
 SLOW = "too slow for mutants"
 
@@ -60,13 +62,22 @@ OTHER_TESTS = {
     "solvers/one_focal_6pt.py": ["solvers/test_focal_6pt.py"],
     "solvers/shared_focal_6pt.py": ["solvers/test_focal_6pt.py"],
     "problems/table.py": ["problems/test_problem.py", "problems/test_fundamental.py"],
-    "engine/search.py": ["engine/test_restarts.py", "engine/test_runner.py"],
+    "engine/search.py": ["engine/test_restarts.py", "engine/test_runner.py", "engine/test_noise_scale.py"],
     "engine/option_fields.py": ["engine/test_options.py"],
     "engine/sampling/distinct.py": ["engine/sampling/test_uniform.py"],
+    "engine/sampling/__init__.py": ["engine/sampling/test_registry.py", "engine/test_options.py"],
+    "engine/stopping/__init__.py": ["engine/test_options.py"],
+    "engine/warm_start.py": ["estimate/test_initial_model.py"],
+    "problems/upright.py": ["estimate/test_known_vertical.py", "solvers/test_essential_upright_3pt.py"],
+    "problems/translation.py": ["problems/test_affine_3d.py"],
     **{f"engine/scoring/{name}.py": ["engine/scoring/test_scores.py"] for name in ("magsac", "msac", "inliers")},
 }
 
-WIDE = ["tests/problems/test_linearize.py", "tests/problems/test_fit.py"]
+# Tests of all modules of a folder, with ``--again``.
+WIDE = {
+    "problems": [f"tests/problems/test_{name}.py" for name in ("linearize", "fit", "normalize", "codimension")],
+    "engine/sampling": ["tests/engine/sampling/test_registry.py"],
+}
 
 LEFT = ("Add", "Mult", "And", "Lt", "Gt", "Eq", "Is", "In")
 RIGHT = ("Sub", "Div", "Or", "LtE", "GtE", "NotEq", "IsNot", "NotIn")
@@ -129,18 +140,18 @@ def mutants_of(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def tests_of(file: str, wide: bool) -> list[str]:
-    """Return the mirrored test file, or else those of ``OTHER_TESTS``; with ``wide`` also that of all problems."""
+    """Return the mirrored test file, or else those of ``OTHER_TESTS``; with ``wide`` also those of ``WIDE``."""
     module = Path(file).relative_to("src/bansac")
     mirror = Path("tests", module.parent, f"test_{module.stem}.py").as_posix()
     own = [mirror] if (ROOT / mirror).exists() else [f"tests/{t}" for t in OTHER_TESTS.get(module.as_posix(), [])]
-    return own + WIDE if wide and module.parts[0] == "problems" else own
+    return own + WIDE.get(module.parent.as_posix(), []) if wide else own
 
 
 class Plugin:
     """Hypothesis stops at the first failure; the ``baseline`` skips slow tests and lists those to leave out."""
 
-    def __init__(self, baseline: bool) -> None:
-        self.baseline, self.passed, self.left_out = baseline, False, list[str]()
+    def __init__(self, baseline: bool, again: bool) -> None:
+        self.baseline, self.again, self.passed, self.left_out = baseline, again, False, list[str]()
         self.end: float | None = None
 
     def pytest_sessionstart(self) -> None:
@@ -152,9 +163,9 @@ class Plugin:
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_call(self) -> Iterator[None]:
         """Run a test; in the baseline, within its time."""
-        self.end = self.end or time.monotonic() + FILE_SECONDS
+        self.end = self.end or time.monotonic() + FILE_SECONDS[self.again]
         signal.signal(signal.SIGALRM, lambda *_: pytest.skip(SLOW))
-        left = max(min(TEST_SECONDS, self.end - time.monotonic()), 1e-3)
+        left = max(min(TEST_SECONDS[self.again], self.end - time.monotonic()), 1e-3)
         signal.setitimer(signal.ITIMER_REAL, left if self.baseline else 0)
         try:
             return (yield)
@@ -168,24 +179,24 @@ class Plugin:
             self.left_out.append(report.nodeid)
 
 
-def child(tree: Path, arguments: list[str], answer: Path | None) -> None:
+def child(tree: Path, arguments: list[str], again: bool, answer: Path | None) -> None:
     """Run pytest in a forked process, which need not import the large libraries again."""
     os.chdir(tree)
     sys.path[:] = [str(tree / "src"), *(entry for entry in sys.path if not entry.endswith("src"))]
     for stream in (1, 2):
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream)
-    plugin = Plugin(answer is not None)
+    plugin = Plugin(answer is not None, again)
     code = pytest.main(["-q", "-p", "no:cacheprovider", "-W", IMPORTED, *arguments], plugins=[plugin])
     if answer:
         answer.write_text(json.dumps(plugin.left_out))
     os._exit(int(code or (0 if plugin.passed else pytest.ExitCode.NO_TESTS_COLLECTED)))
 
 
-def run_tests(tree: Path, arguments: list[str], answer: Path | None = None, limit: float = LIMIT) -> str:
-    """Run pytest within ``limit`` seconds and return the status; ``answer`` gets the tests to leave out."""
-    process = multiprocessing.get_context("fork").Process(target=child, args=(tree, arguments, answer))
+def run_tests(tree: Path, arguments: list[str], again: bool, answer: Path | None = None) -> str:
+    """Run pytest within ``LIMIT`` seconds and return the status; ``answer`` gets the tests to leave out."""
+    process = multiprocessing.get_context("fork").Process(target=child, args=(tree, arguments, again, answer))
     process.start()
-    process.join(limit)
+    process.join(LIMIT[again])
     if process.exitcode is None:
         process.kill()
         process.join()
@@ -193,12 +204,27 @@ def run_tests(tree: Path, arguments: list[str], answer: Path | None = None, limi
     return {0: "survived", pytest.ExitCode.NO_TESTS_COLLECTED: "no tests"}.get(process.exitcode, "killed")
 
 
-def try_mutant(tree: Path, mutant: dict[str, Any], left_out: dict[str, list[str]] | None) -> str:
+def run_compiled(tree: Path, files: list[str]) -> str:
+    """Run all tests of files with compiled kernels, and return the status; no kernel comes from a cache."""
+    with tempfile.TemporaryDirectory() as cache:
+        environment = os.environ | {"PYTHONPATH": str(tree / "src"), "NUMBA_CACHE_DIR": cache}
+        del environment["NUMBA_DISABLE_JIT"]
+        command = [sys.executable, "-m", "pytest", "-xq", "-p", "no:cacheprovider", *files]
+        try:
+            done = subprocess.run(
+                command, cwd=tree, env=environment, capture_output=True, timeout=LIMIT[2], check=False
+            )
+        except subprocess.TimeoutExpired:
+            return "timed out"
+    return "killed" if done.returncode else "survived"
+
+
+def try_mutant(tree: Path, mutant: dict[str, Any], left_out: dict[str, list[str]] | None, again: bool) -> str:
     """Return the status of one mutant.
 
-    ``left_out`` gets the tests to leave out, by file, when first needed; with None all tests run, also slow ones.
+    ``left_out`` gets the tests to leave out, by file, when first needed; with None the tests run with compilation.
     """
-    files = tests_of(mutant["file"], wide=left_out is None)
+    files = tests_of(mutant["file"], wide=again and left_out is not None)
     path = tree / mutant["file"]
     text, (start, end) = path.read_bytes(), mutant["span"]
     if text[start:end].decode() != mutant["before"]:
@@ -209,12 +235,14 @@ def try_mutant(tree: Path, mutant: dict[str, Any], left_out: dict[str, list[str]
         if file not in left_out:
             answer = tree / "answer.json"
             answer.unlink(missing_ok=True)
-            run_tests(tree, [file], answer)
+            run_tests(tree, [file], again, answer)
             left_out[file] = json.loads(answer.read_text()) if answer.exists() else [file]
     write_module(path, text[:start] + mutant["after"].encode() + text[end:])
     try:
-        omitted = [f"--deselect={name}" for file in files for name in (left_out or {}).get(file, [])]
-        return run_tests(tree, ["-x", *files, *omitted], limit=LIMIT_AGAIN if left_out is None else LIMIT)
+        if left_out is None:
+            return run_compiled(tree, files)
+        omitted = [f"--deselect={name}" for file in files for name in left_out[file]]
+        return run_tests(tree, ["-x", *files, *omitted], again)
     finally:
         write_module(path, text)
 
@@ -233,7 +261,8 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=25.0)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--exclude", nargs="*", default=[], help="patterns of paths below src/bansac")
-    parser.add_argument("--again", action="store_true", help="run survivors and untested mutants with all tests")
+    parser.add_argument("--again", action="store_true", help="run survivors and untested mutants with slower tests")
+    parser.add_argument("--compiled", action="store_true", help="as --again, but with compilation and all tests")
     parser.add_argument("--json", type=Path, default=ROOT / "benchmarks" / "mutants.json")
     arguments = parser.parse_args()
     stop = time.monotonic() + 60 * arguments.minutes
@@ -242,11 +271,12 @@ def main() -> None:
         importlib.import_module(library)
 
     report = json.loads(arguments.json.read_text()) if arguments.json.exists() else {"mutants": [], "left_out": {}}
-    if arguments.again:
+    again = arguments.again or arguments.compiled
+    if again:
         todo = [
             each for each in report["mutants"] if each["status"] in ("survived", "no tests") and not each.get("note")
         ]
-        left_out: dict[str, list[str]] | None = None
+        left_out: dict[str, list[str]] | None = None if arguments.compiled else {}
     else:
         paths = [path for name in PACKAGES for path in sorted((ROOT / "src" / "bansac" / name).rglob("*.py"))]
         kept = [p for p in paths if not any(fnmatch(p.as_posix(), f"*/bansac/{e}") for e in arguments.exclude)]
@@ -265,8 +295,8 @@ def main() -> None:
         for mutant in todo:
             if time.monotonic() > stop:
                 break
-            mutant["status"] = try_mutant(tree, mutant, left_out)
-            if not arguments.again:
+            mutant["status"] = try_mutant(tree, mutant, left_out, again)
+            if not again:
                 report["mutants"].append(mutant)
             report["counts"] = Counter(each["status"] for each in report["mutants"])
             arguments.json.write_text(json.dumps(report, indent=1) + "\n")

@@ -9,7 +9,7 @@ import pytest
 
 import bansac
 from bansac import Problem
-from bansac.engine.state import CLASSIFICATIONS_FOR_UPDATE
+from bansac.engine.state import CLASSIFICATIONS_FOR_UPDATE, FULL_MODELS
 from tests.problems.number import residuals, solve
 
 
@@ -147,6 +147,16 @@ def test_to_the_letter_of_the_paper_perfect_data_stop_a_run_at_once():
 def test_samplers_without_a_network_do_not_wait():
     result = bansac.ransac(CONSTANT, np.full((30, 1), 7.0), sampler="uniform", max_iterations=500, **PAPER)
     assert (result.iterations, result.stop_reason) == (1, "sprt")
+
+
+@pytest.mark.parametrize("verification", [None, "sprt"])
+def test_only_the_first_models_are_scored_in_full(verification):
+    settings = PAPER | {"verification": verification, "stopping": None, "max_iterations": 100}
+    trace = bansac.ransac(CONSTANT, CLEAR, sampler="uniform", trace=True, **settings).trace
+    scored = ~np.isnan(trace.inlier_ratio)
+    assert scored[:FULL_MODELS].all()
+    assert set(trace.inlier_ratio[:FULL_MODELS]) == {0.01, 0.4}
+    np.testing.assert_array_equal(scored[FULL_MODELS:], np.diff(trace.best_score[FULL_MODELS - 1 :]) > 0.0)
 
 
 def test_degenerate_samples_alone_let_the_bounds_end_a_run_but_not_bansac():

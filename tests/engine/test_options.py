@@ -73,6 +73,26 @@ def test_a_bad_value_is_refused_and_named(name, value):
 
 
 @pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("max_iterations", 1),
+        ("min_iterations", 0),
+        ("min_updates", 0),
+        ("restarts", 1),
+        ("restart_iterations", 1),
+        ("agreement", 1),
+        ("seed", 0),
+        ("seed", 2**64 - 1),
+        ("order", 1),
+        ("order", 3),
+        ("weight_floor", 100.0),
+    ],
+)
+def test_the_limits_are_allowed(name, value):
+    assert getattr(Options(**{name: value}), name) == value
+
+
+@pytest.mark.parametrize(
     ("settings", "criteria"),
     [
         ({}, ("bansac", "sprt")),
@@ -178,3 +198,14 @@ def test_every_option_has_its_text():
         assert field.metadata["help"].endswith(".")
         assert f"\n{field.name} : " in Options.__doc__
         assert " ".join(field.metadata["details"].split()) in Options.__doc__
+
+
+def test_another_seed_is_checked_and_the_rest_is_kept():
+    options = Options(threshold=2.0, seed=3)
+    other = options.with_seed(np.int64(5))
+    assert (other.seed, type(other.seed), other.threshold) == (5, int, 2.0)
+    assert options.with_seed(None).seed is None
+    assert options.seed == 3
+    for seed in (-1, 2**64, 1.5):
+        with pytest.raises(ValueError, match="seed"):
+            options.with_seed(seed)

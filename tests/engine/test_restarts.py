@@ -236,6 +236,19 @@ def test_budget_and_trace_cover_all_rounds():
     assert found.stop_reason == "max_iterations"
 
 
+def test_restarts_that_end_without_agreement_are_the_stop_reason():
+    data = np.random.default_rng(0).uniform(size=(2, 60))
+
+    def reason(**settings):
+        found = run(LINE, data, threshold=0.02, sampler="uniform", **settings)
+        return found.stop_reason, found.restarts, found.iterations
+
+    assert reason(stopping=None, restarts=1, restart_iterations=20) == ("restarts", 1, 20)
+    assert reason(stopping=None, restarts=3, restart_iterations=20, agreement=9) == ("restarts", 3, 60)
+    assert reason(stopping="ransac", restarts=3, agreement=9)[:2] == ("restarts", 3)
+    assert reason(stopping="ransac", restarts=1)[:2] == ("ransac", 1)
+
+
 @pytest.mark.skipif(bool(config.DISABLE_JIT), reason="interpreted, its ten runs of twenty restarts take minutes")
 def test_later_rounds_find_what_a_first_short_one_misses():
     missed, found = 0, 0

@@ -31,6 +31,11 @@ def weights_of(run, start, stop, n):
 
 
 @kernel
+def sums_of_weights(run):
+    return run.settings.total_weight, run.block_weights.copy()
+
+
+@kernel
 def shapes(run):
     return run.gamma.size, run.belief.shape[0]
 
@@ -101,3 +106,7 @@ def test_weights_that_are_all_one_have_one_block(n):
         stop = min(start + 128, n)
         assert np.array_equal(weights_of(given, start, stop, n), weights[start:stop])
         assert np.array_equal(weights_of(ones, start, stop, n), np.ones(stop - start))
+    for run, used in ((given, weights), (ones, np.ones(n))):
+        total, sums = sums_of_weights(run)
+        assert sums == pytest.approx([used[start : start + 128].sum(dtype=float) for start in range(0, n, 128)])
+        assert total == pytest.approx(used.sum(dtype=float))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bansac.engine.trace import SNAPSHOTS, TRACE_COLUMNS, Recorder
+from bansac.engine.trace import SNAPSHOTS, TRACE_COLUMNS, Recorder, Trace
 
 ORDER = np.array([2, 0, 1])
 
@@ -55,3 +55,8 @@ def test_a_frame_has_the_beliefs_and_inliers_in_the_caller_s_order():
         np.testing.assert_allclose(trace.frame_beliefs[k] / 255, expected, atol=0.5 / 255 + 1e-12)
         assert trace.frame_inliers[k].tolist() == ([False, at % 2 == 0, True] if at else [False] * 3)
     assert set(vars(trace)) == {*TRACE_COLUMNS, "snapshots", "restart", "frames", "frame_beliefs", "frame_inliers"}
+
+
+def test_the_snapshots_are_those_of_the_documentation():
+    assert f"after {', '.join(map(str, SNAPSHOTS))} iterations" in " ".join(Trace.__doc__.split())
+    assert list(record([20], 6).snapshots) == [0, 2, 4, 9, 10, 11, 14, 20]

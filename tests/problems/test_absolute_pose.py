@@ -11,6 +11,7 @@ from numba import config
 import bansac
 from bansac.geometry import normalize_points, rotation_matrix
 from bansac.numeric.quaternion import matrix_of
+from bansac.problems import absolute_pose
 from bansac.problems.absolute_pose import ABSOLUTE_POSE
 from tests.reference import space
 
@@ -49,6 +50,23 @@ def test_residuals_are_reprojection_errors_and_infinite_behind_the_camera(seed):
     expected = space.reprojection_errors(matrix[:, :3], matrix[:, 3], data[2:, 5:25].T, data[:2, 5:25].T)
     out[~np.isfinite(out)] = np.inf
     np.testing.assert_allclose(np.sqrt(out), expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("far", [0, 40])
+def test_normalised_points_have_median_0_and_unit_median_size_whatever_the_far_ones(far):
+    rng = np.random.default_rng(4)
+    data, transform = (
+        rng.normal(size=(5, 101)) * [[1], [1], [2], [20], [5]] + [[0], [0], [100], [-50], [7]],
+        np.empty(11),
+    )
+    data[2:, :far] += 1e6
+    before = data.copy()
+    absolute_pose.normalize(data, transform)
+    np.testing.assert_array_equal(data[:2], before[:2])
+    np.testing.assert_allclose(np.median(data[2:], axis=1), 0.0, atol=1e-9)
+    assert np.sort(np.abs(data[2:]).ravel())[303 // 2] == pytest.approx(1.0)
+    np.testing.assert_allclose(data[2:] / transform[1] + transform[2:5, None], before[2:], rtol=1e-12)
+    assert transform[0] == 1.0
 
 
 @compiled

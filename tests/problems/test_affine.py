@@ -104,6 +104,17 @@ def test_degenerate_samples_and_fits_give_nothing(name):
     assert fit(name, rng.normal(size=(4, 5)), np.zeros(5)) is None
 
 
+@pytest.mark.parametrize("first", [1e-5, 1.0, 1e5])
+@pytest.mark.parametrize("second", [1e-5, 1.0, 1e5])
+def test_the_limit_of_a_flat_triangle_does_not_depend_on_the_scales(first, second):
+    triangle, flat = np.array([[0.0, 3, 1], [0, 1, 2]]), np.array([[0.0, 1, 2], [0, 1e-7, 0]])
+    for x1, x2, found in ((triangle, triangle[:, ::-1], True), (flat, triangle, False), (triangle, flat, False)):
+        model = solve(AFFINE.name, np.vstack([first * x1, second * x2]), 3)
+        assert (model is not None) == found
+        if found:
+            np.testing.assert_allclose(first * model[:, :2] @ x1 + model[:, 2:], second * x2, atol=1e-12 * second)
+
+
 def test_points_on_a_line_determine_a_similarity_only():
     line = np.vstack([np.arange(3.0)] * 4)
     assert solve(AFFINE.name, line, 3) is None
@@ -112,6 +123,12 @@ def test_points_on_a_line_determine_a_similarity_only():
     x = np.column_stack([np.arange(30.0) * 10, np.arange(30.0) * 5])
     assert bansac.estimate_similarity(x, 2 * x).success
     assert not bansac.estimate_affine(x, 2 * x).success
+
+
+@both
+def test_the_defaults_are_those_of_a_homography(name):
+    problem = PROBLEMS[name][0]
+    assert (problem.default_threshold, problem.default_max_iterations, problem.unit) == (2.0, 50_000, "pixels")
 
 
 def test_known_residuals():
@@ -157,9 +174,10 @@ def test_normalisation_is_undone(name):
     model, data = make(name, rng, 20)
     data[:2] = 50 * data[:2] + 1000
     data[2:] = model[:, :2] @ data[:2] + model[:, 2:]
+    data[2:, 15:] += 300.0  # outliers, so that the centroids do not correspond
     transform, found = np.empty(9), np.empty(6)
     normalize(data, transform)
-    assert KERNELS[name][1](data, np.ones(20), found, np.empty(0))
+    assert KERNELS[name][1](data, np.where(np.arange(20) < 15, 1.0, 0.0), found, np.empty(0))
     affine.denormalize(found, transform)
     np.testing.assert_allclose(found.reshape(2, 3), model, atol=1e-7)
 

@@ -49,6 +49,16 @@ def test_the_minimal_map_is_the_true_one(seed):
         np.testing.assert_allclose(back, data[3:], atol=1e-6 * (1 + np.abs(found).max()))
 
 
+@pytest.mark.parametrize("first", [1e-4, 1.0, 1e4])
+@pytest.mark.parametrize("second", [1e-4, 1.0, 1e4])
+def test_a_tetrahedron_has_its_map_in_any_unit(first, second):
+    x1 = first * (np.array([[0.0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]]) + 2)
+    x2 = second * np.array([[1.0, 3, 1, 0], [2, 2, 5, 2], [3, 3, 3, 4]])
+    found = solve_first(np.vstack([x1, x2]))
+    np.testing.assert_allclose(found[:, :3], second / first * np.array([[2.0, 0, -1], [0, 3, 0], [0, 0, 1]]), rtol=1e-9)
+    np.testing.assert_allclose(found[:, :3] @ x1 + found[:, 3:], x2, rtol=1e-9, atol=1e-9 * second)
+
+
 @settings(max_examples=30)
 @given(seed=seeds)
 def test_the_fit_is_the_weighted_least_squares(seed):
@@ -75,6 +85,11 @@ def test_points_on_a_plane_give_no_map():
     assert fit_all(np.ones((6, 5)), np.ones(5)) is None
 
 
+def test_defaults():
+    assert (AFFINE_3D.default_threshold, AFFINE_3D.default_max_iterations, AFFINE_3D.unit) == (None, 50_000, "data")
+    assert (TRANSLATION_2D.default_threshold, TRANSLATION_3D.default_threshold) == (2.0, None)
+
+
 def test_known_residuals():
     out, data = np.empty(2), np.array([[0.0, 1], [0, 1], [0, 1], [1, 2], [2, 3], [2, 4]])
     AFFINE_3D.float64_residuals(data, np.array([2.0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 4, 0]), 0, 2, out)
@@ -92,10 +107,11 @@ def test_normalisation_is_undone(problem):
     data = np.empty((2 * d, 20))
     data[:d] = rng.normal(1000, 50, (d, 20))
     data[d:] = model[:, :d] @ data[:d] + model[:, d:]
+    data[d:, 15:] += 300.0  # outliers, so that the centroids do not correspond
     transform, found = np.empty(1 + 2 * d), np.empty(problem.model_size)
     normalize(data, transform)
     module = affine_3d if problem is AFFINE_3D else translation
-    assert kernel(module.fit)(data, np.ones(20), found, np.empty(24))
+    assert kernel(module.fit)(data, np.where(np.arange(20) < 15, 1.0, 0.0), found, np.empty(24))
     problem.denormalize(found, transform)
     expected = model if problem is AFFINE_3D else model[:, d]
     np.testing.assert_allclose(found.reshape(expected.shape), expected, atol=1e-7)

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bansac.numeric.jit import kernel, plain
 from bansac.problems import circle
 from bansac.problems.circle import CIRCLE
 from bansac.problems.problem import IN_LOOP
@@ -17,6 +18,7 @@ from tests.reference import curves as reference
 solve = compile_solve(circle.solve)
 residuals = compile_residuals(circle.residuals)
 fit = compile_fit(circle.fit)
+taubin_centre = kernel(plain(circle._taubin_centre))
 
 seeds = st.integers(0, 2**32 - 1)
 
@@ -83,6 +85,28 @@ def test_fit_minimises_the_geometric_distance(seed, n, extent, offset):
         (weights * reference.circle_distances(m, points) ** 2).sum() for m in (model - [offset, offset, 0], wanted)
     )
     assert cost <= best * (1.0 + 1e-4) + 1e-18
+
+
+@settings(deadline=None, max_examples=30)
+@given(seed=seeds, extent=st.floats(2.0, 6.28))
+def test_fit_minimises_the_geometric_distance_of_far_points(seed, extent):
+    # The noise is a fifth of the radius: the algebraic fit, from which the steps start, is far from the minimum.
+    rng = np.random.default_rng(seed)
+    points, weights = arc(rng, 40, extent, 0.4), rng.uniform(0.1, 1.0, 40)
+    model = fit_circle(points, weights)
+    wanted = reference.fit_circle(points, weights, model)
+    cost, best = ((weights * reference.circle_distances(m, points) ** 2).sum() for m in (model, wanted))
+    assert cost <= best * (1.0 + 1e-4)
+
+
+@settings(deadline=None, max_examples=30)
+@given(seed=seeds, extent=st.floats(2.0, 6.28))
+def test_the_steps_start_from_taubin_s_circle(seed, extent):
+    rng = np.random.default_rng(seed)
+    points, weights = arc(rng, 40, extent, 0.4), rng.uniform(0.1, 1.0, 40)
+    found, *centre = taubin_centre(columns(points), weights)
+    assert found
+    np.testing.assert_allclose(centre, reference.taubin_centre(points, weights), atol=1e-8)
 
 
 def test_fit_of_exact_points_is_exact_and_ignores_weight_zero():

@@ -42,6 +42,13 @@ def test_a_conic_has_the_centre_and_the_axes_it_was_made_of():
     np.testing.assert_allclose(same, conic)
 
 
+def test_small_axes_are_axes_and_zero_is_none():
+    truth = np.array([0.3, -0.2, 0.02, 0.01, 0.4])
+    np.testing.assert_allclose(centre_and_axes(conic_of(truth)), truth)
+    for axes in ([0.0, 1.0], [1.0, 0.0], [-1.0, 1.0], [np.nan, 1.0]):
+        assert (conic_of(np.array([0.0, 0.0, *axes, 0.0])) == 0.0).all()
+
+
 @settings(max_examples=30)
 @given(seed=seeds)
 def test_five_points_give_their_ellipse(seed):
@@ -103,3 +110,12 @@ def test_a_hyperbola_is_no_ellipse_whatever_its_sign():
     ):
         for sign in (1.0, -1.0):
             assert not plain(ellipse.orient)(sign * np.array(coefficients))
+
+
+@pytest.mark.parametrize("scale", [1e-4, 1.0, 1e4])
+@pytest.mark.parametrize("angle", [0.0, 0.5, np.pi / 4, np.pi / 2])
+def test_the_limit_of_a_thin_ellipse_is_an_axis_ratio_whatever_the_scale(scale, angle):
+    for ratio, found in ((500.0, True), (650.0, False)):
+        conic = scale * conic_of(np.array([0.1, 0.2, ratio, 1.0, angle]))
+        assert plain(ellipse.orient)(conic) == found
+        assert plain(ellipse.orient)(-conic) == found

@@ -94,6 +94,17 @@ def test_fit_ignores_weight_zero_and_is_undetermined_without_a_direction():
     assert fit_line([[0, 0], [1, 0], [1, 1], [0, 1]], np.ones(4)) is None
 
 
+@pytest.mark.parametrize("offset", [1.0, 1e6 / 3])
+def test_points_that_differ_by_rounding_have_no_line(offset):
+    points = np.full((4, 2), offset)
+    points[:2, 0] = np.nextafter(offset, np.inf)
+    assert solve_points(points[[0, 2]]) is None
+    assert fit_line(points, np.ones(4)) is None
+    assert fit_line(points, np.full(4, 1e3)) is None
+    points[:2, 0] = offset * (1 + 1e-9)
+    np.testing.assert_allclose(fit_line(points, np.ones(4)), [0.0, 1.0, -offset])
+
+
 @pytest.mark.parametrize("offset", [0.0, 1e6])
 def test_normalised_and_back_gives_the_same_line(offset):
     rng = np.random.default_rng(0)

@@ -10,7 +10,9 @@ from numba import config
 
 import bansac
 from bansac.geometry import rotation_matrix
+from bansac.numeric.quaternion import matrix_of
 from bansac.problems.motion_3d import RIGID_3D, SIMILARITY_3D
+from tests.problems.in_loop import compile_solve
 from tests.reference import space
 
 ESTIMATORS = {RIGID_3D.name: bansac.estimate_rigid_3d, SIMILARITY_3D.name: bansac.estimate_similarity_3d}
@@ -37,6 +39,18 @@ def test_residuals_are_distances(seed):
     RIGID_3D.float64_residuals(data, model, 2, 7, out)
     expected = space.rotate(model[:4], data[:3, 2:7].T) + model[4:] - data[3:, 2:7].T
     np.testing.assert_allclose(out, (expected**2).sum(axis=1), rtol=1e-9)
+
+
+@both
+def test_a_sample_has_one_motion_or_none(name):
+    problem = RIGID_3D if name == RIGID_3D.name else SIMILARITY_3D
+    x1, x2, matrix, _ = scene(share=1.0, noise=0.0, scale=1.0 if problem is RIGID_3D else 2.5)
+    data, models = np.ascontiguousarray(np.hstack([x1, x2]).T), np.empty((1, 7))
+    solve, sample = compile_solve(problem.solve), np.array([7, 100, 3])
+    assert solve(data, sample, models, np.empty(problem.scratch_size)) == 1
+    np.testing.assert_allclose(matrix_of(models[0]), matrix, atol=1e-9)
+    data[:, 100] = 0.5 * (data[:, 7] + data[:, 3])
+    assert solve(data, sample, models, np.empty(problem.scratch_size)) == 0
 
 
 @compiled

@@ -156,6 +156,18 @@ def too_long_a_model(data, weights, model, scratch):
     return True
 
 
+def too_long_if_all_count(data, weights, model, scratch):
+    if weights.min() > 0.0:
+        model[1] = 0.0
+    return True
+
+
+def too_long_if_few_count(data, weights, model, scratch):
+    if weights.min() == 0.0 and weights.sum() == 1.0:
+        model[1] = 0.0
+    return True
+
+
 def look_at_next(data, model, sample):
     return data[0, sample[1]] > 0.0
 
@@ -192,6 +204,8 @@ def long_basis(model, basis):
     ("fields", "message"),
     [
         ({"fit": too_long_a_model}, "fit reads or writes outside an array: index 1"),
+        ({"fit": too_long_if_all_count}, "fit reads or writes outside an array: index 1"),
+        ({"fit": too_long_if_few_count}, "fit reads or writes outside an array: index 1"),
         ({"fit": lambda data, weights, model, scratch: None}, "fit returns None, not a value of type bool"),
         ({"is_valid": look_at_next}, "is_valid reads or writes outside an array: index 1"),
         ({"is_degenerate": long_scratch}, "is_degenerate reads or writes outside an array: index 288"),

@@ -10,6 +10,7 @@ import pytest
 
 import bansac
 from bansac.geometry import apply_transform, normalize_points
+from bansac.numeric.jit import plain
 from bansac.problems.essential import ESSENTIAL
 from bansac.problems.fundamental import FUNDAMENTAL
 from bansac.problems.homography import HOMOGRAPHY
@@ -19,6 +20,7 @@ from bansac.significance.configuration import (
     find_configuration,
     matches_of_plane,
     plane_distance,
+    rate_by_noise,
 )
 from bansac.synthetic import epipolar_matches, homography_matches, planar_scene_matches, rotation_matches
 from tests.reference import degensac as reference
@@ -109,6 +111,20 @@ def test_points_on_a_line_of_one_image_are_collinear():
             assert find_configuration(problem, arranged, np.zeros(200), 1.0) == "collinear"
 
 
+@pytest.mark.parametrize("unit", [1e-3, 1.0, 1e3])
+def test_inliers_off_a_line_are_chance_if_there_are_as_many_near_the_threshold(unit):
+    for seed in SEEDS:
+        rng = np.random.default_rng(seed)
+        data, residuals = rng.uniform(0, 500, (4, 1360)), np.zeros(1360)
+        data[:2, :160] = line_matches(seed, 160, 0).x1.T
+        residuals[160:] = rng.uniform(0, 30, 1200)  # some 40 inliers
+        order = rng.permutation(1360)
+        data, residuals = np.ascontiguousarray(unit * data[:, order]), unit * residuals[order]
+        assert find_configuration(FUNDAMENTAL, data, residuals, unit) == "collinear"
+        only_inliers = np.where(residuals > unit, 100 * unit, residuals)
+        assert find_configuration(FUNDAMENTAL, data, only_inliers, unit) == "general"
+
+
 @whole_search
 def test_a_homography_has_a_plane():
     scene = homography_matches(seed=1)
@@ -196,6 +212,13 @@ def test_the_distance_from_a_plane_agrees_with_its_definition():
         H = rng.normal(size=(3, 3)) + 2 * np.eye(3)
         expected = [reference.plane_distance(H, match) ** 0.5 for match in data.T]
         assert [plane_distance(data, H.ravel(), k) for k in range(40)] == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("sine", [0.05, 0.5, 0.9])
+def test_the_rate_by_noise_is_that_of_random_directions_and_a_little_more(sine):
+    angles = np.random.default_rng(0).uniform(0, 2 * np.pi, 100_000)
+    simulated = np.mean(np.abs(np.sin(angles)) <= sine)
+    assert simulated < plain(rate_by_noise)(sine) < 1.3 * simulated
 
 
 def test_curves_have_no_configuration():

@@ -70,6 +70,13 @@ def test_every_model_agrees_with_its_sample_and_its_focal_length():
             assert s[2] < 1e-3 * s[0]
 
 
+def test_the_matrices_have_unit_norm():
+    rng = np.random.default_rng(5)
+    norms = [np.linalg.norm(F) for _ in range(20) for F in one_focal(*rng.uniform(-1, 1, (2, 6, 2)))[0]]
+    assert len(norms) > 20
+    assert norms == pytest.approx(np.ones(len(norms)))
+
+
 def test_the_unit_of_the_points_has_no_effect():
     x1, x2, _ = reference.scene(np.random.default_rng(3), 1.5, 1.5)
     expected = np.sort(shared_focal_6pt.shared_focal_6pt(x1, x2)[1])

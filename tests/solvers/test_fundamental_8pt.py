@@ -18,11 +18,11 @@ fit = kernel(module.fit)
 seeds = st.integers(0, 2**32)
 
 
-@given(seeds)
-def test_fit_is_the_eight_point_algorithm_with_rank_two(seed):
+@given(seeds, st.sampled_from([0.0, 2.0]))
+def test_fit_is_the_eight_point_algorithm_with_rank_two(seed, offset):
     rng = np.random.default_rng(seed)
     data, _, _ = reference.random_scene(rng, 40)
-    data += rng.normal(0, 1e-3, data.shape)
+    data += rng.normal(0, 1e-2, data.shape) + offset * np.array([[1.0], [-1.0], [0.5], [2.0]])
     weights = rng.uniform(0.1, 1, 40) * (rng.uniform(size=40) < 0.8)
     model = np.empty(9)
     assert fit(data, weights, model, np.empty(SCRATCH))

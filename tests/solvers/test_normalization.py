@@ -5,7 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bansac.solvers.normalization import as_weights, canonical_fundamental, canonical_homography, normalize
+from bansac.solvers.normalization import (
+    apply_inverse,
+    as_weights,
+    canonical_fundamental,
+    canonical_homography,
+    denormalize_fundamental,
+    denormalize_homography,
+    normalize,
+)
 from tests.reference import homography as reference
 
 
@@ -78,3 +86,21 @@ def test_a_weight_may_be_zero_but_not_negative():
     for weights in ([-1e-9, 2.0], [np.nan, 2.0], [np.inf, 2.0]):
         with pytest.raises(ValueError, match="weights must be finite and >= 0"):
             as_weights(weights, 2)
+
+
+def test_matrices_return_to_the_frames_of_the_images():
+    rng = np.random.default_rng(2)
+    data, transform = rng.uniform([[0], [100], [-300], [50]], [[500], [300], [80], [70]], (4, 20)), np.empty(5)
+    normalize(data, transform)
+    scale, x1, y1, x2, y2 = transform
+    A, B = (np.array([[scale, 0, -scale * x], [0, scale, -scale * y], [0, 0, 1]]) for x, y in ((x1, y1), (x2, y2)))
+    M = rng.normal(size=(3, 3))
+    for function, expected in (
+        (denormalize_homography, np.linalg.inv(B) @ M @ A),
+        (denormalize_fundamental, B.T @ M @ A),
+    ):
+        model = M.ravel().copy()
+        function(model, transform)
+        np.testing.assert_allclose(reference.unit(model.reshape(3, 3)), reference.unit(expected), atol=1e-12)
+        apply_inverse(function, model, transform)
+        np.testing.assert_allclose(reference.unit(model.reshape(3, 3)), reference.unit(M), atol=1e-9)

@@ -87,11 +87,14 @@ def test_the_focal_lengths_are_those_of_another_library():
     assert agree >= 196
 
 
-def test_the_unit_of_the_points_has_no_effect():
-    X, x, *_ = reference.scene(np.random.default_rng(4))
+@pytest.mark.parametrize("tilt", [None, TILT], ids=["general", "plane"])
+def test_the_unit_of_the_points_has_no_effect(tilt):
+    X, x, *_ = reference.scene(np.random.default_rng(4), tilt=tilt)
     expected = p4pf(X, x)[1]
+    assert expected.size > 0
     assert p4pf(X, 500 * x)[1] == pytest.approx(500 * expected)
-    assert p4pf(1e4 * X, x)[1] == pytest.approx(expected)
+    for unit in (1e-4, 1e4):
+        assert p4pf(unit * X, x)[1] == pytest.approx(expected)
 
 
 def test_a_plane_parallel_to_the_image_has_a_usual_focal_length():

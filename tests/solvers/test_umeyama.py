@@ -10,10 +10,14 @@ from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
 from bansac.geometry import rotation_matrix
+from bansac.numeric.jit import kernel
+from bansac.numeric.quaternion import matrix_of
+from bansac.solvers import umeyama as module
 from bansac.solvers.umeyama import umeyama
 from tests.reference import space
 
 seeds = st.integers(0, 2**32 - 1)
+solve = kernel(module.solve_motion)
 
 
 @settings(max_examples=30)
@@ -48,6 +52,19 @@ def test_the_fit_is_that_of_opencv_and_without_scale_that_of_scipy(seed):
     R = Rotation.align_vectors(x2 - m2, x1 - m1, weights=weights)[0].as_matrix()
     expected = np.column_stack([R, m2 - R @ m1])
     np.testing.assert_allclose(umeyama(x1, x2, weights, with_scale=False), expected, atol=1e-9)
+
+
+@settings(max_examples=30)
+@given(seed=seeds, with_scale=st.booleans())
+def test_a_sample_has_the_least_squares_of_its_three_matches_only(seed, with_scale):
+    rng = np.random.default_rng(seed)
+    x1 = rng.normal(size=(9, 3))
+    x2 = rng.uniform(0.5, 2) * x1 @ rotation_matrix(rng.normal(size=3)).T + 0.1 * rng.normal(size=(9, 3)) + [1, 2, 3]
+    order, model = rng.permutation(9), np.empty(7)
+    sample = order[:3]
+    assert solve(np.ascontiguousarray(np.hstack([x1, x2]).T), sample, with_scale, model, np.empty(module.SCRATCH))
+    expected = space.umeyama(x1[sample], x2[sample], np.ones(3), with_scale)
+    np.testing.assert_allclose(matrix_of(model), expected, atol=1e-6)
 
 
 def test_a_known_motion_is_found():
