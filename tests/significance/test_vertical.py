@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from numba import config
 
 import bansac
 from bansac.geometry import decompose_essential, essential_from_pose, normalize_points, rotation_matrix
@@ -36,8 +37,8 @@ def test_a_disturbed_model_moves_to_the_true_one(problem, seed):
 @pytest.mark.parametrize("seed", range(4))
 def test_the_model_keeps_the_verticals_among_outliers(seed):
     made, data = scene(seed, 100, 0.3)
-    model = bansac.estimate_essential(made.x1, made.x2, made.K, threshold=1.5).model.flatten()
-    threshold = 1.5 / made.K[0, 0]
+    turn = rotation_matrix(np.random.default_rng(seed).normal(0, 3e-4, 3))
+    model, threshold = (essential_from_pose(made.R, made.t) @ turn).ravel(), 1.5 / made.K[0, 0]
     found = keep_verticals(ESSENTIAL, data, model, threshold)
     tilts = [np.linalg.norm(R @ data[4:7, 0] - data[7:10, 0]) for R in decompose_essential(found.reshape(3, 3))[:2]]
     assert min(tilts) < 1e-9
@@ -59,6 +60,7 @@ def test_problems_with_verticals_are_known():
     assert of_three_matches(ESSENTIAL) is of_three_matches(ESSENTIAL)
 
 
+@pytest.mark.skipif(bool(config.DISABLE_JIT), reason="interpreted, its searches take minutes")
 def test_few_inliers_that_keep_the_verticals_are_a_success():
     found = []
     for seed in range(12):
