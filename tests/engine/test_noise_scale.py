@@ -13,8 +13,10 @@ from bansac import Options
 from bansac.engine.noise_scale import SMALLEST, estimate_threshold, threshold_bounds, threshold_factor
 from bansac.geometry import normalize_points
 from bansac.lab.metrics import corner_error, rotation_error, translation_error
+from bansac.problems.essential import ESSENTIAL
 from bansac.problems.fundamental import FUNDAMENTAL
 from bansac.problems.homography import HOMOGRAPHY
+from bansac.problems.upright import upright
 from bansac.synthetic import epipolar_matches, homography_matches, line_points
 
 pytestmark = pytest.mark.skipif(numba.config.DISABLE_JIT, reason="whole searches take minutes as plain Python")
@@ -255,3 +257,9 @@ def test_all_runs_together_keep_to_the_maximum_of_iterations(kind, most):
     for noise in (0.1, 5.0):
         result = estimate(kind, make_scene(kind, noise, 1), "auto", max_iterations=most, min_iterations=most)
         assert result.iterations <= most
+
+
+def test_the_parameters_count_if_samples_determine_fewer():
+    residuals = np.abs(np.random.default_rng(0).normal(0, 1, 15))
+    found = [estimate_threshold(residuals, problem, (0.1, 10.0)) for problem in (upright(ESSENTIAL), ESSENTIAL)]
+    assert found[0] == found[1]

@@ -154,6 +154,11 @@ def test_a_repair_needs_the_detection():
         Problem(**FIELDS, repair_degenerate=lambda data, sample, model, squared_threshold, rng, scratch: False)
 
 
+def test_normalised_models_need_the_way_back():
+    with pytest.raises(ValueError, match="normalize needs denormalize, which is None"):
+        Problem(**FIELDS, normalize=lambda data, transform: None)
+
+
 def test_tangent_and_parameters_belong_together():
     with pytest.raises(ValueError, match="tangent and parameters belong together"):
         Problem(**FIELDS, parameters=1)

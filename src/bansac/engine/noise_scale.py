@@ -94,7 +94,7 @@ def estimate_threshold(residuals: NDArray[np.float64], problem: Problem, bounds:
     residuals : (N,) ndarray
         Residuals of the points; inf for a point that cannot be an inlier.
     problem : Problem
-        The problem, for its codimension and sample size.
+        The problem, for its codimension, sample size and number of parameters.
     bounds : tuple of float
         The smallest and the largest threshold.
 
@@ -107,7 +107,7 @@ def estimate_threshold(residuals: NDArray[np.float64], problem: Problem, bounds:
     return _estimate_threshold(
         residuals,
         codimension,
-        problem.sample_size * codimension,
+        max(problem.sample_size * codimension, problem.parameters or 0),  # samples with verticals determine fewer
         threshold_factor(codimension),
         peak_ratio(codimension),
         bounds[0],

@@ -212,6 +212,8 @@ def _check_fields(problem: Any) -> None:
             _check_function(row, function)
     if problem.repair_degenerate is not None and problem.is_degenerate is None:
         raise ValueError("repair_degenerate needs is_degenerate, which is None")
+    if problem.normalize is not None and problem.denormalize is None:
+        raise ValueError("normalize needs denormalize, which is None: models would stay in its frame")
     if problem.parameters is not None:
         _check_size("parameters", problem.parameters, 1)
     if (problem.tangent is None) != (problem.parameters is None):
@@ -295,7 +297,7 @@ class Problem:
     normalize : callable, optional
         ``normalize(data, transform)``: transform ``data`` to a well-conditioned frame in place. Write the
         transformation into ``transform`` (``1 + 2 * channels`` float64). ``transform[0]`` is the factor by which
-        residual distances change.
+        residual distances change. It needs ``denormalize``.
     denormalize : callable, optional
         ``denormalize(model, transform)``: transform ``model`` back to the caller's coordinates in place.
     normalize_model : callable, optional

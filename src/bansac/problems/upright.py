@@ -3,7 +3,8 @@
 Each match also has the unit verticals in both cameras, rows 4 to 9 of the data, which are the same for all matches.
 Minimal samples of three matches keep the vertical. Fits and refinements of larger sets are those of the essential
 matrix and ignore it, so that its errors do not reach the final model. The significance test is that of the essential
-matrix, too: the refinement can move the model through five matches.
+matrix, too, because the refinement can move the model through five matches. If it fails, the nearest model that keeps
+the vertical is tested (``significance.vertical``).
 """
 
 from __future__ import annotations

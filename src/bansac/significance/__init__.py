@@ -6,10 +6,11 @@
 ``false_alarms``   the number of false alarms (NFA)
 ``null_model``     residuals under chance
 ``common_motion``  the affine motion that most matches of two images follow
-``support``        distinct inliers; points on a line
+``support``        distinct inliers; points on a line or a plane
 ``ambiguity``      another epipolar geometry off a dominant plane
+``vertical``       the nearest essential matrix that keeps known verticals
 ``configuration``  planar, collinear and rotation-only configurations of two views
 =================  ==============================================================================
 
-It imports ``engine``, ``problems``, ``solvers`` and ``numeric``.
+It imports ``geometry``, ``engine``, ``problems``, ``solvers`` and ``numeric``.
 """

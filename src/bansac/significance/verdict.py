@@ -21,6 +21,7 @@ from bansac.significance.false_alarms import SIGNIFICANT, log_nfa
 from bansac.significance.fast_test import is_significant_fast
 from bansac.significance.null_model import NullModel, add_neighbours, measure_far, measure_null_model
 from bansac.significance.support import count_off_line, count_off_plane, first_of_equals
+from bansac.significance.vertical import has_verticals, keep_verticals, of_three_matches
 
 __all__ = ["Verdict", "find_verdict", "is_significant", "plane_motion_verdict"]
 
@@ -181,10 +182,35 @@ def _test_support(
 ) -> tuple[str, str | None]:
     """Test whether chance explains the support, and whether enough inliers are off a line.
 
-    Returns a text that says why chance explains the support, "" if it does not, and "collinear" or None.
+    Returns a text that says why chance explains the support, "" if it does not, and "collinear" or None. With known
+    verticals, the model that keeps them is tested, too.
     """
+    tested, matches = problem, data
     if problem.evidence is not None:
-        problem, data, model = problem.evidence(data, model)
+        tested, matches, model = problem.evidence(data, model)
+    found = _test(tested, matches, threshold, unit, model, residuals, inliers, count, noise)
+    if found[0] == "" or count <= problem.sample_size or not has_verticals(problem):
+        return found
+    model = keep_verticals(tested, data, model, threshold / unit)
+    residuals = tested.distances(matches, model) * unit
+    inliers = residuals <= threshold
+    count, tested = int(inliers.sum()), of_three_matches(tested)
+    kept = _test(tested, matches, threshold, unit, model, residuals, inliers, count, noise)
+    return kept if kept[0] == "" else found
+
+
+def _test(
+    problem: Problem,
+    data: NDArray[np.float64],
+    threshold: float,
+    unit: float,
+    model: NDArray[np.float64],
+    residuals: NDArray[np.float64],
+    inliers: NDArray[np.bool_],
+    count: int,
+    noise: float,
+) -> tuple[str, str | None]:
+    """Return the texts of ``_test_support`` for the model of the significance test."""
     m = problem.sample_size
     threshold, residuals, noise = threshold / unit, residuals / unit, noise / unit
     if count <= m:

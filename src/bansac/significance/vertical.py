@@ -1,0 +1,105 @@
+"""The essential matrix near a given one that keeps known verticals, for the significance test.
+
+A model of ``problems.upright`` is refined without the verticals. It then has five parameters, and chance gives it more
+support than the models of samples, which have three. The nearest maximum of the support among the models with three
+parameters is tested instead, with samples of three matches.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import math
+
+import numpy as np
+
+from bansac.geometry import cross_matrix, decompose_essential
+from bansac.numeric.arrays import Floats
+from bansac.problems.problem import Problem
+from bansac.solvers import essential_upright_3pt
+
+__all__ = ["has_verticals", "keep_verticals", "of_three_matches"]
+
+# Largest number of Gauss-Newton steps for each set of matches, and the smallest step in radians.
+_STEPS, _SMALLEST = 10, 1e-9
+# The matches of the second set have at most this residual, in thresholds.
+_REACH = 2.0
+
+
+def has_verticals(problem: Problem) -> bool:
+    """Return whether a problem is one of ``problems.upright``."""
+    return problem.solve is essential_upright_3pt.solve
+
+
+@functools.cache
+def of_three_matches(essential: Problem) -> Problem:
+    """Return the essential matrix with samples of three matches, for models that keep the verticals."""
+    return dataclasses.replace(essential, sample_size=3, max_models=essential_upright_3pt.MAX_MODELS)
+
+
+def keep_verticals(essential: Problem, data: Floats, model: Floats, threshold: float) -> Floats:
+    """Return the essential matrix (9) that keeps the verticals and has the inliers of a model.
+
+    Parameters
+    ----------
+    essential : Problem
+        The essential matrix with the residuals of the model.
+    data : (10, N) ndarray
+        Matches with the unit verticals of both cameras.
+    model : (9,) ndarray
+        An essential matrix.
+    threshold : float
+        Largest residual of an inlier, in the unit of the data.
+
+    Returns
+    -------
+    (9,) ndarray
+        The matrix E = F2^T [t]x R F1, where F1 and F2 turn the verticals to the second axis, and R turns about it.
+    """
+    matches = np.ascontiguousarray(data[:4])
+    frame1, frame2 = (_upright_frame(data[rows, 0]) for rows in (slice(4, 7), slice(7, 10)))
+    *rotations, t = decompose_essential(model.reshape(3, 3))
+    R = max((frame2 @ R @ frame1.T for R in rotations), key=lambda R: float(R[1, 1]))
+    angle, t = math.atan2(R[0, 2] - R[2, 0], R[0, 0] + R[2, 2]), frame2 @ t
+    reach, found = threshold, model
+    for _ in range(2):
+        near = np.ascontiguousarray(matches[:, essential.distances(matches, found) <= reach])
+        for _ in range(_STEPS if near.shape[1] >= 3 else 0):
+            found, directions = _parametrise(angle, t, frame1, frame2)
+            step = _step(essential, near, found, directions, threshold)
+            angle, t = angle + step[0], t + step[1:] @ _tangents(t)
+            t /= np.linalg.norm(t)
+            if np.abs(step).max() < _SMALLEST:
+                break
+        found, reach = _parametrise(angle, t, frame1, frame2)[0], _REACH * threshold
+    return found
+
+
+def _upright_frame(vertical: Floats) -> Floats:
+    """Return a rotation whose second row is the vertical."""
+    across = np.linalg.svd(vertical[None])[2][1]
+    return np.array([across, vertical, np.cross(across, vertical)])
+
+
+def _tangents(t: Floats) -> Floats:
+    return np.asarray(np.linalg.svd(t[None])[2][1:])
+
+
+def _parametrise(angle: float, t: Floats, frame1: Floats, frame2: Floats) -> tuple[Floats, Floats]:
+    """Return the matrix (9) of an angle and a translation, and its derivatives (3 x 9) by the angle and along t."""
+    c, s = math.cos(angle), math.sin(angle)
+    turn, turned = np.array([[c, 0, s], [0, 1, 0], [-s, 0, c]]), np.array([[-s, 0, c], [0, 0, 0], [-c, 0, -s]])
+    parts = [(t, turn), (t, turned), *((along, turn) for along in _tangents(t))]
+    found = np.array([(frame2.T @ cross_matrix(first) @ second @ frame1).ravel() for first, second in parts])
+    return found[0], found[1:]
+
+
+def _step(essential: Problem, data: Floats, model: Floats, directions: Floats, threshold: float) -> Floats:
+    """Return a Gauss-Newton step along the directions (3 x 9) with the weights of the Cauchy loss."""
+    c, n = essential.residual_size, data.shape[1]
+    residuals, derivatives = np.empty((c, n)), np.empty((9 * c, n))
+    essential.manifold[0](data, model, 0, n, residuals, derivatives)
+    roots = 1.0 / np.sqrt(1.0 + (residuals * residuals).sum(axis=0) / threshold**2)
+    J = np.einsum("pk,ckn->cnp", directions, derivatives.reshape(c, 9, n)) * roots[:, None]
+    step = np.linalg.lstsq(J.reshape(c * n, 3), -(residuals * roots).ravel(), rcond=None)[0]
+    return np.asarray(step / max(1.0, 2.0 * float(np.abs(step).max())))  # at most half a radian
