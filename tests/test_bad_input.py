@@ -9,6 +9,8 @@ import pytest
 
 import bansac
 from bansac.problems.line import LINE
+from bansac.problems.table import ESTIMATORS
+from bansac.warm import _data as warm_data
 
 RNG = np.random.default_rng(0)
 GOOD = RNG.uniform(0, 100, (30, 2))
@@ -279,6 +281,7 @@ class Unreadable:
         ({"treshold": 1.0}, TypeError, "unknown option 'treshold'; the options are threshold, .*, trace; other argum"),
         ({"score": np.ones(30)}, TypeError, "unknown option 'score'; .* other arguments are scores, priors, weights"),
         ({"threshold": 0.0}, ValueError, "threshold"),
+        ({"threshold": np.zeros(3)}, ValueError, "threshold"),
         ({"confidence": 10**400}, ValueError, "confidence"),
         ({"gamma": lambda ratio: ratio[:-1]}, ValueError, "gamma"),
         ({"cpt": [[[0, 1], [1, 2]]]}, ValueError, r"cpt\[0\]"),
@@ -399,6 +402,16 @@ def test_a_point_beyond_float32_is_an_outlier(call, far):
     result = call(points, threshold=0.5) if plane else call(points)
     assert result.success
     assert result.inliers.tolist() == [k != 30 for k in range(60)]
+
+
+@pytest.mark.parametrize("scale", [1e-320, 1e-308, 1e-300, 1e-154, 1e-100, 1e90])
+@pytest.mark.parametrize("row", ESTIMATORS, ids=lambda row: row.function)
+def test_a_unit_at_the_limits_of_floats_gives_a_finite_model_or_none(row, scale):
+    function, kind = row.load_function(), row.warm or next(r.warm for r in ESTIMATORS if r.problem == row.problem)
+    data = warm_data()[kind]
+    scaled = data | {name: np.asarray(data[name]) * scale for name in row.data}
+    result = function(**scaled, max_iterations=60)
+    assert_honest(result, len(result.inliers))
 
 
 def test_coordinates_of_a_map_give_the_same_homography():

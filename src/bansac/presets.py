@@ -272,12 +272,12 @@ def _merge(
     start = base.threshold or chosen.thresholds.get(problem.name, default_threshold or problem.default_threshold)
     if isinstance(threshold, str) and threshold != "auto":
         raise ValueError(f"threshold must be a number > 0 or 'auto', got {threshold!r}")
-    changes["threshold"] = start if threshold is None or threshold == "auto" else threshold
+    changes["threshold"] = start if threshold is None or isinstance(threshold, str) else threshold
     resolved = base.replace(**changes)
     if resolved.max_iterations is None:
         most = chosen.max_iterations.get(problem.name, problem.default_max_iterations)
         resolved = resolved.replace(max_iterations=max(most, resolved.min_iterations))
-    if resolved.threshold is None and not chosen.estimates_threshold and threshold != "auto":
+    if resolved.threshold is None and not chosen.estimates_threshold and threshold is None:
         raise ValueError(f"threshold must be given: {problem.name} has no default in preset {preset!r}")
     if resolved.epipolar_error is not None and not epipolar_choice:
         raise ValueError(

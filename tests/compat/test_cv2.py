@@ -235,6 +235,8 @@ def test_the_constants_have_the_values_of_opencv(theirs, name):
         lambda cv: cv.findHomography(X1[:, :1], X2[:, :1], 8),
         lambda cv: cv.estimateAffine2D(X1[:1], X2[:1]),
         lambda cv: cv.estimateAffine2D(X1, X2, method=0),
+        lambda cv: cv.estimateAffine2D(X1, X2, refineIters=np.zeros(3)),
+        lambda cv: cv.estimateAffine2D(X1, X2, refineIters=-1),
         lambda cv: cv.estimateAffinePartial2D(X1[:1], X2[:1]),
         lambda cv: cv.findEssentialMat(X1, X2, np.eye(3), np.zeros(3), np.eye(3), np.zeros(3)),
         lambda cv: cv.findEssentialMat(as_homogeneous(X1), as_homogeneous(X2), np.eye(3)),
@@ -277,7 +279,7 @@ def test_bad_arguments_are_errors_of_opencv(theirs, call):
             call(cv)
     assert ours.error is theirs.error
     names = "src|dst|points1|from_|method|distCoeffs|objectPoints|imagePoints|cameraMatrix|flags|confidence"
-    names += "|force_rotation|threshold"
+    names += "|force_rotation|threshold|refineIters"
     with pytest.raises(ValueError, match=names):
         call(ours)
 

@@ -305,6 +305,8 @@ def _affine(
     """Estimate an affine or a similarity transform."""
     x1, x2 = as_pair("from_", from_, "to", to, least=2)
     call = read_method(method, threshold, maxIters, confidence)
+    if not isinstance(refineIters, int | np.integer) or refineIters < 0:
+        raise ValueError(f"refineIters must be an integer >= 0, got {refineIters!r}")
     if refineIters == 0:
         call.settings["refinement"] = None
     return answer(call.run(estimate, x1, x2), sample_size, inliers)

@@ -125,8 +125,11 @@ def run(
     )
     restarts, stop_reason = search.run()
     best = restarts.best
+    model = None if best is None else _to_caller(problem, best.model, transform)
+    if model is not None and not np.isfinite(model).all():  # beyond the range of floats in the caller's unit
+        best = model = None
     return EngineResult(
-        model=None if best is None else _to_caller(problem, best.model, transform),
+        model=model,
         score=0.0 if best is None else best.score,
         beliefs=_beliefs(options, plan, state, order),
         iterations=restarts.iterations,
@@ -154,10 +157,11 @@ def _rank(quality: Floats) -> Ints:
 
 def _to_caller(problem: Problem, model: Floats, transform: Floats) -> Floats:
     """Transform a model from the frame of the run to the caller's coordinates, in place."""
-    if problem.denormalize is not None:
-        problem.denormalize(model, transform)
-    if problem.canonical is not None:
-        problem.canonical(model)
+    with np.errstate(all="ignore"):
+        if problem.denormalize is not None:
+            problem.denormalize(model, transform)
+        if problem.canonical is not None and np.isfinite(model).all():
+            problem.canonical(model)
     return model
 
 

@@ -82,8 +82,9 @@ def normalize(data: Floats, transform: Floats) -> None:
     centre = _median(points)
     points -= centre[:, None]
     spread = float(_median(np.abs(points).reshape(1, -1))[0])
-    scale = 1.0 / spread if spread > 0.0 else 1.0
-    points *= scale
+    scale = 1.0 / spread if spread >= np.finfo(np.float64).tiny else 1.0
+    with np.errstate(over="ignore"):
+        points *= scale
     transform[0], transform[1] = 1.0, scale
     transform[2:5] = centre
 

@@ -133,7 +133,7 @@ def denormalize(model: Floats, transform: Floats) -> None:
 
 def canonical(model: Floats) -> None:
     """Scale the coefficients to unit norm, with f negative inside."""
-    model *= math.copysign(1.0 / float(np.linalg.norm(model)), model[0])
+    model /= np.copysign(math.hypot(*model), model[0])
 
 
 def centre_and_axes(model: Floats) -> Floats:

@@ -112,7 +112,7 @@ def canonical(model: Floats) -> None:
     """Scale the normal to unit length, with its first large entry positive."""
     normal = model[:3].copy()
     fix_sign(normal)
-    model *= math.copysign(1.0 / float(np.linalg.norm(normal)), normal @ model[:3])
+    model /= np.copysign(math.hypot(*normal), normal @ model[:3])
 
 
 PLANE = Problem(
