@@ -300,7 +300,7 @@ def estimateAffinePartial2D(
 
 def _affine(
     estimate: Any, sample_size: int, from_: ArrayLike, to: ArrayLike, inliers: Any, method: Any,
-    threshold: float, maxIters: int | None, confidence: float | None, refineIters: int,
+    threshold: float, maxIters: int | None, confidence: float | None, refineIters: Any,
 ) -> Answer:  # fmt: skip
     """Estimate an affine or a similarity transform."""
     x1, x2 = as_pair("from_", from_, "to", to, least=2)
