@@ -1,4 +1,4 @@
-"""Measure the latency besides the estimation: import, loading of cached kernels, and compilation.
+"""Measure the latency besides the estimation: imports, loading of cached kernels, compilation, and the command line.
 
     python benchmarks/latency.py [--runs 7] [--before PATH] [--json FILE]
 
@@ -30,11 +30,13 @@ MODELS = ("H", "F", "E")
 
 # Measured statements, each with a preparation that is not measured; each runs in its own process.
 MEASURED = """
-import time
+import os, time
+def cpu_time():
+    return time.process_time() + sum(os.times()[2:4])
 {prepare}
-wall, cpu = time.perf_counter(), time.process_time()
+wall, cpu = time.perf_counter(), cpu_time()
 {statement}
-print(time.perf_counter() - wall, time.process_time() - cpu)
+print(time.perf_counter() - wall, cpu_time() - cpu)
 """
 
 POINTS = """
@@ -54,6 +56,21 @@ CALLS = {
     "F": "bansac.estimate_fundamental(500 * x1, 500 * x2)",
     "E": "bansac.estimate_essential(x1, x2)",
 }
+
+# The commands, with the demo's matches in a file.
+COMMAND = "subprocess.run([sys.executable, '-m', 'bansac', *{arguments!r}], stdout=subprocess.DEVNULL, check=True)"
+COMMANDS = {
+    "bansac --help": ["--help"],
+    "bansac estimate m.csv --model H": ["estimate", "m.csv", "--model", "H"],
+}
+FILE = """
+import os, subprocess, sys, tempfile
+import numpy as np
+from bansac.matches import load_demo
+pair = load_demo()
+os.chdir(tempfile.mkdtemp())
+np.savetxt("m.csv", np.column_stack([pair.x1, pair.x2, pair.scores]), delimiter=",")
+"""
 
 TRIVIAL_MODULE = """
 from numba import njit
@@ -127,7 +144,7 @@ def measure_all(sources: Mapping[str, Path], runs: int, folder: Path) -> dict[st
     trivial.mkdir()
     (trivial / "trivial.py").write_text(TRIVIAL_MODULE)
     imports, warm, cold = (dict[Key, Job]() for _ in range(3))
-    for name in ("numpy", "bansac"):
+    for name in ("numpy", "numba", "bansac"):
         for tree, source in sources.items():
             imports[tree, f"import {name}"] = Job("", f"import {name}", source, folder / tree)
     for tree in sources:
@@ -138,6 +155,9 @@ def measure_all(sources: Mapping[str, Path], runs: int, folder: Path) -> dict[st
             job = Job("import bansac" + POINTS, call, source, folder / tree)
             warm[tree, f"warm cache {model}"] = job
             cold[tree, f"first call ever {model}"] = job._replace(cache=None)
+    for name, arguments in COMMANDS.items():
+        for tree, source in sources.items():
+            warm[tree, name] = Job(FILE, COMMAND.format(arguments=arguments), source, folder / tree)
     measured = in_turn(imports, runs, folder) | in_turn(warm, runs, folder) | in_turn(cold, min(runs, 3), folder)
     return {
         tree: with_excess({figure: times for (which, figure), times in measured.items() if which == tree})

@@ -6,12 +6,13 @@ The environment of ``--python`` has the wheel, NumPy and Numba. Each first call 
 empty home folder and without a folder for compiled kernels. The script fails if any kernel is compiled: in first calls,
 with the presets, or with the samplers of the paper. ``--full`` also compares with compilation on this machine: the
 results for the same processor level must have the same bits, and the speed is measured against code for this processor.
-Compiling takes minutes. Run ``--full`` on an idle machine.
+Compiling takes minutes. Run ``--full`` on an idle machine. Without it, the file keeps its earlier comparison.
 """
 
 from __future__ import annotations
 
 import argparse
+import datetime
 import json
 import os
 import statistics
@@ -23,6 +24,21 @@ from typing import Any
 
 from latency import CALLS as LATENCY_CALLS
 from latency import POINTS
+
+CIRCUMSTANCES = """
+import json, os, platform
+import numba, numpy
+from bansac.numeric import pack
+versions = {"numpy": numpy.__version__, "numba": numba.__version__, "python": platform.python_version()}
+machine = {"platform": platform.platform(), "cores": os.cpu_count()}
+print(json.dumps({"versions": versions, "machine": machine, "pack_bytes": pack.PACK_FILE.stat().st_size}))
+"""
+
+IMPORT = """
+import time
+import numba
+print(time.process_time())
+"""
 
 # Code before the measured one: without the kernels of the wheel.
 WITHOUT_PACK = "from pathlib import Path; from bansac.numeric import pack; pack.PACK_FILE = Path('missing')\n"
@@ -153,6 +169,18 @@ def check_calls(wheel: Wheel, runs: int) -> dict[str, Any]:
     return found
 
 
+def circumstances(wheel: Wheel) -> dict[str, Any]:
+    """Return date, versions and machine, the bytes of the compiled kernels, and the time of ``import numba``."""
+    (line,) = wheel.run(CIRCUMSTANCES)
+    found: dict[str, Any] = json.loads(line)
+    imports = [float(wheel.run(IMPORT)[0]) for _ in range(5)]
+    return {
+        "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        **found,
+        "import_numba": {"cpu_seconds": statistics.median(imports)},
+    }
+
+
 def compare(wheel: Wheel, cache: str) -> dict[str, Any]:
     """Return how many results have the same bits, and the ratio of the speed."""
     (level,) = wheel.run("from bansac.numeric.target import portable_level; print(portable_level())")
@@ -185,13 +213,13 @@ def main() -> None:
     """Run the checks."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--python", type=Path, required=True, help="interpreter of the environment with the wheel")
-    parser.add_argument("--runs", type=int, default=1, help="processes of each first call")
+    parser.add_argument("--runs", type=int, default=5, help="processes of each first call; the median counts")
     parser.add_argument("--full", action="store_true", help="compare with compilation on this machine")
     parser.add_argument("--json", type=Path, help="write the figures")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         wheel = Wheel(arguments.python, Path(folder))
-        report = {"first_calls": check_calls(wheel, arguments.runs)}
+        report = circumstances(wheel) | {"first_calls": check_calls(wheel, arguments.runs)}
         problems = [f"{name} compiles" for name, counts in report["first_calls"].items() if counts["compiled"]]
         problems += [
             f"{name} loads nothing" for name, counts in report["first_calls"].items() if not counts["from_wheel"]
@@ -202,7 +230,8 @@ def main() -> None:
             if report["compiled_here"]["same_bits"] < report["compiled_here"]["results"]:
                 problems.append("results have other bits than with compilation for the same processor level")
     if arguments.json:
-        arguments.json.write_text(json.dumps(report, indent=1) + "\n")
+        earlier = json.loads(arguments.json.read_text()) if arguments.json.exists() else {}
+        arguments.json.write_text(json.dumps(earlier | report, indent=1) + "\n")
     if problems:
         sys.exit("\n".join(problems))
 

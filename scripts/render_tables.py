@@ -246,24 +246,35 @@ def waiting_times() -> str:
     seconds = document["seconds"]
     models = "HFE"
 
-    def first(kind: str, figures: Mapping[str, float]) -> str:
-        return ", ".join(f"{model} {figures[f'{kind} {model}']:.1f}" for model in models) + " s"
-
-    def warm(model: str) -> str:
-        more = 1e3 * seconds[f"warm cache {model}, more than a trivial cached function"]
-        return f"{model} {more:.0f}" if more >= 1 else f"{model} under 1"
+    def first(kind: str, figures: Mapping[str, float], digits: int = 1) -> str:
+        return ", ".join(f"{model} {figures[f'{kind} {model}']:.{digits}f}" for model in models) + " s"
 
     rows = [
         ["`import bansac`", f"{1e3 * seconds['import bansac']:.0f} ms"],
-        [
-            "first call of a process, kernels cached, more than that of a trivial cached function",
-            ", ".join(map(warm, models)) + " ms",
-        ],
+        ["first call of a process, kernels cached, with all imports", first("warm cache", seconds, 2)],
+        ["the same of a trivial cached function of Numba", f"{seconds['warm cache, trivial cached function']:.2f} s"],
         ["first call ever, with compilation", first("first call ever", seconds)],
     ]
-    if "cpu_seconds" in document:
-        rows.append(["the same, processor time", first("first call ever", document["cpu_seconds"])])
+    rows.append(["the same, processor time", first("first call ever", document["cpu_seconds"])])
+    commands = {"bansac --help": "", "bansac estimate m.csv --model H": ", kernels cached", "import numba": ""}
+    rows += [[f"`{name}`{remark}", f"{seconds[name]:.2f} s"] for name, remark in commands.items()]
     return lines(["what", "time"], rows)
+
+
+def wheel() -> str:
+    """Return the table of the first calls with a wheel that has compiled kernels."""
+    return lines(
+        ["first call", "processor time, s", "kernels loaded", "compiled"],
+        (
+            [
+                name,
+                f"{call['cpu_seconds']:.2f}" if "cpu_seconds" in call else "-",
+                str(call["from_wheel"]),
+                str(call["compiled"]),
+            ]
+            for name, call in bench("wheel")["first_calls"].items()
+        ),
+    )
 
 
 def calibration() -> str:
@@ -701,6 +712,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "unrelated": lambda: stored("hard", "unrelated"),
     "unknown-noise": lambda: stored("noise", "noise"),
     "waiting-times": waiting_times,
+    "wheel": wheel,
     "calibration": calibration,
     "family-calibration": family_calibration,
     "confidence": confidence,
@@ -724,6 +736,24 @@ TABLES: dict[str, Callable[[], str]] = {
     **SCALING,
     **SPEED,
 }
+
+
+def numba_in_command() -> str:
+    """Return the seconds of ``import numba`` and of an estimate on the command line."""
+    seconds = bench("latency")["seconds"]
+    return f"{seconds['import numba']:.2f} of the {seconds['bansac estimate m.csv --model H']:.2f} s"
+
+
+def wheel_bits() -> str:
+    """Return how many results have the same bits with the wheel and with code that is compiled here."""
+    compared = bench("wheel")["compiled_here"]
+    return f"{compared['same_bits']} of {compared['results']}"
+
+
+def wheel_ratios() -> str:
+    """Return the times with the wheel over those with code for this processor."""
+    ratios = bench("wheel")["compiled_here"]["time_over_host"]
+    return ", ".join(f"{ratio:.2f} ({name})" for name, ratio in ratios.items())
 
 
 def first_call() -> str:
@@ -774,6 +804,11 @@ def gallery_time(name: str) -> str:
 
 # Name of a figure in the text -> the figure.
 FIGURES: dict[str, Callable[[], str]] = {
+    "numba-in-command": numba_in_command,
+    "wheel-bits": wheel_bits,
+    "wheel-ratios": wheel_ratios,
+    "wheel-numba": lambda: f"{bench('wheel')['import_numba']['cpu_seconds']:.2f} s",
+    "wheel-size": lambda: f"{bench('wheel')['pack_bytes'] / 1e6:.1f} MB",
     "hard-E": lambda: few_inliers("E"),
     "hard-F": lambda: few_inliers("F"),
     "hard-unrelated": unrelated_successes,
