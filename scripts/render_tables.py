@@ -804,11 +804,6 @@ def gallery_time(name: str) -> str:
 
 # Name of a figure in the text -> the figure.
 FIGURES: dict[str, Callable[[], str]] = {
-    "numba-in-command": numba_in_command,
-    "wheel-bits": wheel_bits,
-    "wheel-ratios": wheel_ratios,
-    "wheel-numba": lambda: f"{bench('wheel')['import_numba']['cpu_seconds']:.2f} s",
-    "wheel-size": lambda: f"{bench('wheel')['pack_bytes'] / 1e6:.1f} MB",
     "hard-E": lambda: few_inliers("E"),
     "hard-F": lambda: few_inliers("F"),
     "hard-unrelated": unrelated_successes,
@@ -822,6 +817,11 @@ FIGURES: dict[str, Callable[[], str]] = {
     "gallery-stereo": lambda: gallery_time("stereo"),
     "gallery-circles": lambda: gallery_time("circles"),
     "gallery-planes": lambda: gallery_time("planes"),
+    "numba-in-command": numba_in_command,
+    "wheel-bits": wheel_bits,
+    "wheel-ratios": wheel_ratios,
+    "wheel-numba": lambda: f"{bench('wheel')['import_numba']['cpu_seconds']:.2f} s",
+    "wheel-size": lambda: f"{bench('wheel')['pack_bytes'] / 1e6:.1f} MB",
 }
 
 
