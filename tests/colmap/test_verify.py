@@ -233,6 +233,9 @@ def test_a_damaged_database_is_named(database):
     database.write_bytes(content[:middle] + b"\0" + content[middle:])
     with pytest.raises(OSError, match=r"a base\.db: cannot be read or written: .*malformed"):
         verify_database(database)
+    database.write_bytes(content.replace(b"sqlite_autoindex", b"sqlite_autoinde\x80"))
+    with pytest.raises(OSError, match=r"a base\.db: cannot be used as a database"):
+        verify_database(database)
 
 
 def test_a_second_run_says_at_once_that_the_database_is_busy(database):

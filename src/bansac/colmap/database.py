@@ -62,7 +62,7 @@ def _check_database(path: str | os.PathLike[str]) -> None:
                 raise OSError(f"{path}: is no database of COLMAP: it has no table {', '.join(sorted(missing))}")
             connection.execute("BEGIN IMMEDIATE")
             connection.execute("ROLLBACK")
-    except sqlite3.Error as error:
+    except (sqlite3.Error, UnicodeDecodeError) as error:
         raise OSError(f"{path}: cannot be used as a database: {error}") from None
 
 

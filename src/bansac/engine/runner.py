@@ -157,11 +157,10 @@ def _rank(quality: Floats) -> Ints:
 
 def _to_caller(problem: Problem, model: Floats, transform: Floats) -> Floats:
     """Transform a model from the frame of the run to the caller's coordinates, in place."""
-    with np.errstate(all="ignore"):
-        if problem.denormalize is not None:
-            problem.denormalize(model, transform)
-        if problem.canonical is not None and np.isfinite(model).all():
-            problem.canonical(model)
+    if problem.denormalize is not None:
+        problem.denormalize(model, transform)
+    if problem.canonical is not None and np.isfinite(model).all():
+        problem.canonical(model)
     return model
 
 

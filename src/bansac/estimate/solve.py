@@ -103,28 +103,29 @@ def solve_once(
     prior, quality = _prior_and_quality(problem, scores, priors, n, options)
     score_weights = _score_weights(data, weights, quality, options.weights(problem))
     test = functools.partial(is_significant, problem, data, unit, noise)
-    if n < problem.sample_size:
-        outcome = _no_data(prior, n, options, threshold)
-    else:
-        outcome = run(
-            problem,
-            data,
-            options,
-            threshold=threshold,
-            unit=unit,
-            prior=prior,
-            quality=quality,
-            weights=score_weights,
-            plausibility=plausibility,
-            is_significant=test if auto or initial_model is not None else None,
-            is_estimated=auto,
-            initial_model=initial_model,
+    with np.errstate(all="ignore"):  # near the limits of floats; a model that is not finite is none
+        if n < problem.sample_size:
+            outcome = _no_data(prior, n, options, threshold)
+        else:
+            outcome = run(
+                problem,
+                data,
+                options,
+                threshold=threshold,
+                unit=unit,
+                prior=prior,
+                quality=quality,
+                weights=score_weights,
+                plausibility=plausibility,
+                is_significant=test if auto or initial_model is not None else None,
+                is_estimated=auto,
+                initial_model=initial_model,
+            )
+        threshold = outcome.threshold
+        residuals, inliers, count = _measure(problem, data, outcome.model, threshold, unit)
+        verdict = find_verdict(
+            problem, data, threshold, unit, outcome, residuals, inliers, count, two_views=two_views, noise=noise
         )
-    threshold = outcome.threshold
-    residuals, inliers, count = _measure(problem, data, outcome.model, threshold, unit)
-    verdict = find_verdict(
-        problem, data, threshold, unit, outcome, residuals, inliers, count, two_views=two_views, noise=noise
-    )
     posterior: Any = functools.partial(inlier_probabilities, residuals, threshold, problem.codimension)
     seconds, loading_seconds = watch.read()
     return Result(

@@ -83,8 +83,7 @@ def normalize(data: Floats, transform: Floats) -> None:
     points -= centre[:, None]
     spread = float(_median(np.abs(points).reshape(1, -1))[0])
     scale = 1.0 / spread if spread >= np.finfo(np.float64).tiny else 1.0
-    with np.errstate(over="ignore"):
-        points *= scale
+    points *= scale
     transform[0], transform[1] = 1.0, scale
     transform[2:5] = centre
 

@@ -149,7 +149,7 @@ def normalize(data: Floats, transform: Floats) -> None:
     near = y[is_near]
     mean = np.cumsum(near / near.size)[-1]
     centre = 0.5 * (low + high)
-    x_scale = 2.0 / (high - low) if high > low else 1.0
+    x_scale = 2.0 / (high - low) if high - low >= np.finfo(np.float64).tiny else 1.0
     x[:] = (x - centre) * x_scale
     y -= mean
     near = y[is_near]
