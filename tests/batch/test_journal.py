@@ -74,6 +74,13 @@ def test_damaged_file_is_named(tmp_path: Path, size: int) -> None:
         Journal(path, "0123")
 
 
+def test_damaged_table_name_is_named(tmp_path: Path) -> None:
+    path = fill(tmp_path)
+    path.write_bytes(path.read_bytes().replace(b"sqlite_autoindex", b"\x80qlite_autoindex"))
+    with pytest.raises(OSError, match=r"the journal '.*j\.sqlite' cannot be used: "):
+        Journal(path, "0123")
+
+
 @pytest.mark.parametrize("column", ["columns", "cells", "seconds"])
 def test_damaged_row_is_named(tmp_path: Path, column: str) -> None:
     path = fill(tmp_path, alone=False)

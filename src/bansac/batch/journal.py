@@ -143,7 +143,7 @@ class Journal(contextlib.AbstractContextManager["Journal"]):
         """Convert SQLite's errors to OSErrors that name the file."""
         try:
             yield
-        except sqlite3.Error as error:
+        except (sqlite3.Error, UnicodeDecodeError) as error:
             if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_BUSY:
                 raise OSError(f"--out: another run is writing {str(self._path)!r}") from None
             raise OSError(f"--out: the journal {str(self._path)!r} cannot be used: {error}") from None
