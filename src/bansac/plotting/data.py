@@ -70,7 +70,8 @@ def plot_labels(points: ArrayLike, labels: NDArray[np.int64], count: int, ax: Ax
         ax = place(new_figure(WIDTH, WIDTH), 0.0, 0.0, WIDTH, WIDTH)
     for k in range(-1, count):
         color, name = (FAINT_COLOR, "no model") if k < 0 else (f"C{k % 10}", f"model {k}")
-        ax.scatter(*data[labels == k].T, s=14, linewidths=0, color=color, label=name)
+        x, y = data[labels == k].T
+        ax.scatter(x, y, s=14, linewidths=0, color=color, label=name)
     ax.set_aspect("equal")
     ax.legend()
     return ax.figure.figure  # the parent figure if the axes belong to a SubFigure
