@@ -13,14 +13,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bansac.engine.trace import Trace
-from bansac.storage import as_array, read_fields, to_plain, write_fields
+from bansac.matches.storage import as_array, read_fields, to_plain, write_fields
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from bansac.camera import Camera
-    from bansac.images import ImageLike
+    from bansac.geometry.camera import Camera
+    from bansac.matches.images import ImageLike
 
 __all__ = ["AbsolutePose", "MultipleResult", "RelativePose", "Result", "Trace"]
 
@@ -248,7 +248,7 @@ class Result:
 
     def _repr_html_(self) -> str:
         """Summarise the result as a table and a histogram of the residuals, for notebooks."""
-        from bansac.report import Run, html_table, residual_histogram, summary_words
+        from bansac.plotting.report import Run, html_table, residual_histogram, summary_words
 
         run = Run.of(self)
         return html_table(summary_words(run)) + residual_histogram(run)
@@ -483,7 +483,7 @@ class Result:
         ...     "success" in page.read_text()
         True
         """
-        from bansac.report import Run, write_report
+        from bansac.plotting.report import Run, write_report
 
         run = Run.of(self) if trace is None else Run.of(self)._replace(trace=trace)
         write_report(run, path, (x1, x2), (image1, image2), settings or {}, title)

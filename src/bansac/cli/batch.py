@@ -17,7 +17,7 @@ from bansac.batch.sources import find_sources, hloc_sources
 from bansac.cli.arguments import Shared, uses_scores
 from bansac.cli.console import NO_MODEL, note_on_interrupt, notes, print_json, report, show_progress
 from bansac.matches import HlocPairs
-from bansac.problems.table import Kind
+from bansac.problems.estimators import Kind
 
 # Number of failures shown; the results file has all.
 _SHOWN = 10

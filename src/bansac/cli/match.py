@@ -10,6 +10,7 @@ import typer
 
 from bansac.batch.features import FeatureStore
 from bansac.batch.image_pairs import ImagePairs, compute_features
+from bansac.batch.output_files import check_file
 from bansac.batch.pair_selection import find_images, select_pairs
 from bansac.batch.run import Output, check_out, estimate_pairs
 from bansac.cli import arguments
@@ -18,11 +19,10 @@ from bansac.cli.batch import make_job, show_failures, show_outcome
 from bansac.cli.console import note_on_interrupt, show_progress
 from bansac.cli.output import check_page, leave, result_folder
 from bansac.executors import ItemFailure
-from bansac.images import MAX_SIZE, import_opencv
 from bansac.matches.image_matching import check_matching, match_images
+from bansac.matches.images import MAX_SIZE, import_opencv
 from bansac.matches.match_files import read_calibration, read_single_camera
-from bansac.output_files import check_file
-from bansac.problems.table import Kind
+from bansac.problems.estimators import Kind
 
 # File in --out with the matches and the results per match.
 MATCHES = "matches.npz"

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import typer
 
+from bansac.batch.output_files import OutputFolder, check_file, check_replaceable
 from bansac.cli.console import print_json, report
-from bansac.output_files import OutputFolder, check_file, check_replaceable
 
 if TYPE_CHECKING:
     from bansac.cli.answer import Answer
