@@ -40,26 +40,9 @@ _CONNECTING = 20.0  # timeout of the connection to the scheduler in seconds
 
 
 class ClusterExecutor:
-    """Executor on a cluster.
+    """Executor on the cluster of a scheduler such as ``tcp://host:8786``, in chunks of about ``chunk_seconds``.
 
-    Parameters
-    ----------
-    scheduler : str
-        Address of the scheduler, such as ``tcp://host:8786``.
-    chunk_seconds : float, optional
-        Target time of a chunk in seconds.
-
-    Raises
-    ------
-    ImportError
-        If ``distributed`` is not installed.
-    OSError
-        If the scheduler does not answer.
-
-    Examples
-    --------
-    >>> executor = ClusterExecutor("tcp://10.0.0.1:8786")  # doctest: +SKIP
-    >>> dict(executor.run(math.factorial, range(10), workers=1))  # doctest: +SKIP
+    If the scheduler does not answer, an OSError is raised.
     """
 
     alone = False

@@ -35,28 +35,10 @@ _SPLITS = ("train", "val", "test")  # folder names of the tutorial that need the
 
 
 class PairFolder:
-    """Image pairs in the HDF5 files of a folder, which are read on demand.
+    """Image pairs in the HDF5 files of a folder, which are read on demand; ``keys`` are their sorted names.
 
-    Parameters
-    ----------
-    folder : str or path
-        The folder.
-
-    Attributes
-    ----------
-    folder : Path
-        The folder.
-    name : str
-        Name of the folder, preceded by the parent's name if it is a split such as ``val``.
-    keys : tuple of str
-        Names of the pairs, sorted.
-
-    Raises
-    ------
-    OSError
-        If ``matches.h5`` is missing or damaged, or holds no pairs.
-    ImportError
-        If h5py is not installed.
+    The name of the folder is preceded by the parent's name if it is a split such as ``val``. An OSError is raised if
+    ``matches.h5`` is missing or damaged, or holds no pairs.
     """
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
@@ -138,13 +120,7 @@ def folders_with(root: str | os.PathLike[str], name: str) -> list[Path]:
 
 
 def evenly_spaced(keys: tuple[str, ...], limit: int | None) -> list[str]:
-    """Return at most ``limit`` of the keys, evenly spaced, including the first and the last.
-
-    Examples
-    --------
-    >>> evenly_spaced(("a", "b", "c", "d", "e"), 3)
-    ['a', 'c', 'e']
-    """
+    """Return at most ``limit`` of the keys, evenly spaced, including the first and the last."""
     if limit is None or limit >= len(keys):
         return list(keys)
     if limit < 1:
