@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from reproduction.evidence import bench, lines
+from bansac.lab.reports import bench, lines
 
 
 def inputs() -> str:

@@ -25,10 +25,6 @@ from typing import Any
 
 from ablation_tables import TABLES as ABLATION
 from reliability_tables import TABLES as RELIABILITY
-from reproduction import evidence
-from reproduction.claims import claims, verdicts
-from reproduction.evidence import ROOT, bench, lines, share
-from reproduction.tables import TABLES as EXPERIMENTS
 from scaling_tables import TABLES as SCALING
 from speed_tables import TABLES as SPEED
 
@@ -36,6 +32,9 @@ from bansac.engine.option_fields import type_in_words
 from bansac.engine.options import Options
 from bansac.lab.evaluation.methods import METHODS
 from bansac.lab.evaluation.tables import format_number
+from bansac.lab.reports import bench, lines, number, report_path, root, share, sources, used
+from bansac.lab.reproduction.claims import claims, verdicts
+from bansac.lab.reproduction.tables import TABLES as EXPERIMENTS
 
 PAGES = (
     "docs/results.md",
@@ -187,7 +186,7 @@ def best_thresholds() -> str:
 
 def over_time(name: str) -> str:
     """Return accuracy within given times, and the chart, of a report of ``bansac bench --budgets``."""
-    if not (evidence.ROOT / "benchmarks" / f"{name}.json").exists():
+    if not report_path(name).exists():
         return "Not measured yet.\n"
     from bansac.lab.evaluation.budgets import ACCURACY, TIMES, best_within
 
@@ -799,7 +798,7 @@ def unrelated_successes() -> str:
 
 def gallery_time(name: str) -> str:
     """Return the time of an estimate of the gallery."""
-    return f"{evidence.number(1e3 * bench('gallery')['seconds'][name])} ms"
+    return f"{number(1e3 * bench('gallery')['seconds'][name])} ms"
 
 
 # Name of a figure in the text -> the figure.
@@ -839,10 +838,10 @@ def render(text: str) -> str:
         known = TABLES if kind == "table" else FIGURES
         if name not in known:
             raise ValueError(f"unknown {kind} {name!r}; the {kind}s are {', '.join(known)}")
-        evidence.used.clear()
+        used.clear()
         found = known[name]()
         if kind == "table":
-            found = f"\n\n{found}{evidence.sources(evidence.used)}\n"
+            found = f"\n\n{found}{sources(used)}\n"
         return f"<!-- {kind}: {name} -->{found}<!-- end -->"
 
     return MARKED.sub(replace, text)
@@ -850,11 +849,11 @@ def render(text: str) -> str:
 
 def stamp() -> None:
     """Write ``stored_in_commit``, the last commit of the file, into the reports that do not have it."""
-    folder = evidence.ROOT / "benchmarks"
+    folder = root() / "benchmarks"
     for path in sorted([*folder.glob("*.json"), *folder.glob("experiments/*/run.json")]):
         text = path.read_text(encoding="utf-8")
         call = ["git", "log", "-1", "--format=%h", "--", str(path)]
-        commit = subprocess.run(call, cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
+        commit = subprocess.run(call, cwd=root(), capture_output=True, text=True, check=True).stdout.strip()
         if commit and "stored_in_commit" not in text:
             text = re.sub(r'^(\s*)("date": )', rf'\1"stored_in_commit": "{commit}",\n\1\2', text, count=1, flags=re.M)
             path.write_text(text, encoding="utf-8")
@@ -871,7 +870,7 @@ def main() -> int:
         stamp()
     stale = False
     for page in PAGES:
-        path = ROOT / page
+        path = root() / page
         text = path.read_text(encoding="utf-8")
         rendered = render(text)
         if rendered == text:

@@ -13,9 +13,9 @@ import pytest
 import render_tables
 import site_figures
 import site_pages
-from reproduction import evidence
 
 import bansac
+from bansac.lab import reports
 from bansac.problems.table import ESTIMATORS
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -71,9 +71,9 @@ def test_every_table_says_when_it_was_measured(page: str) -> None:
     for kind, name, text in render_tables.MARKED.findall((ROOT / page).read_text(encoding="utf-8")):
         measured = re.search(r"^Measured: .* on 20\d\d-\d\d-\d\d.*, stored in commits? .*\.$", text, re.MULTILINE)
         if kind == "table":
-            evidence.used.clear()
+            reports.used.clear()
             render_tables.TABLES[name]()
-            assert measured or not evidence.used, name
+            assert measured or not reports.used, name
 
 
 def guide() -> list[str]:
@@ -128,20 +128,19 @@ def test_an_unknown_table_or_figure_is_named() -> None:
 
 
 def test_accuracy_over_time_is_the_best_within_each_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(render_tables.evidence, "ROOT", tmp_path)
+    for name in ("benchmarks", "docs"):
+        (tmp_path / name).mkdir()
+    monkeypatch.chdir(tmp_path)
     assert render_tables.over_time("H_time") == "Not measured yet.\n"
     points = [{"mAA@10": 0.25, "ms_mean": 0.75}, {"mAA@10": 0.5, "ms_mean": 7.0}, {"mAA@10": 0.125, "ms_mean": 1.5}]
     curves = {"someone@2.5": points, "default": [{"mAA@10": 1.0, "ms_mean": 60.0}]}
     report = {"protocol": {"kind": "H"}, "mean": curves}
-    (tmp_path / "benchmarks").mkdir()
     (tmp_path / "benchmarks" / "H_time.json").write_text(json.dumps(report), encoding="utf-8")
-    evidence.load.cache_clear()
     head, _, *rows, blank, chart = render_tables.over_time("H_time").splitlines()
     assert head == "| mAA@10 within | 0.5 ms | 1 ms | 2 ms | 5 ms | 10 ms | 20 ms | 50 ms | 100 ms |"
     assert rows[0] == "| default | - | - | - | - | - | - | - | 1.00 |"
     assert rows[1] == "| someone, threshold 2.5 | - | .250 | .250 | .250 | .500 | .500 | .500 | .500 |"
     assert (blank, chart.endswith("(../benchmarks/H_time.png)")) == ("", True)
-    evidence.load.cache_clear()
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -237,7 +236,7 @@ def test_the_figures_of_how_it_works_are_drawn() -> None:
 
 def test_the_pictures_and_times_of_the_gallery_are_those_of_its_sections() -> None:
     names = [name for name, _ in draw_gallery.sections((ROOT / "docs" / "gallery.md").read_text(encoding="utf-8"))]
-    assert sorted(names) == sorted(evidence.bench("gallery")["seconds"])
+    assert sorted(names) == sorted(reports.bench("gallery")["seconds"])
     for name in names:
         assert f"gallery-{name}" in render_tables.FIGURES
         assert (ROOT / "docs" / "images" / f"gallery_{name}.jpg").stat().st_size <= 60_000

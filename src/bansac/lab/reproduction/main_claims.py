@@ -5,21 +5,10 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Sequence
 
-from reproduction.claim import NO, YES, Finding, above, claim, first, verdict
-from reproduction.evidence import (
-    METHODS,
-    MODELS,
-    OURS,
-    RATES,
-    TIME,
-    Lead,
-    lead,
-    main_value,
-    number,
-    paper,
-    table,
-)
-from reproduction.tables import ERRORS, EXACT, EXACT_STRICT, SMALL
+from bansac.lab.reports import number
+from bansac.lab.reproduction.claim import NO, YES, Finding, above, claim, first, verdict
+from bansac.lab.reproduction.runs import METHODS, MODELS, OURS, RATES, TIME, Lead, lead, main_value, paper, table
+from bansac.lab.reproduction.tables import ERRORS, EXACT, EXACT_STRICT, SMALL
 
 # Runs on homographies, with their names.
 PLANES = {SMALL: "small sets", EXACT: "exact_warp, ratio < .95", EXACT_STRICT: "exact_warp, ratio < .85"}

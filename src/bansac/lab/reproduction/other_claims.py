@@ -8,9 +8,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from bansac.engine.dbn import PAPER_CPT
-from reproduction.claim import Finding, above, claim, verdict
-from reproduction.evidence import METHODS, MODELS, OURS, RATES, TIME, number, paper, share, shares, table
-from reproduction.tables import stop_figures
+from bansac.lab.reports import number, share, shares
+from bansac.lab.reproduction.claim import Finding, above, claim, verdict
+from bansac.lab.reproduction.runs import METHODS, MODELS, OURS, RATES, TIME, paper, table
+from bansac.lab.reproduction.tables import stop_figures
 
 
 def option(run: str, *, group: str = "") -> dict[str, list[list[float]]]:

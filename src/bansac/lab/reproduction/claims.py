@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from reproduction import main_claims, other_claims  # noqa: F401  # their claims join CLAIMS
-from reproduction.claim import CLAIMS, NO, PART, YES, Claim
-from reproduction.evidence import file_of, lines
+from bansac.lab.reports import lines
+from bansac.lab.reproduction import main_claims, other_claims  # noqa: F401  # their claims join CLAIMS
+from bansac.lab.reproduction.claim import CLAIMS, NO, PART, YES, Claim
+from bansac.lab.reproduction.runs import file_of
 
 
 def claims() -> str:
