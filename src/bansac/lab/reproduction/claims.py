@@ -33,3 +33,6 @@ def links(claim: Claim) -> str:
     """Return links to the tables that a claim rests on, by the names of the runs."""
     tables = (f"[{run}](../benchmarks/experiments/{run}/{claim.table_name or file_of(run)}.json)" for run in claim.runs)
     return ", ".join(tables) or "[network](../src/bansac/engine/dbn.py)"
+
+
+TABLES = {"claims": claims, "verdicts": verdicts}
