@@ -37,9 +37,9 @@ import report
 from colmap_kills import geometries, write_database
 
 import bansac
+from bansac.cli.compile_ahead import _data, call_estimator
 from bansac.lab.evaluation.provenance import circumstances
 from bansac.synthetic import homography_matches
-from bansac.warm import _data, call_estimator
 
 EXPERIMENT = "experiments run synthetic"
 
