@@ -13,6 +13,7 @@ This is the layout of the "RANSAC in 2020" tutorial without its ground truth, wh
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -77,6 +78,11 @@ class PairFolder:
             size1=self._stored_size(key, 1),
             size2=self._stored_size(key, 2),
         )
+
+    def scored_pair(self, key: str) -> Matches:
+        """Read one pair, with its scores clipped to [0, 1]."""
+        matches = self.pair(key)
+        return matches if matches.scores is None else replace(matches, scores=np.clip(matches.scores, 0.0, 1.0))
 
     def _check(self, key: str) -> None:
         if key not in self._known:
