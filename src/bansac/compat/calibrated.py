@@ -81,14 +81,13 @@ def findEssentialMat(points1: ArrayLike, points2: ArrayLike, *args: Any, **kwarg
         If the arguments match no signature.
     """
     shapes = [np.shape(value) for value in args]
+    names: Sequence[str] = _E_OF_FOCAL
     if "params" in kwargs or shapes[1:2] == [(3, 3)]:
         names = _E_OF_PARAMS
     elif "cameraMatrix1" in kwargs or "cameraMatrix2" in kwargs or shapes[2:3] == [(3, 3)]:
         names = _E_OF_TWO
     elif "cameraMatrix" in kwargs or shapes[:1] == [(3, 3)]:
         names = _E_OF_ONE
-    else:
-        names = _E_OF_FOCAL
     return _essential(_bind(names, (points1, points2, *args), kwargs))
 
 

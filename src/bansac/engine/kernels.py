@@ -25,7 +25,8 @@ from bansac.numeric.arrays import Bools, Floats, Ints, Words
 from bansac.numeric.clock import loading
 from bansac.numeric.jit import COMPILER_LOCK, compile_kernel, plain
 from bansac.numeric.struct import FunctionStruct
-from bansac.problems.problem import IN_LOOP, REALS, Problem
+from bansac.problems.contract import IN_LOOP, REALS
+from bansac.problems.problem import Problem
 
 __all__ = ["find_function", "select_kernels"]
 

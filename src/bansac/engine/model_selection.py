@@ -24,7 +24,8 @@ from bansac.numeric.arrays import Floats, Ints
 from bansac.numeric.jit import compile_kernel, inlined, inner_kernel, kernel
 from bansac.numeric.linalg import copy
 from bansac.numeric.struct import FunctionStruct
-from bansac.problems.problem import DEGENERACY, Problem
+from bansac.problems.contract import DEGENERACY
+from bansac.problems.problem import Problem
 
 __all__ = [
     "ModelSelection",

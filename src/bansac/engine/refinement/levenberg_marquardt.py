@@ -30,7 +30,8 @@ from bansac.numeric.arrays import Floats
 from bansac.numeric.jit import compile_kernel, inlined, inner_kernel
 from bansac.numeric.linalg import copy, solve_positive_definite
 from bansac.numeric.struct import FunctionStruct
-from bansac.problems.problem import MANIFOLD, Problem
+from bansac.problems.contract import MANIFOLD
+from bansac.problems.problem import Problem
 
 __all__ = ["Work", "find_work", "make_work", "minimize", "select_manifold"]
 
