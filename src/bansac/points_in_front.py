@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from bansac.numeric.arrays import Floats
-from bansac.numeric.jit import fast_kernel
-from bansac.problems.cheirality import side
+from bansac.compiled.jit import fast_kernel
+from bansac.geometry.cheirality import side
+from bansac.maths.arrays import Floats
 
 __all__ = ["sides"]
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from numba import boolean, float32, float64, int64, uint64, void
 
-from bansac.numeric.arrays import Floats, Ints, Words
+from bansac.maths.arrays import Floats, Ints, Words
 
 __all__ = ["CONTRACT", "DEGENERACY", "IN_LOOP", "MANIFOLD", "REALS", "Function", "never_degenerate", "repair_scratch"]
 

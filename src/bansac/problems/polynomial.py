@@ -7,13 +7,12 @@ the length of the model. The functions are therefore compiled once for all degre
 from __future__ import annotations
 
 import functools
-from typing import Any
 
 import numpy as np
 
-from bansac.numeric.arrays import Floats, Ints, Reals
-from bansac.numeric.extent import UNIT, near_box
-from bansac.numeric.jit import kernel
+from bansac.compiled.jit import kernel
+from bansac.maths.arrays import Floats, Ints, Reals
+from bansac.maths.extent import UNIT, near_box
 from bansac.problems.problem import Problem
 
 __all__ = ["MAX_DEGREE", "polynomial"]
@@ -176,7 +175,7 @@ def normalize_model(model: Floats, transform: Floats) -> None:
     denormalize(model, np.array([1.0 / y_scale, -y_scale * mean, 1.0 / x_scale, -x_scale * centre]))
 
 
-def polynomial(degree: int | np.integer[Any]) -> Problem:
+def polynomial(degree: object) -> Problem:
     """Return the problem of fitting a polynomial of a degree from 1 to 8, the same object for the same degree.
 
     Other degrees raise a ValueError.

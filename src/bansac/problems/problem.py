@@ -17,9 +17,9 @@ from typing import Any, Literal
 import numpy as np
 from numba import config, errors, float64, types
 
-from bansac.numeric.arrays import Floats
-from bansac.numeric.jit import compile_kernel, is_ours
-from bansac.numeric.struct import FunctionStruct
+from bansac.compiled.jit import compile_kernel, is_ours
+from bansac.compiled.struct import FunctionStruct
+from bansac.maths.arrays import Floats
 from bansac.problems.contract import CONTRACT, DEGENERACY, IN_LOOP, MANIFOLD, REALS, Function, never_degenerate
 from bansac.problems.trial import try_functions
 
@@ -326,7 +326,7 @@ class Problem:
             kernel = compile_kernel(function, signature, fast=row.fast, inner=row.in_loop and not row.fast, lean=True)
         except errors.NumbaError as error:
             plain = "Cannot determine Numba type of <class 'function'>" in str(error)
-            hint = ": it calls a function that is not decorated with bansac.numeric.jit.kernel" if plain else ""
+            hint = ": it calls a function that is not decorated with bansac.compiled.jit.kernel" if plain else ""
             message = f"problem {self.name!r}: {row.name} does not compile for {signature}{hint}:\n{error}"
             raise TypeError(message) from error
         if kernel.nopython_signatures[0].return_type != signature.return_type:

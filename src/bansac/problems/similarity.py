@@ -10,8 +10,8 @@ from __future__ import annotations
 import dataclasses
 import math
 
-from bansac.numeric.arrays import Floats, Ints
-from bansac.numeric.jit import inner_kernel
+from bansac.compiled.jit import inner_kernel
+from bansac.maths.arrays import Floats, Ints
 from bansac.problems.affine import AFFINE
 from bansac.problems.line import weighted_centroid
 

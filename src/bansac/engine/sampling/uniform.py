@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from bansac.engine.sampling.distinct import draw_distinct
-from bansac.numeric.arrays import Floats, Ints, Singles, Words
+from bansac.maths.arrays import Floats, Ints, Singles, Words
 
 __all__ = ["draw"]
 
