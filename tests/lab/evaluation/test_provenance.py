@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import bansac
-from bansac.batch.versions import PACKAGES, installed_versions, source_digest
+from bansac.batch.versions import SOURCES, find_modules, installed_versions, source_digest
 from bansac.lab.evaluation import pairs
 from bansac.lab.evaluation.experiment import Setup
 from bansac.lab.evaluation.grid import Grid
@@ -177,10 +177,10 @@ class TestRunFingerprint:
         source_digest.cache_clear()
         return run_fingerprint(toy.make_toy(**changes), Setup(), {})
 
-    @pytest.mark.parametrize("package_name", PACKAGES)
-    def test_source_of_the_estimators(self, package: Path, package_name: str) -> None:
+    @pytest.mark.parametrize("name", SOURCES)
+    def test_source_of_the_estimators(self, package: Path, name: str) -> None:
         before = self.digest()
-        module = sorted((package / package_name).rglob("*.py"))[-1]
+        module = find_modules(package / name)[-1]
         module.write_text(module.read_text() + "\n# edited\n")
         assert self.digest() != before
 
