@@ -27,7 +27,7 @@ _SHOWN = 10
 def make_job(model: Kind, cameras: Cameras | None, no_scores: bool, settings: Mapping[str, Any]) -> Job:
     """Return the settings of a run from the flags of a command."""
     shared = {name: value for name, value in settings.items() if name != "seed"}
-    scores = uses_scores(settings, no_scores)
+    scores = uses_scores(model, settings, no_scores)
     return Job(model=model, cameras=cameras, scores=scores, seed=settings.get("seed", 0), settings=shared)
 
 

@@ -152,7 +152,7 @@ def estimate(
             known["K"] = read_single_camera(calib) if calib is not None else read_own_camera(file)
     inputs = [path for path in (file, calib) if path is not None]
     folder = ResultFolder(out, [DATA], inputs=inputs, overwrite=overwrite) if out is not None else None
-    settings = arguments.with_scores(settings, scores, no_scores)
+    settings = arguments.with_scores(model, settings, scores, no_scores)
     answer: Answer | MultipleAnswer
     if multiple:
         _refuse("--degree", degree, model)

@@ -130,7 +130,7 @@ def match(
     from bansac.matches.image_matching import match_images
 
     matches = match_images(image1, image2, ratio=chosen, max_features=features, max_size=max_size, mutual=not one_way)
-    settings = arguments.with_scores(settings, matches.scores, no_scores)
+    settings = arguments.with_scores(model, settings, matches.scores, no_scores)
     answer = estimate_two_view(model, matches, K1, K2, trace=folder is not None or page is not None, **settings)
 
     document = {"images": [str(image1), str(image2)], **answer.as_dict()}
