@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from bansac.camera import Camera
 from bansac.estimate.cameras import CameraLike, lift, measure_in_image
-from bansac.estimate.initial_models import as_motion
+from bansac.estimate.model_forms import as_motion
 from bansac.estimate.solve import solve
 from bansac.estimate.two_views import as_matches
 from bansac.numeric.arrays import Floats

@@ -8,7 +8,7 @@ from typing import Unpack
 from numpy.typing import ArrayLike
 
 from bansac.estimate.generic import estimate
-from bansac.estimate.initial_models import check_model
+from bansac.estimate.model_forms import form_of
 from bansac.presets import Options, Settings, Threshold
 from bansac.result import Result
 
@@ -163,14 +163,15 @@ def fit_ellipse(
     >>> bool(np.allclose(ellipse[:4], [3, 0, 2, 1]))
     True
     """
-    from bansac.problems.ellipse import ELLIPSE, centre_and_axes, conic_of
+    from bansac.problems.ellipse import ELLIPSE
 
+    form = form_of(ELLIPSE, "ellipse")
     if initial_model is not None:
-        initial_model = conic_of(check_model(initial_model, (5,)))
+        initial_model = form.from_public(initial_model)
     result = estimate(
         "points", ELLIPSE, points, threshold, scores, priors, weights, initial_model, preset, options, settings
     )
-    return result if result.model is None else dataclasses.replace(result, model=centre_and_axes(result.model))
+    return result if result.model is None else dataclasses.replace(result, model=form.to_public(result.model))
 
 
 def fit_polynomial(

@@ -7,7 +7,7 @@ from typing import Unpack
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bansac.estimate.initial_models import as_model
+from bansac.estimate.model_forms import as_model
 from bansac.estimate.solve import solve
 from bansac.numeric.clock import Stopwatch
 from bansac.presets import Options, Settings, Threshold, resolve_options

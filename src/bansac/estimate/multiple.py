@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bansac.engine.posterior import inlier_probabilities
+from bansac.estimate.model_forms import ModelForm, form_of
 from bansac.estimate.solve import distances, solve_once
 from bansac.numeric.arrays import Bools, Floats, Ints
 from bansac.numeric.clock import Stopwatch
@@ -111,7 +112,8 @@ def estimate_multiple(
     Returns
     -------
     MultipleResult
-        The models, the one with most points first, and the label of each point.
+        The models, the one with most points first, and the label of each point. Models of a name have the form of
+        the estimator of that name (``"E"``: essential matrices), those of a ``Problem`` its ``model_shape``.
 
     Raises
     ------
@@ -130,7 +132,7 @@ def estimate_multiple(
     (2, [50, 50])
     """
     watch = Stopwatch()
-    problem = _find_problem(problem)
+    problem, form = _find_problem(problem)
     check_max_models(max_models)
     resolved = resolve_options(problem, options, preset, threshold, settings)
     columns = np.ascontiguousarray(as_points("data", data, problem.channels).T)
@@ -147,7 +149,7 @@ def estimate_multiple(
         deadline=math.inf if seconds is None else time.perf_counter() + seconds,
     )
     models, last = _find_all(given)
-    return _result(given, models, last, watch)
+    return _result(given, models, last, form, watch)
 
 
 def check_max_models(value: Any) -> None:
@@ -156,14 +158,16 @@ def check_max_models(value: Any) -> None:
         raise ValueError(f"max_models must be an integer >= 1 or None, got {value!r}")
 
 
-def _find_problem(problem: Any) -> Problem:
+def _find_problem(problem: Any) -> tuple[Problem, ModelForm]:
+    """Return the problem, and the form of its models: that of the estimator for a name, the problem's own otherwise."""
     if isinstance(problem, Problem):
-        return problem
+        return problem, form_of(problem)
     row = MODELS.get(str(problem))
     if row is None:
         got = repr(problem) if isinstance(problem, str) else type(problem).__name__
         raise ValueError(f"problem must be a bansac.Problem or one of {', '.join(map(repr, MODELS))}, got {got}")
-    return row.load_problem()
+    problem = row.load_problem()
+    return problem, form_of(problem, row.name)
 
 
 def _find_all(given: _Input) -> tuple[list[_Model], Result]:
@@ -268,7 +272,7 @@ def _out_of_time(given: _Input) -> bool:
     return time.perf_counter() > given.deadline
 
 
-def _result(given: _Input, models: list[_Model], last: Result, watch: Stopwatch) -> MultipleResult:
+def _result(given: _Input, models: list[_Model], last: Result, form: ModelForm, watch: Stopwatch) -> MultipleResult:
     shares = _shares(given, models)
     probabilities = np.vstack([shares, 1.0 - shares.sum(axis=0)]).T
     labels = np.argmax(probabilities, axis=1)
@@ -284,6 +288,7 @@ def _result(given: _Input, models: list[_Model], last: Result, watch: Stopwatch)
             f"{name} with {np.count_nonzero(labels == column)} of {n} points, {inliers.sum()} within its threshold"
         )
         of_all = {"inliers": inliers, "residuals": model.residuals, "probabilities": probabilities[:, column]}
+        of_all["model"] = form.to_public(model.result.model.flatten())
         results.append(replace(model.result, **of_all, beliefs=None, message=message, configuration=None))
     reason = "max_seconds" if _out_of_time(given) else "max_models" if len(models) >= given.max_models else "no_more"
     seconds, loading_seconds = watch.read()

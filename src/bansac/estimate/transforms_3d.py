@@ -7,7 +7,7 @@ from typing import Unpack
 
 from numpy.typing import ArrayLike
 
-from bansac.estimate.initial_models import as_model, check_model
+from bansac.estimate.model_forms import as_model, check_model
 from bansac.estimate.solve import solve
 from bansac.estimate.two_views import as_matches
 from bansac.numeric.clock import Stopwatch

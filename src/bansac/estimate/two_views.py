@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from bansac.camera import Camera
 from bansac.engine.model_selection import Plausibility
 from bansac.estimate.cameras import WIDEST, CameraLike, check_size, lift, measure_in_image, tangent_sampson
-from bansac.estimate.initial_models import as_model, as_motion
+from bansac.estimate.model_forms import as_model, as_motion
 from bansac.estimate.solve import solve
 from bansac.numeric.arrays import Floats, as_floats
 from bansac.numeric.clock import Stopwatch

@@ -21,7 +21,7 @@ from bansac.camera import Camera
 from bansac.engine.model_selection import Plausibility
 from bansac.engine.posterior import inlier_probabilities
 from bansac.estimate.cameras import CameraLike, lift
-from bansac.estimate.initial_models import as_motion, check_model
+from bansac.estimate.model_forms import as_motion, check_model
 from bansac.estimate.solve import distances, solve
 from bansac.geometry import cross_matrix, recover_pose, rotation_matrix
 from bansac.numeric.clock import Stopwatch

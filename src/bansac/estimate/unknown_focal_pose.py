@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from bansac.camera import Camera
 from bansac.engine.model_selection import Plausibility
-from bansac.estimate.initial_models import as_motion, check_model
+from bansac.estimate.model_forms import as_motion, check_model
 from bansac.estimate.solve import solve
 from bansac.estimate.unknown_focal import REACH, UNDETERMINED, Noise, View, add_prior, measure, minimize, noise_of
 from bansac.numeric.clock import Stopwatch
