@@ -354,7 +354,7 @@ def _find(problem: Any, multiple: bool) -> tuple[Callable[..., Any], Problem, tu
         if row.cameras:
             raise ValueError(f"multiple: {name} has cameras, which estimate_multiple does not take")
         function = _all_of_points if len(row.data) == 1 else _all_of_matches
-        return functools.partial(function, row.model), row.load_problem(), ()
+        return functools.partial(function, row.model or name), row.load_problem(), ()
     raise ValueError(
         f"problem must be one of {', '.join(map(repr, _NAMED))}, the function of one of them, or a "
         f"bansac.Problem; got {problem!r}"

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Unpack
 
 from numpy.typing import ArrayLike
 
 from bansac.estimate.generic import estimate
 from bansac.estimate.model_forms import form_of
+from bansac.estimate.solve import Arguments
 from bansac.presets import Options, Settings, Threshold
 from bansac.result import Result
+from bansac.validate import as_points
 
 __all__ = ["fit_circle", "fit_ellipse", "fit_line", "fit_plane", "fit_polynomial"]
 
@@ -61,9 +62,8 @@ def fit_line(
     """
     from bansac.problems.line import LINE
 
-    return estimate(
-        "points", LINE, points, threshold, scores, priors, weights, initial_model, preset, options, settings
-    )
+    arguments = Arguments(threshold, scores, priors, weights, initial_model, preset, options, settings)
+    return estimate(LINE, as_points("points", points, 2), arguments)
 
 
 def fit_circle(
@@ -112,9 +112,8 @@ def fit_circle(
     """
     from bansac.problems.circle import CIRCLE
 
-    return estimate(
-        "points", CIRCLE, points, threshold, scores, priors, weights, initial_model, preset, options, settings
-    )
+    arguments = Arguments(threshold, scores, priors, weights, initial_model, preset, options, settings)
+    return estimate(CIRCLE, as_points("points", points, 2), arguments)
 
 
 def fit_ellipse(
@@ -165,13 +164,8 @@ def fit_ellipse(
     """
     from bansac.problems.ellipse import ELLIPSE
 
-    form = form_of(ELLIPSE, "ellipse")
-    if initial_model is not None:
-        initial_model = form.from_public(initial_model)
-    result = estimate(
-        "points", ELLIPSE, points, threshold, scores, priors, weights, initial_model, preset, options, settings
-    )
-    return result if result.model is None else dataclasses.replace(result, model=form.to_public(result.model))
+    arguments = Arguments(threshold, scores, priors, weights, initial_model, preset, options, settings)
+    return estimate(ELLIPSE, as_points("points", points, 2), arguments, form_of(ELLIPSE, "ellipse"))
 
 
 def fit_polynomial(
@@ -222,19 +216,9 @@ def fit_polynomial(
     """
     from bansac.problems.polynomial import polynomial
 
-    return estimate(
-        "points",
-        polynomial(degree),
-        points,
-        threshold,
-        scores,
-        priors,
-        weights,
-        initial_model,
-        preset,
-        options,
-        settings,
-    )
+    problem = polynomial(degree)
+    arguments = Arguments(threshold, scores, priors, weights, initial_model, preset, options, settings)
+    return estimate(problem, as_points("points", points, 2), arguments)
 
 
 def fit_plane(
@@ -283,6 +267,5 @@ def fit_plane(
     """
     from bansac.problems.plane import PLANE
 
-    return estimate(
-        "points", PLANE, points, threshold, scores, priors, weights, initial_model, preset, options, settings
-    )
+    arguments = Arguments(threshold, scores, priors, weights, initial_model, preset, options, settings)
+    return estimate(PLANE, as_points("points", points, 3), arguments)

@@ -11,13 +11,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from bansac.geometry import essential_from_pose
 from bansac.numeric.arrays import Floats, as_floats
 from bansac.numeric.quaternion import matrix_of, model_of
 from bansac.problems.problem import Problem
-from bansac.result import AbsolutePose
+from bansac.result import AbsolutePose, RelativePose
 from bansac.validate import check_finite
 
-__all__ = ["ModelForm", "as_model", "as_motion", "check_model", "form_of"]
+__all__ = ["RELATIVE_POSE", "ModelForm", "as_motion", "as_pose", "check_model", "form_of"]
 
 _NAME = "initial_model"
 
@@ -29,7 +30,7 @@ class ModelForm(NamedTuple):
     ``initial_model`` to a flat model, and checks it.
     """
 
-    type: type
+    kind: type[Any]
     shape: tuple[int, ...]
     to_public: Callable[[Floats], Any]
     from_public: Callable[[Any], Floats]
@@ -73,6 +74,11 @@ _FORMS = {
 }
 """Forms that are not the problem's own, by the name of the estimator."""
 
+RELATIVE_POSE = ModelForm(
+    RelativePose, (), lambda model: model.reshape(3, 3), lambda value: essential_from_pose(*as_motion(value)).ravel()
+)
+"""The form of a relative pose; an essential matrix has none without its matches."""
+
 
 def as_motion(value: ArrayLike) -> tuple[Floats, Floats]:
     """Return R and t of a pose or a pair (R, t)."""
@@ -88,8 +94,3 @@ def check_model(value: ArrayLike, shape: tuple[int, ...], part: str = "") -> Flo
         raise ValueError(f"{part}{_NAME} must have shape {shape}, got {array.shape}")
     check_finite(part + _NAME, array)
     return array
-
-
-def as_model(problem: Problem, value: ArrayLike | None) -> Floats | None:
-    """Return a model of the shape of the problem, flat; None stays None."""
-    return None if value is None else check_model(value, problem.model_shape).ravel()
