@@ -7,9 +7,9 @@ import pytest
 
 import bansac
 from bansac.geometry import normalize_points
+from bansac.problems.estimators import MODELS
 from bansac.problems.homography import HOMOGRAPHY
 from bansac.problems.line import LINE
-from bansac.problems.table import MODELS
 from bansac.synthetic import epipolar_matches
 
 

@@ -11,23 +11,15 @@ from pathlib import Path
 
 import bansac
 
-SOURCES = (
-    *("estimate", "significance", "engine", "problems", "solvers", "numeric"),
-    *("presets.py", "validate.py", "geometry.py", "camera.py", "points_in_front.py"),
-)
-"""Packages and modules whose source affects the estimates."""
+PACKAGES = ("estimate", "significance", "engine", "problems", "geometry", "solvers", "maths", "compiled")
+"""Packages whose source affects the estimates."""
 
 
 @functools.cache
 def source_digest() -> str:
-    """Return a digest of the source in ``SOURCES``."""
+    """Return a digest of the source of the packages in ``PACKAGES``."""
     package = Path(bansac.__file__).parent
-    return digest_files(module for name in SOURCES for module in find_modules(package / name))
-
-
-def find_modules(path: Path) -> list[Path]:
-    """Return the modules of a package, or the module itself."""
-    return sorted(path.rglob("*.py")) if path.is_dir() else [path]
+    return digest_files(module for name in PACKAGES for module in sorted((package / name).rglob("*.py")))
 
 
 def digest_files(files: Iterable[Path]) -> str:

@@ -35,9 +35,9 @@ from bansac.lab.evaluation.methods import METHODS, PRESET_METHODS, select_method
 from bansac.lab.evaluation.render import to_markdown
 from bansac.lab.evaluation.runner import open_run
 from bansac.lab.evaluation.task import DEFAULTS
+from bansac.matches.storage import write_atomically, write_json
 from bansac.plotting import save_figure
-from bansac.problems.table import Kind
-from bansac.storage import write_atomically, write_json
+from bansac.problems.estimators import Kind
 
 DEFAULT_METHODS = "bansac,p-bansac,uniform"
 OUR_PRESETS = ",".join(method.name for method in PRESET_METHODS)

@@ -8,14 +8,14 @@ from typing import Unpack
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bansac.camera import Camera
 from bansac.estimate.cameras import CameraLike, lengths_of_errors, refine_in_image, unproject
 from bansac.estimate.model_forms import as_pose, form_of
+from bansac.estimate.presets import Options, Settings, Threshold, find_preset
 from bansac.estimate.solve import Arguments, Solution, make_request, solve
 from bansac.estimate.two_views import as_matches
-from bansac.numeric.arrays import Floats
-from bansac.numeric.quaternion import model_of
-from bansac.presets import Options, Settings, Threshold, find_preset
+from bansac.geometry.camera import Camera
+from bansac.maths.arrays import Floats
+from bansac.maths.quaternion import model_of
 from bansac.result import AbsolutePose, Result
 
 __all__ = ["estimate_absolute_pose", "reprojection_errors"]

@@ -14,9 +14,9 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bansac.camera import Camera
 from bansac.geometry import rotation_matrix
-from bansac.validate import as_camera, as_size
+from bansac.geometry.camera import Camera
+from bansac.maths.validate import as_camera, as_size
 
 __all__ = [
     "WIDEST",

@@ -8,10 +8,10 @@ from numpy.typing import ArrayLike
 
 from bansac.estimate.generic import estimate
 from bansac.estimate.model_forms import form_of
+from bansac.estimate.presets import Options, Settings, Threshold
 from bansac.estimate.solve import Arguments
-from bansac.presets import Options, Settings, Threshold
+from bansac.maths.validate import as_points
 from bansac.result import Result
-from bansac.validate import as_points
 
 __all__ = ["fit_circle", "fit_ellipse", "fit_line", "fit_plane", "fit_polynomial"]
 

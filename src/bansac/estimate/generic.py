@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bansac.estimate.model_forms import ModelForm
+from bansac.estimate.presets import Options, Settings, Threshold
 from bansac.estimate.solve import Arguments, make_request, solve
-from bansac.numeric.arrays import Floats
-from bansac.presets import Options, Settings, Threshold
+from bansac.maths.arrays import Floats
+from bansac.maths.validate import as_points
 from bansac.problems.problem import Problem
 from bansac.result import Result
-from bansac.validate import as_points
 
 __all__ = ["ransac"]
 

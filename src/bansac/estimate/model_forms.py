@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bansac.geometry import essential_from_pose
-from bansac.numeric.arrays import Floats, as_floats
-from bansac.numeric.quaternion import matrix_of, model_of
+from bansac.maths.arrays import Floats, as_floats
+from bansac.maths.quaternion import matrix_of, model_of
+from bansac.maths.validate import check_finite
 from bansac.problems.problem import Problem
 from bansac.result import AbsolutePose, RelativePose
-from bansac.validate import check_finite
 
 __all__ = ["RELATIVE_POSE", "ModelForm", "as_motion", "as_pose", "check_model", "form_of"]
 

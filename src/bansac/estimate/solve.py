@@ -20,6 +20,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from bansac.compiled.clock import Stopwatch
+from bansac.compiled.jit import kernel
 from bansac.engine.model_selection import Plausibility
 from bansac.engine.noise_scale import first_threshold
 from bansac.engine.options import Options
@@ -28,14 +30,12 @@ from bansac.engine.runner import EngineResult, Run, run
 from bansac.engine.sampling import SAMPLERS
 from bansac.engine.scoring.weights import density_weights, reliability_weights, scale_weights
 from bansac.estimate.model_forms import ModelForm, form_of
-from bansac.numeric.arrays import Bools, Floats
-from bansac.numeric.clock import Stopwatch
-from bansac.numeric.jit import kernel
-from bansac.presets import Resolved, Settings, Threshold, resolve_options
+from bansac.estimate.presets import Resolved, Settings, Threshold, resolve_options
+from bansac.maths.arrays import Bools, Floats
+from bansac.maths.validate import as_weights, check_probabilities, scores_and_range
 from bansac.problems.problem import Problem
 from bansac.result import Result
 from bansac.significance.verdict import MeasuredModel, Verdict, find_verdict, is_significant, plane_motion_verdict
-from bansac.validate import as_weights, check_probabilities, scores_and_range
 
 __all__ = ["Arguments", "Request", "Solution", "finish", "make_request", "measure", "solve", "solve_once"]
 

@@ -7,9 +7,9 @@ from typing import Unpack
 from numpy.typing import ArrayLike
 
 from bansac.estimate.model_forms import form_of
+from bansac.estimate.presets import Options, Settings, Threshold
 from bansac.estimate.solve import Arguments, make_request, solve
 from bansac.estimate.two_views import as_matches
-from bansac.presets import Options, Settings, Threshold
 from bansac.result import Result
 
 __all__ = ["estimate_affine_3d", "estimate_rigid_3d", "estimate_similarity_3d"]

@@ -10,7 +10,7 @@ from typing import Unpack
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bansac.camera import Camera
+from bansac.compiled.jit import kernel
 from bansac.engine.model_selection import Plausibility
 from bansac.estimate.cameras import (
     WIDEST,
@@ -22,13 +22,13 @@ from bansac.estimate.cameras import (
     unproject,
 )
 from bansac.estimate.model_forms import RELATIVE_POSE, ModelForm
+from bansac.estimate.presets import Options, Settings, Threshold, find_preset
 from bansac.estimate.solve import Arguments, Request, Solution, make_request, solve
-from bansac.numeric.arrays import Floats, as_floats
-from bansac.numeric.jit import kernel
-from bansac.presets import Options, Settings, Threshold, find_preset
-from bansac.problems.focal_lengths import focal_plausibility
+from bansac.geometry.camera import Camera
+from bansac.geometry.focal_lengths import focal_plausibility
+from bansac.maths.arrays import Floats, as_floats
+from bansac.maths.validate import LARGEST, as_points, as_size, check_finite, check_same_length
 from bansac.result import RelativePose, Result
-from bansac.validate import LARGEST, as_points, as_size, check_finite, check_same_length
 
 __all__ = [
     "as_matches",
@@ -402,7 +402,7 @@ def _as_verticals(gravity1: ArrayLike | None, gravity2: ArrayLike | None) -> Flo
 def _measure_in_image(solution: Solution, R: Floats, t: Floats, jacobians: tuple[Floats, Floats]) -> Solution:
     """Measure a motion with Sampson distances in distorted images; refine it if its inliers determine it."""
     from bansac.geometry import essential_from_pose
-    from bansac.solvers.normalization import fix_sign
+    from bansac.maths.normalization import fix_sign
 
     rays = solution.request.data[:4]
 

@@ -16,22 +16,22 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bansac.camera import Camera
 from bansac.engine.model_selection import Plausibility
 from bansac.estimate.cameras import CameraLike, unproject
 from bansac.estimate.model_forms import as_motion, check_model, form_of
 from bansac.estimate.solve import Arguments, Solution, make_request, solve
 from bansac.geometry import cross_matrix, recover_pose, rotation_matrix
-from bansac.problems.focal_lengths import (
+from bansac.geometry.camera import Camera
+from bansac.geometry.focal_lengths import (
     FOCAL_SPREAD,
     USUAL_FOCAL,
     focal_plausibility,
     model_focal_plausibility,
     squared_focals,
 )
+from bansac.maths.validate import as_camera
 from bansac.problems.problem import Problem
 from bansac.result import RelativePose, Result
-from bansac.validate import as_camera
 
 __all__ = ["REACH", "UNDETERMINED", "View", "add_prior", "estimate_unknown_focal", "minimize", "noise_of"]
 
@@ -147,7 +147,7 @@ def _relative_to_principal_points(data: _Array, cameras: list[View]) -> _Views:
 def _select(views: _Views) -> tuple[Problem, Plausibility]:
     """Return the problem and the plausibility of its focal lengths."""
     diagonals = views.usual / USUAL_FOCAL
-    from bansac.problems.unknown_focal import ONE_FOCAL, SHARED_FOCAL, TWO_FOCALS
+    from bansac.problems.relative_focal import ONE_FOCAL, SHARED_FOCAL, TWO_FOCALS
 
     if len(views.directions) == 2:
         centred = np.array([0.0, 0.0, diagonals[0], 0.0, 0.0, diagonals[1]])

@@ -13,14 +13,14 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bansac.camera import Camera
 from bansac.engine.model_selection import Plausibility
 from bansac.estimate.model_forms import as_motion, as_pose, check_model, form_of
 from bansac.estimate.solve import Arguments, Solution, make_request, solve
 from bansac.estimate.unknown_focal import REACH, UNDETERMINED, Noise, View, add_prior, minimize, noise_of
-from bansac.numeric.quaternion import model_of
-from bansac.problems.focal_lengths import USUAL_FOCAL, model_focal_plausibility
-from bansac.problems.unknown_focal_pose import UNKNOWN_FOCAL_POSE
+from bansac.geometry.camera import Camera
+from bansac.geometry.focal_lengths import USUAL_FOCAL, model_focal_plausibility
+from bansac.maths.quaternion import model_of
+from bansac.problems.absolute_focal import UNKNOWN_FOCAL_POSE
 from bansac.result import AbsolutePose, Result
 
 __all__ = ["estimate_unknown_focal_pose"]

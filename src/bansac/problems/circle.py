@@ -6,11 +6,11 @@ import math
 
 import numpy as np
 
-from bansac.numeric.arrays import Floats, Ints, Reals
-from bansac.numeric.jit import inner_kernel
+from bansac.compiled.jit import inner_kernel
+from bansac.maths.arrays import Floats, Ints, Reals
+from bansac.maths.normalization import normalize
 from bansac.problems.line import weighted_centroid
 from bansac.problems.problem import Problem
-from bansac.solvers.normalization import normalize
 
 __all__ = ["CIRCLE"]
 
@@ -73,8 +73,8 @@ def fit(data: Floats, weights: Floats, model: Floats, scratch: Floats) -> bool:
     The best radius for a given centre is the mean distance, so only the centre is iterated. The iteration ends at the
     first step that does not lower the cost.
     """
-    found, cx, cy = _taubin_centre(data, weights)
-    if not found:
+    exists, cx, cy = _taubin_centre(data, weights)
+    if not exists:
         return False
     cost, r, step_x, step_y = _geometric_step(data, weights, cx, cy)
     for _ in range(_GEOMETRIC_STEPS):

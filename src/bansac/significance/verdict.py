@@ -11,8 +11,8 @@ from typing import NamedTuple
 import numpy as np
 
 from bansac.engine.runner import EngineResult
-from bansac.numeric.arrays import Bools, Floats, Ints
-from bansac.numeric.extent import GRID, near_box
+from bansac.maths.arrays import Bools, Floats, Ints
+from bansac.maths.extent import GRID, near_box
 from bansac.problems.problem import Problem
 from bansac.significance.ambiguity import count_other_support
 from bansac.significance.configuration import configuration_message, find_configuration

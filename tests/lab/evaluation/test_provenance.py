@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 import bansac
-from bansac.batch.versions import SOURCES, find_modules, installed_versions, source_digest
+from bansac.batch.output_files import OutputFolder
+from bansac.batch.versions import PACKAGES, installed_versions, source_digest
 from bansac.lab.evaluation import pairs
 from bansac.lab.evaluation.experiment import Setup
 from bansac.lab.evaluation.grid import Grid
@@ -22,7 +23,6 @@ from bansac.lab.evaluation.provenance import _BLOCK, data_fingerprint
 from bansac.lab.evaluation.provenance import fingerprint as run_fingerprint
 from bansac.lab.evaluation.runner import run_experiment
 from bansac.lab.experiments import EXPERIMENTS, degenerate_sampling, find_experiment
-from bansac.output_files import OutputFolder
 from tests.lab.evaluation import toy
 from tests.lab.evaluation.sets import write_homography_set, write_pose_set
 from tests.lab.sets.archives import write_ppm
@@ -177,10 +177,10 @@ class TestRunFingerprint:
         source_digest.cache_clear()
         return run_fingerprint(toy.make_toy(**changes), Setup(), {})
 
-    @pytest.mark.parametrize("name", SOURCES)
-    def test_source_of_the_estimators(self, package: Path, name: str) -> None:
+    @pytest.mark.parametrize("package_name", PACKAGES)
+    def test_source_of_the_estimators(self, package: Path, package_name: str) -> None:
         before = self.digest()
-        module = find_modules(package / name)[-1]
+        module = sorted((package / package_name).rglob("*.py"))[-1]
         module.write_text(module.read_text() + "\n# edited\n")
         assert self.digest() != before
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from bansac.numeric.arrays import Ints, Words
-from bansac.numeric.jit import inlined, inner_kernel
-from bansac.numeric.rng import next_index
+from bansac.compiled.jit import inlined, inner_kernel
+from bansac.maths.arrays import Ints, Words
+from bansac.maths.rng import next_index
 
 __all__ = ["contains", "draw_distinct"]
 
@@ -14,10 +14,10 @@ __all__ = ["contains", "draw_distinct"]
 @inlined
 def contains(sample: Ints, size: int | np.int64, candidate: int | np.int64) -> bool:
     """Return whether ``candidate`` is among the first ``size`` indices of the sample."""
-    found = False
+    equal = False
     for i in range(size):
-        found |= sample[i] == candidate
-    return found
+        equal |= sample[i] == candidate
+    return equal
 
 
 @inner_kernel

@@ -19,22 +19,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from bansac.compiled.jit import inlined, inner_kernel, kernel, plain
 from bansac.engine.sampling import SamplerInput
 from bansac.engine.sampling.distinct import draw_distinct
-from bansac.numeric.arrays import Floats, Ints, Singles, Words
-from bansac.numeric.jit import inlined, inner_kernel, kernel, plain
+from bansac.maths.arrays import Floats, Ints, Singles, Words
 
-__all__ = [
-    "TOTAL_DRAWS",
-    "Memory",
-    "complete_by_prosac",
-    "draw",
-    "grow_subset",
-    "growth_function",
-    "sample_prosac",
-    "start",
-    "views",
-]
+__all__ = ["TOTAL_DRAWS", "complete_by_prosac", "draw", "grow_subset", "growth_function", "start", "views"]
 
 # T_N: after this number of samples PROSAC is equal to RANSAC (the value of the paper).
 TOTAL_DRAWS = 200_000

@@ -31,7 +31,7 @@ def fingerprint(experiment: Experiment, setup: Setup, data: Mapping[str, Any]) -
 
     The digest covers the settings, the content of the data (not its path), and ``experiment.values``. It covers the
     versions of Python, NumPy, Numba and this package. It also covers the source of the estimators
-    (:data:`bansac.batch.versions.SOURCES`) and of the module of ``run_unit``.
+    (:data:`bansac.batch.versions.PACKAGES`) and of the module of ``run_unit``.
 
     The source of the command line, the tables and the figures is excluded, so that an edit there does not discard a
     long run. Other source, such as ``metrics`` and ``sets``, is covered only if

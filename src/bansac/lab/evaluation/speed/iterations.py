@@ -15,7 +15,7 @@ from bansac.lab.evaluation.speed.limits import iteration_limits
 from bansac.lab.evaluation.speed.scenes import KINDS, make_task
 from bansac.lab.evaluation.speed.timing import Call, least_seconds
 from bansac.lab.evaluation.task import Task
-from bansac.problems.table import Kind
+from bansac.problems.estimators import Kind
 
 __all__ = ["ITERATIONS", "fixed_iterations", "iteration_costs"]
 

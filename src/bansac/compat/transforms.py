@@ -1,0 +1,200 @@
+"""Adapters of OpenCV's functions for points of space and for translations."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from bansac.compat.arguments import LMEDS, RANSAC, Call, as_pair, is_flag, is_number, read_method
+from bansac.compat.return_values import answer, raises_opencv_error, write_same_shape
+from bansac.estimate.generic import ransac
+from bansac.estimate.transforms_3d import estimate_affine_3d
+from bansac.problems.problem import Problem
+from bansac.problems.translation import TRANSLATION_2D, TRANSLATION_3D
+from bansac.result import Result
+
+__all__ = ["estimateAffine3D", "estimateTranslation2D", "estimateTranslation3D"]
+
+_Matrix: TypeAlias = NDArray[np.float64]
+
+# OpenCV returns no model of fewer matches of space.
+_LEAST = 4
+
+# Singular values below this share of the largest one vanish.
+_TINY = 1e-12
+
+
+@raises_opencv_error
+def estimateAffine3D(
+    src: ArrayLike,
+    dst: ArrayLike,
+    out: Any = None,
+    inliers: Any = None,
+    ransacThreshold: float = 3.0,
+    confidence: float | None = None,
+    *,
+    force_rotation: bool | None = None,
+) -> tuple[Any, ...]:
+    """Estimate the affine map or the similarity between two sets of 3D points, as ``cv2.estimateAffine3D``.
+
+    The second signature, ``(src, dst, *, force_rotation)``, fits a similarity to all points, without outliers
+    (Umeyama). As in OpenCV, ``True`` as the third positional argument is ``out``, not ``force_rotation``.
+
+    Parameters
+    ----------
+    src, dst : (N, 3), (N, 1, 3) or (1, N, 3) array_like
+        At least three matched points.
+    out : (3, 4) ndarray, optional
+        Output array for the map.
+    inliers : (N, 1) ndarray of uint8, optional
+        Output array for the mask.
+    ransacThreshold : float, optional
+        Largest distance of an inlier from its image. 0 or less is 3.
+    confidence : float, optional
+        By default that of the estimator, also outside of (0, 1).
+    force_rotation : bool, optional
+        Whether the similarity must not be a reflection.
+
+    Returns
+    -------
+    retval : bool
+        Whether a map was found.
+    out : (3, 4) ndarray or None
+        Affine map.
+    inliers : (N, 1) ndarray of uint8 or None
+        1 for an inlier. All zeros without a map, or None for fewer than four points.
+    T, scale : (3, 4) ndarray and float
+        With the second signature: (R | t) and s with ``dst = s R src + t``.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer than three points, an argument is invalid, or points on a line determine no similarity.
+    """
+    x1, x2 = as_pair("src", src, "dst", dst, channels=(3, 3), least=3)
+    if force_rotation is not None:
+        if not (out is inliers is confidence is None and ransacThreshold == 3.0):
+            raise ValueError("force_rotation is for calls with src and dst only: it uses all points")
+        if not isinstance(force_rotation, bool | int | np.bool_):
+            raise ValueError(f"force_rotation must be True or False, got {force_rotation!r}")
+        return _similarity(x1, x2, bool(force_rotation))
+    return _of_space(_read(ransacThreshold, confidence).run(estimate_affine_3d, x1, x2), (3, 4), out, inliers)
+
+
+@raises_opencv_error
+def estimateTranslation3D(
+    src: ArrayLike,
+    dst: ArrayLike,
+    out: Any = None,
+    inliers: Any = None,
+    ransacThreshold: float = 3.0,
+    confidence: float | None = None,
+) -> tuple[bool, _Matrix | None, NDArray[np.uint8] | None]:
+    """Estimate the translation between two sets of 3D points, as ``cv2.estimateTranslation3D``.
+
+    Parameters
+    ----------
+    src, dst, inliers, ransacThreshold, confidence
+        As in :func:`estimateAffine3D`.
+    out : (1, 3) ndarray, optional
+        Output array for the translation.
+
+    Returns
+    -------
+    retval : bool
+        Whether a translation was found.
+    out : (1, 3) ndarray or None
+        Translation ``dst - src``.
+    inliers : (N, 1) ndarray of uint8 or None
+        1 for an inlier. All zeros without a translation, or None for fewer than four points.
+
+    Raises
+    ------
+    ValueError
+        If there are no points, or an argument is invalid.
+    """
+    x1, x2 = as_pair("src", src, "dst", dst, channels=(3, 3), least=1)
+    return _of_space(_translation(TRANSLATION_3D, _read(ransacThreshold, confidence), x1, x2), (1, 3), out, inliers)
+
+
+@raises_opencv_error
+def estimateTranslation2D(
+    from_: ArrayLike,
+    to: ArrayLike,
+    inliers: Any = None,
+    method: Any = RANSAC,
+    ransacReprojThreshold: float = 3.0,
+    maxIters: int | None = None,
+    confidence: float | None = None,
+    refineIters: int = 0,
+) -> tuple[tuple[float, float], NDArray[np.uint8] | None]:
+    """Estimate the translation between two sets of 2D points, as ``cv2.estimateTranslation2D``.
+
+    Parameters
+    ----------
+    from_, to : (N, 2), (N, 1, 2) or (1, N, 2) array_like
+        Matched points.
+    inliers : (N, 1) ndarray of uint8, optional
+        Output array for the mask.
+    method : {RANSAC, LMEDS}
+        See :mod:`bansac.compat.cv2`.
+    ransacReprojThreshold : float
+        Largest transfer error of an inlier.
+    maxIters, confidence : int and float, optional
+        By default those of the estimator.
+    refineIters : int
+        Ignored: the mean of the inliers needs no refinement.
+
+    Returns
+    -------
+    t : tuple of two floats
+        Translation ``to - from_``; NaN if none is found.
+    inliers : (N, 1) ndarray of uint8
+        1 for an inlier. All zeros without a translation.
+
+    Raises
+    ------
+    ValueError
+        If there are no points, or an argument is invalid.
+    """
+    x1, x2 = as_pair("from_", from_, "to", to, least=1)
+    if not (is_flag(method, RANSAC) or is_flag(method, LMEDS)):
+        raise ValueError(f"method must be RANSAC ({RANSAC}) or LMEDS ({LMEDS}), got {method!r}")
+    call = read_method(method, ransacReprojThreshold, maxIters, confidence)
+    t, mask = answer(_translation(TRANSLATION_2D, call, x1, x2), 1, inliers)
+    return ((np.nan, np.nan) if t is None else (float(t[0]), float(t[1]))), mask
+
+
+def _read(threshold: float, confidence: float | None) -> Call:
+    """Translate a threshold and a confidence; those out of their range are the defaults, as in OpenCV."""
+    outside = is_number(confidence) and (confidence <= 0.0 or confidence >= 1.0)
+    return read_method(RANSAC, threshold, None, None if outside else confidence, 3.0)
+
+
+def _translation(problem: Problem, call: Call, x1: _Matrix, x2: _Matrix) -> Result:
+    """Estimate a translation."""
+    return call.run(lambda first, second, **options: ransac(problem, np.hstack([first, second]), **options), x1, x2)
+
+
+def _of_space(
+    result: Result, shape: tuple[int, int], out: Any, inliers: Any
+) -> tuple[bool, _Matrix | None, NDArray[np.uint8] | None]:
+    """Return OpenCV's answer for matches of space."""
+    if len(result.inliers) < _LEAST:
+        return False, None, None
+    model, mask = answer(result, _LEAST, inliers)
+    return model is not None, None if model is None else write_same_shape(model.reshape(shape), out), mask
+
+
+def _similarity(x1: _Matrix, x2: _Matrix, force_rotation: bool) -> tuple[_Matrix, float]:
+    """Return (R | t) and the scale of the similarity of all points (Umeyama, PAMI 1991); R may be a reflection."""
+    centre1, centre2 = x1.mean(axis=0), x2.mean(axis=0)
+    U, values, Vt = np.linalg.svd((x2 - centre2).T @ (x1 - centre1))
+    if not values[1] > _TINY * values[0]:
+        raise ValueError("src and dst must not lie on a line")
+    if force_rotation and np.linalg.det(U) * np.linalg.det(Vt) < 0.0:
+        U[:, 2], values[2] = -U[:, 2], -values[2]
+    R, scale = U @ Vt, float(values.sum() / np.square(x1 - centre1).sum())
+    return np.column_stack([R, centre2 - scale * R @ centre1]), scale

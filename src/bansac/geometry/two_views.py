@@ -1,0 +1,256 @@
+"""Geometry of one and two views on NumPy arrays.
+
+The notation is that of Hartley and Zisserman, Multiple View Geometry, 2nd ed. A camera maps X to x ~ K (R X + t).
+Functions of arrays of points do not check them, because their callers have done so.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from bansac.maths.arrays import as_floats
+
+__all__ = [
+    "apply_homography",
+    "apply_transform",
+    "choose_motion",
+    "corner_distance",
+    "cross_matrix",
+    "decompose_essential",
+    "decompose_homography",
+    "essential_from_pose",
+    "focals_from_fundamental",
+    "homogeneous",
+    "normalize_points",
+    "recover_pose",
+    "rotation_matrix",
+]
+
+_Array = NDArray[np.float64]
+
+# Thresholds on the singular values of a homography: smallest over largest, for a plane through a camera's centre; root
+# of the difference of their squares, for a rotation.
+_RANK_TWO, _ROTATION = 1e-9, 1e-6
+
+
+def homogeneous(points: _Array) -> _Array:
+    """Append a coordinate of 1 to points (N, D)."""
+    return np.column_stack([points, np.ones(len(points))])
+
+
+def apply_transform(matrix: _Array, points: _Array) -> _Array:
+    """Map points (N, 2) by a homography or a camera matrix; homogeneous points (N, 3) are also accepted.
+
+    Points that are mapped to infinity become inf or NaN, with a warning.
+    """
+    mapped = (homogeneous(points) if points.shape[1] == 2 else points) @ matrix.T
+    return np.asarray(mapped[:, :2] / mapped[:, 2:])
+
+
+def apply_homography(H: _Array, points: _Array) -> _Array:
+    """Map points by a homography of any scale as :func:`apply_transform` does, without warnings."""
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        return apply_transform(H / max(np.abs(H).max(), np.finfo(float).tiny), points)
+
+
+def corner_distance(H1: _Array, H2: _Array, size: tuple[float, float]) -> float:
+    """Return the mean distance in pixels between the corners of an image mapped by two homographies.
+
+    ``size`` is the height and the width. The corners are the centres of the four corner pixels: (0, 0), (w - 1, 0),
+    (w - 1, h - 1) and (0, h - 1). The distance is inf if a corner is mapped to infinity.
+
+    Examples
+    --------
+    >>> corner_distance(np.diag([2.0, 1.0, 1.0]), np.eye(3), (5, 4))
+    1.5
+    """
+    height, width = size
+    corners = np.array([[0, 0, 1], [width - 1, 0, 1], [width - 1, height - 1, 1], [0, height - 1, 1]])
+    mapped1, mapped2 = apply_homography(H1, corners), apply_homography(H2, corners)
+    if not (np.isfinite(mapped1).all() and np.isfinite(mapped2).all()):
+        return math.inf
+    return float(np.hypot(*(mapped1 - mapped2).T).mean())
+
+
+def normalize_points(K: _Array, points: _Array) -> _Array:
+    """Return K^-1 x, the points (N, 2) in normalised units, for points in pixels (N, 2)."""
+    rays = np.linalg.solve(K, homogeneous(points).T)
+    return np.ascontiguousarray((rays[:2] / rays[2]).T)
+
+
+def cross_matrix(t: ArrayLike) -> _Array:
+    """Return the matrix [t]x of the cross product, [t]x v = t x v."""
+    x, y, z = np.asarray(t, dtype=np.float64)
+    return np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+
+
+def rotation_matrix(vector: ArrayLike) -> _Array:
+    """Return the rotation about a non-zero vector by its length in radians (Rodrigues' formula)."""
+    angle = float(np.linalg.norm(vector))
+    A = cross_matrix(np.asarray(vector, dtype=np.float64) / angle)
+    return np.asarray(np.eye(3) + np.sin(angle) * A + (1 - np.cos(angle)) * A @ A)
+
+
+def essential_from_pose(R: _Array, t: ArrayLike) -> _Array:
+    """Return E = [t]x R of the motion X2 = R X1 + t; its singular values are (|t|, |t|, 0)."""
+    return np.asarray(cross_matrix(t) @ R)
+
+
+def _as_matrix(name: str, value: ArrayLike) -> _Array:
+    """Return a finite 3 x 3 matrix."""
+    matrix = as_floats(name, value)
+    if matrix.shape != (3, 3) or not np.isfinite(matrix).all():
+        raise ValueError(f"{name} must be a finite 3 x 3 matrix, got {matrix.tolist()}")
+    return matrix
+
+
+def decompose_essential(E: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Return the rotations R1, R2 and the unit vector t of E = [t]x R up to scale, with R1 or R2 and either sign of t.
+
+    Any other matrix is replaced by the nearest essential matrix. A matrix that is not finite or not 3 x 3 raises a
+    ValueError (Hartley and Zisserman, Multiple View Geometry, 2nd ed., section 9.6.2).
+
+    Examples
+    --------
+    >>> R1, R2, t = decompose_essential([[0, 0, 0], [0, 0, -1], [0, 1, 0]])
+    >>> bool(np.allclose(np.abs(t), [1, 0, 0]))
+    True
+    """
+    U, _, Vt = np.linalg.svd(_as_matrix("E", E))
+    W = np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
+    R1, R2 = U @ W @ Vt, U @ W.T @ Vt
+    # U and V may contain a reflection; E and -E have the same motions.
+    sign = 1.0 if R1[0] @ np.cross(R1[1], R1[2]) > 0.0 else -1.0
+    return sign * R1, sign * R2, U[:, 2].copy()
+
+
+def decompose_homography(H: ArrayLike) -> list[tuple[_Array, _Array, _Array]]:
+    """Return the motions (R, t) and plane normals n of a homography between calibrated cameras, as a list of (R, t, n).
+
+    The homography is H = R + t n^T up to scale, for the plane n^T X = 1 and the motion X2 = R X1 + t. ``H`` maps image
+    1 to image 2 in normalised coordinates, with ``(H x1)[2] > 0`` for points in front of both cameras. A matrix that is
+    not finite, not 3 x 3 or not of rank 3 raises a ValueError.
+
+    There are four solutions, in pairs that differ in the signs of t and n; for a rotation there is one, with t = 0. t
+    is in units of the plane's distance from camera 1, and n has unit length. The singular vectors of H span the two
+    planes in space that H maps without changing lengths. The n of each solution is orthogonal to one of them (Ma,
+    Soatto, Kosecka and Sastry, An Invitation to 3-D Vision, 2004, section 5.3). The solutions are the same as those of
+    Faugeras and Lustman (1988) and of Malis and Vargas (2007).
+    """
+    matrix = _as_matrix("H", H)
+    U, (s1, s2, s3), Vt = np.linalg.svd(matrix)
+    if not s3 > _RANK_TWO * s1:
+        raise ValueError(f"H must have rank 3, got the singular values {[float(s1), float(s2), float(s3)]}")
+    matrix = matrix / s2
+    a, b = np.sqrt(max(1.0 - (s3 / s2) ** 2, 0.0)), np.sqrt(max((s1 / s2) ** 2 - 1.0, 0.0))
+    length = np.hypot(a, b)
+    if not length > _ROTATION:
+        return [(np.asarray(U @ Vt), np.zeros(3), Vt[2])]
+    solutions = []
+    for sign in (1.0, -1.0):
+        u = (a * Vt[0] + sign * b * Vt[2]) / length
+        n = np.cross(Vt[1], u)
+        x, y = matrix @ Vt[1], matrix @ u
+        R = np.column_stack([x, y, np.cross(x, y)]) @ np.column_stack([Vt[1], u, n]).T
+        t = (matrix - R) @ n
+        solutions += [(R, t, n), (R, -t, -n)]
+    return solutions
+
+
+def recover_pose(
+    E: ArrayLike, x1: ArrayLike, x2: ArrayLike, inliers: ArrayLike | None = None
+) -> tuple[NDArray[np.float64], NDArray[np.float64], int]:
+    """Return the motion (R, t) of an essential matrix with the most points in front of both cameras, and their number.
+
+    ``x1`` and ``x2`` (N, 2) are matched points in normalised coordinates, ``inliers`` (N,) is a mask of the points to
+    count, by default all. The motion is X2 = R X1 + t with |t| = 1. Invalid shapes raise a ValueError.
+
+    Examples
+    --------
+    >>> X = np.array([[0, 0, 4], [1, 0, 5], [0, 1, 6.0]])
+    >>> Y = X + [1, 0, 0]
+    >>> E = [[0, 0, 0], [0, 0, -1], [0, 1, 0]]
+    >>> R, t, in_front = recover_pose(E, X[:, :2] / X[:, 2:], Y[:, :2] / Y[:, 2:])
+    >>> in_front, bool(np.allclose(R, np.eye(3))), bool(np.allclose(t, [1, 0, 0]))
+    (3, True, True)
+    """
+    R, t, in_front = choose_motion(E, x1, x2, inliers)
+    return R, t, int(np.count_nonzero(in_front))
+
+
+def choose_motion(
+    E: ArrayLike, x1: ArrayLike, x2: ArrayLike, inliers: ArrayLike | None = None
+) -> tuple[_Array, _Array, NDArray[np.bool_]]:
+    """Return the motion of :func:`recover_pose`, and the mask of the points in front of both cameras."""
+    from bansac.geometry.cheirality import sides  # loads Numba
+
+    R1, R2, t = decompose_essential(E)
+    rays1, rays2 = as_floats("x1", x1), as_floats("x2", x2)
+    if rays1.ndim != 2 or rays1.shape[1] != 2:
+        raise ValueError(f"x1 must have shape (N, 2), got {rays1.shape}")
+    if rays2.shape != rays1.shape:
+        raise ValueError(f"x2 must have the shape of x1, {rays1.shape}, got {rays2.shape}")
+    mask = np.ones(len(rays1), np.bool_) if inliers is None else np.asarray(inliers, dtype=np.bool_)
+    if mask.shape != (len(rays1),):
+        raise ValueError(f"inliers must have shape ({len(rays1)},), got {mask.shape}")
+    data = np.ascontiguousarray(np.concatenate([rays1.T, rays2.T]))
+    motions = []
+    for R in (R1, R2):
+        side = sides(R, t, data)
+        motions += [(R, t, mask & (side == 1)), (R, -t, mask & (side == -1))]
+    return max(motions, key=lambda motion: np.count_nonzero(motion[2]))
+
+
+def focals_from_fundamental(F: ArrayLike, center1: ArrayLike, center2: ArrayLike) -> tuple[float, float]:
+    """Compute the focal lengths of two cameras from their fundamental matrix.
+
+    The cameras have square pixels without skew and known principal points, usually the centres of the images.
+
+    Parameters
+    ----------
+    F : (3, 3) array_like
+        Fundamental matrix, ``x2^T F x1 = 0``, of any scale.
+    center1, center2 : (2,) array_like
+        Principal points in pixels.
+
+    Returns
+    -------
+    f1, f2 : float
+        Focal lengths in pixels. NaN if the squared focal length is negative because of noise, or if the focal length is
+        not determined because the optical axes intersect.
+
+    Raises
+    ------
+    ValueError
+        If an argument has the wrong shape or holds NaN or infinity.
+
+    Notes
+    -----
+    The method is by Bougnoux, "From projective to Euclidean space under any practical situation", ICCV 1998. Noise in F
+    has a large effect if the optical axes nearly intersect, for example if both cameras look at the same point.
+
+    Examples
+    --------
+    >>> import numpy as np, bansac
+    >>> from bansac.synthetic import epipolar_matches
+    >>> scene = epipolar_matches(50, inlier_ratio=1.0, noise=0.0, seed=1)
+    >>> F = bansac.estimate_fundamental(scene.x1, scene.x2).model
+    >>> f1, f2 = bansac.focals_from_fundamental(F, scene.K[:2, 2], scene.K[:2, 2])
+    >>> bool(np.allclose([f1, f2], scene.K[0, 0]))
+    True
+    """
+    matrix = _as_matrix("F", F)
+    points = []
+    for name, center in (("center1", center1), ("center2", center2)):
+        point = as_floats(name, center)
+        if point.shape != (2,) or not np.isfinite(point).all():
+            raise ValueError(f"{name} must be two finite numbers, got {point.tolist()}")
+        points.append(point.tolist())
+    from bansac.geometry.focal_lengths import squared_focals  # loads Numba
+
+    squares = squared_focals(matrix.flatten(), *points[0], *points[1])
+    f1, f2 = (math.sqrt(square) if square > 0.0 else math.nan for square in squares)
+    return f1, f2

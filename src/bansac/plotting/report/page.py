@@ -1,0 +1,107 @@
+"""HTML page of a report: template, style, script and data in one self-contained file."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Mapping
+from html import escape
+from pathlib import Path
+from string import Template
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from bansac.matches.images import ImageLike, encode_jpeg, read_image, shrink
+from bansac.matches.storage import write_atomically
+from bansac.maths.validate import as_points, check_same_length
+from bansac.plotting.report.payload import encode, numbers_of, panel
+from bansac.plotting.report.summary import Run, html_table, summary_words
+
+__all__ = ["write_report"]
+
+_FILES = Path(__file__).parent
+
+# Largest side in pixels and size in bytes of an image in the page.
+_SIDE = 1280
+_BYTES = 1_200_000
+
+
+def write_report(
+    run: Run,
+    path: str | os.PathLike[str],
+    points: tuple[ArrayLike, ArrayLike | None],
+    images: tuple[ImageLike | None, ImageLike | None],
+    settings: Mapping[str, Any],
+    title: str | None,
+) -> None:
+    """Write the page of a run; the other parameters are those of :meth:`bansac.Result.report`, in pairs."""
+    target = Path(path)
+    if not target.parent.is_dir():
+        raise FileNotFoundError(f"cannot write {target}: there is no folder {target.parent}")
+    sides = _check_points(run, *points)
+    if images[1] is not None and len(sides) == 1:
+        raise ValueError("image2 must not be given without x2")
+    trace = run.trace
+    if trace is not None and trace.frames.size and trace.frame_inliers.shape[1] != len(run.inliers):
+        counts = f"{trace.frame_inliers.shape[1]} data points, the result has {len(run.inliers)}"
+        raise ValueError(f"trace must belong to the result: it has {counts}")
+    panels = []
+    for number, (x, image) in enumerate(zip(sides, images, strict=False), start=1):
+        size, url = (None, None) if image is None else _embed(image, f"image{number}")
+        panels.append(panel(x, size, url, upwards=len(sides) == 1))
+    heading = _heading(images[: len(sides)], len(sides[0])) if title is None else title
+    page = _fill(run, heading, numbers_of(run, sides, panels), settings)
+    write_atomically(target, lambda file: file.write_text(page, encoding="utf-8"))
+
+
+def _check_points(run: Run, x1: ArrayLike, x2: ArrayLike | None) -> list[NDArray[np.float64]]:
+    points = [as_points("x1", x1, 2)]
+    if x2 is not None:
+        points.append(as_points("x2", x2, 2))
+        check_same_length("x1", points[0], "x2", points[1])
+    if len(points[0]) != len(run.inliers):
+        raise ValueError(f"x1 must have the {len(run.inliers)} data points of the result, got {len(points[0])}")
+    return points
+
+
+def _heading(images: tuple[ImageLike | None, ...], count: int) -> str:
+    """Return the file names of the images, or the number of points if there are none."""
+    names = [Path(image).name for image in images if isinstance(image, str | os.PathLike)]
+    return " and ".join(names) if names else f"{count} {'matches' if len(images) == 2 else 'points'}"
+
+
+def _embed(image: ImageLike, argument: str) -> tuple[tuple[int, int], str]:
+    """Return the height and width of an image, and a data URL of it, reduced in size if necessary."""
+    pixels = read_image(image, color=True, argument=argument)
+    jpeg = encode_jpeg(shrink(pixels, _SIDE)[0], _BYTES)
+    return (pixels.shape[0], pixels.shape[1]), f"data:image/jpeg;base64,{encode(jpeg)}"
+
+
+def _fill(run: Run, title: str, data: str, settings: Mapping[str, Any]) -> str:
+    """Fill the template; its security policy allows only this script and this style."""
+    template, style = _read("report.html"), _read("report.css")
+    script = "\n".join(map(_read, ("data.js", "picture.js", "controls.js")))
+    words = summary_words(run)
+    return Template(template).substitute(
+        title=escape(title),
+        style_hash=_hash(style),
+        script_hash=_hash(script),
+        style=style,
+        script=script,
+        data=data,
+        verdict=words.pop("Verdict"),
+        reason=escape(words.pop("Reason")),
+        summary=html_table(words),
+        settings=html_table({"threshold": f"{run.threshold:g}", "seed": run.seed} | dict(settings)),
+    )
+
+
+def _read(name: str) -> str:
+    return (_FILES / name).read_text(encoding="utf-8")
+
+
+def _hash(text: str) -> str:
+    """Return the hash that the security policy of the page uses to allow its own style or script."""
+    return "sha256-" + encode(hashlib.sha256(text.encode()).digest())

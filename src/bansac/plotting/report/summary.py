@@ -1,0 +1,137 @@
+"""Text summary of a result: the verdict, the model and the stopping reason; also as a table for notebooks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from html import escape
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bansac.engine.trace import Trace
+
+__all__ = ["Run", "html_table", "residual_histogram", "summary_words"]
+
+_Array = NDArray[np.float64]
+
+# The histogram of residuals: its size in pixels, the bins, their number within the threshold, and the colours of both
+# sides of the threshold.
+_WIDTH, _HEIGHT, _FOOT = 320, 80, 16
+_BINS, _WITHIN = 32, 8
+_INSIDE, _OUTSIDE = "#1687ff", "#d7191c"
+
+_STOPS = {
+    "agreement": "several restarts led to the model with the most support",
+    "max_iterations": "the largest number of iterations was reached",
+    "max_seconds": "the time limit was reached",
+    "ransac": "enough samples, at the desired confidence, for one of inliers only",
+    "sprt": "enough samples, at the desired confidence, for one of inliers only that the test does not reject",
+    "prosac": "enough samples of the best data, whose support is not random",
+    "bansac": "the number of improbable data points is the number of outliers of the best model",
+    "no_data": "there were too few data points for a sample",
+}
+
+
+class Run(NamedTuple):
+    """The fields and properties that a report shows of a :class:`bansac.Result`."""
+
+    model: Any
+    inliers: NDArray[np.bool_]
+    num_inliers: int
+    inlier_ratio: float
+    residuals: _Array
+    probabilities: _Array | None
+    beliefs: _Array | None
+    threshold: float
+    iterations: int
+    models_tested: int
+    restarts: int
+    stop_reason: str
+    success: bool
+    message: str
+    seed: int
+    timing: str
+    trace: Trace | None
+    configuration: str | None
+
+    @classmethod
+    def of(cls, result: object) -> Self:
+        """Return the fields of a result."""
+        return cls(*(getattr(result, name) for name in cls._fields))
+
+
+def summary_words(run: Run) -> dict[str, str]:
+    """Return the verdict, the model and the run as texts by name."""
+    inliers = f"{run.num_inliers} of {len(run.inliers)} ({run.inlier_ratio:.1%})"
+    words = {
+        "Verdict": "success" if run.success else "failure",
+        "Reason": run.message,
+        "Inliers": f"{inliers} at threshold {run.threshold:g}",
+        "Model": _model_in_words(run.model),
+        "Stopped by": f"{run.stop_reason}: {_stop_in_words(run)}",
+        "Run": f"{_counted(run.iterations, 'iteration')} in {_counted(run.restarts, 'restart')}, "
+        f"{_counted(run.models_tested, 'model')} tested",
+        "Time": run.timing,
+    }
+    return words if run.configuration is None else words | {"Configuration": run.configuration}
+
+
+def residual_histogram(run: Run) -> str:
+    """Return a histogram of the residuals up to four thresholds, as an SVG element; empty without a model."""
+    if run.model is None:
+        return ""
+    reach = _BINS // _WITHIN * run.threshold
+    counts, _ = np.histogram(run.residuals[run.residuals <= reach], bins=_BINS, range=(0.0, reach))
+    step, unit = _WIDTH / _BINS, _HEIGHT / max(int(counts.max()), 1)
+    bars = "".join(
+        f'<rect x="{step * k:g}" y="{_HEIGHT - unit * count:.4g}" width="{step - 1:g}" height="{unit * count:.4g}" '
+        f'fill="{_INSIDE if k < _WITHIN else _OUTSIDE}"/>'
+        for k, count in enumerate(counts.tolist())
+        if count
+    )
+    beyond = len(run.residuals) - int(counts.sum())
+    labels = (
+        (0, "start", "0"),
+        (step * _WITHIN, "middle", f"threshold {run.threshold:.3g}"),
+        (_WIDTH, "end", f"{beyond} residuals beyond {reach:.3g}"),
+    )
+    texts = "".join(f'<text x="{x:g}" y="{_HEIGHT + 12}" text-anchor="{at}">{text}</text>' for x, at, text in labels)
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="histogram of the residuals" width="{_WIDTH}" '
+        f'height="{_HEIGHT + _FOOT}" font-size="11" font-family="sans-serif" fill="currentColor">{bars}'
+        f'<path d="M0 {_HEIGHT}H{_WIDTH}M{step * _WITHIN:g} 0V{_HEIGHT}" stroke="currentColor"/>{texts}</svg>'
+    )
+
+
+def html_table(rows: Mapping[str, Any]) -> str:
+    """Return names and values as an HTML table; multi-line values are preformatted."""
+    lines = []
+    for name, value in rows.items():
+        text = escape(str(value))
+        cell = f"<pre>{text}</pre>" if "\n" in text else text
+        lines.append(f'<tr><th scope="row">{escape(str(name))}</th><td>{cell}</td></tr>')
+    return "<table>" + "".join(lines) + "</table>"
+
+
+def _stop_in_words(run: Run) -> str:
+    if run.stop_reason != "restarts":
+        return _STOPS.get(run.stop_reason, "a stopping criterion of this name")
+    return "all restarts took place" if run.restarts > 1 else "all iterations of the restart took place"
+
+
+def _model_in_words(model: Any) -> str:
+    if model is None:
+        return "none"
+    if hasattr(model, "_asdict"):
+        return "\n".join(f"{name} = {_array_in_words(part, name)}" for name, part in model._asdict().items())
+    return _array_in_words(model)
+
+
+def _array_in_words(array: Any, name: str = "") -> str:
+    prefix = f"{name} = " if name else ""
+    return np.array2string(np.asarray(array), formatter={"float_kind": "{:.6g}".format}, prefix=prefix)
+
+
+def _counted(number: int, name: str) -> str:
+    return f"{number} {name}" + ("" if number == 1 else "s")
