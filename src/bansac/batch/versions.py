@@ -13,7 +13,7 @@ from bansac.executors import digest_files
 
 __all__ = ["PACKAGES", "digest_files", "installed_versions", "source_digest"]
 
-PACKAGES = ("significance", "engine", "problems", "geometry", "solvers", "maths", "compiled")
+PACKAGES = ("estimate", "significance", "engine", "problems", "geometry", "solvers", "maths", "compiled")
 """Packages whose source affects the estimates."""
 
 
