@@ -100,7 +100,7 @@ def test_another_folder_is_read_and_its_faults_are_named(tmp_path):
     whole = (tmp_path / "demo.npz").read_bytes()
     for content in (b"", b"text", whole[: len(whole) // 2], whole[:2000] + b"\0" * 2000 + whole[4000:]):
         (tmp_path / "demo.npz").write_bytes(content)
-        with pytest.raises(OSError, match=r"cannot read .*demo\.npz"):
+        with pytest.raises(OSError, match=r"demo\.npz: cannot be read"):
             load_demo(tmp_path)
     with pytest.raises(FileNotFoundError, match=r"demo\.npz"):
         load_demo(tmp_path / "nowhere")

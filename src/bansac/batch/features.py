@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
+from bansac.matches.array_files import read_arrays
 from bansac.matches.image_matching import Features, detect_features
 from bansac.matches.images import import_opencv
 from bansac.matches.storage import write_atomically
@@ -62,8 +63,8 @@ class FeatureStore:
 @functools.lru_cache(maxsize=_IN_MEMORY)
 def _load(path: Path) -> Features:
     try:
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:  # closed if it is damaged
-            height, width = archive["size"].tolist()
-            return Features(archive["points"], archive["descriptors"], (height, width))
-    except Exception as error:  # damaged archives raise errors of zipfile, zlib, NumPy and other modules
+        arrays, _ = read_arrays(path, ("points", "descriptors", "size"))
+        height, width = arrays["size"].tolist()
+        return Features(arrays["points"], arrays["descriptors"], (height, width))
+    except (OSError, KeyError, TypeError, ValueError) as error:
         raise OSError(f"the features {path} cannot be read (deleted, they are computed again): {error}") from None

@@ -7,7 +7,7 @@ stopped. Another run on the same pairs estimates only those that are new, have c
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Sized
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -26,14 +26,8 @@ from bansac.matches.storage import write_atomically
 _WRITTEN = Unit("written")
 
 
-class Sources(Protocol):
+class Sources(Sized, Iterable[Source], Protocol):
     """Pairs that can be iterated over several times."""
-
-    def __len__(self) -> int:
-        """Return the number of pairs."""
-
-    def __iter__(self) -> Iterator[Source]:
-        """Iterate over the pairs."""
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,10 @@ import functools
 import os
 import sqlite3
 import zlib  # noqa: F401  before pycolmap: its wheels bring another zlib, and Python's, loaded later, crashes with it
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Concatenate, NamedTuple, ParamSpec, Self, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,8 +34,6 @@ _IMAGES = 256
 _SAME = 1.0
 
 _Array = NDArray[np.float64]
-Answer = TypeVar("Answer")
-Parameters = ParamSpec("Parameters")
 
 
 def import_pycolmap() -> Any:
@@ -99,31 +97,16 @@ class _View(NamedTuple):
     pixel: float
 
 
-def _naming_errors(
-    method: Callable[Concatenate[MatchDatabase, Parameters], Answer],
-) -> Callable[Concatenate[MatchDatabase, Parameters], Answer]:
-    """Turn the RuntimeErrors of pycolmap, such as those of a damaged file, into an OSError that names the file."""
-
-    @functools.wraps(method)
-    def named(self: MatchDatabase, /, *arguments: Parameters.args, **options: Parameters.kwargs) -> Answer:
-        try:
-            return method(self, *arguments, **options)
-        except RuntimeError as error:
-            raise OSError(f"{self.path}: cannot be read or written: {error}") from error
-
-    return named
-
-
 class MatchDatabase(contextlib.AbstractContextManager["MatchDatabase"]):
     """Open COLMAP database, used in a ``with`` statement within a context of :func:`only_run`."""
 
-    @_naming_errors
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = path
         self._pycolmap = import_pycolmap()
-        self._database = self._pycolmap.Database.open(path)
-        self._cameras = {camera.camera_id: camera for camera in self._database.read_all_cameras()}
-        self._images = {image.image_id: image for image in self._database.read_all_images()}
+        with self._errors():
+            self._database = self._pycolmap.Database.open(path)
+            self._cameras = {camera.camera_id: camera for camera in self._database.read_all_cameras()}
+            self._images = {image.image_id: image for image in self._database.read_all_images()}
         self._view = functools.lru_cache(maxsize=_IMAGES)(self._read_view)
 
     def __enter__(self) -> Self:
@@ -134,38 +117,36 @@ class MatchDatabase(contextlib.AbstractContextManager["MatchDatabase"]):
         """Close the database."""
         self._database.close()
 
-    @_naming_errors
     def matched_pairs(self) -> list[int]:
         """Return the ids of all pairs with matches, sorted."""
-        return sorted(self._database.read_num_matches()[0])
+        with self._errors():
+            return sorted(self._database.read_num_matches()[0])
 
-    @_naming_errors
     def is_verified(self, pair_id: int) -> bool:
         """Return whether a pair has a geometry."""
-        return bool(self._database.exists_two_view_geometry(*self._ids(pair_id)))
+        with self._errors():
+            return bool(self._database.exists_two_view_geometry(*self._ids(pair_id)))
 
-    @_naming_errors
     def clear_geometries(self) -> None:
         """Delete the geometries of all pairs."""
-        self._database.clear_two_view_geometries()
+        with self._errors():
+            self._database.clear_two_view_geometries()
 
     def pair_name(self, image_id1: int, image_id2: int) -> str:
         """Return the names of two images, joined."""
         names = (self._images[i].name if i in self._images else f"image {i}" for i in (image_id1, image_id2))
         return " - ".join(names)
 
-    @_naming_errors
     def read(self, pair_id: int) -> PairMatches | PairFailure:
         """Read the matches of a pair; invalid matches are returned as a failure."""
         first, second = self._ids(pair_id)
         try:
-            view1, view2 = self._view(first), self._view(second)
-            matches = self._database.read_matches(first, second)
+            with self._errors():
+                view1, view2 = self._view(first), self._view(second)
+                matches = self._database.read_matches(first, second)
             for column, view, image_id in zip(matches.T, (view1, view2), (first, second), strict=True):
-                if column.size and column.max() >= len(view.x):
-                    raise ValueError(
-                        f"a match names a keypoint that image {image_id} does not have: it has {len(view.x)}"
-                    )
+                if column.size and column.max() >= (size := len(view.x)):
+                    raise ValueError(f"a match names a keypoint that image {image_id} does not have: it has {size}")
         except ValueError as error:
             return PairFailure(first, second, str(error))
         x1, x2 = view1.x[matches[:, 0]], view2.x[matches[:, 1]]
@@ -175,13 +156,20 @@ class MatchDatabase(contextlib.AbstractContextManager["MatchDatabase"]):
         rays1, rays2 = view1.rays[matches[:, 0]], view2.rays[matches[:, 1]]
         return replace(both, rays1=rays1, rays2=rays2, pixel=(view1.pixel + view2.pixel) / 2)
 
-    @_naming_errors
     def write(self, geometries: Iterable[PairGeometry]) -> None:
         """Write the geometries of pairs without geometries in one transaction."""
         rows = [(g.image_id1, g.image_id2, self._as_row(g)) for g in geometries]
-        with self._pycolmap.DatabaseTransaction(self._database):
+        with self._errors(), self._pycolmap.DatabaseTransaction(self._database):
             for first, second, row in rows:
                 self._database.write_two_view_geometry(first, second, row)
+
+    @contextlib.contextmanager
+    def _errors(self) -> Iterator[None]:
+        """Turn the RuntimeErrors of pycolmap, such as those of a damaged file, into an OSError that names the file."""
+        try:
+            yield
+        except RuntimeError as error:
+            raise OSError(f"{self.path}: cannot be read or written: {error}") from error
 
     def _ids(self, pair_id: int) -> tuple[int, int]:
         first, second = self._pycolmap.pair_id_to_image_pair(pair_id)

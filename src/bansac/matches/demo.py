@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from io import BytesIO
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bansac.geometry import apply_transform
+from bansac.matches.array_files import read_arrays
 from bansac.matches.matches import Matches
+from bansac.matches.text_tables import unreadable
 
 __all__ = ["StereoPair", "load_demo", "load_motorcycle", "plane_inliers"]
 
@@ -79,25 +80,23 @@ def load_demo(folder: str | os.PathLike[str] | None = None) -> Matches:
     """
     folder = ASSETS if folder is None else Path(folder)
     path = folder / MATCHES
+    arrays, _ = read_arrays(path, ("x1", "x2", "ratios", "H", "size1", "size2"))
     try:
-        with np.load(BytesIO(path.read_bytes())) as data:  # np.load does not close a damaged file
-            numbers = {name: np.asarray(data[name], dtype=np.float64) for name in ("x1", "x2", "ratios", "H")}
-            (height1, width1), (height2, width2) = data["size1"].tolist(), data["size2"].tolist()
-    except FileNotFoundError:
-        raise
-    except Exception as error:  # damaged archives raise errors of zipfile, zlib, NumPy and other modules
-        raise OSError(f"cannot read {path}: {error}") from error
+        x1, x2, ratios, H = (np.asarray(arrays[name], dtype=np.float64) for name in ("x1", "x2", "ratios", "H"))
+        (height1, width1), (height2, width2) = arrays["size1"].tolist(), arrays["size2"].tolist()
+    except (KeyError, TypeError, ValueError) as error:
+        raise unreadable(path, error) from error
     return Matches(
-        x1=numbers["x1"],
-        x2=numbers["x2"],
-        key="demo",
-        ratios=numbers["ratios"],
+        x1,
+        x2,
+        "demo",
+        ratios,
         size1=(height1, width1),
         size2=(height2, width2),
         image1=folder / IMAGE1,
         image2=folder / IMAGE2,
-        H=numbers["H"],
-        inliers=plane_inliers(numbers["H"], numbers["x1"], numbers["x2"], threshold=3.0),
+        H=H,
+        inliers=plane_inliers(H, x1, x2, threshold=3.0),
     )
 
 

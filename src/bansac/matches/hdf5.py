@@ -102,7 +102,6 @@ class Reader(AbstractContextManager["Reader"]):
         with self._errors():
             entries = self._file[group]
             return sorted(entries.keys()) if hasattr(entries, "keys") else []
-        return []
 
     def groups_with(self, name: str) -> list[str]:
         """Return the full names of the groups, at any depth, that contain an entry ``name``."""

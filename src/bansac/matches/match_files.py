@@ -146,7 +146,7 @@ def read_calibration(path: Path) -> tuple[CameraLike, CameraLike]:
         return _distorted_cameras(_Arrays(path, (), document))
     if path.suffix == ".npz":
         return _distorted_cameras(_Arrays(path, (*_CAMERAS, *_DISTORTIONS.values())))
-    rows = [row.fields for row in read_rows(path)]
+    rows = read_rows(path)
     if len(rows) in (1, 2) and min(map(len, rows)) > 4:  # of COLMAP: identifier, model, width, height, parameters
         keys = ("model", "width", "height", "params")
         cameras = [_named_model(path, dict(zip(keys, (*row[1:4], row[4:]), strict=True))) for row in rows]

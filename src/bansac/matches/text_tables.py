@@ -8,7 +8,6 @@ from __future__ import annotations
 import csv
 import math
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,13 +18,6 @@ SCORE = "score"
 
 _SEPARATORS = ("\t", ";", ",")
 _BOM = "utf-8-sig"  # spreadsheets write a byte order mark
-
-
-class Row(NamedTuple):
-    """Fields of a line, and the line number."""
-
-    line: int
-    fields: list[str]
 
 
 def read_table(path: Path, columns: tuple[str, ...]) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
@@ -60,10 +52,10 @@ def read_table(path: Path, columns: tuple[str, ...]) -> tuple[NDArray[np.float64
     return table[:, : len(columns)], table[:, len(columns)] if SCORE in wanted else None
 
 
-def read_rows(path: Path) -> list[Row]:
+def read_rows(path: Path) -> list[list[str]]:
     """Return the lines of a text file, split into fields, without blank lines and comments."""
     lines, separator = _lines(path)
-    return [Row(number, _without_end(_split(path, number, text, separator))) for number, text in lines]
+    return [_without_end(_split(path, number, text, separator)) for number, text in lines]
 
 
 def _lines(path: Path) -> tuple[list[tuple[int, str]], str | None]:

@@ -40,7 +40,6 @@ def plot_point_evolution(
         Points on the estimated curves by iteration, each drawn dashed in the panel of its iteration.
     columns : int, optional
         Number of panels in a row.
-        Panels a row.
 
     Returns
     -------
