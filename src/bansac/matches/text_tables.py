@@ -106,7 +106,8 @@ def read_text(path: Path) -> str:
 def unreadable(path: Path, error: BaseException) -> OSError:
     """Return the error for a file that cannot be read."""
     reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
-    return OSError(f"{path}: cannot be read: {reason}")
+    kind = FileNotFoundError if isinstance(error, FileNotFoundError) else OSError
+    return kind(f"{path}: cannot be read: {reason}")
 
 
 def _split(path: Path, line: int, text: str, separator: str | None) -> list[str]:
