@@ -111,8 +111,7 @@ class Journal(contextlib.AbstractContextManager["Journal"]):
         seconds = json.dumps([row.get("seconds") for row in rows])
         with self._errors(), self._database:
             self._database.execute(
-                "UPDATE units SET seconds = ? WHERE fingerprint = ? AND key = ?",
-                (seconds, self._fingerprint, unit.key),
+                "UPDATE units SET seconds = ? WHERE fingerprint = ? AND key = ?", (seconds, self._fingerprint, unit.key)
             )
 
     def rows(self, unit: Unit) -> list[Row]:

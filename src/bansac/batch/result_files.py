@@ -122,9 +122,5 @@ def write_parquet(path: Path, records: Iterable[Record]) -> None:
 Writer = Callable[[Path, Iterable[Record]], None]
 """Function that writes records, which it may iterate over several times, to a file."""
 
-WRITERS: dict[str, Writer] = {
-    ".npz": write_npz,
-    ".parquet": write_parquet,
-    ".h5": write_hdf5,
-}
+WRITERS: dict[str, Writer] = {".npz": write_npz, ".parquet": write_parquet, ".h5": write_hdf5}
 """Functions that write the results, by file suffix."""

@@ -124,11 +124,7 @@ class Answer:
 
 
 def estimate_two_view(
-    name: str,
-    matches: Matches,
-    K1: CameraLike | None,
-    K2: CameraLike | None,
-    **settings: Any,
+    name: str, matches: Matches, K1: CameraLike | None, K2: CameraLike | None, **settings: Any
 ) -> Answer:
     """Estimate a model of two images; E includes the motion. Without K1 and K2 the points for E are normalised."""
     row = MODELS[name]
@@ -179,12 +175,7 @@ def figure_names(prefix: str = "") -> list[str]:
 
 
 def write_figures(
-    folder: OutputFolder,
-    images: tuple[Any, Any],
-    matches: Matches,
-    answer: Answer,
-    *,
-    prefix: str = "",
+    folder: OutputFolder, images: tuple[Any, Any], matches: Matches, answer: Answer, *, prefix: str = ""
 ) -> None:
     """Draw the matches, coloured by their posterior, and the trace if there is one.
 

@@ -82,8 +82,7 @@ _PRESET = inspect.Parameter(
     inspect.Parameter.KEYWORD_ONLY,
     default=None,
     annotation=Annotated[
-        str | None,
-        typer.Option(help=f"A set of options: {', '.join(PRESETS)}. Other flags take precedence."),
+        str | None, typer.Option(help=f"A set of options: {', '.join(PRESETS)}. Other flags take precedence.")
     ],
 )
 
@@ -147,8 +146,7 @@ WorkersOption = Annotated[
     int, typer.Option(help="Processes. With more than 1, times are taken afterwards, on repeat 0 alone.")
 ]
 ExecutorOption = Annotated[
-    str | None,
-    typer.Option(help=f"One of {', '.join(EXECUTORS)}. Default: serial with one worker, else processes."),
+    str | None, typer.Option(help=f"One of {', '.join(EXECUTORS)}. Default: serial with one worker, else processes.")
 ]
 SchedulerOption = Annotated[
     str | None,

@@ -23,10 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, TypeVar
 
-EXECUTORS = {
-    "serial": "bansac.executors.serial",
-    "processes": "bansac.executors.processes",
-}
+EXECUTORS = {"serial": "bansac.executors.serial", "processes": "bansac.executors.processes"}
 """Modules of the executors that a comparison of methods can use and that need no address, by name."""
 
 # Largest number of characters of an item's name in an error message.

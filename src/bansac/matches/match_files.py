@@ -253,11 +253,7 @@ class _Arrays:
     """Arrays of a file by name; every error names the file and the array."""
 
     def __init__(
-        self,
-        path: Path,
-        wanted: tuple[str, ...],
-        arrays: dict[str, Any] | None = None,
-        group: str | None = None,
+        self, path: Path, wanted: tuple[str, ...], arrays: dict[str, Any] | None = None, group: str | None = None
     ) -> None:
         self.path = path
         self.arrays, names = read_arrays(path, wanted, group) if arrays is None else (arrays, sorted(arrays))
