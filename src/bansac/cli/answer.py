@@ -88,11 +88,8 @@ class Answer:
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return the results per point or match."""
-        arrays: dict[str, NDArray[Any]] = {"inliers": self.result.inliers, "residuals": self.result.residuals}
-        for name in ("probabilities", "beliefs"):
-            if getattr(self.result, name) is not None:
-                arrays[name] = getattr(self.result, name)
-        return arrays
+        names = ("inliers", "residuals", "probabilities", "beliefs")
+        return {name: array for name in names if (array := getattr(self.result, name)) is not None}
 
     def show(self) -> None:
         """Print the result as text."""

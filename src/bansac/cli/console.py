@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import gc
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import Any, NoReturn, ParamSpec
 
 import typer
@@ -85,15 +85,13 @@ def show_progress(what: str, total: int, done: int, *, hidden: bool = False) -> 
         yield lambda: progress.advance(task)
 
 
-@contextmanager
-def compiling_in_processes(name: str, settings: Mapping[str, Any]) -> Iterator[None]:
-    """Compile in processes what a call of an estimator needs, if the call inside lacks a kernel.
+def compiling_in_processes(name: str, settings: Mapping[str, Any]) -> AbstractContextManager[None]:
+    """Return a context that compiles in processes what a call of an estimator needs, if the call lacks a kernel.
 
     ``name`` is a name of ``bansac.cli.compile_ahead``. Texts and scores of the settings determine which kernels a call
     needs.
     """
-    with before_compilation(functools.partial(_compile_in_processes, name, settings)):
-        yield
+    return before_compilation(functools.partial(_compile_in_processes, name, settings))
 
 
 def _compile_in_processes(name: str, settings: Mapping[str, Any]) -> None:
