@@ -169,16 +169,19 @@ def test_files_that_are_no_results_are_refused(scene, tmp_path):
         Result.load(tmp_path / "result")
     with pytest.raises(OSError, match=r"nowhere\.json"):
         Result.load(tmp_path / "nowhere.json")
-    (tmp_path / "other.json").write_text('{"model": 1}')
-    (tmp_path / "list.json").write_text("[1, 2]")
-    (tmp_path / "text.json").write_text("not json")
-    (tmp_path / "text.npz").write_text("not npz")
-    np.savez(tmp_path / "arrays.npz", x=np.ones(3))
-    (tmp_path / "kinds.json").write_text(json.dumps(result.to_dict() | {"residuals": ["a"]}))
     traced = bansac.estimate_homography(scene.x1, scene.x2, trace=True)
-    text = json.dumps(traced.to_dict()).replace('"restart": [1,', '"restart": [1e999,')
-    (tmp_path / "endless.json").write_text(text)
-    (tmp_path / "deep.json").write_text("[" * 100_000)
+    texts = {
+        "other.json": '{"model": 1}',
+        "list.json": "[1, 2]",
+        "text.json": "not json",
+        "text.npz": "not npz",
+        "kinds.json": json.dumps(result.to_dict() | {"residuals": ["a"]}),
+        "endless.json": json.dumps(traced.to_dict()).replace('"restart": [1,', '"restart": [1e999,'),
+        "deep.json": "[" * 100_000,
+    }
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
+    np.savez(tmp_path / "arrays.npz", x=np.ones(3))
     result.save(tmp_path / "locked.npz")
     content = bytearray((tmp_path / "locked.npz").read_bytes())
     content[content.find(b"PK\x01\x02") + 8] |= 1  # the first array is encrypted
@@ -187,18 +190,8 @@ def test_files_that_are_no_results_are_refused(scene, tmp_path):
         for name, array in (("fields", np.array('{"a": 1}')), ("a.b", np.ones(2))):
             with archive.open(f"{name}.npy", "w") as file:
                 np.lib.format.write_array(file, array)
-    names = (
-        "endless.json",
-        "other.json",
-        "list.json",
-        "text.json",
-        "deep.json",
-        "text.npz",
-        "arrays.npz",
-        "kinds.json",
-    )
     (tmp_path / "end.npz").write_bytes(content[:-9])
-    for name in (*names, "locked.npz", "end.npz", "names.npz"):
+    for name in (*texts, "arrays.npz", "locked.npz", "end.npz", "names.npz"):
         with pytest.raises(ValueError, match=f"{name} holds no result"):
             Result.load(tmp_path / name)
 

@@ -21,18 +21,18 @@ from tests.processes import interruptible
 SOURCE = Path(library.__file__).resolve().parents[1]
 
 
-def run_command(*arguments: str | Path, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Run the command in a process of its own."""
-    return subprocess.run(
-        [sys.executable, "-m", "bansac.cli", *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        env=os.environ | {"PYTHONPATH": str(SOURCE)} | environment,
-    )
+ENVIRONMENT = os.environ | {"PYTHONPATH": str(SOURCE)}
 
 
-def test_version(bansac: Any) -> None:
+def run_python(*arguments: str | Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run Python in a process of its own."""
+    command = [sys.executable, *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, env=ENVIRONMENT | environment)
+
+
+def test_version_and_unknown_command(bansac: Any) -> None:
     assert bansac("--version").stdout == f"bansac {library.__version__}\n"
+    assert "no-such" in bansac.refused("no-such")
 
 
 @pytest.mark.parametrize(
@@ -50,11 +50,8 @@ def test_help_of_bench_is_that_of_its_first_command(bansac: Any) -> None:
 
 @pytest.mark.slow
 def test_both_packages_are_the_command() -> None:
-    environment = os.environ | {"PYTHONPATH": str(SOURCE)}
     for module in ("bansac", "bansac.cli"):
-        done = subprocess.run(
-            [sys.executable, "-m", module, "--version"], capture_output=True, text=True, env=environment
-        )
+        done = run_python("-m", module, "--version")
         assert (done.returncode, done.stdout) == (0, f"bansac {library.__version__}\n")
 
 
@@ -67,19 +64,15 @@ def test_want_of_memory_is_one_line(bansac: Any, matches_csv: Path, monkeypatch:
     assert message == "bansac: there is not enough memory: unable to allocate 6 TiB"
 
 
-def test_unknown_command(bansac: Any) -> None:
-    assert "no-such" in bansac.refused("no-such")
-
-
 @pytest.mark.slow
 def test_first_run_says_that_it_compiles_and_the_cache_can_be_cleared(tmp_path: Path, matches_csv: Path) -> None:
     cache = str(tmp_path / "numba")
     line = matches_csv.with_name("line.csv")
     line.write_text("\n".join(f"{x},{2 * x}" for x in range(30)))
     arguments = ("estimate", line, "--model", "line", "--threshold", "0.1", "--json")
-    first = run_command(*arguments, NUMBA_CACHE_DIR=cache)
+    first = run_python("-m", "bansac.cli", *arguments, NUMBA_CACHE_DIR=cache)
     assert first.stderr == "bansac: compiling kernels for this machine, about 20 s, once\n"
-    second = run_command(*arguments, NUMBA_CACHE_DIR=cache)
+    second = run_python("-m", "bansac.cli", *arguments, NUMBA_CACHE_DIR=cache)
     assert second.stderr == ""
     keep = ("parameters", "num_inliers", "iterations")
     assert [json.loads(first.stdout)[k] for k in keep] == [json.loads(second.stdout)[k] for k in keep]
@@ -87,10 +80,10 @@ def test_first_run_says_that_it_compiles_and_the_cache_can_be_cleared(tmp_path: 
     theirs = tmp_path / "numba" / "somebody_else"
     theirs.mkdir()
     (theirs / "model.nbi").write_text("")
-    info = json.loads(run_command("cache", "info", "--json", NUMBA_CACHE_DIR=cache).stdout)
+    info = json.loads(run_python("-m", "bansac.cli", "cache", "info", "--json", NUMBA_CACHE_DIR=cache).stdout)
     assert info["files"] > 4
     assert all(folder.startswith(cache) for folder in info["folders"])
-    cleared = json.loads(run_command("cache", "clear", "--json", NUMBA_CACHE_DIR=cache).stdout)
+    cleared = json.loads(run_python("-m", "bansac.cli", "cache", "clear", "--json", NUMBA_CACHE_DIR=cache).stdout)
     assert cleared["files"] == info["files"]
     assert [path.name for path in Path(cache).rglob("*.nb?")] == ["model.nbi"]
 
@@ -136,8 +129,7 @@ def test_ctrl_c_ends_at_once_with_130(tmp_path: Path) -> None:
     np.savez(path, matches=np.random.default_rng(0).uniform(0, 500, (20000, 4)))
     arguments = ["estimate", str(path), "--model", "F", "--sampler", "uniform", "--max-iterations", "2000000000"]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    environment = os.environ | {"PYTHONPATH": str(SOURCE)}
-    with interruptible([sys.executable, "-c", ANNOUNCED, *arguments], **pipes, env=environment) as process:
+    with interruptible([sys.executable, "-c", ANNOUNCED, *arguments], **pipes, env=ENVIRONMENT) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "searching\n"
         process.send_signal(signal.SIGINT)
@@ -165,7 +157,8 @@ for arguments in {calls!r}:
         assert not end.code, arguments
     print("loaded:", [name for name in heavy if name in sys.modules])
 """
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    done = run_python("-c", program)
+    assert done.returncode == 0, done.stderr
     assert [line for line in done.stdout.splitlines() if line.startswith("loaded: ")] == ["loaded: []"] * 3
 
 
@@ -222,7 +215,6 @@ try:
 finally:
     print(KERNELS["compiled"], "compiled here")
 """
-    environment = os.environ | {"PYTHONPATH": str(SOURCE), "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env=environment)
+    done = run_python("-c", script, NUMBA_CACHE_DIR=str(tmp_path / "cache"))
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[-1] == "0 compiled here"

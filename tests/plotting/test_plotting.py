@@ -111,6 +111,7 @@ def test_subset_is_random_seeded_and_bounded():
     np.testing.assert_array_equal(first, again)
     assert not np.array_equal(first, other)
     assert len(segments(plot_matches(IMAGE1, IMAGE2, x, x, p).axes[0])) == 60
+    assert len(segments(plot_matches(IMAGE1, IMAGE2, x[:0], x[:0], []).axes[0])) == 0
 
 
 def test_axes_of_the_caller_are_used():
@@ -119,11 +120,6 @@ def test_axes_of_the_caller_are_used():
     assert plot_matches(IMAGE1, IMAGE2, X1, X2, P, ax=ax) is figure
     assert len(segments(ax)) == 3
     assert len(figure.axes) == 2
-
-
-def test_no_matches_are_drawn_as_none():
-    figure = plot_matches(IMAGE1, IMAGE2, np.empty((0, 2)), np.empty((0, 2)), [])
-    assert len(segments(figure.axes[0])) == 0
 
 
 def test_evolution_shows_each_record_once():
@@ -179,9 +175,6 @@ def test_trace_shows_ratios_gamma_and_counters():
     np.testing.assert_array_equal(iterations.lines[0].get_ydata()[5:], 20)
     assert iterations.get_xlabel() == "iteration"
     assert ratio.get_xlim() == (1, 40)
-
-
-def test_trace_without_a_counting_criterion_has_no_panel_for_it():
     assert len(plot_trace(make_trace(counting=False)).axes) == 3
 
 
@@ -230,6 +223,10 @@ def test_places_that_cannot_be_written_are_named(tmp_path):
             lambda: plot_probability_evolution(IMAGE1, IMAGE2, X1, X2, {0: P}, H_true=np.eye(2)),
             r"H_true must be a finite \(3, 3\) matrix",
         ),
+        (lambda: plot_epipolar_bands(IMAGE1, np.eye(3), np.eye(8), X1), "covariance"),
+        (lambda: plot_point_evolution(X1, {0: P}, iterations=()), "iterations must not be empty"),
+        (lambda: plot_point_evolution(X1, {0: P}, iterations=(0,), columns=0), "columns must be at least 1"),
+        (lambda: plot_point_evolution(X1, {0: P}, iterations=(0,), curve_true=[[0.0]]), "curve_true must"),
         (lambda: plot_trace(make_trace(0)), "trace is empty"),
         (lambda: plot_trace(make_trace(3), n_points=0), "n_points must be at least 1, got 0"),
     ],
@@ -260,19 +257,6 @@ def test_points_are_coloured_by_probability_and_the_probable_are_on_top():
     assert [text.get_text() for text in figure.legends[0].get_texts()] == ["true curve", "best model so far"]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"iterations": ()}, "iterations must not be empty"),
-        ({"iterations": (0,), "columns": 0}, "columns must be at least 1"),
-        ({"iterations": (0,), "curve_true": [[0.0]]}, "curve_true must"),
-    ],
-)
-def test_point_evolution_names_what_is_wrong(arguments, message):
-    with pytest.raises(ValueError, match=message):
-        plot_point_evolution([[0.0, 1.0]], {0: [0.5]}, **arguments)
-
-
 def test_the_band_of_an_epipolar_line_is_as_wide_as_its_uncertain_offset():
     F = np.array([[0, 0, 0], [0, 0, -1.0], [0, 1, 0]])  # a camera that moves along x: y2 = y1
     spread = np.zeros((9, 9))
@@ -282,11 +266,6 @@ def test_the_band_of_an_epipolar_line_is_as_wide_as_its_uncertain_offset():
     np.testing.assert_allclose([y.min() for y in outlines], [30 - 0.98, 12 - 0.98])
     np.testing.assert_allclose([y.max() for y in outlines], [30 + 0.98, 12 + 0.98])
     assert figure.axes[0].get_ylim() == (59.5, -0.5)
-
-
-def test_the_covariance_of_bands_is_that_of_nine_entries():
-    with pytest.raises(ValueError, match="covariance"):
-        plot_epipolar_bands(IMAGE1, np.eye(3), np.eye(8), X1)
 
 
 def make_result(model, residuals, probabilities=None):

@@ -117,26 +117,25 @@ def test_no_model_and_no_data(tmp_path):
         assert "too few data" in text
 
 
-def test_refused_arguments_are_named_and_nothing_is_written(case, tmp_path):
-    page, matches = tmp_path / "page.html", (case.x1, case.x2)
-    short = case.x1[:5]
-    with pytest.raises(ValueError, match="x1 must have the 200 data points of the result, got 5"):
-        case.result.report(page, short, short)
-    with pytest.raises(ValueError, match="x1 and x2 must have equal lengths"):
-        case.result.report(page, case.x1, short)
-    with pytest.raises(ValueError, match=r"x2 must have shape \(N, 2\)"):
-        case.result.report(page, case.x1, np.ones((200, 3)))
-    with pytest.raises(ValueError, match="image2 must not be given without x2"):
-        case.result.report(page, case.x1, image2=case.image2)
-    with pytest.raises(ValueError, match="image1 must have shape"):
-        case.result.report(page, *matches, image1=np.zeros(3))
+@pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [
+        ({"x1": np.ones((5, 2)), "x2": np.ones((5, 2))}, ValueError, "x1 must have the 200 data points .*, got 5"),
+        ({"x2": np.ones((5, 2))}, ValueError, "x1 and x2 must have equal lengths"),
+        ({"x2": np.ones((200, 3))}, ValueError, r"x2 must have shape \(N, 2\)"),
+        ({"x2": None, "image2": np.zeros((9, 9))}, ValueError, "image2 must not be given without x2"),
+        ({"image1": np.zeros(3)}, ValueError, "image1 must have shape"),
+        ({"image1": "nowhere.jpg"}, OSError, r"nowhere\.jpg"),
+        ({"path": "nowhere/page.html"}, FileNotFoundError, r"cannot write .*page\.html: there is no folder"),
+    ],
+)
+def test_refused_arguments_are_named_and_nothing_is_written(case, tmp_path, change, error, message, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(error, match=message):
+        case.result.report(**{"path": "page.html", "x1": case.x1, "x2": case.x2} | change)
     other = dataclasses.replace(case.result.trace, frame_inliers=case.result.trace.frame_inliers[:, :7])
     with pytest.raises(ValueError, match="trace must belong to the result: it has 7 data points, the result has 200"):
-        case.result.report(page, *matches, trace=other)
-    with pytest.raises(OSError, match=r"nowhere\.jpg"):
-        case.result.report(page, *matches, image1="nowhere.jpg")
-    with pytest.raises(FileNotFoundError, match=r"cannot write .*page\.html: there is no folder"):
-        case.result.report(tmp_path / "nowhere" / "page.html", *matches)
+        case.result.report("page.html", case.x1, case.x2, trace=other)
     assert list(tmp_path.iterdir()) == []
 
 
