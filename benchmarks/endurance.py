@@ -38,7 +38,7 @@ import numpy as np
 from colmap_kills import geometries, write_database
 
 import bansac
-from bansac.lab.evaluation.provenance import circumstances
+from bansac.lab.provenance import circumstances
 from bansac.synthetic import homography_matches
 from bansac.warm import _data, call_estimator
 

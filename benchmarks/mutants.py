@@ -301,7 +301,7 @@ def main() -> None:
             report["counts"] = Counter(each["status"] for each in report["mutants"])
             arguments.json.write_text(json.dumps(report, indent=1) + "\n")
             print(*(mutant[key] for key in ("status", "file", "line", "before", "after")), flush=True)
-    from bansac.lab.evaluation.provenance import circumstances
+    from bansac.lab.provenance import circumstances
 
     arguments.json.write_text(json.dumps(report | circumstances(), indent=1) + "\n")
 

@@ -6,7 +6,8 @@
 
 A table stands between ``<!-- table: NAME -->`` and ``<!-- end -->``, and ``TABLES`` has its function. The line below it
 says when its reports were measured, and which commits stored them. A figure of the text stands between
-``<!-- figure: NAME -->`` and ``<!-- end -->``, and ``FIGURES`` has its function. The tables of ``docs/reproduction.md``
+``<!-- figure: NAME -->`` and ``<!-- end -->``, and ``FIGURES`` has its function. Those of a measurement stand in its
+module in ``bansac.lab.measurements``. The tables of ``docs/reproduction.md``
 are made in ``reproduction``, those of ``docs/ablation.md`` in ``ablation_tables``, those of ``docs/performance.md`` in
 ``speed_tables``, those of ``docs/many-pairs.md`` in ``scaling_tables``, those of
 ``docs/reliability.md`` in ``reliability_tables``, beside this file.
@@ -16,6 +17,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import functools
 import math
 import re
 import statistics
@@ -35,7 +37,8 @@ from speed_tables import TABLES as SPEED
 from bansac.engine.option_fields import type_in_words
 from bansac.engine.options import Options
 from bansac.lab.evaluation.methods import METHODS
-from bansac.lab.evaluation.tables import format_number
+from bansac.lab.measurements import MEASUREMENTS, find_measurement
+from bansac.lab.tables import format_number
 
 PAGES = (
     "docs/results.md",
@@ -189,7 +192,7 @@ def over_time(name: str) -> str:
     """Return accuracy within given times, and the chart, of a report of ``bansac bench --budgets``."""
     if not (evidence.ROOT / "benchmarks" / f"{name}.json").exists():
         return "Not measured yet.\n"
-    from bansac.lab.evaluation.budgets import ACCURACY, TIMES, best_within
+    from bansac.lab.measurements.budgets import ACCURACY, TIMES, best_within
 
     document = bench(name)
     curves, accuracy = document["mean"], ACCURACY[document["protocol"]["kind"]]
@@ -309,34 +312,6 @@ def family_calibration() -> str:
     names = dict.fromkeys(name for families in kinds.values() for name in families)
     rows = [[name, *(cell(found.get(name)) for found in kinds.values())] for name in names]
     return lines(["family", *kinds], rows)
-
-
-def confidence() -> str:
-    """Return the table of the shares of runs that find the best model; bold if below the confidence."""
-    data = bench("confidence")["data"]
-
-    def one(asked: str, found: Mapping[str, Any]) -> str:
-        text = share(found["found"] / found["runs"])
-        return f"**{text}**" if found["interval"][1] < float(asked) else text
-
-    def cell(kind: str, model: str, method: str) -> str:
-        return "/".join(one(*item) for item in data[kind][model].get(method, {}).items()) or "-"
-
-    models = list(data["two models"])
-    names = dict.fromkeys(name for found in data.values() for name in found[models[0]])
-    asked = "/".join(key.removeprefix("0") for key in data["two models"][models[0]]["default"])
-    groups = {"two models": f" {asked}", "noise": ", noise"}
-    columns = [(kind, model, f"{model}{suffix}") for kind, suffix in groups.items() for model in models]
-    rows = [[name, *(cell(kind, model, name) for kind, model, _ in columns)] for name in names]
-    return lines(["method", *(title for *_, title in columns)], rows)
-
-
-def lowest_of_one_model() -> str:
-    """Return the smallest share of runs that find a single model at a confidence of .5."""
-    found = bench("confidence")["data"]["one model"].values()
-    return share(
-        min(cell["found"] / cell["runs"] for model in found for cells in model.values() for cell in cells.values())
-    )
 
 
 def configurations() -> str:
@@ -682,6 +657,16 @@ def posebench(problem: str) -> str:
     return lines(["method", *columns], ([method, *(mean(method, column) for column in columns)] for method in methods))
 
 
+def measured(kind: str) -> dict[str, Callable[[], str]]:
+    """Return the functions of the "tables" or "figures" of all measurements, by name."""
+    measurements = [find_measurement(name) for name in MEASUREMENTS]
+    return {
+        name: functools.partial(measurement.render, name, bench)
+        for measurement in measurements
+        for name in getattr(measurement, kind)
+    }
+
+
 # Name of a table -> its text.
 TABLES: dict[str, Callable[[], str]] = {
     "essential": lambda: comparison("E", POSE_COLUMNS),
@@ -715,7 +700,6 @@ TABLES: dict[str, Callable[[], str]] = {
     "wheel": wheel,
     "calibration": calibration,
     "family-calibration": family_calibration,
-    "confidence": confidence,
     "configurations": configurations,
     "real-configurations": real_configurations,
     "planar-motions": planar_motions,
@@ -730,6 +714,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "colmap-kills": colmap_kills,
     "claims": claims,
     "verdicts": verdicts,
+    **measured("tables"),
     **ABLATION,
     **EXPERIMENTS,
     **RELIABILITY,
@@ -808,7 +793,6 @@ FIGURES: dict[str, Callable[[], str]] = {
     "hard-F": lambda: few_inliers("F"),
     "hard-unrelated": unrelated_successes,
     "first-call": first_call,
-    "confidence-one-model": lowest_of_one_model,
     "colmap-fountain": lambda: colmap_centres("fountain-P11"),
     "colmap-herz": lambda: colmap_centres("Herz-Jesus-P8"),
     "colmap-inliers": lambda: colmap_inliers("COLMAP"),
@@ -822,6 +806,7 @@ FIGURES: dict[str, Callable[[], str]] = {
     "wheel-ratios": wheel_ratios,
     "wheel-numba": lambda: f"{bench('wheel')['import_numba']['cpu_seconds']:.2f} s",
     "wheel-size": lambda: f"{bench('wheel')['pack_bytes'] / 1e6:.1f} MB",
+    **measured("figures"),
 }
 
 

@@ -6,8 +6,8 @@ import functools
 
 from reproduction.evidence import ROOT, bench, lines
 
-from bansac.lab.evaluation.render import to_markdown
-from bansac.lab.evaluation.speed.tables import TABLES as SPEED
+from bansac.lab.measurements.speed.tables import TABLES as SPEED
+from bansac.lab.render import to_markdown
 
 
 def speed(name: str, report: str = "speed") -> str:

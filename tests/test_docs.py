@@ -28,8 +28,8 @@ ARCHITECTURE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
 PACKAGES = [
     "cli",
     "lab",
-    "lab.evaluation",
     "lab.experiments",
+    "lab.measurements",
     "lab.metrics",
     "lab.sets",
     "batch",

@@ -16,8 +16,8 @@ from reproduction.claim import CLAIMS, above, first, verdict
 from reproduction.evidence import RUNS
 from reproduction.main_claims import bansac_over_baselines
 
-from bansac.lab.evaluation.experiment import Setup
 from bansac.lab.experiments import EXPERIMENTS, find_experiment
+from bansac.lab.measurement import Setup
 
 # Every table and figure of the paper and its supplement with results or settings in it.
 LABELS = (

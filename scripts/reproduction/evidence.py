@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from bansac.lab.tables import lines, number, share, shares
+
 ROOT = Path(__file__).resolve().parents[2]
 RUNS = ROOT / "benchmarks" / "experiments"
 
@@ -52,6 +54,8 @@ class Table:
         (values,) = (values for name, values in self._rows(section) if name == label)
         return values
 
+
+__all__ = ["lines", "number", "share", "shares"]  # of the tables on the pages
 
 # The reports that have been read since this set was cleared; of a run its run.json.
 used: set[Path] = set()
@@ -168,25 +172,3 @@ def lead_of(run: str, model: str, metric: str, method: str, group: str) -> Lead:
     """Return a lead of a run by the title of its group."""
     found = table(run, "leads").value(metric, method, section=MODELS[model], group=group)
     return Lead(found["value"], found["error"])
-
-
-def share(value: float) -> str:
-    """Return an accuracy as the tables have it: three digits, without a zero before the point."""
-    return f"{value:.3f}".removeprefix("0") if value < 0.9995 else f"{value:.2f}"
-
-
-def number(value: float) -> str:
-    """Return a time, a number of iterations or an error with three digits."""
-    return f"{value:.0f}" if value >= 99.5 else f"{value:.1f}" if value >= 9.95 else f"{value:.2f}"
-
-
-def shares(values: Iterable[float]) -> str:
-    """Return accuracies joined by slashes."""
-    return " / ".join(map(share, values))
-
-
-def lines(header: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
-    """Return a Markdown table."""
-    head = list(header)
-    cells = [head, ["---"] * len(head), *map(list, rows)]
-    return "".join(f"| {' | '.join(row)} |\n" for row in cells)
