@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 Row = dict[str, Any]
-"""One estimation: its configuration, set, pair, repeat, errors, iterations, seconds and so on: plain values by column."""
+"""One estimation, by column: configuration, set, pair, repeat, errors, iterations, seconds, all plain values."""
 
 
 @dataclass(frozen=True)
