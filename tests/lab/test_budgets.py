@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bansac import presets
+from bansac.estimate import presets
 from bansac.lab.evaluation.method import Method
 from bansac.lab.evaluation.methods import METHODS
 from bansac.lab.evaluation.task import DEFAULTS, Task

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
+from bansac.batch.output_files import OutputFolder
 from bansac.lab.experiments import find_experiment
 from bansac.lab.measurement import Setup
 from bansac.lab.runner import RunSummary, run_experiment
 from bansac.lab.tables import Section, Table, TableRow
-from bansac.output_files import OutputFolder
 
 # Rows with labels and columns of each table: (name of the table, models, rows a model, columns).
 TABLES = {

@@ -7,13 +7,13 @@ import pickle
 import numpy as np
 import pytest
 
+from bansac.estimate.presets import PRESETS
 from bansac.lab.evaluation.method import Method
 from bansac.lab.evaluation.methods import METHODS, PAPER_METHODS, select_methods
 from bansac.lab.evaluation.peers import PEERS, find_peers
 from bansac.lab.evaluation.task import DEFAULTS, Task, judge, make_task
 from bansac.lab.measurements.budgets import limit
 from bansac.matches import Matches
-from bansac.presets import PRESETS
 from bansac.synthetic import epipolar_matches, homography_matches
 
 

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import bansac
+from bansac.batch.output_files import OutputFolder
 from bansac.batch.versions import PACKAGES, installed_versions, source_digest
 from bansac.lab import pairs
 from bansac.lab.evaluation.methods import RANSAC
@@ -22,7 +23,6 @@ from bansac.lab.pairs import Configuration
 from bansac.lab.provenance import _BLOCK, data_fingerprint
 from bansac.lab.provenance import fingerprint as run_fingerprint
 from bansac.lab.runner import run_experiment
-from bansac.output_files import OutputFolder
 from tests.lab import toy
 from tests.lab.pair_sets import write_homography_set, write_pose_set
 from tests.lab.sets.archives import write_ppm

@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
+from bansac.batch.output_files import OutputFolder
 from bansac.lab.measurement import Setup, Unit
 from bansac.lab.options import DATA, EXCLUDE, MODEL, NEEDED_DATA, PAIRS, RUNS, SETS
 from bansac.lab.runner import RunSummary, run_experiment
-from bansac.output_files import OutputFolder
 from tests.lab import toy
 
 

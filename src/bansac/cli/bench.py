@@ -36,9 +36,9 @@ from bansac.lab.measurements.budgets import Sweep, budget_table, plot_curves, ti
 from bansac.lab.measurements.folders import Bench, build_report, measured_rows
 from bansac.lab.render import to_markdown
 from bansac.lab.runner import open_run
+from bansac.matches.storage import write_atomically, write_json
 from bansac.plotting import save_figure
-from bansac.problems.table import Kind
-from bansac.storage import write_atomically, write_json
+from bansac.problems.estimators import Kind
 
 DEFAULT_METHODS = "bansac,p-bansac,uniform"
 OUR_PRESETS = ",".join(method.name for method in PRESET_METHODS)

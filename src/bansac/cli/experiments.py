@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from bansac.batch.output_files import OutputFolder
 from bansac.cli.arguments import (
     ExecutorOption,
     SchedulerOption,
@@ -22,7 +23,6 @@ from bansac.lab.measurement import Setup
 from bansac.lab.options import EXPERIMENT_OPTIONS
 from bansac.lab.render import to_markdown
 from bansac.lab.runner import run_experiment
-from bansac.output_files import OutputFolder
 
 app = typer.Typer(no_args_is_help=True, help="Run the experiments of the paper.")
 

@@ -18,8 +18,8 @@ from bansac.lab.charts import import_figure
 from bansac.lab.measurement import Measurement, Option, Setup
 from bansac.lab.render import to_markdown
 from bansac.lab.runner import RunSummary, merge, run_measurement
+from bansac.matches.storage import write_atomically, write_json
 from bansac.plotting import save_figure
-from bansac.storage import write_atomically, write_json
 
 INCOMPLETE = 1
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from bansac.lab.measurement import Option
-from bansac.problems.table import Kind
+from bansac.problems.estimators import Kind
 
 SETS = Option("sets", tuple[str, ...], (), "Run these sets only, joined by commas.")
 EXCLUDE = Option("exclude", tuple[str, ...], (), "Leave these sets out, joined by commas.")

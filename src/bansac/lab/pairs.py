@@ -22,7 +22,7 @@ from bansac.lab.evaluation.method import Method
 from bansac.lab.evaluation.task import Protocol, Task, judge, make_task
 from bansac.lab.sets import PairSet
 from bansac.matches import Matches
-from bansac.problems.table import Kind
+from bansac.problems.estimators import Kind
 
 
 @dataclass(frozen=True)

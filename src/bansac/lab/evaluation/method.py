@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bansac.lab.evaluation.task import Task, best_first
-from bansac.problems.table import Kind
+from bansac.problems.estimators import Kind
 
 
 def _as_returned(answer: Any) -> Any:

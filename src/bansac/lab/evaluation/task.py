@@ -15,7 +15,7 @@ from bansac.geometry import normalize_points, recover_pose
 from bansac.lab.metrics import corner_error, rotation_error, translation_error, visible_area_error
 from bansac.lab.sets import PairSet
 from bansac.matches import Matches
-from bansac.problems.table import Kind
+from bansac.problems.estimators import Kind
 
 Array = NDArray[np.float64]
 

@@ -33,7 +33,7 @@ from bansac.lab.summary import import_pandas
 from bansac.lab.tables import Section, Table, TableRow
 from bansac.matches import Matches, load_demo
 from bansac.plotting import plot_probability_evolution
-from bansac.problems.table import Kind
+from bansac.problems.estimators import Kind
 
 _Array = NDArray[np.float64]
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bansac.batch.journal import Row, Rows, Unit
+from bansac.estimate.presets import find_preset
 from bansac.lab.evaluation.method import Method
 from bansac.lab.evaluation.task import Protocol
 from bansac.lab.measurement import Measurement, Report, Setup, choose_sets
@@ -22,7 +23,6 @@ from bansac.lab.runner import Run, open_run
 from bansac.lab.sets import PairSet, find_sets
 from bansac.lab.summary import frame_of
 from bansac.matches.pair_folder import evenly_spaced
-from bansac.presets import find_preset
 
 if TYPE_CHECKING:
     from pandas import DataFrame

@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 import bansac
-from bansac.camera import Camera
 from bansac.geometry import apply_transform, homogeneous
+from bansac.geometry.camera import Camera
 from bansac.lab.sets.posebench import Instance
 
 Array = NDArray[np.float64]

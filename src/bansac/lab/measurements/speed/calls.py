@@ -15,7 +15,7 @@ from bansac.lab.evaluation.task import Task
 from bansac.lab.measurements.speed.memory import peak_in_process, peak_of_call
 from bansac.lab.measurements.speed.scenes import KINDS, make_task
 from bansac.lab.measurements.speed.timing import Call, least_seconds
-from bansac.problems.table import Kind
+from bansac.problems.estimators import Kind
 
 __all__ = ["SIZES", "outlier_costs", "size_costs"]
 

@@ -15,7 +15,7 @@ from bansac.lab.measurements.speed.kernels import INLIER_RATIO, POINTS
 from bansac.lab.measurements.speed.limits import iteration_limits
 from bansac.lab.measurements.speed.scenes import KINDS, make_task
 from bansac.lab.measurements.speed.timing import Call, least_seconds
-from bansac.problems.table import Kind
+from bansac.problems.estimators import Kind
 
 __all__ = ["ITERATIONS", "fixed_iterations", "iteration_costs"]
 

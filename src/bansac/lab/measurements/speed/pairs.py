@@ -14,7 +14,7 @@ from bansac.lab.measurements.folders import Bench, build_report, measured_rows
 from bansac.lab.runner import open_run
 from bansac.lab.sets import find_sets
 from bansac.lab.summary import import_pandas
-from bansac.problems.table import Kind
+from bansac.problems.estimators import Kind
 
 __all__ = ["PairGroup", "find_pairs"]
 
