@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -182,25 +182,3 @@ def with_arrow(label: str, better: Better | None) -> str:
     'Time [ms] ↓'
     """
     return f"{label} {_ARROWS[better]}" if better is not None else label
-
-
-def share(value: float) -> str:
-    """Return an accuracy as the tables have it: three digits, without a zero before the point."""
-    return f"{value:.3f}".removeprefix("0") if value < 0.9995 else f"{value:.2f}"
-
-
-def number(value: float) -> str:
-    """Return a time, a number of iterations or an error with three digits."""
-    return f"{value:.0f}" if value >= 99.5 else f"{value:.1f}" if value >= 9.95 else f"{value:.2f}"
-
-
-def shares(values: Iterable[float]) -> str:
-    """Return accuracies joined by slashes."""
-    return " / ".join(map(share, values))
-
-
-def lines(header: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
-    """Return a Markdown table."""
-    head = list(header)
-    cells = [head, ["---"] * len(head), *map(list, rows)]
-    return "".join(f"| {' | '.join(row)} |\n" for row in cells)

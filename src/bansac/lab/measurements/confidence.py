@@ -28,7 +28,7 @@ import bansac
 from bansac.batch.journal import Row, Unit
 from bansac.lab.charts import import_figure
 from bansac.lab.measurement import Document, Measurement, Option, Report, Setup, each, nested, no_warm_up
-from bansac.lab.tables import lines, share
+from bansac.lab.reports import lines, share
 from bansac.synthetic import homography_matches, line_points
 
 if TYPE_CHECKING:

@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import functools
-import json
 import tomllib
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bansac.lab.tables import lines, number, share, shares
-
-ROOT = Path(__file__).resolve().parents[2]
-RUNS = ROOT / "benchmarks" / "experiments"
+from bansac.lab.reports import FOLDER, load, root, used
 
 METHODS = ("RANSAC", "NAPSAC", "P-NAPSAC", "PROSAC", "BANSAC", "P-BANSAC")
 OURS = METHODS[-2:]
@@ -55,23 +50,15 @@ class Table:
         return values
 
 
-__all__ = ["lines", "number", "share", "shares"]  # of the tables on the pages
-
-# The reports that have been read since this set was cleared; of a run its run.json.
-used: set[Path] = set()
-
-
-@functools.cache
-def load(path: Path) -> dict[str, Any]:
-    """Return a JSON file."""
-    document: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    return document
+def folder() -> Path:
+    """Return the folder of the runs."""
+    return root() / FOLDER / "experiments"
 
 
 def table(run: str, name: str | None = None) -> Table:
     """Return a table of a run, by default the one that is named after its experiment."""
-    used.add(RUNS / run / "run.json")
-    document = load(RUNS / run / f"{name or file_of(run)}.json")
+    used.add(folder() / run / "run.json")
+    document = load(folder() / run / f"{name or file_of(run)}.json")
     groups = [title for title, span in document["groups"] for _ in range(span)] or [""] * len(document["columns"])
     rows, section = [], ""
     for row in document["rows"]:
@@ -88,28 +75,9 @@ def file_of(run: str) -> str:
 
 def settings(run: str) -> dict[str, Any]:
     """Return the ``run.json`` of a run."""
-    path = RUNS / run / "run.json"
+    path = folder() / run / "run.json"
     used.add(path)
     return load(path)
-
-
-def date_and_commit(path: Path) -> tuple[str, str]:
-    """Return the day on which a report was measured, and the commit that stored it."""
-    document = load(path)
-    return document["date"][:10], document.get("stored_in_commit", "not recorded")
-
-
-def sources(paths: Iterable[Path]) -> str:
-    """Return when the reports of a table were measured and which commits stored them, as a paragraph."""
-    reports = sorted(paths)
-    if len(reports) <= 3:
-        parts = []
-        for path in reports:
-            (day, commit), name = date_and_commit(path), path.relative_to(ROOT).as_posix()
-            parts.append(f"[{name.removeprefix('benchmarks/')}](../{name}) on {day}, stored in commit {commit}")
-        return f"\nMeasured: {'; '.join(parts)}.\n" if parts else ""
-    days, commits = (sorted(set(values)) for values in zip(*map(date_and_commit, reports), strict=True))
-    return f"\nMeasured: {len(reports)} runs on {' and '.join(days)}, stored in commits {', '.join(commits)}.\n"
 
 
 def command(run: str) -> str:
@@ -128,13 +96,6 @@ def command(run: str) -> str:
 def paper() -> dict[str, Any]:
     """Return the figures of the paper."""
     return tomllib.loads(Path(__file__).with_name("paper.toml").read_text(encoding="utf-8"))
-
-
-def bench(name: str) -> dict[str, Any]:
-    """Return a report of ``bansac bench`` in ``benchmarks``."""
-    path = ROOT / "benchmarks" / f"{name}.json"
-    used.add(path)
-    return load(path)
 
 
 def main_value(model: str, metric: str, method: str, *, run: str = "main-table") -> float:
