@@ -13,8 +13,8 @@ from speed_tables import TABLES as SPEED
 
 from bansac.lab import pages
 from bansac.lab.evaluation.methods import METHODS
-from bansac.lab.evaluation.tables import format_number
 from bansac.lab.reports import bench, lines, report_path, share
+from bansac.lab.tables import format_number
 
 # Names of the methods in the tables, in the order of their rows. A table has the methods of its report; those that are
 # not listed here come last, by their own names.
@@ -145,7 +145,7 @@ def over_time(name: str) -> str:
     """Return accuracy within given times, and the chart, of a report of ``bansac bench --budgets``."""
     if not report_path(name).exists():
         return "Not measured yet.\n"
-    from bansac.lab.evaluation.budgets import ACCURACY, TIMES, best_within
+    from bansac.lab.measurements.budgets import ACCURACY, TIMES, best_within
 
     document = bench(name)
     curves, accuracy = document["mean"], ACCURACY[document["protocol"]["kind"]]
