@@ -8,9 +8,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from bansac.engine.dbn import PAPER_CPT
-from reproduction.claim import Finding, above, claim, verdict
-from reproduction.evidence import METHODS, MODELS, OURS, RATES, TIME, number, paper, share, shares, table
-from reproduction.tables import stop_figures
+from bansac.lab.reports import number, share, shares
+from bansac.lab.reproduction.claim import Finding, above, claim, verdict
+from bansac.lab.reproduction.runs import METHODS, MODELS, OURS, RATES, TIME, paper, table
+from bansac.lab.reproduction.tables import stop_figures
 
 
 def option(run: str, *, group: str = "") -> dict[str, list[list[float]]]:
@@ -284,19 +285,13 @@ def baysac_like_ransac() -> Finding:
     return "no figure", ours, verdict(held, len(ratios))
 
 
-def evolution(run: str, section: str) -> str:
-    """Return the means of the true and the wrong matches over a run."""
-    found = table(run)
-    return ", ".join(
-        f"{label}: {true} / {wrong}" for of, label, (true, wrong, _) in found.rows if of.startswith(section)
-    )
-
-
-def separated(run: str, section: str) -> str:
-    """Return the verdict: at the end of the run true matches above .7, wrong ones below .05."""
-    found = table(run)
-    ends = [values for of, _, values in found.rows if of.startswith(section)][-1]
-    return verdict((float(ends[0]) > 0.7) + (float(ends[1]) < 0.05), 2)
+def separation(run: str, section: str) -> Finding:
+    """Return the means of the true and the wrong matches over a run, which should end above .7 and below .05."""
+    rows = [(label, values) for of, label, values in table(run).rows if of.startswith(section)]
+    said = ", ".join(f"{label}: {true} / {wrong}" for label, (true, wrong, _) in rows)
+    true, wrong, _ = rows[-1][1]
+    holds = verdict((float(true) > 0.7) + (float(wrong) < 0.05), 2)
+    return "figure, no numbers", f"mean P true / wrong: {said}", holds
 
 
 @claim("fig:teaser", "probability-evolution")
@@ -305,11 +300,7 @@ def teaser() -> Finding:
 
     The mean of the true matches ends above .7, that of the wrong ones below .05.
     """
-    return (
-        "figure, no numbers",
-        f"mean P true / wrong: {evolution('probability-evolution', 'H')}",
-        separated("probability-evolution", "H"),
-    )
+    return separation("probability-evolution", "H")
 
 
 @claim("fig:prob_update_fundamental", "probability-evolution-data")
@@ -318,11 +309,7 @@ def update_fundamental() -> Finding:
 
     As for H.
     """
-    return (
-        "figure, no numbers",
-        f"mean P true / wrong: {evolution('probability-evolution-data', 'F')}",
-        separated("probability-evolution-data", "F"),
-    )
+    return separation("probability-evolution-data", "F")
 
 
 @claim("fig:curve_fitting_example", "curve-example")

@@ -6,26 +6,20 @@ import itertools
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from reproduction.evidence import (
+from bansac.lab.reports import bench, date_and_commit, lines, number, report_path, share, shares
+from bansac.lab.reproduction.runs import (
     METHODS,
     MODELS,
     OURS,
     RATES,
-    ROOT,
-    RUNS,
     TIME,
-    bench,
     command,
-    date_and_commit,
+    folder,
     lead,
     lead_of,
-    lines,
     main_value,
-    number,
     paper,
     settings,
-    share,
-    shares,
     table,
 )
 
@@ -40,12 +34,12 @@ BOTH = [*METHODS, *(f"{method}+LO" for method in METHODS)]
 def runs() -> str:
     """Return the table of the runs: the command, what it has written, when."""
     rows = []
-    for run in sorted(path.parent.name for path in RUNS.glob("*/run.json")):
+    for run in sorted(path.parent.name for path in folder().glob("*/run.json")):
         document = settings(run)
-        written = sorted(path.name for path in (RUNS / run).iterdir())
+        written = sorted(path.name for path in (folder() / run).iterdir())
         links = ", ".join(f"[{name}](../benchmarks/experiments/{run}/{name})" for name in written)
         minutes = f"{document['seconds'] / 60:.1f}"
-        rows.append([run, f"`{command(run)}`", links, *date_and_commit(RUNS / run / "run.json"), minutes])
+        rows.append([run, f"`{command(run)}`", links, *date_and_commit(folder() / run / "run.json"), minutes])
     return lines(["run", "command", "tables", "date", "commit", "minutes"], rows)
 
 
@@ -116,7 +110,7 @@ def beside_authors(method: str, report: str, key: str) -> tuple[float | None, fl
 def before_audit(method: str, report: str, key: str) -> float | None:
     """Return our figure before the error of E, the end of runs with a network and P-NAPSAC's stop were the paper's."""
     name, lo = method.removesuffix("+LO"), "-lo" if method.endswith("+LO") else ""
-    earlier = (ROOT / "benchmarks" / "earlier" / f"{report}.json").exists()
+    earlier = report_path(f"earlier/{report}").exists()
     ours = bench(f"earlier/{report}")["mean"].get(BENCH_NAMES[name] + lo) if earlier else None
     return ours and ours[key]
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from reproduction import main_claims, other_claims  # noqa: F401  # their claims join CLAIMS
-from reproduction.claim import CLAIMS, NO, PART, YES, Claim
-from reproduction.evidence import file_of, lines
+from bansac.lab.reports import lines
+from bansac.lab.reproduction import main_claims, other_claims  # noqa: F401  # their claims join CLAIMS
+from bansac.lab.reproduction.claim import CLAIMS, NO, PART, YES, Claim
+from bansac.lab.reproduction.runs import file_of
 
 
 def claims() -> str:
@@ -32,3 +33,6 @@ def links(claim: Claim) -> str:
     """Return links to the tables that a claim rests on, by the names of the runs."""
     tables = (f"[{run}](../benchmarks/experiments/{run}/{claim.table_name or file_of(run)}.json)" for run in claim.runs)
     return ", ".join(tables) or "[network](../src/bansac/engine/dbn.py)"
+
+
+TABLES = {"claims": claims, "verdicts": verdicts}

@@ -1,6 +1,6 @@
 """Many calls, a cold cache shared by processes, kills, full disks and Ctrl-C: what must not leak, differ or be lost.
 
-    python benchmarks/endurance.py [--calls 1000000] [--kills 20] [--interrupts 20] [--processes 16] [--json FILE]
+    python tools/endurance.py [--calls 1000000] [--kills 20] [--interrupts 20] [--processes 16] [--json FILE]
 
 ``calls``: mixed calls on 60 points in one process; the memory must not grow. ``cold cache``: processes with 8 threads
 each start at once on one empty cache; all results must have the same bits. ``kills``: commands receive SIGKILL at
@@ -13,13 +13,11 @@ code is 1 if a check fails. The script needs Linux, h5py, OpenCV and pycolmap.
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import csv
 import hashlib
 import importlib
 import itertools
-import json
 import os
 import random
 import resource
@@ -35,6 +33,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import report
 from colmap_kills import geometries, write_database
 
 import bansac
@@ -309,22 +308,16 @@ def interrupt(count: int, rng: random.Random) -> dict[str, Any]:
 
 def main() -> int:
     """Run all parts and report."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    for name, default in (("calls", 1_000_000), ("kills", 20), ("interrupts", 20), ("processes", 16), ("seed", 0)):
-        parser.add_argument(f"--{name}", type=int, default=default)
+    parser = report.parser(__doc__, calls=1_000_000, kills=20, interrupts=20, processes=16, seed=0)
     parser.add_argument("--only", default="", help="part of the names of the commands to kill")
-    parser.add_argument("--json", type=Path)
     chosen = parser.parse_args()
     rng = random.Random(chosen.seed)
-    report = circumstances(("h5py", "opencv-python-headless", "pycolmap"))
-    if chosen.json is not None and chosen.json.exists():
-        report = json.loads(chosen.json.read_text(encoding="utf-8")) | report
+    document = report.read(chosen.json) | circumstances(("h5py", "opencv-python-headless", "pycolmap"))
 
     def add(name: str, found: dict[str, Any]) -> None:
-        report[name] = found
+        document[name] = found
         print(name, found, flush=True)
-        if chosen.json is not None:
-            chosen.json.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+        report.write(chosen.json, document)
 
     with tempfile.TemporaryDirectory() as folder:
         if chosen.kills:
@@ -339,7 +332,7 @@ def main() -> int:
         add("calls", many_calls(chosen.calls))
     if chosen.processes:
         add("cold cache", cold_cache(chosen.processes))
-    return int(not all(part["passed"] for part in report.values() if isinstance(part, dict) and "passed" in part))
+    return int(not all(part["passed"] for part in document.values() if isinstance(part, dict) and "passed" in part))
 
 
 if __name__ == "__main__":

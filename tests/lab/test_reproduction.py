@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from reproduction import claims, evidence
-from reproduction.claim import CLAIMS, above, first, verdict
-from reproduction.evidence import RUNS
-from reproduction.main_claims import bansac_over_baselines
 
 from bansac.lab.evaluation.experiment import Setup
 from bansac.lab.experiments import EXPERIMENTS, find_experiment
+from bansac.lab.reports import load
+from bansac.lab.reproduction import claims, runs
+from bansac.lab.reproduction.claim import CLAIMS, above, first, verdict
+from bansac.lab.reproduction.main_claims import bansac_over_baselines
 
 # Every table and figure of the paper and its supplement with results or settings in it.
 LABELS = (
@@ -37,32 +37,33 @@ LABELS = (
     "table:ablation_sampling",
     "tab:stopping_criteria",
 )
+RUNS = Path(__file__).parents[2] / "benchmarks" / "experiments"
 NAMES = sorted(path.parent.name for path in RUNS.glob("*/run.json"))
 
 
 @pytest.fixture
 def copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """Return a function that changes a value of a copy of the tables."""
-    shutil.copytree(RUNS, tmp_path / "runs")
-    monkeypatch.setattr(evidence, "RUNS", tmp_path / "runs")
+    copied = tmp_path / "benchmarks" / "experiments"
+    shutil.copytree(RUNS, copied)
+    (tmp_path / "docs").mkdir()
+    monkeypatch.chdir(tmp_path)
 
     def change(run: str, name: str, label: str, place: int, value: Any) -> None:
-        path = tmp_path / "runs" / run / f"{name}.json"
+        path = copied / run / f"{name}.json"
         document = json.loads(path.read_text())
         next(row for row in document["rows"] if row.get("labels") == [label])["values"][place] = value
         path.write_text(json.dumps(document))
-        evidence.load.cache_clear()
+        load.cache_clear()
 
-    evidence.load.cache_clear()
-    yield change
-    evidence.load.cache_clear()
+    return change
 
 
 def test_verdicts() -> None:
     assert [verdict(held, 4) for held in (4, 3, 1, 0)] == ["yes", "in part", "in part", "no"]
     assert first({"a": 0.5004, "b": 0.4996, "c": 0.4}) == {"a", "b"}, "level with three digits"
     assert first({"a": 0.5, "b": 0.4}, lowest=True) == {"b"}
-    row = dict.fromkeys(evidence.METHODS, 0.5) | {"BANSAC": 0.6, "P-BANSAC": 0.5}
+    row = dict.fromkeys(runs.METHODS, 0.5) | {"BANSAC": 0.6, "P-BANSAC": 0.5}
     assert above(row, "BANSAC")
     assert not above(row, "P-BANSAC")
     assert not above(row, "BANSAC", lowest=True)
@@ -70,7 +71,7 @@ def test_verdicts() -> None:
 
 def test_a_verdict_follows_the_table(copy: Any) -> None:
     def change(lead: float) -> tuple[str, str]:
-        for label in evidence.RATES:
+        for label in runs.RATES:
             for place in range(8):
                 copy("main-table", "leads", label, place, {"value": lead, "error": 0.01})  # the first row is that of E
         _, said, held = bansac_over_baselines()
@@ -87,10 +88,10 @@ def test_a_verdict_follows_the_table(copy: Any) -> None:
 
 
 def test_a_lead_within_its_interval_is_none() -> None:
-    assert evidence.Lead(0.02, 0.01).holds
-    assert not evidence.Lead(0.005, 0.01).holds
-    assert not evidence.Lead(0.005, 0.01).fails
-    assert evidence.Lead(-0.02, 0.01).fails
+    assert runs.Lead(0.02, 0.01).holds
+    assert not runs.Lead(0.005, 0.01).holds
+    assert not runs.Lead(0.005, 0.01).fails
+    assert runs.Lead(-0.02, 0.01).fails
 
 
 @pytest.mark.parametrize("label", LABELS)
@@ -105,15 +106,15 @@ def test_every_claim_has_figures_and_tables() -> None:
         assert re.search(r"\d", ours), claim.words
         assert re.search(r"\d", of_paper) or "figure" in of_paper or "settings" in of_paper, claim.words
         for run in claim.runs:
-            assert (RUNS / run / f"{claim.table_name or evidence.file_of(run)}.json").exists()
+            assert (RUNS / run / f"{claim.table_name or runs.file_of(run)}.json").exists()
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_run_is_small_complete_and_names_no_machine(name: str) -> None:
-    document = evidence.settings(name)
+    document = runs.settings(name)
     assert document["experiment"] in EXPERIMENTS
     assert document["failed"] == {}
-    assert evidence.command(name).startswith(f"bansac experiments run {document['experiment']}")
+    assert runs.command(name).startswith(f"bansac experiments run {document['experiment']}")
     files = sorted((RUNS / name).iterdir())
     assert len(files) > 1
     for path in files:
@@ -126,24 +127,24 @@ def test_a_run_is_small_complete_and_names_no_machine(name: str) -> None:
 
 def test_a_command_has_the_settings_of_its_run() -> None:
     exact = "bansac experiments run main-table --data H --model H --sets exact_warp --max-ratio 0.95"
-    assert evidence.command("main-table-exact") == exact
-    assert evidence.command("synthetic") == "bansac experiments run synthetic"
+    assert runs.command("main-table-exact") == exact
+    assert runs.command("synthetic") == "bansac experiments run synthetic"
 
 
 def test_every_experiment_has_been_run() -> None:
-    assert {evidence.settings(name)["experiment"] for name in NAMES} == set(EXPERIMENTS)
+    assert {runs.settings(name)["experiment"] for name in NAMES} == set(EXPERIMENTS)
 
 
 def test_unknown_rows_and_columns_are_named() -> None:
     with pytest.raises(KeyError, match=r"0 rows .*'Speed' and 1 columns"):
-        evidence.table("main-table").value("Speed", "BANSAC", section="Calibrated", group="With Local")
+        runs.table("main-table").value("Speed", "BANSAC", section="Calibrated", group="With Local")
 
 
 @pytest.mark.skipif("BANSAC_DATA" not in os.environ, reason="set BANSAC_DATA to the folder with the sets of the runs")
 @pytest.mark.parametrize("name", sorted(path.parent.name for path in RUNS.glob("*/errors.npz")))
 def test_a_sample_of_pairs_has_the_stored_errors(name: str) -> None:
     stored = np.load(RUNS / name / "errors.npz")
-    document = evidence.settings(name)
+    document = runs.settings(name)
     settings = document["settings"] | {"data": Path(os.environ["BANSAC_DATA"], document["settings"]["data"])}
     experiment, setup = find_experiment(document["experiment"]), Setup(**settings)
     units = experiment.units(setup)

@@ -1,6 +1,6 @@
 """Run a script, then write the names of the functions compiled or loaded by Numba for ``perf``.
 
-    perf record -e cpu-clock -F 4000 -D 5000 -o perf.data python benchmarks/perf_map.py SCRIPT [ARGUMENT ...]
+    perf record -e cpu-clock -F 4000 -D 5000 -o perf.data python tools/perf_map.py SCRIPT [ARGUMENT ...]
     perf report -i perf.data --stdio --sort symbol
 
 ``perf report`` looks up the addresses of generated code in ``/tmp/perf-PID.map``. This text file has one line for each
@@ -25,7 +25,7 @@ LONGEST = 1 << 17
 def main() -> None:
     """Run the script (the first argument) with the other arguments, and write the map even if the script fails."""
     if len(sys.argv) < 2:
-        raise SystemExit("give the script to run: perf record ... python benchmarks/perf_map.py SCRIPT")
+        raise SystemExit("give the script to run: perf record ... python tools/perf_map.py SCRIPT")
     script, sys.argv = sys.argv[1], sys.argv[1:]
     sys.path.insert(0, str(Path(script).resolve().parent))
     try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from reproduction.evidence import BASELINES
+from bansac.lab.reproduction.runs import BASELINES
 
 YES, PART, NO = "yes", "in part", "no"
 

@@ -1,6 +1,6 @@
 """Keep the errors of every run of an experiment, so that anyone can compute other intervals.
 
-    python scripts/keep_errors.py OUT benchmarks/experiments/NAME
+    python tools/keep_errors.py OUT benchmarks/experiments/NAME
 
 OUT is the folder of ``bansac experiments run``. ``errors.npz`` gets one entry for each run in ``runs.csv``: the columns
 of text as categories (``NAME`` and ``NAME_values``), errors in single precision, repeats and iterations.

@@ -1,6 +1,6 @@
 """Kill COLMAP database verification at random moments, and compare the database with that of an undisturbed run.
 
-    python benchmarks/colmap_kills.py [--kills 20] [--json FILE]
+    python tools/colmap_kills.py [--kills 20] [--json FILE]
 
 Processes verify a synthetic database of 190 pairs. Each receives SIGKILL at a random moment after its first batch. The
 file must then pass SQLite's ``PRAGMA integrity_check`` and contain only geometries of the undisturbed run.
@@ -11,9 +11,6 @@ script needs pycolmap.
 
 from __future__ import annotations
 
-import argparse
-import datetime
-import json
 import random
 import shutil
 import signal
@@ -26,8 +23,11 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import report
+
 from bansac.colmap import verify_database
 from bansac.colmap.database import import_pycolmap
+from bansac.lab.evaluation.provenance import circumstances
 
 IMAGES = 20
 
@@ -76,13 +76,8 @@ def run_and_kill(path: Path, delay: float) -> None:
 
 def main() -> int:
     """Kill, compare and report."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--kills", type=int, default=20)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--json", type=Path)
-    arguments = parser.parse_args()
+    arguments = report.parser(__doc__, kills=20, seed=0).parse_args()
     rng = random.Random(arguments.seed)
-    report: dict[str, Any] = {"date": datetime.date.today().isoformat(), "kills": arguments.kills}
     after, valid, same = [], True, True
     with tempfile.TemporaryDirectory() as folder:
         untouched, path, undisturbed = (Path(folder, name) for name in ("untouched.db", "path.db", "undisturbed.db"))
@@ -105,10 +100,10 @@ def main() -> int:
                 shutil.copy(untouched, path)
         verify_database(path, workers=1)
         same = same and geometries(path) == (True, expected)
-    report |= {"pairs after each kill": after, "pairs": len(expected), "valid": valid, "as undisturbed": same}
-    print(report)
-    if arguments.json is not None:
-        arguments.json.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+    counts = {"kills": arguments.kills, "pairs after each kill": after, "pairs": len(expected)}
+    counts |= {"valid": valid, "as undisturbed": same}
+    print(counts)
+    report.write(arguments.json, circumstances(["pycolmap"]) | counts)
     return int(not (valid and same))
 
 

@@ -1,8 +1,8 @@
 """Mutation testing: change one operator, comparison or constant of a module, and see whether one of its tests fails.
 
-    python benchmarks/mutants.py --mutants 300 --minutes 25 --exclude 'significance/null_model.py'
-    python benchmarks/mutants.py --again        # run survivors, and mutants without tests, once more after new tests
-    python benchmarks/mutants.py --compiled     # the same with compilation and with all tests of the module
+    python tools/mutants.py --mutants 300 --minutes 25 --exclude 'significance/null_model.py'
+    python tools/mutants.py --again        # run survivors, and mutants without tests, once more after new tests
+    python tools/mutants.py --compiled     # the same with compilation and with all tests of the module
 
 A mutant is killed if a test fails, and survives if none does. Its tests are the mirrored file,
 ``tests/<package>/test_<module>.py``, or else ``OTHER_TESTS``. They run without compilation. Tests that fail or are slow
@@ -15,7 +15,6 @@ after each mutant; a second call continues it. A survivor with a ``note`` in the
 
 from __future__ import annotations
 
-import argparse
 import ast
 import copy
 import importlib
@@ -37,6 +36,7 @@ from typing import Any
 
 import hypothesis
 import pytest
+import report
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("problems", "solvers", "significance", "engine")
@@ -256,25 +256,22 @@ def write_module(path: Path, text: bytes) -> None:
 
 def main() -> None:
     """Run the command line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--mutants", type=int, default=300)
+    parser = report.parser(__doc__, ROOT / "benchmarks" / "mutants.json", mutants=300, seed=0)
     parser.add_argument("--minutes", type=float, default=25.0)
-    parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--exclude", nargs="*", default=[], help="patterns of paths below src/bansac")
     parser.add_argument("--again", action="store_true", help="run survivors and untested mutants with slower tests")
     parser.add_argument("--compiled", action="store_true", help="as --again, but with compilation and all tests")
-    parser.add_argument("--json", type=Path, default=ROOT / "benchmarks" / "mutants.json")
     arguments = parser.parse_args()
     stop = time.monotonic() + 60 * arguments.minutes
     os.environ |= {"NUMBA_DISABLE_JIT": "1", "CI": "true"}
     for library in LIBRARIES:
         importlib.import_module(library)
 
-    report = json.loads(arguments.json.read_text()) if arguments.json.exists() else {"mutants": [], "left_out": {}}
+    document = {"mutants": [], "left_out": {}} | report.read(arguments.json)
     again = arguments.again or arguments.compiled
     if again:
         todo = [
-            each for each in report["mutants"] if each["status"] in ("survived", "no tests") and not each.get("note")
+            each for each in document["mutants"] if each["status"] in ("survived", "no tests") and not each.get("note")
         ]
         left_out: dict[str, list[str]] | None = None if arguments.compiled else {}
     else:
@@ -282,11 +279,11 @@ def main() -> None:
         kept = [p for p in paths if not any(fnmatch(p.as_posix(), f"*/bansac/{e}") for e in arguments.exclude)]
         sites = [mutant for path in kept for mutant in mutants_of(path)]
         todo = random.Random(arguments.seed).sample(sites, min(arguments.mutants, len(sites)))
-        todo = todo[len(report["mutants"]) :]
-        left_out = report.get("left_out", {})
+        todo = todo[len(document["mutants"]) :]
+        left_out = document.get("left_out", {})
         commit = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=True)
-        report |= {"seed": arguments.seed, "exclude": arguments.exclude, "sites": len(sites)}
-        report |= {"commit": commit.stdout.strip(), "left_out": left_out}
+        document |= {"seed": arguments.seed, "exclude": arguments.exclude, "sites": len(sites)}
+        document |= {"commit": commit.stdout.strip(), "left_out": left_out}
     with tempfile.TemporaryDirectory() as folder:
         tree = Path(folder)
         for name in ("src", "tests"):
@@ -297,13 +294,13 @@ def main() -> None:
                 break
             mutant["status"] = try_mutant(tree, mutant, left_out, again)
             if not again:
-                report["mutants"].append(mutant)
-            report["counts"] = Counter(each["status"] for each in report["mutants"])
-            arguments.json.write_text(json.dumps(report, indent=1) + "\n")
+                document["mutants"].append(mutant)
+            document["counts"] = Counter(each["status"] for each in document["mutants"])
+            report.write(arguments.json, document)
             print(*(mutant[key] for key in ("status", "file", "line", "before", "after")), flush=True)
     from bansac.lab.evaluation.provenance import circumstances
 
-    arguments.json.write_text(json.dumps(report | circumstances(), indent=1) + "\n")
+    report.write(arguments.json, document | circumstances())
 
 
 if __name__ == "__main__":

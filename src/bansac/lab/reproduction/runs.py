@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import functools
-import json
 import tomllib
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parents[2]
-RUNS = ROOT / "benchmarks" / "experiments"
+from bansac.lab.reports import FOLDER, load, root, used
 
 METHODS = ("RANSAC", "NAPSAC", "P-NAPSAC", "PROSAC", "BANSAC", "P-BANSAC")
 OURS = METHODS[-2:]
@@ -53,21 +50,15 @@ class Table:
         return values
 
 
-# The reports that have been read since this set was cleared; of a run its run.json.
-used: set[Path] = set()
-
-
-@functools.cache
-def load(path: Path) -> dict[str, Any]:
-    """Return a JSON file."""
-    document: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    return document
+def folder() -> Path:
+    """Return the folder of the runs."""
+    return root() / FOLDER / "experiments"
 
 
 def table(run: str, name: str | None = None) -> Table:
     """Return a table of a run, by default the one that is named after its experiment."""
-    used.add(RUNS / run / "run.json")
-    document = load(RUNS / run / f"{name or file_of(run)}.json")
+    used.add(folder() / run / "run.json")
+    document = load(folder() / run / f"{name or file_of(run)}.json")
     groups = [title for title, span in document["groups"] for _ in range(span)] or [""] * len(document["columns"])
     rows, section = [], ""
     for row in document["rows"]:
@@ -84,28 +75,9 @@ def file_of(run: str) -> str:
 
 def settings(run: str) -> dict[str, Any]:
     """Return the ``run.json`` of a run."""
-    path = RUNS / run / "run.json"
+    path = folder() / run / "run.json"
     used.add(path)
     return load(path)
-
-
-def date_and_commit(path: Path) -> tuple[str, str]:
-    """Return the day on which a report was measured, and the commit that stored it."""
-    document = load(path)
-    return document["date"][:10], document.get("stored_in_commit", "not recorded")
-
-
-def sources(paths: Iterable[Path]) -> str:
-    """Return when the reports of a table were measured and which commits stored them, as a paragraph."""
-    reports = sorted(paths)
-    if len(reports) <= 3:
-        parts = []
-        for path in reports:
-            (day, commit), name = date_and_commit(path), path.relative_to(ROOT).as_posix()
-            parts.append(f"[{name.removeprefix('benchmarks/')}](../{name}) on {day}, stored in commit {commit}")
-        return f"\nMeasured: {'; '.join(parts)}.\n" if parts else ""
-    days, commits = (sorted(set(values)) for values in zip(*map(date_and_commit, reports), strict=True))
-    return f"\nMeasured: {len(reports)} runs on {' and '.join(days)}, stored in commits {', '.join(commits)}.\n"
 
 
 def command(run: str) -> str:
@@ -124,13 +96,6 @@ def command(run: str) -> str:
 def paper() -> dict[str, Any]:
     """Return the figures of the paper."""
     return tomllib.loads(Path(__file__).with_name("paper.toml").read_text(encoding="utf-8"))
-
-
-def bench(name: str) -> dict[str, Any]:
-    """Return a report of ``bansac bench`` in ``benchmarks``."""
-    path = ROOT / "benchmarks" / f"{name}.json"
-    used.add(path)
-    return load(path)
 
 
 def main_value(model: str, metric: str, method: str, *, run: str = "main-table") -> float:
@@ -168,25 +133,3 @@ def lead_of(run: str, model: str, metric: str, method: str, group: str) -> Lead:
     """Return a lead of a run by the title of its group."""
     found = table(run, "leads").value(metric, method, section=MODELS[model], group=group)
     return Lead(found["value"], found["error"])
-
-
-def share(value: float) -> str:
-    """Return an accuracy as the tables have it: three digits, without a zero before the point."""
-    return f"{value:.3f}".removeprefix("0") if value < 0.9995 else f"{value:.2f}"
-
-
-def number(value: float) -> str:
-    """Return a time, a number of iterations or an error with three digits."""
-    return f"{value:.0f}" if value >= 99.5 else f"{value:.1f}" if value >= 9.95 else f"{value:.2f}"
-
-
-def shares(values: Iterable[float]) -> str:
-    """Return accuracies joined by slashes."""
-    return " / ".join(map(share, values))
-
-
-def lines(header: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
-    """Return a Markdown table."""
-    head = list(header)
-    cells = [head, ["---"] * len(head), *map(list, rows)]
-    return "".join(f"| {' | '.join(row)} |\n" for row in cells)

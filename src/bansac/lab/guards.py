@@ -1,11 +1,12 @@
-"""Tables of ``docs/reliability.md`` from the reports of its tests and benchmarks."""
+"""Tables of what guards the repository: the reports of tests, of ``tools`` and of the gallery."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
-from reproduction.evidence import bench, lines
+from bansac.lab.reports import bench, lines, number
 
 
 def inputs() -> str:
@@ -55,19 +56,27 @@ def _details(kind: str, found: dict[str, Any]) -> str:
     return f"{found['processes']} processes with {found['threads']} threads; the same bits"
 
 
-def scenes() -> str:
-    """Return the successes on scenes without a model, and those of right models on scenes with one."""
-    report = bench("honesty_scenes")
-    without, rows = report["families without a model"], []
-    wrong = sum(without.values())
-    rows.append(
-        ["families without a model", str(len(without)), f"{report['runs'] * len(without):,}", "-", f"{wrong:,}"]
-    )
-    for part, title in (("families", "families with a model"), ("power", "scattered matches and points")):
-        cells = report[part].values()
-        runs, right, success = (sum(cell[key] for cell in cells) for key in ("runs", "right", "success"))
-        rows.append([title, str(len(cells)), f"{runs:,}", f"{right:,}", f"{success:,}"])
-    return lines(["scenes", "cells", "runs", "right models", "success"], rows)
+def colmap_kills() -> str:
+    """Return the table of the runs of COLMAP's verification that were killed."""
+    report = bench("colmap_kills")
+    after = ", ".join(map(str, report["pairs after each kill"]))
+    rows = [
+        ["runs killed", str(report["kills"])],
+        [f"pairs done after each, of {report['pairs']}", after],
+        ["file valid each time", "yes" if report["valid"] else "no"],
+        ["geometries those of the undisturbed run", "yes" if report["as undisturbed"] else "no"],
+    ]
+    return lines(["what", "found"], rows)
 
 
-TABLES: dict[str, Callable[[], str]] = {"fuzz-inputs": inputs, "faults": faults, "misleading-scenes": scenes}
+def gallery_time(name: str) -> str:
+    """Return the time of an estimate of the gallery."""
+    return f"{number(1e3 * bench('gallery')['seconds'][name])} ms"
+
+
+PARTS: dict[str, Callable[[], str]] = {
+    "fuzz-inputs": inputs,
+    "faults": faults,
+    "colmap-kills": colmap_kills,
+    **{f"gallery-{name}": partial(gallery_time, name) for name in ("panorama", "stereo", "circles", "planes")},
+}

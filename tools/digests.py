@@ -1,7 +1,7 @@
 """Compute digests of many runs, to verify that a change of the code leaves all results bit-identical.
 
-    python benchmarks/digests.py --out before.json [--data FOLDER]
-    python benchmarks/digests.py --compare before.json [--data FOLDER]
+    python tools/digests.py --out before.json [--data FOLDER]
+    python tools/digests.py --compare before.json [--data FOLDER]
 
 A run is defined by a problem, a scene and a set of options. Its digests cover the model, the inlier mask, the beliefs,
 the residuals, the counts and, if present, the trace. The bits depend on the processor and on the versions of NumPy and
