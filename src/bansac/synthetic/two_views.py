@@ -229,7 +229,7 @@ def rotation_matches(
     H = K @ R @ np.linalg.inv(K)
     x1 = rng.uniform(0, 1, (n, 2)) * extent
     x2 = apply_transform(H, x1)
-    _disturb(x1, x2, inliers, noise, extent, rng)
+    disturb(x1, x2, inliers, noise, extent, rng)
     return SceneMatches(x1, x2, K1=K, K2=K, size1=size, size2=size, R=R, H=H / H[2, 2], inliers=inliers)
 
 
@@ -288,9 +288,17 @@ def observe(
     rng: np.random.Generator,
 ) -> SceneMatches:
     """Return the matches of scene points that camera 1 sees at ``x1``, with noise; outliers have no scene point."""
-    K, R, t, E, F = cameras
+    K, R, t = cameras[:3]
     x2 = apply_transform(K, points @ R.T + t)
-    _disturb(x1, x2, inliers, noise, image_extent(size), rng)
+    disturb(x1, x2, inliers, noise, image_extent(size), rng)
+    return rigid_scene(x1, x2, cameras, points, inliers, size)
+
+
+def rigid_scene(
+    x1: _Array, x2: _Array, cameras: Cameras, points: _Array, inliers: NDArray[np.bool_], size: tuple[int, int]
+) -> SceneMatches:
+    """Combine matches and their ground truth; outliers have no scene point."""
+    K, R, t, E, F = cameras
     points[~inliers] = np.nan
     return SceneMatches(x1, x2, K1=K, K2=K, size1=size, size2=size, R=R, t=t, E=E, F=F, inliers=inliers, points=points)
 
@@ -300,7 +308,7 @@ def viewing_rays(K: _Array, x: _Array) -> _Array:
     return np.asarray(homogeneous(x) @ np.linalg.inv(K).T)
 
 
-def _disturb(
+def disturb(
     x1: _Array, x2: _Array, inliers: NDArray[np.bool_], noise: float, extent: _Array, rng: np.random.Generator
 ) -> None:
     """Add noise to the inliers of both images and replace the other matches by outliers, in place."""
