@@ -27,8 +27,9 @@ from bansac.lab.evaluation.hard.estimators import (
     load_kernels,
     run_scene,
 )
-from bansac.lab.measurement import Measurement, Option, Report, Setup
+from bansac.lab.measurement import Document, Measurement, Option, Report, Setup
 from bansac.lab.options import FIRST_SEED, SCENES
+from bansac.lab.render import stored_table
 from bansac.lab.scenes import Scene, errors, is_right, make_scene
 from bansac.lab.summary import import_pandas
 from bansac.lab.tables import Better, Section, Table, TableRow, percent
@@ -167,6 +168,25 @@ def _found_within(runs: DataFrame) -> tuple[list[float], list[float]]:
     return [float(times[k]) for k in shown], [(k + 1) / len(runs) for k in shown]
 
 
+def beside_poselib(document: Document, problem: str) -> str:
+    """Return the shares of right models and the time beside PoseLib's, with few inliers."""
+    cells = [cell for cell in document["cells"] if cell["problem"] == problem and cell["inlier_ratio"] > 0]
+
+    def of(method: str, key: str) -> list[float]:
+        return [cell[key] for cell in cells if cell["method"] == method]
+
+    right = {method: 100 * sum(of(method, "right")) / len(of(method, "right")) for method in ("default", "poselib")}
+    ratio = sum(of("default", "seconds")) / sum(of("poselib", "seconds"))
+    return f"{right['default']:.0f} %, PoseLib {right['poselib']:.0f} %, in {100 * ratio:.0f} % of its time"
+
+
+def unrelated_successes(document: Document) -> str:
+    """Return the number of successes of the default on unrelated images."""
+    rows = document["tables"]["unrelated"]["rows"]
+    found = [row["values"][-1].split(" of ") for row in rows if row.get("labels") == ["default"]]
+    return f"{sum(int(count) for count, _ in found)} of {sum(int(runs) for _, runs in found)}"
+
+
 HELP = """Count right models and false successes where inliers are few (5 to 30 %), and on unrelated images.
 
 The scenes are synthetic, without scores, with .5 px noise and 500, 2,000 and 8,000 matches: homographies (H),
@@ -192,6 +212,15 @@ MEASUREMENT = Measurement(
     units=units,
     run_unit=run_unit,
     report=report,
+    tables={
+        "few-inliers": functools.partial(stored_table, name="hard"),
+        "unrelated": functools.partial(stored_table, name="unrelated"),
+    },
+    figures={
+        "hard-E": functools.partial(beside_poselib, problem="E"),
+        "hard-F": functools.partial(beside_poselib, problem="F"),
+        "hard-unrelated": unrelated_successes,
+    },
     warm_up=warm_up,
     packages=tuple(peer.package for peer in PEERS),
     values=CODE,

@@ -19,6 +19,7 @@ from bansac.batch.journal import Row, Unit
 from bansac.lab.evaluation.hard.estimators import CODE, PEERS, Estimator, load_kernels, run_scene
 from bansac.lab.measurement import Measurement, Option, Report, Setup
 from bansac.lab.options import FIRST_SEED, SCENES
+from bansac.lab.render import stored_table
 from bansac.lab.scenes import Scene, errors, make_scene
 from bansac.lab.summary import import_pandas
 from bansac.lab.tables import Table, TableRow, percent
@@ -151,6 +152,7 @@ MEASUREMENT = Measurement(
     units=units,
     run_unit=run_unit,
     report=report,
+    tables={"unknown-noise": functools.partial(stored_table, name="noise")},
     warm_up=warm_up,
     packages=tuple(peer.package for peer in PEERS),
     values=CODE,

@@ -24,8 +24,9 @@ from bansac.batch.journal import Row, Unit
 from bansac.geometry import apply_transform, essential_from_pose
 from bansac.lab.evaluation.hard.estimators import CODE, PEERS, POSELIB, Estimator, load_kernels, run_scene
 from bansac.lab.evaluation.task import squared_distances
-from bansac.lab.measurement import Measurement, Report, Setup
+from bansac.lab.measurement import Document, Measurement, Report, Setup
 from bansac.lab.options import FIRST_SEED, SCENES
+from bansac.lab.reports import lines
 from bansac.lab.scenes import Array, Scene, errors
 from bansac.lab.summary import import_pandas
 from bansac.lab.tables import Section, Table, TableRow, percent
@@ -209,6 +210,16 @@ def _table(frame: DataFrame) -> Table:
     return Table(title, ("method",), _COUNTS * len(PATTERNS), tuple(lines), groups)
 
 
+def page_table(document: Document) -> str:
+    """Return the counts of wrong poses on planes with a repeated pattern, over all shares of the plane."""
+    table = document["tables"]["planes"]
+    titles = [f"{title}: {{}}" for title, span in table["groups"] for _ in range(span)]
+    columns = [title.format(column) for title, column in zip(titles, table["columns"], strict=True)]
+    start = table["rows"].index({"section": "all"}) + 1
+    rows = ([row["labels"][0], *map(str, row["values"])] for row in table["rows"][start:])
+    return lines(["method", *columns], rows)
+
+
 HELP = """Count wrong relative poses, and those claimed as right, on a dominant plane with a repeated pattern.
 
 60 to 95 % of the inliers are on the plane. Half of the outliers are its features matched one period apart.
@@ -222,6 +233,7 @@ MEASUREMENT = Measurement(
     units=units,
     run_unit=run_unit,
     report=report,
+    tables={"repeated-planes": page_table},
     warm_up=warm_up,
     packages=tuple(peer.package for peer in PEERS),
     values=CODE,

@@ -18,6 +18,7 @@ import dataclasses
 import functools
 import math
 import random
+import statistics
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -28,12 +29,13 @@ import numpy as np
 from bansac.batch.journal import Row, Unit
 from bansac.geometry import decompose_essential, decompose_homography
 from bansac.lab.evaluation.posebench.estimators import MODELS, OURS, PEERS, Array, Estimator, Pose
-from bansac.lab.measurement import Measurement, Option, Report, Setup, choose_sets
+from bansac.lab.measurement import Document, Measurement, Option, Report, Setup, choose_sets
 from bansac.lab.metrics import FAILED_POSE, auc, rotation_error
 from bansac.lab.options import EXCLUDE, SETS
+from bansac.lab.reports import lines
 from bansac.lab.sets.posebench import Instance, PosebenchFile, find_posebench_files
 from bansac.lab.summary import import_pandas
-from bansac.lab.tables import Section, Table, TableRow
+from bansac.lab.tables import Section, Table, TableRow, format_number
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -218,6 +220,18 @@ def warm_up(setup: Setup, units: Sequence[Unit]) -> None:
                 _estimate(file, moved, random.Random(0), setup.seed)
 
 
+def page_table(document: Document, problem: str) -> str:
+    """Return posebench's metrics, means over the sets."""
+    rows = [row for row in document["metrics"] if row["problem"] == problem]
+    columns = [name for name in rows[0] if name not in ("problem", "set", "instances", "method")]
+    methods = dict.fromkeys(row["method"] for row in rows)
+
+    def mean(method: str, column: str) -> str:
+        return format_number(statistics.mean(float(row[column]) for row in rows if row["method"] == method))
+
+    return lines(["method", *columns], ([method, *(mean(method, column) for column in columns)] for method in methods))
+
+
 HELP = """Run the protocol of posebench (PoseLib/posebench on GitHub) on its files, beside other libraries.
 
 Relative poses, fundamental matrices, absolute poses and homographies at posebench's thresholds, with 100 to 1000
@@ -245,6 +259,7 @@ MEASUREMENT = Measurement(
     units=units,
     run_unit=run_unit,
     report=report,
+    tables={f"posebench-{problem}": functools.partial(page_table, problem=problem) for problem in LIMITS},
     sets=sets,
     warm_up=warm_up,
     packages=tuple(estimator.package for estimator in PEERS),
