@@ -34,7 +34,7 @@ from speed_tables import TABLES as SPEED
 
 from bansac.engine.option_fields import type_in_words
 from bansac.engine.options import Options
-from bansac.lab.evaluation.methods import METHODS
+from bansac.lab.peers.methods import METHODS
 from bansac.lab.evaluation.tables import format_number
 
 PAGES = (

@@ -31,6 +31,7 @@ PACKAGES = [
     "lab.evaluation",
     "lab.experiments",
     "lab.metrics",
+    "lab.peers",
     "lab.sets",
     "batch",
     "colmap",

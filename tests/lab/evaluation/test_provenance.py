@@ -16,12 +16,12 @@ from bansac.batch.versions import PACKAGES, installed_versions, source_digest
 from bansac.lab.evaluation import pairs
 from bansac.lab.evaluation.experiment import Setup
 from bansac.lab.evaluation.grid import Grid
-from bansac.lab.evaluation.methods import RANSAC
 from bansac.lab.evaluation.pairs import Configuration
 from bansac.lab.evaluation.provenance import _BLOCK, data_fingerprint
 from bansac.lab.evaluation.provenance import fingerprint as run_fingerprint
 from bansac.lab.evaluation.runner import run_experiment
 from bansac.lab.experiments import EXPERIMENTS, degenerate_sampling, find_experiment
+from bansac.lab.peers.methods import RANSAC
 from bansac.output_files import OutputFolder
 from tests.lab.evaluation import toy
 from tests.lab.evaluation.sets import write_homography_set, write_pose_set

@@ -10,8 +10,6 @@ from bansac.batch.journal import Row
 from bansac.lab.evaluation.charts import Chart, Series, plot_charts
 from bansac.lab.evaluation.experiment import Experiment, Report, Setup
 from bansac.lab.evaluation.grid import Grid
-from bansac.lab.evaluation.method import Method
-from bansac.lab.evaluation.methods import BANSAC, PAPER_METHODS
 from bansac.lab.evaluation.pairs import Configuration
 from bansac.lab.evaluation.summary import (
     AUC_10,
@@ -27,6 +25,8 @@ from bansac.lab.evaluation.summary import (
     metric_table,
 )
 from bansac.lab.evaluation.tables import Section, Table, TableRow
+from bansac.lab.peers.method import Method
+from bansac.lab.peers.methods import BANSAC, PAPER_METHODS
 
 _Curves = dict[Metric, dict[str, list[float]]]
 

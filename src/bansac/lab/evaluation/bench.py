@@ -13,13 +13,13 @@ import numpy as np
 from bansac.batch.journal import Row, Rows, Unit
 from bansac.batch.versions import installed_versions
 from bansac.lab.evaluation.experiment import Experiment, Report, Setup, choose_sets
-from bansac.lab.evaluation.method import Method
 from bansac.lab.evaluation.pairs import UNIT_CODE, Configuration, pair_unit, run_pair, warm_up
 from bansac.lab.evaluation.provenance import circumstances
 from bansac.lab.evaluation.runner import Run, open_run
 from bansac.lab.evaluation.summary import frame_of
 from bansac.lab.evaluation.task import Protocol
 from bansac.lab.metrics import auc, mean_average_accuracy
+from bansac.lab.peers.method import Method
 from bansac.lab.sets import PairSet, find_sets
 from bansac.matches.pair_folder import evenly_spaced
 from bansac.presets import find_preset
@@ -48,7 +48,13 @@ class Bench:
             report=lambda setup, rows: Report(),
             sets=self.sets,
             warm_up=self.warm_up,
-            values=(UNIT_CODE, find_preset, self, installed_versions(method.package for method in self.methods)),
+            values=(
+                UNIT_CODE,
+                find_preset,
+                self,
+                [type(method.library) for method in self.methods],
+                installed_versions(method.package for method in self.methods),
+            ),
         )
 
     def sets(self, setup: Setup) -> list[PairSet]:

@@ -19,7 +19,6 @@ from bansac.batch.journal import Row
 from bansac.engine.dbn import PAPER_CPT, gamma_1
 from bansac.lab.evaluation.experiment import Report, Setup
 from bansac.lab.evaluation.grid import Grid
-from bansac.lab.evaluation.methods import BANSAC
 from bansac.lab.evaluation.pairs import Configuration
 from bansac.lab.evaluation.summary import (
     ROTATION_5,
@@ -29,6 +28,7 @@ from bansac.lab.evaluation.summary import (
     Summary,
     settings_table,
 )
+from bansac.lab.peers.methods import BANSAC
 from bansac.problems.table import Kind
 
 _PAPER = "paper"

@@ -11,9 +11,9 @@ import functools
 
 from bansac.lab.evaluation.ablations import report_table
 from bansac.lab.evaluation.grid import Grid
-from bansac.lab.evaluation.methods import BANSAC
 from bansac.lab.evaluation.pairs import Configuration
 from bansac.lab.evaluation.summary import settings_table
+from bansac.lab.peers.methods import BANSAC
 
 _CRITERIA = ("ransac", "sprt", "prosac", "bansac")
 _COMBINATIONS = ("ransac", "sprt", "prosac", "bansac", "ransac+bansac", "sprt+bansac", "prosac+bansac")

@@ -18,7 +18,6 @@ import dataclasses
 import functools
 import math
 import random
-import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -28,10 +27,13 @@ from bansac.batch.journal import Row, Unit
 from bansac.batch.versions import installed_versions
 from bansac.geometry import decompose_essential, decompose_homography
 from bansac.lab.evaluation.experiment import Experiment, Report, Setup, choose_sets
-from bansac.lab.evaluation.posebench.estimators import MODELS, OURS, PEERS, Array, Estimator, Pose
+from bansac.lab.evaluation.hard.estimators import left_out
+from bansac.lab.evaluation.posebench.estimators import MODELS, OURS, PEERS, task_of
 from bansac.lab.evaluation.summary import import_pandas
 from bansac.lab.evaluation.tables import Section, Table, TableRow
 from bansac.lab.metrics import FAILED_POSE, auc, rotation_error
+from bansac.lab.peers.library import Array
+from bansac.lab.peers.method import Method
 from bansac.lab.sets.posebench import Instance, PosebenchFile, find_posebench_files
 
 if TYPE_CHECKING:
@@ -84,8 +86,8 @@ def units(setup: Setup) -> list[Unit]:
     ]
 
 
-def _estimators() -> list[Estimator]:
-    return [estimator for estimator in (*OURS, *PEERS) if estimator.installed]
+def _methods() -> list[Method]:
+    return [method for method in (*OURS, *PEERS) if method.installed]
 
 
 def run_unit(setup: Setup, unit: Unit) -> list[Row]:
@@ -98,17 +100,14 @@ def run_unit(setup: Setup, unit: Unit) -> list[Row]:
 
 def _estimate(file: PosebenchFile, instance: Instance, order: random.Random, seed: int) -> list[Row]:
     threshold = THRESHOLDS.get(file.name, OTHER_THRESHOLDS[file.problem])
-    estimators = _estimators()
+    methods = _methods()
     rows: list[Row] = []
     for model in MODELS[file.problem]:
-        found = {}
-        for estimator in order.sample(estimators, len(estimators)):
-            started = time.perf_counter()
-            answer = estimator.call(model, instance, threshold, seed)
-            found[estimator.name] = answer, time.perf_counter() - started
-        for estimator in estimators:
-            answer, seconds = found[estimator.name]
-            rows.append({"method": f"{model} ({estimator.name})", **judge(model, answer, instance), "seconds": seconds})
+        task = task_of(model, instance, threshold, seed)
+        estimates = {method.name: method.estimate(task) for method in order.sample(methods, len(methods))}
+        for name in (method.name for method in methods):
+            errors = judge(model, estimates[name].model, instance)
+            rows.append({"method": f"{model} ({name})", **errors, "seconds": estimates[name].seconds})
     return rows
 
 
@@ -121,7 +120,7 @@ def judge(model: str, answer: Any, instance: Instance) -> Row:
     """Return the errors of a model: ``rotation`` in degrees, and ``translation`` in degrees or ``centre`` (PnP)."""
     if model == "PnP":
         return _centre_errors(answer, instance)
-    motions = [(answer.R, answer.t)] if isinstance(answer, Pose) else _motions(model, answer, instance)
+    motions = [answer] if isinstance(answer, tuple) else _motions(model, answer, instance)
     errors = [(rotation_error(R, instance.R), _angle(t, instance.t)) for R, t in motions]
     rotation, translation = min(errors, key=sum, default=(FAILED_POSE, FAILED_POSE))
     return {"rotation": rotation, "translation": translation}
@@ -149,11 +148,12 @@ def _angle(t: Array, true: Array) -> float:
     return float(np.degrees(np.arctan2(np.linalg.norm(np.cross(t, true)), t @ true)))
 
 
-def _centre_errors(pose: Pose | None, instance: Instance) -> Row:
-    if pose is None or not all(np.isfinite(part).all() for part in pose):
+def _centre_errors(pose: tuple[Array, Array] | None, instance: Instance) -> Row:
+    if pose is None:
         return {"rotation": FAILED_POSE, "centre": math.inf}
-    centre = float(np.linalg.norm(instance.R.T @ instance.t - pose.R.T @ pose.t))
-    return {"rotation": rotation_error(pose.R, instance.R), "centre": centre}
+    R, t = pose
+    centre = float(np.linalg.norm(instance.R.T @ instance.t - R.T @ t))
+    return {"rotation": rotation_error(R, instance.R), "centre": centre}
 
 
 def metrics(problem: str, runs: DataFrame) -> dict[str, float]:
@@ -180,8 +180,7 @@ def report(setup: Setup, rows: Iterable[Row]) -> Report:
         tables[str(problem)] = _table(str(problem), figures, counts)
         for (name, method), values in figures.items():
             records.append({"problem": str(problem), "set": name, "instances": counts[name], "method": method} | values)
-    missing = [estimator for estimator in PEERS if not estimator.installed]
-    notes = [f"{estimator.name} is left out: {estimator.package} is not installed" for estimator in missing]
+    notes = left_out(method for method in PEERS if not method.installed)
     return Report(tables=tables, records={"metrics": records}, notes=notes)
 
 
@@ -231,5 +230,9 @@ EXPERIMENT = Experiment(
     sets=sets,
     options=("subsample",),
     warm_up=warm_up,
-    values=(Estimator, Instance, installed_versions([estimator.package for estimator in PEERS])),
+    values=(
+        [type(method.library) for method in (*OURS[:1], *PEERS)],
+        (task_of, Instance),
+        installed_versions(method.package for method in PEERS),
+    ),
 )

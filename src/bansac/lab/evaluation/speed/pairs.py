@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 from bansac.lab.evaluation.bench import Bench, build_report, measured_rows
 from bansac.lab.evaluation.experiment import Setup
-from bansac.lab.evaluation.methods import select_methods
 from bansac.lab.evaluation.runner import open_run
 from bansac.lab.evaluation.summary import import_pandas
 from bansac.lab.evaluation.task import DEFAULTS
+from bansac.lab.peers.methods import select_methods
 from bansac.lab.sets import find_sets
 from bansac.problems.table import Kind
 
