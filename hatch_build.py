@@ -22,12 +22,12 @@ NUMBA = "numba==0.68.*"
 
 PACK = "bansac/_kernels/kernels.pack"
 
-LEVEL = "from bansac.numeric.target import portable_level; print(portable_level())"
+LEVEL = "from bansac.compiled.target import portable_level; print(portable_level())"
 
 BUILD = """
 import os, sys
 from pathlib import Path
-from bansac.warm import build_pack
+from bansac.cli.compile_ahead import build_pack
 print(build_pack(Path(sys.argv[1]), os.cpu_count() or 1), "kernels")
 """
 

@@ -20,13 +20,13 @@ import nox
 
 PYTHONS = ["3.11", "3.12", "3.13", "3.14"]
 
-# The oldest and the newest that pyproject.toml allows, see ``bansac.numeric.numba_private``.
+# The oldest and the newest that pyproject.toml allows, see ``bansac.compiled.numba_private``.
 NUMBAS = ["0.61", "0.68"]
 
 LOCK = "requirements/dev.lock"
 
 # The packages of the kernels. Their tests also run without compilation.
-KERNEL_PACKAGES = ["numeric", "solvers", "problems", "engine", "significance"]
+KERNEL_PACKAGES = ["maths", "compiled", "geometry", "solvers", "problems", "engine", "significance"]
 
 DIST = "dist"
 

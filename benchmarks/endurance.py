@@ -38,9 +38,9 @@ import numpy as np
 from colmap_kills import geometries, write_database
 
 import bansac
+from bansac.cli.compile_ahead import _data, call_estimator
 from bansac.lab.evaluation.provenance import circumstances
 from bansac.synthetic import homography_matches
-from bansac.warm import _data, call_estimator
 
 EXPERIMENT = "experiments run synthetic"
 

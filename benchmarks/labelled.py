@@ -26,10 +26,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bansac.lab.peers.method import Method
-from bansac.lab.peers.methods import METHODS
 from bansac.lab.evaluation.provenance import circumstances
 from bansac.lab.evaluation.task import DEFAULTS, make_task, squared_distances
+from bansac.lab.peers.method import Method
+from bansac.lab.peers.methods import METHODS
 from bansac.lab.sets.labelled import CheckPointSet, LabelledSet
 from bansac.matches import Matches
 

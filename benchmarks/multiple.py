@@ -28,7 +28,7 @@ from scipy.optimize import linear_sum_assignment
 
 import bansac
 from bansac.lab.evaluation.provenance import circumstances
-from bansac.problems.table import MODELS
+from bansac.problems.estimators import MODELS
 
 COUNTS = 1, 2, 3, 4, 6, 8
 OUTLIERS = 0, 30, 60

@@ -61,7 +61,7 @@ OTHER_TESTS = {
     "problems/similarity.py": ["problems/test_affine.py"],
     "solvers/one_focal_6pt.py": ["solvers/test_focal_6pt.py"],
     "solvers/shared_focal_6pt.py": ["solvers/test_focal_6pt.py"],
-    "problems/table.py": ["problems/test_problem.py", "problems/test_fundamental.py"],
+    "problems/estimators.py": ["problems/test_problem.py", "problems/test_fundamental.py"],
     "engine/search.py": ["engine/test_restarts.py", "engine/test_runner.py", "engine/test_noise_scale.py"],
     "engine/option_fields.py": ["engine/test_options.py"],
     "engine/sampling/distinct.py": ["engine/sampling/test_uniform.py"],

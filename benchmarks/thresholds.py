@@ -22,12 +22,12 @@ import numpy as np
 from bansac import Options
 from bansac.lab.evaluation.bench import Bench
 from bansac.lab.evaluation.experiment import Row, Setup
-from bansac.lab.peers.method import Method
-from bansac.lab.peers.methods import METHODS
 from bansac.lab.evaluation.pairs import Configuration, open_set, run_pair
 from bansac.lab.evaluation.provenance import circumstances
 from bansac.lab.evaluation.summary import AUC_10, CORNERS_10, TIME, Summary
 from bansac.lab.evaluation.task import DEFAULTS, Protocol
+from bansac.lab.peers.method import Method
+from bansac.lab.peers.methods import METHODS
 
 PIXELS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 

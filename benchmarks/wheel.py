@@ -28,7 +28,7 @@ from latency import POINTS
 CIRCUMSTANCES = """
 import json, os, platform
 import numba, numpy
-from bansac.numeric import pack
+from bansac.compiled import pack
 versions = {"numpy": numpy.__version__, "numba": numba.__version__, "python": platform.python_version()}
 machine = {"platform": platform.platform(), "cores": os.cpu_count()}
 print(json.dumps({"versions": versions, "machine": machine, "pack_bytes": pack.PACK_FILE.stat().st_size}))
@@ -41,7 +41,7 @@ print(time.process_time())
 """
 
 # Code before the measured one: without the kernels of the wheel.
-WITHOUT_PACK = "from pathlib import Path; from bansac.numeric import pack; pack.PACK_FILE = Path('missing')\n"
+WITHOUT_PACK = "from pathlib import Path; from bansac.compiled import pack; pack.PACK_FILE = Path('missing')\n"
 
 # A process that makes one call, which replaces ``{call}``.
 FIRST_CALL = f"""
@@ -55,7 +55,7 @@ seconds = time.process_time()
 """
 
 COUNT = """
-from bansac.numeric.numba_backend import KERNELS
+from bansac.compiled.numba_backend import KERNELS
 print(seconds, KERNELS["compiled"], KERNELS["packed"])
 """
 
@@ -69,7 +69,7 @@ CALLS = LATENCY_CALLS | {
 
 # Calls with the presets, and with the samplers of the paper, on all problems.
 TASKS = """
-from bansac.warm import DEFAULTS, OPTIONS, call_estimator
+from bansac.cli.compile_ahead import DEFAULTS, OPTIONS, call_estimator
 names = [name for name, options in DEFAULTS if not options]
 tasks = [(name, {"preset": preset}) for preset in ("fast", "accurate", "paper") for name in names]
 tasks += [task for task in (*DEFAULTS, *OPTIONS) if task not in tasks]
@@ -183,7 +183,7 @@ def circumstances(wheel: Wheel) -> dict[str, Any]:
 
 def compare(wheel: Wheel, cache: str) -> dict[str, Any]:
     """Return how many results have the same bits, and the ratio of the speed."""
-    (level,) = wheel.run("from bansac.numeric.target import portable_level; print(portable_level())")
+    (level,) = wheel.run("from bansac.compiled.target import portable_level; print(portable_level())")
     packed = wheel.run(BITS)
     compiled = wheel.run(
         WITHOUT_PACK + BITS, NUMBA_CPU_NAME=level, NUMBA_CPU_FEATURES="", NUMBA_CACHE_DIR=f"{cache}/level"

@@ -7,8 +7,8 @@ import math
 import numpy as np
 
 import bansac
-from bansac.numeric.jit import kernel
-from bansac.numeric.linalg import smallest_eigenvector
+from bansac.compiled.jit import kernel
+from bansac.maths.linalg import smallest_eigenvector
 
 
 def solve(data, sample, models, scratch):

@@ -34,8 +34,8 @@ from speed_tables import TABLES as SPEED
 
 from bansac.engine.option_fields import type_in_words
 from bansac.engine.options import Options
-from bansac.lab.peers.methods import METHODS
 from bansac.lab.evaluation.tables import format_number
+from bansac.lab.peers.methods import METHODS
 
 PAGES = (
     "docs/results.md",

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import bansac
-from bansac.problems.table import ESTIMATORS
-from bansac.warm import call_estimator
+from bansac.cli.compile_ahead import call_estimator
+from bansac.problems.estimators import ESTIMATORS
 
 
 def main() -> None:

@@ -26,13 +26,13 @@ settings.load_profile("ci" if os.environ.get("CI") else "default")
 
 
 # The first files that the workers of pytest-xdist run: one compiles the search while the other needs parts alone.
-FIRST = ["tests/test_synthetic.py", "tests/numeric/", "tests/solvers/", "tests/problems/", "tests/engine/"]
+FIRST = ["tests/synthetic/", "tests/maths/", "tests/compiled/", "tests/solvers/", "tests/problems/", "tests/engine/"]
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Let the workers run the files in the order of the collection, and compile each kernel once."""
     if hasattr(config, "workerinput"):
-        from bansac.numeric.compile_once import compile_once
+        from bansac.compiled.compile_once import compile_once
 
         compile_once(Path(__file__))
     elif hasattr(config.option, "loadscopereorder"):
@@ -69,7 +69,7 @@ def kernel_arithmetic() -> Iterator[None]:
 @pytest.fixture
 def other_defaults(monkeypatch: pytest.MonkeyPatch) -> Callable[[], contextlib.AbstractContextManager[dict[str, Any]]]:
     """Return a context in which many defaults of ``Options`` are others; it gives these."""
-    from bansac import presets
+    from bansac.estimate import presets
 
     changed = {
         "confidence": 0.9999,

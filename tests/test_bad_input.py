@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import bansac
+from bansac.cli.compile_ahead import _data as warm_data
+from bansac.problems.estimators import ESTIMATORS
 from bansac.problems.line import LINE
-from bansac.problems.table import ESTIMATORS
-from bansac.warm import _data as warm_data
 
 RNG = np.random.default_rng(0)
 GOOD = RNG.uniform(0, 100, (30, 2))

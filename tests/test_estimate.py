@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import bansac
+from bansac.estimate.presets import PRESETS
 from bansac.lab.metrics import corner_error, rotation_error, translation_error
-from bansac.presets import PRESETS
 from bansac.synthetic import (
     circle_points,
     epipolar_matches,

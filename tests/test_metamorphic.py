@@ -16,7 +16,7 @@ import pytest
 
 from bansac.engine.sampling import SAMPLERS
 from bansac.geometry import rotation_matrix
-from bansac.problems.table import ESTIMATORS
+from bansac.problems.estimators import ESTIMATORS
 from bansac.synthetic import circle_points, epipolar_matches, homography_matches, line_points, polynomial_points
 
 N, SHARE, SIDE = 250, 0.6, 500.0

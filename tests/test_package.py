@@ -13,7 +13,7 @@ import pytest
 from packaging.requirements import Requirement
 
 import bansac
-from bansac.problems.table import ESTIMATORS, Estimator
+from bansac.problems.estimators import ESTIMATORS, Estimator
 from tests import user_script
 
 ROOT = Path(__file__).resolve().parents[1]

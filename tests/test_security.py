@@ -23,9 +23,9 @@ SOURCE = Path(bansac.__file__).parent
 RUN_CODE = {
     "executors/__init__.py": {"pickle"},  # whether an exception can be sent to the caller
     "lab/evaluation/speed/memory.py": {"subprocess"},  # memory of a process of its own
-    "numeric/cache.py": {"compile"},  # a constant, to ask Numba for its folder
-    "numeric/numba_private.py": {"pickle"},  # cache of kernels
-    "numeric/struct.py": {"compile", "exec"},  # writes functions from names in the source
+    "compiled/cache.py": {"compile"},  # a constant, to ask Numba for its folder
+    "compiled/numba_private.py": {"pickle"},  # cache of kernels
+    "compiled/struct.py": {"compile", "exec"},  # writes functions from names in the source
 }
 MODULES = {
     "cloudpickle",

@@ -9,13 +9,12 @@ import gc
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from bansac.problems.table import ESTIMATORS
+from bansac.problems.estimators import ESTIMATORS
 
 if TYPE_CHECKING:
     from bansac.batch.many import Failure as Failure
     from bansac.batch.many import estimate_many as estimate_many
     from bansac.batch.many import iter_estimates as iter_estimates
-    from bansac.camera import Camera as Camera
     from bansac.engine.sampling import Sampler as Sampler
     from bansac.engine.scoring import Score as Score
     from bansac.engine.stopping import Stop as Stop
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
     from bansac.estimate.curves import fit_polynomial as fit_polynomial
     from bansac.estimate.generic import ransac as ransac
     from bansac.estimate.multiple import estimate_multiple as estimate_multiple
+    from bansac.estimate.presets import Options as Options
     from bansac.estimate.transforms import estimate_affine as estimate_affine
     from bansac.estimate.transforms import estimate_similarity as estimate_similarity
     from bansac.estimate.transforms_3d import estimate_affine_3d as estimate_affine_3d
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from bansac.estimate.two_views import estimate_homography as estimate_homography
     from bansac.estimate.two_views import estimate_relative_pose as estimate_relative_pose
     from bansac.geometry import focals_from_fundamental as focals_from_fundamental
-    from bansac.presets import Options as Options
+    from bansac.geometry.camera import Camera as Camera
     from bansac.problems.problem import Problem as Problem
     from bansac.result import AbsolutePose as AbsolutePose
     from bansac.result import MultipleResult as MultipleResult
@@ -52,10 +52,10 @@ __version__ = "0.1.0"
 _MODULES = {row.function: row.module for row in ESTIMATORS} | {
     "AbsolutePose": "bansac.result",
     "Covariance": "bansac.estimate.covariance",
-    "Camera": "bansac.camera",
+    "Camera": "bansac.geometry.camera",
     "Failure": "bansac.batch.many",
     "MultipleResult": "bansac.result",
-    "Options": "bansac.presets",
+    "Options": "bansac.estimate.presets",
     "Problem": "bansac.problems.problem",
     "RelativePose": "bansac.result",
     "Result": "bansac.result",

@@ -14,15 +14,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bansac.engine.trace import Trace
-from bansac.storage import as_array, read_fields, to_plain, write_fields
-from bansac.validate import as_points
+from bansac.matches.storage import as_array, read_fields, to_plain, write_fields
+from bansac.maths.validate import as_points
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from bansac.camera import Camera
-    from bansac.images import ImageLike
+    from bansac.geometry.camera import Camera
+    from bansac.matches.images import ImageLike
 
 __all__ = ["AbsolutePose", "MultipleResult", "RelativePose", "Result", "Trace"]
 
@@ -286,7 +286,7 @@ class Result:
 
     def _repr_html_(self) -> str:
         """Summarise the result as a table and a histogram of the residuals, for notebooks."""
-        from bansac.report import residual_histogram, summary_table
+        from bansac.plotting.report import residual_histogram, summary_table
 
         return summary_table(self) + residual_histogram(self)
 
@@ -519,7 +519,7 @@ class Result:
         ...     "success" in page.read_text()
         True
         """
-        from bansac.report import write_report
+        from bansac.plotting.report import write_report
 
         options: dict[str, Any] = {"trace": trace, "settings": settings, "title": title}
         write_report(self, path, x1, x2, image1=image1, image2=image2, **options)

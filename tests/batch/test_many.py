@@ -21,7 +21,7 @@ from numba import config
 import bansac
 from bansac.batch import many
 from bansac.matches import Matches
-from bansac.numeric.rng import derive_seed
+from bansac.maths.rng import derive_seed
 from bansac.problems.line import LINE
 from bansac.synthetic import epipolar_matches, homography_matches, line_points
 from tests.processes import interruptible

@@ -20,7 +20,7 @@ import numpy as np
 from pathlib import Path
 from bansac.batch.records import Record
 from bansac.batch.result_files import WRITERS
-from bansac.storage import write_atomically
+from bansac.matches.storage import write_atomically
 
 rng = np.random.default_rng(0)
 records = [Record(name=f"{{k}}", num_data=200, inliers=rng.random(200) > 0.5) for k in range(9)]

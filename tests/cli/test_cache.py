@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from bansac.cli import cache as cache_module
-from bansac.numeric.cache import PackInfo
-from bansac.warm import Warmed
+from bansac.cli.compile_ahead import Warmed
+from bansac.compiled.cache import PackInfo
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,8 @@ import pytest
 import bansac as library
 from bansac.cli import console
 from bansac.cli.app import COMMANDS, load_command
-from bansac.numeric.announcement import announce_compilation
-from bansac.numeric.cache import cache_folders, clear_cache, inspect_cache
+from bansac.compiled.announcement import announce_compilation
+from bansac.compiled.cache import cache_folders, clear_cache, inspect_cache
 from tests.processes import interruptible
 
 SOURCE = Path(library.__file__).resolve().parents[1]
@@ -97,18 +97,18 @@ def test_first_run_says_that_it_compiles_and_the_cache_can_be_cleared(tmp_path: 
 
 @pytest.mark.slow
 def test_cache_beside_the_modules_is_found(tmp_path: Path) -> None:
-    code = "import bansac.numeric.cache as c; print(*c.cache_folders(), sep='\\n')"
+    code = "import bansac.compiled.cache as c; print(*c.cache_folders(), sep='\\n')"
     environment = {name: value for name, value in os.environ.items() if name != "NUMBA_CACHE_DIR"}
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment, cwd=SOURCE
     )
-    assert str(SOURCE / "bansac" / "numeric" / "__pycache__") in done.stdout.splitlines()
+    assert str(SOURCE / "bansac" / "maths" / "__pycache__") in done.stdout.splitlines()
 
 
 def test_clearing_leaves_other_files(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for name in ("loop.run-1.py311.nbi", "loop.run-1.py311.1.nbc", "loop.cpython-311.pyc"):
         (tmp_path / name).write_text("123")
-    monkeypatch.setattr("bansac.numeric.cache.cache_folders", lambda: (tmp_path,))
+    monkeypatch.setattr("bansac.compiled.cache.cache_folders", lambda: (tmp_path,))
     assert (inspect_cache().files, inspect_cache().size) == (2, 6)
     assert clear_cache().files == 2
     assert [path.name for path in tmp_path.iterdir()] == ["loop.cpython-311.pyc"]
@@ -179,7 +179,7 @@ def tasks(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
         yield
         raise ValueError("a bad setting")
 
-    monkeypatch.setattr("bansac.warm.run_in_processes", run)
+    monkeypatch.setattr("bansac.cli.compile_ahead.run_in_processes", run)
     monkeypatch.setattr(console, "count_workers", lambda workers: 4)
     return found
 
@@ -213,7 +213,7 @@ def test_processes_compile_all_that_a_command_needs(matches_csv: Path, tmp_path:
     script = f"""
 import sys
 from bansac.cli import console, main
-from bansac.numeric.numba_backend import KERNELS
+from bansac.compiled.numba_backend import KERNELS
 
 console.count_workers = lambda workers: 2
 sys.argv = ["bansac", "estimate", {str(matches_csv)!r}, "--model", "H"]

@@ -16,8 +16,8 @@ from bansac.cli.app import app
 from bansac.cli.estimate import MANY
 from bansac.geometry import normalize_points
 from bansac.lab.metrics import corner_error, rotation_error, translation_error
+from bansac.problems.estimators import MODELS
 from bansac.problems.line import LINE
-from bansac.problems.table import MODELS
 from bansac.synthetic import circle_points, line_points
 from tests.lab.evaluation.sets import write_pose_set
 

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from bansac import plotting
+from bansac.batch.output_files import OutputFolder
 from bansac.cli import answer as answer_module
 from bansac.lab.metrics import corner_error
 from bansac.matches import load_demo
 from bansac.matches.demo import plane_inliers
-from bansac.output_files import OutputFolder
 from bansac.problems.homography import HOMOGRAPHY
 
 

@@ -8,14 +8,14 @@ import numpy as np
 from numba import config
 from numpy.typing import ArrayLike
 
+from bansac.compiled.jit import kernel
 from bansac.engine import runner
 from bansac.engine.options import Options
 from bansac.engine.sampling import SamplerInput
 from bansac.engine.state import _RECORDS, State
-from bansac.numeric.arrays import Floats
-from bansac.numeric.jit import kernel
-from bansac.numeric.rng import seed_rng
-from bansac.presets import PRESETS
+from bansac.estimate.presets import PRESETS
+from bansac.maths.arrays import Floats
+from bansac.maths.rng import seed_rng
 from bansac.problems.problem import Problem
 from bansac.synthetic import line_points
 

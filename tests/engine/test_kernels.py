@@ -9,6 +9,7 @@ import pytest
 from numba import config
 
 import bansac
+from bansac.compiled.jit import kernel
 from bansac.engine.kernels import select_kernels
 from bansac.engine.refinement import Refiner, least_squares
 from bansac.engine.sampling import SAMPLERS, Sampler
@@ -17,7 +18,6 @@ from bansac.engine.scoring import SCORES, Score
 from bansac.engine.stopping import MAX_CRITERIA, STOPS, Stop
 from bansac.engine.stopping import ransac as ransac_module
 from bansac.engine.verification import evaluate
-from bansac.numeric.jit import kernel
 from bansac.problems.line import LINE
 from bansac.synthetic import homography_matches, line_points
 from tests.engine import own_sampler

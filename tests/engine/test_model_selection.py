@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from bansac.compiled.jit import kernel
 from bansac.engine import runner
 from bansac.engine.model_selection import Plausibility, make_model_selection, plausibility_of, update_if_better
 from bansac.engine.state import pack_run
-from bansac.numeric.jit import kernel
 from bansac.problems.line import LINE
 from tests.engine.builder import BASE, build_run
 

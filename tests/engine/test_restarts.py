@@ -12,11 +12,11 @@ from bansac.engine.model_selection import Plausibility
 from bansac.engine.plan import find_plan
 from bansac.engine.restarts import RestartModel, Restarts, SavedState, iterations_to_confirm
 from bansac.engine.state import pack_run
-from bansac.numeric.rng import seed_rng, shuffle
+from bansac.maths.normalization import denormalize_homography
+from bansac.maths.rng import seed_rng, shuffle
 from bansac.problems.fundamental import FUNDAMENTAL
 from bansac.problems.homography import HOMOGRAPHY
 from bansac.problems.line import LINE
-from bansac.solvers.normalization import denormalize_homography
 from bansac.synthetic import epipolar_matches, homography_matches
 from tests.engine.builder import BASE, build_run
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from bansac.compiled.jit import kernel
 from bansac.engine import state
 from bansac.engine.state import CANDIDATE, PROGRESS, SETTINGS, SPRT, State, pack_run, weights_at
-from bansac.numeric.jit import kernel
 from bansac.problems.line import LINE
 from tests.engine.builder import build_run, make_record, records_of
 

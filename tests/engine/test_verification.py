@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bansac.compiled.jit import kernel
 from bansac.engine.state import BLOCK, HISTORY, PROGRESS, SPRT, pack_run
 from bansac.engine.verification import (
     ABANDONED,
@@ -18,7 +19,6 @@ from bansac.engine.verification import (
     evaluate,
     learn_from_rejection,
 )
-from bansac.numeric.jit import kernel
 from bansac.problems.line import LINE
 from tests.engine.builder import build_run, make_record, records_of
 from tests.reference import loop_parts as reference

@@ -9,11 +9,11 @@ import pytest
 from numba import config
 
 import bansac
-from bansac.camera import Camera
 from bansac.estimate.covariance import _CHARTS, _READERS, _find, _read_points, _same_numbers
 from bansac.geometry import apply_homography, rotation_matrix
+from bansac.geometry.camera import Camera
 from bansac.problems.affine import AFFINE
-from bansac.problems.table import ESTIMATORS
+from bansac.problems.estimators import ESTIMATORS
 from bansac.synthetic import epipolar_matches, homography_matches, planar_scene_matches, rotation_matches
 
 pytestmark = pytest.mark.skipif(bool(config.DISABLE_JIT), reason="interpreted, its searches take seconds each")

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 import bansac
+from bansac.cli.compile_ahead import _data
 from bansac.engine.warm_start import normalize_model
 from bansac.geometry import apply_homography, rotation_matrix
-from bansac.numeric.quaternion import matrix_of, model_of
+from bansac.maths.quaternion import matrix_of, model_of
+from bansac.problems.estimators import ESTIMATORS
 from bansac.problems.line import LINE
-from bansac.problems.table import ESTIMATORS
 from bansac.synthetic import epipolar_matches, homography_matches, line_points
-from bansac.warm import _data
 
 DATA = _data()
 SCENE = homography_matches(400, inlier_ratio=0.5, noise=0.5, seed=3)

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import strategies as st
 
 import bansac
+from bansac.cli.compile_ahead import _data
 from bansac.compat import cv2 as compat
-from bansac.problems.table import ESTIMATORS
-from bansac.warm import _data
+from bansac.problems.estimators import ESTIMATORS
 from tests.fuzz.rounds import fuzz
 from tests.test_bad_input import assert_honest
 

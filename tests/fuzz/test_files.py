@@ -22,12 +22,12 @@ from bansac.batch import features
 from bansac.batch.journal import Journal, Rows, Unit
 from bansac.batch.pair_selection import select_pairs
 from bansac.batch.sources import find_sources
-from bansac.images import read_image
 from bansac.lab.sets import unpack as archives
 from bansac.matches import HlocPairs
+from bansac.matches.images import read_image
 from bansac.matches.match_files import read_calibration, read_data, read_matches
 from bansac.matches.pair_folder import PairFolder
-from bansac.problems.table import MODELS
+from bansac.problems.estimators import MODELS
 from tests.colmap.conftest import synthetic as colmap_database  # noqa: F401  a fixture
 from tests.fuzz.rounds import fuzz, no_hang
 

@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bansac.images import read_image
 from bansac.matches import load_demo, load_motorcycle
 from bansac.matches.demo import ASSETS, StereoPair
 from bansac.matches.image_matching import match_images
+from bansac.matches.images import read_image
 
 SCRIPT = Path(__file__).parents[2] / "scripts" / "render_demo_pair.py"
 

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bansac.images import read_image
 from bansac.matches import image_matching as matching
 from bansac.matches import load_demo
 from bansac.matches.image_matching import match_images
+from bansac.matches.images import read_image
 
 cv2 = pytest.importorskip("cv2", reason="matching images needs OpenCV")
 

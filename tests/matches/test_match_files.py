@@ -12,7 +12,7 @@ import h5py
 import numpy as np
 import pytest
 
-from bansac.camera import Camera
+from bansac.geometry.camera import Camera
 from bansac.matches import Matches
 from bansac.matches.hdf5 import Reader
 from bansac.matches.match_files import read_calibration, read_data, read_matches, read_single_camera

@@ -11,8 +11,8 @@ from typing import Any
 
 from numba import config, types
 
-from bansac.numeric.jit import compile_kernel, kernel, plain
-from bansac.numeric.struct import FunctionStruct
+from bansac.compiled.jit import compile_kernel, kernel, plain
+from bansac.compiled.struct import FunctionStruct
 from bansac.problems.problem import CONTRACT, REALS
 
 _STRUCT = FunctionStruct(__name__, "_Function", ("function",))

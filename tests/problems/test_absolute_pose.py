@@ -10,7 +10,7 @@ from numba import config
 
 import bansac
 from bansac.geometry import normalize_points, rotation_matrix
-from bansac.numeric.quaternion import matrix_of
+from bansac.maths.quaternion import matrix_of
 from bansac.problems import absolute_pose
 from bansac.problems.absolute_pose import ABSOLUTE_POSE
 from tests.reference import space

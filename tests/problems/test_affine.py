@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bansac
+from bansac.maths.normalization import normalize
 from bansac.problems import affine, similarity
 from bansac.problems.affine import AFFINE
 from bansac.problems.similarity import SIMILARITY
-from bansac.solvers.normalization import normalize
 from tests.problems.in_loop import compile_fit, compile_solve
 
 seeds = st.integers(0, 2**32 - 1)

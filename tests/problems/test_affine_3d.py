@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from numba import config
 
 import bansac
-from bansac.numeric.jit import kernel
+from bansac.compiled.jit import kernel
+from bansac.maths.normalization import normalize
 from bansac.problems import affine_3d, translation
 from bansac.problems.affine_3d import AFFINE_3D
 from bansac.problems.translation import TRANSLATION_2D, TRANSLATION_3D
-from bansac.solvers.normalization import normalize
 
 seeds = st.integers(0, 2**32 - 1)
 solve, fit = kernel(affine_3d.solve), kernel(affine_3d.fit)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bansac.numeric.jit import kernel, plain
+from bansac.compiled.jit import kernel, plain
 from bansac.problems import circle
 from bansac.problems.circle import CIRCLE
 from bansac.problems.problem import IN_LOOP

@@ -11,8 +11,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from numba import config, float64, types
 
-from bansac.numeric.jit import compile_kernel, kernel
-from bansac.numeric.rng import next_uint64, seed_rng
+from bansac.compiled.jit import compile_kernel, kernel
+from bansac.maths.rng import next_uint64, seed_rng
 from bansac.problems import degensac
 from bansac.problems.fundamental import FUNDAMENTAL
 from bansac.problems.problem import CONTRACT, repair_scratch

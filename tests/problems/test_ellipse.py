@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numba import config
 
 import bansac
-from bansac.numeric.jit import plain
+from bansac.compiled.jit import plain
 from bansac.problems import ellipse
 from bansac.problems.ellipse import ELLIPSE, centre_and_axes, conic_of
 from tests.problems.in_loop import compile_fit, compile_solve

@@ -9,7 +9,7 @@ import pickle
 import numpy as np
 import pytest
 
-from bansac.numeric.jit import kernel
+from bansac.compiled.jit import kernel
 from bansac.problems.fundamental import FUNDAMENTAL
 from bansac.problems.homography import HOMOGRAPHY
 from bansac.problems.line import LINE

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bansac.numeric.jit import kernel
+from bansac.compiled.jit import kernel
 from bansac.problems.fundamental import FUNDAMENTAL
 from tests.problems.in_loop import compile_residuals
 from tests.reference import epipolar as reference

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numba import config
 
+from bansac.problems.absolute_focal import UNKNOWN_FOCAL_POSE
 from bansac.problems.absolute_pose import ABSOLUTE_POSE
 from bansac.problems.affine_3d import AFFINE_3D
 from bansac.problems.circle import CIRCLE
@@ -19,8 +20,7 @@ from bansac.problems.line import LINE
 from bansac.problems.motion_3d import RIGID_3D, SIMILARITY_3D
 from bansac.problems.plane import PLANE
 from bansac.problems.polynomial import polynomial
-from bansac.problems.unknown_focal import ONE_FOCAL, SHARED_FOCAL
-from bansac.problems.unknown_focal_pose import UNKNOWN_FOCAL_POSE
+from bansac.problems.relative_focal import ONE_FOCAL, SHARED_FOCAL
 from tests.reference import epipolar
 
 PROBLEMS = {

@@ -10,7 +10,7 @@ from numba import config
 
 import bansac
 from bansac.geometry import rotation_matrix
-from bansac.numeric.quaternion import matrix_of
+from bansac.maths.quaternion import matrix_of
 from bansac.problems.motion_3d import RIGID_3D, SIMILARITY_3D
 from tests.problems.in_loop import compile_solve
 from tests.reference import space

@@ -15,10 +15,10 @@ import numpy as np
 import pytest
 from numba import config
 
+from bansac.compiled.jit import kernel
 from bansac.engine.kernels import select_kernels
 from bansac.engine.sampling import SAMPLERS
 from bansac.engine.scoring import SCORES
-from bansac.numeric.jit import kernel
 from bansac.problems.problem import CONTRACT, Problem, always_valid, keep, never_fit, span_everything
 
 
@@ -354,5 +354,5 @@ def test_a_helper_without_kernel_is_named():
         out[0] = without_kernel(data, model)
 
     problem = Problem("broken", 1, 1, (1,), lambda data, sample, models, scratch: 0, residuals)
-    with pytest.raises(TypeError, match=r"residuals does not .*: it calls a function .* bansac.numeric.jit.kernel:\n"):
+    with pytest.raises(TypeError, match=r"residuals does not .*: it calls a function .* bansac.compiled.jit.kernel:\n"):
         pack(problem)

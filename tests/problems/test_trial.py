@@ -10,7 +10,7 @@ import pytest
 from numba import config, njit
 
 import bansac
-from bansac.numeric.jit import kernel
+from bansac.compiled.jit import kernel
 from bansac.problems.circle import CIRCLE
 from bansac.problems.essential import ESSENTIAL, ESSENTIAL_SYMMETRIC
 from bansac.problems.fundamental import FUNDAMENTAL

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from bansac.numeric.rng import next_index
+from bansac.maths.rng import next_index
 from tests.reference.epipolar import cross_matrix, homogeneous, sampson
 from tests.reference.homography import dlt
 

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from bansac.numeric.extent import GRID
+from bansac.maths.extent import GRID
 from tests.reference.loop_parts import near_box
 
 

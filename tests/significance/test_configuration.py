@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import bansac
+from bansac.compiled.jit import plain
 from bansac.geometry import apply_transform, normalize_points
-from bansac.numeric.jit import plain
 from bansac.problems.essential import ESSENTIAL
 from bansac.problems.fundamental import FUNDAMENTAL
 from bansac.problems.homography import HOMOGRAPHY

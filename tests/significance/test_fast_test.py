@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bansac.numeric.jit import kernel
-from bansac.numeric.rng import seed_rng
+from bansac.compiled.jit import kernel
+from bansac.maths.rng import seed_rng
 from bansac.problems.circle import CIRCLE
 from bansac.problems.fundamental import FUNDAMENTAL
 from bansac.problems.homography import HOMOGRAPHY

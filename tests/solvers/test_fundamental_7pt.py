@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bansac.numeric.jit import kernel
+from bansac.compiled.jit import kernel
 from bansac.solvers import fundamental_7pt as module
 from bansac.solvers.fundamental_7pt import SCRATCH, fundamental_7pt
 from tests.reference import epipolar as reference

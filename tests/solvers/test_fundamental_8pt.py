@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from skimage.transform import FundamentalMatrixTransform
 
-from bansac.numeric.jit import kernel
+from bansac.compiled.jit import kernel
 from bansac.solvers import fundamental_8pt as module
 from bansac.solvers.fundamental_8pt import SCRATCH, fundamental_8pt
 from tests.reference import epipolar as reference

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bansac.numeric.jit import kernel
+from bansac.compiled.jit import kernel
 from bansac.solvers import homography_4pt as module
 from bansac.solvers.homography_4pt import homography_4pt
 from tests.reference import homography as reference

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bansac.numeric.jit import kernel
+from bansac.compiled.jit import kernel
 from bansac.solvers import homography_dlt as module
 from bansac.solvers.homography_dlt import SCRATCH, homography_dlt
 from tests.reference import homography as reference

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bansac.compiled.jit import plain
 from bansac.geometry import rotation_matrix
-from bansac.numeric.jit import plain
 from bansac.solvers import p3p as module
 from bansac.solvers.p3p import p3p
 from tests.reference import space

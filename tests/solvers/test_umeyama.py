@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
+from bansac.compiled.jit import kernel
 from bansac.geometry import rotation_matrix
-from bansac.numeric.jit import kernel
-from bansac.numeric.quaternion import matrix_of
+from bansac.maths.quaternion import matrix_of
 from bansac.solvers import umeyama as module
 from bansac.solvers.umeyama import umeyama
 from tests.reference import space

@@ -14,9 +14,9 @@ from pathlib import Path
 
 import numpy as np
 
-from bansac.images import import_opencv
 from bansac.matches.image_matching import Features, detect_features
-from bansac.storage import write_atomically
+from bansac.matches.images import import_opencv
+from bansac.matches.storage import write_atomically
 
 # Number of images per process whose features are kept in memory; 8000 features take 4 MB.
 _IN_MEMORY = 16

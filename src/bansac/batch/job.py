@@ -16,10 +16,10 @@ from bansac.batch.many import Failure, estimate_many, iter_estimates
 from bansac.batch.records import as_row
 from bansac.batch.sources import Source
 from bansac.batch.versions import installed_versions, source_digest
-from bansac.camera import Camera
+from bansac.geometry.camera import Camera
 from bansac.matches import Matches
 from bansac.matches.match_files import CameraLike
-from bansac.problems.table import MODELS, Kind
+from bansac.problems.estimators import MODELS, Kind
 
 Cameras = tuple[CameraLike, CameraLike]
 

@@ -21,12 +21,12 @@ from numpy.typing import ArrayLike, NDArray
 from bansac.batch.progress_bar import progress_bar
 from bansac.estimate.generic import ransac
 from bansac.estimate.multiple import check_max_models, estimate_multiple
+from bansac.estimate.presets import resolve_options
 from bansac.estimate.two_views import as_matches
 from bansac.executors.threads import as_count, count_workers, in_order
-from bansac.numeric.rng import derive_seed
-from bansac.presets import resolve_options
+from bansac.maths.rng import derive_seed
+from bansac.problems.estimators import ESTIMATORS
 from bansac.problems.problem import Problem
-from bansac.problems.table import ESTIMATORS
 from bansac.result import MultipleResult, Result
 
 __all__ = ["Failure", "estimate_many", "iter_estimates"]
@@ -147,7 +147,7 @@ def estimate_many(
     **arguments
         Arguments of all calls: those of the estimator except the points, for example ``threshold``, ``preset``, ``K1``,
         ``K2`` or ``K``, ``gravity1``, ``image_size1``, and single options (:class:`bansac.Options`). The seed of a pair
-        is ``derive_seed(seed, index)`` (:mod:`bansac.numeric.rng`), which is ``result.seed``. A call of the estimator
+        is ``derive_seed(seed, index)`` (:mod:`bansac.maths.rng`), which is ``result.seed``. A call of the estimator
         with this seed gives the same result.
 
     Returns

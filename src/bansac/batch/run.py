@@ -14,13 +14,13 @@ from typing import Protocol
 
 from bansac.batch.job import Job
 from bansac.batch.journal import Journal, Unit
+from bansac.batch.output_files import check_file, check_replaceable
 from bansac.batch.records import Records
 from bansac.batch.result_files import WRITERS, Writer, check_packages
 from bansac.batch.sources import Source
 from bansac.batch.summary_page import write_summary
 from bansac.executors import Executor, ItemFailure, Progress, silent
-from bansac.output_files import check_file, check_replaceable
-from bansac.storage import write_atomically
+from bansac.matches.storage import write_atomically
 
 # Journal entry of a run that has written its results.
 _WRITTEN = Unit("written")

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import bansac
 
-PACKAGES = ("significance", "engine", "problems", "solvers", "numeric")
+PACKAGES = ("significance", "engine", "problems", "geometry", "solvers", "maths", "compiled")
 """Packages whose source affects the estimates."""
 
 

@@ -12,14 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 import bansac
+from bansac.batch.output_files import OutputFolder
 from bansac.cli.console import NO_MODEL, compiling_in_processes, notes, report
+from bansac.estimate.presets import find_preset
 from bansac.geometry import essential_from_pose
-from bansac.images import MAX_SIZE, read_image, shrink
 from bansac.matches import Matches
+from bansac.matches.images import MAX_SIZE, read_image, shrink
 from bansac.matches.match_files import CameraLike
-from bansac.output_files import OutputFolder
-from bansac.presets import find_preset
-from bansac.problems.table import MODELS
+from bansac.problems.estimators import MODELS
 from bansac.result import AbsolutePose, RelativePose, Result
 
 # Fields of the result with the same names in result.json.

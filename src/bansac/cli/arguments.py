@@ -14,9 +14,9 @@ import typer
 from numpy.typing import NDArray
 
 from bansac.engine.sampling import SAMPLERS
+from bansac.estimate.presets import PRESETS, Options, find_preset
 from bansac.executors import EXECUTORS, Executor
 from bansac.executors.threads import EXECUTOR, count_workers
-from bansac.presets import PRESETS, Options, find_preset
 
 
 def parse_out(text: str) -> Path:

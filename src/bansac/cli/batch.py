@@ -18,7 +18,7 @@ from bansac.cli.arguments import uses_scores
 from bansac.cli.console import NO_MODEL, note_on_interrupt, notes, print_json, report, show_progress
 from bansac.executors import Executor
 from bansac.matches import HlocPairs
-from bansac.problems.table import Kind
+from bansac.problems.estimators import Kind
 
 # Number of failures shown; the results file has all.
 _SHOWN = 10

@@ -31,13 +31,13 @@ from bansac.lab.evaluation.bench import Bench, build_report, measured_rows
 from bansac.lab.evaluation.budgets import Sweep, budget_table, plot_curves, time_table
 from bansac.lab.evaluation.charts import import_figure
 from bansac.lab.evaluation.experiment import Setup
-from bansac.lab.peers.methods import METHODS, PRESET_METHODS, select_methods
 from bansac.lab.evaluation.render import to_markdown
 from bansac.lab.evaluation.runner import open_run
 from bansac.lab.evaluation.task import DEFAULTS
+from bansac.lab.peers.methods import METHODS, PRESET_METHODS, select_methods
+from bansac.matches.storage import write_atomically, write_json
 from bansac.plotting import save_figure
-from bansac.problems.table import Kind
-from bansac.storage import write_atomically, write_json
+from bansac.problems.estimators import Kind
 
 DEFAULT_METHODS = "bansac,p-bansac,uniform"
 OUR_PRESETS = ",".join(method.name for method in PRESET_METHODS)

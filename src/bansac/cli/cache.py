@@ -9,9 +9,9 @@ import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from bansac.cli.arguments import JsonFlag
+from bansac.cli.compile_ahead import DEFAULTS, OPTIONS, warm_cache
 from bansac.cli.console import command, print_json, report
-from bansac.numeric.cache import CacheInfo, clear_cache, inspect_cache, inspect_pack
-from bansac.warm import DEFAULTS, OPTIONS, warm_cache
+from bansac.compiled.cache import CacheInfo, clear_cache, inspect_cache, inspect_pack
 
 app = typer.Typer(no_args_is_help=True, help="Show, compile or delete the compiled kernels of this package.")
 

@@ -12,9 +12,9 @@ import typer
 from rich.console import Console
 
 from bansac.batch.progress_bar import bar_columns
+from bansac.compiled.announcement import before_compilation, is_quiet, redirect_announcement
 from bansac.executors.threads import count_workers
-from bansac.numeric.announcement import before_compilation, is_quiet, redirect_announcement
-from bansac.storage import to_json
+from bansac.matches.storage import to_json
 
 NO_MODEL = 1
 BAD_INPUT = 2
@@ -76,14 +76,15 @@ def show_progress(what: str, total: int, done: int, *, hidden: bool = False) -> 
 def compiling_in_processes(name: str, settings: Mapping[str, Any]) -> Iterator[None]:
     """Compile in processes what a call of an estimator needs, if the call inside lacks a kernel.
 
-    ``name`` is a name of ``bansac.warm``. Of the settings, texts and scores determine which kernels a call needs.
+    ``name`` is a name of ``bansac.cli.compile_ahead``. Texts and scores of the settings determine which kernels a call
+    needs.
     """
     with before_compilation(functools.partial(_compile_in_processes, name, settings)):
         yield
 
 
 def _compile_in_processes(name: str, settings: Mapping[str, Any]) -> None:
-    from bansac.warm import run_in_processes, split_call
+    from bansac.cli.compile_ahead import run_in_processes, split_call
 
     options = {key: value for key, value in settings.items() if isinstance(value, str)}
     tasks = split_call(name, options | {"scores": True} if "scores" in settings else options)

@@ -10,6 +10,7 @@ import typer
 from rich.box import SIMPLE
 from rich.table import Table
 
+from bansac.batch.output_files import OutputFolder
 from bansac.cli.answer import Answer, estimate_two_view, figure_names, write_figures
 from bansac.cli.arguments import JsonFlag, OutOption, OverwriteFlag, SeedOption
 from bansac.cli.console import notes, print_json, report
@@ -17,7 +18,6 @@ from bansac.cli.output import RESULT, ResultFolder
 from bansac.geometry import corner_distance
 from bansac.matches import Matches
 from bansac.matches.demo import StereoPair, load_demo, load_motorcycle, plane_inliers
-from bansac.output_files import OutputFolder
 
 # The methods are compared on the matches with at least this SNN ratio. Lowe's ratio test rejects them; few are true.
 # With all matches every method finds the homography.

@@ -22,7 +22,7 @@ from bansac.matches.match_files import (
     read_own_camera,
     read_single_camera,
 )
-from bansac.problems.table import MATCHES, MODELS, Kind
+from bansac.problems.estimators import MATCHES, MODELS, Kind
 from bansac.result import AbsolutePose
 
 # File in --out with the data and the results per point or match.

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from bansac.batch.output_files import OutputFolder
 from bansac.cli.arguments import (
     ExecutorOption,
     SchedulerOption,
@@ -23,8 +24,7 @@ from bansac.lab.evaluation.provenance import plain_settings
 from bansac.lab.evaluation.render import to_markdown
 from bansac.lab.evaluation.runner import run_experiment
 from bansac.lab.experiments import EXPERIMENTS, find_experiment
-from bansac.output_files import OutputFolder
-from bansac.problems.table import Kind
+from bansac.problems.estimators import Kind
 
 INCOMPLETE = 1
 

@@ -24,8 +24,8 @@ from bansac.lab.evaluation.posebench.estimators import PEERS as POSEBENCH_PEERS
 from bansac.lab.evaluation.provenance import circumstances, plain_settings
 from bansac.lab.evaluation.render import to_document, to_markdown
 from bansac.lab.evaluation.runner import failure_notes, open_run
+from bansac.matches.storage import write_atomically, write_json
 from bansac.plotting import save_figure
-from bansac.storage import write_atomically, write_json
 
 INCOMPLETE = 1
 

@@ -13,9 +13,9 @@ from bansac.cli.batch import make_job
 from bansac.cli.console import print_json, report
 from bansac.cli.match_folder import match_folder
 from bansac.cli.output import RESULT, ResultFolder, check_page
-from bansac.images import MAX_SIZE
+from bansac.matches.images import MAX_SIZE
 from bansac.matches.match_files import read_calibration, read_single_camera
-from bansac.problems.table import Kind
+from bansac.problems.estimators import Kind
 
 # File in --out with the matches and the results per match.
 MATCHES = "matches.npz"

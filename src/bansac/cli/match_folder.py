@@ -9,14 +9,14 @@ from pathlib import Path
 from bansac.batch.features import FeatureStore, UnwritableError
 from bansac.batch.image_pairs import ImagePairs
 from bansac.batch.job import Job
+from bansac.batch.output_files import check_file
 from bansac.batch.pair_selection import find_images, select_pairs
 from bansac.batch.run import check_out, estimate_pairs
 from bansac.cli.batch import show_failures, show_outcome
 from bansac.cli.console import note_on_interrupt, show_progress
 from bansac.executors import Executor, ItemFailure
-from bansac.images import import_opencv
 from bansac.matches.image_matching import check_matching
-from bansac.output_files import check_file
+from bansac.matches.images import import_opencv
 
 # Folder beside --out with the features.
 FEATURES = "bansac-features"

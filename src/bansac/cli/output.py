@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from bansac.output_files import OutputFolder, check_file, check_replaceable
+from bansac.batch.output_files import OutputFolder, check_file, check_replaceable
 
 __all__ = ["RESULT", "ResultFolder", "check_new_file", "check_page"]
 

@@ -13,7 +13,7 @@ from bansac.cli.output import check_new_file
 from bansac.lab.evaluation.render import to_markdown
 from bansac.lab.evaluation.speed.report import PEERS, measure_speed
 from bansac.lab.evaluation.speed.tables import tables_of
-from bansac.storage import write_json
+from bansac.matches.storage import write_json
 
 
 def speed(

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from bansac.colmap.options import VerificationOptions
 from bansac.estimate.multiple import estimate_multiple
-from bansac.presets import Options
+from bansac.estimate.presets import Options
 
 __all__ = ["find_motions"]
 

@@ -17,10 +17,10 @@ from bansac.colmap.options import VerificationOptions
 from bansac.colmap.selection import NO_SUPPORT, Support, find_rotation, select
 from bansac.colmap.watermark import is_watermark
 from bansac.estimate.planar_motion import motion_of_plane
+from bansac.estimate.presets import PRESETS, Options
 from bansac.estimate.two_views import estimate_essential, estimate_fundamental, estimate_homography
 from bansac.geometry import recover_pose
-from bansac.numeric.rng import derive_seed
-from bansac.presets import PRESETS, Options
+from bansac.maths.rng import derive_seed
 from bansac.result import RelativePose, Result
 
 __all__ = ["PairFailure", "PairGeometry", "PairMatches", "verify_pair", "verify_pairs"]

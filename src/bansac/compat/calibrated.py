@@ -7,7 +7,6 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bansac.camera import Camera
 from bansac.compat.arguments import LMEDS, RANSAC, as_pair, is_flag, read_method
 from bansac.compat.return_values import (
     Answer,
@@ -22,9 +21,10 @@ from bansac.compat.return_values import (
 from bansac.estimate.absolute_pose import estimate_absolute_pose
 from bansac.estimate.two_views import estimate_essential
 from bansac.geometry import decompose_essential, homogeneous, normalize_points, rotation_matrix
-from bansac.numeric.arrays import as_floats
-from bansac.numeric.quaternion import model_of
-from bansac.validate import as_camera, check_finite
+from bansac.geometry.camera import Camera
+from bansac.maths.arrays import as_floats
+from bansac.maths.quaternion import model_of
+from bansac.maths.validate import as_camera, check_finite
 
 __all__ = ["findEssentialMat", "recoverPose", "solvePnPRansac"]
 

@@ -48,7 +48,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from bansac.compat.arguments import LMEDS, RANSAC, RHO, as_pair, is_flag, read_method
 from bansac.compat.calibrated import findEssentialMat, recoverPose, solvePnPRansac
-from bansac.compat.motions import estimateAffine3D, estimateTranslation2D, estimateTranslation3D
 from bansac.compat.return_values import (
     Answer,
     answer,
@@ -57,6 +56,7 @@ from bansac.compat.return_values import (
     error_type,
     raises_opencv_error,
 )
+from bansac.compat.transforms import estimateAffine3D, estimateTranslation2D, estimateTranslation3D
 from bansac.estimate.transforms import estimate_affine, estimate_similarity
 from bansac.estimate.two_views import estimate_fundamental, estimate_homography
 

@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 from bansac.estimate.curves import fit_circle, fit_ellipse, fit_line
 from bansac.estimate.transforms import estimate_affine, estimate_similarity
 from bansac.estimate.two_views import estimate_essential, estimate_fundamental, estimate_homography
-from bansac.numeric.arrays import as_floats
+from bansac.maths.arrays import as_floats
 from bansac.result import Result
 
 __all__ = ["ransac"]

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from bansac.compiled.jit import kernel
 from bansac.engine.state import BLOCK, Run, State, weights_at
 from bansac.engine.verification import evaluate
-from bansac.numeric.arrays import Bools, Floats
-from bansac.numeric.jit import kernel
-from bansac.numeric.linalg import copy
+from bansac.maths.arrays import Bools, Floats
+from bansac.maths.linalg import copy
 from bansac.problems.problem import Problem
 
 __all__ = ["cheirality_score", "score_in_full", "write_point_scores"]

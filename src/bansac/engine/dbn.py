@@ -25,8 +25,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bansac.numeric.arrays import Bools, Floats, Ints, Singles
-from bansac.numeric.jit import inlined, inner_kernel, kernel
+from bansac.compiled.jit import inlined, inner_kernel, kernel
+from bansac.maths.arrays import Bools, Floats, Ints, Singles
 
 __all__ = [
     "MAX_ODDS",

@@ -16,15 +16,15 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numba import boolean, config, errors, float32, float64, int64, types, uint64, void
 
+from bansac.compiled.clock import loading
+from bansac.compiled.jit import COMPILER_LOCK, compile_kernel, plain
+from bansac.compiled.struct import FunctionStruct
 from bansac.engine.dbn import update_first_order, update_higher_order
 from bansac.engine.sampling import Sampler
 from bansac.engine.scoring import SCORES, Score, check_block_score
 from bansac.engine.state import PROGRESS_TYPE
 from bansac.engine.stopping import MAX_CRITERIA, Stop
-from bansac.numeric.arrays import Bools, Floats, Ints, Words
-from bansac.numeric.clock import loading
-from bansac.numeric.jit import COMPILER_LOCK, compile_kernel, plain
-from bansac.numeric.struct import FunctionStruct
+from bansac.maths.arrays import Bools, Floats, Ints, Words
 from bansac.problems.problem import IN_LOOP, REALS, Problem
 
 __all__ = ["find_function", "select_kernels"]

@@ -23,16 +23,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from bansac.compiled.jit import allocating_kernel, inlined, inner_kernel, kernel
 from bansac.engine.loop import advance, update_stop
 from bansac.engine.model_selection import ModelSelection, repair_sampled, update_if_better
 from bansac.engine.refinement.levenberg_marquardt import find_work, select_manifold
 from bansac.engine.refinement.lm import TRUNCATED, move_best_model
 from bansac.engine.state import OPTIMIZATION, Run
 from bansac.engine.verification import evaluate, mark_inliers
-from bansac.numeric.arrays import Bools, Floats, Ints
-from bansac.numeric.jit import allocating_kernel, inlined, inner_kernel, kernel
-from bansac.numeric.linalg import copy
-from bansac.numeric.rng import next_index
+from bansac.maths.arrays import Bools, Floats, Ints
+from bansac.maths.linalg import copy
+from bansac.maths.rng import next_index
 from bansac.problems.problem import Problem
 
 __all__ = [

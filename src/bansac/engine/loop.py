@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from bansac.compiled.jit import inlined, inner_kernel, kernel
 from bansac.engine.dbn import find_gamma, start_belief, summarize
 from bansac.engine.state import (
     BLOCK,
@@ -34,10 +35,9 @@ from bansac.engine.state import (
     Run,
 )
 from bansac.engine.verification import REJECTED, design_test, evaluate, learn_from_rejection
-from bansac.numeric.arrays import Bools, Floats, Ints
-from bansac.numeric.jit import inlined, inner_kernel, kernel
-from bansac.numeric.linalg import copy
-from bansac.numeric.rng import next_index
+from bansac.maths.arrays import Bools, Floats, Ints
+from bansac.maths.linalg import copy
+from bansac.maths.rng import next_index
 
 __all__ = ["advance", "run_iterations", "update_stop"]
 

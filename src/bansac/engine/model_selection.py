@@ -18,12 +18,12 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numba import config, float64, types
 
+from bansac.compiled.jit import compile_kernel, inlined, inner_kernel, kernel
+from bansac.compiled.struct import FunctionStruct
 from bansac.engine.state import Run
 from bansac.engine.verification import evaluate
-from bansac.numeric.arrays import Floats, Ints
-from bansac.numeric.jit import compile_kernel, inlined, inner_kernel, kernel
-from bansac.numeric.linalg import copy
-from bansac.numeric.struct import FunctionStruct
+from bansac.maths.arrays import Floats, Ints
+from bansac.maths.linalg import copy
 from bansac.problems.problem import DEGENERACY, Problem
 
 __all__ = [

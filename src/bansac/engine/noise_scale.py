@@ -18,10 +18,10 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from bansac.compiled.jit import kernel
 from bansac.engine.posterior import BINS, inlier_scale, peak_ratio
-from bansac.numeric.arrays import Floats
-from bansac.numeric.extent import GRID, near_box
-from bansac.numeric.jit import kernel
+from bansac.maths.arrays import Floats
+from bansac.maths.extent import GRID, near_box
 from bansac.problems.problem import Problem
 
 __all__ = [

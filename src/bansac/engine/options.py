@@ -14,7 +14,7 @@ from bansac.engine.refinement import REFINERS, Refiner
 from bansac.engine.sampling import SAMPLERS, Sampler
 from bansac.engine.scoring import SCORES, Score
 from bansac.engine.stopping import MAX_CRITERIA, STOPS, Stop
-from bansac.numeric.arrays import Floats
+from bansac.maths.arrays import Floats
 from bansac.problems.problem import Problem
 
 __all__ = [

@@ -16,7 +16,7 @@ from bansac.engine.sampling import SamplerInput
 from bansac.engine.scoring import SCORES
 from bansac.engine.state import Sizes, start_records
 from bansac.engine.stopping import Stop
-from bansac.numeric.arrays import Bytes, Floats, Ints, Reals
+from bansac.maths.arrays import Bytes, Floats, Ints, Reals
 from bansac.problems.problem import Problem
 
 __all__ = ["NO_FLOATS", "NO_INTS", "Plan", "check_abilities", "find_plan"]

@@ -18,8 +18,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from bansac.numeric.arrays import Floats
-from bansac.numeric.jit import inlined, inner_kernel, kernel
+from bansac.compiled.jit import inlined, inner_kernel, kernel
+from bansac.maths.arrays import Floats
 
 __all__ = ["BINS", "inlier_probabilities", "inlier_scale", "peak_ratio"]
 

@@ -26,7 +26,7 @@ import numpy as np
 
 from bansac.engine.options import Options
 from bansac.engine.state import State
-from bansac.numeric.arrays import Bools, Floats
+from bansac.maths.arrays import Bools, Floats
 
 __all__ = ["RestartModel", "Restarts", "SavedState", "is_same", "iterations_to_confirm"]
 

@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from bansac.compiled.jit import kernel
 from bansac.engine.dbn import tabulate_gamma, write_initial_odds, write_probabilities
 from bansac.engine.model_selection import Plausibility
 from bansac.engine.options import Options
@@ -26,9 +27,8 @@ from bansac.engine.state import State, open_records
 from bansac.engine.threshold import AdaptiveThreshold
 from bansac.engine.trace import Recorder, Trace
 from bansac.engine.warm_start import normalize_model
-from bansac.numeric.arrays import Floats, Ints, Words
-from bansac.numeric.jit import kernel
-from bansac.numeric.rng import seed_rng, shuffle
+from bansac.maths.arrays import Floats, Ints, Words
+from bansac.maths.rng import seed_rng, shuffle
 from bansac.problems.problem import Problem, repair_scratch
 
 __all__ = ["EngineResult", "run"]

@@ -41,7 +41,7 @@ from bansac.engine.threshold import AdaptiveThreshold
 from bansac.engine.trace import TRACE_COLUMNS, Recorder
 from bansac.engine.verification import mark_inliers
 from bansac.engine.warm_start import refine_initial
-from bansac.numeric.arrays import Bools, Floats
+from bansac.maths.arrays import Bools, Floats
 from bansac.problems.problem import Problem
 
 __all__ = ["Search", "current_beliefs"]

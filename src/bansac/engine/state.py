@@ -12,9 +12,9 @@ import numpy as np
 from numba import config, from_dtype
 from numpy.typing import NDArray
 
-from bansac.numeric.arrays import Bools, Bytes, Floats, Ints, Reals, Singles, Words
-from bansac.numeric.jit import inlined, inner_kernel, kernel
-from bansac.numeric.struct import make_struct, write_function
+from bansac.compiled.jit import inlined, inner_kernel, kernel
+from bansac.compiled.struct import make_struct, write_function
+from bansac.maths.arrays import Bools, Bytes, Floats, Ints, Reals, Singles, Words
 
 __all__ = [
     "BLOCK",

@@ -14,7 +14,7 @@ import numpy as np
 from bansac.engine.cheirality_score import score_in_full
 from bansac.engine.noise_scale import WIDE, estimate_threshold, threshold_bounds
 from bansac.engine.state import State
-from bansac.numeric.arrays import Floats
+from bansac.maths.arrays import Floats
 from bansac.problems.problem import Problem
 
 __all__ = ["AdaptiveThreshold", "SignificanceTest"]

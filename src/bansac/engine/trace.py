@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bansac.numeric.arrays import Bools, Floats, Ints
+from bansac.maths.arrays import Bools, Floats, Ints
 
 __all__ = ["SNAPSHOTS", "TRACE_COLUMNS", "Recorder", "Trace"]
 

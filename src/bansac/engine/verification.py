@@ -19,11 +19,11 @@ from typing import Any
 
 import numpy as np
 
+from bansac.compiled.jit import inlined, inner_kernel
 from bansac.engine.scoring.classification import classify_block
 from bansac.engine.state import BLOCK, Run, weights_at
-from bansac.numeric.arrays import Bools, Floats
-from bansac.numeric.jit import inlined, inner_kernel
-from bansac.numeric.linalg import copy
+from bansac.maths.arrays import Bools, Floats
+from bansac.maths.linalg import copy
 
 __all__ = [
     "ABANDONED",

@@ -17,9 +17,9 @@ import numpy as np
 from bansac.engine.noise_scale import are_close
 from bansac.engine.state import State
 from bansac.engine.threshold import AdaptiveThreshold
-from bansac.numeric.arrays import Floats
+from bansac.maths.arrays import Floats
+from bansac.maths.normalization import apply_inverse, normalize
 from bansac.problems.problem import Problem
-from bansac.solvers.normalization import apply_inverse, normalize
 
 __all__ = ["normalize_model", "refine_initial"]
 

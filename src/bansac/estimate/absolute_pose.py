@@ -8,15 +8,15 @@ from typing import Unpack
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bansac.camera import Camera
+from bansac.compiled.clock import Stopwatch
 from bansac.estimate.cameras import CameraLike, lift, measure_in_image
 from bansac.estimate.initial_models import as_motion
+from bansac.estimate.presets import Options, Settings, Threshold, find_preset, resolve_options
 from bansac.estimate.solve import solve
 from bansac.estimate.two_views import as_matches
-from bansac.numeric.arrays import Floats
-from bansac.numeric.clock import Stopwatch
-from bansac.numeric.quaternion import matrix_of, model_of
-from bansac.presets import Options, Settings, Threshold, find_preset, resolve_options
+from bansac.geometry.camera import Camera
+from bansac.maths.arrays import Floats
+from bansac.maths.quaternion import matrix_of, model_of
 from bansac.result import AbsolutePose, Result
 
 __all__ = ["estimate_absolute_pose", "reprojection_errors"]

@@ -15,11 +15,11 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bansac.camera import Camera
 from bansac.engine.posterior import inlier_probabilities
 from bansac.geometry import rotation_matrix
+from bansac.geometry.camera import Camera
+from bansac.maths.validate import as_camera, as_size
 from bansac.result import Result
-from bansac.validate import as_camera, as_size
 
 __all__ = ["WIDEST", "CameraLike", "Errors", "Lifted", "check_size", "lift", "measure_in_image", "tangent_sampson"]
 

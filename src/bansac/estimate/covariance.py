@@ -24,19 +24,19 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bansac.camera import Camera
 from bansac.engine.refinement.lm import REACH, SCALE
 from bansac.estimate.absolute_pose import reprojection_errors
 from bansac.estimate.cameras import CameraLike, lift, tangent_sampson
 from bansac.estimate.two_views import _as_rays, as_matches
 from bansac.geometry import cross_matrix, essential_from_pose
+from bansac.geometry.camera import Camera
+from bansac.maths.validate import as_points
 from bansac.problems.ellipse import conic_of
 from bansac.problems.essential import ESSENTIAL, ESSENTIAL_SYMMETRIC
+from bansac.problems.estimators import ESTIMATORS
 from bansac.problems.polynomial import polynomial
 from bansac.problems.problem import Problem
-from bansac.problems.table import ESTIMATORS
 from bansac.result import AbsolutePose, RelativePose, Result
-from bansac.validate import as_points
 
 __all__ = ["Covariance", "covariance"]
 

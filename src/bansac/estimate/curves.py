@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from bansac.estimate.generic import estimate
 from bansac.estimate.initial_models import check_model
-from bansac.presets import Options, Settings, Threshold
+from bansac.estimate.presets import Options, Settings, Threshold
 from bansac.result import Result
 
 __all__ = ["fit_circle", "fit_ellipse", "fit_line", "fit_plane", "fit_polynomial"]

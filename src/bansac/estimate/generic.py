@@ -7,13 +7,13 @@ from typing import Unpack
 import numpy as np
 from numpy.typing import ArrayLike
 
+from bansac.compiled.clock import Stopwatch
 from bansac.estimate.initial_models import as_model
+from bansac.estimate.presets import Options, Settings, Threshold, resolve_options
 from bansac.estimate.solve import solve
-from bansac.numeric.clock import Stopwatch
-from bansac.presets import Options, Settings, Threshold, resolve_options
+from bansac.maths.validate import as_points
 from bansac.problems.problem import Problem
 from bansac.result import Result
-from bansac.validate import as_points
 
 __all__ = ["ransac"]
 

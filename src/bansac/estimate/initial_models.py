@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from numpy.typing import ArrayLike
 
-from bansac.numeric.arrays import Floats, as_floats
+from bansac.maths.arrays import Floats, as_floats
+from bansac.maths.validate import check_finite
 from bansac.problems.problem import Problem
-from bansac.validate import check_finite
 
 __all__ = ["as_model", "as_motion", "check_model"]
 

@@ -25,15 +25,15 @@ from typing import Any, NamedTuple, Unpack
 import numpy as np
 from numpy.typing import ArrayLike
 
+from bansac.compiled.clock import Stopwatch
 from bansac.engine.posterior import inlier_probabilities
+from bansac.estimate.presets import Options, Resolved, Settings, Threshold, resolve_options
 from bansac.estimate.solve import distances, solve_once
-from bansac.numeric.arrays import Bools, Floats, Ints
-from bansac.numeric.clock import Stopwatch
-from bansac.presets import Options, Resolved, Settings, Threshold, resolve_options
+from bansac.maths.arrays import Bools, Floats, Ints
+from bansac.maths.validate import as_points, as_probabilities, as_scores, as_weights
+from bansac.problems.estimators import MODELS
 from bansac.problems.problem import Problem
-from bansac.problems.table import MODELS
 from bansac.result import MultipleResult, Result
-from bansac.validate import as_points, as_probabilities, as_scores, as_weights
 
 __all__ = ["check_max_models", "estimate_multiple"]
 

@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from bansac.compiled.clock import Stopwatch
+from bansac.compiled.jit import kernel
 from bansac.engine.model_selection import Plausibility
 from bansac.engine.noise_scale import first_threshold
 from bansac.engine.options import Options
@@ -21,14 +23,12 @@ from bansac.engine.posterior import inlier_probabilities
 from bansac.engine.runner import EngineResult, run
 from bansac.engine.sampling import SAMPLERS
 from bansac.engine.scoring.weights import density_weights, reliability_weights, scale_weights
-from bansac.numeric.arrays import Bools, Floats
-from bansac.numeric.clock import Stopwatch
-from bansac.numeric.jit import kernel
-from bansac.presets import Resolved
+from bansac.estimate.presets import Resolved
+from bansac.maths.arrays import Bools, Floats
+from bansac.maths.validate import as_weights, check_probabilities, scores_and_range
 from bansac.problems.problem import Problem
 from bansac.result import Result
 from bansac.significance.verdict import find_verdict, is_significant
-from bansac.validate import as_weights, check_probabilities, scores_and_range
 
 __all__ = ["distances", "solve", "solve_once"]
 

@@ -6,11 +6,11 @@ from typing import Unpack
 
 from numpy.typing import ArrayLike
 
+from bansac.compiled.clock import Stopwatch
 from bansac.estimate.initial_models import as_model
+from bansac.estimate.presets import Options, Settings, Threshold, resolve_options
 from bansac.estimate.solve import solve
 from bansac.estimate.two_views import as_matches
-from bansac.numeric.clock import Stopwatch
-from bansac.presets import Options, Settings, Threshold, resolve_options
 from bansac.result import Result
 
 __all__ = ["estimate_affine", "estimate_similarity"]

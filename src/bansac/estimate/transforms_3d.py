@@ -7,12 +7,12 @@ from typing import Unpack
 
 from numpy.typing import ArrayLike
 
+from bansac.compiled.clock import Stopwatch
 from bansac.estimate.initial_models import as_model, check_model
+from bansac.estimate.presets import Options, Settings, Threshold, resolve_options
 from bansac.estimate.solve import solve
 from bansac.estimate.two_views import as_matches
-from bansac.numeric.clock import Stopwatch
-from bansac.numeric.quaternion import matrix_of, model_of
-from bansac.presets import Options, Settings, Threshold, resolve_options
+from bansac.maths.quaternion import matrix_of, model_of
 from bansac.problems.problem import Problem
 from bansac.result import Result
 

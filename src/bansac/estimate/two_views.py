@@ -10,19 +10,19 @@ from typing import Unpack
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bansac.camera import Camera
+from bansac.compiled.clock import Stopwatch
+from bansac.compiled.jit import kernel
 from bansac.engine.model_selection import Plausibility
 from bansac.estimate.cameras import WIDEST, CameraLike, check_size, lift, measure_in_image, tangent_sampson
 from bansac.estimate.initial_models import as_model, as_motion
+from bansac.estimate.presets import Options, Resolved, Settings, Threshold, find_preset, resolve_options
 from bansac.estimate.solve import solve
-from bansac.numeric.arrays import Floats, as_floats
-from bansac.numeric.clock import Stopwatch
-from bansac.numeric.jit import kernel
-from bansac.presets import Options, Resolved, Settings, Threshold, find_preset, resolve_options
-from bansac.problems.focal_lengths import focal_plausibility
+from bansac.geometry.camera import Camera
+from bansac.geometry.focal_lengths import focal_plausibility
+from bansac.maths.arrays import Floats, as_floats
+from bansac.maths.validate import LARGEST, as_points, as_size, check_finite, check_same_length
 from bansac.problems.problem import Problem
 from bansac.result import RelativePose, Result
-from bansac.validate import LARGEST, as_points, as_size, check_finite, check_same_length
 
 __all__ = [
     "as_matches",
@@ -269,7 +269,7 @@ def estimate_essential(
     if result.model is None or jacobians is None or problem.residual_size > 1:
         return _with_hint(result, data) if K1 is None else result
     from bansac.geometry import essential_from_pose, recover_pose
-    from bansac.solvers.normalization import fix_sign
+    from bansac.maths.normalization import fix_sign
 
     R, t, _ = recover_pose(result.model, data[:2].T, data[2:].T, result.inliers)
     result, R, t = _measure_in_image(result, R, t, data, jacobians)

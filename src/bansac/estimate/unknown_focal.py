@@ -17,25 +17,25 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bansac.camera import Camera
+from bansac.compiled.clock import Stopwatch
 from bansac.engine.model_selection import Plausibility
 from bansac.engine.posterior import inlier_probabilities
 from bansac.estimate.cameras import CameraLike, lift
 from bansac.estimate.initial_models import as_motion, check_model
+from bansac.estimate.presets import Options, Settings, Threshold, resolve_options
 from bansac.estimate.solve import distances, solve
 from bansac.geometry import cross_matrix, recover_pose, rotation_matrix
-from bansac.numeric.clock import Stopwatch
-from bansac.presets import Options, Settings, Threshold, resolve_options
-from bansac.problems.focal_lengths import (
+from bansac.geometry.camera import Camera
+from bansac.geometry.focal_lengths import (
     FOCAL_SPREAD,
     USUAL_FOCAL,
     focal_plausibility,
     model_focal_plausibility,
     squared_focals,
 )
+from bansac.maths.validate import as_camera
 from bansac.problems.problem import Problem
 from bansac.result import RelativePose, Result
-from bansac.validate import as_camera
 
 __all__ = ["REACH", "UNDETERMINED", "View", "add_prior", "estimate_unknown_focal", "measure", "minimize", "noise_of"]
 
@@ -173,7 +173,7 @@ def _relative_to_principal_points(data: _Array, cameras: list[View]) -> _Views:
 def _select(views: _Views) -> tuple[Problem, Plausibility]:
     """Return the problem and the plausibility of its focal lengths."""
     diagonals = views.usual / USUAL_FOCAL
-    from bansac.problems.unknown_focal import ONE_FOCAL, SHARED_FOCAL, TWO_FOCALS
+    from bansac.problems.relative_focal import ONE_FOCAL, SHARED_FOCAL, TWO_FOCALS
 
     if len(views.directions) == 2:
         centred = np.array([0.0, 0.0, diagonals[0], 0.0, 0.0, diagonals[1]])

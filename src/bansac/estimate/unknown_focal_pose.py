@@ -14,16 +14,16 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bansac.camera import Camera
+from bansac.compiled.clock import Stopwatch
 from bansac.engine.model_selection import Plausibility
 from bansac.estimate.initial_models import as_motion, check_model
+from bansac.estimate.presets import Options, Settings, Threshold, resolve_options
 from bansac.estimate.solve import solve
 from bansac.estimate.unknown_focal import REACH, UNDETERMINED, Noise, View, add_prior, measure, minimize, noise_of
-from bansac.numeric.clock import Stopwatch
-from bansac.numeric.quaternion import matrix_of, model_of
-from bansac.presets import Options, Settings, Threshold, resolve_options
-from bansac.problems.focal_lengths import USUAL_FOCAL, model_focal_plausibility
-from bansac.problems.unknown_focal_pose import UNKNOWN_FOCAL_POSE
+from bansac.geometry.camera import Camera
+from bansac.geometry.focal_lengths import USUAL_FOCAL, model_focal_plausibility
+from bansac.maths.quaternion import matrix_of, model_of
+from bansac.problems.absolute_focal import UNKNOWN_FOCAL_POSE
 from bansac.result import AbsolutePose, Result
 
 __all__ = ["estimate_unknown_focal_pose"]

@@ -8,9 +8,11 @@
 ``hloc``             features and matches in the files of hloc
 ``hdf5``             arrays in HDF5 files
 ``demo``             an image pair that is part of the package, and one of scikit-image
+``images``           images from files or arrays
+``storage``          files that are written completely or not at all; results as JSON and npz
 ===================  ==============================================================================================
 
-This package imports ``geometry``, ``images``, ``storage``, ``validate`` and ``numeric``, but no estimators.
+This package imports ``geometry`` and ``maths``, but no estimators.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bansac.numeric.arrays import as_floats
+from bansac.maths.arrays import as_floats
 
 _Array = NDArray[np.float64]
 

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from bansac.matches.hdf5 import Reader, create_hdf5
 from bansac.matches.matches import Matches
-from bansac.storage import write_atomically
+from bansac.matches.storage import write_atomically
 
 __all__ = ["HlocPairs"]
 

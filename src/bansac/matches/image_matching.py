@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from bansac.images import MAX_SIZE, ImageLike, import_opencv, read_image, shrink
+from bansac.matches.images import MAX_SIZE, ImageLike, import_opencv, read_image, shrink
 from bansac.matches.matches import Matches
 
 __all__ = ["Features", "check_matching", "detect_features", "match_features", "match_images"]

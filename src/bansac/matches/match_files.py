@@ -16,13 +16,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bansac.camera import Camera
+from bansac.geometry.camera import Camera
 from bansac.matches.array_files import ARRAY_SUFFIXES, read_array, read_arrays
 from bansac.matches.hdf5 import Reader
 from bansac.matches.matches import Matches, as_indices
 from bansac.matches.pair_folder import PairFolder
 from bansac.matches.text_tables import read_rows, read_table, read_text
-from bansac.numeric.arrays import as_floats
+from bansac.maths.arrays import as_floats
 
 __all__ = [
     "HDF5",

@@ -10,8 +10,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bansac.numeric.arrays import as_floats
-from bansac.validate import as_points, as_scores
+from bansac.maths.arrays import as_floats
+from bansac.maths.validate import as_points, as_scores
 
 __all__ = ["Matches", "as_indices"]
 

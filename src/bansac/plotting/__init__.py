@@ -1,8 +1,8 @@
 """Figures of matches and runs: inlier probabilities, their evolution, and the stopping criteria.
 
 Every function returns a :class:`matplotlib.figure.Figure` that is created without pyplot: it opens no window, has no
-global state and need not be closed. :func:`save_figure` writes it to a file. This package may import ``geometry``,
-``images`` and ``validate``.
+global state and need not be closed. :func:`save_figure` writes it to a file.
+``report`` makes a page of a result.
 """
 
 from __future__ import annotations

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bansac.camera import Camera
+from bansac.geometry.camera import Camera
+from bansac.maths.validate import as_camera, as_points
 from bansac.plotting.layout import BAR, FAINT_COLOR, SPACE, WIDTH, color_bar, color_map, new_figure, place
-from bansac.validate import as_camera, as_points
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

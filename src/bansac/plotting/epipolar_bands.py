@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bansac.geometry import homogeneous
-from bansac.images import ImageLike, read_image
+from bansac.matches.images import ImageLike, read_image
+from bansac.maths.validate import as_points
 from bansac.plotting.layout import COLORS, WIDTH, new_figure, place
-from bansac.validate import as_points
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bansac.validate import as_probabilities
+from bansac.maths.validate import as_probabilities
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bansac.geometry import homogeneous
-from bansac.images import ImageLike, read_image
+from bansac.matches.images import ImageLike, read_image
 from bansac.plotting.layout import (
     BAR,
     ESTIMATED_COLOR,

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bansac.images import ImageLike, read_image
+from bansac.matches.images import ImageLike, read_image
+from bansac.maths.validate import as_points, as_probabilities, check_same_length
 from bansac.plotting.layout import BAR, SPACE, TITLE, WIDTH, color_bar, color_map, new_figure, place
-from bansac.validate import as_points, as_probabilities, check_same_length
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from bansac.maths.validate import as_points
 from bansac.plotting.layout import SPACE, TITLE, TRUE_COLOR, WIDTH, color_map, panel_grid, panel_title, snapshot_panels
-from bansac.validate import as_points
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

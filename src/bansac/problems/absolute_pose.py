@@ -1,7 +1,7 @@
 """The absolute pose of a calibrated camera from matches of image points and 3D points: x ~ R X + t.
 
 The data are image points in normalised units (K^-1 applied) and their 3D points, channels x, y, X, Y, Z. A model is a
-unit quaternion and a translation (``bansac.numeric.quaternion``). The residual is the reprojection error; it is
+unit quaternion and a translation (``bansac.maths.quaternion``). The residual is the reprojection error; it is
 infinite for a point behind the camera (Hartley and Zisserman, Multiple View Geometry, 2nd ed., sections 7.1 to 7.3).
 """
 
@@ -11,8 +11,8 @@ import dataclasses
 
 import numpy as np
 
-from bansac.numeric.arrays import Floats, Reals
-from bansac.numeric.quaternion import entries, matrix_of, project_unit, span_motions
+from bansac.maths.arrays import Floats, Reals
+from bansac.maths.quaternion import entries, matrix_of, project_unit, span_motions
 from bansac.problems.affine import AFFINE
 from bansac.problems.problem import Problem
 from bansac.solvers import p3p

@@ -11,11 +11,11 @@ import math
 
 import numpy as np
 
-from bansac.numeric.arrays import Floats, Ints, Words
-from bansac.numeric.jit import inner_kernel
-from bansac.numeric.linalg import copy
-from bansac.numeric.rng import next_index
-from bansac.problems.epipolar import orientation, second_epipole
+from bansac.compiled.jit import inner_kernel
+from bansac.geometry.epipolar import orientation, second_epipole
+from bansac.maths.arrays import Floats, Ints, Words
+from bansac.maths.linalg import copy
+from bansac.maths.rng import next_index
 from bansac.solvers import homography_dlt
 
 __all__ = ["is_degenerate", "mark_plane", "refit_plane", "repair_degenerate", "search_epipole"]

@@ -10,11 +10,11 @@ import math
 
 import numpy as np
 
-from bansac.numeric.arrays import Floats, Ints, Reals
-from bansac.numeric.jit import inner_kernel
-from bansac.numeric.linalg import normalize_vector, smallest_eigenvector, span_complement
+from bansac.compiled.jit import inner_kernel
+from bansac.maths.arrays import Floats, Ints, Reals
+from bansac.maths.linalg import normalize_vector, smallest_eigenvector, span_complement
+from bansac.maths.normalization import normalize
 from bansac.problems.problem import Problem
-from bansac.solvers.normalization import normalize
 
 __all__ = ["ELLIPSE", "centre_and_axes", "conic_of"]
 

@@ -11,21 +11,21 @@ import math
 
 import numpy as np
 
-from bansac.numeric.arrays import Floats
-from bansac.numeric.jit import inner_kernel, kernel
-from bansac.problems.cheirality import score_in_front
-from bansac.problems.epipolar import (
+from bansac.compiled.jit import inner_kernel, kernel
+from bansac.geometry.cheirality import score_in_front
+from bansac.geometry.epipolar import (
     is_oriented,
     linearize_sampson,
     linearize_symmetric,
     sampson_residuals,
     symmetric_residuals,
 )
+from bansac.maths.arrays import Floats
+from bansac.maths.normalization import fix_sign
 from bansac.problems.problem import Problem
 from bansac.problems.rank_two import span_essential
 from bansac.solvers import essential_5pt, fundamental_8pt
 from bansac.solvers.fundamental_8pt import fit_eight_point, remove_smallest_singular_value
-from bansac.solvers.normalization import fix_sign
 
 __all__ = ["ESSENTIAL", "ESSENTIAL_SYMMETRIC", "equalize"]
 

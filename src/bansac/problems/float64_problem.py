@@ -6,7 +6,7 @@ from typing import Any
 
 from numba import types
 
-from bansac.numeric.struct import FunctionStruct
+from bansac.compiled.struct import FunctionStruct
 
 __all__ = ["pack_float64"]
 

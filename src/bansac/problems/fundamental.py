@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from bansac.numeric.arrays import Floats
-from bansac.numeric.linalg import normalize_vector
+from bansac.geometry.epipolar import is_oriented, linearize_sampson, sampson_residuals
+from bansac.maths.arrays import Floats
+from bansac.maths.linalg import normalize_vector
+from bansac.maths.normalization import canonical_fundamental, denormalize_fundamental, normalize
 from bansac.problems.degensac import is_degenerate, repair_degenerate
-from bansac.problems.epipolar import is_oriented, linearize_sampson, sampson_residuals
 from bansac.problems.problem import Problem
 from bansac.problems.rank_two import span_fundamental
 from bansac.solvers import fundamental_7pt, fundamental_8pt
 from bansac.solvers.fundamental_8pt import remove_smallest_singular_value
-from bansac.solvers.normalization import canonical_fundamental, denormalize_fundamental, normalize
 
 __all__ = ["FUNDAMENTAL"]
 

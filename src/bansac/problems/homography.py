@@ -6,11 +6,11 @@ image between x2 and H x1 (Hartley and Zisserman, Multiple View Geometry, 2nd ed
 
 from __future__ import annotations
 
-from bansac.numeric.arrays import Floats, Reals
-from bansac.numeric.linalg import normalize_vector, span_complement
+from bansac.maths.arrays import Floats, Reals
+from bansac.maths.linalg import normalize_vector, span_complement
+from bansac.maths.normalization import canonical_homography, denormalize_homography, normalize
 from bansac.problems.problem import Problem
 from bansac.solvers import homography_4pt, homography_dlt
-from bansac.solvers.normalization import canonical_homography, denormalize_homography, normalize
 
 __all__ = ["HOMOGRAPHY"]
 

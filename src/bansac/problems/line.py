@@ -6,10 +6,10 @@ import math
 
 import numpy as np
 
-from bansac.numeric.arrays import Floats, Ints, Reals
-from bansac.numeric.jit import inner_kernel
+from bansac.compiled.jit import inner_kernel
+from bansac.maths.arrays import Floats, Ints, Reals
+from bansac.maths.normalization import normalize
 from bansac.problems.problem import Problem
-from bansac.solvers.normalization import normalize
 
 __all__ = ["LINE"]
 

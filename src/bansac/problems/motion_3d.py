@@ -1,7 +1,7 @@
 """3D rigid motions and similarities: x2 = s R x1 + t, with s = 1 for a rigid motion.
 
 The data are matches of 3D points, channels x1, y1, z1, x2, y2, z2. A model is a quaternion and a translation
-(``bansac.numeric.quaternion``); the quaternion of a rigid motion has unit length. The residual is the distance between
+(``bansac.maths.quaternion``); the quaternion of a rigid motion has unit length. The residual is the distance between
 x2 and s R x1 + t. Minimal samples are also fitted by least squares, because three matches give more equations than a
 motion has parameters.
 """
@@ -12,11 +12,11 @@ import dataclasses
 
 import numpy as np
 
-from bansac.numeric.arrays import Floats, Ints, Reals
-from bansac.numeric.quaternion import entries, matrix_of, project_unit, span_motions
+from bansac.maths.arrays import Floats, Ints, Reals
+from bansac.maths.normalization import normalize
+from bansac.maths.quaternion import entries, matrix_of, project_unit, span_motions
 from bansac.problems.problem import Problem
 from bansac.solvers import umeyama
-from bansac.solvers.normalization import normalize
 from bansac.solvers.umeyama import fit_motion, solve_motion
 
 __all__ = ["RIGID_3D", "SIMILARITY_3D"]

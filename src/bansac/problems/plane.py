@@ -9,10 +9,10 @@ import math
 
 import numpy as np
 
-from bansac.numeric.arrays import Floats, Ints, Reals
-from bansac.numeric.linalg import normalize_vector, smallest_eigenvector
+from bansac.maths.arrays import Floats, Ints, Reals
+from bansac.maths.linalg import normalize_vector, smallest_eigenvector
+from bansac.maths.normalization import fix_sign, normalize
 from bansac.problems.problem import Problem
-from bansac.solvers.normalization import fix_sign, normalize
 
 __all__ = ["PLANE"]
 

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from bansac.numeric.arrays import Floats, Ints, Reals
-from bansac.numeric.extent import UNIT, near_box
-from bansac.numeric.jit import kernel
+from bansac.compiled.jit import kernel
+from bansac.maths.arrays import Floats, Ints, Reals
+from bansac.maths.extent import UNIT, near_box
 from bansac.problems.problem import Problem
 
 __all__ = ["MAX_DEGREE", "polynomial"]

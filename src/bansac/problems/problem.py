@@ -21,8 +21,8 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numba import boolean, config, errors, float32, float64, int64, uint64, void
 
-from bansac.numeric.arrays import Floats, Ints, Words
-from bansac.numeric.jit import compile_kernel, is_ours
+from bansac.compiled.jit import compile_kernel, is_ours
+from bansac.maths.arrays import Floats, Ints, Words
 from bansac.problems.float64_problem import pack_float64
 
 __all__ = [
@@ -466,7 +466,7 @@ class Problem:
             kernel = compile_kernel(function, signature, fast=row.fast, inner=row.in_loop and not row.fast, lean=True)
         except errors.NumbaError as error:
             plain = "Cannot determine Numba type of <class 'function'>" in str(error)
-            hint = ": it calls a function that is not decorated with bansac.numeric.jit.kernel" if plain else ""
+            hint = ": it calls a function that is not decorated with bansac.compiled.jit.kernel" if plain else ""
             message = f"problem {self.name!r}: {row.name} does not compile for {signature}{hint}:\n{error}"
             raise TypeError(message) from error
         if kernel.nopython_signatures[0].return_type != signature.return_type:

@@ -16,8 +16,8 @@ from __future__ import annotations
 
 import math
 
-from bansac.numeric.arrays import Floats
-from bansac.numeric.jit import inner_kernel
+from bansac.compiled.jit import inner_kernel
+from bansac.maths.arrays import Floats
 
 __all__ = ["span_essential", "span_fundamental"]
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import math
 
-from bansac.numeric.arrays import Floats, Ints
-from bansac.numeric.jit import inner_kernel
+from bansac.compiled.jit import inner_kernel
+from bansac.maths.arrays import Floats, Ints
+from bansac.maths.normalization import normalize
 from bansac.problems.affine import denormalize, linearize, residuals
 from bansac.problems.line import weighted_centroid
 from bansac.problems.problem import Problem
-from bansac.solvers.normalization import normalize
 
 __all__ = ["SIMILARITY"]
 

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import dataclasses
 
-from bansac.numeric.arrays import Floats, Ints, Reals
+from bansac.maths.arrays import Floats, Ints, Reals
+from bansac.maths.normalization import normalize
 from bansac.problems.problem import Problem
-from bansac.solvers.normalization import normalize
 
 __all__ = ["TRANSLATION_2D", "TRANSLATION_3D"]
 

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 from numba import float64, types
 
-from bansac.numeric.arrays import Floats, Ints, Reals
-from bansac.numeric.rng import seed_rng
+from bansac.maths.arrays import Floats, Ints, Reals
+from bansac.maths.rng import seed_rng
 from bansac.problems.problem import CONTRACT, Problem, repair_scratch
 
 __all__ = ["try_functions"]

@@ -14,7 +14,7 @@ import functools
 
 import numpy as np
 
-from bansac.numeric.arrays import Floats
+from bansac.maths.arrays import Floats
 from bansac.problems.problem import Problem
 from bansac.solvers import essential_upright_3pt
 

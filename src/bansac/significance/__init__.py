@@ -12,5 +12,5 @@
 ``configuration``  planar, collinear and rotation-only configurations of two views
 =================  ==============================================================================
 
-It imports ``geometry``, ``engine``, ``problems``, ``solvers`` and ``numeric``.
+It imports ``engine``, ``problems``, ``geometry``, ``solvers``, ``maths`` and ``compiled``.
 """

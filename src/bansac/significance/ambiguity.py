@@ -13,11 +13,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from bansac.numeric.arrays import Bools, Floats, Words
-from bansac.numeric.jit import allocating_kernel, inner_kernel, kernel
-from bansac.numeric.rng import fixed_rng
+from bansac.compiled.jit import allocating_kernel, inner_kernel, kernel
+from bansac.geometry.epipolar import sampson_residuals
+from bansac.maths.arrays import Bools, Floats, Words
+from bansac.maths.rng import fixed_rng
 from bansac.problems.degensac import refit_plane, search_epipole
-from bansac.problems.epipolar import sampson_residuals
 from bansac.significance.configuration import (
     FAR,
     FREE_OF_PLANE,

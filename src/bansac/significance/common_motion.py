@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from bansac.numeric.arrays import Floats
-from bansac.numeric.jit import inner_kernel, kernel
-from bansac.numeric.linalg import copy
+from bansac.compiled.jit import inner_kernel, kernel
+from bansac.maths.arrays import Floats
+from bansac.maths.linalg import copy
 from bansac.problems import affine
 
 __all__ = ["fit_motion"]

@@ -17,10 +17,10 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from bansac.numeric.arrays import Bools, Floats, Ints, Words
-from bansac.numeric.jit import allocating_kernel, inlined, inner_kernel, kernel
-from bansac.numeric.linalg import copy
-from bansac.numeric.rng import fixed_rng, next_index
+from bansac.compiled.jit import allocating_kernel, inlined, inner_kernel, kernel
+from bansac.maths.arrays import Bools, Floats, Ints, Words
+from bansac.maths.linalg import copy
+from bansac.maths.rng import fixed_rng, next_index
 from bansac.problems.degensac import mark_plane, refit_plane
 from bansac.problems.problem import Problem
 from bansac.significance.false_alarms import log_binomial_tail, log_choose

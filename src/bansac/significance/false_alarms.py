@@ -19,8 +19,8 @@ from typing import Any
 
 import numpy as np
 
-from bansac.numeric.arrays import Bools, Floats
-from bansac.numeric.jit import inlined
+from bansac.compiled.jit import inlined
+from bansac.maths.arrays import Bools, Floats
 
 __all__ = ["SIGNIFICANT", "log_binomial_tail", "log_choose", "log_nfa"]
 

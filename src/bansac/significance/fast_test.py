@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from bansac.numeric.arrays import Bools, Floats, Ints, Words
-from bansac.numeric.jit import allocating_kernel, inlined, inner_kernel, kernel
-from bansac.numeric.rng import fixed_rng, next_index
+from bansac.compiled.jit import allocating_kernel, inlined, inner_kernel, kernel
+from bansac.maths.arrays import Bools, Floats, Ints, Words
+from bansac.maths.rng import fixed_rng, next_index
 from bansac.problems.problem import Problem
 from bansac.significance.common_motion import fit_motion
 from bansac.significance.false_alarms import SIGNIFICANT, log_choose

@@ -23,10 +23,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from bansac.numeric.arrays import Bools, Floats, Ints
-from bansac.numeric.extent import GRID, near_box
-from bansac.numeric.jit import inlined, kernel
-from bansac.numeric.rng import seed_rng, shuffle
+from bansac.compiled.jit import inlined, kernel
+from bansac.maths.arrays import Bools, Floats, Ints
+from bansac.maths.extent import GRID, near_box
+from bansac.maths.rng import seed_rng, shuffle
 from bansac.problems.problem import Problem
 from bansac.significance.common_motion import fit_motion
 from bansac.significance.support import SAME_POINT, hash_cell

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from bansac.numeric.arrays import Floats, Ints
-from bansac.numeric.jit import inlined, kernel
+from bansac.compiled.jit import inlined, kernel
+from bansac.maths.arrays import Floats, Ints
 from bansac.problems.problem import Problem
 
 __all__ = [

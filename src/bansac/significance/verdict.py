@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bansac.engine.runner import EngineResult
-from bansac.numeric.arrays import Floats, Ints
-from bansac.numeric.extent import GRID, near_box
+from bansac.maths.arrays import Floats, Ints
+from bansac.maths.extent import GRID, near_box
 from bansac.problems.problem import Problem
 from bansac.significance.ambiguity import count_other_support
 from bansac.significance.configuration import configuration_message, find_configuration

@@ -14,7 +14,7 @@ import math
 import numpy as np
 
 from bansac.geometry import cross_matrix, decompose_essential
-from bansac.numeric.arrays import Floats
+from bansac.maths.arrays import Floats
 from bansac.problems.problem import Problem
 from bansac.solvers import essential_upright_3pt
 

@@ -10,9 +10,9 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bansac.numeric.arrays import Floats, Ints
-from bansac.numeric.jit import inlined, inner_kernel, kernel
-from bansac.numeric.polynomial_roots import STURM_SCRATCH, sturm_roots
+from bansac.compiled.jit import inlined, inner_kernel, kernel
+from bansac.maths.arrays import Floats, Ints
+from bansac.maths.polynomial_roots import STURM_SCRATCH, sturm_roots
 from bansac.solvers.fundamental_7pt import write_equation
 
 __all__ = ["SCRATCH", "essential_5pt", "solve"]

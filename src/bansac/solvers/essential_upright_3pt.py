@@ -18,11 +18,11 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bansac.numeric.arrays import Floats, Ints
-from bansac.numeric.jit import inner_kernel, kernel
-from bansac.numeric.linalg import normalize_vector
-from bansac.numeric.polynomial_roots import STURM_SCRATCH, sturm_roots
-from bansac.solvers.normalization import as_points
+from bansac.compiled.jit import inner_kernel, kernel
+from bansac.maths.arrays import Floats, Ints
+from bansac.maths.linalg import normalize_vector
+from bansac.maths.normalization import as_points
+from bansac.maths.polynomial_roots import STURM_SCRATCH, sturm_roots
 
 __all__ = ["MAX_MODELS", "SCRATCH", "essential_upright_3pt", "solve"]
 

@@ -7,10 +7,10 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bansac.numeric.arrays import Floats, Ints
-from bansac.numeric.jit import inner_kernel, kernel
-from bansac.numeric.polynomial_roots import cubic_roots
-from bansac.solvers.normalization import canonical_fundamental, denormalize_fundamental, normalize, stack_matches
+from bansac.compiled.jit import inner_kernel, kernel
+from bansac.maths.arrays import Floats, Ints
+from bansac.maths.normalization import canonical_fundamental, denormalize_fundamental, normalize, stack_matches
+from bansac.maths.polynomial_roots import cubic_roots
 
 __all__ = ["SCRATCH", "fundamental_7pt", "null_space", "solve", "write_equation"]
 

@@ -7,10 +7,10 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bansac.numeric.arrays import Floats
-from bansac.numeric.jit import inlined, inner_kernel, kernel
-from bansac.numeric.linalg import smallest_eigenvector
-from bansac.solvers.normalization import (
+from bansac.compiled.jit import inlined, inner_kernel, kernel
+from bansac.maths.arrays import Floats
+from bansac.maths.linalg import smallest_eigenvector
+from bansac.maths.normalization import (
     as_weights,
     canonical_fundamental,
     denormalize_fundamental,

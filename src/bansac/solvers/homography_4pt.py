@@ -7,9 +7,9 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bansac.numeric.arrays import Floats, Ints
-from bansac.numeric.jit import kernel
-from bansac.solvers.normalization import canonical_homography, denormalize_homography, normalize, stack_matches
+from bansac.compiled.jit import kernel
+from bansac.maths.arrays import Floats, Ints
+from bansac.maths.normalization import canonical_homography, denormalize_homography, normalize, stack_matches
 
 __all__ = ["homography_4pt", "solve"]
 

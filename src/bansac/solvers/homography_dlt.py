@@ -7,9 +7,9 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bansac.numeric.arrays import Floats
-from bansac.numeric.jit import fast_kernel, inlined
-from bansac.solvers.normalization import (
+from bansac.compiled.jit import fast_kernel, inlined
+from bansac.maths.arrays import Floats
+from bansac.maths.normalization import (
     as_weights,
     canonical_homography,
     denormalize_homography,

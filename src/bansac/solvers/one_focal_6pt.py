@@ -6,7 +6,7 @@ method is that of ``shared_focal_6pt``, with Q = diag(1, 1, w) on one side only:
 
 from __future__ import annotations
 
-from bansac.numeric.arrays import Floats, Ints
+from bansac.maths.arrays import Floats, Ints
 from bansac.solvers.fundamental_7pt import write_equation
 from bansac.solvers.shared_focal_6pt import solve_equations
 

@@ -15,11 +15,11 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bansac.numeric.arrays import Floats, Ints
-from bansac.numeric.jit import inlined, inner_kernel, kernel
-from bansac.numeric.polynomial_roots import cubic_roots
-from bansac.numeric.quaternion import matrix_of, write_quaternion
-from bansac.solvers.normalization import as_points
+from bansac.compiled.jit import inlined, inner_kernel, kernel
+from bansac.maths.arrays import Floats, Ints
+from bansac.maths.normalization import as_points
+from bansac.maths.polynomial_roots import cubic_roots
+from bansac.maths.quaternion import matrix_of, write_quaternion
 
 __all__ = ["SCRATCH", "p3p", "solve"]
 

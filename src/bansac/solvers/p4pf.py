@@ -23,12 +23,12 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bansac.numeric.arrays import Floats, Ints
-from bansac.numeric.jit import inner_kernel, kernel
-from bansac.numeric.linalg import normalize_vector
-from bansac.numeric.polynomial_roots import STURM_SCRATCH, sturm_roots
-from bansac.numeric.quaternion import entries, matrix_of, write_quaternion
-from bansac.solvers.normalization import as_points
+from bansac.compiled.jit import inner_kernel, kernel
+from bansac.maths.arrays import Floats, Ints
+from bansac.maths.linalg import normalize_vector
+from bansac.maths.normalization import as_points
+from bansac.maths.polynomial_roots import STURM_SCRATCH, sturm_roots
+from bansac.maths.quaternion import entries, matrix_of, write_quaternion
 
 __all__ = ["MAX_MODELS", "SCRATCH", "p4pf", "solve"]
 

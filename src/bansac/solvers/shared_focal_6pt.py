@@ -19,10 +19,10 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bansac.numeric.arrays import Floats, Ints
-from bansac.numeric.jit import inlined, inner_kernel, kernel
+from bansac.compiled.jit import inlined, inner_kernel, kernel
+from bansac.maths.arrays import Floats, Ints
+from bansac.maths.normalization import stack_matches
 from bansac.solvers.fundamental_7pt import null_space, write_equation
-from bansac.solvers.normalization import stack_matches
 
 __all__ = ["MAX_MODELS", "SCRATCH", "shared_focal_6pt", "solve"]
 

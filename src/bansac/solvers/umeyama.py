@@ -2,7 +2,7 @@
 
 The method is by Umeyama (Least-squares estimation of transformation parameters between two point patterns, PAMI 1991).
 With a fixed scale the problem is that of Kabsch (1976). The rotation is computed as a quaternion
-(``bansac.numeric.quaternion``).
+(``bansac.maths.quaternion``).
 
 A model is a quaternion q and a translation t with x2 = q x1 q* + t. The scale is |q|^2.
 """
@@ -14,10 +14,10 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bansac.numeric.arrays import Floats, Ints
-from bansac.numeric.jit import inner_kernel, kernel
-from bansac.numeric.quaternion import ALIGN_SCRATCH, align_rotation, entries, matrix_of
-from bansac.solvers.normalization import as_points, as_weights
+from bansac.compiled.jit import inner_kernel, kernel
+from bansac.maths.arrays import Floats, Ints
+from bansac.maths.normalization import as_points, as_weights
+from bansac.maths.quaternion import ALIGN_SCRATCH, align_rotation, entries, matrix_of
 
 __all__ = ["SCRATCH", "fit_motion", "solve_motion", "umeyama"]
 

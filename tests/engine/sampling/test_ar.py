@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from bansac.engine.sampling.ar import PERTURBATION, VARIANCE, posterior_probabilities, renew_priority, start_priority
 from bansac.engine.sampling.baysac import sample_most_probable
-from bansac.numeric.rng import seed_rng
+from bansac.maths.rng import seed_rng
 from tests.reference import sampling as reference
 
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bansac.engine.sampling.bansac import ACTIVATION_CODES, activation, sample_weighted
-from bansac.numeric.rng import seed_rng
+from bansac.maths.rng import seed_rng
 
 
 def draw_weighted(probabilities, size, draws, *, code=1, floor=1.0, seed=1):

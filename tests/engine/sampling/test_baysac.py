@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from bansac.engine.dbn import MIN_PRIOR
 from bansac.engine.sampling.baysac import sample_most_probable, update_sample
-from bansac.numeric.rng import seed_rng
+from bansac.maths.rng import seed_rng
 from tests.engine.sampling.helpers import equally_frequent, fits, subsets
 from tests.reference import sampling as reference
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bansac.engine.sampling.napsac import neighborhood_radius, sample_napsac
-from bansac.numeric.rng import seed_rng
+from bansac.maths.rng import seed_rng
 from tests.engine.sampling.helpers import equally_frequent, subsets
 from tests.reference import sampling as reference
 

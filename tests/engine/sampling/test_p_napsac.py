@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bansac.compiled.jit import kernel
 from bansac.engine.sampling import SamplerInput, p_napsac
 from bansac.engine.sampling.p_napsac import build_layers, make_neighborhoods, sample_progressive_napsac
 from bansac.engine.sampling.prosac import TOTAL_DRAWS, growth_function, sample_prosac
 from bansac.engine.state import PROGRESS
-from bansac.numeric.jit import kernel
-from bansac.numeric.rng import seed_rng
+from bansac.maths.rng import seed_rng
 from tests.engine.builder import make_record
 from tests.engine.sampling.helpers import Prosac, equally_frequent, fits, subsets
 from tests.reference import sampling as reference

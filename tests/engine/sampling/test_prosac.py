@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bansac.engine.sampling.prosac import TOTAL_DRAWS, growth_function, sample_prosac
-from bansac.numeric.rng import seed_rng
+from bansac.maths.rng import seed_rng
 from tests.engine.sampling.helpers import Prosac, equally_frequent, fits, subsets
 from tests.reference import sampling as reference
 

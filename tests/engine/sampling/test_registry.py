@@ -7,11 +7,11 @@ import importlib
 import numpy as np
 import pytest
 
+from bansac.compiled.jit import kernel
 from bansac.engine.options import Options
 from bansac.engine.sampling import SAMPLERS
 from bansac.engine.state import PROGRESS
 from bansac.engine.stopping import STOPS
-from bansac.numeric.jit import kernel
 from bansac.problems.line import LINE
 from tests.engine.builder import make_record, make_setup
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bansac.engine.sampling.uniform import sample_uniform
-from bansac.numeric.rng import seed_rng
+from bansac.maths.rng import seed_rng
 
 
 @given(st.integers(1, 8), st.integers(0, 30), st.integers(0, 2**32))

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bansac.compiled.jit import kernel
 from bansac.engine.kernels import find_function
 from bansac.engine.scoring import SCORES, check_block_score, magsac
-from bansac.numeric.jit import kernel
 from tests.engine.scoring.blocks import residual_lists
 from tests.reference import loop_parts as reference
 

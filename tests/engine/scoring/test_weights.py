@@ -15,7 +15,7 @@ from bansac.engine.scoring import weights as module
 from bansac.engine.scoring.weights import density_weights, reliability_weights, scale_weights
 from bansac.engine.state import BLOCK, pack_run
 from bansac.engine.verification import ABANDONED, evaluate
-from bansac.numeric.extent import GRID
+from bansac.maths.extent import GRID
 from bansac.problems.line import LINE
 from bansac.synthetic import epipolar_matches
 from tests.engine.builder import build_run

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bansac import presets
+from bansac.estimate import presets
 from bansac.lab.evaluation.bench import Bench, build_report
 from bansac.lab.evaluation.budgets import Sweep, best_within, budget_table, limit, plot_curves, time_table
 from bansac.lab.evaluation.experiment import Setup

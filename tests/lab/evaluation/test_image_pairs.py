@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
+from bansac.batch.output_files import OutputFolder
 from bansac.lab.evaluation.experiment import Setup
 from bansac.lab.evaluation.runner import RunSummary, run_experiment
 from bansac.lab.evaluation.tables import Section, Table, TableRow
 from bansac.lab.experiments import find_experiment
-from bansac.output_files import OutputFolder
 
 # Rows with labels and columns of each table: (name of the table, models, rows a model, columns).
 TABLES = {

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import bansac
+from bansac.batch.output_files import OutputFolder
 from bansac.batch.versions import PACKAGES, installed_versions, source_digest
 from bansac.lab.evaluation import pairs
 from bansac.lab.evaluation.experiment import Setup
@@ -22,7 +23,6 @@ from bansac.lab.evaluation.provenance import fingerprint as run_fingerprint
 from bansac.lab.evaluation.runner import run_experiment
 from bansac.lab.experiments import EXPERIMENTS, degenerate_sampling, find_experiment
 from bansac.lab.peers.methods import RANSAC
-from bansac.output_files import OutputFolder
 from tests.lab.evaluation import toy
 from tests.lab.evaluation.sets import write_homography_set, write_pose_set
 from tests.lab.sets.archives import write_ppm

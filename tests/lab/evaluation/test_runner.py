@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
+from bansac.batch.output_files import OutputFolder
 from bansac.lab.evaluation.experiment import Setup, Unit
 from bansac.lab.evaluation.runner import RunSummary, run_experiment
-from bansac.output_files import OutputFolder
 from tests.lab.evaluation import toy
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from bansac.estimate.presets import PRESETS
 from bansac.lab.evaluation.budgets import limit
 from bansac.lab.evaluation.hard import estimators as hard
 from bansac.lab.evaluation.hard.planes import make_plane_scene
@@ -25,7 +26,6 @@ from bansac.lab.peers.method import Method
 from bansac.lab.peers.methods import METHODS, PAPER_METHODS, PEER_METHODS, select_methods
 from bansac.lab.peers.poselib import POSELIB
 from bansac.matches import Matches
-from bansac.presets import PRESETS
 from bansac.synthetic import epipolar_matches, homography_matches
 from tests.lab.evaluation.posebench.scenes import make_instance
 from tests.lab.peers.toy import Toy

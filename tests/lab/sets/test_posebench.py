@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bansac.camera import Camera
+from bansac.geometry.camera import Camera
 from bansac.lab.sets.posebench import Instance, find_posebench_files, write_instances
 
 h5py = pytest.importorskip("h5py", reason="reading HDF5 files needs h5py")

@@ -240,7 +240,7 @@ def test_damaged_image_is_named(tmp_path):
 
 def test_without_opencv_sizes_are_unknown_and_it_is_named(tmp_path, monkeypatch):
     pairs = image_set(tmp_path / "walls", "a-b", "a.ppm")
-    monkeypatch.setattr("bansac.images.find_spec", lambda name: None)
+    monkeypatch.setattr("bansac.matches.images.find_spec", lambda name: None)
     monkeypatch.setitem(sys.modules, "PIL", None)
     assert pairs.pair("a-b").size1 is None
     with pytest.raises(ImportError, match=r"pip install opencv-python-headless"):

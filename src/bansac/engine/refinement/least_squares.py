@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from bansac.compiled.jit import kernel
 from bansac.engine.state import Run
 from bansac.engine.verification import evaluate
-from bansac.numeric.jit import kernel
-from bansac.numeric.linalg import copy
+from bansac.maths.linalg import copy
 from bansac.problems.problem import Problem
 
 __all__ = ["refine", "refine_to_inliers", "supports"]

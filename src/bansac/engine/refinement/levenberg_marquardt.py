@@ -25,11 +25,11 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numba import boolean, config, float64, int64, types
 
+from bansac.compiled.jit import compile_kernel, inlined, inner_kernel
+from bansac.compiled.struct import FunctionStruct
 from bansac.engine.state import BLOCK
-from bansac.numeric.arrays import Floats
-from bansac.numeric.jit import compile_kernel, inlined, inner_kernel
-from bansac.numeric.linalg import copy, solve_positive_definite
-from bansac.numeric.struct import FunctionStruct
+from bansac.maths.arrays import Floats
+from bansac.maths.linalg import copy, solve_positive_definite
 from bansac.problems.problem import MANIFOLD, Problem
 
 __all__ = ["Work", "find_work", "make_work", "minimize", "select_manifold"]

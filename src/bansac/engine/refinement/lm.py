@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
+from bansac.compiled.jit import allocating_kernel, inner_kernel, kernel
 from bansac.engine.refinement.levenberg_marquardt import Work, find_work, minimize, select_manifold
 from bansac.engine.state import Run
 from bansac.engine.verification import evaluate, mark_inliers
-from bansac.numeric.arrays import Bools, Floats
-from bansac.numeric.jit import allocating_kernel, inner_kernel, kernel
-from bansac.numeric.linalg import copy
+from bansac.maths.arrays import Bools, Floats
+from bansac.maths.linalg import copy
 from bansac.problems.problem import Problem
 
 __all__ = ["CAUCHY", "REACH", "SCALE", "TRUNCATED", "move_best_model", "refine", "refine_by_lm", "supports"]

@@ -25,7 +25,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from bansac.numeric.arrays import Floats, Ints, Words
+from bansac.maths.arrays import Floats, Ints, Words
 
 __all__ = ["SAMPLERS", "Sampler", "SamplerInput"]
 

@@ -17,12 +17,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from bansac.compiled.jit import inlined, inner_kernel, kernel, plain
 from bansac.engine.dbn import MIN_PRIOR
 from bansac.engine.sampling import SamplerInput
 from bansac.engine.sampling.baysac import sample_most_probable
-from bansac.numeric.arrays import Floats, Ints, Singles, Words
-from bansac.numeric.jit import inlined, inner_kernel, kernel, plain
-from bansac.numeric.rng import next_uint64
+from bansac.maths.arrays import Floats, Ints, Singles, Words
+from bansac.maths.rng import next_uint64
 
 __all__ = [
     "PERTURBATION",

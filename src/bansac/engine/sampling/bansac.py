@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from bansac.compiled.jit import inlined, inner_kernel
 from bansac.engine.sampling import SamplerInput
 from bansac.engine.sampling.distinct import contains
-from bansac.numeric.arrays import Floats, Ints, Singles, Words
-from bansac.numeric.jit import inlined, inner_kernel
-from bansac.numeric.rng import next_uint64, step
+from bansac.maths.arrays import Floats, Ints, Singles, Words
+from bansac.maths.rng import next_uint64, step
 
 __all__ = ["ACTIVATION_CODES", "activation", "draw", "sample_weighted", "start"]
 

@@ -16,11 +16,11 @@ from typing import Any
 
 import numpy as np
 
+from bansac.compiled.jit import inlined, inner_kernel
 from bansac.engine.dbn import clip_prior
 from bansac.engine.sampling import SamplerInput
-from bansac.numeric.arrays import Floats, Ints, Singles, Words
-from bansac.numeric.jit import inlined, inner_kernel
-from bansac.numeric.rng import next_index
+from bansac.maths.arrays import Floats, Ints, Singles, Words
+from bansac.maths.rng import next_index
 
 __all__ = ["draw", "learn_from_failure", "probabilities", "sample_most_probable", "start", "update_sample"]
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from bansac.numeric.arrays import Ints, Words
-from bansac.numeric.jit import inlined, inner_kernel
-from bansac.numeric.rng import next_index
+from bansac.compiled.jit import inlined, inner_kernel
+from bansac.maths.arrays import Ints, Words
+from bansac.maths.rng import next_index
 
 __all__ = ["contains", "draw_distinct"]
 

@@ -11,12 +11,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from bansac.compiled.jit import inlined, inner_kernel, plain
 from bansac.engine.sampling import SamplerInput
 from bansac.engine.sampling.uniform import sample_uniform
-from bansac.numeric.arrays import Floats, Ints, Singles, Words
-from bansac.numeric.extent import GRID, near_box
-from bansac.numeric.jit import inlined, inner_kernel, plain
-from bansac.numeric.rng import next_index
+from bansac.maths.arrays import Floats, Ints, Singles, Words
+from bansac.maths.extent import GRID, near_box
+from bansac.maths.rng import next_index
 
 __all__ = ["Memory", "draw", "neighborhood_radius", "sample_napsac", "start", "views"]
 
@@ -24,7 +24,7 @@ __all__ = ["Memory", "draw", "neighborhood_radius", "sample_napsac", "start", "v
 # 1000 x 1000 pixels.
 _RADIUS_SHARE = 0.02
 # The box excludes this share of the points at both ends of each channel, so that a few outliers do not enlarge it. More
-# outliers may be far (``numeric.extent``); they are moved to the border of the others.
+# outliers may be far (``maths.extent``); they are moved to the border of the others.
 _STRAY_SHARE = 0.05
 
 

@@ -6,7 +6,7 @@ centre. Its neighbourhood consists of its first k_i neighbours. It grows with t_
 samples of m - 1. The sample contains the k_i-th neighbour and m - 2 of the k_i - 1 neighbours before it.
 
 Neighbours are found in grids over the bounding box of the points, in the joint space of all channels. Far points
-(``numeric.extent``) do not enlarge the box. The grids have 16, 8, 4 and 2 cells per axis. The neighbours of a point are
+(``maths.extent``) do not enlarge the box. The grids have 16, 8, 4 and 2 cells per axis. The neighbours of a point are
 the points of its cell in the finest grid in which there are at least k_i of them. Within a cell they are ordered by
 quality, not by distance: cells are small, and the better matches come first, as in PROSAC.
 
@@ -23,13 +23,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from bansac.compiled.jit import inlined, inner_kernel, plain
 from bansac.engine.sampling import SamplerInput, prosac
 from bansac.engine.sampling.distinct import draw_distinct
 from bansac.engine.sampling.prosac import complete_by_prosac, grow_subset, growth_function
-from bansac.numeric.arrays import Floats, Ints, Singles, Words
-from bansac.numeric.extent import GRID, near_box
-from bansac.numeric.jit import inlined, inner_kernel, plain
-from bansac.numeric.rng import next_index
+from bansac.maths.arrays import Floats, Ints, Singles, Words
+from bansac.maths.extent import GRID, near_box
+from bansac.maths.rng import next_index
 
 __all__ = [
     "CELLS",

@@ -19,10 +19,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from bansac.compiled.jit import inlined, inner_kernel, kernel, plain
 from bansac.engine.sampling import SamplerInput
 from bansac.engine.sampling.distinct import draw_distinct
-from bansac.numeric.arrays import Floats, Ints, Singles, Words
-from bansac.numeric.jit import inlined, inner_kernel, kernel, plain
+from bansac.maths.arrays import Floats, Ints, Singles, Words
 
 __all__ = [
     "TOTAL_DRAWS",

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from bansac.compiled.jit import inner_kernel
 from bansac.engine.sampling.distinct import contains
-from bansac.numeric.arrays import Floats, Ints, Singles, Words
-from bansac.numeric.jit import inner_kernel
-from bansac.numeric.rng import next_index
+from bansac.maths.arrays import Floats, Ints, Singles, Words
+from bansac.maths.rng import next_index
 
 __all__ = ["draw", "sample_uniform"]
 

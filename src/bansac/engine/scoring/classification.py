@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from bansac.numeric.arrays import Bools, Reals
-from bansac.numeric.jit import fast_kernel
+from bansac.compiled.jit import fast_kernel
+from bansac.maths.arrays import Bools, Reals
 
 __all__ = ["classify_block"]
 

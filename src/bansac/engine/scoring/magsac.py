@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from bansac.numeric.arrays import Floats, Reals
+from bansac.maths.arrays import Floats, Reals
 
 __all__ = ["block_score"]
 

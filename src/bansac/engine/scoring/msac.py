@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from bansac.numeric.arrays import Reals
+from bansac.maths.arrays import Reals
 
 __all__ = ["block_score"]
 

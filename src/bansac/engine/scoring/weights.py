@@ -17,15 +17,15 @@ import math
 
 import numpy as np
 
-from bansac.numeric.arrays import Floats, Ints
-from bansac.numeric.extent import GRID, SAMPLE, bound_near
-from bansac.numeric.jit import inner_kernel, kernel
+from bansac.compiled.jit import inner_kernel, kernel
+from bansac.maths.arrays import Floats, Ints
+from bansac.maths.extent import GRID, SAMPLE, bound_near
 
 __all__ = ["density_weights", "reliability_weights", "scale_weights"]
 
 # Radius of the neighbourhood, as a share of the diagonal of the box around the points of an image.
 _RADIUS = 0.03
-# Far points (``numeric.extent``) are outside of the box and count as points of its border. If the box contained them,
+# Far points (``maths.extent``) are outside of the box and count as points of its border. If the box contained them,
 # all other points would be neighbours of each other and have negligible weights.
 
 # The neighbourhood has the area of 3 x 3 cells. The grid has an empty row or column of cells on each side of the box.

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from bansac.compiled.jit import inner_kernel, kernel
 from bansac.engine.stopping.ransac import all_inlier_probability, ransac_iterations
-from bansac.numeric.arrays import Bools, Floats, Ints
-from bansac.numeric.jit import inner_kernel, kernel
+from bansac.maths.arrays import Bools, Floats, Ints
 
 __all__ = ["nonrandom_supports", "prepare", "prosac_iterations", "required_iterations"]
 

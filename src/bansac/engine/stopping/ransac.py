@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from bansac.numeric.arrays import Bools, Floats, Ints
-from bansac.numeric.jit import inlined, inner_kernel
+from bansac.compiled.jit import inlined, inner_kernel
+from bansac.maths.arrays import Bools, Floats, Ints
 
 __all__ = ["all_inlier_probability", "ransac_iterations", "required_iterations"]
 

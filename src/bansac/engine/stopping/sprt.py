@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from bansac.compiled.jit import inlined, inner_kernel
 from bansac.engine.stopping.ransac import all_inlier_probability
-from bansac.numeric.arrays import Bools, Floats, Ints
-from bansac.numeric.jit import inlined, inner_kernel
+from bansac.maths.arrays import Bools, Floats, Ints
 
 __all__ = ["required_iterations", "sprt_iterations"]
 

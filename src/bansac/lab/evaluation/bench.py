@@ -12,6 +12,7 @@ import numpy as np
 
 from bansac.batch.journal import Row, Rows, Unit
 from bansac.batch.versions import installed_versions
+from bansac.estimate.presets import find_preset
 from bansac.lab.evaluation.experiment import Experiment, Report, Setup, choose_sets
 from bansac.lab.evaluation.pairs import UNIT_CODE, Configuration, pair_unit, run_pair, warm_up
 from bansac.lab.evaluation.provenance import circumstances
@@ -22,7 +23,6 @@ from bansac.lab.metrics import auc, mean_average_accuracy
 from bansac.lab.peers.method import Method
 from bansac.lab.sets import PairSet, find_sets
 from bansac.matches.pair_folder import evenly_spaced
-from bansac.presets import find_preset
 
 if TYPE_CHECKING:
     from pandas import DataFrame

@@ -12,11 +12,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from bansac.estimate.presets import Options, resolve_options
 from bansac.lab.evaluation.charts import Chart, Series, plot_charts
 from bansac.lab.evaluation.tables import Better, Table, TableRow, format_number
 from bansac.lab.peers.method import Method
-from bansac.presets import Options, resolve_options
-from bansac.problems.table import Kind
+from bansac.problems.estimators import Kind
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from bansac.batch.journal import Row, Unit
 from bansac.lab.evaluation.tables import Table
-from bansac.problems.table import Kind
+from bansac.problems.estimators import Kind
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

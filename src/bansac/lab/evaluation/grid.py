@@ -14,7 +14,7 @@ from bansac.lab.evaluation.task import DEFAULTS, Protocol
 from bansac.lab.sets import PairSet, find_sets
 from bansac.lab.sets.tutorial import MAX_RATIO
 from bansac.matches.pair_folder import evenly_spaced
-from bansac.problems.table import Kind
+from bansac.problems.estimators import Kind
 
 PAIRS_OF_A_SCENE = 4000
 """The paper uses the first 4,000 pairs of a scene (E, F), and all pairs of a homography set."""

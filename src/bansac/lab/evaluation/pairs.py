@@ -22,7 +22,7 @@ from bansac.lab.peers.library import Estimate, Library, Task
 from bansac.lab.peers.method import Method
 from bansac.lab.sets import PairSet
 from bansac.matches import Matches
-from bansac.problems.table import Kind
+from bansac.problems.estimators import Kind
 
 
 @dataclass(frozen=True)

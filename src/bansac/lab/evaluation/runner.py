@@ -24,13 +24,13 @@ from pathlib import Path
 from typing import Any
 
 from bansac.batch.journal import Journal, Row, Rows, Unit
+from bansac.batch.output_files import OutputFolder
 from bansac.batch.versions import source_digest
 from bansac.executors import Executor, ItemFailure, Progress, Work, attempt, find_executor, silent
 from bansac.lab.evaluation.experiment import Experiment, Report, Setup
 from bansac.lab.evaluation.provenance import circumstances, data_fingerprint, fingerprint, plain_settings
 from bansac.lab.evaluation.render import to_document, to_latex, to_markdown
 from bansac.lab.evaluation.summary import import_pandas
-from bansac.output_files import OutputFolder
 
 # Maximum number of failed units whose reasons are in the notes.
 _NOTED_FAILURES = 10

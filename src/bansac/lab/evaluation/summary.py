@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from bansac.batch.journal import Row
 from bansac.lab.evaluation.tables import Better, Section, Table, TableRow, with_arrow
 from bansac.lab.metrics import auc, mean_average_accuracy
-from bansac.problems.table import Kind
+from bansac.problems.estimators import Kind
 
 if TYPE_CHECKING:
     from pandas import DataFrame

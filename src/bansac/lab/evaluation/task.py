@@ -14,7 +14,7 @@ from bansac.lab.metrics import corner_error, rotation_error, translation_error, 
 from bansac.lab.peers.library import Array, Task
 from bansac.lab.sets import PairSet
 from bansac.matches import Matches
-from bansac.problems.table import Kind
+from bansac.problems.estimators import Kind
 
 # Evaluate every fourth row and column of the visible area: the error of a homography varies slowly over an image.
 _PIXEL_STEP = 4

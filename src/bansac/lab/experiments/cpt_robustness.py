@@ -29,7 +29,7 @@ from bansac.lab.evaluation.summary import (
     settings_table,
 )
 from bansac.lab.peers.methods import BANSAC
-from bansac.problems.table import Kind
+from bansac.problems.estimators import Kind
 
 _PAPER = "paper"
 _STATES = {1: "inlier", 0: "outlier"}

@@ -32,7 +32,7 @@ from bansac.lab.peers.methods import BANSAC
 from bansac.lab.sets import PairSet, find_sets
 from bansac.matches import Matches, load_demo
 from bansac.plotting import plot_probability_evolution
-from bansac.problems.table import Kind
+from bansac.problems.estimators import Kind
 
 _Array = NDArray[np.float64]
 

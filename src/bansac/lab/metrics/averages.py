@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bansac.numeric.arrays import as_floats
+from bansac.maths.arrays import as_floats
 
 
 def mean_average_accuracy(errors: ArrayLike, threshold: float, steps: int = 100) -> float:

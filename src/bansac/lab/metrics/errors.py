@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bansac.geometry import apply_homography, corner_distance
-from bansac.numeric.arrays import as_floats
+from bansac.maths.arrays import as_floats
 
 FAILED_POSE = 180.0
 """Error of a failed pose estimate, in degrees."""

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bansac.camera import Camera
+from bansac.geometry.camera import Camera
 
 Array = NDArray[np.float64]
 

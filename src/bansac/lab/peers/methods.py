@@ -13,10 +13,10 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from bansac.estimate.presets import PRESETS
 from bansac.lab.peers import PEERS
 from bansac.lab.peers.method import Method
-from bansac.presets import PRESETS
-from bansac.problems.table import Kind
+from bansac.problems.estimators import Kind
 
 LOCAL_OPTIMIZATION: Mapping[str, Any] = {"local_optimization": "inner+iterative"}
 """Options that enable the local optimisation of LO-RANSAC."""

@@ -17,7 +17,7 @@ from __future__ import annotations
 from functools import cached_property
 from pathlib import Path
 
-from bansac.images import read_image
+from bansac.matches.images import read_image
 from bansac.matches.pair_folder import SIZE_FILES, Which
 
 __all__ = ["ImageFinder"]

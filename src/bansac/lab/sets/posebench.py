@@ -24,11 +24,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bansac.camera import Camera
+from bansac.geometry.camera import Camera
 from bansac.matches.hdf5 import create_hdf5, import_h5py, read_dataset
 from bansac.matches.text_tables import unreadable
-from bansac.numeric.arrays import as_floats
-from bansac.validate import as_points, check_same_length
+from bansac.maths.arrays import as_floats
+from bansac.maths.validate import as_points, check_same_length
 
 __all__ = ["POSEBENCH_PROBLEMS", "Instance", "PosebenchFile", "find_posebench_files", "write_instances"]
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from bansac.camera import Camera
+from bansac.geometry.camera import Camera
 from bansac.lab.evaluation.hard.scenes import make_scene
 from bansac.lab.sets.posebench import POSEBENCH_PROBLEMS, Instance, write_instances
 from bansac.synthetic import epipolar_matches, planar_scene_matches

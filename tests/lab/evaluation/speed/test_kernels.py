@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from bansac.compiled.jit import kernel
 from bansac.engine.loop import run_iterations
 from bansac.engine.state import pack_run
 from bansac.engine.trace import TRACE_COLUMNS
 from bansac.lab.evaluation.speed import iterations, kernels
 from bansac.lab.evaluation.speed.scenes import KINDS, PROBLEMS, inner_data, make_task, start_run
 from bansac.lab.peers.methods import METHODS
-from bansac.numeric.jit import kernel
 
 
 @kernel

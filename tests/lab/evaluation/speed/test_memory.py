@@ -18,7 +18,7 @@ import sys
 import numpy as np
 
 from bansac.lab.evaluation.speed.memory import peak_of_call
-from bansac.numeric.jit import kernel
+from bansac.compiled.jit import kernel
 
 
 @kernel

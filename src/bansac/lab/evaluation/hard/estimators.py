@@ -14,6 +14,7 @@ from typing import Any
 from bansac.batch.journal import Row
 from bansac.engine.noise_scale import estimate_threshold
 from bansac.estimate.absolute_pose import estimate_absolute_pose
+from bansac.estimate.presets import resolve_options
 from bansac.estimate.solve import solve
 from bansac.estimate.two_views import estimate_homography
 from bansac.lab.evaluation.hard.scenes import Scene, make_scene
@@ -22,7 +23,6 @@ from bansac.lab.peers.method import Method
 from bansac.lab.peers.opencv import OPENCV
 from bansac.lab.peers.poselib import POSELIB
 from bansac.lab.peers.superansac import SUPERANSAC
-from bansac.presets import resolve_options
 
 THRESHOLDS: Mapping[str, float] = {"H": 2.0, "E": 1.0, "F": 1.0, "relative pose": 1.0, "pose": 4.0}
 """Thresholds of other libraries in pixels."""

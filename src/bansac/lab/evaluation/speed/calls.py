@@ -14,7 +14,7 @@ from bansac.lab.evaluation.speed.timing import Call, least_seconds
 from bansac.lab.peers.library import Task
 from bansac.lab.peers.method import Method
 from bansac.lab.peers.methods import METHODS
-from bansac.problems.table import Kind
+from bansac.problems.estimators import Kind
 
 __all__ = ["SIZES", "outlier_costs", "size_costs"]
 

@@ -14,7 +14,7 @@ from bansac.lab.evaluation.speed.scenes import KINDS, make_task
 from bansac.lab.evaluation.speed.timing import Call, least_seconds
 from bansac.lab.peers.library import Task
 from bansac.lab.peers.methods import METHODS
-from bansac.problems.table import Kind
+from bansac.problems.estimators import Kind
 
 __all__ = ["ITERATIONS", "fixed_iterations", "iteration_costs"]
 

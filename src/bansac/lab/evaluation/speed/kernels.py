@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from bansac.compiled.jit import kernel
 from bansac.engine.dbn import summarize
 from bansac.engine.loop import run_iterations
 from bansac.engine.refinement.levenberg_marquardt import make_work, minimize, select_manifold
@@ -19,10 +20,9 @@ from bansac.engine.trace import TRACE_COLUMNS
 from bansac.engine.verification import evaluate
 from bansac.lab.evaluation.speed.scenes import KINDS, PROBLEMS, inner_data, make_task, start_run
 from bansac.lab.evaluation.speed.timing import Call, least_seconds
-from bansac.numeric.arrays import Bools, Floats, Reals
-from bansac.numeric.jit import kernel
-from bansac.numeric.linalg import copy
-from bansac.problems.table import Kind
+from bansac.maths.arrays import Bools, Floats, Reals
+from bansac.maths.linalg import copy
+from bansac.problems.estimators import Kind
 
 __all__ = ["draw_costs", "point_costs", "solve_call"]
 

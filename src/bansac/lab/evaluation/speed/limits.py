@@ -25,12 +25,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bansac.compiled.jit import fast_kernel
 from bansac.lab.evaluation.speed.scenes import PROBLEMS
 from bansac.lab.evaluation.speed.timing import least_seconds
-from bansac.numeric.arrays import Reals
-from bansac.numeric.jit import fast_kernel
+from bansac.maths.arrays import Reals
+from bansac.problems.estimators import Kind
 from bansac.problems.problem import Problem
-from bansac.problems.table import Kind
 
 __all__ = ["UPDATE", "PointWork", "count_evaluation", "iteration_limits", "measure_peaks", "point_limit"]
 

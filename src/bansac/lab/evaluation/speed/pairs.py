@@ -14,7 +14,7 @@ from bansac.lab.evaluation.summary import import_pandas
 from bansac.lab.evaluation.task import DEFAULTS
 from bansac.lab.peers.methods import select_methods
 from bansac.lab.sets import find_sets
-from bansac.problems.table import Kind
+from bansac.problems.estimators import Kind
 
 __all__ = ["PairGroup", "find_pairs"]
 

@@ -8,17 +8,17 @@ import numpy as np
 
 from bansac.engine import runner
 from bansac.engine.sampling import SamplerInput
+from bansac.estimate.presets import PRESETS
 from bansac.geometry import normalize_points
 from bansac.lab.evaluation.task import DEFAULTS
 from bansac.lab.peers.library import Task
-from bansac.numeric.arrays import Floats
-from bansac.numeric.rng import seed_rng
-from bansac.presets import PRESETS
+from bansac.maths.arrays import Floats
+from bansac.maths.rng import seed_rng
 from bansac.problems.essential import ESSENTIAL_SYMMETRIC
+from bansac.problems.estimators import Kind
 from bansac.problems.fundamental import FUNDAMENTAL
 from bansac.problems.homography import HOMOGRAPHY
 from bansac.problems.problem import Problem
-from bansac.problems.table import Kind
 from bansac.synthetic import epipolar_matches, homography_matches
 
 __all__ = ["KINDS", "PROBLEMS", "inner_data", "make_task", "start_run"]

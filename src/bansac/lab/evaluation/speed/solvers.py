@@ -13,7 +13,7 @@ from bansac.geometry import homogeneous, normalize_points
 from bansac.lab.evaluation.speed.kernels import INLIER_RATIO, POINTS, solve_call
 from bansac.lab.evaluation.speed.scenes import KINDS, PROBLEMS, make_task, start_run
 from bansac.lab.evaluation.speed.timing import Call, least_seconds
-from bansac.problems.table import Kind
+from bansac.problems.estimators import Kind
 from bansac.solvers.essential_5pt import essential_5pt
 from bansac.solvers.fundamental_7pt import fundamental_7pt
 from bansac.solvers.homography_4pt import homography_4pt

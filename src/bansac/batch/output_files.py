@@ -1,0 +1,86 @@
+"""Output files that are written completely or not at all, in a folder that is checked before the work starts."""
+
+from __future__ import annotations
+
+import csv
+import tempfile
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bansac.matches.storage import to_json, write_atomically
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+class OutputFolder:
+    """Folder of ``--out``; it is created if it is missing. An OSError is raised if it is not writable."""
+
+    def __init__(self, path: Path) -> None:
+        check_writable(path, f"into {str(path)!r}")
+        self.path = path
+        self.files: list[str] = []
+
+    def write_json(self, name: str, document: Mapping[str, Any]) -> None:
+        """Write ``document`` as JSON."""
+        self.write_text(name, to_json(dict(document)) + "\n")
+
+    def write_text(self, name: str, text: str) -> None:
+        """Write ``text`` as UTF-8."""
+        self.write(name, lambda path: path.write_text(text, encoding="utf-8"))
+
+    def write_npz(self, name: str, arrays: Mapping[str, Any]) -> None:
+        """Write ``arrays`` as a compressed NumPy archive."""
+        self.write(name, lambda path: np.savez_compressed(path, **arrays))
+
+    def write_rows(self, name: str, rows: Iterable[Mapping[str, Any]]) -> None:
+        """Write rows as CSV; None becomes an empty field.
+
+        The columns are all columns that occur in any row. The rows are iterated twice and never held in memory at once,
+        because a full run has millions. For this reason pandas' ``to_csv`` is not used.
+        """
+        columns = list(dict.fromkeys(column for row in rows for column in row))
+
+        def write(path: Path) -> None:
+            with path.open("w", encoding="utf-8", newline="") as file:
+                writer = csv.DictWriter(file, columns, restval="", lineterminator="\n")
+                writer.writeheader()
+                writer.writerows(rows)
+
+        self.write(name, write)
+
+    def write_figure(self, name: str, figure: Figure) -> None:
+        """Write ``figure`` as an image."""
+        from bansac.plotting import save_figure
+
+        self.write(name, lambda path: save_figure(figure, path))
+
+    def write(self, name: str, write: Callable[[Path], Any]) -> None:
+        """Let ``write`` write the file."""
+        write_atomically(self.path / name, write)
+        self.files.append(str(self.path / name))
+
+
+def check_writable(folder: Path, what: str, option: str = "--out") -> None:
+    """Create a folder if it is missing; if it is not writable, raise an OSError that contains ``what``."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=folder).close()
+    except OSError as error:
+        raise OSError(f"{option}: cannot write {what}: {error.strerror or error}") from None
+
+
+def check_file(path: Path, option: str = "--out") -> None:
+    """Create the folder of a file if it is missing; if the file is not writable, raise an OSError with the option."""
+    check_writable(path.parent, repr(str(path)), option)
+    if path.is_dir():
+        raise IsADirectoryError(f"{option}: cannot write {str(path)!r}: is a folder")
+
+
+def check_replaceable(what: str, overwrite: bool, option: str = "--out") -> None:
+    """Raise a ValueError that contains ``what`` unless existing output may be replaced."""
+    if not overwrite:
+        raise ValueError(f"{option}: {what}; name another place, or replace it with --overwrite")

@@ -1,0 +1,328 @@
+"""Compile the kernels of the package in advance, for containers and installations.
+
+Compiled code is cached on disk (``NUMBA_CACHE_DIR``, see :mod:`bansac.compiled.cache`). Numba compiles under one lock,
+so several kernels are compiled at once in processes, not in threads.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import signal
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numba import config
+from numpy.typing import NDArray
+
+import bansac
+from bansac.compiled.cache import cache_folders
+from bansac.compiled.compile_once import compile_once
+from bansac.compiled.numba_backend import KERNELS, read_cache
+from bansac.compiled.pack import write_pack
+from bansac.compiled.target import describe_target, find_mismatch, portable_level
+from bansac.engine import runner
+from bansac.engine.noise_scale import estimate_threshold, first_threshold, threshold_bounds
+from bansac.engine.posterior import inlier_probabilities
+from bansac.engine.sampling import SAMPLERS, SamplerInput
+from bansac.engine.scoring import SCORES
+from bansac.engine.state import pack_run
+from bansac.estimate.presets import resolve_options
+from bansac.estimate.solve import distances
+from bansac.estimate.two_views import as_matches
+from bansac.maths.rng import seed_rng
+from bansac.problems.estimators import ESTIMATORS, MODELS
+from bansac.result import Result
+from bansac.significance.verdict import find_verdict, is_significant
+
+__all__ = ["DEFAULTS", "OPTIONS", "Warmed", "build_pack", "run_in_processes", "split_call", "warm_cache"]
+
+_PROBLEMS = tuple(row.name for row in ESTIMATORS if row.warm is not None)
+
+# Further calls: the function and the key of its data.
+_VARIANTS = {
+    "sized_images": ("estimate_fundamental", "sized scene"),
+    "planar_scene": ("estimate_fundamental", "plane of space"),
+    "relative_pose": ("estimate_relative_pose", "normalised scene"),
+    "pose_of_plane": ("estimate_relative_pose", "normalised plane"),
+    "known_vertical": ("estimate_relative_pose", "normalised scene, vertical known"),
+    "shared_focal": ("estimate_relative_pose", "scene, focal length unknown"),
+    "one_focal": ("estimate_relative_pose", "scene, one focal length unknown"),
+    "unknown_focal_pose": ("estimate_absolute_pose", "projections, focal length unknown"),
+}
+
+# Number of matches or points.
+_SIZE = 60
+
+# Calls that are compiled in two parts: the model, the key of the data, and its parameters.
+_SHIFT = np.array([0.5, 0.1, 0.2])
+_ESSENTIAL = np.cross(np.eye(3), _SHIFT)
+_PER_PIXEL = np.diag([1 / 500, 1 / 500, 1.0])
+_SPLIT = {
+    "homography": ("H", "plane of space", np.array([[1.1, 0, 20], [0, 1.1, 20], [0, 0, 1]])),
+    "fundamental": ("F", "scene", _PER_PIXEL @ _ESSENTIAL @ _PER_PIXEL),
+    "relative_pose": ("E", "normalised scene", _ESSENTIAL),
+}
+
+Task = tuple[str, dict[str, Any]]
+"""The name of an estimator, and its options; ``search=False`` is for what a call needs apart from the search."""
+
+DEFAULTS: tuple[Task, ...] = (
+    *((name, {}) for name in _PROBLEMS),
+    ("sized_images", {}),  # the plausibility of the focal lengths of F
+    ("relative_pose", {"scores": True}),
+    *((name, {}) for name in ("known_vertical", "shared_focal", "one_focal", "unknown_focal_pose")),
+    *((name, {"scores": True}) for name in ("homography", "fundamental", "essential")),
+    ("pose_of_plane", {}),  # the motion of a plane, also in COLMAP's databases
+    ("homography", {"sampler": "uniform"}),  # ``bansac demo``
+    ("homography", {"trace": True}),  # ``bansac match --out`` and ``--report``
+    ("fundamental", {"preset": "fast"}),  # ``bansac colmap verify``
+)
+"""Calls that together use every kernel of the default options, with and without scores, and of the commands."""
+
+OPTIONS: tuple[Task, ...] = (
+    ("essential", {"epipolar_error": "symmetric"}),
+    *((name, {"preset": "paper"}) for name in _PROBLEMS),
+    ("planar_scene", {"preset": "paper"}),  # without local optimisation, the repair of all samples
+    ("sized_images", {"preset": "paper"}),  # without local optimisation, the plausibility of the focal lengths
+    *((name, {"local_optimization": "lm"}) for name in ("homography", "circle")),
+    *((name, {"scoring": score}) for score in SCORES if score != "msac" for name in ("homography", "circle")),
+    ("homography", {"scores": True, "stopping": "ransac+prosac"}),
+    ("homography", {"order": 2}),
+    ("homography", {"stopping": None}),
+    *(
+        ("homography", {"preset": "paper", "sampler": row.name} | ({"scores": True} if row.order else {}))
+        for row in SAMPLERS.values()
+        if row.name != "bansac"
+    ),
+    ("homography", {"sampler": "uniform", "verification": None}),
+)
+"""Calls that use all other kernels: those of the presets, samplers, scores and stopping criteria."""
+
+
+@dataclass(frozen=True)
+class Warmed:
+    """The numbers of kernels that one call has compiled and loaded.
+
+    Parameters
+    ----------
+    name : str
+        The estimator and its options.
+    compiled : int
+        Number of kernels compiled and added to the cache.
+    loaded : int
+        Number of kernels loaded from the cache.
+    seconds : float
+        Time of the call in seconds.
+    """
+
+    name: str
+    compiled: int
+    loaded: int
+    seconds: float
+
+
+def warm_cache(jobs: int = 1, *, options: bool = False) -> Iterator[Warmed]:
+    """Compile and cache the kernels that calls with default options use.
+
+    Ctrl-C, or closing the iterator, ends the processes at once. Kernels compiled so far stay in the cache.
+
+    Parameters
+    ----------
+    jobs : int
+        Number of processes.
+    options : bool
+        Whether the kernels of all other options are compiled too.
+
+    Yields
+    ------
+    Warmed
+        One for each task of ``DEFAULTS``, and of ``OPTIONS`` if ``options`` is True.
+
+    Raises
+    ------
+    ValueError
+        If ``jobs`` is below 1.
+
+    Examples
+    --------
+    >>> from bansac.cli.compile_ahead import warm_cache
+    >>> for done in warm_cache(jobs=2):  # doctest: +SKIP
+    ...     print(done.name, done.compiled, done.loaded)
+    """
+    if jobs < 1:
+        raise ValueError(f"jobs must be at least 1, got {jobs}")
+    tasks = (*DEFAULTS, *OPTIONS) if options else DEFAULTS
+    if jobs == 1:
+        for task in tasks:
+            yield _run(*task)
+        return
+    yield from run_in_processes(tasks, jobs)
+    # If two processes write the same index at once, one entry is lost. A second pass compiles the missing kernels.
+    for _ in run_in_processes(tasks, 1):
+        pass
+
+
+def build_pack(path: Path, jobs: int) -> int:
+    """Compile the kernels of ``DEFAULTS`` and ``OPTIONS`` and write them into a pack, for a binary wheel.
+
+    ``NUMBA_CACHE_DIR`` names an empty folder. ``NUMBA_CPU_NAME`` is the portable level of processors and
+    ``NUMBA_CPU_FEATURES`` is empty, so that other processors run the code.
+
+    Parameters
+    ----------
+    path : Path
+        The pack.
+    jobs : int
+        Number of processes.
+
+    Returns
+    -------
+    int
+        Number of kernels.
+
+    Raises
+    ------
+    RuntimeError
+        If the code would not run on other processors.
+    """
+    target = describe_target()
+    if (config.CPU_NAME, config.CPU_FEATURES) != (portable_level(), ""):
+        raise RuntimeError(f"set NUMBA_CPU_NAME={portable_level()} and NUMBA_CPU_FEATURES to nothing")
+    if mismatch := find_mismatch(target):
+        raise RuntimeError(f"the kernels {mismatch}")
+    for _ in warm_cache(jobs, options=True):
+        pass
+    kernels = {key: kernel for folder in cache_folders() for key, kernel in read_cache(folder).items()}
+    write_pack(path, target, kernels)
+    return len(kernels)
+
+
+def split_call(name: str, options: dict[str, Any]) -> tuple[Task, ...]:
+    """Return tasks that together compile what a call with these options needs, each about the same time."""
+    problem = "fundamental" if name == "sized_images" else name
+    if problem not in _SPLIT:
+        return ((name, options),)
+    return (name, options), (problem, options | {"search": False})
+
+
+def run_in_processes(tasks: Sequence[Task], jobs: int) -> Iterator[Warmed]:
+    """Run the tasks in processes, and end the processes at once if the generator is closed early."""
+    others = set(multiprocessing.active_children())
+    context = multiprocessing.get_context("spawn")
+    with (
+        tempfile.NamedTemporaryFile() as locks,
+        ProcessPoolExecutor(jobs, context, initializer=_start_worker, initargs=(Path(locks.name),)) as pool,
+    ):
+        try:
+            for done in as_completed([pool.submit(_run, *task) for task in tasks]):
+                yield done.result()
+        except BaseException:
+            workers = set(multiprocessing.active_children()) - others
+            pool.shutdown(wait=False, cancel_futures=True)
+            for worker in workers:
+                worker.terminate()
+            raise
+
+
+def _start_worker(locks: Path) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all processes; the parent handles it
+    compile_once(locks)
+
+
+def _run(name: str, options: dict[str, Any]) -> Warmed:
+    """Call an estimator on small data, and count the kernels that it compiles and loads."""
+    before, started = KERNELS.copy(), time.perf_counter()
+    call_estimator(name, options) if options.get("search", True) else _compile_around_search(name, options)
+    label = ", ".join([name, *(f"{key}={value}" for key, value in options.items())])
+    counts = {kind: KERNELS[kind] - before[kind] for kind in ("compiled", "loaded")}
+    return Warmed(label, **counts, seconds=time.perf_counter() - started)
+
+
+def call_estimator(name: str, options: dict[str, Any]) -> Result:
+    """Call an estimator, or a variant of one, on small data; the option ``scores=True`` adds scores."""
+    rows = {row.name: (row.function, row.warm) for row in ESTIMATORS if row.warm is not None}
+    function, key = (rows | _VARIANTS)[name]
+    scores = {"scores": np.linspace(0.9, 0.1, _SIZE)} if options.get("scores") else {}
+    result: Result = getattr(bansac, function)(max_iterations=50, **_data()[key] | options | scores)
+    return result
+
+
+def _compile_around_search(name: str, options: dict[str, Any]) -> None:
+    """Use the kernels of a call that the search of another process reaches last: the verdict, then the refinement."""
+    letter, key, matrix = _SPLIT[name]
+    problem, model = MODELS[letter].load_problem(), matrix.flatten()
+    others = "preset", "scores", "search", "threshold"
+    settings: Any = {option: value for option, value in options.items() if option not in others}
+    resolved = resolve_options(problem, None, options.get("preset"), options.get("threshold"), settings)
+    call = _data()[key]
+    data = as_matches(call["x1"], call["x2"])
+    threshold = first_threshold(problem, data)
+    residuals = distances(problem, data, model, 1.0)
+    inliers = residuals <= threshold
+    outcome = runner.EngineResult(model, 1.0, None, 1, 1, "agreement", None, restarts=1, threshold=threshold)
+    find_verdict(problem, data, threshold, 1.0, outcome, residuals, inliers, int(inliers.sum()), two_views=True)
+    is_significant(problem, data, 1.0, np.inf, model, threshold, True)
+    estimate_threshold(problem.distances(data, model), problem, threshold_bounds(problem, threshold))
+    inlier_probabilities(residuals, threshold, problem.codimension)
+    chosen, rng, ranking = resolved.options, seed_rng(0), np.arange(len(inliers))
+    radius, sample_size = chosen.neighborhood_radius, problem.sample_size
+    sampler = SamplerInput(data, sample_size, rng, ranking, None, radius, chosen.activation, chosen.weight_floor)
+    state, plan = runner._start(problem, chosen, sampler, threshold)
+    state.best_model[:] = model
+    if plan.refine is not None:
+        plan.refine(pack_run(state), problem)
+
+
+def _data() -> dict[str, dict[str, Any]]:
+    """Return the arguments of calls by their key in the table: the data, and the threshold if there is no default."""
+    x1, x2, flat = _matches()
+    size, camera = (500, 500), bansac.Camera("SIMPLE_PINHOLE", (np.nan, 0.0, 0.0))
+    return {
+        "plane of space": {"x1": x1, "x2": flat},
+        "scene": {"x1": x1, "x2": x2},
+        "sized scene": {"x1": x1 + 250, "x2": x2 + 250, "image_size1": size, "image_size2": size},
+        "normalised scene": {"x1": x1 / 500, "x2": x2 / 500},
+        "normalised scene, vertical known": {
+            "x1": x1 / 500,
+            "x2": x2 / 500,
+            "gravity1": (0, 1, 0),
+            "gravity2": (0, 1, 0),
+        },
+        "normalised plane": {"x1": x1 / 500, "x2": flat / 500},
+        "projections": {"points3D": _space(x1 / 500), "points2D": x1 / 500},
+        "scene, focal length unknown": {"x1": x1, "x2": x2, "K1": camera},
+        "scene, one focal length unknown": {"x1": x1, "x2": x2, "K1": np.diag([500, 500, 1]), "K2": camera},
+        "projections, focal length unknown": {"points3D": _space(x1 / 500), "points2D": x1, "K": camera},
+        "motion of space": {"x1": _space(x1), "x2": _space(x1), "threshold": 1.0},
+        "line": {"points": np.column_stack([x1[:, 0], x1[:, 0]]), "threshold": 1.0},
+        "circle": {"points": 100 * _unit_vectors(x1), "threshold": 1.0},
+        "ellipse": {"points": _unit_vectors(x1) * [200, 100], "threshold": 1.0},
+        "points of a plane": {"points": np.column_stack([x1, x1[:, 0]]), "threshold": 1.0},
+        "polynomial": {"points": x1 * np.array([1, 0]), "degree": 2, "threshold": 1.0},
+    }
+
+
+def _matches() -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Return points of one image, their matches for a scene in depth, and for a plane; ten matches are wrong."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform([-1, -1, 4], [1, 1, 6], (_SIZE, 3))
+    Y = X + _SHIFT
+    x1, x2 = 500 * X[:, :2] / X[:, 2:], 500 * Y[:, :2] / Y[:, 2:]
+    flat = x1 * 1.1 + 20
+    x2[:10] = flat[:10] = rng.uniform(-100, 100, (10, 2))
+    return x1, x2, flat
+
+
+def _space(x: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return points in space whose projections are ``x`` in normalised units."""
+    return np.column_stack([x, np.ones(len(x))]) * np.linspace(1.0, 2.0, len(x))[:, None]
+
+
+def _unit_vectors(x: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.asarray(x / np.linalg.norm(x, axis=1, keepdims=True))

@@ -1,0 +1,137 @@
+"""Inspect and clear Numba's cache of the compiled kernels of this package, and inspect those of its wheel.
+
+Numba notices an edited function, but not an edited callee of a cached function. Clear the cache after editing a kernel.
+The kernels of user-defined problems are cached elsewhere, beside the user's modules, and are never touched.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from types import FunctionType
+
+from bansac.compiled.pack import PACK_FILE
+
+__all__ = ["CacheInfo", "PackInfo", "cache_folders", "clear_cache", "inspect_cache", "inspect_pack"]
+
+PACKAGE = Path(__file__).resolve().parents[1]
+
+# Suffixes of Numba's index and machine code files.
+_SUFFIXES = (".nbi", ".nbc")
+
+
+@dataclass(frozen=True)
+class CacheInfo:
+    """Folders, number and size of the cache files.
+
+    Parameters
+    ----------
+    folders : tuple of Path
+        Folders of the cached kernels of this package, one for each folder of modules.
+    files : int
+        Number of cache files.
+    size : int
+        Total size in bytes.
+    """
+
+    folders: tuple[Path, ...]
+    files: int
+    size: int
+
+
+@dataclass(frozen=True)
+class PackInfo:
+    """The compiled kernels of a binary wheel.
+
+    Parameters
+    ----------
+    kernels : int
+        Number of kernels that this process can load; 0 if there are none, or if they cannot be used.
+    size : int
+        Size of the file in bytes; 0 if there is none.
+    reason : str
+        Why the kernels of the wheel cannot be used; empty otherwise.
+    """
+
+    kernels: int
+    size: int
+    reason: str
+
+
+def cache_folders() -> tuple[Path, ...]:
+    """Return the folders in which Numba caches the kernels of this package.
+
+    They are below ``NUMBA_CACHE_DIR`` if it is set. Otherwise they are ``__pycache__`` beside the modules or, if that
+    is not writable, in the user's cache folder.
+
+    Returns
+    -------
+    tuple of Path
+        The folders that exist; empty if nothing can be cached.
+    """
+    sources: dict[Path, Path] = {}
+    for module in sorted(PACKAGE.rglob("*.py")):
+        sources.setdefault(module.parent, module)
+    folders = (_cache_folder(module) for module in sources.values())
+    return tuple(folder for folder in folders if folder is not None and folder.is_dir())
+
+
+def inspect_cache() -> CacheInfo:
+    """Count the cache files of this package.
+
+    Returns
+    -------
+    CacheInfo
+        Folders, number of files and size.
+    """
+    folders = cache_folders()
+    files = _cache_files(folders)
+    return CacheInfo(folders, len(files), sum(file.stat().st_size for file in files))
+
+
+def inspect_pack() -> PackInfo:
+    """Return whether the kernels of a binary wheel are used, and why not.
+
+    Returns
+    -------
+    PackInfo
+        Number, size and reason.
+    """
+    from bansac.compiled.numba_backend import open_pack
+
+    pack, reason = open_pack()
+    size = PACK_FILE.stat().st_size if PACK_FILE.exists() else 0
+    return PackInfo(len(pack.keys) if pack else 0, size, reason)
+
+
+def clear_cache() -> CacheInfo:
+    """Delete the compiled kernels of this package; the next run compiles them again.
+
+    Returns
+    -------
+    CacheInfo
+        The deleted files.
+
+    Raises
+    ------
+    OSError
+        If a file cannot be deleted.
+    """
+    info = inspect_cache()
+    for file in _cache_files(info.folders):
+        file.unlink(missing_ok=True)
+    return info
+
+
+def _cache_folder(module: Path) -> Path | None:
+    """Return the folder in which Numba caches the functions of ``module``; None if there is none."""
+    from bansac.compiled.numba_backend import make_dispatcher
+
+    # A dummy function with the path of the module. Importing the module to get a real one would be slow.
+    code = compile("lambda: None", str(module), "eval").co_consts[0]
+    folder = make_dispatcher(FunctionType(code, {"__name__": "bansac"})).stats.cache_path
+    return Path(folder) if folder else None  # no folder if none is writable
+
+
+def _cache_files(folders: tuple[Path, ...]) -> list[Path]:
+    return sorted(file for folder in folders for file in folder.iterdir() if file.suffix in _SUFFIXES)

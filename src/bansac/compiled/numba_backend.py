@@ -1,0 +1,27 @@
+"""Numba backend of the kernels: ``numba_private``, or ``numba_plain`` if ``numba_private`` cannot be imported."""
+
+from __future__ import annotations
+
+import warnings
+
+__all__ = ["COMPILER_LOCK", "KERNELS", "define_struct", "make_dispatcher", "open_pack", "read_cache"]
+
+try:
+    from bansac.compiled.numba_private import (
+        COMPILER_LOCK,
+        KERNELS,
+        define_struct,
+        make_dispatcher,
+        open_pack,
+        read_cache,
+    )
+except Exception as error:  # an untested version of Numba, or any error because of a changed private part
+    warnings.warn(f"kernels use public parts of Numba only and run slower: {error}", RuntimeWarning, stacklevel=2)
+    from bansac.compiled.numba_plain import (
+        COMPILER_LOCK,
+        KERNELS,
+        define_struct,
+        make_dispatcher,
+        open_pack,
+        read_cache,
+    )

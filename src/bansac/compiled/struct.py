@@ -1,0 +1,111 @@
+"""Structs that pass many functions and arrays to a kernel as one argument.
+
+A struct is a Numba structref: a type and a proxy, which is the struct in Python. In interpreted runs
+(``NUMBA_DISABLE_JIT=1``) it is a named tuple with the same fields instead.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import namedtuple
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+from numba import config, types
+from numba.experimental import structref
+
+from bansac.compiled.jit import COMPILER_LOCK, compile_kernel
+from bansac.compiled.numba_backend import define_struct
+
+__all__ = ["FunctionStruct", "make_struct", "write_function"]
+
+
+def make_struct(module: str, name: str, fields: Sequence[str]) -> tuple[Any, Any]:
+    """Make the two classes of a struct: the proxy, which kernels call to create a struct, and its Numba type.
+
+    Both become attributes of the module, where cached code finds them: ``name + "Struct"`` and ``name + "Type"``.
+
+    Parameters
+    ----------
+    module : str
+        ``__name__`` of the module that defines the struct at its top level.
+    name : str
+        Prefix of the names of the classes.
+    fields : sequence of str
+        Names of the fields.
+
+    Returns
+    -------
+    proxy : type
+        A named tuple in interpreted runs. Otherwise instances are opaque to Python.
+    struct : type
+        Called with the names and types of the fields, it returns the Numba type of a struct.
+    """
+    place = {"__module__": module}
+    proxy = type(f"{name}Struct", (structref.StructRefProxy,), place)
+    struct = type(f"{name}Type", (types.StructRef,), place)
+    define_struct(proxy, struct, fields)
+    for made in (proxy, struct):
+        setattr(sys.modules[module], made.__name__, made)
+    return namedtuple(f"{name}Struct", fields) if config.DISABLE_JIT else proxy, struct
+
+
+class FunctionStruct:
+    """Struct whose fields are compiled functions or tuples of them; a named tuple in interpreted runs.
+
+    Parameters
+    ----------
+    module, name, fields
+        As for ``make_struct``.
+    tuples : mapping of str to int, optional
+        Lengths of the fields that are tuples.
+    """
+
+    def __init__(
+        self, module: str, name: str, fields: Sequence[str], tuples: Mapping[str, int] = MappingProxyType({})
+    ) -> None:
+        self._proxy, self._struct = make_struct(module, name, fields)
+        self._fields = tuple(fields)
+        self._pack = _write_packer(module, self._proxy, fields, tuples)
+        self._compiled: dict[tuple[Any, ...], Any] = {}
+
+    def pack(self, functions: Sequence[Any], function_types: Sequence[Any]) -> Any:
+        """Return the struct of these functions; each type is Numba's ``FunctionType`` or a ``UniTuple`` of one."""
+        if config.DISABLE_JIT:
+            return self._proxy(*functions)
+        key = tuple(function_types)
+        with COMPILER_LOCK:
+            if key not in self._compiled:
+                filled = self._struct(tuple(zip(self._fields, key, strict=True)))
+                self._compiled[key] = compile_kernel(self._pack, filled(*_flat(key, types.UniTuple)))
+        return self._compiled[key](*_flat(functions, tuple))
+
+
+def _flat(values: Sequence[Any], kind: Any) -> list[Any]:
+    """Return the values, with those of type ``kind`` replaced by their elements."""
+    return [one for value in values for one in (value if isinstance(value, kind) else (value,))]
+
+
+def _write_packer(module: str, proxy: Any, fields: Sequence[str], tuples: Mapping[str, int]) -> Callable[..., Any]:
+    """Return the Python function ``pack(field, ...)``, which is compiled to fill the struct.
+
+    It takes the elements of tuples one by one.
+    """
+    elements = {name: [f"{name}_{k}" for k in range(length)] for name, length in tuples.items()}
+    parameters = [one for name in fields for one in elements.get(name, [name])]
+    values = ", ".join(f"({', '.join(elements[name])},)" if name in elements else name for name in fields)
+    return write_function(module, "pack", parameters, f"return {proxy.__name__}({values})")
+
+
+def write_function(module: str, name: str, parameters: Sequence[str], *lines: str) -> Callable[..., Any]:
+    """Return the Python function ``name(parameters)`` with these lines, which use the names of the module.
+
+    Numba caches functions that have a file and a fixed number of parameters: the function is written from the names of
+    fields, as the standard library writes those of a dataclass, and belongs to the file of the module.
+    """
+    source = "\n    ".join([f"def {name}({', '.join(parameters)}):", *lines])
+    found: dict[str, Any] = {}
+    scope = vars(sys.modules[module])
+    exec(compile(source, scope.get("__file__") or "<struct>", "exec"), scope, found)
+    return found[name]  # type: ignore[no-any-return]

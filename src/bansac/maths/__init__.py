@@ -1,0 +1,1 @@
+"""Arrays and their checks, small matrices, quaternions, polynomials, extents, normalisation, random numbers."""

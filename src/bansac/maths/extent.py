@@ -1,0 +1,87 @@
+"""The box of points without those that are far from the others.
+
+One wrong point at a distance of many image sizes must not set the unit of lengths of all others. So a value is far if
+it is outside of the middle 70 % of the values by more than ``reach`` times the width of this middle. Data without far
+values have the box of all values.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from bansac.compiled.jit import inner_kernel, kernel
+from bansac.maths.arrays import Floats
+
+__all__ = ["GRID", "SAMPLE", "UNIT", "bound_near", "near_box"]
+
+# Values of ``reach``. A grid over the box must resolve the middle. A unit of length only has to be of the order of the
+# distances, and ordinary data should count in full.
+GRID, UNIT = 1.25, 10.0
+
+# Share of the values on each side of the middle.
+_TAIL = 0.15
+# Largest number of values, evenly spaced, from which the middle is measured.
+SAMPLE = 100
+
+
+def near_box(data: Floats, reach: float) -> Floats:
+    """Return the smallest and the largest value of each channel that are not far.
+
+    Parameters
+    ----------
+    data : (channels, N) ndarray
+        Channels of one unit, N at least 1.
+    reach : float
+        Distance from the middle of a channel beyond which values are far, in widths of the widest middle.
+
+    Returns
+    -------
+    (2, channels) ndarray
+        The lower and the upper bounds.
+
+    Examples
+    --------
+    >>> near_box(np.array([[0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 1e6]]), 2.0).tolist()
+    [[0.0], [5.0]]
+    """
+    box = np.empty((2, data.shape[0]))
+    _write_box(data, reach, box, np.empty(SAMPLE))
+    return box
+
+
+@kernel
+def _write_box(data: Floats, reach: float, box: Floats, ordered: Floats) -> None:
+    """Write the box; a compiled twin of ``bound_near`` for callers in Python."""
+    bound_near(data, reach, box, ordered)
+
+
+@inner_kernel
+def bound_near(data: Floats, reach: float, box: Floats, ordered: Floats) -> None:
+    """Write the bounds of ``near_box`` to ``box``; ``ordered`` is work space for ``SAMPLE`` numbers."""
+    low, high, widest = box[0], box[1], 0.0
+    for c in range(low.size):
+        _find_middle(data[c], low, high, c, ordered)
+        widest = max(widest, high[c] - low[c])
+    limit = reach * widest if widest > 0.0 else np.inf
+    for c in range(low.size):
+        lower, upper = low[c] - limit, high[c] + limit
+        smallest, largest = np.inf, -np.inf
+        for x in data[c]:
+            smallest = x if lower <= x < smallest else smallest
+            largest = x if upper >= x > largest else largest
+        low[c], high[c] = smallest, largest
+
+
+@inner_kernel
+def _find_middle(values: Floats, low: Floats, high: Floats, c: int, ordered: Floats) -> None:
+    """Write the bounds of the middle of the values to ``low[c]`` and ``high[c]``."""
+    n = values.size
+    size = min(n, ordered.size)
+    for k in range(size):
+        value, i = values[k * n // size], k
+        while i > 0 and ordered[i - 1] > value:
+            ordered[i] = ordered[i - 1]
+            i -= 1
+        ordered[i] = value
+    tail = int(_TAIL * size)
+    low[c], high[c] = ordered[tail], ordered[size - 1 - tail]

@@ -1,0 +1,173 @@
+"""Linear algebra of small fixed sizes, without allocation."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from bansac.compiled.jit import inlined, inner_kernel
+from bansac.maths.arrays import Floats, Reals
+
+__all__ = [
+    "copy",
+    "normalize_vector",
+    "smallest_eigenvector",
+    "solve_positive_definite",
+    "span_complement",
+]
+
+# Added to the eigenvalues of a semidefinite matrix, relative to its trace: above rounding errors, below the data.
+_SHIFT = 1e-14
+# A pivot up to this multiple of the shift counts as zero.
+_VANISHING = 100.0
+# After k squarings the share of the other eigenvectors is (smallest eigenvalue / next one)^(2^k).
+_SQUARINGS = 30
+_CONVERGED = 1e-15
+
+
+@inlined
+def copy(source: Reals, target: Reals) -> None:
+    """Copy a vector into ``target``, converting to its number type."""
+    for i in range(source.size):
+        target[i] = source[i]
+
+
+@inner_kernel
+def normalize_vector(vector: Floats) -> bool:
+    """Scale a vector to unit norm, in place; False if its norm is zero or not finite."""
+    square = 0.0
+    for i in range(vector.size):
+        square += vector[i] * vector[i]
+    if not 0.0 < square < np.inf:
+        return False
+    scale = 1.0 / math.sqrt(square)
+    for i in range(vector.size):
+        vector[i] *= scale
+    return True
+
+
+@inner_kernel
+def span_complement(vector: Floats, basis: Floats) -> None:
+    """Write an orthonormal basis of the complement of a unit vector of length n into the n - 1 rows of ``basis``.
+
+    The rows are the columns, without the last one, of the Householder reflection that maps the vector to the last axis.
+    """
+    last = vector.size - 1
+    sign = 1.0 if vector[last] >= 0.0 else -1.0
+    scale = 1.0 / (1.0 + sign * vector[last])  # 2 / |v|^2 with v = vector + sign * last axis
+    for row in range(last):
+        for i in range(last):
+            basis[row, i] = (1.0 if i == row else 0.0) - scale * vector[row] * vector[i]
+        basis[row, last] = -scale * vector[row] * (vector[last] + sign)
+
+
+@inner_kernel
+def smallest_eigenvector(scratch: Floats, n: int) -> bool:
+    """Compute the unit eigenvector of the smallest eigenvalue of a positive semidefinite n x n matrix.
+
+    The first ``n * n`` numbers of ``scratch`` are the matrix, row by row; they are overwritten. The eigenvector is
+    written into the next ``n`` numbers. The ``n * n`` numbers after it are work space. If two or more eigenvalues are
+    negligible relative to the trace, the result is False and any vector of the null space.
+
+    The method is the power method on the inverse matrix, where the inverse is squared repeatedly. A small gap between
+    the eigenvalues thus costs a few steps instead of thousands.
+    """
+    size = n * n
+    trace = 0.0
+    for i in range(n):
+        scratch[size + i] = 1.0 if i == 0 else 0.0
+        trace += scratch[(n + 1) * i]
+    if not 0.0 < trace < np.inf:
+        return False
+    vanishing = _invert(scratch, n, _SHIFT * trace)
+    here, there = 0, size + n  # the matrix and its square are swapped in each step
+    for _ in range(_SQUARINGS):
+        largest = 0.0
+        for i in range(here, here + size, n + 1):
+            entry = abs(scratch[i])
+            largest = entry if entry > largest else largest
+        trace, square, scale = 0.0, 0.0, 1.0 / largest
+        for i in range(here, here + size):
+            scratch[i] *= scale
+            square += scratch[i] * scratch[i]
+        for i in range(here, here + size, n + 1):
+            trace += scratch[i]
+        # The matrix has rank 1 if the sum of the squared eigenvalues equals the square of their sum.
+        if square >= (1.0 - _CONVERGED) * trace * trace:
+            break
+        for row in range(0, size, n):
+            for j in range(n):
+                total = 0.0
+                for k in range(n):
+                    total += scratch[here + row + k] * scratch[here + n * k + j]
+                scratch[there + row + j] = total
+        here, there = there, here
+    best = 0
+    for i in range(n):
+        best = i if abs(scratch[here + (n + 1) * i]) > abs(scratch[here + (n + 1) * best]) else best
+    row = here + n * best
+    square = 0.0
+    for i in range(row, row + n):
+        square += scratch[i] * scratch[i]
+    for i in range(n):
+        scratch[size + i] = scratch[row + i] / math.sqrt(square)
+    return vanishing < 2
+
+
+@inner_kernel
+def _invert(a: Floats, n: int, shift: float) -> int:
+    """Replace a semidefinite n x n matrix A by -(A + shift I)^-1; return the number of negligible pivots.
+
+    The method is Beaton's sweep operator with the largest pivot first. The diagonal elements that have been pivots are
+    negative.
+    """
+    for i in range(n):
+        a[(n + 1) * i] += shift
+    vanishing = 0
+    for _ in range(n):
+        k = 0
+        for i in range(1, n):
+            k = i if a[(n + 1) * i] > a[(n + 1) * k] else k
+        top = n * k
+        pivot = a[top + k]
+        if not pivot > _VANISHING * shift:
+            vanishing += 1
+        for row in range(0, n * n, n):
+            if row == top:
+                continue
+            factor = a[row + k] / pivot
+            for j in range(n):
+                a[row + j] -= factor * a[top + j]
+            a[row + k] = factor
+        for j in range(n):
+            a[top + j] /= pivot
+        a[top + k] = -1.0 / pivot
+    return vanishing
+
+
+@inner_kernel
+def solve_positive_definite(system: Floats) -> bool:
+    """Solve A x = b for a symmetric positive definite A by Cholesky factorisation, in place.
+
+    ``system`` has n + 1 rows of length n. The first n rows are A, whose lower triangle is read. The last row is b and
+    becomes x. If A is not positive definite, the result is False and the content of ``system`` is undefined.
+    """
+    n = system.shape[1]
+    for j in range(n):
+        for i in range(j, n + 1):  # b is factorised like a row of A, which is the forward substitution
+            total = system[i, j]
+            for k in range(j):
+                total -= system[i, k] * system[j, k]
+            if i > j:
+                system[i, j] = total * system[j, j]
+            elif total > 0.0:
+                system[j, j] = 1.0 / math.sqrt(total)
+            else:
+                return False
+    for i in range(n - 1, -1, -1):
+        total = system[n, i]
+        for k in range(i + 1, n):
+            total -= system[k, i] * system[n, k]
+        system[n, i] = total * system[i, i]
+    return True

@@ -1,0 +1,201 @@
+"""Normalisation of coordinates for well-conditioned two-view solvers, and of the scale and sign of their matrices.
+
+The method is Hartley's (In defense of the eight-point algorithm, PAMI 1997), but with one scale for both images, so
+that distances in both images keep the same ratio to pixels. These functions are called once a run, from Python.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from bansac.compiled.jit import inlined, kernel
+from bansac.maths.arrays import Floats, as_floats
+from bansac.maths.extent import SAMPLE, UNIT, bound_near
+
+__all__ = [
+    "apply_inverse",
+    "as_points",
+    "as_weights",
+    "canonical_fundamental",
+    "canonical_homography",
+    "denormalize_fundamental",
+    "denormalize_homography",
+    "fix_sign",
+    "normalize",
+    "stack_matches",
+]
+
+# Points whose coordinates differ by less than this fraction are identical.
+_ROUNDING = 1e-14
+# An entry below this fraction of a homography's norm has no reliable sign.
+_TINY = 1e-12
+
+
+def stack_matches(x1: ArrayLike, x2: ArrayLike, n: int | None = None) -> Floats:
+    """Check matched points, ``n`` of them if given, and return them as channels x1, y1, x2, y2."""
+    rows = []
+    for name, points in (("x1", x1), ("x2", x2)):
+        array = as_points(name, points, 2, n)
+        rows.append(array.T)
+        n = len(array)  # x2 must have the length of x1
+    return np.ascontiguousarray(np.vstack(rows))  # kernels are compiled anew for another order
+
+
+def as_points(name: str, value: ArrayLike, channels: int = 3, n: int | None = None) -> Floats:
+    """Check points, ``n`` of them if given, and return them as (N, channels) float64."""
+    array = as_floats(name, value)
+    if array.ndim != 2 or array.shape[1] != channels or n not in (None, len(array)):
+        raise ValueError(f"{name} must have shape ({'N' if n is None else n}, {channels}), got {array.shape}")
+    if not np.isfinite(array).all():
+        raise ValueError(f"{name} must be finite, got {array.tolist()}")
+    return array
+
+
+def as_weights(weights: ArrayLike | None, n: int) -> Floats:
+    """Check the weights of ``n`` matches; None means 1 for all."""
+    if weights is None:
+        return np.ones(n)
+    array = np.ascontiguousarray(as_floats("weights", weights))
+    if array.shape != (n,):
+        raise ValueError(f"weights must have shape ({n},), got {array.shape}")
+    if not (np.isfinite(array) & (array >= 0.0)).all():
+        raise ValueError(f"weights must be finite and >= 0, got {array.tolist()}")
+    return array
+
+
+@kernel
+def normalize(data: Floats, transform: Floats) -> None:
+    """Centre the channels and scale them by one factor to a mean squared coordinate of 1, in place.
+
+    Far coordinates (``maths.extent``) do not count, because all others would share a few digits of a float32.
+    ``transform`` gets the factor and the centroids (x1, y1, x2, y2 for two images).
+    """
+    channels, n = data.shape
+    box = np.empty((2, channels))
+    bound_near(data, UNIT, box, np.empty(SAMPLE))
+    square, negligible, counted = 0.0, 0.0, 0
+    for c in range(channels):
+        low, high = box[0, c], box[1, c]
+        total, near = 0.0, 0
+        for i in range(n):
+            if low <= data[c, i] <= high:
+                total += data[c, i]
+                near += 1
+        mean = total / near
+        transform[1 + c] = mean
+        for i in range(n):
+            is_near = low <= data[c, i] <= high
+            data[c, i] -= mean
+            square += data[c, i] * data[c, i] if is_near else 0.0
+        negligible += near * (_ROUNDING * mean) * (_ROUNDING * mean)
+        counted += near
+    scale = math.sqrt(counted / square) if square > negligible else 1.0
+    for c in range(channels):
+        for i in range(n):
+            data[c, i] *= scale
+    transform[0] = scale
+
+
+def apply_inverse(denormalize: Callable[[Floats, Floats], None], model: Floats, transform: Floats) -> None:
+    """Apply the inverse of a ``denormalize`` that belongs to :func:`normalize` to a model, in place.
+
+    p -> scale (p - centroid) has the inverse p -> (p + scale centroid) / scale, which is of the same form.
+    """
+    inverse = -transform[0] * transform
+    inverse[0] = 1.0 / transform[0]
+    denormalize(model, inverse)
+
+
+@kernel
+def denormalize_homography(model: Floats, transform: Floats) -> None:
+    """Replace H by B^-1 H A in place, where A and B are the normalising transforms of the two images."""
+    scale, x1, y1, x2, y2 = transform[0], transform[1], transform[2], transform[3], transform[4]
+    for row in range(0, 9, 3):
+        model[row] *= scale
+        model[row + 1] *= scale
+        model[row + 2] -= model[row] * x1 + model[row + 1] * y1
+    for i in range(3):
+        model[i] = model[i] / scale + x2 * model[6 + i]
+        model[3 + i] = model[3 + i] / scale + y2 * model[6 + i]
+
+
+@kernel
+def denormalize_fundamental(model: Floats, transform: Floats) -> None:
+    """Replace F by B^T F A in place, where A and B are the normalising transforms of the two images."""
+    scale, x1, y1, x2, y2 = transform[0], transform[1], transform[2], transform[3], transform[4]
+    for row in range(0, 9, 3):  # F A: columns
+        model[row] *= scale
+        model[row + 1] *= scale
+        model[row + 2] -= x1 * model[row] + y1 * model[row + 1]
+    for i in range(3):  # B^T F: rows
+        model[i] *= scale
+        model[3 + i] *= scale
+        model[6 + i] -= x2 * model[i] + y2 * model[3 + i]
+
+
+@kernel
+def canonical_homography(model: Floats) -> None:
+    """Scale H to h33 = 1 or, if h33 is negligible, to unit Frobenius norm with its largest entry positive."""
+    norm = _frobenius_norm(model)
+    if not 0.0 < norm < math.inf:
+        return
+    if abs(model[8]) > _TINY * norm:
+        _divide(model, model[8])
+        return
+    largest = model[0]
+    for value in model:
+        largest = value if abs(value) > abs(largest) else largest
+    factor = 1.0 / norm if largest > 0.0 else -1.0 / norm
+    for k in range(model.size):
+        model[k] *= factor
+
+
+@kernel
+def canonical_fundamental(model: Floats) -> None:
+    """Scale F to unit Frobenius norm, with the sign that ``fix_sign`` chooses."""
+    norm = _frobenius_norm(model)
+    if 0.0 < norm < math.inf:
+        _divide(model, norm)
+        _fix_sign(model)
+
+
+@kernel
+def fix_sign(model: Floats) -> None:
+    """Choose the sign of a model that makes its first large entry positive.
+
+    An entry is large if it exceeds half of the largest one. With a stricter limit, rounding would choose among entries
+    of equal magnitude, such as those of [t]x.
+    """
+    _fix_sign(model)
+
+
+@inlined
+def _fix_sign(model: Floats) -> None:
+    largest, first = 0.0, 0.0
+    for value in model:
+        largest = max(largest, abs(value))
+    for value in model:
+        if first == 0.0 and abs(value) > 0.5 * largest:
+            first = value
+    for k in range(model.size if first < 0.0 else 0):
+        model[k] = -model[k]
+
+
+@inlined
+def _frobenius_norm(model: Floats) -> float:
+    """Return the norm, summing the squares in order."""
+    square = 0.0
+    for value in model:
+        square += value * value
+    return math.sqrt(square)
+
+
+@inlined
+def _divide(model: Floats, divisor: float) -> None:
+    """Divide all entries by a number."""
+    for k in range(model.size):
+        model[k] /= divisor

@@ -1,0 +1,127 @@
+"""Checks of arguments; every error names the argument and the invalid value."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from bansac.maths.arrays import as_floats
+
+# Largest magnitude of a coordinate. Solvers multiply up to three coordinates.
+LARGEST = 1e100
+
+__all__ = [
+    "LARGEST",
+    "as_camera",
+    "as_points",
+    "as_probabilities",
+    "as_scores",
+    "as_size",
+    "as_weights",
+    "check_finite",
+    "check_probabilities",
+    "check_same_length",
+]
+
+
+def as_points(argument: str, value: ArrayLike, channels: int, *, finite: bool = True) -> NDArray[np.float64]:
+    """Return an (N, channels) float64 array of finite numbers; (N, 1, channels) is also accepted.
+
+    If ``finite`` is False, the caller must check the numbers.
+    """
+    array = as_floats(argument, value)
+    if array.ndim == 3 and array.shape[1] == 1:
+        array = np.asarray(array[:, 0, :])
+    if array.size == 0 and array.ndim <= 2 and array.shape in ((0,), (0, channels)):
+        return np.empty((0, channels))
+    if array.ndim != 2 or array.shape[1] != channels:
+        raise ValueError(f"{argument} must have shape (N, {channels}), got {array.shape}")
+    if finite:
+        check_finite(argument, array)
+    return array
+
+
+def as_scores(argument: str, value: ArrayLike, n: int) -> NDArray[np.float64]:
+    """Return n finite numbers as float64."""
+    return scores_and_range(argument, value, n)[0]
+
+
+def scores_and_range(argument: str, value: ArrayLike, n: int) -> tuple[NDArray[np.float64], float, float]:
+    """Return n finite numbers as float64, their minimum and their maximum; the last two are 0 if n is 0."""
+    array = as_floats(argument, value)
+    if array.shape != (n,):
+        raise ValueError(f"{argument} must have shape ({n},), one for each point or match; got {array.shape}")
+    return array, *check_finite(argument, array)
+
+
+def as_probabilities(argument: str, value: ArrayLike, n: int) -> NDArray[np.float64]:
+    """Return n numbers in [0, 1] as float64."""
+    array, lowest, highest = scores_and_range(argument, value, n)
+    check_probabilities(argument, lowest, highest)
+    return array
+
+
+def check_probabilities(argument: str, lowest: float, highest: float, advice: str = "") -> None:
+    """Raise an error if numbers from ``lowest`` to ``highest`` are not probabilities; ``advice`` ends the message."""
+    if lowest < 0 or highest > 1:
+        raise ValueError(f"{argument} must lie in [0, 1], got values in [{lowest:g}, {highest:g}]{advice}")
+
+
+def as_weights(argument: str, value: ArrayLike, n: int) -> NDArray[np.float64]:
+    """Return n positive numbers as float64."""
+    array, lowest, _ = scores_and_range(argument, value, n)
+    if n and lowest <= 0:
+        raise ValueError(f"{argument} must be > 0, got {lowest:g}")
+    return array
+
+
+def as_camera(argument: str, value: ArrayLike) -> NDArray[np.float64]:
+    """Return an upper-triangular camera matrix with positive focal lengths, scaled to K[2, 2] = 1."""
+    K = as_floats(argument, value).copy()
+    if K.shape != (3, 3):
+        raise ValueError(f"{argument} must have shape (3, 3), got {K.shape}")
+    check_finite(argument, K)
+    if K[1, 0] != 0 or K[2, 0] != 0 or K[2, 1] != 0 or K[2, 2] == 0:
+        raise ValueError(f"{argument} must be an upper-triangular camera matrix, got {K.tolist()}")
+    with np.errstate(over="ignore"):
+        K /= K[2, 2]
+    if K[0, 0] <= 0 or K[1, 1] <= 0:
+        raise ValueError(f"{argument} must have positive focal lengths, got {K[0, 0]:g} and {K[1, 1]:g}")
+    if min(K[0, 0], K[1, 1]) < 1 / LARGEST or np.abs(K).max() > LARGEST:
+        raise ValueError(f"{argument} must have numbers in [{1 / LARGEST:g}, {LARGEST:g}], got {K.tolist()}")
+    return K
+
+
+def as_size(argument: str, value: ArrayLike) -> tuple[int, int]:
+    """Return the height and the width of an image, both positive."""
+    array = as_floats(argument, value)
+    if array.shape != (2,):
+        raise ValueError(f"{argument} must be (height, width), got shape {array.shape}")
+    check_finite(argument, array)
+    if (array <= 0).any() or (array != np.round(array)).any():
+        raise ValueError(f"{argument} must be (height, width), both positive integers, got {array.tolist()}")
+    return int(array[0]), int(array[1])
+
+
+def check_same_length(name1: str, array1: NDArray[np.float64], name2: str, array2: NDArray[np.float64]) -> None:
+    """Raise an error if two arrays differ in their number of rows."""
+    if len(array1) != len(array2):
+        raise ValueError(f"{name1} and {name2} must have equal lengths, got {len(array1)} and {len(array2)}")
+
+
+def check_finite(argument: str, array: NDArray[np.float64]) -> tuple[float, float]:
+    """Raise an error if a number is not finite or exceeds ``LARGEST``; return the minimum and maximum, 0 if empty."""
+    if array.size == 0:
+        return 0.0, 0.0
+    lowest, highest = float(array.min()), float(array.max())
+    if lowest >= -LARGEST and highest <= LARGEST:  # False for NaN
+        return lowest, highest
+    finite = np.isfinite(array)
+    if finite.all():
+        largest = np.abs(array).max()
+        raise ValueError(f"{argument} must not exceed {LARGEST:g} in size, got {largest:g}: products would overflow")
+    where = tuple(int(i) for i in np.argwhere(~finite)[0])
+    raise ValueError(
+        f"{argument} must be finite, got {array[where]} at {list(where)} "
+        f"({np.count_nonzero(~finite)} of {array.size} values are not finite)"
+    )

@@ -1,1 +1,0 @@
-"""Numerical building blocks without geometry. This package imports no other part of bansac."""

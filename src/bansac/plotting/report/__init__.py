@@ -1,0 +1,11 @@
+"""HTML report of a result with matches coloured by posterior and a replay of the run; and a table for notebooks.
+
+The page is one self-contained file. This package may import ``images``, ``plotting``, ``storage`` and ``validate``.
+"""
+
+from __future__ import annotations
+
+from bansac.plotting.report.page import write_report
+from bansac.plotting.report.summary import residual_histogram, summary_table
+
+__all__ = ["residual_histogram", "summary_table", "write_report"]

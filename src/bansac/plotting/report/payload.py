@@ -1,0 +1,96 @@
+"""Numbers of a report for the script of the page: plain JSON, with arrays as base64."""
+
+from __future__ import annotations
+
+import base64
+import json
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bansac.matches.storage import to_plain
+from bansac.plotting.layout import COLORS
+
+if TYPE_CHECKING:
+    from bansac.result import Result, Trace
+
+__all__ = ["data_url", "numbers_of", "panel"]
+
+# Counters that the page shows after each frame.
+_COUNTERS = ("inlier_ratio", "gamma", "best_inliers", "low_probability", "outliers", "required_iterations")
+
+# Number of points of the curves below the slider.
+_COURSE = 600
+
+# Margin around points without an image, relative to their extent.
+_MARGIN = 0.05
+
+_Array = NDArray[np.float64]
+
+
+def numbers_of(result: Result, points: list[_Array], panels: list[dict[str, Any]], trace: Trace | None) -> str:
+    """Return the data of the page as JSON that is safe in a script element."""
+    document = {
+        "points": [_encode(x, "<f8") for x in points],
+        "panels": panels,
+        "colors": COLORS,
+        "count": len(result.inliers),
+        "iterations": result.iterations,
+        "residuals": _encode(result.residuals, "<f4"),
+        "posterior": _encode(result.probabilities, "<f4"),
+        "beliefs": _encode(result.beliefs, "<f4"),
+        "inliers": _encode_bits(result.inliers),
+        "frames": None if trace is None or not len(trace) or not trace.frames.size else _frames(result, trace),
+    }
+    return _as_script_data(document)
+
+
+def panel(x: _Array, size: tuple[int, int] | None, url: str | None, *, upwards: bool) -> dict[str, Any]:
+    """Return one side of the figure: an image of ``size`` (height, width), or the extent of the points."""
+    if size is not None:
+        corner, extent = np.full(2, -0.5), np.array(size[::-1], dtype=np.float64)  # pixel centres are integers
+    elif len(x):
+        low, high = x.min(axis=0), x.max(axis=0)
+        span = np.where(high > low, high - low, max(float(np.ptp(x)), 1.0))
+        corner, extent = low - _MARGIN * span, (1 + 2 * _MARGIN) * span
+    else:
+        corner, extent = np.zeros(2), np.ones(2)
+    return {"image": url, "corner": corner, "extent": extent, "upwards": upwards and url is None}
+
+
+def data_url(jpeg: bytes) -> str:
+    """Return a JPEG as a data URL."""
+    return "data:image/jpeg;base64," + base64.b64encode(jpeg).decode()
+
+
+def _frames(result: Result, trace: Trace) -> dict[str, Any]:
+    """Return the frames, the counters after each frame, and the curves of the whole run."""
+    rows = trace.frames[1:] - 1  # the first frame precedes the first iteration
+    counters = {name: [None, *to_plain(getattr(trace, name)[rows])] for name in _COUNTERS}
+    course = np.unique(np.linspace(0, len(trace) - 1, _COURSE).astype(int))
+    ends = np.flatnonzero(np.diff(trace.restart)) + 1
+    return {
+        "at": trace.frames,
+        "restart": [1, *trace.restart[rows].tolist()],
+        "beliefs": None if result.beliefs is None else _encode(trace.frame_beliefs, "u1"),
+        "inliers": _encode_bits(trace.frame_inliers.ravel()),
+        "counters": counters,
+        "course": {"at": course + 1, "outliers": trace.outliers[course], "improbable": trace.low_probability[course]},
+        "ends": ends[:_COURSE],
+    }
+
+
+def _encode(values: NDArray[Any] | None, kind: str) -> str | None:
+    return None if values is None else base64.b64encode(np.ascontiguousarray(values, dtype=kind).tobytes()).decode()
+
+
+def _encode_bits(mask: NDArray[np.bool_]) -> str:
+    """Return a mask with eight values per byte, the first in the lowest bit, as base64."""
+    return base64.b64encode(np.packbits(mask, bitorder="little").tobytes()).decode()
+
+
+def _as_script_data(document: dict[str, Any]) -> str:
+    """Return JSON without characters that could close its script element or open another one."""
+    text = json.dumps(to_plain(document), allow_nan=False, separators=(",", ":"))
+    return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")

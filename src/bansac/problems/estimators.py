@@ -1,0 +1,223 @@
+"""Table of the public estimators: functions, data, names and settings.
+
+:mod:`bansac`, ``estimate_many``, ``bansac cache warm`` and ``bansac estimate --model`` read this table. The module
+imports neither NumPy nor Numba.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+if TYPE_CHECKING:
+    from bansac.problems.problem import Problem
+
+__all__ = ["ESTIMATORS", "MATCHES", "MODELS", "Estimator", "Kind"]
+
+Kind = Literal["H", "F", "E"]
+"""The models of ``--model`` that batches, image matching and benchmarks estimate."""
+
+Columns = Mapping[str, tuple[str, ...]]
+
+MATCHES: Columns = {"x1": ("x1", "y1"), "x2": ("x2", "y2")}
+_MATCHES_3D: Columns = {"x1": ("x1", "y1", "z1"), "x2": ("x2", "y2", "z2")}
+_POINTS: Columns = {"points": ("x", "y")}
+_POINTS_3D: Columns = {"points": ("x", "y", "z")}
+_PROJECTIONS: Columns = {"points3D": ("X", "Y", "Z"), "points2D": ("x", "y")}
+
+
+class Estimator(NamedTuple):
+    """A public estimator.
+
+    Parameters
+    ----------
+    function : str
+        Name of the function in ``bansac``.
+    module : str
+        Module of the function.
+    problem : str or None
+        The problem as ``module:name``; None if it depends on an argument.
+    data : mapping
+        Columns of each data array, by the name of the argument.
+    arguments : tuple of str
+        Names of further arguments: camera matrices, image sizes, degree.
+    warm : str or None
+        Key of the data in ``bansac.cli.compile_ahead``; None if another row compiles the same kernels.
+    model : str or None
+        Name for ``--model``; None if the command line does not offer the estimator.
+    coefficients : tuple of str
+        Names of the coefficients of a vector model; empty if they are c0, c1 and so on.
+    equation : str
+        Meaning of the coefficients.
+    """
+
+    function: str
+    module: str
+    problem: str | None
+    data: Columns
+    arguments: tuple[str, ...] = ()
+    warm: str | None = None
+    model: str | None = None
+    coefficients: tuple[str, ...] = ()
+    equation: str = ""
+
+    @property
+    def name(self) -> str:
+        """The name for ``estimate_many``."""
+        return self.function.removeprefix("estimate_").removeprefix("fit_")
+
+    @property
+    def cameras(self) -> tuple[str, ...]:
+        """The arguments that are camera matrices."""
+        return tuple(name for name in self.arguments if name in ("K", "K1", "K2"))
+
+    def load_function(self) -> Callable[..., Any]:
+        """Import the function."""
+        return getattr(importlib.import_module(self.module), self.function)  # type: ignore[no-any-return]
+
+    def load_problem(self) -> Problem:
+        """Import the problem; raise a ValueError if it depends on an argument."""
+        if self.problem is None:
+            raise ValueError(f"the problem of {self.function} depends on its arguments")
+        module, name = self.problem.split(":")
+        return getattr(importlib.import_module(module), name)  # type: ignore[no-any-return]
+
+
+ESTIMATORS = (
+    Estimator(
+        "estimate_homography",
+        "bansac.estimate.two_views",
+        "bansac.problems.homography:HOMOGRAPHY",
+        MATCHES,
+        warm="plane of space",
+        model="H",
+    ),
+    Estimator(
+        "estimate_fundamental",
+        "bansac.estimate.two_views",
+        "bansac.problems.fundamental:FUNDAMENTAL",
+        MATCHES,
+        ("image_size1", "image_size2"),
+        warm="scene",
+        model="F",
+    ),
+    Estimator(
+        "estimate_essential",
+        "bansac.estimate.two_views",
+        "bansac.problems.essential:ESSENTIAL",
+        MATCHES,
+        ("K1", "K2"),
+        warm="normalised scene",
+    ),
+    Estimator(
+        "estimate_relative_pose",
+        "bansac.estimate.two_views",
+        "bansac.problems.essential:ESSENTIAL",
+        MATCHES,
+        ("K1", "K2"),
+        model="E",
+    ),
+    Estimator(
+        "estimate_absolute_pose",
+        "bansac.estimate.absolute_pose",
+        "bansac.problems.absolute_pose:ABSOLUTE_POSE",
+        _PROJECTIONS,
+        ("K",),
+        warm="projections",
+        model="absolute-pose",
+    ),
+    Estimator(
+        "estimate_affine",
+        "bansac.estimate.transforms",
+        "bansac.problems.affine:AFFINE",
+        MATCHES,
+        warm="plane of space",
+        model="affine",
+    ),
+    Estimator(
+        "estimate_similarity",
+        "bansac.estimate.transforms",
+        "bansac.problems.similarity:SIMILARITY",
+        MATCHES,
+        warm="plane of space",
+        model="similarity",
+    ),
+    Estimator(
+        "estimate_rigid_3d",
+        "bansac.estimate.transforms_3d",
+        "bansac.problems.motion_3d:RIGID_3D",
+        _MATCHES_3D,
+        warm="motion of space",
+        model="rigid-3d",
+    ),
+    Estimator(
+        "estimate_similarity_3d",
+        "bansac.estimate.transforms_3d",
+        "bansac.problems.motion_3d:SIMILARITY_3D",
+        _MATCHES_3D,
+        warm="motion of space",
+        model="similarity-3d",
+    ),
+    Estimator(
+        "estimate_affine_3d",
+        "bansac.estimate.transforms_3d",
+        "bansac.problems.affine_3d:AFFINE_3D",
+        _MATCHES_3D,
+        warm="motion of space",
+        model="affine-3d",
+    ),
+    Estimator(
+        "fit_line",
+        "bansac.estimate.curves",
+        "bansac.problems.line:LINE",
+        _POINTS,
+        warm="line",
+        model="line",
+        coefficients=("a", "b", "c"),
+        equation="a x + b y + c = 0",
+    ),
+    Estimator(
+        "fit_circle",
+        "bansac.estimate.curves",
+        "bansac.problems.circle:CIRCLE",
+        _POINTS,
+        warm="circle",
+        model="circle",
+        coefficients=("x", "y", "r"),
+        equation="centre (x, y), radius r",
+    ),
+    Estimator(
+        "fit_ellipse",
+        "bansac.estimate.curves",
+        "bansac.problems.ellipse:ELLIPSE",
+        _POINTS,
+        warm="ellipse",
+        model="ellipse",
+        coefficients=("x", "y", "a", "b", "angle"),
+        equation="centre (x, y), semi-axes a >= b, angle of the longer one in radians",
+    ),
+    Estimator(
+        "fit_plane",
+        "bansac.estimate.curves",
+        "bansac.problems.plane:PLANE",
+        _POINTS_3D,
+        warm="points of a plane",
+        model="plane",
+        coefficients=("a", "b", "c", "d"),
+        equation="a x + b y + c z + d = 0",
+    ),
+    Estimator(
+        "fit_polynomial",
+        "bansac.estimate.curves",
+        None,
+        _POINTS,
+        ("degree",),
+        warm="polynomial",
+        model="polynomial",
+        equation="y = c0 + c1 x + c2 x^2 + ...",
+    ),
+)
+
+MODELS = {row.model: row for row in ESTIMATORS if row.model is not None}
+"""The rows by their names for ``--model``."""

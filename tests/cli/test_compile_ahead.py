@@ -1,0 +1,97 @@
+"""Compiling everything at once: every part of the registries has its call, and processes share the work."""
+
+from __future__ import annotations
+
+import multiprocessing
+import multiprocessing.connection
+
+import pytest
+
+from bansac.cli import compile_ahead
+from bansac.engine.refinement import REFINERS
+from bansac.engine.sampling import SAMPLERS
+from bansac.engine.scoring import SCORES
+from bansac.engine.stopping import STOPS
+from bansac.estimate.presets import find_preset
+from bansac.problems.estimators import ESTIMATORS
+from bansac.problems.line import LINE
+
+pytestmark = pytest.mark.slow
+
+
+def test_every_part_is_compiled_by_a_task():
+    calls = [
+        find_preset(settings.get("preset")).options.replace(
+            **{name: value for name, value in settings.items() if name not in ("preset", "scores", "threshold")}
+        )
+        for _, settings in compile_ahead.DEFAULTS + compile_ahead.OPTIONS
+    ]
+    assert {options.sampler for options in calls} == set(SAMPLERS)
+    assert {options.scoring for options in calls} == set(SCORES)
+    assert {options.refiner(LINE).name for options in calls} == set(REFINERS)
+    assert {options.optimization(LINE) for options in calls} >= {None, "inner+iterative", "lm"}
+    named = {stop.name for options in calls for informed in (False, True) for stop in options.stops(informed=informed)}
+    assert named == set(STOPS)
+    assert {name for name, _ in compile_ahead.DEFAULTS} >= {row.name for row in ESTIMATORS} - {"relative_pose"}
+
+
+def test_defaults_have_no_option_but_the_scores_and_those_of_commands():
+    options = [settings for _, settings in compile_ahead.DEFAULTS if settings.keys() - {"scores"}]
+    assert options == [{"sampler": "uniform"}, {"trace": True}, {"preset": "fast"}]
+
+
+def test_pose_of_a_plane_is_one():
+    assert compile_ahead.call_estimator("pose_of_plane", {}).configuration == "planar"
+
+
+def test_every_task_runs():
+    done = list(compile_ahead.warm_cache(options=True))
+    assert len(done) == len(compile_ahead.DEFAULTS) + len(compile_ahead.OPTIONS)
+    assert done[0].name == "homography"
+    again = next(compile_ahead.warm_cache())
+    assert (again.compiled, again.loaded) == (0, 0), "this process has them already"
+
+
+@pytest.fixture
+def two_tasks(monkeypatch):
+    monkeypatch.setattr(compile_ahead, "DEFAULTS", (("line", {}), ("line", {"sampler": "uniform"})))
+
+
+def test_processes_share_the_tasks(two_tasks):
+    list(compile_ahead.warm_cache())
+    done = sorted(compile_ahead.warm_cache(jobs=2), key=lambda task: task.name)
+    assert [task.name for task in done] == ["line", "line, sampler=uniform"]
+    assert sum(task.compiled for task in done) == 0
+    assert done[0].loaded > 0
+
+
+def test_processes_end_with_the_iterator(two_tasks):
+    before = set(multiprocessing.active_children())
+    done = compile_ahead.warm_cache(jobs=2)
+    next(done)
+    workers = set(multiprocessing.active_children()) - before
+    assert workers
+    done.close()
+    for worker in workers:
+        # Its exit code may be None for a moment after its end, while the thread of the pool takes it.
+        assert multiprocessing.connection.wait([worker.sentinel], timeout=60)
+
+
+def test_jobs_must_be_positive():
+    with pytest.raises(ValueError, match="jobs must be at least 1, got 0"):
+        list(compile_ahead.warm_cache(0))
+
+
+def test_a_pack_is_for_other_processors_too(tmp_path, monkeypatch):
+    monkeypatch.setattr(compile_ahead.config, "CPU_NAME", None)
+    with pytest.raises(RuntimeError, match="set NUMBA_CPU_NAME="):
+        compile_ahead.build_pack(tmp_path / "kernels.pack", 1)
+
+
+def test_the_part_of_a_call_without_its_search_needs_no_more():
+    whole, part = compile_ahead.split_call("homography", {})
+    compile_ahead._run(*whole)
+    done = compile_ahead._run(*part)
+    assert done.compiled + done.loaded <= 2, (
+        "the posterior, which results compute on demand, and the extent of the data"
+    )

@@ -1,0 +1,196 @@
+"""A damaged file of the cache is compiled anew, whatever the damage."""
+
+from __future__ import annotations
+
+import errno
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numba
+import pytest
+from numba import config
+
+from bansac.compiled.jit import kernel
+from bansac.compiled.numba_private import CheckedCache, _CheckedFile
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(bool(config.DISABLE_JIT), reason="interpreted: nothing is compiled"),
+]
+
+MODULE = """
+from numba import float64
+from bansac.compiled.jit import compile_kernel, inner_kernel, kernel
+from bansac.compiled.numba_backend import KERNELS
+
+
+@inner_kernel
+def twice(x):
+    return 2.0 * x
+
+
+@kernel
+def outer(x):
+    return twice(x) + 1.0
+
+
+def entry(x):
+    return outer(x) + 1.0
+
+
+compiled = compile_kernel(entry, float64(float64))
+print(compiled(20.0), KERNELS["compiled"], KERNELS["loaded"])
+"""
+
+
+def run(folder):
+    """Run the module in a process of its own; return what it computes, and how many kernels it compiled and loaded."""
+    module = folder / "module.py"
+    if not module.exists():
+        module.write_text(MODULE)
+    source = Path(__file__).resolve().parents[2] / "src"
+    path = os.pathsep.join(filter(None, [str(source), os.environ.get("PYTHONPATH", "")]))
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(folder / "cache"), "PYTHONPATH": path}
+    done = subprocess.run([sys.executable, module], env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.split()
+
+
+def files(folder, suffix):
+    return sorted((folder / "cache").rglob(f"*{suffix}"))
+
+
+def test_damaged_files_are_compiled_anew(tmp_path):
+    assert run(tmp_path) == ["42.0", "3", "0"]
+    for suffix in (".nbi", ".nbc"):
+        assert len(files(tmp_path, suffix)) == 3  # one of each function
+        for file, damage in zip(files(tmp_path, suffix), (truncate, change_one_bit, change_one_bit), strict=True):
+            file.write_bytes(damage(file.read_bytes()))
+        assert run(tmp_path) == ["42.0", "3", "0"]
+    assert run(tmp_path) == ["42.0", "0", "1"]
+
+
+def truncate(content):
+    return content[: len(content) // 2]
+
+
+def change_one_bit(content):
+    return content[:40] + bytes([content[40] ^ 1]) + content[41:]
+
+
+@pytest.fixture
+def file(tmp_path):
+    return _CheckedFile(str(tmp_path), "name", ("stamp",))
+
+
+def test_entries_come_back(file):
+    file.save("a", [1, 2])
+    file.save("b", [3])
+    assert file.load("a") == [1, 2]
+    assert file.load("b") == [3]
+    assert file.load("c") is None
+    file.save("a", [4])
+    assert file.load("a") == [4]
+    file.flush()
+    assert file.load("a") is None
+
+
+@pytest.mark.parametrize("damage", [truncate, change_one_bit, lambda content: b"", lambda content: content[:-1]])
+@pytest.mark.parametrize("suffix", ["nbi", "nbc"])
+def test_a_damaged_file_is_missing_and_written_again(file, tmp_path, suffix, damage):
+    file.save("a", list(range(100)))
+    (path,) = tmp_path.glob(f"*.{suffix}")
+    path.write_bytes(damage(path.read_bytes()))
+    assert file.load("a") is None
+    file.save("a", [1])
+    assert file.load("a") == [1]
+
+
+class Touch:
+    """Creates a file when it is unpickled."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __reduce__(self):
+        return Path.touch, (self.path,)
+
+
+def test_a_damaged_file_is_not_unpickled(file, tmp_path):
+    file.save("a", Touch(tmp_path / "unpickled"))
+    (path,) = tmp_path.glob("*.nbc")
+    content = path.read_bytes()
+    path.write_bytes(bytes([content[0] ^ 1]) + content[1:])  # the checksum alone
+    assert file.load("a") is None
+    assert not (tmp_path / "unpickled").exists()
+    path.write_bytes(content)
+    file.load("a")
+    assert (tmp_path / "unpickled").exists()
+
+
+def test_code_that_cannot_be_saved_runs(tmp_path):
+    assert run(tmp_path) == ["42.0", "3", "0"]
+    for file in files(tmp_path, ".nbi"):
+        file.unlink()
+        file.mkdir()
+    assert run(tmp_path) == ["42.0", "3", "0"]
+
+
+def test_a_failed_save_is_said(tmp_path):
+    cache = CheckedCache(truncate, {})
+    cache._folder._save_overload = fails_to_save
+    with pytest.warns(RuntimeWarning, match="a compiled kernel cannot be cached: .*No space left"):
+        cache.save_overload(None, None)
+
+
+def fails_to_save(signature, data):
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def test_one_function_with_different_options_has_different_entries(tmp_path):
+    module = """
+from numba import float64
+from bansac.compiled.jit import compile_kernel, fast_kernel, inner_kernel, kernel
+
+def square(x):
+    return x * x
+
+@kernel
+def outer(x):
+    return inner(x)
+
+inner, fast, exact = inner_kernel(square), fast_kernel(square), kernel(square)
+entry = compile_kernel(square, float64(float64))
+print(outer(2.0), fast(3.0), exact(4.0), entry(5.0))
+print(*(sum(f.stats.cache_hits.values()) for f in (inner, fast, exact, entry)))
+"""
+    (tmp_path / "module.py").write_text(module)
+    assert run(tmp_path) == ["4.0", "9.0", "16.0", "25.0", "0", "0", "0", "0"]
+    assert run(tmp_path) == ["4.0", "9.0", "16.0", "25.0", "0", "1", "1", "1"]  # the first is part of ``outer``
+
+
+def test_another_stamp_or_version_of_numba_finds_nothing(file, tmp_path, monkeypatch):
+    file.save("a", [1])
+    assert _CheckedFile(str(tmp_path), "name", ("edited",)).load("a") is None
+    monkeypatch.setattr(numba, "__version__", "0.0")
+    assert _CheckedFile(str(tmp_path), "name", ("stamp",)).load("a") is None
+
+
+class Gone:
+    pass
+
+
+def test_an_entry_of_a_class_that_is_no_more_is_missing(file, monkeypatch):
+    file.save("a", Gone())
+    assert isinstance(file.load("a"), Gone)
+    monkeypatch.delattr(sys.modules[__name__], "Gone")
+    assert file.load("a") is None
+
+
+def test_a_function_without_a_file_has_no_cache():
+    scope = {}
+    exec("def function(x): return x", scope)
+    assert CheckedCache(scope["function"], {}).cache_path is None
+    assert kernel(scope["function"])(3) == 3  # compiled anew in every process

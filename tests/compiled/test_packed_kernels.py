@@ -1,0 +1,211 @@
+"""Kernels of a binary wheel: they are loaded, or it is said why they are compiled instead. Every reason is provoked."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from numba import config
+
+import bansac
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(bool(config.DISABLE_JIT), reason="interpreted: nothing is compiled"),
+]
+
+# Few small kernels instead of all: the calls of ``warm`` are replaced.
+BUILD = """
+import sys
+from pathlib import Path
+import numpy as np
+from bansac.cli import compile_ahead
+from bansac.maths.linalg import normalize_vector
+from bansac.maths.polynomial_roots import cubic_roots
+
+def call(jobs, options):
+    normalize_vector(np.array([3.0, 4.0]))
+    cubic_roots(np.array([-6.0, 11.0, -6.0, 1.0]), np.empty(3))  # calls another kernel
+    return iter(())
+
+warm.warm_cache = call
+print(warm.build_pack(Path(sys.argv[1]), 1))
+"""
+
+LEVEL = "from bansac.compiled.target import portable_level; print(portable_level())"
+
+CALL = """
+import logging, sys
+logging.basicConfig(level=logging.INFO, format="%(message)s")
+{before}
+import numpy as np
+from bansac.maths.linalg import normalize_vector
+from bansac.compiled.numba_backend import KERNELS
+
+vector = np.array([3.0, 4.0])
+normalize_vector(vector)
+print(vector[1], KERNELS["compiled"], KERNELS["packed"])
+"""
+
+PACKED, COMPILED = "0.8 0 1\n", "0.8 1 0\n"
+
+LINE = "bansac: compiling kernels for this machine, about 20 s, once"
+
+
+def environment(folder: Path, **variables: str) -> dict[str, str]:
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("NUMBA_")}
+    return inherited | {"PYTHONPATH": str(folder), "NUMBA_CACHE_DIR": str(folder / "cache")} | variables
+
+
+def run(folder: Path, before: str = "", **variables: str) -> subprocess.CompletedProcess[str]:
+    """Call the kernel in a process of its own, after the code ``before``."""
+    command = [sys.executable, "-c", CALL.format(before=before)]
+    return subprocess.run(
+        command, env=environment(folder, **variables), capture_output=True, text=True, check=True, cwd=folder
+    )
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with an installation that has a pack of three kernels."""
+    folder = tmp_path_factory.mktemp("built")
+    source = Path(bansac.__file__).parent
+    shutil.copytree(source, folder / "bansac", ignore=shutil.ignore_patterns("__pycache__", "_kernels"))
+    shown: dict[str, Any] = {"capture_output": True, "text": True, "check": True}
+    level = subprocess.run([sys.executable, "-c", LEVEL], env=environment(folder), **shown).stdout.strip()
+    settings = environment(folder, NUMBA_CPU_NAME=level, NUMBA_CPU_FEATURES="")
+    command = [sys.executable, "-c", BUILD, str(folder / "bansac" / "_kernels" / "kernels.pack")]
+    assert subprocess.run(command, env=settings, **shown).stdout == "3\n"
+    shutil.rmtree(folder / "cache")
+    return folder
+
+
+@pytest.fixture
+def installed(built: Path, tmp_path: Path) -> Path:
+    """A copy of the installation, without a cache."""
+    return shutil.copytree(built, tmp_path / "installed")
+
+
+@pytest.fixture
+def pack(installed: Path) -> Path:
+    return installed / "bansac" / "_kernels" / "kernels.pack"
+
+
+def test_a_packed_kernel_is_loaded_and_nothing_is_written(built: Path) -> None:
+    done = run(built)
+    assert (done.stdout, done.stderr) == (PACKED, "")
+    assert not [path for path in (built / "cache").rglob("*") if path.is_file()]
+
+
+NO_FOLDER = "from numba.core import caching; caching.CacheImpl._locator_classes = []"
+
+
+def test_no_folder_for_a_cache_is_needed(built: Path) -> None:
+    done = run(built, NO_FOLDER)
+    assert (done.stdout, done.stderr) == (PACKED, "")
+
+
+def test_without_a_pack_and_without_a_folder_every_process_compiles(installed: Path, pack: Path) -> None:
+    pack.unlink()
+    done = run(installed, NO_FOLDER)
+    assert done.stdout == COMPILED
+    assert "about 20 s, in every process, because no cache folder is writable (set NUMBA_CACHE_DIR)\n" in done.stderr
+
+
+PROCESSOR = "need a processor with " if platform.machine().lower() in ("x86_64", "amd64") else ""
+
+
+@pytest.mark.parametrize(
+    ("before", "variables", "reason"),
+    [
+        ("import numba; numba.__version__ = '0.0.1'", {}, "are for Numba "),
+        ("import llvmlite, numba; llvmlite.__version__ = '0.0.1'", {}, "are for llvmlite "),
+        ("import importlib.util as u; u.MAGIC_NUMBER = b'1234'", {}, "are for bytecode "),
+        ("import bansac.compiled.target as t; t._host_features = lambda: {'sse2': True}", {}, PROCESSOR),
+        ("", {"NUMBA_OPT": "1"}, "are for NUMBA_OPT "),
+        ("", {"NUMBA_BOUNDSCHECK": "1"}, "are for NUMBA_BOUNDSCHECK "),
+        ("", {"NUMBA_CPU_NAME": "generic"}, "are for the processor level "),
+    ],
+)
+def test_another_target_compiles_once(built: Path, tmp_path: Path, before: str, variables: Any, reason: str) -> None:
+    if not reason:
+        pytest.skip("every processor of this architecture has the portable level")
+    done = run(built, before, NUMBA_CACHE_DIR=str(tmp_path), **variables)
+    assert done.stdout == COMPILED
+    assert done.stderr.startswith(f"{LINE}; the kernels of the wheel {reason}")
+    assert done.stderr.count("\n") == 1
+    again = run(built, before, NUMBA_CACHE_DIR=str(tmp_path), **variables)
+    assert (again.stdout, again.stderr) == ("0.8 0 0\n", "")
+
+
+def truncate(content: bytes) -> bytes:
+    return content[: len(content) // 2]
+
+
+def change_last_bit(content: bytes) -> bytes:
+    return content[:-1] + bytes([content[-1] ^ 1])
+
+
+def empty(content: bytes) -> bytes:
+    return b""
+
+
+@pytest.mark.parametrize("damage", [truncate, change_last_bit, empty])
+def test_a_damaged_pack_compiles(installed: Path, pack: Path, damage: Any) -> None:
+    pack.write_bytes(damage(pack.read_bytes()))
+    done = run(installed)
+    assert (done.stdout, done.stderr) == (COMPILED, f"{LINE}; the kernels of the wheel are damaged\n")
+
+
+def test_without_a_pack_it_compiles(installed: Path, pack: Path) -> None:
+    pack.unlink()
+    done = run(installed)
+    assert (done.stdout, done.stderr) == (COMPILED, f"{LINE}\n")
+
+
+def test_an_edited_function_in_another_file_compiles(installed: Path) -> None:
+    with (installed / "bansac" / "maths" / "arrays.py").open("a") as file:
+        file.write("# edited\n")
+    done = run(installed)
+    reason = "the kernels of the wheel do not belong to the source code, which was edited"
+    assert (done.stdout, done.stderr) == (COMPILED, f"{LINE}; {reason}\n")
+
+
+OTHER = "from bansac.maths import rng; rng.next_uint64(rng.seed_rng(0))"
+
+
+def test_a_kernel_that_the_pack_lacks_is_compiled(built: Path, tmp_path: Path) -> None:
+    done = run(built, OTHER, NUMBA_CACHE_DIR=str(tmp_path))
+    assert done.stdout.startswith("0.8 ")
+    assert done.stdout.endswith(" 1\n")  # the first one is still loaded
+    assert done.stderr.startswith(LINE)
+    assert "; the kernels of the wheel do not include " in done.stderr
+
+
+CALLER = """
+from numba import njit
+from bansac.maths.polynomial_roots import _quadratic_roots
+
+@njit
+def caller(coefficients, roots):
+    return _quadratic_roots(coefficients, 0.0, roots)
+import numpy as np
+assert caller(np.array([2.0, -3.0, 1.0]), np.empty(3)) == 2
+"""
+
+
+def test_a_function_of_a_user_can_call_a_packed_kernel(built: Path) -> None:
+    done = run(built, CALLER)
+    assert (done.stdout, done.stderr) == (PACKED.replace(" 1\n", " 2\n"), "")
+
+
+def test_the_line_can_be_silenced(installed: Path, pack: Path) -> None:
+    pack.unlink()
+    done = run(installed, BANSAC_QUIET="1")
+    assert (done.stdout, done.stderr) == (COMPILED, "")

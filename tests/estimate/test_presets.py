@@ -1,0 +1,322 @@
+"""Presets, and how they, options and single settings combine."""
+
+from __future__ import annotations
+
+import dataclasses
+import typing
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import bansac
+from bansac.engine.refinement import REFINERS
+from bansac.engine.sampling import SAMPLERS
+from bansac.engine.scoring import SCORES
+from bansac.engine.stopping import STOPS
+from bansac.estimate import presets
+from bansac.estimate.presets import PRESETS, Options, Settings, find_preset, resolve_options
+from bansac.problems.circle import CIRCLE as CIRCLE_PROBLEM
+from bansac.problems.essential import ESSENTIAL, ESSENTIAL_SYMMETRIC
+from bansac.problems.fundamental import FUNDAMENTAL
+from bansac.problems.homography import HOMOGRAPHY
+from bansac.problems.line import LINE
+from bansac.problems.problem import LOCAL_OPTIMIZATIONS, WEIGHTINGS
+from bansac.synthetic import circle_points, epipolar_matches, homography_matches
+
+FIELDS = [field.name for field in dataclasses.fields(Options)]
+
+# Every number of the paper's pipeline. A change here is a change of what "paper" has meant so far. Comments are the
+# paper's words (main text, section 5), or say that it is silent.
+PAPER = {
+    # The problem's: "an error threshold of 1e-3 (normalized points)", "of 0.5 pixel", "value of 1 pixel"
+    "threshold": None,
+    "confidence": 0.999,  # "and a confidence of 0.999"
+    "max_iterations": None,  # the problem's: "1000 maximum iterations" (E, H), "10000" (F)
+    "min_iterations": 0,  # "The stopping criterion is checked at each iteration"
+    "min_updates": 0,  # the same
+    "restarts": 1,  # the paper has no restarts
+    "restart_iterations": None,
+    "agreement": 2,  # of one restart: without effect
+    "max_seconds": None,
+    "seed": 0,
+    "sampler": "bansac",
+    "scoring": "inliers",  # "run inlier counting"
+    "weighting": None,
+    "verification": "sprt",  # the paper is silent; the framework that it used has it
+    # "BANSAC and SPRT stopping criteria"; with scores "BANSAC and PROSAC's"
+    "stopping": "default",
+    "local_optimization": None,  # "By default, no local optimization is run inside the RANSAC loop"
+    "degeneracy": "default",  # "When those degenerative configurations are detected, the probabilities are not updated"
+    # The paper is silent on the measure; it is that of its framework, to which the threshold of 1e-3 belongs.
+    "epipolar_error": "symmetric",
+    # "the inliers of the best model are used to refine the final solution using a non-minimal solver"
+    "refinement": "least_squares",
+    "order": 1,  # "both BANSAC and P-BANSAC use the 1st-order Markov assumption"
+    "gamma": "gamma_1",
+    "activation": "rho_1",  # "we chose to use rho_1 in all other experiments"
+    "weight_floor": 1.0,  # "each data point always has a chance of being selected"; the paper is silent on how small
+    "cpt": None,  # tab:prob_C
+    "tau": None,  # "we set [...] tau to 0.01 in BANSAC and 0.1 in P-BANSAC"
+    "neighborhood_radius": None,
+    "trace": False,
+}
+
+
+def test_the_paper_is_pinned_field_by_field():
+    paper = PRESETS["paper"]
+    assert {name: getattr(paper.options, name) for name in FIELDS} == PAPER
+    assert paper.thresholds == {"homography": 1.0, "fundamental matrix": 0.5, "essential matrix": 1e-3}
+    assert paper.max_iterations == {"homography": 1000, "fundamental matrix": 10_000, "essential matrix": 1000}
+    assert paper.normalised_threshold
+    assert not paper.motion_of_plane
+    criteria = {
+        sampler: tuple(
+            "+".join(stop.name for stop in paper.options.replace(sampler=sampler).stops(informed=informed))
+            for informed in (False, True)
+        )
+        for sampler in SAMPLERS
+    }
+    assert criteria == {
+        # "For BANSAC, we use a combination of BANSAC and SPRT stopping criteria", for P-BANSAC "BANSAC and PROSAC's"
+        "bansac": ("bansac+sprt", "bansac+prosac"),
+        # The paper is silent on the baselines' criteria, "only the sampling and the stopping criterion vary"
+        "uniform": ("sprt", "sprt"),
+        "napsac": ("sprt", "sprt"),
+        "prosac": ("prosac", "prosac"),
+        "p-napsac": ("ransac+sprt", "ransac+sprt"),
+        "baysac": ("sprt", "sprt"),
+        "ar": ("sprt", "sprt"),
+    }
+
+
+@pytest.mark.parametrize(
+    ("problem", "threshold", "max_iterations"),
+    [(HOMOGRAPHY, 1.0, 1000), (FUNDAMENTAL, 0.5, 10_000), (ESSENTIAL, 1e-3, 1000), (ESSENTIAL_SYMMETRIC, 1e-3, 1000)],
+    ids=["H", "F", "E", "E, symmetric"],
+)
+def test_the_paper_has_its_own_thresholds_and_numbers_of_samples(problem, threshold, max_iterations):
+    resolved = resolve(problem, preset="paper", default_threshold=7.0, epipolar_choice=True)
+    assert (resolved.threshold, resolved.max_iterations) == (threshold, max_iterations)
+
+
+# What the defaults are; for the rest of the fields they are the paper's.
+DEFAULT = {
+    "min_updates": 20,
+    "restarts": 16,
+    "agreement": 2,
+    "scoring": "msac",
+    "weighting": "default",
+    "stopping": "ransac",
+    "local_optimization": "default",
+    "epipolar_error": None,
+    "refinement": "default",
+}
+OTHERS = {
+    "fast": {"restarts": 1, "max_iterations": 600, "stopping": "default"},
+    "accurate": {"restarts": 64, "agreement": 4, "max_iterations": 200_000},
+}
+
+
+def test_the_defaults_and_the_other_presets_are_pinned():
+    assert list(PRESETS) == ["paper", "fast", "accurate"]
+    assert {name: getattr(Options(), name) for name in FIELDS} == PAPER | DEFAULT
+    for name, changes in OTHERS.items():
+        found = PRESETS[name]
+        assert {field: getattr(found.options, field) for field in FIELDS} == PAPER | DEFAULT | changes
+        assert dataclasses.replace(found, options=Options()) == find_preset(None)
+
+
+@pytest.mark.parametrize("problem", [HOMOGRAPHY, FUNDAMENTAL, ESSENTIAL, ESSENTIAL_SYMMETRIC, LINE, CIRCLE_PROBLEM])
+def test_what_the_default_options_mean_for_a_problem(problem):
+    options = Options()
+    assert options.optimization(problem) == ("inner" if "essential" in problem.name else "inner+iterative")
+    assert options.refiner(problem) is REFINERS["lm"]
+    bare = dataclasses.replace(problem, fit=None, linearize=None, tangent=None, project=None, parameters=None)
+    assert options.optimization(bare) is None
+    assert options.refiner(bare) is None
+    assert options.refiner(dataclasses.replace(bare, fit=problem.fit)) is REFINERS["least_squares"]
+    weights = {"homography": ("scores",), "fundamental matrix": ("density", "scores")}
+    assert options.weights(problem) == weights.get(problem.name, ())
+
+
+def test_default_thresholds_and_numbers_of_samples():
+    found = {
+        problem.name: (problem.default_threshold, problem.default_max_iterations)
+        for problem in (HOMOGRAPHY, FUNDAMENTAL, ESSENTIAL)
+    }
+    assert found == {
+        "homography": (2.0, 50_000),
+        "fundamental matrix": (0.5, 50_000),
+        "essential matrix": (5e-4, 50_000),
+    }
+
+
+def test_every_preset_is_documented():
+    page = (Path(__file__).parents[2] / "docs" / "choosing.md").read_text()
+    for name in PRESETS:
+        assert f'"{name}"' in bansac.estimate_homography.__doc__
+        assert f'| `"{name}"` |' in page
+
+
+def test_no_preset_means_the_default_options():
+    assert find_preset(None).options == Options()
+    assert not find_preset(None).normalised_threshold
+    assert find_preset(None).motion_of_plane
+    with pytest.raises(ValueError, match="preset must be one of 'paper', 'fast', 'accurate' or None; got 'quick'"):
+        find_preset("quick")
+
+
+# Settings, the keyword arguments of the public functions, are the options.
+
+
+def test_settings_are_the_options_but_for_the_threshold():
+    hints = typing.get_type_hints(Options)
+    assert typing.get_type_hints(Settings) == {name: hints[name] for name in FIELDS if name != "threshold"}
+
+
+def literals(hint):
+    """Return the strings that a type allows by name."""
+    if typing.get_origin(hint) is typing.Literal:
+        return typing.get_args(hint)
+    return tuple(value for part in typing.get_args(hint) for value in literals(part))
+
+
+CHOICES = {field.name: tuple(field.metadata["choices"]) for field in dataclasses.fields(Options)}
+ALTERNATIVES = {
+    name: CHOICES[name]
+    for name in (
+        "epipolar_error", "gamma", "activation", "weighting", "verification", "local_optimization", "degeneracy",
+    )
+}  # fmt: skip
+REGISTRIES = {"sampler": SAMPLERS, "scoring": SCORES, "stopping": STOPS, "refinement": REFINERS}
+
+
+def test_types_name_the_alternatives_that_are_checked():
+    found = {name: literals(hint) for name, hint in typing.get_type_hints(Settings).items()}
+    assert {name: names for name, names in found.items() if names} == ALTERNATIVES
+    assert ALTERNATIVES["weighting"] == ("default", *WEIGHTINGS)
+    assert ALTERNATIVES["local_optimization"] == ("default", *LOCAL_OPTIMIZATIONS)
+
+
+@pytest.mark.parametrize("name", [*ALTERNATIVES, *REGISTRIES])
+def test_every_name_is_accepted_and_explained(name):
+    for value in {**ALTERNATIVES, **REGISTRIES}[name]:
+        assert getattr(Options(**{name: value} | ({"sampler": "prosac"} if value == "prosac" else {})), name) == value
+        assert f'"{value}"' in Options.__doc__
+
+
+@pytest.mark.parametrize("name", REGISTRIES)
+def test_rows_have_the_names_by_which_they_are_listed(name):
+    for key, row in REGISTRIES[name].items():
+        assert row.name == key
+        assert isinstance(hash(row), int)
+
+
+# What takes precedence over what.
+
+
+def resolve(
+    problem=HOMOGRAPHY, *, options=None, preset=None, threshold=None, default_threshold=None, epipolar_choice=False,
+    **settings,
+):  # fmt: skip
+    return resolve_options(
+        problem, options, preset, threshold, settings,
+        default_threshold=default_threshold, epipolar_choice=epipolar_choice,
+    ).options  # fmt: skip
+
+
+def test_settings_go_before_options_and_these_before_the_preset():
+    options = Options(threshold=2.0, order=2, confidence=0.9)
+    resolved = resolve(options=options, preset="paper", order=3)
+    assert (resolved.threshold, resolved.order, resolved.confidence) == (2.0, 3, 0.9)
+    assert resolve(options=options, threshold=5.0).threshold == 5.0
+    paper = PRESETS["paper"].options.replace(threshold=1.0, max_iterations=1000, epipolar_error=None)
+    assert resolve(preset="paper", order=2) == paper.replace(order=2)
+
+
+def test_a_presets_settings_of_the_network_are_for_samplers_with_a_network(monkeypatch):
+    monkeypatch.setitem(PRESETS, "third", presets.Preset(Options(order=3, gamma="gamma_2", confidence=0.9)))
+    assert resolve(preset="third").order == 3
+    plain = resolve(preset="third", sampler="uniform")
+    assert (plain.order, plain.gamma, plain.confidence) == (1, "gamma_1", 0.9)
+    with pytest.raises(ValueError, match="order needs sampler='bansac'"):
+        resolve(preset="third", sampler="uniform", order=2)
+    with pytest.raises(ValueError, match="order needs sampler='bansac'"):
+        resolve(options=Options(order=2), sampler="uniform")
+    with pytest.raises(ValueError, match="sampler must be one of"):
+        resolve(preset="third", sampler=["uniform"])
+
+
+def test_the_problem_fills_in_what_is_left_open():
+    resolved = resolve()
+    assert resolved.threshold == HOMOGRAPHY.default_threshold
+    assert resolve(default_threshold=7.0).threshold == 7.0
+    assert resolved.max_iterations == HOMOGRAPHY.default_max_iterations
+    assert resolve(threshold=3.0, default_threshold=7.0).threshold == 3.0
+    assert resolve(min_iterations=60_000).max_iterations == 60_000
+    assert resolve(options=Options(min_iterations=60_000)).max_iterations == 60_000
+    assert resolve(min_iterations=np.int64(60_000)).max_iterations == 60_000
+    assert resolve(min_iterations=5, max_iterations=10).max_iterations == 10
+    assert resolve(LINE).threshold is None  # it is estimated from the extent of the data
+    with pytest.raises(ValueError, match="threshold must be given: line has no default in preset 'paper'"):
+        resolve(LINE, preset="paper")
+
+
+@pytest.mark.parametrize(
+    ("given", "estimated"),
+    [
+        ({}, True),
+        ({"preset": "fast"}, True),
+        ({"preset": "paper"}, False),
+        ({"preset": "paper", "threshold": "auto"}, True),
+        ({"threshold": 2.0}, False),
+        ({"options": Options(threshold=2.0)}, False),
+        ({"options": Options(threshold=2.0), "threshold": "auto"}, True),
+        ({"options": Options(order=2)}, True),
+    ],
+)
+def test_the_threshold_is_estimated_unless_it_is_given(given, estimated):
+    arguments = {"options": None, "preset": None, "threshold": None, **given}
+    assert presets.resolve_options(HOMOGRAPHY, settings={}, **arguments).auto is estimated
+
+
+# The preset "paper" does not follow the defaults.
+
+PLANE = homography_matches(150, inlier_ratio=0.5, noise=0.3, seed=3)
+SCENE = epipolar_matches(150, inlier_ratio=0.6, noise=0.2, seed=4)
+CIRCLE = circle_points(150, inlier_ratio=0.5, noise=0.01, seed=5).points
+CALLS = {
+    "estimate_homography": lambda **s: bansac.estimate_homography(PLANE.x1, PLANE.x2, **s),
+    "estimate_fundamental": lambda **s: bansac.estimate_fundamental(SCENE.x1, SCENE.x2, **s),
+    "estimate_essential": lambda **s: bansac.estimate_essential(SCENE.x1, SCENE.x2, SCENE.K, **s),
+    "estimate_relative_pose": lambda **s: bansac.estimate_relative_pose(SCENE.x1, SCENE.x2, SCENE.K, **s),
+    "fit_line": lambda **s: bansac.fit_line(CIRCLE, threshold=0.05, **s),
+    "fit_circle": lambda **s: bansac.fit_circle(CIRCLE, threshold=0.05, **s),
+    "fit_polynomial": lambda **s: bansac.fit_polynomial(CIRCLE, 2, threshold=0.05, **s),
+    "ransac": lambda **s: bansac.ransac(LINE, CIRCLE, threshold=0.05, **s),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_the_paper_does_not_follow_the_defaults(name, other_defaults):
+    paper, default = CALLS[name](preset="paper"), CALLS[name]()
+    assert default.trace is None
+    with other_defaults():
+        paper_after, default_after = CALLS[name](preset="paper"), CALLS[name]()
+    assert default_after.trace is not None
+    assert default_after.seed != default.seed
+    for field in dataclasses.fields(paper):
+        before, after = getattr(paper, field.name), getattr(paper_after, field.name)
+        if isinstance(before, tuple):
+            assert all(np.array_equal(a, b) for a, b in zip(before, after, strict=True))
+        elif field.name not in ("seconds", "loading_seconds"):
+            assert np.array_equal(before, after), field.name
+
+
+def test_other_defaults_reach_every_option(other_defaults):
+    with other_defaults() as changed:
+        assert find_preset(None).options == Options() == Options(**changed)
+        assert Options() != PRESETS["paper"].options
+    assert find_preset(None).options == Options()
+    assert presets.PRESETS is PRESETS

@@ -1,0 +1,56 @@
+"""The scores of the matches in front of both cameras, against triangulated points."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bansac.compiled.jit import kernel
+from bansac.geometry import decompose_essential
+from bansac.geometry.cheirality import score_in_front
+from bansac.problems.essential import ESSENTIAL, ESSENTIAL_SYMMETRIC
+from tests.reference import epipolar as reference
+
+seeds = st.integers(0, 2**32)
+compiled = kernel(score_in_front)
+
+
+@given(seeds, st.floats(-3, 3).filter(lambda scale: abs(scale) > 1e-3))
+def test_matches_in_front_count_and_those_behind_do_not(seed, scale):
+    rng = np.random.default_rng(seed)
+    data, R, t = reference.random_scene(rng, 30)
+    E = scale * reference.cross_matrix(t) @ R
+    scores = rng.uniform(0.1, 1, 30)
+    assert compiled(data, E.ravel(), scores) == pytest.approx(scores.sum())
+    # The same points with the depth of some of them turned around: their rays fit E, and they lie behind a camera.
+    X = reference.triangulate(data, R, t)
+    X[:, :10] *= -1
+    Y = R @ X + t[:, None]
+    data = np.ascontiguousarray(np.vstack([X[:2] / X[2], Y[:2] / Y[2]]))
+    expected = max(
+        scores[reference.in_front(data, rotation, direction)].sum()
+        for rotation in decompose_essential(E)[:2]
+        for direction in (t, -t)
+    )
+    assert expected < scores.sum()
+    assert compiled(data, E.ravel(), scores) == pytest.approx(expected)
+
+
+def test_what_gains_nothing_is_not_asked_for_its_side():
+    data, R, t = reference.random_scene(np.random.default_rng(0), 5)
+    data[:, 0] = np.nan
+    scores = np.array([0.0, 1.0, 0.5, 0.25, 0.0])
+    assert score_in_front(data, (reference.cross_matrix(t) @ R).ravel(), scores) == pytest.approx(1.75)
+
+
+@pytest.mark.parametrize("model", [np.zeros(9), np.full(9, np.nan), np.ones(9)])
+def test_what_is_no_essential_matrix_sees_nothing_or_less_than_all(model):
+    data, _, _ = reference.random_scene(np.random.default_rng(0), 5)
+    assert 0 <= compiled(data, model, np.ones(5)) <= 5
+
+
+def test_both_errors_of_the_essential_matrix_have_it():
+    assert ESSENTIAL.compiled_score_in_front is not None
+    assert ESSENTIAL_SYMMETRIC.score_in_front is ESSENTIAL.score_in_front

@@ -1,0 +1,138 @@
+"""xoshiro256++ against its definition in Python integers."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bansac.compiled.jit import kernel
+from bansac.maths.rng import derive_seed, fixed_rng, next_index, next_uint64, seed_rng, shuffle, step
+
+MASK = 2**64 - 1
+
+
+@kernel
+def draw(state):
+    return next_uint64(state)
+
+
+@kernel
+def draw_index(state, n):
+    return next_index(state, n)
+
+
+@kernel
+def draw_many(state, out):
+    a, b, c, d = state[0], state[1], state[2], state[3]
+    for k in range(out.size):
+        out[k], a, b, c, d = step(a, b, c, d)
+    state[0], state[1], state[2], state[3] = a, b, c, d
+
+
+@kernel
+def start_again():
+    return fixed_rng()
+
+
+def rotate(x, k):
+    return ((x << k) | (x >> (64 - k))) & MASK
+
+
+def reference(state):
+    """Blackman and Vigna's generator, step by step."""
+    s = [int(word) for word in state]
+    while True:
+        yield (rotate((s[0] + s[3]) & MASK, 23) + s[0]) & MASK
+        t = (s[1] << 17) & MASK
+        s[2] ^= s[0]
+        s[3] ^= s[1]
+        s[1] ^= s[2]
+        s[0] ^= s[3]
+        s[2] ^= t
+        s[3] = rotate(s[3], 45)
+
+
+@given(st.integers(0, MASK))
+def test_the_generator_is_xoshiro(seed):
+    state = seed_rng(seed)
+    expected = reference(state.copy())
+    first = next(expected)  # the generator reads the state now
+    assert [int(draw(state)) for _ in range(20)] == [first, *(next(expected) for _ in range(19))]
+
+
+def test_a_state_in_registers_gives_the_same_numbers():
+    one, other, out = seed_rng(5), seed_rng(5), np.empty(50, np.uint64)
+    draw_many(one, out)
+    assert out.tolist() == [int(draw(other)) for _ in range(50)]
+    assert np.array_equal(one, other)
+
+
+def test_the_fixed_generator_is_that_of_seed_0_every_time():
+    state = start_again()
+    draw(state)
+    assert np.array_equal(start_again(), seed_rng(0))
+
+
+def test_seeding_is_splitmix64():
+    # The first outputs of SplitMix64 for the seed 1234567, from its authors' page.
+    assert seed_rng(1234567).tolist() == [
+        6457827717110365317,
+        3203168211198807973,
+        9817491932198370423,
+        4593380528125082431,
+    ]
+
+
+@given(st.integers(0, MASK), st.integers(1, 10_000))
+def test_indices_are_in_range(seed, n):
+    state = seed_rng(seed)
+    assert all(0 <= draw_index(state, n) < n for _ in range(20))
+
+
+@given(st.integers(0, MASK), st.integers(0, 200))
+def test_a_shuffle_is_a_permutation(seed, n):
+    order = np.empty(n, np.int64)
+    shuffle(seed_rng(seed), order)
+    assert sorted(order.tolist()) == list(range(n))
+
+
+def test_shuffles_of_three_are_equally_probable():
+    state, order = seed_rng(5), np.empty(3, np.int64)
+    counts: dict[tuple[int, ...], int] = {}
+    for _ in range(6000):
+        shuffle(state, order)
+        key = tuple(order.tolist())
+        counts[key] = counts.get(key, 0) + 1
+    assert len(counts) == 6
+    assert all(abs(count - 1000) < 130 for count in counts.values())
+
+
+def test_derived_seeds_are_words_that_depend_on_both_numbers():
+    seeds = {derive_seed(seed, index) for seed in (0, 1, 2**64 - 1) for index in range(200)}
+    assert len(seeds) == 600
+    assert all(0 <= seed <= MASK for seed in seeds)
+    ones = sum(bin(seed).count("1") for seed in seeds)
+    assert abs(ones - 600 * 32) < 5 * (600 * 16) ** 0.5
+
+
+def test_a_derived_seed_is_a_word_of_splitmix64():
+    """The generator of ``seed`` gives as its first output the seed of another one, whose outputs are the seeds."""
+    first = int(seed_rng(7)[0])
+    start = (first - 0) & MASK
+    words = [derive_seed((7 + 0x9E3779B97F4A7C15) & MASK, index) for index in range(4)]
+    assert words == [int(word) for word in seed_rng(start)]
+
+
+@pytest.mark.slow
+def test_plain_python_wraps_around_in_silence():
+    code = "from bansac.maths.rng import *; s = seed_rng(0); print([int(next_index(s, 9)) for _ in range(50)])"
+    environment = os.environ | {"NUMBA_DISABLE_JIT": "1", "PYTHONPATH": os.pathsep.join(sys.path)}
+    run = subprocess.run([sys.executable, "-W", "error", "-c", code], env=environment, capture_output=True, text=True)
+    state = seed_rng(0)
+    assert run.stdout.strip() == str([int(next_index(state, 9)) for _ in range(50)]), run.stderr

@@ -1,0 +1,175 @@
+"""What the page of a report has in it, and what is refused."""
+
+from __future__ import annotations
+
+import base64
+import dataclasses
+import hashlib
+import json
+import re
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+import bansac
+from bansac.engine.trace import Trace
+from bansac.plotting.report.summary import residual_histogram, summary_words
+
+EVIL = "</script><script>hacked=1</script>&\"'"
+
+
+def read_page(path):
+    """Return the text of a page and its data."""
+    text = path.read_text(encoding="utf-8")
+    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.DOTALL)
+    return text, json.loads(found[1])
+
+
+def decode(text, kind):
+    return np.frombuffer(base64.b64decode(text), kind)
+
+
+def test_the_page_has_the_data_and_the_frames(case, tmp_path):
+    result, trace = case.result, case.result.trace
+    result.report(tmp_path / "page.html", case.x1, case.x2, settings={"sampler": "bansac"})
+    text, data = read_page(tmp_path / "page.html")
+    n = len(case.x1)
+    np.testing.assert_array_equal(decode(data["points"][0], "<f8").reshape(n, 2), case.x1)
+    np.testing.assert_array_equal(decode(data["posterior"], "<f4"), result.probabilities.astype(np.float32))
+    np.testing.assert_array_equal(decode(data["residuals"], "<f4"), result.residuals.astype(np.float32))
+    frames = data["frames"]
+    assert frames["at"] == trace.frames.tolist()
+    np.testing.assert_array_equal(decode(frames["beliefs"], np.uint8).reshape(-1, n), trace.frame_beliefs)
+    bits = np.unpackbits(decode(frames["inliers"], np.uint8), bitorder="little", count=trace.frame_inliers.size)
+    np.testing.assert_array_equal(bits.reshape(-1, n), trace.frame_inliers)
+    assert frames["counters"]["best_inliers"][1:] == trace.frame_inliers[1:].sum(axis=1).tolist()
+    assert frames["ends"] == [int(np.sum(trace.restart <= k)) for k in range(1, result.restarts)]
+    for shown in ("success", result.message, result.stop_reason, "sampler", "200 matches"):
+        assert shown in text
+
+
+def test_the_page_loads_nothing_and_knows_its_script_by_its_hash(case, tmp_path):
+    pytest.importorskip("cv2", reason="images of a report need OpenCV")
+    case.result.report(tmp_path / "page.html", case.x1, case.x2, image1=case.image1, image2=case.image2)
+    text, _ = read_page(tmp_path / "page.html")
+    assert re.findall(r"https?:|//\w+\.\w+/|@import|url\(", text) == []
+    policy = re.search(r'Content-Security-Policy" content="([^"]*)"', text)[1]
+    assert policy.startswith("default-src 'none'; img-src data:;")
+    for tag in ("style", "script"):
+        content = re.search(rf"<{tag}>(.*?)</{tag}>", text, re.DOTALL)[1]
+        assert base64.b64encode(hashlib.sha256(content.encode()).digest()).decode() in policy
+
+
+def test_names_and_settings_are_escaped(case, tmp_path):
+    settings = {EVIL: EVIL, "<b>": ["<i>"]}
+    result = dataclasses.replace(case.result, message=EVIL, stop_reason=EVIL, configuration=EVIL)
+    result.report(tmp_path / "page.html", case.x1, case.x2, title=EVIL, settings=settings)
+    text, _ = read_page(tmp_path / "page.html")
+    table = result._repr_html_()
+    for html in (text, table):
+        assert not re.search("<script>hacked|<b>|<i>", html)
+        assert "&lt;script&gt;hacked=1" in html
+
+
+def test_five_thousand_matches_of_noisy_images_take_five_megabytes_at_most(case, tmp_path):
+    pytest.importorskip("cv2", reason="images of a report need OpenCV")
+    rng = np.random.default_rng(0)
+    n, iterations, frames = 5000, 20_000, 139
+    x = rng.uniform(0, 3000, (n, 2))
+    columns = {name: rng.uniform(0, 1e6, iterations) for name in ("inlier_ratio", "gamma", "best_score")}
+    counts = {name: rng.integers(0, n, iterations) for name in ("best_inliers", "low_probability", "outliers")}
+    trace = Trace(
+        **columns,
+        **counts,
+        required_iterations=rng.uniform(0, 1e9, iterations),
+        restart=np.arange(iterations) // 10 + 1,
+        frames=np.linspace(0, iterations, frames).astype(int),
+        frame_beliefs=rng.integers(0, 256, (frames, n)).astype(np.uint8),
+        frame_inliers=rng.random((frames, n)) < 0.5,
+    )
+    numbers = {name: rng.random(n) for name in ("residuals", "probabilities", "beliefs")}
+    result = dataclasses.replace(case.result, inliers=rng.random(n) < 0.5, trace=trace, **numbers)
+    noise = rng.integers(0, 256, (1280, 1280, 3)).astype(np.uint8)
+    result.report(tmp_path / "page.html", x, x, image1=noise, image2=noise[::-1])
+    assert 3e6 < (tmp_path / "page.html").stat().st_size <= 5e6
+
+
+def test_points_of_a_line_without_images(tmp_path):
+    points = np.column_stack([np.arange(40.0), 3 * np.arange(40.0)])
+    result = bansac.fit_line(points, threshold=0.1)
+    result.report(tmp_path / "page.html", points)
+    text, data = read_page(tmp_path / "page.html")
+    (panel,) = data["panels"]
+    assert (panel["image"], panel["upwards"], data["frames"]) == (None, True, None)
+    np.testing.assert_allclose(panel["corner"], [-0.05 * 39, -0.05 * 117])
+    assert "<h1>40 points</h1>" in text
+
+
+def test_no_model_and_no_data(tmp_path):
+    for n in (0, 3):
+        points = np.arange(2.0 * n).reshape(n, 2)
+        result = bansac.estimate_homography(points, points, trace=True)
+        result.report(tmp_path / "page.html", points, points)
+        text, data = read_page(tmp_path / "page.html")
+        assert (data["count"], data["posterior"], data["frames"]) == (n, None, None)
+        assert '<p class="verdict failure">' in text
+        assert "too few data" in text
+
+
+def test_refused_arguments_are_named_and_nothing_is_written(case, tmp_path):
+    page, matches = tmp_path / "page.html", (case.x1, case.x2)
+    short = case.x1[:5]
+    with pytest.raises(ValueError, match="x1 must have the 200 data points of the result, got 5"):
+        case.result.report(page, short, short)
+    with pytest.raises(ValueError, match="x1 and x2 must have equal lengths"):
+        case.result.report(page, case.x1, short)
+    with pytest.raises(ValueError, match=r"x2 must have shape \(N, 2\)"):
+        case.result.report(page, case.x1, np.ones((200, 3)))
+    with pytest.raises(ValueError, match="image2 must not be given without x2"):
+        case.result.report(page, case.x1, image2=case.image2)
+    with pytest.raises(ValueError, match="image1 must have shape"):
+        case.result.report(page, *matches, image1=np.zeros(3))
+    other = dataclasses.replace(case.result.trace, frame_inliers=case.result.trace.frame_inliers[:, :7])
+    with pytest.raises(ValueError, match="trace must belong to the result: it has 7 data points, the result has 200"):
+        case.result.report(page, *matches, trace=other)
+    with pytest.raises(OSError, match=r"nowhere\.jpg"):
+        case.result.report(page, *matches, image1="nowhere.jpg")
+    with pytest.raises(FileNotFoundError, match=r"cannot write .*page\.html: there is no folder"):
+        case.result.report(tmp_path / "nowhere" / "page.html", *matches)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_table_for_notebooks_says_what_the_result_is(case):
+    words, table = summary_words(case.result), case.result._repr_html_()
+    assert list(words) == ["Verdict", "Reason", "Inliers", "Model", "Stopped by", "Run", "Time", "Configuration"]
+    assert f"{case.result.num_inliers} of 200" in table
+    assert table.count("<tr>") == len(words)
+    pose = bansac.RelativePose(np.eye(3), np.array([1.0, 0, 0]))
+    model = summary_words(dataclasses.replace(case.result, model=pose))["Model"]
+    assert model.splitlines() == ["R = [[1 0 0]", "     [0 1 0]", "     [0 0 1]]", "t = [1 0 0]"]
+    failed = dataclasses.replace(case.result, model=None, success=False, stop_reason="mine", configuration=None)
+    assert summary_words(failed) | {"Verdict": "failure", "Model": "none"} == summary_words(failed)
+    assert summary_words(failed)["Stopped by"] == "mine: a stopping criterion of this name"
+
+
+def test_notebooks_show_a_histogram_of_the_residuals(case):
+    result = dataclasses.replace(case.result, residuals=np.array([0.05, 0.1, 1.9, 3.99, 4.1, np.inf]), threshold=1.0)
+    drawing = ElementTree.fromstring(residual_histogram(result))
+    name = "{http://www.w3.org/2000/svg}"
+    bars = drawing.findall(f"{name}rect")
+    assert [round(float(bar.get("x")) / 10) for bar in bars] == [0, 15, 31]
+    assert [float(bar.get("height")) for bar in bars] == [80, 40, 40]
+    assert [bar.get("fill") for bar in bars] == ["#1687ff", "#d7191c", "#d7191c"]
+    texts = [text.text for text in drawing.findall(f"{name}text")]
+    assert texts == ["0", "threshold 1", "2 residuals beyond 4"]
+    assert residual_histogram(result) in result._repr_html_()
+    assert residual_histogram(dataclasses.replace(result, model=None)) == ""
+
+
+def test_matches_are_drawn_by_their_probabilities(case):
+    pytest.importorskip("matplotlib", reason="figures need Matplotlib")
+    figure = case.result.plot_matches(case.image1, case.image2, case.x1, case.x2, max_matches=30, title="pair")
+    assert figure.axes[0].get_title() == "pair"
+    assert len(figure.axes[0].collections[0].get_segments()) == 30
+    assert len(figure.axes) == 2  # with the scale of the probabilities

@@ -1,0 +1,372 @@
+"""Figures: what they show, read back from their artists."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import pytest
+
+import bansac
+from bansac.geometry.camera import Camera
+from bansac.result import AbsolutePose, Result, Trace
+
+pytest.importorskip("matplotlib", reason="figures need Matplotlib")
+
+from matplotlib.collections import LineCollection
+from matplotlib.figure import Figure
+
+from bansac.plotting import (
+    plot_epipolar_bands,
+    plot_matches,
+    plot_point_evolution,
+    plot_probability_evolution,
+    plot_trace,
+    save_figure,
+)
+
+IMAGE1 = np.tile(np.linspace(0, 1, 80), (60, 1))  # 60 x 80
+IMAGE2 = np.tile(np.linspace(0, 1, 200), (120, 1))  # 120 x 200: drawn at half its size
+X1 = np.array([[10.0, 20.0], [30.0, 40.0], [50.0, 5.0]])
+X2 = np.array([[19.5, 39.5], [199.5, 19.5], [99.5, 0.5]])
+P = np.array([0.9, 0.1, 0.5])
+
+
+def segments(ax):
+    """Return the drawn matches as an (N, 2, 2) array."""
+    (lines,) = [c for c in ax.collections if isinstance(c, LineCollection)]
+    return np.array(lines.get_segments())
+
+
+def colors(ax):
+    """Return the colours (RGBA) of the drawn matches."""
+    (lines,) = [c for c in ax.collections if isinstance(c, LineCollection)]
+    return lines.get_colors()
+
+
+def make_trace(n=40, counting=True):
+    """Return the course of a run over 100 data."""
+    k = np.arange(1, n + 1)
+    ratio = np.where(k % 3, 0.3, np.nan)
+    return Trace(
+        inlier_ratio=ratio,
+        gamma=0.5 + ratio / 2,
+        best_score=k.astype(float),
+        best_inliers=np.full(n, 30),
+        low_probability=k,
+        outliers=np.full(n, 70),
+        required_iterations=np.where(k > 5, 20.0, np.inf) if counting else np.full(n, np.inf),
+        snapshots={},
+    )
+
+
+def test_matches_join_their_points_and_the_probable_are_on_top():
+    figure = plot_matches(IMAGE1, IMAGE2, X1, X2, P)
+    ax = figure.axes[0]
+    order = [1, 2, 0]
+    drawn = segments(ax)
+    np.testing.assert_allclose(drawn[:, 0], X1[order])
+    # Image 2 is twice as high as image 1, and starts 2 % of 80 pixels to its right. Pixel edges, x + 0.5, are halved.
+    np.testing.assert_allclose(drawn[:, 1], (X2[order] + 0.5) / 2 - 0.5 + [81.6, 0])
+    left, right = (image.get_extent() for image in ax.images)
+    assert left == [-0.5, 79.5, 59.5, -0.5]
+    np.testing.assert_allclose(right, [81.1, 181.1, 59.5, -0.5])
+
+
+def test_colors_run_from_red_to_blue_with_a_scale_from_0_to_1():
+    figure = plot_matches(IMAGE1, IMAGE2, X1, X2, [1.0, 0.0, 0.5])
+    low, _, high = colors(figure.axes[0])
+    assert low[0] > 0.7 > 0.3 > low[2]
+    assert high[2] > 0.7 > 0.3 > high[0]
+    assert figure.axes[1].get_ylim() == (0, 1)
+    assert figure.axes[1].get_ylabel() == "colour: probability of being an inlier"
+
+
+def test_matches_outside_the_mask_are_thin_and_faint_and_a_legend_says_so():
+    figure = plot_matches(IMAGE1, IMAGE2, X1, X2, P, inliers=[True, False, False])
+    ax = figure.axes[0]
+    np.testing.assert_allclose(colors(ax)[:, 3], [0.4, 0.4, 0.9])
+    np.testing.assert_allclose(ax.collections[0].get_linewidths(), [0.5, 0.5, 1.4])
+    thick, thin = ax.get_legend().get_texts()
+    assert "inlier" in thick.get_text()
+    assert "outlier" in thin.get_text()
+    assert plot_matches(IMAGE1, IMAGE2, X1, X2, P).axes[0].get_legend() is None
+
+
+def test_without_probabilities_there_is_no_scale():
+    figure = plot_matches(IMAGE1, IMAGE2, X1, X2, inliers=np.array([True, False, True]), title="three")
+    assert len(figure.axes) == 1
+    assert figure.axes[0].get_title() == "three"
+    assert len(np.unique(colors(figure.axes[0]), axis=0)) == 2
+    assert len(np.unique(colors(plot_matches(IMAGE1, IMAGE2, X1, X2).axes[0]), axis=0)) == 1
+
+
+def test_subset_is_random_seeded_and_bounded():
+    x = np.column_stack([np.arange(60.0), np.arange(60.0)])
+    p = np.linspace(0, 1, 60)
+    first, again, other = (
+        segments(plot_matches(IMAGE1, IMAGE2, x, x, p, max_matches=20, seed=seed).axes[0]) for seed in (0, 0, 1)
+    )
+    assert len(first) == 20
+    np.testing.assert_array_equal(first, again)
+    assert not np.array_equal(first, other)
+    assert len(segments(plot_matches(IMAGE1, IMAGE2, x, x, p).axes[0])) == 60
+
+
+def test_axes_of_the_caller_are_used():
+    figure = Figure()
+    ax = figure.add_subplot(1, 2, 1)
+    assert plot_matches(IMAGE1, IMAGE2, X1, X2, P, ax=ax) is figure
+    assert len(segments(ax)) == 3
+    assert len(figure.axes) == 2
+
+
+def test_no_matches_are_drawn_as_none():
+    figure = plot_matches(IMAGE1, IMAGE2, np.empty((0, 2)), np.empty((0, 2)), [])
+    assert len(segments(figure.axes[0])) == 0
+
+
+def test_evolution_shows_each_record_once():
+    snapshots = {0: [0.5, 0.5, 0.5], 10: [0.9, 0.1, 0.5], 73: [1.0, 0.0, 0.9]}
+    figure = plot_probability_evolution(IMAGE1, IMAGE2, X1, X2, snapshots)
+    titles = [ax.get_title() for ax in figure.axes]
+    assert titles == ["Start", "Iteration 10", "Iteration 73", ""]
+    np.testing.assert_array_equal(segments(figure.axes[1])[:, 0], X1[[1, 2, 0]])
+    np.testing.assert_array_equal(segments(figure.axes[2])[:, 0], X1[[1, 2, 0]])
+    assert len(np.unique(colors(figure.axes[0]), axis=0)) == 1
+
+
+def test_evolution_outlines_image_1_in_image_2():
+    shift = np.array([[1, 0, 20], [0, 1, 10], [0, 0, 1.0]])
+    figure = plot_probability_evolution(
+        IMAGE1, IMAGE2, X1, X2, {0: P}, iterations=[0], H_true=shift, H_estimated=np.eye(3)
+    )
+    true, estimated = figure.axes[-1].lines
+    corners = np.array([[0, 0], [79, 0], [79, 59], [0, 59]])
+    for line, offset in ((true, [20, 10]), (estimated, [0, 0])):
+        drawn = np.column_stack(line.get_data())
+        np.testing.assert_allclose(drawn.min(axis=0), corners.min(axis=0) + offset)
+        np.testing.assert_allclose(drawn.max(axis=0), corners.max(axis=0) + offset)
+        np.testing.assert_allclose(drawn[0], drawn[-1])
+    assert (true.get_color(), estimated.get_color()) == ("#2ecc40", "#ff3b30")
+    labels = [text.get_text() for text in figure.axes[-1].get_legend().get_texts()]
+    assert labels == ["image 1, true", "image 1, estimated"]
+
+
+@pytest.mark.parametrize(
+    "H",
+    [
+        np.diag([1000.0, 1000.0, 1.0]),  # far larger than the picture
+        np.array([[1, 0, 0], [0, 1, 0], [-1 / 60, 0, 1.0]]),  # the horizon crosses image 1
+        np.zeros((3, 3)),  # no point at all
+    ],
+)
+def test_wild_homographies_do_not_shrink_the_picture(H, tmp_path):
+    figure = plot_probability_evolution(IMAGE1, IMAGE2, X1, X2, {0: P}, iterations=[0], H_estimated=H)
+    ax = figure.axes[-1]
+    assert -60 < ax.get_xlim()[0] < 0 < 199 < ax.get_xlim()[1] < 260
+    assert save_figure(figure, tmp_path / "wild.png").stat().st_size > 1000
+
+
+def test_trace_shows_ratios_gamma_and_counters():
+    figure = plot_trace(make_trace(), n_points=100)
+    ratio, gamma, counters, iterations = figure.axes
+    np.testing.assert_array_equal(ratio.lines[0].get_ydata(), make_trace().inlier_ratio)
+    np.testing.assert_allclose(ratio.lines[1].get_ydata(), 0.3)
+    np.testing.assert_array_equal(gamma.lines[0].get_ydata(), make_trace().gamma)
+    np.testing.assert_array_equal(counters.lines[0].get_ydata(), np.arange(1, 41))
+    np.testing.assert_array_equal(counters.lines[1].get_ydata(), 70)
+    np.testing.assert_array_equal(iterations.lines[0].get_ydata()[5:], 20)
+    assert iterations.get_xlabel() == "iteration"
+    assert ratio.get_xlim() == (1, 40)
+
+
+def test_trace_without_a_counting_criterion_has_no_panel_for_it():
+    assert len(plot_trace(make_trace(counting=False)).axes) == 3
+
+
+@pytest.mark.parametrize("n", [1, 1200])
+def test_trace_of_any_length_can_be_saved(n, tmp_path):
+    assert save_figure(plot_trace(make_trace(n)), tmp_path / "trace.svg").stat().st_size > 1000
+
+
+@pytest.mark.parametrize("ending", ["png", "pdf", "svg", "jpg", "PNG"])
+def test_figures_are_saved_in_the_format_of_the_ending(ending, tmp_path):
+    path = save_figure(plot_matches(IMAGE1, IMAGE2, X1, X2, P), str(tmp_path / f"figure.{ending}"))
+    start = {"png": b"\x89PNG", "pdf": b"%PDF", "svg": b"<?xml", "jpg": b"\xff\xd8"}[ending.lower()]
+    assert path.read_bytes().startswith(start)
+
+
+def test_pyplot_is_not_touched():
+    plot_matches(IMAGE1, IMAGE2, X1, X2, P)
+    pyplot = sys.modules.get("matplotlib.pyplot")
+    assert pyplot is None or not pyplot.get_fignums()
+
+
+def test_places_that_cannot_be_written_are_named(tmp_path):
+    figure = plot_matches(IMAGE1, IMAGE2, X1, X2)
+    with pytest.raises(FileNotFoundError, match=r"cannot write .*figure\.png: there is no folder .*nowhere"):
+        save_figure(figure, tmp_path / "nowhere" / "figure.png")
+    (tmp_path / "taken.png").mkdir()
+    with pytest.raises(OSError, match=r"cannot write .*taken\.png: "):
+        save_figure(figure, tmp_path / "taken.png")
+    with pytest.raises(ValueError, match=r"path must end in one of .*png.*; got '.*figure\.doc'"):
+        save_figure(figure, tmp_path / "figure.doc")
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: plot_matches(IMAGE1, IMAGE2, X1, X2[:2], P), "x1 and x2 must have equal lengths, got 3 and 2"),
+        (lambda: plot_matches(IMAGE1, IMAGE2, X1, X2, P[:2]), r"probabilities must have shape \(3,\)"),
+        (lambda: plot_matches(IMAGE1, IMAGE2, X1, X2, P + 1), r"probabilities must lie in \[0, 1\]"),
+        (lambda: plot_matches(IMAGE1, IMAGE2, X1, X2, P, inliers=[True]), r"inliers must be a mask of shape \(3,\)"),
+        (lambda: plot_matches(IMAGE1, IMAGE2, X1, X2, P, inliers=P), "inliers must be a mask .* got float64"),
+        (lambda: plot_matches(IMAGE1, IMAGE2, X1, X2, P, max_matches=-1), "max_matches must not be negative"),
+        (lambda: plot_probability_evolution(IMAGE1, IMAGE2, X1, X2, {5: P}), r"at or before iteration 0, got \[5\]"),
+        (lambda: plot_probability_evolution(IMAGE1, IMAGE2, X1, X2, {0: P[:1]}), r"snapshots\[0\] must have shape"),
+        (lambda: plot_probability_evolution(IMAGE1, IMAGE2, X1, X2, {0: P}, iterations=()), "iterations must not be"),
+        (
+            lambda: plot_probability_evolution(IMAGE1, IMAGE2, X1, X2, {0: P}, H_true=np.eye(2)),
+            r"H_true must be a finite \(3, 3\) matrix",
+        ),
+        (lambda: plot_trace(make_trace(0)), "trace is empty"),
+        (lambda: plot_trace(make_trace(3), n_points=0), "n_points must be at least 1, got 0"),
+    ],
+)
+def test_bad_input_is_named(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+def test_without_matplotlib_the_extra_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    with pytest.raises(ImportError, match=r"pip install matplotlib"):
+        plot_matches(IMAGE1, IMAGE2, X1, X2, P)
+
+
+def test_points_are_coloured_by_probability_and_the_probable_are_on_top():
+    points = [[0.0, 1.0], [2.0, 3.0], [4.0, 5.0]]
+    curve = [[0.0, 0.0], [4.0, 4.0]]
+    figure = plot_point_evolution(
+        points, {0: [0.5] * 3, 4: [0.9, 0.1, 0.5]}, iterations=(0, 4), curve_true=curve, curves={4: curve}
+    )
+    start, later = figure.axes[:2]
+    assert (start.get_title(), later.get_title()) == ("Start", "Iteration 4")
+    dots = later.collections[0]
+    np.testing.assert_array_equal(dots.get_offsets(), [points[1], points[2], points[0]])
+    np.testing.assert_array_equal(dots.get_array(), [0.1, 0.5, 0.9])
+    assert [len(ax.lines) for ax in (start, later)] == [1, 2]  # no estimate at the start
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["true curve", "best model so far"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"iterations": ()}, "iterations must not be empty"),
+        ({"iterations": (0,), "columns": 0}, "columns must be at least 1"),
+        ({"iterations": (0,), "curve_true": [[0.0]]}, "curve_true must"),
+    ],
+)
+def test_point_evolution_names_what_is_wrong(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        plot_point_evolution([[0.0, 1.0]], {0: [0.5]}, **arguments)
+
+
+def test_the_band_of_an_epipolar_line_is_as_wide_as_its_uncertain_offset():
+    F = np.array([[0, 0, 0], [0, 0, -1.0], [0, 1, 0]])  # a camera that moves along x: y2 = y1
+    spread = np.zeros((9, 9))
+    spread[8, 8] = 0.25
+    figure = plot_epipolar_bands(IMAGE1, F, spread, [[40, 30], [10, 12]])
+    outlines = [patch.get_xy()[:, 1] for patch in figure.axes[0].patches]
+    np.testing.assert_allclose([y.min() for y in outlines], [30 - 0.98, 12 - 0.98])
+    np.testing.assert_allclose([y.max() for y in outlines], [30 + 0.98, 12 + 0.98])
+    assert figure.axes[0].get_ylim() == (59.5, -0.5)
+
+
+def test_the_covariance_of_bands_is_that_of_nine_entries():
+    with pytest.raises(ValueError, match="covariance"):
+        plot_epipolar_bands(IMAGE1, np.eye(3), np.eye(8), X1)
+
+
+def make_result(model, residuals, probabilities=None):
+    """Return a result with the residuals; the first points are its inliers."""
+    residuals = np.asarray(residuals, dtype=np.float64)
+    inliers = residuals < 0.1
+    return Result(
+        model, inliers, residuals, probabilities, None, 1.0, 0.1, 10, 10, 1, "agreement", True, "", 0, 0.1, 0.0
+    )  # fmt: skip
+
+
+ANGLES = np.linspace(0, 6, 30)
+UNIT = np.column_stack([np.cos(ANGLES), np.sin(ANGLES)])
+CURVES = {
+    "line": (np.array([0.6, 0.8, -1.0]), np.column_stack([ANGLES, (1 - 0.6 * ANGLES) / 0.8])),
+    "circle": (np.array([3.0, 1.0, 2.0]), 2 * UNIT + [3, 1]),
+    "ellipse": (np.array([3.0, 1.0, 4.0, 2.0, 0.0]), UNIT * [4, 2] + [3, 1]),
+    "polynomial": (np.array([1.0, 0.5, 0.25]), np.column_stack([ANGLES, 1 + 0.5 * ANGLES + 0.25 * ANGLES**2])),
+}
+
+
+@pytest.mark.parametrize("name", CURVES)
+def test_curves_are_drawn_through_their_points(name):
+    model, points = CURVES[name]
+    points = np.vstack([points, [[1.0, 5.0]]])  # an outlier
+    residuals = np.zeros(31)
+    residuals[30] = {"line": 3.6, "circle": abs(np.hypot(-2, 4) - 2), "polynomial": 3.25}.get(name, 1.0)
+    if name == "ellipse":  # the Sampson distance of the outlier
+        residuals[30] = (0.25 + 4 - 1) / (2 * np.hypot(0.125, 1.0))
+    ax = make_result(model, residuals).plot(points).axes[0]
+    curve = np.vstack([path.vertices for path in ax.collections[1].get_paths()])
+    gaps = np.linalg.norm(points[:30, None] - curve, axis=2).min(axis=1)
+    assert gaps.max() < 0.15
+    assert len(ax.collections[0].get_offsets()) == 31
+
+
+def test_the_curve_of_an_estimate_is_found_by_its_residuals():
+    rng = np.random.default_rng(0)
+    points = np.vstack([UNIT @ [[3, 2], [-1, 1.5]] + rng.normal(0, 0.01, (30, 2)), rng.uniform(-5, 5, (10, 2))])
+    result = bansac.fit_ellipse(points, threshold=0.05)
+    assert len(result.plot(points).axes[0].collections) == 2
+
+
+def test_points_of_another_model_have_no_curve():
+    figure = make_result(np.array([1.0, 2.0, 3.0]), np.linspace(0, 5, 30)).plot(UNIT)
+    assert len(figure.axes[0].collections) == 1
+    assert len(figure.axes) == 2
+
+
+def test_planes_and_motions_of_space():
+    points = np.column_stack([UNIT, np.full(30, 2.0)])
+    ax = make_result(np.array([0.0, 0.0, 1.0, -2.0]), np.zeros(30)).plot(points).axes[0]
+    _, plane = ax.collections
+    assert plane.get_alpha() == 0.3
+    moved = make_result(np.hstack([np.eye(3), np.ones((3, 1))]), np.zeros(30))
+    ax = moved.plot(points, points + 1).axes[0]
+    _, crosses = ax.collections
+    np.testing.assert_allclose(np.array(crosses._offsets3d).T, points + 1)
+    assert moved.plot(points, points + 1, ax=ax) is ax.figure
+
+
+def test_projections_of_an_absolute_pose_are_in_the_image():
+    space = np.column_stack([UNIT, np.full(30, 4.0)])
+    K = np.array([[100.0, 0, 50], [0, 100, 40], [0, 0, 1]])
+    image = UNIT / 4 * 100 + [50, 40]
+    result = make_result(AbsolutePose(np.eye(3), np.zeros(3)), np.zeros(30))
+    for camera in (K, Camera.from_matrix(K)):
+        ax = result.plot(space, image, K=camera).axes[0]
+        np.testing.assert_allclose(ax.collections[1].get_offsets(), image)
+        assert ax.yaxis_inverted()
+    np.testing.assert_allclose(result.plot(space, UNIT / 4).axes[0].collections[1].get_offsets(), UNIT / 4)
+
+
+def test_matches_without_images_are_segments_and_the_probable_are_on_top():
+    result = make_result(np.eye(3), [0.0, 9.0, 9.0], P)
+    ax = result.plot(X1, X2).axes[0]
+    np.testing.assert_allclose(segments(ax), np.stack([X1, X2], axis=1)[[1, 2, 0]])
+    with pytest.raises(ValueError, match="x2 must be the 3 points of the result, got 2"):
+        result.plot(X1, X2[:2])
+    with pytest.raises(ValueError, match="x1 must be the 3D points"):
+        result.plot(X1, np.ones((3, 3)))
+    with pytest.raises(ValueError, match="trace=True"):
+        result.plot()

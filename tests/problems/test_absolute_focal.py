@@ -1,0 +1,69 @@
+"""Absolute poses with an unknown focal length: the problem against literal references."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bansac.maths.quaternion import matrix_of
+from bansac.problems.absolute_focal import UNKNOWN_FOCAL_POSE
+from tests.reference import space
+
+
+def random_model(rng):
+    model = np.append(rng.normal(size=7), rng.uniform(0.5, 3.0))
+    model[:4] /= np.linalg.norm(model[:4])
+    return model
+
+
+def reprojection_errors(data, model):
+    matrix, f = matrix_of(model[:7]), model[7]
+    return f * space.reprojection_errors(matrix[:, :3], matrix[:, 3], data[2:].T, data[:2].T / f)
+
+
+@settings(max_examples=30)
+@given(seed=st.integers(0, 2**32))
+def test_residuals_are_reprojection_errors_and_infinite_behind_the_camera(seed):
+    rng = np.random.default_rng(seed)
+    model, data, out = random_model(rng), rng.normal(size=(5, 30)), np.empty(20)
+    UNKNOWN_FOCAL_POSE.float64_residuals(data, model, 5, 25, out)
+    out[~np.isfinite(out)] = np.inf
+    np.testing.assert_allclose(np.sqrt(out), reprojection_errors(data, model)[5:25], rtol=1e-9)
+
+
+def test_a_point_behind_the_camera_has_no_derivatives():
+    model = np.array([1.0, 0, 0, 0, 0, 0, 1, 2])
+    data = np.array([[0.1, 0.1], [0.2, 0.2], [0, 0], [0, 0], [1, -3.0]])
+    residuals, jacobian = np.empty((2, 2)), np.full((16, 2), np.nan)
+    UNKNOWN_FOCAL_POSE.manifold[0](data, model, 0, 2, residuals, jacobian)
+    assert residuals[:, 0] == pytest.approx([-0.1, -0.2])
+    assert residuals[0, 1] > 1e5
+    assert np.isfinite(jacobian).all()
+    assert not jacobian[:, 1].any()
+
+
+def test_normalisation_does_not_change_the_errors():
+    rng = np.random.default_rng(0)
+    model, data = random_model(rng), rng.normal(size=(5, 30))
+    frame, transform = data.copy(), np.empty(11)
+    UNKNOWN_FOCAL_POSE.normalize(frame, transform)
+    expected = reprojection_errors(frame, model)
+    UNKNOWN_FOCAL_POSE.denormalize(model, transform)
+    np.testing.assert_allclose(reprojection_errors(data, model), expected, rtol=1e-9)
+
+
+def test_the_evidence_are_image_points_and_projections():
+    rng = np.random.default_rng(1)
+    model, data = random_model(rng), rng.normal(size=(5, 30))
+    model[6] = 5.0
+    problem, matches, identity = UNKNOWN_FOCAL_POSE.evidence(data, model)
+    assert problem.sample_size == UNKNOWN_FOCAL_POSE.sample_size
+    np.testing.assert_allclose(matches[:2], data[:2], rtol=1e-12)
+    np.testing.assert_allclose(problem.distances(matches, identity), reprojection_errors(data, model), rtol=1e-6)
+
+
+@pytest.mark.parametrize("f", [0.0, 0.01, 1e4, np.nan])
+def test_an_extreme_focal_length_has_no_projection(f):
+    assert not UNKNOWN_FOCAL_POSE.manifold[2](np.array([1.0, 0, 0, 0, 0, 0, 1, f]), np.empty(1))
