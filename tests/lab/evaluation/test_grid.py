@@ -9,6 +9,7 @@ import h5py
 import numpy as np
 import pytest
 
+from bansac.estimate import two_views
 from bansac.lab.evaluation import grid, pairs
 from bansac.lab.evaluation.experiment import Setup, Unit
 from bansac.lab.evaluation.grid import Grid
@@ -189,10 +190,8 @@ class TestRows:
             calls.append(settings)
             return estimate(x1, x2, **settings)
 
-        import bansac
-
-        estimate = bansac.estimate_fundamental
-        monkeypatch.setattr(bansac, "estimate_fundamental", spy)
+        estimate = two_views.estimate_fundamental
+        monkeypatch.setattr(two_views, "estimate_fundamental", spy)
         scored = Method("ordered", {"sampler": "bansac"}, scored=True)
         of_f = Grid(("F",), (Configuration("a", BANSAC), Configuration("b", scored, {"tau": 0.2}, prior=0.5)))
         self.rows(Setup(data=sets, seed=4), "F/room/0a-0b/2", of_f)
@@ -205,12 +204,11 @@ class TestRows:
 
 
 def test_failures_count(sets: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import bansac
 
     nothing = np.random.default_rng(0).uniform(size=(2, 2))
-    failed = bansac.estimate_homography(nothing, nothing)
+    failed = two_views.estimate_homography(nothing, nothing)
     for name in ("homography", "essential"):
-        monkeypatch.setattr(bansac, f"estimate_{name}", lambda *arguments, **settings: failed)
+        monkeypatch.setattr(two_views, f"estimate_{name}", lambda *arguments, **settings: failed)
     setup = Setup(data=sets, repeats=1)
     rows = {unit.key[0]: GRID.run_unit(setup, unit)[0] for unit in GRID.units(setup) if unit.key[0] in "EH"}
     assert rows["H"]["corner_error"] == math.inf

@@ -117,7 +117,6 @@ def test_missing_peer_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def settings_of(monkeypatch: pytest.MonkeyPatch) -> Callable[[Method, Task], dict[str, Any]]:
     """Return the function that returns the keyword arguments with which a method calls this package."""
-    import bansac
 
     def keep(*points: Any, **settings: Any) -> None:
         seen.append(settings)
@@ -128,7 +127,7 @@ def settings_of(monkeypatch: pytest.MonkeyPatch) -> Callable[[Method, Task], dic
 
     seen: list[dict[str, Any]] = []
     for name in ("estimate_homography", "estimate_fundamental"):
-        monkeypatch.setattr(bansac, name, keep, raising=False)
+        monkeypatch.setattr(f"bansac.estimate.two_views.{name}", keep)
     return settings_of
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bansac.lab.peers.library import Library, Task, given
+from bansac.problems.estimators import ESTIMATORS
 
 _FUNCTIONS = {
     "H": "estimate_homography",
@@ -20,6 +21,7 @@ _FUNCTIONS = {
     "circle": "fit_circle",
     "line": "fit_line",
 }
+_ESTIMATORS = {estimator.function: estimator for estimator in ESTIMATORS}
 
 
 class Ours(Library):
@@ -28,9 +30,7 @@ class Ours(Library):
     package = "bansac"
 
     def _call(self, task: Task, **settings: Any) -> Callable[[], Any]:
-        import bansac
-
-        function = getattr(bansac, _FUNCTIONS[task.problem])
+        function = _ESTIMATORS[_FUNCTIONS[task.problem]].load_function()
         known = given(scores=task.scores)
         if task.problem == "F" and task.size1 is not None and task.size2 is not None:
             known |= {"image_size1": task.size1, "image_size2": task.size2}
